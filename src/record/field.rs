@@ -1,0 +1,110 @@
+//! A field of a target, and how two of its values are compared.
+
+use super::normal::digits;
+use super::value::Value;
+
+/// What a field holds; decides how it is mapped, compared and sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Plain text.
+    Text,
+    /// A phone number: compared by its digits, since the service rewrites it (`64 298385771`).
+    Phone,
+    /// The name of a location that must exist exactly once at the service.
+    Location,
+    /// A flag: 1 or 0 on the wire.
+    Flag,
+    /// A list of names, in any order.
+    Names,
+    /// A list of ids, in any order.
+    Ids,
+    /// A custom field, by title; text on the wire, a checkbox as 1 or 0.
+    Custom,
+}
+
+impl Kind {
+    /// Whether `ours` and `theirs` mean the same for a field of this kind.
+    pub fn same(self, ours: &Value, theirs: &Value) -> bool {
+        if ours == theirs {
+            return true;
+        }
+        match (self, ours, theirs) {
+            (Self::Phone, Value::Text(ours), Value::Text(theirs)) => {
+                let digits = (digits(ours), digits(theirs));
+                !digits.0.is_empty() && digits.0 == digits.1
+            }
+            (Self::Flag, ours, theirs) => truth(ours) == truth(theirs),
+            (Self::Custom, ours, theirs) => checkbox(ours).is_some() && checkbox(ours) == checkbox(theirs),
+            (Self::Names, Value::List(ours), Value::List(theirs)) => sorted(ours) == sorted(theirs),
+            (Self::Ids, Value::Ids(ours), Value::Ids(theirs)) => sorted(ours) == sorted(theirs),
+            _ => false,
+        }
+    }
+}
+
+fn sorted<T: Ord>(items: &[T]) -> Vec<&T> {
+    let mut items: Vec<&T> = items.iter().collect();
+    items.sort();
+    items
+}
+
+/// A flag that is missing is off.
+fn truth(value: &Value) -> bool {
+    match value {
+        Value::Flag(flag) => *flag,
+        Value::Text(text) => matches!(text.as_str(), "1" | "true"),
+        _ => false,
+    }
+}
+
+fn checkbox(value: &Value) -> Option<bool> {
+    match value {
+        Value::Flag(flag) => Some(*flag),
+        Value::Text(text) => match text.as_str() {
+            "1" | "true" => Some(true),
+            "0" | "false" => Some(false),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// One row of a target's field table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its name in a job's `[job.map]`; the input name at the service unless `kind` is [`Kind::Custom`].
+    pub name: String,
+    /// Its name in the service's answers.
+    pub response: &'static str,
+    /// What it holds.
+    pub kind: Kind,
+    /// Whether a record without a value in it is rejected.
+    pub required: bool,
+    /// Whether a plan shows `***` instead of its values.
+    pub sensitive: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_compared_by_what_they_mean() {
+        let list = |names: &[&str]| Value::list(names.iter().map(|name| (*name).to_owned()).collect());
+        for (kind, ours, theirs, same) in [
+            (Kind::Text, Value::text("Ana"), Value::text("ana"), false),
+            (Kind::Phone, Value::text("+64 29 838 5771"), Value::text("64 298385771"), true),
+            (Kind::Phone, Value::text("n/a"), Value::text("none"), false),
+            (Kind::Phone, Value::text("+64"), Value::Empty, false),
+            (Kind::Flag, Value::Flag(false), Value::Empty, true),
+            (Kind::Flag, Value::Flag(true), Value::text("1"), true),
+            (Kind::Names, list(&["a", "b"]), list(&["b", "a"]), true),
+            (Kind::Names, list(&["a"]), list(&["a", "a"]), false),
+            (Kind::Custom, Value::text("true"), Value::text("1"), true),
+            (Kind::Custom, Value::text("x"), Value::text("y"), false),
+            (Kind::Ids, Value::ids(vec![2, 1]), Value::ids(vec![1, 2]), true),
+        ] {
+            assert_eq!(kind.same(&ours, &theirs), same, "{kind:?}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Forms of text under which two spellings count as one.
+
+use unicode_normalization::UnicodeNormalization;
+
+/// The form under which records are matched to entities: case, outer spaces, Unicode form (NFKC) and leading zeros don't
+/// matter. Empty where nothing is left to match by.
+pub fn fold(text: &str) -> String {
+    let folded: String = text.trim().nfkc().flat_map(char::to_lowercase).nfkc().collect();
+    let folded = folded.trim();
+    let bare = folded.trim_start_matches('0');
+    if bare.is_empty() && !folded.is_empty() { "0".to_owned() } else { bare.to_owned() }
+}
+
+/// The ASCII digits of a phone number without leading zeros: the service drops `+`, brackets and dashes.
+pub fn digits(text: &str) -> String {
+    let all: String = text.chars().filter(char::is_ascii_digit).collect();
+    all.trim_start_matches('0').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spelling_does_not_matter_for_a_match() {
+        for (one, other) in [
+            ("Ana@Example.com", " ana@example.COM "),
+            ("00123", "123"),
+            ("Zoe\u{308}", "zo\u{eb}"),
+            ("000", "0"),
+            ("ＡＢ", "ab"),
+        ] {
+            assert_eq!(fold(one), fold(other), "{one} / {other}");
+        }
+        assert_ne!(fold("123"), fold("1230"));
+        assert_eq!(fold("  "), "");
+    }
+
+    #[test]
+    fn a_phone_number_is_its_digits() {
+        assert_eq!(digits("+64 (29) 838-5771"), digits("64 298385771"));
+        assert_ne!(digits("021 555"), digits("64 21 555"));
+    }
+}

@@ -1,0 +1,142 @@
+//! One value of one field.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// One value of one field, as mapped from a source or as read from the service.
+///
+/// In JSON: `null`, a string, `true`/`false`, an array of strings, or an array of numbers.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Value {
+    /// Nothing: null, missing and "" are the same.
+    #[default]
+    Empty,
+    /// Text, never empty.
+    Text(String),
+    /// A flag; the wire writes 1 and 0.
+    Flag(bool),
+    /// Names, in the order given, never empty.
+    List(Vec<String>),
+    /// Ids, in the order given, never empty.
+    Ids(Vec<i32>),
+}
+
+impl Value {
+    /// Text, or [`Value::Empty`] where `text` has no characters.
+    pub fn text(text: impl Into<String>) -> Self {
+        let text = text.into();
+        if text.is_empty() { Self::Empty } else { Self::Text(text) }
+    }
+
+    /// A list, or [`Value::Empty`] where it has no entries.
+    pub fn list(names: Vec<String>) -> Self {
+        if names.is_empty() { Self::Empty } else { Self::List(names) }
+    }
+
+    /// Ids, or [`Value::Empty`] where there are none.
+    pub fn ids(ids: Vec<i32>) -> Self {
+        if ids.is_empty() { Self::Empty } else { Self::Ids(ids) }
+    }
+
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Self::Empty)
+    }
+
+    /// The text, where it is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The value as a person reads it; empty text for nothing.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Empty => String::new(),
+            Self::Text(text) => text.clone(),
+            Self::Flag(flag) => if *flag { "1" } else { "0" }.to_owned(),
+            Self::List(names) => names.join(", "),
+            Self::Ids(ids) => ids.iter().map(i32::to_string).collect::<Vec<_>>().join(", "),
+        }
+    }
+
+    /// The value as JSON.
+    pub fn to_json(&self) -> serde_json::Value {
+        match self {
+            Self::Empty => serde_json::Value::Null,
+            Self::Text(text) => text.as_str().into(),
+            Self::Flag(flag) => (*flag).into(),
+            Self::List(names) => names.as_slice().into(),
+            Self::Ids(ids) => ids.as_slice().into(),
+        }
+    }
+
+    /// Reads what [`Value::to_json`] wrote; `None` for any other shape.
+    pub fn from_json(json: &serde_json::Value) -> Option<Self> {
+        Some(match json {
+            serde_json::Value::Null => Self::Empty,
+            serde_json::Value::String(text) => Self::text(text.as_str()),
+            serde_json::Value::Bool(flag) => Self::Flag(*flag),
+            serde_json::Value::Array(items) if items.iter().all(serde_json::Value::is_string) => {
+                Self::list(items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect())
+            }
+            serde_json::Value::Array(items) => Self::ids(
+                items.iter().map(|item| item.as_i64().and_then(|id| i32::try_from(id).ok())).collect::<Option<_>>()?,
+            ),
+            _ => return None,
+        })
+    }
+}
+
+/// Shows the kind of value, never the value (law 11).
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("Empty"),
+            Self::Text(_) => f.write_str("Text(…)"),
+            Self::Flag(_) => f.write_str("Flag(…)"),
+            Self::List(names) => write!(f, "List({})", names.len()),
+            Self::Ids(ids) => write!(f, "Ids({})", ids.len()),
+        }
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_json().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let json = serde_json::Value::deserialize(deserializer)?;
+        Self::from_json(&json).ok_or_else(|| serde::de::Error::custom("not a field value"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_survives_json() {
+        for value in [
+            Value::Empty,
+            Value::text("Ana"),
+            Value::Flag(true),
+            Value::list(vec!["a".into(), "b".into()]),
+            Value::ids(vec![4, 7]),
+        ] {
+            assert_eq!(Value::from_json(&value.to_json()), Some(value));
+        }
+    }
+
+    #[test]
+    fn law_11_debug_shows_no_value() {
+        let shown = format!("{:?}{:?}", Value::text("Ana Secret"), Value::list(vec!["Ana".into()]));
+        assert!(!shown.contains("Ana"), "{shown}");
+    }
+}
