@@ -1,1 +1,5 @@
 //! (in the making)
+
+mod options;
+
+pub use options::Options;

@@ -1,0 +1,66 @@
+//! What the client needs to know of one account.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+/// What the client needs to know of one account.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The API root with its version segment and without a final slash, for example `https://api.example.com/v1`.
+    pub base_url: String,
+    /// Who calls.
+    pub credential: Credential,
+    /// Requests allowed in any 60 seconds (specification, Limits).
+    pub requests_per_minute: u32,
+    /// The total time that one request may take.
+    pub timeout: Duration,
+    /// How many entities a list is asked for at once.
+    pub page_size: u32,
+    /// Certificates added to the system's roots (PEM).
+    pub ca_file: Option<PathBuf>,
+    /// The proxy; none is taken from the environment.
+    pub proxy: Option<String>,
+    /// Where the times of sent requests are kept across restarts and shared between processes.
+    pub budget_file: Option<PathBuf>,
+}
+
+/// The two kinds of credential (specification, Authentication).
+#[derive(Clone, Debug)]
+pub enum Credential {
+    /// `Authorization: APIKEY <key>`.
+    ApiKey(SecretSource),
+    /// The same key as user name of HTTP Basic with an empty password.
+    ApiKeyBasic(SecretSource),
+    /// OAuth 2.0 client credentials.
+    Client {
+        /// The token host, without `/oauth2/token`.
+        auth_url: String,
+        /// The client's id.
+        client_id: String,
+        /// The client's secret.
+        secret: SecretSource,
+        /// Scopes asked for; none asks for what the client has.
+        scopes: Vec<String>,
+    },
+}
+
+/// Where a secret comes from. A file is read again before a token is renewed, so that a rotated secret is found.
+#[derive(Clone)]
+pub enum SecretSource {
+    /// Given as text.
+    Text(SecretString),
+    /// The first line of a file, trailing white space trimmed.
+    File(PathBuf),
+}
+
+impl fmt::Debug for SecretSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(_) => f.write_str("Text(***)"),
+            Self::File(path) => f.debug_tuple("File").field(path).finish(),
+        }
+    }
+}

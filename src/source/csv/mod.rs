@@ -1,0 +1,5 @@
+//! (in the making)
+
+mod options;
+
+pub use options::{Encoding, Options};

@@ -1,0 +1,55 @@
+//! What a job says about its CSV file.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What a job says about its CSV file; `None` and `Auto` mean "find it yourself".
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The file.
+    pub path: PathBuf,
+    /// How long size and modification time must have stood still.
+    pub settle: Duration,
+    /// Whether the last row must end in a line end for the file to count as whole.
+    pub final_newline: bool,
+    /// The largest file taken, in bytes.
+    pub size_max: u64,
+    /// How the bytes become text.
+    pub encoding: Encoding,
+    /// What stands between two cells: one of `,` `;` tab `|`.
+    pub delimiter: Option<u8>,
+    /// The line of the header, counted from 1.
+    pub header: Option<u32>,
+    /// Columns that may be absent altogether and are empty then.
+    pub optional: Vec<String>,
+}
+
+impl Options {
+    /// The largest file taken unless told otherwise: 512 MB.
+    pub const SIZE_MAX: u64 = 512 * 1000 * 1000;
+    /// How long a file must have stood still unless told otherwise.
+    pub const SETTLE: Duration = Duration::from_secs(2);
+
+    /// The defaults for a file at `path`.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            settle: Self::SETTLE,
+            final_newline: true,
+            size_max: Self::SIZE_MAX,
+            encoding: Encoding::Auto,
+            delimiter: None,
+            header: None,
+            optional: Vec::new(),
+        }
+    }
+}
+
+/// How the bytes of a file become text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// UTF-8 with or without a mark, UTF-16 by its mark, else Windows-1252.
+    Auto,
+    /// This one, a mark of the same encoding dropped.
+    Named(&'static encoding_rs::Encoding),
+}
