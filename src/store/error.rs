@@ -1,0 +1,67 @@
+//! What can go wrong with the store.
+
+use std::io;
+use std::path::PathBuf;
+
+/// A failure of the store under `dir`.
+#[derive(Debug, thiserror::Error)]
+#[error("state folder {}: {kind}", dir.display())]
+#[non_exhaustive]
+pub struct Error {
+    /// The state folder.
+    pub dir: PathBuf,
+    /// What went wrong.
+    pub kind: Kind,
+}
+
+/// What went wrong with a store.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Kind {
+    /// Another process holds it.
+    #[error("in use by {}", holder.map_or("another process".to_owned(), |pid| format!("process {pid}")))]
+    InUse {
+        /// The other process's number, where it could be read.
+        holder: Option<u32>,
+    },
+    /// This user may not use it.
+    #[error("no permission to use it")]
+    Permission,
+    /// The disk is full.
+    #[error("the disk is full")]
+    Full,
+    /// What is on disk is not what was written.
+    #[error("damaged: {0}")]
+    Damaged(String),
+    /// A later version of the program wrote it.
+    #[error("written by a later version (format {format})")]
+    Newer {
+        /// The format found.
+        format: u32,
+    },
+    /// Anything else of the operating system.
+    #[error("could not be read or written: {0}")]
+    Io(io::Error),
+}
+
+impl Kind {
+    pub(super) fn from_io(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Self::Permission,
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
+            _ => Self::Io(error),
+        }
+    }
+
+    pub(super) fn from_sled(error: sled::Error) -> Self {
+        match error {
+            // sled reports its own lock as an error text; rosterd's lock file is taken first, so this is another program
+            sled::Error::Io(error) if error.to_string().contains("could not acquire lock") => {
+                Self::InUse { holder: None }
+            }
+            sled::Error::Io(error) => Self::from_io(error),
+            sled::Error::Corruption { .. } => Self::Damaged("a page does not fit its checksum".into()),
+            other => Self::Damaged(other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The kinds of row.
+
+/// A kind of row; the first byte of its key. The bytes are part of the stored format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Space {
+    /// About the store itself.
+    Meta = b'a',
+    /// By job and key: what was confirmed.
+    Known = b'k',
+    /// By job: the pages of row digests.
+    Pages = b'p',
+    /// By job and key: changed since the pages were written.
+    Touched = b't',
+    /// By collection and id: which job and key own the entity.
+    Owner = b'o',
+    /// By collection and id: the entity as last seen.
+    Mirror = b'm',
+    /// By collection: watermark and the like.
+    Pull = b'w',
+    /// By job and key: changes on their way.
+    Queue = b'q',
+    /// By job and key: changes that wait for a decision.
+    Held = b'h',
+    /// By job and key: what was decided about a held change.
+    Decision = b'd',
+    /// By job: facts of its last run.
+    Job = b'j',
+    /// By collection and id: removed a short while ago.
+    Removed = b'r',
+}
+
+impl Space {
+    /// Parts of a name are put apart by this character, which no job name and no key holds.
+    pub const APART: char = '\u{1f}';
+
+    pub(super) fn key(self, name: &str) -> Vec<u8> {
+        let mut key = Vec::with_capacity(1 + name.len());
+        key.push(self as u8);
+        key.extend_from_slice(name.as_bytes());
+        key
+    }
+
+    /// A key as an error names it: its space and the first part of its name, so that no person is named by more than
+    /// their key.
+    pub(super) fn shown(key: &[u8]) -> String {
+        let name = String::from_utf8_lossy(key.get(1..).unwrap_or_default());
+        format!("{}:{}", char::from(*key.first().unwrap_or(&b'?')), name.replace(Self::APART, "/"))
+    }
+}
