@@ -1,1 +1,102 @@
-//! (in the making)
+//! Changes on their way to the service, durable until their outcome is known.
+//!
+//! Invariants:
+//! - One change a job and key. It holds what is wanted under our own key, never a rendered request: requests are built
+//!   when they are sent, on what is true then.
+//! - Before a request that changes something leaves, its change stands as [`State::Sent`] on disk; after it, one commit
+//!   takes the change out and moves what is known (law 3, law 5). So whatever stands as sent when a process begins has an
+//!   unknown fate, and is looked up before it is tried again.
+//! - A waiting change may be replaced or dropped by the next plan; a sent one may not; a parked one stays, unsent, until
+//!   the plan wants something else for its key.
+//! - Leavers go first, then joiners, then movers (law 12).
+//!
+//! Rejected: a log of requests to replay. Replaying yesterday's PUT would undo what others did since.
+
+mod change;
+
+pub use change::{Change, State};
+
+use crate::record::{JobName, Key};
+use crate::store::{self, Batch, Space, Store};
+
+/// All changes of a job, in order of key.
+pub fn list(store: &Store, job: &JobName) -> Result<Vec<Change>, store::Error> {
+    Ok(store.list(Space::Queue, &prefix(job))?.into_iter().map(|(_, change)| change).collect())
+}
+
+/// Puts a change in place of whatever its key had.
+pub fn put(batch: &mut Batch, change: &Change) {
+    batch.put(Space::Queue, &name(&change.job, &change.key), change);
+}
+
+/// Takes the change of a key out.
+pub fn remove(batch: &mut Batch, job: &JobName, key: &Key) {
+    batch.remove(Space::Queue, &name(job, key));
+}
+
+/// Puts changes in the order in which they are sent.
+pub fn order(changes: &mut [Change]) {
+    changes.sort_by(|one, other| (one.rank(), &one.key).cmp(&(other.rank(), &other.key)));
+}
+
+fn prefix(job: &JobName) -> String {
+    format!("{job}{}", Space::APART)
+}
+
+fn name(job: &JobName, key: &Key) -> String {
+    format!("{}{key}", prefix(job))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::record::{Action, Target, Value, Wish};
+
+    fn change(key: &str, action: Action) -> Change {
+        Change {
+            job: JobName::new("employees").unwrap(),
+            key: Key::new(key).unwrap(),
+            target: Target::Staff,
+            wish: Wish { action, id: None, fields: BTreeMap::from([("name".to_owned(), Value::text("Ana Secret"))]) },
+            approved: false,
+            state: State::Waiting,
+        }
+    }
+
+    #[test]
+    fn law_12_leavers_first_then_joiners_then_movers() {
+        let mut changes = [
+            change("a", Action::Update),
+            change("b", Action::Create),
+            change("c", Action::Delete),
+            change("a2", Action::Create),
+        ];
+        order(&mut changes);
+        assert_eq!(changes.map(|change| change.key.as_str().to_owned()), ["c", "a2", "b", "a"]);
+    }
+
+    #[test]
+    fn a_change_survives_the_store_and_one_key_has_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let mut wanted = change("a", Action::Create);
+        for state in [State::Waiting, State::Sent { attempts: 1 }, State::Parked { status: 409, words: "no".into() }] {
+            wanted.state = state;
+            let mut batch = Batch::default();
+            put(&mut batch, &wanted);
+            store.commit(batch).unwrap();
+            assert_eq!(list(&store, &wanted.job).unwrap(), vec![wanted.clone()]);
+        }
+        let mut batch = Batch::default();
+        remove(&mut batch, &wanted.job, &wanted.key);
+        store.commit(batch).unwrap();
+        assert_eq!(list(&store, &wanted.job).unwrap(), vec![]);
+    }
+
+    #[test]
+    fn law_11_debug_of_a_change_shows_no_value() {
+        assert!(!format!("{:?}", change("a", Action::Create)).contains("Ana"));
+    }
+}

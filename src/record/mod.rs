@@ -17,6 +17,7 @@ mod normal;
 mod reject;
 mod target;
 mod value;
+mod wish;
 
 pub use entity::{Entity, Record};
 pub use field::{Field, Kind};
@@ -25,3 +26,4 @@ pub use normal::{digits, fold};
 pub use reject::Rejected;
 pub use target::Target;
 pub use value::Value;
+pub use wish::{Action, Wish};

@@ -1,0 +1,53 @@
+//! One change on its way.
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::{Action, JobName, Key, Target, Wish};
+
+/// How far a change is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "is")]
+pub enum State {
+    /// Not sent, or surely without effect.
+    Waiting,
+    /// A request left, or was about to; what became of it is unknown.
+    Sent {
+        /// How often it was tried.
+        attempts: u32,
+    },
+    /// The service refused it for good.
+    Parked {
+        /// The answer's status; 0 where it was refused before it was sent.
+        status: u16,
+        /// What the service said.
+        words: String,
+    },
+}
+
+/// One change on its way: what is wanted for one key of one job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// The job that wants it.
+    pub job: JobName,
+    /// The record.
+    pub key: Key,
+    /// What the record is.
+    pub target: Target,
+    /// What is wanted.
+    pub wish: Wish,
+    /// Whether a person released it past the guard.
+    pub approved: bool,
+    /// How far it is.
+    pub state: State,
+}
+
+impl Change {
+    /// Its place in the order of sending: leavers, joiners, movers (law 12).
+    pub(super) fn rank(&self) -> u8 {
+        match self.wish.action {
+            Action::Delete => 0,
+            Action::Create => 1,
+            Action::Update => 2,
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What is wanted of one entity.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::key::RemoteId;
+use super::value::Value;
+
+/// What a change does to its entity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Action {
+    /// Makes it.
+    Create,
+    /// Changes owned fields of it.
+    Update,
+    /// Removes it.
+    Delete,
+}
+
+impl Action {
+    /// Its name in plans and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+/// What is wanted of one entity, whatever it is now.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wish {
+    /// What is to be done.
+    pub action: Action,
+    /// The entity; none for a create.
+    pub id: Option<RemoteId>,
+    /// Every field that the job owns, as it should be; empty for a delete.
+    pub fields: BTreeMap<String, Value>,
+}
+
+impl Wish {
+    /// Stands for the wish: the same for the same action, entity and values.
+    pub fn digest(&self) -> u64 {
+        xxh3_64(&serde_json::to_vec(self).expect("plain values"))
+    }
+}
+
+/// Names action and id only (law 11).
+impl fmt::Debug for Wish {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wish").field("action", &self.action).field("id", &self.id).finish_non_exhaustive()
+    }
+}

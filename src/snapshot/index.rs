@@ -1,0 +1,266 @@
+//! All keys of a job with the digests of their rows, in memory while a run lasts.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::known::{Known, name};
+use super::pages;
+use crate::record::{JobName, Key, RemoteId};
+use crate::store::{self, Batch, Space, Store};
+
+/// One key of the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// The key.
+    pub key: &'a str,
+    /// The digest of its row and of the job's mapping where nothing is left to do for it; 0 otherwise.
+    pub digest: u128,
+    /// The id of its entity.
+    pub id: i32,
+    /// Whether complete reads miss it.
+    pub gone: bool,
+}
+
+/// All keys of a job in order, at 25 bytes and the key each.
+#[derive(Debug, Default)]
+pub struct Index {
+    keys: String,
+    ends: Vec<u32>,
+    digests: Vec<u128>,
+    ids: Vec<i32>,
+    gone: Vec<bool>,
+    by_digest: HashMap<u128, u32>,
+}
+
+impl Index {
+    /// Reads the index of a job: its pages, and over them the keys that moved since.
+    pub fn load(store: &Store, job: &JobName) -> Result<Self, store::Error> {
+        let prefix = name(job, "");
+        let mut moved = BTreeMap::new();
+        for key in touched(store, &prefix)? {
+            let known = Key::new(&key).map(|key| Known::get(store, job, &key)).transpose()?.flatten();
+            moved.insert(key, known.map(|known| (known.id, known.gone.is_some())));
+        }
+        let mut index = Self::default();
+        let mut moved = moved.into_iter().peekable();
+        let mut torn = None;
+        store.scan(Space::Pages, &prefix, |page, bytes| {
+            let read = pages::decode(bytes, |entry| {
+                while let Some((key, state)) = moved.next_if(|(key, _)| key.as_str() < entry.key) {
+                    index.push_moved(&key, state);
+                }
+                match moved.next_if(|(key, _)| key == entry.key) {
+                    Some((key, state)) => index.push_moved(&key, state),
+                    None => index.push(entry),
+                }
+            });
+            if read.is_none() {
+                torn = Some(page.to_owned());
+            }
+        })?;
+        if let Some(page) = torn {
+            let kind = store::Kind::Damaged(format!("page {} has another form", page.replace(Space::APART, "/")));
+            return Err(store::Error { dir: store.dir().to_owned(), kind });
+        }
+        for (key, state) in moved {
+            index.push_moved(&key, state);
+        }
+        index.by_digest = index
+            .digests
+            .iter()
+            .enumerate()
+            .filter(|(_, digest)| **digest != 0)
+            .map(|(at, digest)| (*digest, u32::try_from(at).expect("there are fewer keys than int32 ids")))
+            .collect();
+        Ok(index)
+    }
+
+    /// Writes the index of a job in place of the one before; only pages that differ are written.
+    pub fn save<'a>(
+        store: &Store,
+        job: &JobName,
+        entries: impl Iterator<Item = Entry<'a>>,
+    ) -> Result<(), store::Error> {
+        let prefix = name(job, "");
+        let mut stale = BTreeMap::new();
+        store.scan(Space::Pages, &prefix, |page, bytes| {
+            stale.insert(page.to_owned(), bytes.to_vec());
+        })?;
+        let mut batch = Batch::default();
+        for (first, bytes) in pages::encode(entries) {
+            let page = format!("{prefix}{first}");
+            if stale.remove(&page).as_ref() != Some(&bytes) {
+                batch.put_bytes(Space::Pages, &page, &bytes);
+            }
+        }
+        for page in stale.into_keys() {
+            batch.remove(Space::Pages, &page);
+        }
+        // All pages at once, since half of them would not fit together; marks after, since a page without its mark would
+        // hide what moved.
+        store.commit(batch)?;
+        let mut batch = Batch::default();
+        for key in touched(store, &prefix)? {
+            batch.remove(Space::Touched, &format!("{prefix}{key}"));
+        }
+        store.load(batch)
+    }
+
+    /// How many keys there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is no key.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The entry at a position.
+    pub fn entry(&self, at: usize) -> Entry<'_> {
+        Entry { key: self.key(at), digest: self.digests[at], id: self.ids[at], gone: self.gone[at] }
+    }
+
+    /// The position of the key whose settled row has this digest.
+    pub fn by_digest(&self, digest: u128) -> Option<usize> {
+        self.by_digest.get(&digest).map(|at| *at as usize)
+    }
+
+    /// The position of a key.
+    pub fn by_key(&self, key: &str) -> Option<usize> {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.key(middle).cmp(key) {
+                std::cmp::Ordering::Equal => return Some(middle),
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+
+    /// The positions of the keys whose entities are among `ids`.
+    pub fn by_ids(&self, ids: &BTreeSet<RemoteId>) -> Vec<usize> {
+        if ids.is_empty() {
+            return Vec::new();
+        }
+        (0..self.len()).filter(|at| RemoteId::new(self.ids[*at].into()).is_some_and(|id| ids.contains(&id))).collect()
+    }
+
+    fn key(&self, at: usize) -> &str {
+        let start = if at == 0 { 0 } else { self.ends[at - 1] as usize };
+        &self.keys[start..self.ends[at] as usize]
+    }
+
+    fn push(&mut self, entry: Entry<'_>) {
+        self.keys.push_str(entry.key);
+        self.ends.push(u32::try_from(self.keys.len()).expect("the keys of a job are below 4 GiB"));
+        self.digests.push(entry.digest);
+        self.ids.push(entry.id);
+        self.gone.push(entry.gone);
+    }
+
+    fn push_moved(&mut self, key: &str, state: Option<(RemoteId, bool)>) {
+        if let Some((id, gone)) = state {
+            self.push(Entry { key, digest: 0, id: id.get(), gone });
+        }
+    }
+}
+
+/// The keys of a job that moved since its pages were written.
+fn touched(store: &Store, prefix: &str) -> Result<Vec<String>, store::Error> {
+    let mut keys = Vec::new();
+    store.scan(Space::Touched, prefix, |name, _| keys.push(name[prefix.len()..].to_owned()))?;
+    Ok(keys)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn job() -> JobName {
+        JobName::new("employees").unwrap()
+    }
+
+    fn known(id: i32) -> Known {
+        let id = RemoteId::new(id.into()).unwrap();
+        Known { id, created: String::new(), sent: BTreeMap::new(), echo: BTreeMap::new(), gone: None }
+    }
+
+    fn entries(index: &Index) -> Vec<(String, u128, i32)> {
+        (0..index.len()).map(|at| index.entry(at)).map(|e| (e.key.to_owned(), e.digest, e.id)).collect()
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Put(u16, i32),
+        Remove(u16),
+        Save,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            4 => (0u16..60, 1i32..1000).prop_map(|(key, id)| Step::Put(key, id)),
+            2 => (0u16..60).prop_map(Step::Remove),
+            1 => Just(Step::Save),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn law_5_pages_and_marks_together_are_always_the_truth(steps in proptest::collection::vec(step(), 1..60)) {
+            let dir = tempfile::tempdir().unwrap();
+            let store = Store::open(dir.path()).unwrap();
+            let mut truth: BTreeMap<String, i32> = BTreeMap::new();
+            let mut settled: BTreeMap<String, u128> = BTreeMap::new();
+            for step in steps {
+                let mut batch = Batch::default();
+                match step {
+                    Step::Put(key, id) => {
+                        let key = format!("k{key}");
+                        known(id).put(&mut batch, &job(), &Key::new(&key).unwrap());
+                        settled.remove(&key);
+                        truth.insert(key, id);
+                    }
+                    Step::Remove(key) => {
+                        let key = format!("k{key}");
+                        Known::remove(&mut batch, &job(), &Key::new(&key).unwrap());
+                        settled.remove(&key);
+                        truth.remove(&key);
+                    }
+                    Step::Save => {
+                        settled = truth.keys().map(|key| (key.clone(), u128::from(xxhash_rust::xxh3::xxh3_64(key.as_bytes())))).collect();
+                        let all = truth.iter().map(|(key, id)| Entry { key, digest: settled[key], id: *id, gone: false });
+                        Index::save(&store, &job(), all).unwrap();
+                    }
+                }
+                store.commit(batch).unwrap();
+                let index = Index::load(&store, &job()).unwrap();
+                let expected: Vec<_> = truth.iter().map(|(key, id)| (key.clone(), settled.get(key).copied().unwrap_or(0), *id)).collect();
+                prop_assert_eq!(entries(&index), expected);
+                for (at, (key, digest, _)) in entries(&index).into_iter().enumerate() {
+                    prop_assert_eq!(index.by_key(&key), Some(at));
+                    if digest != 0 {
+                        prop_assert_eq!(index.by_digest(digest), Some(at));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn one_new_key_rewrites_one_page() {
+        let keys: Vec<String> = (0..20_000).map(|number| format!("E{number:06}")).collect();
+        let entry = |key| Entry { key, digest: 7, id: 1, gone: false };
+        let before = pages::encode(keys.iter().map(|key| entry(key.as_str())));
+        let mut more: Vec<&str> = keys.iter().map(String::as_str).collect();
+        more.insert(9_000, "E008999x");
+        let after = pages::encode(more.into_iter().map(entry));
+        let moved = after.iter().filter(|page| !before.contains(page)).count();
+        assert!(before.len() > 5 && moved <= 2, "{} pages, {moved} moved", before.len());
+    }
+}

@@ -1,0 +1,76 @@
+//! What was confirmed of one key.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::record::{JobName, Key, Kind, RemoteId, Value};
+use crate::store::{self, Batch, Space, Store};
+
+/// What was confirmed of one key of one job.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Known {
+    /// The entity that the record is.
+    pub id: RemoteId,
+    /// When the service made that entity, as the service wrote it.
+    pub created: String,
+    /// What was last sent and confirmed, or found equal, by field.
+    pub sent: BTreeMap<String, Value>,
+    /// What the service made of it, where that differs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub echo: BTreeMap<String, Value>,
+    /// Since when the key is missing from complete reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gone: Option<Gone>,
+}
+
+/// Since when a key is missing from complete reads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gone {
+    /// The first complete read that missed it.
+    pub since: Timestamp,
+    /// How many further complete reads missed it; the same unchanged file is not a further one.
+    pub reads: u32,
+    /// The content of the latest read that was counted.
+    pub content: String,
+}
+
+impl Known {
+    /// Whether the remote `value` of a field means what this job wants: equal by kind, or what the service made of just
+    /// this wish before (law 4).
+    pub fn settled(&self, field: &str, kind: Kind, wanted: &Value, value: &Value) -> bool {
+        kind.same(wanted, value)
+            || (self.echo.get(field) == Some(value) && self.sent.get(field).is_some_and(|sent| sent == wanted))
+    }
+
+    /// Reads the row of a key.
+    pub fn get(store: &Store, job: &JobName, key: &Key) -> Result<Option<Self>, store::Error> {
+        store.get(Space::Known, &name(job, key.as_str()))
+    }
+
+    /// Puts the row of a key and marks the key as moved.
+    pub fn put(&self, batch: &mut Batch, job: &JobName, key: &Key) {
+        batch.put(Space::Known, &name(job, key.as_str()), self);
+        batch.put_bytes(Space::Touched, &name(job, key.as_str()), b"");
+    }
+
+    /// Removes the row of a key and marks the key as moved.
+    pub fn remove(batch: &mut Batch, job: &JobName, key: &Key) {
+        batch.remove(Space::Known, &name(job, key.as_str()));
+        batch.put_bytes(Space::Touched, &name(job, key.as_str()), b"");
+    }
+}
+
+/// Names the id only (law 11).
+impl fmt::Debug for Known {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Known").field("id", &self.id).field("gone", &self.gone).finish_non_exhaustive()
+    }
+}
+
+/// The name of a row by job and key.
+pub(super) fn name(job: &JobName, key: &str) -> String {
+    format!("{job}{}{key}", Space::APART)
+}

@@ -1,0 +1,56 @@
+//! The form of the index's pages in the store.
+//!
+//! A page ends after a key whose hash says so, not after so many keys: a key that comes or goes moves one boundary at
+//! most, and every other page stays as it is and is not written again.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::index::Entry;
+
+/// One key in so many ends a page.
+const PAGE_KEYS: u64 = 1024;
+/// A page is never longer than this.
+const PAGE_KEYS_MAX: usize = 8 * 1024;
+
+/// Cuts entries, in order of key, into pages: (first key, bytes).
+pub(super) fn encode<'a>(entries: impl Iterator<Item = Entry<'a>>) -> Vec<(String, Vec<u8>)> {
+    let mut pages = Vec::new();
+    let mut first = None;
+    let mut bytes = Vec::new();
+    let mut count = 0;
+    for entry in entries {
+        first.get_or_insert_with(|| entry.key.to_owned());
+        let length = u16::try_from(entry.key.len()).expect("a key is at most a field long, which is 4 KiB");
+        bytes.extend_from_slice(&length.to_le_bytes());
+        bytes.extend_from_slice(entry.key.as_bytes());
+        bytes.extend_from_slice(&entry.digest.to_le_bytes());
+        bytes.extend_from_slice(&entry.id.to_le_bytes());
+        bytes.push(entry.gone.into());
+        count += 1;
+        if xxh3_64(entry.key.as_bytes()).is_multiple_of(PAGE_KEYS) || count == PAGE_KEYS_MAX {
+            pages.push((first.take().expect("the page has a key"), std::mem::take(&mut bytes)));
+            count = 0;
+        }
+    }
+    pages.extend(first.map(|first| (first, bytes)));
+    pages
+}
+
+/// Reads a page; `None` where it is not one.
+pub(super) fn decode(mut bytes: &[u8], mut visit: impl FnMut(Entry<'_>)) -> Option<()> {
+    while !bytes.is_empty() {
+        let (length, rest) = bytes.split_first_chunk::<2>()?;
+        let (key, rest) = rest.split_at_checked(u16::from_le_bytes(*length).into())?;
+        let (digest, rest) = rest.split_first_chunk::<16>()?;
+        let (id, rest) = rest.split_first_chunk::<4>()?;
+        let (gone, rest) = rest.split_first()?;
+        visit(Entry {
+            key: std::str::from_utf8(key).ok()?,
+            digest: u128::from_le_bytes(*digest),
+            id: i32::from_le_bytes(*id),
+            gone: *gone != 0,
+        });
+        bytes = rest;
+    }
+    Some(())
+}
