@@ -1,0 +1,256 @@
+//! What one record needs.
+
+use std::collections::BTreeMap;
+
+use super::{Change, Delta, Held};
+use crate::record::{Action, Entity, Field, Key, Record, RemoteId, Value, Wish};
+use crate::snapshot::Known;
+
+/// A record and where it stands.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// The record.
+    pub record: Record,
+    /// The line of its row, where the source has lines.
+    pub line: Option<u64>,
+    /// Where it stands.
+    pub standing: Standing,
+}
+
+/// What is known of a record's entity.
+#[derive(Clone, Debug)]
+pub enum Standing {
+    /// It was confirmed before and is there.
+    Mine {
+        /// What was confirmed.
+        known: Known,
+        /// What the service holds.
+        entity: Entity,
+    },
+    /// It was confirmed before, and the service has it no more: a request for just this entity said so.
+    Vanished {
+        /// What was confirmed.
+        known: Known,
+    },
+    /// It was found by a field, the first time.
+    Matched {
+        /// The field.
+        by: String,
+        /// What the service holds.
+        entity: Entity,
+    },
+    /// The service has none.
+    New,
+    /// Several entities fit.
+    Ambiguous {
+        /// The field.
+        by: String,
+        /// The entities.
+        ids: Vec<RemoteId>,
+    },
+    /// The entity that fits belongs to another record.
+    Taken {
+        /// The field.
+        by: String,
+        /// The entity.
+        id: RemoteId,
+        /// The job that owns it.
+        job: String,
+        /// The key that it belongs to.
+        key: Key,
+    },
+    /// Another record of the same read fits the same entity.
+    Contested {
+        /// The entity.
+        id: RemoteId,
+        /// The other key.
+        key: Key,
+    },
+}
+
+/// What one record needs.
+#[derive(Clone, Debug)]
+pub enum Decision {
+    /// Nothing is to be sent; what was found is to be remembered, where it is new.
+    Settled {
+        /// What is to be remembered.
+        remember: Option<Known>,
+    },
+    /// A change.
+    Change(Change),
+    /// A person.
+    Held(Held),
+}
+
+/// Decides what one record needs. `fields` are those that the job maps.
+pub fn decide(subject: Subject, fields: &[Field]) -> Decision {
+    let Subject { record, line, standing } = subject;
+    match standing {
+        Standing::Mine { known, entity } => {
+            let deltas = deltas(&record, &entity, fields, Some(&known));
+            if deltas.is_empty() {
+                let remember = remembered(&record, &entity, fields, Some(&known));
+                Decision::Settled { remember: (remember != known).then_some(remember) }
+            } else {
+                Decision::Change(update(record, entity.id, deltas, line))
+            }
+        }
+        Standing::Matched { entity, .. } => {
+            let deltas = deltas(&record, &entity, fields, None);
+            if deltas.is_empty() {
+                Decision::Settled { remember: Some(remembered(&record, &entity, fields, None)) }
+            } else {
+                Decision::Change(update(record, entity.id, deltas, line))
+            }
+        }
+        Standing::Vanished { .. } => Decision::Change(create(record, line, true)),
+        Standing::New => Decision::Change(create(record, line, false)),
+        Standing::Ambiguous { by, ids } => {
+            let ids: Vec<String> = ids.iter().map(RemoteId::to_string).collect();
+            held(
+                record.key,
+                format!("{by} fits several people at the service (ids {}); make it unique there", ids.join(", ")),
+            )
+        }
+        Standing::Taken { by, id, job, key } => {
+            held(record.key, format!("{by} fits the person with id {id}, who belongs to key {key} of job {job}"))
+        }
+        Standing::Contested { id, key } => {
+            held(record.key, format!("this record and that of key {key} both fit the person with id {id}"))
+        }
+    }
+}
+
+fn held(key: Key, reason: String) -> Decision {
+    Decision::Held(Held { key, reason, change: None })
+}
+
+fn deltas(record: &Record, entity: &Entity, fields: &[Field], known: Option<&Known>) -> BTreeMap<String, Delta> {
+    fields
+        .iter()
+        .filter_map(|field| {
+            let wanted = record.fields.get(&field.name)?;
+            let value = entity.value(&field.name);
+            let settled = match known {
+                Some(known) => known.settled(&field.name, field.kind, wanted, value),
+                None => field.kind.same(wanted, value),
+            };
+            (!settled).then(|| (field.name.clone(), Delta { from: value.clone(), to: wanted.clone() }))
+        })
+        .collect()
+}
+
+/// What is remembered of a record whose entity needs nothing: what was wanted, and what the service made of it where
+/// that differs.
+fn remembered(record: &Record, entity: &Entity, fields: &[Field], known: Option<&Known>) -> Known {
+    let echo = fields
+        .iter()
+        .filter(|field| {
+            let wanted = record.fields.get(&field.name).unwrap_or(&Value::Empty);
+            wanted != entity.value(&field.name)
+        })
+        .map(|field| (field.name.clone(), entity.value(&field.name).clone()))
+        .collect();
+    let created = known.map_or_else(|| entity.created.clone(), |known| known.created.clone());
+    Known { id: entity.id, created, sent: record.fields.clone(), echo, gone: None }
+}
+
+fn update(record: Record, id: RemoteId, fields: BTreeMap<String, Delta>, line: Option<u64>) -> Change {
+    let wish = Wish { action: Action::Update, id: Some(id), fields: record.fields };
+    Change { key: record.key, wish, fields, line, known: true }
+}
+
+fn create(record: Record, line: Option<u64>, known: bool) -> Change {
+    let fields = record
+        .fields
+        .iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| (name.clone(), Delta { from: Value::Empty, to: value.clone() }))
+        .collect();
+    let wish = Wish { action: Action::Create, id: None, fields: record.fields };
+    Change { key: record.key, wish, fields, line, known }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Target;
+
+    fn field(name: &str) -> Field {
+        Target::Staff.field(name).unwrap()
+    }
+
+    fn values(pairs: &[(&str, &str)]) -> BTreeMap<String, Value> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), Value::text(*value))).collect()
+    }
+
+    fn entity(pairs: &[(&str, &str)]) -> Entity {
+        Entity { id: RemoteId::new(5).unwrap(), created: "then".into(), fields: values(pairs) }
+    }
+
+    fn record(pairs: &[(&str, &str)]) -> Record {
+        Record { key: Key::new("42").unwrap(), fields: values(pairs) }
+    }
+
+    fn known(sent: &[(&str, &str)], echo: &[(&str, &str)]) -> Known {
+        Known {
+            id: RemoteId::new(5).unwrap(),
+            created: "then".into(),
+            sent: values(sent),
+            echo: values(echo),
+            gone: None,
+        }
+    }
+
+    fn moved(standing: Standing, wanted: &[(&str, &str)]) -> Vec<String> {
+        let subject = Subject { record: record(wanted), line: Some(2), standing };
+        match decide(subject, &[field("name"), field("mobile"), field("email")]) {
+            Decision::Settled { .. } => vec![],
+            Decision::Change(change) => change.fields.into_keys().collect(),
+            Decision::Held(held) => vec![held.reason],
+        }
+    }
+
+    #[test]
+    fn law_4_what_the_service_made_of_a_wish_counts_as_the_wish() {
+        let wanted = [("email", "Ana@Example.com"), ("mobile", "+64 21 5"), ("name", "Ana")];
+        let holds = entity(&[("email", "ana@example.com"), ("mobile", "64 215"), ("name", "Ana")]);
+        let before = known(&wanted, &[("email", "ana@example.com")]);
+        assert_eq!(moved(Standing::Mine { known: before.clone(), entity: holds.clone() }, &wanted), [""; 0]);
+        // The same remote text is a difference where another wish led to it.
+        let other = [("email", "ANA@example.com"), ("mobile", "+64 21 5"), ("name", "Ana")];
+        assert_eq!(moved(Standing::Mine { known: before, entity: holds.clone() }, &other), ["email"]);
+        assert_eq!(moved(Standing::Matched { by: "email".into(), entity: holds }, &wanted), ["email"]);
+    }
+
+    #[test]
+    fn law_6_what_is_not_sure_is_held() {
+        let ids = [3, 4].map(|id| RemoteId::new(id).unwrap()).to_vec();
+        let reasons = moved(Standing::Ambiguous { by: "email".into(), ids }, &[("name", "Ana")]);
+        assert_eq!(reasons, ["email fits several people at the service (ids 3, 4); make it unique there"]);
+        let taken = Standing::Taken {
+            by: "email".into(),
+            id: RemoteId::new(3).unwrap(),
+            job: "visitors".into(),
+            key: Key::new("9").unwrap(),
+        };
+        assert_eq!(
+            moved(taken, &[("name", "Ana")]),
+            ["email fits the person with id 3, who belongs to key 9 of job visitors"]
+        );
+    }
+
+    #[test]
+    fn a_remote_edit_of_an_owned_field_is_a_difference_and_of_another_is_none() {
+        let wanted = [("email", "a@example.com"), ("mobile", ""), ("name", "Ana")];
+        let holds = entity(&[("email", "b@example.com"), ("mobile", ""), ("name", "Ana"), ("title", "Chief")]);
+        assert_eq!(moved(Standing::Mine { known: known(&wanted, &[]), entity: holds }, &wanted), ["email"]);
+    }
+
+    #[test]
+    fn an_empty_value_clears_an_owned_field() {
+        let holds = entity(&[("email", "a@example.com"), ("mobile", "64 21"), ("name", "Ana")]);
+        let wanted = [("email", "a@example.com"), ("mobile", ""), ("name", "Ana")];
+        assert_eq!(moved(Standing::Mine { known: known(&wanted, &[]), entity: holds }, &wanted), ["mobile"]);
+    }
+}

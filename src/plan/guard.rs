@@ -1,0 +1,239 @@
+//! The limits that hold a plan.
+
+use std::collections::BTreeMap;
+
+use super::options::{Limit, Limits, Writes};
+use super::{Change, Held};
+use crate::record::{Action, Key};
+
+/// What the limits are measured against.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Base {
+    /// People whom the job knows.
+    pub known: u64,
+    /// People whom the job matched just now.
+    pub matched: u64,
+    /// People whom the job removed by itself in the last 24 hours.
+    pub removed: u64,
+}
+
+/// What a person decided about a held change: it holds for just the wish that it was made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase", tag = "is", content = "wish")]
+pub enum Verdict {
+    /// It is sent.
+    Approved(u64),
+    /// It is not, until the record changes or comes back.
+    Rejected(u64),
+}
+
+/// Changes after the guard.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Guarded {
+    /// What is sent; with true where a person released it.
+    pub go: Vec<(Change, bool)>,
+    /// What waits for a person.
+    pub held: Vec<Held>,
+    /// What a person rejected.
+    pub rejected: Vec<Change>,
+}
+
+/// Divides changes into those that go, those that wait and those that were rejected.
+pub fn guard(
+    changes: Vec<Change>,
+    limits: &Limits,
+    base: Base,
+    writes: Writes,
+    verdicts: &BTreeMap<Key, Verdict>,
+) -> Guarded {
+    let mut guarded = Guarded::default();
+    let mut open = Vec::new();
+    for change in changes {
+        let wish = change.wish.digest();
+        match verdicts.get(&change.key) {
+            Some(Verdict::Approved(approved)) if *approved == wish => guarded.go.push((change, true)),
+            Some(Verdict::Rejected(rejected)) if *rejected == wish => guarded.rejected.push(change),
+            _ => open.push(change),
+        }
+    }
+    let reasons = Reasons::of(&open, limits, base, writes);
+    for change in open {
+        match reasons.for_change(&change) {
+            Some(reason) => {
+                let (key, reason) = (change.key.clone(), reason.to_owned());
+                guarded.held.push(Held { key, reason, change: Some(change) });
+            }
+            None => guarded.go.push((change, false)),
+        }
+    }
+    guarded
+}
+
+/// Why changes of a kind wait.
+#[derive(Default)]
+struct Reasons {
+    all: Option<String>,
+    leavers: Option<String>,
+    updates: Option<String>,
+    creates: Option<String>,
+    blanked: BTreeMap<String, String>,
+}
+
+impl Reasons {
+    fn of(changes: &[Change], limits: &Limits, base: Base, writes: Writes) -> Self {
+        let all = match writes {
+            Writes::Auto => None,
+            Writes::Approve => Some("writes = \"approve\": every change waits for an approval".to_owned()),
+            Writes::Off => Some("writes = \"off\": changes are planned and never sent".to_owned()),
+        };
+        let count = |kind: fn(&Change) -> bool| changes.iter().filter(|change| kind(change)).count() as u64;
+        let people = base.known + base.matched;
+        let leavers = count(|change| change.wish.action == Action::Delete);
+        let updates = count(|change| change.known && change.wish.action != Action::Delete);
+        let creates = count(|change| !change.known && change.wish.action == Action::Create);
+        Self {
+            all,
+            leavers: over(limits.leavers, leavers + base.removed, base.known, |allowed| {
+                let before = match base.removed {
+                    0 => String::new(),
+                    removed => format!(" besides {removed} of the last 24 hours"),
+                };
+                format!("max_leavers: {leavers} people would be removed{before}, {allowed} are allowed")
+            })
+            .filter(|_| leavers > 0),
+            updates: over(limits.updates, updates, people, |allowed| {
+                format!("max_updates: {updates} of {people} people would be changed, {allowed} are allowed")
+            }),
+            creates: over(limits.creates, creates, people, |allowed| {
+                format!("max_creates: {creates} people would be created, {allowed} are allowed")
+            }),
+            blanked: blanked(changes)
+                .into_iter()
+                .filter_map(|(field, blanked)| {
+                    let reason = over(limits.blanked, blanked, people, |allowed| {
+                        format!("max_blanked: {field} would turn empty for {blanked} people, {allowed} are allowed")
+                    })?;
+                    Some((field, reason))
+                })
+                .collect(),
+        }
+    }
+
+    fn for_change(&self, change: &Change) -> Option<&str> {
+        let kind = match change.wish.action {
+            Action::Delete => &self.leavers,
+            Action::Create if !change.known => &self.creates,
+            Action::Create | Action::Update => &self.updates,
+        };
+        let blanked = || {
+            change.fields.iter().find_map(|(field, delta)| {
+                self.blanked.get(field).filter(|_| !delta.from.is_empty() && delta.to.is_empty())
+            })
+        };
+        kind.as_ref().or_else(blanked).or(self.all.as_ref()).map(String::as_str)
+    }
+}
+
+fn over(limit: Limit, count: u64, base: u64, reason: impl FnOnce(u64) -> String) -> Option<String> {
+    let allowed = limit.allows(base)?;
+    (count > allowed).then(|| reason(allowed))
+}
+
+/// How many people would lose each field.
+fn blanked(changes: &[Change]) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for change in changes.iter().filter(|change| change.wish.action == Action::Update) {
+        for (field, delta) in &change.fields {
+            if !delta.from.is_empty() && delta.to.is_empty() {
+                *counts.entry(field.clone()).or_default() += 1;
+            }
+        }
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Delta;
+    use crate::record::{RemoteId, Value, Wish};
+
+    fn change(key: usize, action: Action) -> Change {
+        let id = (action != Action::Create).then(|| RemoteId::new(key as i64 + 1).unwrap());
+        let wish = Wish { action, id, fields: BTreeMap::new() };
+        let known = action != Action::Create;
+        Change { key: Key::new(&key.to_string()).unwrap(), wish, fields: BTreeMap::new(), line: None, known }
+    }
+
+    fn many(count: usize, action: Action) -> Vec<Change> {
+        (0..count).map(|key| change(key, action)).collect()
+    }
+
+    fn limits() -> Limits {
+        Limits { creates: Limit::Count(10), ..Limits::default() }
+    }
+
+    /// (held, gone on) of so many leavers, updates and creates.
+    fn check(leavers: usize, updates: usize, creates: usize, base: Base) -> (usize, usize) {
+        let mut changes = many(leavers, Action::Delete);
+        changes.extend(many(updates, Action::Update));
+        changes.extend(many(creates, Action::Create));
+        let guarded = guard(changes, &limits(), base, Writes::Auto, &BTreeMap::new());
+        (guarded.held.len(), guarded.go.len())
+    }
+
+    #[test]
+    fn a_kind_over_its_limit_is_held_whole_and_the_rest_goes_on() {
+        let base = |known, matched, removed| Base { known, matched, removed };
+        for ((leavers, updates, creates), base, expected) in [
+            ((3, 3, 3), base(10, 0, 0), (0, 9)),
+            ((4, 3, 3), base(10, 0, 0), (4, 6)),
+            ((20, 0, 0), base(1000, 0, 0), (0, 20)),
+            ((21, 5, 0), base(1000, 0, 0), (21, 5)),
+            ((11, 0, 0), base(1000, 0, 10), (11, 0)),
+            ((0, 5, 0), base(1000, 0, 30), (0, 5)),
+            ((0, 301, 10), base(900, 100, 0), (301, 10)),
+            ((0, 300, 11), base(900, 100, 0), (11, 300)),
+        ] {
+            assert_eq!(check(leavers, updates, creates, base), expected, "{leavers} {updates} {creates} {base:?}");
+        }
+    }
+
+    #[test]
+    fn a_column_that_turns_empty_is_held_for_those_who_lose_it() {
+        let mut changes = many(6, Action::Update);
+        for change in &mut changes[..4] {
+            let delta = Delta { from: Value::text("64 21"), to: Value::Empty };
+            change.fields.insert("mobile".into(), delta);
+        }
+        let base = Base { known: 60, ..Base::default() };
+        let guarded = guard(changes, &Limits::default(), base, Writes::Auto, &BTreeMap::new());
+        assert_eq!((guarded.held.len(), guarded.go.len()), (4, 2));
+        let reason = "max_blanked: mobile would turn empty for 4 people, 3 are allowed";
+        assert!(guarded.held.iter().all(|held| held.reason == reason), "{:?}", guarded.held);
+    }
+
+    #[test]
+    fn a_verdict_holds_for_the_wish_that_it_was_made_for() {
+        let changes = many(5, Action::Delete);
+        let base = Base { known: 5, ..Base::default() };
+        let mut verdicts = BTreeMap::new();
+        verdicts.insert(changes[0].key.clone(), Verdict::Approved(changes[0].wish.digest()));
+        verdicts.insert(changes[1].key.clone(), Verdict::Approved(changes[1].wish.digest() ^ 1));
+        verdicts.insert(changes[2].key.clone(), Verdict::Rejected(changes[2].wish.digest()));
+        let guarded = guard(changes.clone(), &Limits::default(), base, Writes::Approve, &verdicts);
+        let held: Vec<&str> = guarded.held.iter().map(|held| held.key.as_str()).collect();
+        assert_eq!(
+            (guarded.go, held, guarded.rejected),
+            (vec![(changes[0].clone(), true)], vec!["1", "3", "4"], vec![changes[2].clone()])
+        );
+    }
+
+    #[test]
+    fn approved_leavers_do_not_count() {
+        let changes = many(6, Action::Delete);
+        let verdicts = changes[..3].iter().map(|c| (c.key.clone(), Verdict::Approved(c.wish.digest()))).collect();
+        let base = Base { known: 10, ..Base::default() };
+        assert_eq!(guard(changes, &Limits::default(), base, Writes::Auto, &verdicts).go.len(), 6);
+    }
+}

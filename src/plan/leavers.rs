@@ -1,0 +1,109 @@
+//! Who is gone from the source.
+
+use jiff::Timestamp;
+
+use super::options::{LeaverAction, Leavers};
+use crate::snapshot::{Gone, Index};
+use crate::source::Complete;
+
+/// Which keys of an index a read has seen, by position.
+#[derive(Clone, Debug)]
+pub struct Present(Vec<bool>);
+
+impl Present {
+    /// Nobody of `index` seen yet.
+    pub fn none(index: &Index) -> Self {
+        Self(vec![false; index.len()])
+    }
+
+    /// Marks a position as seen; says whether it was before.
+    pub fn mark(&mut self, at: usize) -> bool {
+        std::mem::replace(&mut self.0[at], true)
+    }
+
+    /// Whether a position was seen.
+    pub fn has(&self, at: usize) -> bool {
+        self.0[at]
+    }
+}
+
+/// The positions of an index that a complete read did not see. Absence is evidence after such a read only (law 1).
+pub fn missing(present: &Complete<Present>) -> impl Iterator<Item = usize> + '_ {
+    present.get().0.iter().enumerate().filter(|(_, seen)| !**seen).map(|(at, _)| at)
+}
+
+/// What a further complete read says about someone whom it misses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Absence {
+    /// What is to be remembered.
+    pub gone: Gone,
+    /// Whether the grace is over.
+    pub due: bool,
+}
+
+/// Judges someone whom a complete read misses. `content` stands for what was read: the same unchanged file is no further
+/// read. `None` where the job lets leavers be.
+pub fn absent(before: Option<&Gone>, policy: &Leavers, now: Timestamp, content: &str) -> Option<Absence> {
+    if policy.action == LeaverAction::Keep {
+        return None;
+    }
+    let gone = match before {
+        None => Gone { since: now, reads: 0, content: content.to_owned() },
+        Some(gone) if gone.content == content => gone.clone(),
+        Some(gone) => Gone { since: gone.since, reads: gone.reads.saturating_add(1), content: content.to_owned() },
+    };
+    let due = now.duration_since(gone.since) >= policy.grace && gone.reads >= policy.grace_reads;
+    Some(Absence { gone, due })
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::*;
+
+    #[test]
+    fn grace_is_a_time_and_a_number_of_further_reads() {
+        let start: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        let policy = |hours, grace_reads| Leavers {
+            action: LeaverAction::Delete,
+            grace: SignedDuration::from_hours(hours),
+            grace_reads,
+        };
+        // (policy, reads as (hours after the start, content), due at the last)
+        for (policy, reads, due) in [
+            (policy(0, 0), &[(0, "a")][..], true),
+            (policy(24, 0), &[(0, "a")], false),
+            (policy(24, 0), &[(0, "a"), (24, "a")], true),
+            (policy(24, 0), &[(0, "a"), (23, "b")], false),
+            (policy(0, 1), &[(0, "a"), (1, "a")], false),
+            (policy(0, 1), &[(0, "a"), (1, "b")], true),
+            (policy(24, 2), &[(0, "a"), (25, "b"), (26, "b")], false),
+            (policy(24, 2), &[(0, "a"), (25, "b"), (26, "c")], true),
+        ] {
+            let mut gone = None;
+            let mut last = false;
+            for (hours, content) in reads {
+                let now = start + SignedDuration::from_hours(*hours);
+                let absence = absent(gone.as_ref(), &policy, now, content).unwrap();
+                (gone, last) = (Some(absence.gone), absence.due);
+            }
+            assert_eq!(last, due, "{policy:?} {reads:?}");
+        }
+    }
+
+    #[test]
+    fn nobody_leaves_a_job_that_keeps_them() {
+        let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        assert_eq!(absent(None, &Leavers::default(), now, "a"), None);
+    }
+
+    #[test]
+    fn a_clock_set_back_lengthens_the_grace_and_never_shortens_it() {
+        let start: Timestamp = "2026-01-02T00:00:00Z".parse().unwrap();
+        let policy = Leavers { action: LeaverAction::Delete, ..Leavers::default() };
+        let gone = Gone { since: start, reads: 0, content: "a".into() };
+        let now = start - SignedDuration::from_hours(48);
+        assert!(!absent(Some(&gone), &policy, now, "b").unwrap().due);
+    }
+}

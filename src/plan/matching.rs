@@ -1,0 +1,127 @@
+//! Finding the entity that a record is, the first time.
+
+use std::collections::BTreeMap;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::record::{Entity, Record, RemoteId, Value, fold};
+
+/// An index over entities by the fields that records are matched by, at 12 bytes an entity and field.
+#[derive(Debug)]
+pub struct Matcher {
+    by: Vec<(String, Vec<(u64, RemoteId)>)>,
+}
+
+/// What a record matches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Match {
+    /// No entity.
+    None,
+    /// One entity, by this field.
+    One {
+        /// The field.
+        by: String,
+        /// The entity.
+        id: RemoteId,
+    },
+    /// Several entities, by this field.
+    Many {
+        /// The field.
+        by: String,
+        /// The entities, in order.
+        ids: Vec<RemoteId>,
+    },
+}
+
+impl Matcher {
+    /// Indexes entities by the fields of `match_on`, which are tried in their order.
+    pub fn new<'a>(match_on: &[String], entities: impl Iterator<Item = &'a Entity>) -> Self {
+        let mut matcher = Self { by: match_on.iter().map(|field| (field.clone(), Vec::new())).collect() };
+        for entity in entities {
+            matcher.add(entity);
+        }
+        matcher.finish()
+    }
+
+    /// An index without entities, to be filled by [`Matcher::add`] and put in order by [`Matcher::finish`].
+    pub fn empty(match_on: &[String]) -> Self {
+        Self::new(match_on, std::iter::empty())
+    }
+
+    /// Adds an entity.
+    pub fn add(&mut self, entity: &Entity) {
+        for (field, index) in &mut self.by {
+            if let Some(hash) = hash(entity.value(field)) {
+                index.push((hash, entity.id));
+            }
+        }
+    }
+
+    /// Puts the index in order.
+    pub fn finish(mut self) -> Self {
+        for (_, index) in &mut self.by {
+            index.sort_unstable();
+        }
+        self
+    }
+
+    /// Finds what a record is: the first field of `match_on` that hits decides. A field that the record leaves empty hits
+    /// nothing.
+    pub fn find(&self, fields: &BTreeMap<String, Value>) -> Match {
+        for (field, index) in &self.by {
+            let Some(hash) = fields.get(field).and_then(hash) else { continue };
+            let start = index.partition_point(|(other, _)| *other < hash);
+            let ids: Vec<RemoteId> =
+                index[start..].iter().take_while(|(other, _)| *other == hash).map(|(_, id)| *id).collect();
+            match ids.as_slice() {
+                [] => {}
+                [id] => return Match::One { by: field.clone(), id: *id },
+                _ => return Match::Many { by: field.clone(), ids },
+            }
+        }
+        Match::None
+    }
+
+    /// Whether a hit by `field` is one in truth and not two texts with one hash.
+    pub fn confirmed(record: &Record, entity: &Entity, field: &str) -> bool {
+        let text = |value: &Value| value.as_text().map(fold);
+        record.fields.get(field).and_then(text) == text(entity.value(field))
+    }
+}
+
+fn hash(value: &Value) -> Option<u64> {
+    let folded = fold(value.as_text()?);
+    (!folded.is_empty()).then(|| xxh3_64(folded.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entity(id: i64, employee_id: &str, email: &str) -> Entity {
+        Entity { id: RemoteId::new(id).unwrap(), created: String::new(), fields: fields(employee_id, email) }
+    }
+
+    fn fields(employee_id: &str, email: &str) -> BTreeMap<String, Value> {
+        BTreeMap::from([("employee_id".to_owned(), Value::text(employee_id)), ("email".to_owned(), Value::text(email))])
+    }
+
+    #[test]
+    fn the_first_field_that_hits_decides() {
+        let people =
+            [entity(1, "0042", "ana@example.com"), entity(2, "43", "Bo@Example.com"), entity(3, "", "bo@example.com")];
+        let match_on = ["employee_id".to_owned(), "email".to_owned()];
+        let matcher = Matcher::new(&match_on, people.iter());
+        let id = |id| RemoteId::new(id).unwrap();
+        for (employee_id, email, expected) in [
+            ("42", "", Match::One { by: "employee_id".into(), id: id(1) }),
+            ("42", "bo@example.com", Match::One { by: "employee_id".into(), id: id(1) }),
+            ("99", " ANA@example.com", Match::One { by: "email".into(), id: id(1) }),
+            ("99", "bo@example.com", Match::Many { by: "email".into(), ids: vec![id(2), id(3)] }),
+            ("", "", Match::None),
+            ("99", "cy@example.com", Match::None),
+        ] {
+            assert_eq!(matcher.find(&fields(employee_id, email)), expected, "{employee_id} {email}");
+        }
+    }
+}
