@@ -6,53 +6,43 @@
 //!                      snapshot ─────┘ └── mirror ◀──────┴── pull       only an answer moves snapshot and mirror
 //! ```
 //!
+//! ```text
+//! clock     The only place that reads the wall clock.
+//! fault     Errors as people read them.
+//! record    The vocabulary: targets and their field tables, records, keys, ids; pure values, no wire format.
+//! source    CSV files → rows, rejected rows and a proof of completeness.
+//! mapping   Templates: source row → record.
+//! store     sled: versioned and checksummed rows, one durable commit.
+//! snapshot  Per job: what each key last was, what was confirmed, its remote id.
+//! plan      (records, known) → ordered plan; pure; the safety limits.
+//! queue     Changes that must survive a restart: intents, order, attempts, outcomes.
+//! api       The typed client: table, resource, call, page, client, budget, transport, error, wire.
+//! mirror    The local copy of what the service holds: pulls, watermarks, completeness.
+//! push      Drains the queue: change → calls → answer → snapshot.
+//! history   The audit file: what was done and decided.
+//! sandbox   The stand-in service: its own routes, store, filters, faults; shares only the operation table's text.
+//! config    File → checked options for the modules above.
+//! run       One run of a job: composes the modules above.
+//! cli       Arguments, one file per command, two renderers, failures.
+//! ```
+//!
 //! A module imports only modules above it in this list; `tests/it/imports.rs` reads every `use` and fails on the first
 //! that points down.
 
-/// The only place that reads the wall clock.
-pub mod clock;
-
-/// The vocabulary: targets and their field tables, records, keys, ids; pure values, no wire format.
-pub mod record;
-
-/// CSV files → rows, rejected rows and a proof of completeness.
-pub mod source;
-
-/// Templates: source row → record.
-pub mod mapping;
-
-/// sled: versioned and checksummed rows, one durable commit.
-pub mod store;
-
-/// Per job: what each key last was, what was confirmed, its remote id.
-pub mod snapshot;
-
-/// (records, known) → ordered plan; pure; the safety limits.
-pub mod plan;
-
-/// Changes that must survive a restart: intents, order, attempts, outcomes.
-pub mod queue;
-
-/// The typed client: table, resource, call, page, client, budget, transport, error, wire.
 pub mod api;
-
-/// The local copy of what the service holds: pulls, watermarks, completeness.
-pub mod mirror;
-
-/// Drains the queue: change → calls → answer → snapshot.
-pub mod push;
-
-/// The audit file: what was done and decided.
-pub mod history;
-
-/// The stand-in service: its own routes, store, filters, faults; shares only the operation table's text.
-pub mod sandbox;
-
-/// File → checked options for the modules above.
-pub mod config;
-
-/// One run of a job: composes the modules above.
-pub mod run;
-
-/// Arguments, one file per command, two renderers, failures.
 pub mod cli;
+pub mod clock;
+pub mod config;
+pub mod fault;
+pub mod history;
+pub mod mapping;
+pub mod mirror;
+pub mod plan;
+pub mod push;
+pub mod queue;
+pub mod record;
+pub mod run;
+pub mod sandbox;
+pub mod snapshot;
+pub mod source;
+pub mod store;

@@ -1,5 +1,5 @@
 //! The binary: parse, run, exit code; nothing else.
 
 fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+    rosterd::cli::main()
 }

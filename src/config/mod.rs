@@ -1,1 +1,38 @@
-//! (in the making)
+//! File → checked options for the modules above.
+//!
+//! Three passes, each in its own file. `walk` reads the file as TOML and looks at every key: is it known (`keys`), is it
+//! built (`unbuilt`), has it the right shape, on which line does it stand. `layers` lays the environment's variables over
+//! what is left and makes plain structs of it (`raw`). `check` turns those into options with types.
+//!
+//! Invariants:
+//! - Every mistake is found in one go, and each names file, line and key, or the variable that it came from.
+//! - What a module receives has been checked; it never parses a text of the configuration again, templates apart.
+//! - No secret is in a message, a warning or `Debug` (law 11): values of secret keys and of broken lines are never quoted.
+//!
+//! Rejected: to let serde find the mistakes. It stops at the first, knows no line after the layers are merged, and takes
+//! `"yes"` for a number.
+
+mod check;
+mod keys;
+mod layers;
+mod load;
+mod nearest;
+mod options;
+mod permissions;
+mod problem;
+mod raw;
+mod report;
+mod schedule;
+mod unbuilt;
+mod units;
+mod walk;
+mod weekday;
+
+pub use load::{TemplateCheck, load};
+pub use nearest::nearest;
+pub use options::{Config, Job, Mode, State};
+pub use problem::{Errors, Problem};
+pub use schedule::{Schedule, ScheduleError};
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,38 @@
-//! (in the making)
+//! Templates: source row → record.
+//!
+//! A job's templates are compiled once, all their faults told at once; they are bound to the columns of a source before
+//! its first row, and then map row by row. A row either becomes a record or is rejected with the field and the reason;
+//! no fault of one row touches another (law 8).
+//!
+//! Invariants:
+//! - Which columns a template uses is known before the first row. One that the source lacks fails the source, wherever
+//!   in the template it stands, for a renamed column is not an empty one.
+//! - `include` comes before `key`: a row that it drops needs no key. A key that could be read is told with a rejection,
+//!   since it proves the person present (law 1).
+//! - Templates see the row and nothing else: no time, no other row, no function.
+//! - A reason never holds a value of the row (law 11), so what the template engine says at run time is not passed on.
+//!
+//! Outer white space of a mapped value is dropped, inner is kept. Nothing, none and "" are the same.
+//!
+//! Rejected: rendering everything to text. A flag, a list and nothing would all look like words; so a template that is
+//! one `{{ expression }}` is evaluated, and keeps its type.
 
+mod bound;
+mod cells;
+mod check;
+mod compile;
+mod engine;
+mod error;
+mod filters;
 mod options;
+mod outcome;
+mod scan;
+mod template;
 
+pub use bound::{Bound, Mapped};
+pub use compile::Mapping;
+pub use error::Error;
 pub use options::Options;
+
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,25 @@
-//! (in the making)
+//! The local copy of what the service holds: pulls, watermarks, completeness.
+//!
+//! A [`Mirror`] is the stored copy with what one pull found laid over it. Nothing of it is stored before
+//! [`Mirror::save`]: a plan looks at it and throws it away, a run that fails leaves no trace (law 5).
+//!
+//! Invariants:
+//! - A watermark is the older of the first answer's Date and the newest `modified` seen, less an overlap. This machine's
+//!   clock has no part in it.
+//! - A whole listing comes at least every `full_pull`, since deletions are invisible to If-Modified-Since, and whenever
+//!   the stored copy lacks a field that a job needs.
+//! - An entity that a whole listing lacks counts as gone only where a request for just this entity answers 404. One that
+//!   answers shows that the listing lied, and the pull fails; so does a listing of nobody where there was somebody (law 1).
+//! - Only the fields that the jobs map, match by or show are stored (law 11).
+//!
+//! Rejected: replacing the stored copy at every whole listing. A listing cut short by a broken filter or a narrowed
+//! credential would take everyone with it.
+
+mod collection;
+mod entities;
+mod error;
+mod pull;
+
+pub use collection::{Locations, Wanted};
+pub use entities::{Mirror, Removal, drop_gone, put};
+pub use error::{Error, Kind};

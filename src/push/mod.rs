@@ -1,1 +1,192 @@
-//! (in the making)
+//! Drains the queue: change → calls → answer → snapshot.
+//!
+//! Invariants:
+//! - A request that changes something leaves only after its change stands as sent on disk, and its outcome is one commit:
+//!   snapshot, owner, mirror and queue together (law 3, law 5).
+//! - A PUT is built from a copy read just before it, with the owned fields laid on top; what came back is compared, and a
+//!   service that loses a field that nobody meant to change stops the push (law 2).
+//! - A create whose fate is unknown is looked up twice, 3 seconds apart, before it is sent again (law 3). An update or a
+//!   removal of unknown fate begins anew with a fresh copy.
+//! - Only a person who is not on site is removed (law 10).
+//! - Leavers, joiners and movers go one after the other, several requests in flight within each (law 12).
+//!
+//! Rejected: repeating failed writes inside the client. Only here it is known what a write was for, and so whether it has
+//! happened.
+
+mod brake;
+mod commit;
+mod error;
+mod lookup;
+mod one;
+mod outcome;
+mod owner;
+mod staff;
+
+use std::time::Duration;
+
+use brake::Brake;
+pub use error::Error;
+use futures_util::{StreamExt as _, stream};
+pub use outcome::{Outcome, Witness};
+pub use owner::Owner;
+
+use crate::api::Client;
+use crate::clock::Clock;
+use crate::fault::chain;
+use crate::mirror::Mirror;
+use crate::queue::{self, Change};
+use crate::record::{Action, Field, Key};
+use crate::store::Store;
+
+/// How many changes are worked on at once; the client limits requests by itself.
+const IN_FLIGHT: usize = 8;
+/// How often one change is sent in one run.
+const ATTEMPTS_MAX: u32 = 3;
+/// How long after the first look a create that was not found is looked up again (law 3).
+const LOOK_AGAIN: Duration = Duration::from_secs(3);
+/// How long a change of unknown fate waits before it is sent again, by attempt.
+const PAUSE: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(2)];
+
+/// What a push works with.
+pub struct Push<'a> {
+    /// The service.
+    pub client: &'a Client,
+    /// Where outcomes go.
+    pub store: &'a Store,
+    /// The time of removals.
+    pub clock: &'a Clock,
+    /// The fields that the job maps.
+    pub fields: &'a [Field],
+    /// The fields by which a person of unknown fate is looked up, in this order.
+    pub match_on: &'a [String],
+    /// Is told of every outcome.
+    pub witness: &'a dyn Witness,
+}
+
+/// What became of the changes of a push.
+#[derive(Debug, Default)]
+pub struct Drained {
+    /// By key; every change is in it.
+    pub outcomes: Vec<(Key, Action, Outcome)>,
+    /// Why the push stopped before the end, where it did.
+    pub stopped: Option<String>,
+}
+
+impl Push<'_> {
+    /// Works through all changes. Changes that could not be delivered stay in the queue.
+    pub async fn drain(&self, mirror: &mut Mirror, mut changes: Vec<Change>) -> Result<Drained, Error> {
+        queue::order(&mut changes);
+        let brake = Brake::new(changes.len());
+        let mut drained = Drained::default();
+        let mut adopted = Vec::new();
+        for action in [Action::Delete, Action::Create, Action::Update] {
+            let (mine, rest) = changes.into_iter().partition(|change| change.wish.action == action);
+            changes = rest;
+            let mut mine: Vec<Change> = mine;
+            if action == Action::Update {
+                mine.append(&mut adopted);
+            }
+            self.phase(mirror, mine, &brake, &mut drained, &mut adopted).await?;
+        }
+        drained.stopped = brake.reason();
+        Ok(drained)
+    }
+
+    /// Settles creates of unknown fate that an earlier process left behind, without sending any of them again; returns
+    /// those that the service does not have.
+    pub async fn settle(&self, mirror: &mut Mirror, unknown: Vec<Change>) -> Result<Vec<Change>, Error> {
+        let looked = self.look_up(mirror, unknown).await?;
+        Ok(looked.absent)
+    }
+
+    async fn phase(
+        &self,
+        mirror: &mut Mirror,
+        changes: Vec<Change>,
+        brake: &Brake,
+        drained: &mut Drained,
+        adopted: &mut Vec<Change>,
+    ) -> Result<(), Error> {
+        let mut todo = changes;
+        for attempt in 1..=ATTEMPTS_MAX {
+            let shared = &*mirror;
+            let mut steps =
+                stream::iter(todo).map(|change| self.one(shared, change, brake)).buffer_unordered(IN_FLIGHT);
+            let mut unknown = Vec::new();
+            let mut conflicts = Vec::new();
+            while let Some(step) = steps.next().await {
+                let (change, step) = step?;
+                match step {
+                    one::Step::Done(outcome) => drained.push(self, change, outcome),
+                    one::Step::Unknown(reason) => unknown.push((change, reason)),
+                    one::Step::Conflict { status, words } => conflicts.push((change, status, words)),
+                }
+            }
+            drop(steps);
+            self.adopt(mirror, conflicts, drained, adopted).await?;
+            todo = self.again(mirror, unknown, attempt, brake, drained).await?;
+            if todo.is_empty() {
+                break;
+            }
+            tokio::time::sleep(PAUSE[(attempt as usize - 1).min(PAUSE.len() - 1)]).await;
+        }
+        Ok(())
+    }
+
+    /// Looks after changes of unknown fate; returns those that are to be sent again.
+    async fn again(
+        &self,
+        mirror: &mut Mirror,
+        unknown: Vec<(Change, String)>,
+        attempt: u32,
+        brake: &Brake,
+        drained: &mut Drained,
+    ) -> Result<Vec<Change>, Error> {
+        let (creates, others): (Vec<_>, Vec<_>) =
+            unknown.into_iter().partition(|(change, _)| change.wish.action == Action::Create);
+        let reasons: std::collections::BTreeMap<Key, String> =
+            creates.iter().chain(&others).map(|(change, reason)| (change.key.clone(), reason.clone())).collect();
+        let mut open: Vec<Change> = others.into_iter().map(|(change, _)| change).collect();
+        if !creates.is_empty() {
+            match self.look_up(mirror, creates.iter().map(|(change, _)| change.clone()).collect()).await {
+                Ok(looked) => {
+                    for change in looked.found {
+                        drained.push(self, change, Outcome::Confirmed);
+                    }
+                    for (change, reason) in looked.unclear {
+                        drained.push(self, change, Outcome::Undelivered(reason));
+                    }
+                    open.extend(looked.absent);
+                }
+                // What became of them stays unknown; the next run looks again before anything else.
+                Err(Error::Mirror(error)) => {
+                    brake.stop(format!("what became of changes could not be looked up: {}", chain(&error)));
+                    for (change, reason) in creates {
+                        drained.push(self, change, Outcome::Undelivered(reason));
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let mut todo = Vec::new();
+        for change in open {
+            if attempt < ATTEMPTS_MAX && !brake.stopped(self.witness) && self.client.take_retry() {
+                todo.push(change);
+                continue;
+            }
+            if attempt < ATTEMPTS_MAX && !brake.stopped(self.witness) {
+                brake.stop("too many requests of this run failed".to_owned());
+            }
+            let reason = reasons.get(&change.key).cloned().unwrap_or_default();
+            drained.push(self, change, Outcome::Undelivered(reason));
+        }
+        Ok(todo)
+    }
+}
+
+impl Drained {
+    fn push(&mut self, push: &Push<'_>, change: Change, outcome: Outcome) {
+        push.witness.outcome(&change, &outcome);
+        self.outcomes.push((change.key, change.wish.action, outcome));
+    }
+}

@@ -1,1 +1,103 @@
-//! (in the making)
+//! One run of a job: composes the modules above.
+//!
+//! ```text
+//! pull ─▶ settle what an earlier process left unknown ─▶ gather rows ─▶ stand and decide ─▶ leavers ─▶ guard
+//!      ─▶ (sync only) commit: mirror, adoptions, held, queue ─▶ push ─▶ index
+//! ```
+//!
+//! Invariants:
+//! - `plan` and `sync` go the same way up to the guard; a plan stores nothing and sends nothing but reads.
+//! - Nothing is written, here or there, before source and service were both read without a fault.
+//! - One job's failure is its own: the others run.
+//!
+//! Rejected: a stored plan that `sync` carries out. What was true when it was made may not be when it is sent; what a
+//! person released is kept as a verdict on a wish instead, and compared with what is wanted now.
+
+mod adopt;
+mod error;
+mod gather;
+mod held;
+mod leave;
+mod prepare;
+mod report;
+mod stand;
+mod state;
+mod sync;
+
+use std::collections::BTreeSet;
+
+pub use error::{Error, Kind};
+pub use held::{DecisionError, HeldChange, approve, held, reject};
+pub use prepare::Prepared;
+pub use report::{Counts, Report, Status};
+pub use state::JobState;
+pub use sync::{plan, sync};
+
+use crate::api::Client;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::push::Outcome;
+use crate::queue::Change;
+use crate::record::{JobName, Key};
+use crate::store::Store;
+
+/// What runs work with.
+pub struct Context<'a> {
+    /// The checked configuration.
+    pub config: &'a Config,
+    /// The service.
+    pub client: &'a Client,
+    /// The state.
+    pub store: &'a Store,
+    /// The time.
+    pub clock: &'a Clock,
+    /// Is told how runs go.
+    pub watch: &'a dyn Watch,
+}
+
+/// Narrows a run to some records; a narrowed run has no leavers (law 7).
+#[derive(Clone, Debug, Default)]
+pub struct Narrow {
+    /// The keys; empty for all.
+    pub keys: BTreeSet<Key>,
+}
+
+impl Narrow {
+    /// Whether some records only are asked for.
+    pub fn is_narrow(&self) -> bool {
+        !self.keys.is_empty()
+    }
+
+    /// Whether this record is asked for.
+    pub fn has(&self, key: &Key) -> bool {
+        self.keys.is_empty() || self.keys.contains(key)
+    }
+}
+
+/// Is told how runs go, for people who watch.
+pub trait Watch: Sync {
+    /// A job begins a part of its run.
+    fn stage(&self, job: &JobName, stage: Stage);
+
+    /// A change has come to its outcome.
+    fn outcome(&self, change: &Change, outcome: &Outcome);
+
+    /// Whether someone asked to end.
+    fn interrupted(&self) -> bool;
+}
+
+/// A part of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Reading the service.
+    Pulling,
+    /// Reading the source.
+    Reading,
+    /// Sending so many changes, at so many requests.
+    Sending {
+        /// The changes.
+        changes: usize,
+        /// The requests that they take where nothing fails.
+        requests: usize,
+    },
+}

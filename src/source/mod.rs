@@ -1,13 +1,21 @@
-//! (in the making)
+//! Sources: from a file (later: a directory) to rows, and the proof that all of them were seen.
+//!
+//! Invariants:
+//! - A `Complete` value comes out of `Read::finish` alone, so nothing can plan a leaver on a read that stopped short,
+//!   lost a row or met one whose key it could not tell (law 1).
+//! - A row is handed out as it stands in the source. What it means is the mapping's business.
+//! - Reasons and errors name lines, columns and limits, never what a cell holds (law 11).
+//!
+//! Rejected: an iterator of rows. It can be dropped half way, and then nobody asks whether it had reached the end; a
+//! function that visits every row ends with the answer to that question in its hand.
 
+mod column;
+mod complete;
 pub mod csv;
+mod name;
+mod row;
 
-/// What only a finished read can make.
-pub struct Complete<T>(T);
-
-impl<T> Complete<T> {
-    /// The value.
-    pub fn get(&self) -> &T {
-        &self.0
-    }
-}
+pub use column::{Columns, Match};
+pub use complete::{Complete, Read};
+pub use name::{Name, Need, Wanted, snake};
+pub use row::Row;

@@ -5,7 +5,7 @@
 //!   `flush` asks the kernel to write but never waits for the device, so its file is synced here as well, and only here.
 //! - Every row begins with a format version and a checksum over its place and content. A row that does not fit is named
 //!   in an error, never skipped: a lost row would look like a person who was never there.
-//! - A [`Manifest`] moves with every batch: how many there were, how many rows there are and the XOR of their checksums.
+//! - A manifest moves with every batch: how many there were, how many rows there are and the XOR of their checksums.
 //!   It is compared with the rows at every opening, and its number with a file beside the store: sled opens a file with a
 //!   broken segment or a missing tail as if those rows had never been.
 //! - One process at a time: a lock file beside the data says who.

@@ -1,5 +1,37 @@
-//! (in the making)
+//! A CSV file, read in place.
+//!
+//! A read takes two passes over the bytes, both in constant memory. The first tells the encoding and the digest of the
+//! content; the second parses, and its digest must be the same.
+//!
+//! Invariants:
+//! - A row is handed out only if it is whole: it ends in a line end (or need not), its quotes pair, its bytes decode, it
+//!   has as many cells as the header. Whatever is not is rejected with its line, and the read is incomplete.
+//! - What was found before is not silently found otherwise: encoding and delimiter stay, or the read fails.
+//!
+//! Rejected: guessing the encoding while parsing. One wrong byte in the last row would come after thousands of rows had
+//! already been taken as something else.
 
+mod encoding;
+mod error;
+mod file;
+mod found;
+mod head;
+pub mod limits;
 mod options;
+mod probe;
+mod read;
+mod survey;
+mod text;
+mod walk;
+mod watch;
 
+pub use error::{Error, Kind};
+pub use found::{Found, Probe, delimiter_name};
 pub use options::{Encoding, Options};
+pub use probe::probe;
+pub use read::read;
+
+pub use super::name::{Name, Need, Wanted};
+
+#[cfg(test)]
+mod tests;

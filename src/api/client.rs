@@ -1,0 +1,317 @@
+//! The only place that sends.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
+use reqwest::{RequestBuilder, Url};
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use super::answer::{Answer, Answered, Meaning, Received, meaning};
+use super::budget::{Budget, PAUSE_MAX, Time};
+use super::call::Call;
+use super::credential::{Authority, Authorization};
+use super::error::{Error, Kind};
+use super::operation::{Method, Operation};
+use super::options::{Credential, Options};
+use super::retry::{ATTEMPTS_MAX, Allowance, Backoff, jitter};
+use super::transport::{self, Head};
+use super::words::words;
+use crate::clock::Clock;
+
+/// Requests in flight at once: enough to use the budget where an answer takes seconds.
+const IN_FLIGHT_MAX: usize = 8;
+/// How long all requests wait after a 429 that does not say.
+const PAUSE_DEFAULT: Duration = Duration::from_secs(60);
+/// A pause is lengthened by up to so many milliseconds, so that several programs don't return as one.
+const PAUSE_JITTER: u64 = 250;
+
+/// The client of one account. Clones share everything.
+#[derive(Clone)]
+pub struct Client {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    base_url: String,
+    page_size: u32,
+    timeout: Duration,
+    http: reqwest::Client,
+    authority: Authority,
+    budget: Budget,
+    in_flight: Semaphore,
+    allowance: Allowance,
+    backoff: Backoff,
+    /// By operation, the number of a fresh token that it was refused with: renewing again would not help.
+    denied: Mutex<HashMap<&'static str, u64>>,
+    clock: Clock,
+}
+
+/// How much of the rate limit is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BudgetState {
+    /// Requests that count at present.
+    pub used: u32,
+    /// Requests allowed in any 60 seconds.
+    pub limit: u32,
+    /// When the service wants to be asked again.
+    pub blocked_until: Option<Timestamp>,
+}
+
+/// What one request carries, apart from its signature.
+pub(super) struct Outgoing {
+    pub(super) method: Method,
+    pub(super) target: String,
+    pub(super) since: Option<String>,
+    pub(super) body: Option<Vec<u8>>,
+}
+
+/// The head of an answer with its body: whole for a success, what could be read for an error.
+pub(super) struct Incoming {
+    pub(super) head: Head,
+    pub(super) body: Vec<u8>,
+}
+
+impl Client {
+    /// Makes a client; sends nothing, but reads the credential's and the certificates' files.
+    pub fn new(options: &Options, clock: &Clock) -> Result<Self, Error> {
+        Self::build(options, clock, Backoff::STANDARD).map_err(|kind| Error::new("client", kind))
+    }
+
+    pub(super) fn build(options: &Options, clock: &Clock, backoff: Backoff) -> Result<Self, Kind> {
+        let base_url = transport::url("base_url", &options.base_url)?;
+        let token_url = match &options.credential {
+            Credential::Client { auth_url, .. } => {
+                transport::url("auth_url", auth_url)?;
+                let text = format!("{}/oauth2/token", auth_url.trim_end_matches('/'));
+                Some(transport::url("auth_url", &text)?)
+            }
+            Credential::ApiKey(_) | Credential::ApiKeyBasic(_) => None,
+        };
+        let urls: Vec<&Url> = std::iter::once(&base_url).chain(&token_url).collect();
+        let http = transport::client(options, &urls)?;
+        let authority = Authority::new(&options.credential, http.clone(), options.timeout, token_url, backoff)?;
+        Ok(Self {
+            inner: Arc::new(Inner {
+                base_url: options.base_url.trim_end_matches('/').to_owned(),
+                page_size: options.page_size.max(1),
+                timeout: options.timeout,
+                http,
+                authority,
+                budget: Budget::new(options.requests_per_minute, options.budget_file.clone(), Time::machine()),
+                in_flight: Semaphore::new(IN_FLIGHT_MAX),
+                allowance: Allowance::default(),
+                backoff,
+                denied: Mutex::default(),
+                clock: clock.clone(),
+            }),
+        })
+    }
+
+    /// Sends a call and reads its answer, within the rate limit. What was never sent, and reads that failed for a
+    /// passing reason, are tried again; a write whose fate is unknown is the caller's to look up.
+    pub async fn send<T: Answer>(&self, call: Call<T>) -> Result<Answered<T>, Error> {
+        self.deliver(&call).await.map_err(|kind| Error::new(call.operation.name, kind))
+    }
+
+    /// How many requests were sent to the base address so far.
+    pub fn requests(&self) -> u64 {
+        self.inner.allowance.requests()
+    }
+
+    /// How much of the rate limit is used. Where its record can't be read, all of it: nothing is sent then.
+    pub fn budget(&self) -> BudgetState {
+        match self.inner.budget.state() {
+            Ok(state) => {
+                let until = |left: Duration| {
+                    let left = SignedDuration::try_from(left).unwrap_or(SignedDuration::ZERO);
+                    self.inner.clock.now().saturating_add(left).unwrap_or(Timestamp::MAX)
+                };
+                BudgetState { used: state.used, limit: state.limit, blocked_until: state.blocked.map(until) }
+            }
+            Err(_) => {
+                BudgetState { used: self.inner.budget.limit(), limit: self.inner.budget.limit(), blocked_until: None }
+            }
+        }
+    }
+
+    /// Gives the run that begins its own retries.
+    pub fn begin_run(&self) {
+        self.inner.allowance.begin_run();
+    }
+
+    /// Takes one of the run's retries for a write that is known not to have happened; false where none is left.
+    pub fn take_retry(&self) -> bool {
+        self.inner.allowance.take()
+    }
+
+    /// How many entities a list is asked for at once.
+    pub fn page_size(&self) -> u32 {
+        self.inner.page_size
+    }
+
+    async fn deliver<T: Answer>(&self, call: &Call<T>) -> Result<Answered<T>, Kind> {
+        let mut attempt = 1;
+        loop {
+            let kind = match self.attempt(call).await {
+                Ok(answered) => return Ok(answered),
+                Err(kind) => kind,
+            };
+            let again = kind.is_never_sent() || (call.operation.method.is_read() && kind.is_transient());
+            if !again || attempt == ATTEMPTS_MAX {
+                return Err(kind);
+            }
+            if !self.inner.allowance.take() {
+                return Err(Kind::RetriesExhausted { last: Box::new(kind) });
+            }
+            attempt += 1;
+            tokio::time::sleep(self.inner.backoff.before(attempt)).await;
+        }
+    }
+
+    /// One attempt. Waiting after a 429 is no failure and has no end: it is the service that says how long. A refused
+    /// token is renewed once.
+    async fn attempt<T: Answer>(&self, call: &Call<T>) -> Result<Answered<T>, Kind> {
+        let mut renewed = false;
+        loop {
+            let authorization = self.inner.authority.authorization().await?;
+            let incoming = self.exchange(&Outgoing::of(call), &authorization).await?;
+            let head = &incoming.head;
+            let said = || words(&incoming.body, call.body.as_ref(), &[authorization.secret()]);
+            match head.status {
+                429 => continue,
+                401 | 403 => match authorization.serial() {
+                    Some(serial) if !renewed && !self.is_denied(call.operation, serial) => {
+                        self.inner.authority.refused(serial).await;
+                        renewed = true;
+                        continue;
+                    }
+                    serial => {
+                        self.note_denied(call.operation, serial);
+                        return Err(Kind::Denied { code: head.status, words: said() });
+                    }
+                },
+                status => match meaning(status, call.operation.verb, call.since.is_some()) {
+                    Meaning::Failure if (300..=399).contains(&status) => return Err(Kind::Redirect { code: status }),
+                    Meaning::Failure => {
+                        let retry_after = head.retry_after(self.inner.clock.now());
+                        return Err(Kind::Status { code: status, words: said(), retry_after });
+                    }
+                    Meaning::Body | Meaning::Absent | Meaning::NotModified => {}
+                },
+            }
+            let (date, status) = (head.date, head.status);
+            let value = T::read(&Received::of(call, incoming))?;
+            return Ok(Answered { value, date, status });
+        }
+    }
+
+    /// Sends one request as soon as the budget has a slot. A 429, or a 503 that says how long, holds up all others.
+    pub(super) async fn exchange(&self, out: &Outgoing, authorization: &Authorization) -> Result<Incoming, Kind> {
+        let inner = &self.inner;
+        let _in_flight = inner.in_flight.acquire().await.expect("the semaphore is never closed");
+        let permit = inner.budget.permit().await?;
+        let request = authorization.sign(self.request(out)?);
+        let response = match request.send().await.map_err(|error| transport::failure(error, inner.timeout)) {
+            Ok(response) => response,
+            Err(kind) if kind.is_never_sent() => {
+                inner.budget.never_sent(permit)?;
+                return Err(kind);
+            }
+            Err(kind) => {
+                inner.allowance.count();
+                inner.budget.answered(permit)?;
+                return Err(kind);
+            }
+        };
+        inner.allowance.count();
+        inner.budget.answered(permit)?;
+        let head = Head::of(&response);
+        self.heed(&head)?;
+        let body = match head.is_success() {
+            true => transport::body(response, inner.timeout).await?,
+            false => transport::error_body(response).await,
+        };
+        Ok(Incoming { head, body })
+    }
+
+    /// Whatever the service asks for holds for every request of the credential.
+    fn heed(&self, head: &Head) -> Result<(), Kind> {
+        let asked = head.retry_after(self.inner.clock.now());
+        let pause = match (head.status, asked) {
+            (429, None) => PAUSE_DEFAULT,
+            // 0 is no invitation to ask again at once.
+            (429 | 503, Some(asked)) => asked.clamp(Duration::from_secs(1), PAUSE_MAX),
+            _ => return Ok(()),
+        };
+        self.inner.budget.pause(pause + Duration::from_millis(jitter(PAUSE_JITTER)), head.status == 429)
+    }
+
+    fn request(&self, out: &Outgoing) -> Result<RequestBuilder, Kind> {
+        let url = Url::parse(&format!("{}{}", self.inner.base_url, out.target))
+            .map_err(|_| Kind::Options("base_url makes no URL with the operation's path".to_owned()))?;
+        let method = match out.method {
+            Method::Get => reqwest::Method::GET,
+            Method::Head => reqwest::Method::HEAD,
+            Method::Post => reqwest::Method::POST,
+            Method::Put => reqwest::Method::PUT,
+            Method::Delete => reqwest::Method::DELETE,
+        };
+        let mut request = self.inner.http.request(method, url);
+        if let Some(since) = &out.since {
+            request = request.header(HeaderName::from_static("if-modified-since"), since);
+        }
+        Ok(match (&out.body, out.method) {
+            (Some(body), _) => request.header(CONTENT_TYPE, "application/json").body(body.clone()),
+            (None, Method::Post | Method::Put) => request.header(CONTENT_LENGTH, 0),
+            (None, _) => request,
+        })
+    }
+
+    pub(super) async fn authorization(&self) -> Result<Authorization, Kind> {
+        self.inner.authority.authorization().await
+    }
+
+    fn is_denied(&self, operation: &Operation, serial: u64) -> bool {
+        let denied = self.inner.denied.lock().unwrap_or_else(PoisonError::into_inner);
+        denied.get(operation.name) == Some(&serial)
+    }
+
+    fn note_denied(&self, operation: &Operation, serial: Option<u64>) {
+        if let Some(serial) = serial {
+            let mut denied = self.inner.denied.lock().unwrap_or_else(PoisonError::into_inner);
+            denied.insert(operation.name, serial);
+        }
+    }
+}
+
+/// Shows the base address; nothing of the credential (law 11).
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("base_url", &self.inner.base_url).finish_non_exhaustive()
+    }
+}
+
+impl Outgoing {
+    fn of<T>(call: &Call<T>) -> Self {
+        let body = call.body.as_ref().map(Value::to_string).map(String::into_bytes);
+        Self { method: call.operation.method, target: call.target(), since: call.if_modified_since(), body }
+    }
+}
+
+impl Received {
+    fn of<T>(call: &Call<T>, incoming: Incoming) -> Self {
+        Self {
+            status: incoming.head.status,
+            content_type: incoming.head.content_type,
+            body: incoming.body,
+            verb: call.operation.verb,
+            id: call.id,
+            narrowed: call.is_narrowed(),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! One operation of the service, as data.
+
+/// An HTTP method that the service knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Reads.
+    Get,
+    /// Reads the headers only.
+    Head,
+    /// Creates.
+    Post,
+    /// Replaces.
+    Put,
+    /// Removes.
+    Delete,
+}
+
+impl Method {
+    /// Its name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Head => "HEAD",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Delete => "DELETE",
+        }
+    }
+
+    /// Whether a request of this method may be sent again without asking what became of the first.
+    pub const fn is_read(self) -> bool {
+        matches!(self, Self::Get | Self::Head)
+    }
+}
+
+/// What an operation is for; decides what a 404 and an empty body mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// Reads one entity.
+    Get,
+    /// Reads many entities.
+    List,
+    /// Makes an entity.
+    Create,
+    /// Replaces an entity as a whole.
+    Replace,
+    /// Removes an entity.
+    Delete,
+}
+
+impl Verb {
+    /// The method that carries it.
+    pub const fn method(self) -> Method {
+        match self {
+            Self::Get | Self::List => Method::Get,
+            Self::Create => Method::Post,
+            Self::Replace => Method::Put,
+            Self::Delete => Method::Delete,
+        }
+    }
+}
+
+/// One operation of the service (specification, Endpoints).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// Its name, for example `staff.get`.
+    pub name: &'static str,
+    /// The method.
+    pub method: Method,
+    /// The path below the base address, with `{id}` where a value goes.
+    pub path: &'static str,
+    /// What it does, in one line.
+    pub about: &'static str,
+    /// The query parameters and headers that it takes.
+    pub parameters: &'static [&'static str],
+    /// What it is for.
+    pub verb: Verb,
+}
+
+impl Operation {
+    /// The names of the values that the path asks for, in order.
+    pub fn path_parameters(&self) -> impl Iterator<Item = &'static str> {
+        self.path.split('{').skip(1).filter_map(|part| part.split_once('}').map(|(name, _)| name))
+    }
+}

@@ -1,0 +1,135 @@
+//! One request of any operation, as a person gives it.
+
+use std::fmt;
+
+use jiff::Timestamp;
+
+use super::call::{segment, target};
+use super::client::{Client, Outgoing};
+use super::error::{Error, Kind};
+use super::operation::Operation;
+use super::table;
+
+/// The header that is given like a parameter.
+const SINCE: &str = "If-Modified-Since";
+
+/// A request as a person gives it.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Raw {
+    /// The operation's name.
+    pub operation: String,
+    /// Values for the path, the query, and `If-Modified-Since`, by name.
+    pub parameters: Vec<(String, String)>,
+    /// The body, sent as it is.
+    pub body: Option<Vec<u8>>,
+}
+
+/// Whatever the service answered.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RawAnswer {
+    /// The status code.
+    pub status: u16,
+    /// The answer's `Content-Type`.
+    pub content_type: Option<String>,
+    /// The answer's `Date`.
+    pub date: Option<Timestamp>,
+    /// The body; of an error at most 64 KiB.
+    pub body: Vec<u8>,
+}
+
+impl RawAnswer {
+    /// Whether the status is one of success.
+    pub fn is_success(&self) -> bool {
+        (200..=299).contains(&self.status)
+    }
+}
+
+impl Client {
+    /// Sends one request, and a token request before it where one is due. Any status is an answer; nothing is sent again.
+    pub async fn raw(&self, request: Raw) -> Result<RawAnswer, Error> {
+        let Some(operation) = table::by_name(&request.operation) else {
+            let nearest = table::nearest(&request.operation);
+            return Err(Error::new("api", Kind::UnknownOperation { name: request.operation, nearest }));
+        };
+        self.answer(operation, request).await.map_err(|kind| Error::new(operation.name, kind))
+    }
+
+    async fn answer(&self, operation: &'static Operation, request: Raw) -> Result<RawAnswer, Kind> {
+        let out = outgoing(operation, request)?;
+        let authorization = self.authorization().await?;
+        let incoming = self.exchange(&out, &authorization).await?;
+        let head = incoming.head;
+        Ok(RawAnswer { status: head.status, content_type: head.content_type, date: head.date, body: incoming.body })
+    }
+}
+
+/// Puts each value where its name belongs: the path, the header, else the query.
+fn outgoing(operation: &Operation, request: Raw) -> Result<Outgoing, Kind> {
+    let mut path = operation.path.to_owned();
+    for name in operation.path_parameters() {
+        let value = request.parameters.iter().find(|(given, _)| given == name);
+        let Some((_, value)) = value else {
+            return Err(Kind::Parameter { name: name.to_owned(), problem: "is missing" });
+        };
+        path = path.replace(&format!("{{{name}}}"), &segment(name, value)?);
+    }
+    let (since, query): (Vec<_>, Vec<_>) = request
+        .parameters
+        .iter()
+        .filter(|(name, _)| !operation.path_parameters().any(|parameter| parameter == name))
+        .partition(|(name, _)| name.eq_ignore_ascii_case(SINCE));
+    let since = match since.first() {
+        Some((name, value)) if value.chars().any(|c| c.is_control() || !c.is_ascii()) => {
+            return Err(Kind::Parameter { name: name.clone(), problem: "can't be sent as a header" });
+        }
+        since => since.map(|(_, value)| value.clone()),
+    };
+    let query = query.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    Ok(Outgoing { method: operation.method, target: target(&path, query), since, body: request.body })
+}
+
+/// Shows no values (law 11).
+impl fmt::Debug for Raw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Raw").field("operation", &self.operation).finish_non_exhaustive()
+    }
+}
+
+/// Shows no body (law 11).
+impl fmt::Debug for RawAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawAnswer").field("status", &self.status).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outgoing_of(name: &str, parameters: &[(&str, &str)]) -> Result<Outgoing, Kind> {
+        let parameters = parameters.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+        outgoing(table::by_name(name).unwrap(), Raw { operation: name.to_owned(), parameters, body: None })
+    }
+
+    #[test]
+    fn values_go_where_their_names_belong() {
+        let check = |name: &str, parameters: &[(&str, &str)], expected: (&str, Option<&str>)| {
+            let out = outgoing_of(name, parameters).unwrap();
+            assert_eq!((out.target.as_str(), out.since.as_deref()), expected);
+        };
+        check("staff.list", &[], ("/staff", None));
+        check("staff.get", &[("id", "7"), ("time_zone", "UTC")], ("/staff/7?time_zone=UTC", None));
+        check("staff.get", &[("id", "a/b")], ("/staff/a%2Fb", None));
+        check("staff.list", &[("q", "name%A+b")], ("/staff?q=name%25A%2Bb", None));
+        let since = "2026-01-02T03:04:05";
+        check("staff.list", &[("if-modified-since", since), ("limit", "3")], ("/staff?limit=3", Some(since)));
+    }
+
+    #[test]
+    fn a_missing_or_empty_path_value_is_named() {
+        for parameters in [&[][..], &[("id", "")][..], &[("id", "..")][..]] {
+            let kind = outgoing_of("staff.delete", parameters).err().unwrap();
+            assert!(kind.to_string().contains("\"id\""), "{kind}");
+        }
+    }
+}

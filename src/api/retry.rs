@@ -1,0 +1,92 @@
+//! How often a run may try again, and how long it waits.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Attempts of one request, the first included.
+pub(super) const ATTEMPTS_MAX: u32 = 3;
+/// Retries that every run has, and the share of its requests that a longer one has: one in ten.
+const RETRIES_MIN: u64 = 10;
+const RETRIES_SHARE: u64 = 10;
+
+/// Counts the requests of the client and the retries of the run.
+#[derive(Debug, Default)]
+pub(super) struct Allowance {
+    requests: AtomicU64,
+    begun_at: AtomicU64,
+    retries: AtomicU64,
+}
+
+impl Allowance {
+    pub(super) fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn count(&self) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn begin_run(&self) {
+        self.begun_at.store(self.requests(), Ordering::Relaxed);
+        self.retries.store(0, Ordering::Relaxed);
+    }
+
+    /// Takes one retry, if the run has one left.
+    pub(super) fn take(&self) -> bool {
+        let requests = self.requests().saturating_sub(self.begun_at.load(Ordering::Relaxed));
+        let allowed = (requests / RETRIES_SHARE).max(RETRIES_MIN);
+        self.retries
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| (used < allowed).then_some(used + 1))
+            .is_ok()
+    }
+}
+
+/// The waits before the second and the third attempt, in milliseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Backoff(pub(super) [u64; 2]);
+
+impl Backoff {
+    /// Half a second, then two.
+    pub(super) const STANDARD: Self = Self([500, 2_000]);
+
+    /// The wait before attempt `next` (2 or 3), give or take a fifth.
+    pub(super) fn before(self, next: u32) -> Duration {
+        let base = self.0[usize::from(next > 2)];
+        Duration::from_millis(base * 4 / 5 + jitter(base * 2 / 5))
+    }
+}
+
+/// Some number below `limit` that differs from process to process and call to call.
+pub(super) fn jitter(limit: u64) -> u64 {
+    static CALLS: AtomicU64 = AtomicU64::new(0);
+    RandomState::new().hash_one(CALLS.fetch_add(1, Ordering::Relaxed)) % limit.max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_has_ten_retries_or_a_tenth_of_its_requests() {
+        let check = |before: u64, requests: u64, expected: usize| {
+            let allowance = Allowance::default();
+            (0..before).for_each(|_| allowance.count());
+            allowance.begin_run();
+            (0..requests).for_each(|_| allowance.count());
+            assert_eq!((0..1_000).filter(|_| allowance.take()).count(), expected, "{before} {requests}");
+        };
+        check(0, 0, 10);
+        check(0, 99, 10);
+        check(5_000, 99, 10);
+        check(0, 500, 50);
+    }
+
+    #[test]
+    fn the_waits_are_half_a_second_and_two_seconds_about() {
+        for _ in 0..100 {
+            assert!((400..600).contains(&Backoff::STANDARD.before(2).as_millis()));
+            assert!((1_600..2_400).contains(&Backoff::STANDARD.before(3).as_millis()));
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! `rosterd api`.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::args::ApiArgs;
+use super::failure::{Exit, Failure, Words};
+use super::open;
+use super::ui::Ui;
+use crate::api::{Client, Method, Operation, Raw, RawAnswer, operations};
+use crate::clock::Clock;
+use crate::config::Config;
+
+/// The most pages that `--all` reads.
+const PAGES_MAX: usize = 20_000;
+
+pub(super) async fn run(ui: &Ui, config: &Path, args: &ApiArgs) -> Result<Exit, Failure> {
+    let Some(name) = &args.operation else {
+        list(ui);
+        return Ok(Exit::Done);
+    };
+    let raw = Raw {
+        operation: name.clone(),
+        parameters: parameters(args)?,
+        body: args.body.as_deref().map(body).transpose()?,
+    };
+    let config = open::configuration(ui, config)?;
+    let client = client(&config)?;
+    if args.all {
+        return all(ui, &client, raw, config.api.page_size).await;
+    }
+    let answer = client.raw(raw).await?;
+    match &args.out {
+        Some(path) if answer.is_success() => std::fs::write(path, &answer.body)
+            .map_err(|error| Failure::failed(Words(format!("{} could not be written: {error}", path.display()))))?,
+        _ if answer.body.is_empty() => {}
+        _ => show(ui, &answer),
+    }
+    Ok(ended(ui, &answer))
+}
+
+/// The client with its record of requests sent, where there is a state folder to keep it in.
+fn client(config: &Config) -> Result<Client, Failure> {
+    let mut options = config.api.clone();
+    if !config.state.dir.is_dir() {
+        options.budget_file = None;
+    }
+    Ok(Client::new(&options, &Clock::system())?)
+}
+
+fn list(ui: &Ui) {
+    let row = |operation: &Operation| {
+        json!({
+            "name": operation.name,
+            "method": operation.method.as_str(),
+            "path": operation.path,
+            "about": operation.about,
+            "parameters": operation.path_parameters().chain(operation.parameters.iter().copied()).collect::<Vec<_>>(),
+        })
+    };
+    if ui.json {
+        ui.document(&json!({"version": 1, "operations": operations().iter().map(row).collect::<Vec<_>>()}));
+        return;
+    }
+    let width = operations().iter().map(|operation| operation.name.len()).max().unwrap_or(0);
+    for operation in operations() {
+        let call = format!("{} {}", operation.method.as_str(), operation.path);
+        ui.line(format!("{:width$}  {call:38}  {}", operation.name, operation.about));
+    }
+}
+
+fn parameters(args: &ApiArgs) -> Result<Vec<(String, String)>, Failure> {
+    let mut parameters = Vec::new();
+    for text in &args.parameters {
+        let Some((name, value)) = text.split_once('=') else {
+            return Err(Failure::usage(Words(format!("{text:?} is no NAME=VALUE"))).hint("for example: staff.get id=7"));
+        };
+        parameters.push((name.to_owned(), value.to_owned()));
+    }
+    if let Some(since) = &args.since {
+        parameters.push(("If-Modified-Since".to_owned(), since.clone()));
+    }
+    Ok(parameters)
+}
+
+fn body(text: &str) -> Result<Vec<u8>, Failure> {
+    let failed =
+        |what: &str, error: std::io::Error| Failure::usage(Words(format!("{what} could not be read: {error}")));
+    if text == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes).map_err(|error| failed("standard input", error))?;
+        return Ok(bytes);
+    }
+    match text.strip_prefix('@') {
+        Some(path) => std::fs::read(path).map_err(|error| failed(path, error)),
+        None => Ok(text.as_bytes().to_vec()),
+    }
+}
+
+/// Prints JSON on one line with `--json`, and set out for reading otherwise; anything else as it is.
+fn show(ui: &Ui, answer: &RawAnswer) {
+    match serde_json::from_slice::<Value>(&answer.body) {
+        Ok(value) if ui.json => ui.document(&value),
+        Ok(value) => ui.line(format!("{value:#}")),
+        Err(_) => ui.bytes(&answer.body),
+    }
+}
+
+fn ended(ui: &Ui, answer: &RawAnswer) -> Exit {
+    if answer.is_success() {
+        return Exit::Done;
+    }
+    ui.note(format!("the service answered {}", answer.status));
+    Exit::Failed
+}
+
+/// Walks all pages of a list by id and prints one array.
+async fn all(ui: &Ui, client: &Client, first: Raw, page_size: u32) -> Result<Exit, Failure> {
+    let Some(operation) = operations().iter().find(|operation| operation.name == first.operation) else {
+        client.raw(first).await?;
+        return Ok(Exit::Failed);
+    };
+    let takes = |name| operation.parameters.contains(&name);
+    if operation.method != Method::Get || !takes("q") || !takes("order") {
+        let words = format!("{} can't be walked: it takes no q and order", operation.name);
+        return Err(Failure::usage(Words(words)).hint("leave --all out; the answer is the whole list"));
+    }
+    if let Some((name, _)) = first.parameters.iter().find(|(name, _)| matches!(name.as_str(), "order" | "page")) {
+        return Err(Failure::usage(Words(format!("--all walks by id and can't be given {name}"))));
+    }
+    let mut items: Vec<Value> = Vec::new();
+    let mut cursor = None;
+    for _ in 0..PAGES_MAX {
+        let answer = client.raw(page(&first, cursor, page_size)).await?;
+        if answer.status == 404 && cursor.is_some() || answer.status == 304 {
+            break;
+        }
+        if !answer.is_success() {
+            show(ui, &answer);
+            return Ok(ended(ui, &answer));
+        }
+        let Ok(Value::Array(mut found)) = serde_json::from_slice(&answer.body) else {
+            return Err(Failure::failed(Words(format!("the answer to {} is no list", operation.name))));
+        };
+        if found.is_empty() {
+            break;
+        }
+        let last = found.iter().filter_map(|item| item.get("id")?.as_i64()).max();
+        if last.is_none() || last <= cursor {
+            return Err(Failure::failed(Words("the list's ids do not grow; it can't be walked".to_owned())));
+        }
+        cursor = last;
+        items.append(&mut found);
+    }
+    let list = Value::Array(items);
+    if ui.json {
+        ui.document(&list)
+    } else {
+        ui.line(format!("{list:#}"))
+    }
+    Ok(Exit::Done)
+}
+
+fn page(first: &Raw, cursor: Option<i64>, page_size: u32) -> Raw {
+    let mut raw = first.clone();
+    raw.parameters.push(("order".to_owned(), "id".to_owned()));
+    if !raw.parameters.iter().any(|(name, _)| name == "limit") {
+        raw.parameters.push(("limit".to_owned(), page_size.to_string()));
+    }
+    if let Some(cursor) = cursor {
+        match raw.parameters.iter_mut().find(|(name, _)| name == "q") {
+            Some((_, filter)) => filter.push_str(&format!(",id>{cursor}")),
+            None => raw.parameters.push(("q".to_owned(), format!("id>{cursor}"))),
+        }
+    }
+    raw
+}

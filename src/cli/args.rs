@@ -1,0 +1,207 @@
+//! The arguments.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::sandbox::{Fault, Window};
+
+/// Keeps a workplace presence service in step with an organization's own directories
+#[derive(Debug, Parser)]
+#[command(name = "rosterd", version, max_term_width = 120, disable_help_subcommand = true)]
+pub(super) struct Arguments {
+    /// The configuration file
+    #[arg(
+        short,
+        long,
+        global = true,
+        value_name = "FILE",
+        env = "ROSTERD_CONFIG",
+        default_value = "/etc/rosterd/config.toml"
+    )]
+    pub(super) config: PathBuf,
+    /// Print one JSON document on one line
+    #[arg(long, global = true)]
+    pub(super) json: bool,
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(super) color: Color,
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Show on this machine, from nothing, what the program does
+    Demo(DemoArgs),
+    /// Print a commented configuration for a CSV file
+    Init(InitArgs),
+    /// Bring the service in step with the sources, now
+    Sync(JobArgs),
+    /// Show what `sync` would change, changing nothing
+    Plan(PlanArgs),
+    /// Release held changes; the next `sync` sends them
+    Approve(DecideArgs),
+    /// Drop held changes, until their records change or come back
+    Reject(DecideArgs),
+    /// Check configuration, permissions and mapping, then source and service
+    Check(CheckArgs),
+    /// Show source rows beside the records that they become
+    Preview(PreviewArgs),
+    /// Show jobs, their last runs, what waits, and the budget
+    Status,
+    /// Send one operation of the service's API, or list them all
+    Api(ApiArgs),
+    /// Serve a stand-in for the service, for rehearsals
+    Sandbox(SandboxArgs),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DemoArgs {
+    /// Keep the folder of the demonstration and say where it is
+    #[arg(long)]
+    pub(super) keep: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct InitArgs {
+    /// A CSV file of staff
+    pub(super) source: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct JobArgs {
+    /// The jobs; all of them where none is named
+    #[arg(value_name = "JOB")]
+    pub(super) jobs: Vec<String>,
+    /// Only this record; may be given several times. Nobody leaves in such a run
+    #[arg(long = "key", value_name = "KEY")]
+    pub(super) keys: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct PlanArgs {
+    #[command(flatten)]
+    pub(super) jobs: JobArgs,
+    /// Exit with 5 where there are changes
+    #[arg(long)]
+    pub(super) exit_code: bool,
+    /// Show sensitive values (phone numbers, custom fields) too
+    #[arg(long)]
+    pub(super) show_values: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DecideArgs {
+    /// The job
+    pub(super) job: String,
+    /// The records; all held ones where none is named
+    #[arg(value_name = "KEY")]
+    pub(super) keys: Vec<String>,
+    /// Refuse if the held set is another one by now
+    #[arg(long, value_name = "N")]
+    pub(super) set: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CheckArgs {
+    /// Do not ask the service, and do not read sources
+    #[arg(long)]
+    pub(super) offline: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct PreviewArgs {
+    /// The job
+    pub(super) job: String,
+    /// Only this record
+    #[arg(long, value_name = "KEY")]
+    pub(super) key: Option<String>,
+    /// At most so many rows
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(super) limit: usize,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ApiArgs {
+    /// The operation, for example `staff.get`; none lists them
+    pub(super) operation: Option<String>,
+    /// Path and query parameters
+    #[arg(value_name = "NAME=VALUE")]
+    pub(super) parameters: Vec<String>,
+    /// The body: JSON, @FILE, or - for standard input
+    #[arg(long, value_name = "JSON|@FILE|-")]
+    pub(super) body: Option<String>,
+    /// Write the answer's body to this file
+    #[arg(long, value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
+    /// Walk all pages of a list
+    #[arg(long, conflicts_with_all = ["body", "out"])]
+    pub(super) all: bool,
+    /// Only what was created or changed since then (If-Modified-Since, UTC: 2026-01-31T12:00:00)
+    #[arg(long, value_name = "TIME")]
+    pub(super) since: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct SandboxArgs {
+    /// Where to listen
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+    pub(super) listen: SocketAddr,
+    /// Keep the data in this folder
+    #[arg(long, value_name = "DIR")]
+    pub(super) data: Option<PathBuf>,
+    /// Begin with so many invented employees
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(super) seed_staff: u32,
+    /// Requests allowed in a minute; 0 for any number
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(super) rate: u32,
+    /// How the minute is counted: sliding or fixed
+    #[arg(long, value_name = "KIND", default_value = "sliding")]
+    pub(super) window: Window,
+    /// Go wrong now and then; a wrong SPEC prints the grammar
+    #[arg(long = "fault", value_name = "SPEC")]
+    pub(super) faults: Vec<Fault>,
+    /// Answer only after so many milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    pub(super) delay: u64,
+    /// How far its clock is ahead, in seconds; may be negative
+    #[arg(long, value_name = "S", default_value_t = 0, allow_negative_numbers = true)]
+    pub(super) clock_offset: i64,
+    /// The most entities in one page of a list
+    #[arg(long, value_name = "N", default_value_t = 5000)]
+    pub(super) page_max: u32,
+    /// Answer a list without hits with 404
+    #[arg(long)]
+    pub(super) empty_404: bool,
+    /// Take a person whose email or employee id exists already
+    #[arg(long)]
+    pub(super) accept_duplicates: bool,
+    /// Answer a PUT without a body
+    #[arg(long)]
+    pub(super) put_without_body: bool,
+    /// Rewrite phone numbers, email addresses and outer spaces as the service may
+    #[arg(long)]
+    pub(super) normalize: bool,
+    /// How long an access token lasts, in seconds
+    #[arg(long, value_name = "S", default_value_t = 3600)]
+    pub(super) token_lifetime: u64,
+    /// The API key that it takes
+    #[arg(long, value_name = "KEY", default_value = "sandbox-key")]
+    pub(super) api_key: String,
+    /// The OAuth client that it takes
+    #[arg(long, value_name = "ID", default_value = "sandbox-client")]
+    pub(super) client_id: String,
+    /// That client's secret
+    #[arg(long, value_name = "SECRET", default_value = "sandbox-secret")]
+    pub(super) client_secret: String,
+}

@@ -1,0 +1,170 @@
+//! `rosterd check`.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::args::CheckArgs;
+use super::failure::{Exit, Failure};
+use super::open;
+use super::ui::{Paint, Ui, tame};
+use crate::api::{self, Api, Client, Element, Elements, ForStaff, Location, Query, Staff};
+use crate::clock::Clock;
+use crate::config::{Config, Job};
+use crate::fault::chain;
+use crate::mapping::{Bound, Mapped, Mapping};
+use crate::record::{Kind, Target};
+use crate::source::{Row, csv};
+
+/// One thing that was looked at.
+struct Finding {
+    what: String,
+    /// What is wrong, or what was seen.
+    result: Result<String, String>,
+}
+
+pub(super) async fn run(ui: &Ui, path: &Path, args: &CheckArgs) -> Result<Exit, Failure> {
+    let config = open::configuration(ui, path)?;
+    let jobs = config.jobs.len();
+    let plural = if jobs == 1 { "" } else { "s" };
+    let mut findings = vec![Finding {
+        what: "configuration".into(),
+        result: Ok(format!("{jobs} job{plural}, mapping and permissions fit")),
+    }];
+    if !args.offline {
+        config.jobs.iter().for_each(|job| findings.push(source(job)));
+        service(&config, &mut findings).await?;
+    }
+    show(ui, &findings);
+    Ok(if findings.iter().any(|finding| finding.result.is_err()) { Exit::Failed } else { Exit::Done })
+}
+
+/// Reads a job's source to its end and maps it.
+fn source(job: &Job) -> Finding {
+    let what = format!("source of {}", job.name);
+    let mapping = Mapping::compile(&job.mapping).expect("the configuration was checked with this very mapping");
+    let mut bound: Option<Bound<'_>> = None;
+    let mut misfit = None;
+    let (mut records, mut dropped, mut rejected) = (0u64, 0u64, Vec::new());
+    let mut visit = |row: &Row| {
+        if bound.is_none() {
+            match mapping.bind(row.columns()) {
+                Ok(fits) => bound = Some(fits),
+                Err(error) => {
+                    misfit = Some(error.to_string());
+                    return ControlFlow::Break(());
+                }
+            }
+        }
+        match bound.as_ref().expect("it was just bound").map(row) {
+            Mapped::Record(_) => records += 1,
+            Mapped::Left(_) | Mapped::Dropped => dropped += 1,
+            Mapped::Rejected(row) => rejected.push(row),
+        }
+        ControlFlow::Continue(())
+    };
+    let read = csv::read(&job.source, mapping.wanted(), None, &Clock::system(), &mut visit);
+    if let Some(error) = misfit {
+        return Finding { what, result: Err(error) };
+    }
+    let read = match read {
+        Ok(read) => read,
+        Err(error) => return Finding { what, result: Err(chain(&error)) },
+    };
+    rejected.extend(read.rejected.iter().cloned());
+    let seen = format!(
+        "{}, {} columns by {}, header on line {}: {records} records, {dropped} not included, {} rejected",
+        read.found.encoding,
+        read.found.columns.len(),
+        csv::delimiter_name(read.found.delimiter),
+        read.found.header_line,
+        rejected.len()
+    );
+    if let Some(reason) = read.incomplete().first() {
+        return Finding { what, result: Err(format!("{seen}; incomplete: {reason}")) };
+    }
+    match rejected.first() {
+        None => Finding { what, result: Ok(seen) },
+        Some(row) => {
+            let line = row.line.map(|line| format!("line {line}: ")).unwrap_or_default();
+            Finding { what, result: Err(format!("{seen}; {line}{}", row.reason)) }
+        }
+    }
+}
+
+/// Asks the service for one of everything that the jobs read; never tries a write.
+async fn service(config: &Config, findings: &mut Vec<Finding>) -> Result<(), Failure> {
+    let mut options = config.api.clone();
+    if !config.state.dir.is_dir() {
+        // A check lays nothing down.
+        options.budget_file = None;
+    }
+    let client = Client::new(&options, &Clock::system())?;
+    let query = Query { order_by_id: true, limit: Some(1), ..Query::default() };
+    let staff = client.send(Api::<Staff>::root().list(&query)).await;
+    let reached = staff.is_ok();
+    findings.push(Finding {
+        what: format!("service at {}", config.api.base_url),
+        result: staff.map(|_| "the credential may read staff".to_owned()).map_err(|error| explained(&error)),
+    });
+    if !reached {
+        return Ok(());
+    }
+    let fields: BTreeSet<&String> = config.jobs.iter().flat_map(|job| job.mapping.fields.keys()).collect();
+    let titles: Vec<&str> = fields.iter().filter_map(|field| field.strip_prefix(Target::CUSTOM)).collect();
+    if !titles.is_empty() {
+        let result = match client.send(Api::<Element>::root().list_for::<ForStaff>()).await {
+            Ok(answered) => {
+                let elements = Elements::new(answered.value);
+                let wrong: Vec<String> = titles
+                    .iter()
+                    .filter_map(|title| elements.resolve(title).err())
+                    .map(|error| error.to_string())
+                    .collect();
+                if wrong.is_empty() { Ok(format!("{} mapped, all there", titles.len())) } else { Err(wrong.join("; ")) }
+            }
+            Err(error) => Err(explained(&error)),
+        };
+        findings.push(Finding { what: "custom fields".into(), result });
+    }
+    let located = fields.iter().any(|name| Target::Staff.field(name).is_some_and(|field| field.kind == Kind::Location));
+    if located {
+        let query = Query { limit: Some(client.page_size()), ..Query::default() };
+        let result = match client.send(Api::<Location>::root().list(&query)).await {
+            Ok(answered) => {
+                let names: Vec<String> = answered.value.into_iter().filter_map(|location| location.name).collect();
+                Ok(format!("{}: {}", names.len(), names.join(", ")))
+            }
+            Err(error) => Err(explained(&error)),
+        };
+        findings.push(Finding { what: "locations".into(), result });
+    }
+    Ok(())
+}
+
+fn explained(error: &api::Error) -> String {
+    chain(error)
+}
+
+fn show(ui: &Ui, findings: &[Finding]) {
+    if ui.json {
+        let checks: Vec<_> = findings
+            .iter()
+            .map(|finding| {
+                let (Ok(text) | Err(text)) = &finding.result;
+                json!({"what": finding.what, "ok": finding.result.is_ok(), "message": text})
+            })
+            .collect();
+        ui.document(&json!({"version": 1, "checks": checks}));
+        return;
+    }
+    for finding in findings {
+        let (label, text) = match &finding.result {
+            Ok(text) => (ui.paint(Paint::Green, "ok"), text),
+            Err(text) => (ui.paint(Paint::Red, "wrong"), text),
+        };
+        ui.line(format!("{}: {label}: {}", tame(&finding.what), tame(text)));
+    }
+}

@@ -1,0 +1,172 @@
+//! How a command ends.
+
+use std::error::Error;
+use std::fmt;
+
+use crate::api;
+use crate::config;
+use crate::run::{self, Status};
+use crate::store;
+
+/// How a command ended, in order of the exit codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exit {
+    Done,
+    Failed,
+    Usage,
+    Partial,
+    Held,
+    Changes,
+    InUse,
+    Interrupted,
+}
+
+impl Exit {
+    pub(super) fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Partial => 3,
+            Self::Held => 4,
+            Self::Changes => 5,
+            Self::InUse => 11,
+            Self::Interrupted => 130,
+        }
+    }
+
+    /// The worst of several runs: failed, held, partial, done.
+    pub(super) fn of_runs(statuses: impl Iterator<Item = Status>) -> Self {
+        match statuses.max_by_key(|status| match status {
+            Status::Done => 0,
+            Status::Partial => 1,
+            Status::Held => 2,
+            Status::Failed => 3,
+        }) {
+            None | Some(Status::Done) => Self::Done,
+            Some(Status::Partial) => Self::Partial,
+            Some(Status::Held) => Self::Held,
+            Some(Status::Failed) => Self::Failed,
+        }
+    }
+}
+
+/// A command that did not do what it was asked for.
+#[derive(Debug)]
+pub(super) struct Failure {
+    exit: Exit,
+    error: Box<dyn Error + Send + Sync>,
+    hints: Vec<String>,
+}
+
+impl Failure {
+    pub(super) fn new(exit: Exit, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { exit, error: error.into(), hints: Vec::new() }
+    }
+
+    pub(super) fn failed(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::new(Exit::Failed, error)
+    }
+
+    pub(super) fn usage(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::new(Exit::Usage, error)
+    }
+
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    pub(super) fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    pub(super) fn error(&self) -> &(dyn Error + Send + Sync) {
+        self.error.as_ref()
+    }
+
+    pub(super) fn hints(&self) -> &[String] {
+        &self.hints
+    }
+}
+
+impl From<store::Error> for Failure {
+    fn from(error: store::Error) -> Self {
+        let dir = error.dir.display().to_string();
+        match &error.kind {
+            store::Kind::InUse { .. } => {
+                Self::new(Exit::InUse, error).hint("wait until it has ended; one process at a time owns the state")
+            }
+            store::Kind::Permission => {
+                Self::usage(error).hint(format!("run as the owner of {dir}, or set state.dir to a folder of your own"))
+            }
+            store::Kind::Damaged(_) => Self::failed(error).hint(format!(
+                "move {dir} away (keep its folder audit) and sync again: people are matched anew, nobody is doubled"
+            )),
+            store::Kind::Newer { .. } => Self::failed(error).hint("install the version that wrote it, or a later one"),
+            store::Kind::Full => Self::failed(error).hint("free some space; what was confirmed is safe"),
+            _ => Self::failed(error),
+        }
+    }
+}
+
+impl From<run::Error> for Failure {
+    fn from(error: run::Error) -> Self {
+        match error {
+            run::Error::Store(error) => error.into(),
+            error @ run::Error::Account { .. } => Self::usage(error)
+                .hint("name another state.dir for another account, or remove that folder to begin anew"),
+            error => match error.kind() {
+                run::Kind::Usage => Self::usage(error),
+                run::Kind::Failed => Self::failed(error),
+            },
+        }
+    }
+}
+
+impl From<api::Error> for Failure {
+    fn from(error: api::Error) -> Self {
+        match error.kind {
+            api::Kind::Options(_) | api::Kind::UnknownOperation { .. } | api::Kind::Parameter { .. } => {
+                Self::usage(error)
+            }
+            api::Kind::Secret { .. } => Self::usage(error),
+            _ => Self::failed(error),
+        }
+    }
+}
+
+impl From<config::Errors> for Failure {
+    fn from(errors: config::Errors) -> Self {
+        Self::usage(errors)
+    }
+}
+
+/// A failure that is just words.
+#[derive(Debug)]
+pub(super) struct Words(pub(super) String);
+
+impl fmt::Display for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for Words {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_runs_end_as_the_worst_of_them() {
+        for (statuses, exit) in [
+            (vec![], 0),
+            (vec![Status::Done, Status::Partial], 3),
+            (vec![Status::Held, Status::Partial, Status::Done], 4),
+            (vec![Status::Held, Status::Failed], 1),
+        ] {
+            assert_eq!(Exit::of_runs(statuses.into_iter()).code(), exit);
+        }
+    }
+}

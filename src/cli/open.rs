@@ -1,0 +1,71 @@
+//! What most commands begin with: the configuration, the jobs asked for, the state.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::failure::{Failure, Words};
+use super::ui::Ui;
+use crate::config::{self, Config, Job, nearest};
+use crate::mapping::{self, Mapping};
+use crate::record::Key;
+use crate::run::Narrow;
+
+/// Loads the configuration and prints its warnings.
+pub(super) fn configuration(ui: &Ui, path: &Path) -> Result<Config, Failure> {
+    let environment =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let config = config::load(path, environment, &templates).map_err(|errors| {
+        let missing = !path.exists();
+        let failure = Failure::from(errors);
+        if missing {
+            failure.hint("make one with `rosterd init FILE`, name another with --config, or see `rosterd demo`")
+        } else {
+            failure
+        }
+    })?;
+    config.warnings.iter().for_each(|warning| ui.warn(warning));
+    Ok(config)
+}
+
+/// Every template of a job that can't be used: (key below the job, message).
+pub(super) fn templates(options: &mapping::Options) -> Vec<(String, String)> {
+    let problem = |error: mapping::Error| {
+        let at = error.at.map(|(line, column)| format!(" (line {line}, column {column} of the template)"));
+        (error.place.clone(), format!("{}{}", error.reason, at.unwrap_or_default()))
+    };
+    Mapping::compile(options).err().unwrap_or_default().into_iter().map(problem).collect()
+}
+
+/// The jobs of these names, in the order of the file; all of them where none is named.
+pub(super) fn jobs<'a>(config: &'a Config, names: &[String]) -> Result<Vec<&'a Job>, Failure> {
+    for name in names {
+        job(config, name)?;
+    }
+    let asked = |job: &&Job| names.is_empty() || names.iter().any(|name| name == job.name.as_str());
+    Ok(config.jobs.iter().filter(asked).collect())
+}
+
+/// The job of that name.
+pub(super) fn job<'a>(config: &'a Config, name: &str) -> Result<&'a Job, Failure> {
+    config.jobs.iter().find(|job| job.name.as_str() == name).ok_or_else(|| {
+        let failure = Failure::usage(Words(format!("there is no job {name:?} in {}", config.source_path.display())));
+        match nearest(name, config.jobs.iter().map(|job| job.name.as_str())) {
+            Some(near) => failure.hint(format!("did you mean {near:?}?")),
+            None => failure.hint(format!("its jobs are: {}", names(config))),
+        }
+    })
+}
+
+fn names(config: &Config) -> String {
+    config.jobs.iter().map(|job| job.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// Keys as given on the command line.
+pub(super) fn keys(texts: &[String]) -> Result<BTreeSet<Key>, Failure> {
+    texts.iter().map(|text| Key::new(text).ok_or_else(|| Failure::usage("a key can't be empty"))).collect()
+}
+
+/// A narrowed run, or a whole one where no key is given.
+pub(super) fn narrow(texts: &[String]) -> Result<Narrow, Failure> {
+    Ok(Narrow { keys: keys(texts)? })
+}

@@ -1,0 +1,143 @@
+//! `rosterd preview`.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::args::PreviewArgs;
+use super::failure::{Exit, Failure};
+use super::open;
+use super::ui::{Paint, Ui, tame};
+use crate::clock::Clock;
+use crate::config::Job;
+use crate::mapping::{Bound, Mapped, Mapping};
+use crate::record::Key;
+use crate::source::{Row, csv};
+
+/// A row and what became of it.
+struct Seen {
+    line: u64,
+    source: Vec<(String, String)>,
+    mapped: Mapped,
+}
+
+pub(super) fn run(ui: &Ui, config: &Path, args: &PreviewArgs) -> Result<Exit, Failure> {
+    let config = open::configuration(ui, config)?;
+    let job = open::job(&config, &args.job)?;
+    let key = args.key.as_deref().map(|key| Key::new(key).ok_or_else(|| Failure::usage("a key can't be empty")));
+    let key = key.transpose()?;
+    let seen = look(job, key.as_ref(), args.limit)?;
+    if ui.json {
+        let rows: Vec<Value> = seen.iter().map(document).collect();
+        ui.document(&json!({"version": 1, "job": job.name, "rows": rows}));
+    } else {
+        seen.iter().for_each(|seen| lines(ui, seen));
+    }
+    match key {
+        Some(key) if seen.is_empty() => {
+            let words = format!("no row of {} has the key {key}", job.source.path.display());
+            Err(Failure::failed(super::failure::Words(words)))
+        }
+        _ => Ok(Exit::Done),
+    }
+}
+
+fn look(job: &Job, key: Option<&Key>, limit: usize) -> Result<Vec<Seen>, Failure> {
+    let mapping = Mapping::compile(&job.mapping).expect("the configuration was checked with this very mapping");
+    let mut bound: Option<Bound<'_>> = None;
+    let mut misfit = None;
+    let mut seen = Vec::new();
+    let mut visit = |row: &Row| {
+        if bound.is_none() {
+            match mapping.bind(row.columns()) {
+                Ok(fits) => bound = Some(fits),
+                Err(error) => {
+                    misfit = Some(error);
+                    return ControlFlow::Break(());
+                }
+            }
+        }
+        let mapped = bound.as_ref().expect("it was just bound").map(row);
+        if key.is_none_or(|key| key_of(&mapped) == Some(key)) {
+            let source = row.pairs().map(|(column, cell)| (column.to_owned(), cell.to_owned())).collect();
+            seen.push(Seen { line: row.line, source, mapped });
+        }
+        if seen.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let read = csv::read(&job.source, mapping.wanted(), None, &Clock::system(), &mut visit);
+    if let Some(error) = misfit {
+        return Err(Failure::failed(error));
+    }
+    let read = read.map_err(Failure::failed)?;
+    let room = limit.saturating_sub(seen.len());
+    let rejected = read.rejected.into_iter().filter(|_| key.is_none()).take(room);
+    seen.extend(rejected.map(|rejected| Seen {
+        line: rejected.line.unwrap_or(0),
+        source: Vec::new(),
+        mapped: Mapped::Rejected(rejected),
+    }));
+    Ok(seen)
+}
+
+fn key_of(mapped: &Mapped) -> Option<&Key> {
+    match mapped {
+        Mapped::Record(record) => Some(&record.key),
+        Mapped::Left(key) => Some(key),
+        Mapped::Dropped => None,
+        Mapped::Rejected(rejected) => rejected.key.as_ref(),
+    }
+}
+
+fn document(seen: &Seen) -> Value {
+    let source: Map<String, Value> =
+        seen.source.iter().map(|(column, cell)| (column.clone(), cell.as_str().into())).collect();
+    let (record, rejected) = match &seen.mapped {
+        Mapped::Record(record) => {
+            let fields: Map<String, Value> =
+                record.fields.iter().map(|(field, value)| (field.clone(), value.to_json())).collect();
+            (Value::Object(fields), Value::Null)
+        }
+        Mapped::Rejected(rejected) => (Value::Null, json!({"field": rejected.field, "reason": rejected.reason})),
+        Mapped::Left(_) | Mapped::Dropped => (Value::Null, Value::Null),
+    };
+    let included = !matches!(seen.mapped, Mapped::Left(_) | Mapped::Dropped);
+    json!({
+        "line": seen.line,
+        "key": key_of(&seen.mapped),
+        "included": included,
+        "source": source,
+        "record": record,
+        "rejected": rejected,
+    })
+}
+
+fn lines(ui: &Ui, seen: &Seen) {
+    let key = key_of(&seen.mapped).map(|key| format!("  key {}", tame(key.as_str()))).unwrap_or_default();
+    ui.line(format!("{}{key}", ui.paint(Paint::Bold, &format!("line {}", seen.line))));
+    let left: Vec<(String, String)> =
+        seen.source.iter().map(|(column, cell)| (tame(column), format!("{:?}", tame(cell)))).collect();
+    let right: Vec<String> = match &seen.mapped {
+        Mapped::Record(record) => record
+            .fields
+            .iter()
+            .map(|(field, value)| {
+                let shown = if value.is_empty() { "(empty)".to_owned() } else { format!("{:?}", tame(&value.shown())) };
+                format!("{} = {shown}", tame(field))
+            })
+            .collect(),
+        Mapped::Left(_) | Mapped::Dropped => vec!["not included: `include` gives false".to_owned()],
+        Mapped::Rejected(rejected) => {
+            let field = rejected.field.as_ref().map(|field| format!("{}: ", tame(field))).unwrap_or_default();
+            vec![ui.paint(Paint::Red, &format!("rejected: {field}{}", tame(&rejected.reason)))]
+        }
+    };
+    let name = left.iter().map(|(column, _)| column.chars().count()).max().unwrap_or(0);
+    let cell = left.iter().map(|(_, cell)| cell.chars().count()).max().unwrap_or(0);
+    for at in 0..left.len().max(right.len()) {
+        let (column, text) = left.get(at).map_or(("", ""), |(column, cell)| (column.as_str(), cell.as_str()));
+        let arrow = if right.get(at).is_some() { "→" } else { "" };
+        let line = format!("  {column:name$}  {text:cell$}  {arrow} {}", right.get(at).map_or("", String::as_str));
+        ui.line(line.trim_end());
+    }
+}

@@ -1,0 +1,108 @@
+//! How a run goes, for people who watch: a bar with the time left on a terminal, plain lines otherwise.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::interrupt::Interrupt;
+use super::ui::Ui;
+use crate::push::Outcome;
+use crate::queue::Change;
+use crate::record::JobName;
+use crate::run::{Stage, Watch};
+
+/// Shows how runs go.
+pub(super) struct Progress {
+    ui: Ui,
+    interrupt: Interrupt,
+    per_minute: u32,
+    bar: Mutex<Option<ProgressBar>>,
+}
+
+impl Progress {
+    /// A push of fewer changes is over before it could be read of.
+    const LINES_FROM: usize = 20;
+
+    pub(super) fn new(ui: Ui, interrupt: Interrupt, per_minute: u32) -> Self {
+        Self { ui, interrupt, per_minute, bar: Mutex::new(None) }
+    }
+
+    /// Takes the bar away.
+    pub(super) fn clear(&self) {
+        if let Some(bar) = self.bar.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn show(&self, bar: ProgressBar) {
+        self.clear();
+        *self.bar.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar);
+    }
+}
+
+/// At least how long so many requests take at so many a minute: the first minute's are free at once.
+fn least(requests: usize, per_minute: u32) -> Duration {
+    let minutes = requests.saturating_sub(1) / per_minute.max(1) as usize;
+    Duration::from_secs(60 * minutes as u64)
+}
+
+impl Watch for Progress {
+    fn stage(&self, job: &JobName, stage: Stage) {
+        match stage {
+            Stage::Pulling | Stage::Reading if !self.ui.is_watched() => {}
+            Stage::Pulling | Stage::Reading => {
+                let verb = if stage == Stage::Pulling { "Pulling" } else { "Reading" };
+                let bar = ProgressBar::new_spinner();
+                bar.set_style(ProgressStyle::with_template("{prefix:>12} {msg} {spinner}").expect("a fixed template"));
+                bar.set_prefix(verb);
+                bar.set_message(job.to_string());
+                bar.enable_steady_tick(Duration::from_millis(120));
+                self.show(bar);
+            }
+            Stage::Sending { changes: 0, .. } => self.clear(),
+            Stage::Sending { changes, requests } => {
+                let least = least(requests, self.per_minute);
+                if self.ui.is_watched() {
+                    let bar = ProgressBar::new(changes as u64);
+                    let template = "{prefix:>12} {msg} [{bar:30}] {pos}/{len}, {eta} left";
+                    bar.set_style(ProgressStyle::with_template(template).expect("a fixed template"));
+                    bar.set_prefix("Sending");
+                    bar.set_message(job.to_string());
+                    self.show(bar);
+                } else if changes >= Self::LINES_FROM && !self.ui.json {
+                    let minutes = least.as_secs() / 60;
+                    let time = if minutes == 0 { "less than a minute".into() } else { format!("about {minutes} min") };
+                    self.ui.note(format!(
+                        "{job}: sending {changes} changes ({requests} requests at {} a minute: {time})",
+                        self.per_minute
+                    ));
+                }
+            }
+        }
+    }
+
+    fn outcome(&self, _change: &Change, _outcome: &Outcome) {
+        if let Some(bar) = self.bar.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            bar.inc(1);
+        }
+    }
+
+    fn interrupted(&self) -> bool {
+        self.interrupt.asked()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_minute_s_requests_are_free_at_once() {
+        for (requests, per_minute, seconds) in
+            [(0, 100, 0), (100, 100, 0), (101, 100, 60), (900, 600, 60), (1300, 600, 120)]
+        {
+            assert_eq!(least(requests, per_minute).as_secs(), seconds);
+        }
+    }
+}

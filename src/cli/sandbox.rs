@@ -1,0 +1,57 @@
+//! `rosterd sandbox`.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use serde_json::json;
+
+use super::args::SandboxArgs;
+use super::failure::{Exit, Failure};
+use super::interrupt::Interrupt;
+use super::ui::Ui;
+use crate::sandbox::{Options, Sandbox};
+
+pub(super) async fn run(ui: &Ui, args: SandboxArgs) -> Result<Exit, Failure> {
+    let options = Options {
+        listen: args.listen,
+        data: args.data,
+        seed_staff: args.seed_staff,
+        rate: args.rate,
+        window: args.window,
+        faults: args.faults,
+        delay: Duration::from_millis(args.delay),
+        clock_offset: SignedDuration::from_secs(args.clock_offset),
+        page_max: args.page_max,
+        empty_as_404: args.empty_404,
+        accept_duplicates: args.accept_duplicates,
+        put_without_body: args.put_without_body,
+        normalize: args.normalize,
+        token_lifetime: Duration::from_secs(args.token_lifetime),
+        api_key: args.api_key,
+        client_id: args.client_id,
+        client_secret: args.client_secret,
+        ..Options::default()
+    };
+    let sandbox = Sandbox::start(options).await.map_err(Failure::failed)?;
+    let options = sandbox.options().clone();
+    if ui.json {
+        ui.document(&json!({
+            "version": 1,
+            "base_url": sandbox.url(),
+            "auth_url": sandbox.auth_url(),
+            "api_key": options.api_key,
+            "client_id": options.client_id,
+            "client_secret": options.client_secret,
+        }));
+    } else {
+        ui.line(format!("listening on {}", sandbox.url()));
+        ui.line(format!("api_key {}", options.api_key));
+        ui.line(format!("auth_url {}", sandbox.auth_url()));
+        ui.line(format!("client_id {}", options.client_id));
+        ui.line(format!("client_secret {}", options.client_secret));
+        ui.note("a stand-in for rehearsals: nothing here is a secret; end it with Ctrl-C");
+    }
+    Interrupt::wait().await?;
+    sandbox.stop().await;
+    Ok(Exit::Done)
+}

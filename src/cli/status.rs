@@ -1,0 +1,136 @@
+//! `rosterd status`.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::failure::{Exit, Failure};
+use super::open;
+use super::ui::{Paint, Ui, tame};
+use crate::api::Client;
+use crate::clock::Clock;
+use crate::config::{Config, Job};
+use crate::queue::{self, State};
+use crate::run::{self, JobState, Status};
+use crate::snapshot::{Index, Known};
+use crate::store::{self, Store};
+
+/// What there is to say about a job.
+struct View<'a> {
+    job: &'a Job,
+    state: JobState,
+    known: usize,
+    held: usize,
+    queued: usize,
+    parked: usize,
+    /// The leaver who waits longest for the end of the grace.
+    oldest_leaver: Option<Timestamp>,
+    next: Option<Timestamp>,
+}
+
+pub(super) fn run(ui: &Ui, config: &Path) -> Result<Exit, Failure> {
+    let config = open::configuration(ui, config)?;
+    let store = Store::open(&config.state.dir)?;
+    let clock = Clock::system();
+    let views = config.jobs.iter().map(|job| view(&store, job, clock.now())).collect::<Result<Vec<_>, _>>()?;
+    let budget = Client::new(&config.api, &clock)?.budget();
+    if ui.json {
+        ui.document(&json!({
+            "version": 1,
+            "jobs": views.iter().map(document).collect::<Vec<_>>(),
+            "budget": {"used": budget.used, "limit": budget.limit, "blocked_until": budget.blocked_until},
+            "state_dir": config.state.dir,
+        }));
+    } else {
+        lines(ui, &config, &views);
+        let blocked = budget.blocked_until.map(|until| format!("; the service asked to wait until {until:.0}"));
+        ui.line(format!(
+            "budget: {} of {} requests used in the last 60 seconds{}",
+            budget.used,
+            budget.limit,
+            blocked.unwrap_or_default()
+        ));
+    }
+    let statuses = views.iter().filter_map(|view| view.state.last.as_ref()).map(|last| match last.status {
+        Status::Partial => Status::Done,
+        status => status,
+    });
+    Ok(Exit::of_runs(statuses))
+}
+
+fn view<'a>(store: &Store, job: &'a Job, now: Timestamp) -> Result<View<'a>, store::Error> {
+    let changes = queue::list(store, &job.name)?;
+    let parked = changes.iter().filter(|change| matches!(change.state, State::Parked { .. })).count();
+    let index = Index::load(store, &job.name)?;
+    let mut oldest_leaver: Option<Timestamp> = None;
+    for at in (0..index.len()).filter(|at| index.entry(*at).gone) {
+        let key = crate::record::Key::new(index.entry(at).key);
+        let known = key.map(|key| Known::get(store, &job.name, &key)).transpose()?.flatten();
+        let since = known.and_then(|known| known.gone).map(|gone| gone.since);
+        oldest_leaver = [oldest_leaver, since].into_iter().flatten().min();
+    }
+    Ok(View {
+        job,
+        state: JobState::load(store, &job.name)?,
+        known: index.len(),
+        held: run::held(store, &job.name)?.len(),
+        queued: changes.len() - parked,
+        parked,
+        oldest_leaver,
+        next: job.schedule.as_ref().and_then(|schedule| schedule.next_after(now, &job.time_zone)),
+    })
+}
+
+fn document(view: &View<'_>) -> serde_json::Value {
+    json!({
+        "name": view.job.name,
+        "last": view.state.last,
+        "next": view.next,
+        "known": view.known,
+        "held": view.held,
+        "held_set": view.state.held_set,
+        "queued": view.queued,
+        "parked": view.parked,
+        "oldest_leaver": view.oldest_leaver,
+    })
+}
+
+fn lines(ui: &Ui, config: &Config, views: &[View<'_>]) {
+    for view in views {
+        let name = ui.paint(Paint::Bold, view.job.name.as_str());
+        match &view.state.last {
+            None => ui.line(format!("{name}: never ran")),
+            Some(last) => {
+                let paint = match last.status {
+                    Status::Done => Paint::Green,
+                    Status::Partial | Status::Held => Paint::Yellow,
+                    Status::Failed => Paint::Red,
+                };
+                let status = ui.paint(paint, last.status.name());
+                ui.line(format!(
+                    "{name}: {status}, run {} ended {:.0}: {} created, {} updated, {} removed, {} unchanged",
+                    last.run,
+                    last.ended,
+                    last.counts.created,
+                    last.counts.updated,
+                    last.counts.deleted,
+                    last.counts.unchanged,
+                ));
+                last.reason.iter().for_each(|reason| ui.line(format!("  {}", tame(reason))));
+            }
+        }
+        let set = if view.held > 0 { format!(" (set {})", view.state.held_set) } else { String::new() };
+        ui.line(format!(
+            "  {} people known, {} changes held{set}, {} queued, {} parked",
+            view.known, view.held, view.queued, view.parked
+        ));
+        if let Some(since) = view.oldest_leaver {
+            ui.line(format!("  the leaver who waits longest has been missing since {since:.0}"));
+        }
+        if let Some(next) = view.next {
+            ui.line(format!("  due next {next:.0}"));
+        }
+    }
+    ui.line(format!("state: {}", config.state.dir.display()));
+}

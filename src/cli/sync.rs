@@ -1,0 +1,138 @@
+//! `rosterd sync`.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::args::JobArgs;
+use super::failure::{Exit, Failure};
+use super::interrupt::Interrupt;
+use super::open;
+use super::progress::Progress;
+use super::ui::{Paint, Ui, tame};
+use crate::api::Client;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::record::Rejected;
+use crate::run::{self, Context, Narrow, Report, Status};
+use crate::store::Store;
+
+/// How many rejected rows, held or parked changes are listed; the rest is counted.
+const LISTED_MAX: usize = 20;
+
+pub(super) async fn run(ui: &Ui, config: &Path, args: &JobArgs) -> Result<Exit, Failure> {
+    let config = open::configuration(ui, config)?;
+    let narrow = open::narrow(&args.keys)?;
+    let reports = sync(ui, &config, &args.jobs, &narrow).await?;
+    show(ui, &reports);
+    Ok(Exit::of_runs(reports.iter().map(|report| report.status)))
+}
+
+/// One run of each job, with the store taken before anything else.
+pub(super) async fn sync(ui: &Ui, config: &Config, jobs: &[String], narrow: &Narrow) -> Result<Vec<Report>, Failure> {
+    let jobs = open::jobs(config, jobs)?;
+    let store = Store::open(&config.state.dir)?;
+    let clock = Clock::system();
+    let client = Client::new(&config.api, &clock)?;
+    let interrupt = Interrupt::default();
+    let progress = Progress::new(*ui, interrupt.clone(), config.api.requests_per_minute);
+    let context = Context { config, client: &client, store: &store, clock: &clock, watch: &progress };
+    let work = async { Ok(run::sync(&context, &jobs, narrow).await?) };
+    let reports = interrupt.guard(work).await;
+    progress.clear();
+    let reports = reports?;
+    if interrupt.asked() {
+        show(ui, &reports);
+        return Err(Failure::new(Exit::Interrupted, "interrupted; what was not sent stays queued"));
+    }
+    Ok(reports)
+}
+
+pub(super) fn show(ui: &Ui, reports: &[Report]) {
+    if ui.json {
+        let jobs: Vec<Value> = reports.iter().map(document).collect();
+        ui.document(&json!({"version": 1, "jobs": jobs}));
+        return;
+    }
+    for report in reports {
+        lines(ui, report);
+    }
+}
+
+fn document(report: &Report) -> Value {
+    let counts = &report.counts;
+    json!({
+        "name": report.name,
+        "status": report.status,
+        "complete": report.complete,
+        "records": counts.records,
+        "rejected": counts.rejected,
+        "created": counts.created,
+        "updated": counts.updated,
+        "deleted": counts.deleted,
+        "unchanged": counts.unchanged,
+        "parked": counts.parked,
+        "held": counts.held,
+        "requests": counts.requests,
+        "reason": report.reason(),
+    })
+}
+
+fn lines(ui: &Ui, report: &Report) {
+    let counts = &report.counts;
+    let paint = match report.status {
+        Status::Done => Paint::Green,
+        Status::Partial | Status::Held => Paint::Yellow,
+        Status::Failed => Paint::Red,
+    };
+    ui.line(format!(
+        "{}: {} — {} records: {} created, {} updated, {} removed, {} unchanged; {} rejected, {} parked, {} held; {} requests",
+        report.name,
+        ui.paint(paint, report.status.name()),
+        counts.records,
+        counts.created,
+        counts.updated,
+        counts.deleted,
+        counts.unchanged,
+        counts.rejected,
+        counts.parked,
+        counts.held,
+        counts.requests,
+    ));
+    report.reasons.iter().for_each(|reason| ui.line(format!("  {}", tame(reason))));
+    report.notes.iter().for_each(|note| ui.line(format!("  {note}")));
+    rejections(ui, &report.rejections);
+    list(ui, report.held.iter().map(|(key, reason)| format!("held      {}: {}", tame(key.as_str()), tame(reason))));
+    let parked = report.parked.iter();
+    list(
+        ui,
+        parked.map(|(key, action, words)| {
+            format!("parked    {} ({}): {}", tame(key.as_str()), action.name(), tame(words))
+        }),
+    );
+    if report.status == Status::Held {
+        let job = &report.name;
+        ui.line(format!("  see `rosterd plan {job}`, then `rosterd approve {job}` or `rosterd reject {job}`"));
+    }
+}
+
+/// Rejected rows, for the person who can mend them.
+pub(super) fn rejections(ui: &Ui, rejected: &[Rejected]) {
+    list(
+        ui,
+        rejected.iter().map(|row| {
+            let line = row.line.map(|line| format!("line {line}")).unwrap_or_default();
+            let key = row.key.as_ref().map(|key| format!(" key {}", tame(key.as_str()))).unwrap_or_default();
+            let field = row.field.as_ref().map(|field| format!(" {}", tame(field))).unwrap_or_default();
+            format!("rejected  {line}{key}{field}: {}", tame(&row.reason))
+        }),
+    );
+}
+
+fn list(ui: &Ui, mut lines: impl ExactSizeIterator<Item = String>) {
+    let more = lines.len().saturating_sub(LISTED_MAX);
+    lines.by_ref().take(LISTED_MAX).for_each(|line| ui.line(format!("  {line}")));
+    if more > 0 {
+        ui.line(format!("  … and {more} more"));
+    }
+}

@@ -1,0 +1,148 @@
+//! The only writer of stdout and stderr.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use serde_json::json;
+
+use super::args::Color;
+use super::failure::Failure;
+
+/// Writes to stdout and stderr.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ui {
+    pub(super) json: bool,
+    color: Color,
+}
+
+/// A colour, never the only sign of anything.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Paint {
+    Green,
+    Yellow,
+    Red,
+    Bold,
+}
+
+impl Ui {
+    pub(super) fn new(color: Color, json: bool) -> Self {
+        Self { json, color }
+    }
+
+    /// Sends the library's warnings to stderr; `ROSTERD_LOG` names another level.
+    pub(super) fn log(self) {
+        let level = std::env::var("ROSTERD_LOG").ok().and_then(|level| level.parse().ok());
+        let _ = tracing_subscriber::fmt()
+            .with_writer(io::stderr)
+            .with_ansi(self.paints(&io::stderr()))
+            .with_max_level(level.unwrap_or(tracing::Level::WARN))
+            .without_time()
+            .try_init();
+    }
+
+    /// Writes a line of data. A reader that went away is no failure.
+    pub(super) fn line(self, text: impl AsRef<str>) {
+        let _ = writeln!(io::stdout().lock(), "{}", text.as_ref());
+    }
+
+    /// Writes a document of data.
+    pub(super) fn document(self, document: &serde_json::Value) {
+        self.line(document.to_string());
+    }
+
+    /// Writes data as it is.
+    pub(super) fn bytes(self, bytes: &[u8]) {
+        let mut out = io::stdout().lock();
+        let _ = out.write_all(bytes);
+        if !bytes.ends_with(b"\n") {
+            let _ = out.write_all(b"\n");
+        }
+        let _ = out.flush();
+    }
+
+    /// Writes a line that is no data.
+    pub(super) fn note(self, text: impl AsRef<str>) {
+        let _ = writeln!(io::stderr().lock(), "{}", text.as_ref());
+    }
+
+    /// Writes a warning.
+    pub(super) fn warn(self, text: impl AsRef<str>) {
+        let label = if self.paints(&io::stderr()) { "\u{1b}[33mwarning:\u{1b}[0m" } else { "warning:" };
+        self.note(format!("{label} {}", text.as_ref()));
+    }
+
+    /// Writes a failure with its causes and hints.
+    pub(super) fn failure(self, failure: &Failure) {
+        if self.json {
+            let message = crate::fault::chain(failure.error());
+            let code = failure.exit().code();
+            let document = json!({"version": 1, "error": {"code": code, "message": message, "hints": failure.hints()}});
+            self.note(document.to_string());
+            return;
+        }
+        let label = if self.paints(&io::stderr()) { "\u{1b}[31merror:\u{1b}[0m" } else { "error:" };
+        let mut text = failure.error().to_string();
+        self.note(format!("{label} {text}"));
+        let mut cause = failure.error().source();
+        while let Some(error) = cause {
+            let next = error.to_string();
+            if !text.ends_with(&next) {
+                self.note(format!("caused by: {next}"));
+            }
+            text = next;
+            cause = error.source();
+        }
+        if !failure.hints().is_empty() {
+            self.note("");
+        }
+        for hint in failure.hints() {
+            self.note(format!("hint: {hint}"));
+        }
+    }
+
+    /// Text in a colour, where stdout shows colours.
+    pub(super) fn paint(self, paint: Paint, text: &str) -> String {
+        if !self.paints(&io::stdout()) {
+            return text.to_owned();
+        }
+        let code = match paint {
+            Paint::Green => 32,
+            Paint::Yellow => 33,
+            Paint::Red => 31,
+            Paint::Bold => 1,
+        };
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+
+    fn paints(self, stream: &impl io::IsTerminal) -> bool {
+        match self.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        }
+    }
+
+    /// Whether someone watches.
+    pub(super) fn is_watched(self) -> bool {
+        !self.json && io::stderr().is_terminal()
+    }
+}
+
+/// Text of a directory, as it may be shown on a terminal: control characters and those that turn the direction of
+/// writing are replaced.
+pub(super) fn tame(text: &str) -> String {
+    let wild = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
+    text.chars().map(|c| if wild(c) { '\u{fffd}' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_a_directory_can_t_steer_the_terminal() {
+        assert_eq!(tame("a\u{1b}[2Jb\nc\u{202e}d é"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d é");
+    }
+}

@@ -1,0 +1,87 @@
+//! Checks `[api]`.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::{Ground, credential, text, url};
+use crate::api::Options;
+use crate::config::raw::RawApi;
+use crate::config::report::Report;
+use crate::config::units;
+
+/// Requests in any 60 seconds unless told otherwise, and what the service grants (specification, Limits).
+const REQUESTS_PER_MINUTE: u32 = 100;
+/// The most that can be asked for; far above what any service grants.
+const REQUESTS_PER_MINUTE_MAX: i64 = 100_000;
+/// The total time of one request unless told otherwise.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Entities asked for at once unless told otherwise.
+const PAGE_SIZE: u32 = 1000;
+/// The largest page that any list of the service gives (specification, Limits).
+const PAGE_SIZE_MAX: i64 = 10_000;
+/// The file under `state.dir` that keeps the times of sent requests.
+const BUDGET_FILE: &str = "budget";
+
+pub(super) fn check(raw: &RawApi, state_dir: &Path, ground: &Ground<'_>, report: &mut Report) -> Option<Options> {
+    let base_url = base_url(raw, report);
+    let credential = credential::check(raw, ground, report);
+    let requests_per_minute = requests_per_minute(raw, report);
+    let timeout = text::parsed("api.timeout", raw.timeout.as_deref(), text::DURATION_HINT, report, |text| {
+        let duration = units::duration(text).and_then(text::more_than_nothing)?;
+        Ok(duration.unsigned_abs())
+    });
+    let page_size = text::number("api.page_size", raw.page_size, (1, PAGE_SIZE_MAX), report);
+    let ca_file = text::unless_empty(raw.ca_file.as_deref()).map(|file| ground.path(file));
+    if let Some(file) = ca_file.as_deref().filter(|file| !file.is_file()) {
+        report.problem("api.ca_file", format!("there is no file {}", file.display()), None);
+    }
+    let proxy = text::unless_empty(raw.proxy.as_deref()).and_then(|text| match url::proxy(text) {
+        Ok(proxy) => Some(proxy),
+        Err((message, hint)) => {
+            report.problem("api.proxy", message, Some(hint));
+            None
+        }
+    });
+    Some(Options {
+        base_url: base_url?,
+        credential: credential?,
+        requests_per_minute: requests_per_minute.unwrap_or(REQUESTS_PER_MINUTE),
+        timeout: timeout.unwrap_or(TIMEOUT),
+        page_size: page_size.unwrap_or(PAGE_SIZE),
+        ca_file,
+        proxy,
+        budget_file: Some(state_dir.join(BUDGET_FILE)),
+    })
+}
+
+fn base_url(raw: &RawApi, report: &mut Report) -> Option<String> {
+    const PLACE: &str = "api.base_url";
+    let Some(text) = raw.base_url.as_deref() else {
+        report.problem(PLACE, "is missing", Some("give the service's address, such as https://api.example.com/v1"));
+        return None;
+    };
+    let text = text::filled(PLACE, Some(text), report)?;
+    match url::service(text) {
+        Ok(url) => {
+            if !url::ends_in_version(&url) {
+                let hint = "it is usually the address with /v1";
+                report.warning(PLACE, "the address does not end in a version", Some(hint));
+            }
+            Some(url::trimmed(&url))
+        }
+        Err((message, hint)) => {
+            report.problem(PLACE, message, Some(hint));
+            None
+        }
+    }
+}
+
+fn requests_per_minute(raw: &RawApi, report: &mut Report) -> Option<u32> {
+    const PLACE: &str = "api.requests_per_minute";
+    let requests = text::number(PLACE, raw.requests_per_minute, (1, REQUESTS_PER_MINUTE_MAX), report)?;
+    if requests > REQUESTS_PER_MINUTE {
+        let message = format!("the service grants {REQUESTS_PER_MINUTE} a minute unless agreed otherwise");
+        report.warning(PLACE, message, None);
+    }
+    Some(requests)
+}

@@ -1,0 +1,96 @@
+//! Checks one `[[job]]`.
+
+use jiff::tz::{self, TimeZone};
+
+use super::{Ground, guard, mapping, source, text};
+use crate::config::nearest;
+use crate::config::options::Job;
+use crate::config::raw::RawJob;
+use crate::config::report::Report;
+use crate::config::schedule::Schedule;
+use crate::plan::Writes;
+use crate::record::{JobName, Target};
+
+/// Targets that are known and not built yet.
+const TARGETS_UNBUILT: &[&str] = &["contractor", "contractor-organization", "certification-holder"];
+
+const SCHEDULE_HINT: &str = "write five fields as in crontab: minute hour day month weekday";
+
+/// Checks the job at `place`, such as `job[0]`.
+pub(super) fn check(place: &str, raw: RawJob, ground: &Ground<'_>, report: &mut Report) -> Option<Job> {
+    let at = |key: &str| format!("{place}.{key}");
+    let name = name(&at("name"), raw.name.as_deref(), report);
+    let target = target(&at("target"), raw.target.as_deref(), report);
+    let source = source::check(&at("source"), &raw.source, ground, report);
+    let leavers = guard::leavers(&at("leavers"), &raw.leavers, report);
+    let limits = guard::limits(&at("guard"), &raw.guard, report);
+    let writes = [("auto", Writes::Auto), ("approve", Writes::Approve), ("off", Writes::Off)];
+    let writes = text::choice(&at("writes"), raw.writes.as_deref(), &writes, report);
+    let schedule = text::unless_empty(raw.schedule.as_deref());
+    let schedule = text::parsed(&at("schedule"), schedule, SCHEDULE_HINT, report, |text| {
+        text.parse::<Schedule>().map_err(|error| error.to_string())
+    });
+    let time_zone = time_zone(&at("time_zone"), raw.time_zone.as_deref(), report);
+    let optional = raw.source.optional.clone();
+    let mapped = target.and_then(|target| mapping::check(place, raw, target, optional, ground, report));
+    let (mapping, match_on) = mapped?;
+    let (source, mode) = source?;
+    Some(Job {
+        name: name?,
+        source,
+        mode,
+        mapping,
+        match_on,
+        writes: writes.unwrap_or_default(),
+        leavers,
+        limits,
+        schedule,
+        time_zone,
+    })
+}
+
+fn name(place: &str, given: Option<&str>, report: &mut Report) -> Option<JobName> {
+    let Some(given) = given else {
+        report.problem(place, "is missing", Some("every job needs a name of its own, such as \"employees\""));
+        return None;
+    };
+    let name = JobName::new(given);
+    if name.is_none() {
+        let hint = "use 1 to 64 letters, digits, '-', '_' and '.', beginning with a letter or digit";
+        report.problem(place, format!("{given:?} is no name for a job"), Some(hint));
+    }
+    name
+}
+
+fn target(place: &str, given: Option<&str>, report: &mut Report) -> Option<Target> {
+    let Some(given) = given else {
+        report.problem(place, "is missing", Some("say target = \"staff\""));
+        return None;
+    };
+    let target = Target::by_name(given);
+    if target.is_none() {
+        if TARGETS_UNBUILT.contains(&given) {
+            report.problem(place, format!("{given:?} is not built yet"), Some("leave the job out"));
+        } else {
+            let hint = nearest(given, Target::ALL.iter().map(|target| target.name()));
+            let hint = hint.map_or_else(|| "use \"staff\"".to_owned(), |name| format!("did you mean {name:?}?"));
+            report.problem(place, format!("{given:?} is no target"), Some(&hint));
+        }
+    }
+    target
+}
+
+fn time_zone(place: &str, given: Option<&str>, report: &mut Report) -> TimeZone {
+    let Some(given) = given else { return TimeZone::UTC };
+    if let Ok(zone) = TimeZone::get(given) {
+        return zone;
+    }
+    let known: Vec<String> = tz::db().available().map(|name| name.to_string()).collect();
+    let hint = match nearest(given, known.iter().map(String::as_str)) {
+        Some(name) => format!("did you mean {name:?}?"),
+        None if known.is_empty() => "this machine has no time zones: install the package tzdata".to_owned(),
+        None => "write it like \"Pacific/Auckland\"".to_owned(),
+    };
+    report.problem(place, format!("{given:?} is no time zone"), Some(&hint));
+    TimeZone::UTC
+}

@@ -1,0 +1,123 @@
+//! Checks what turns rows into records: key, map, include, look-up tables, and what records are matched by.
+
+use super::{Ground, text};
+use crate::config::nearest;
+use crate::config::raw::RawJob;
+use crate::config::report::Report;
+use crate::mapping::Options;
+use crate::record::{Kind, Target};
+
+/// Fields of a person's presence: never changed by a sync (law 10).
+const PRESENCE: &[&str] =
+    &["onsite_status", "onsite", "cur_location", "cur_location_id", "zone", "zone_id", "signed_in", "signed_out"];
+
+/// Fields of staff that are known and not built yet.
+const FIELDS_UNBUILT: &[&str] = &["photo"];
+
+/// What staff are matched by unless told otherwise, where mapped.
+const MATCH_ON: &[&str] = &["employee_id", "email"];
+
+/// Checks the mapping of the job at `place`, and gives it with the names of the fields to match by.
+pub(super) fn check(
+    place: &str,
+    raw: RawJob,
+    target: Target,
+    optional: Vec<String>,
+    ground: &Ground<'_>,
+    report: &mut Report,
+) -> Option<(Options, Vec<String>)> {
+    let at = |key: &str| format!("{place}.{key}");
+    check_fields(&at("map"), &raw, target, report);
+    let match_on = match_on(&at("match_on"), &raw, target, report);
+    let key = key(&at("key"), raw.key.as_deref(), report);
+    let include = text::unless_empty(raw.include.as_deref()).map(str::to_owned);
+    let all_known = raw.map.keys().all(|name| target.field(name).is_some());
+    let fields = raw.map.into_iter().filter(|(name, _)| target.field(name).is_some()).collect();
+    let key_template = key.clone().unwrap_or_default();
+    let options = Options { target, key: key_template, include, fields, tables: raw.values, optional };
+    // Templates are compiled in any case: what is wrong with them is to be told at once with the rest.
+    for (key, message) in (ground.check_templates)(&options) {
+        report.problem(&at(&key), message, None);
+    }
+    (all_known && key.is_some()).then_some((options, match_on?))
+}
+
+fn key(place: &str, given: Option<&str>, report: &mut Report) -> Option<String> {
+    const HINT: &str = "name the column that identifies a person for ever, such as \"{{ employee_no }}\"";
+    let Some(template) = given else {
+        report.problem(place, "is missing", Some(HINT));
+        return None;
+    };
+    if !template.contains("{{") && !template.contains("{%") {
+        report.problem(place, "is the same text for every row", Some(HINT));
+        return None;
+    }
+    Some(template.to_owned())
+}
+
+fn check_fields(place: &str, raw: &RawJob, target: Target, report: &mut Report) {
+    for name in raw.map.keys().filter(|name| target.field(name).is_none()) {
+        let inner = format!("{place}.{name}");
+        if PRESENCE.contains(&name.as_str()) {
+            report.problem(&inner, "a person's presence is never changed by a sync", Some("leave it out"));
+        } else if FIELDS_UNBUILT.contains(&name.as_str()) {
+            report.problem(&inner, "is not built yet", Some("leave it out"));
+        } else {
+            report.problem(&inner, format!("{target} has no such field"), Some(&nearest_field(name, target)));
+        }
+    }
+    for field in target.fields().filter(|field| field.required && !raw.map.contains_key(&field.name)) {
+        let inner = format!("{place}.{}", field.name);
+        let message = format!("is missing, and {target} can't be created without it");
+        report.problem(&inner, message, Some("add it to [job.map]"));
+    }
+    if raw.map.contains_key("globalroaming") && !raw.map.contains_key("globalroaming_locations") {
+        let message = "without globalroaming_locations, people who roam can't be updated";
+        let hint = "the service does not tell where they roam; map both or neither";
+        report.warning(&format!("{place}.globalroaming"), message, Some(hint));
+    }
+}
+
+fn nearest_field(name: &str, target: Target) -> String {
+    let known: Vec<String> = target.fields().map(|field| field.name).collect();
+    match nearest(name, known.iter().map(String::as_str)) {
+        Some(known) => format!("did you mean {known}?"),
+        None => format!("for a custom field, write \"{}{name}\"", Target::CUSTOM),
+    }
+}
+
+/// The mapped text fields by which records are matched.
+fn match_on(place: &str, raw: &RawJob, target: Target, report: &mut Report) -> Option<Vec<String>> {
+    let is_text = |name: &str| target.field(name).is_some_and(|field| field.kind == Kind::Text);
+    let mapped = || raw.map.keys().map(String::as_str).filter(|name| is_text(name));
+    let Some(given) = &raw.match_on else {
+        let default: Vec<String> =
+            MATCH_ON.iter().filter(|name| raw.map.contains_key(**name)).map(|name| (*name).to_owned()).collect();
+        if default.is_empty() && !report.is_bad(place) {
+            let hint = "map employee_id or email, or name other mapped fields in match_on";
+            report.problem(place, "nothing to find people by at the service", Some(hint));
+            return None;
+        }
+        return Some(default);
+    };
+    if given.is_empty() {
+        report.problem(place, "is empty", Some("name at least one mapped field, such as \"employee_id\""));
+    }
+    for name in given {
+        if target.field(name).is_none() || !raw.map.contains_key(name) {
+            let hint = nearest(name, mapped()).map(|known| format!("did you mean {known}?"));
+            let hint = hint
+                .unwrap_or_else(|| format!("map it in [job.map] or leave it out; mapped are: {}", listed(mapped())));
+            report.problem(place, format!("{name:?} is not mapped"), Some(&hint));
+        } else if !is_text(name) {
+            let hint = format!("mapped fields that can be used: {}", listed(mapped()));
+            report.problem(place, format!("{name:?} is no plain text to find people by"), Some(&hint));
+        }
+    }
+    (!given.is_empty()).then(|| given.clone())
+}
+
+fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}

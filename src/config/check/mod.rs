@@ -1,0 +1,20 @@
+//! Plain texts and numbers → options with types.
+//!
+//! A function here gives `None` where something is wrong and has said so in the report. It goes on after a mistake, so
+//! that every one is found; a value that depends on a wrong one is left unchecked rather than reported twice.
+//!
+//! Rejected: to check in `Deserialize`. A credential spans five keys and the environment, and two jobs must not read one
+//! file: neither is the matter of one value.
+
+mod api;
+mod credential;
+mod guard;
+mod job;
+mod mapping;
+mod root;
+mod secret;
+mod source;
+mod text;
+mod url;
+
+pub(super) use root::{Ground, check};

@@ -1,0 +1,92 @@
+//! Checks the whole, and what no single part can see.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::{api, job, text};
+use crate::api as client;
+use crate::config::load::TemplateCheck;
+use crate::config::options::{Job, State};
+use crate::config::raw::{Raw, RawState};
+use crate::config::report::Report;
+use crate::config::units;
+use crate::record::{JobName, Target};
+
+/// What the checks stand on besides the text.
+pub(in crate::config) struct Ground<'a> {
+    /// The folder of the configuration file; relative paths begin here.
+    pub(in crate::config) dir: PathBuf,
+    /// Where systemd put the service's credentials.
+    pub(in crate::config) credentials: Option<PathBuf>,
+    /// Compiles templates.
+    pub(in crate::config) check_templates: &'a TemplateCheck<'a>,
+}
+
+impl Ground<'_> {
+    /// A path as the configuration means it.
+    pub(super) fn path(&self, written: &str) -> PathBuf {
+        self.dir.join(written)
+    }
+}
+
+/// Checks everything; `None` where anything is wrong.
+pub(in crate::config) fn check(
+    raw: Raw,
+    ground: &Ground<'_>,
+    report: &mut Report,
+) -> Option<(client::Options, State, Vec<Job>)> {
+    let state = state(&raw.state, ground, report);
+    let api = api::check(&raw.api, &state.dir, ground, report);
+    if raw.job.is_empty() && !report.is_bad("job") {
+        report.problem("job", "there is no job", Some("add one with [[job]]"));
+    }
+    let jobs: Vec<Option<Job>> = raw
+        .job
+        .into_iter()
+        .enumerate()
+        .map(|(number, raw)| job::check(&format!("job[{number}]"), raw, ground, report))
+        .collect();
+    check_names(&jobs, report);
+    check_files(&jobs, report);
+    let jobs: Option<Vec<Job>> = jobs.into_iter().collect();
+    if report.is_clean() { Some((api?, state, jobs?)) } else { None }
+}
+
+fn state(raw: &RawState, ground: &Ground<'_>, report: &mut Report) -> State {
+    let dir = text::filled("state.dir", raw.dir.as_deref(), report);
+    let dir = ground.path(dir.unwrap_or(State::DIR));
+    let full_pull = text::parsed("state.full_pull", raw.full_pull.as_deref(), text::DURATION_HINT, report, |text| {
+        units::duration(text).and_then(text::more_than_nothing)
+    });
+    State { dir, full_pull: full_pull.unwrap_or(State::FULL_PULL) }
+}
+
+fn check_names(jobs: &[Option<Job>], report: &mut Report) {
+    let mut seen: Vec<&JobName> = Vec::new();
+    for (number, job) in jobs.iter().enumerate() {
+        let Some(job) = job else { continue };
+        if seen.contains(&&job.name) {
+            let place = format!("job[{number}].name");
+            report.problem(&place, format!("another job is called {} already", job.name), Some("give it its own name"));
+        }
+        seen.push(&job.name);
+    }
+}
+
+/// Two jobs that read one file would own the same people (law 6).
+fn check_files(jobs: &[Option<Job>], report: &mut Report) {
+    let mut seen: BTreeMap<(Target, PathBuf), &JobName> = BTreeMap::new();
+    for (number, job) in jobs.iter().enumerate() {
+        let Some(job) = job else { continue };
+        let file = same_file(&job.source.path);
+        if let Some(other) = seen.get(&(job.mapping.target, file.clone())) {
+            let message = format!("job {other} reads this file for the same target");
+            report.problem(&format!("job[{number}].source.path"), message, Some("merge the two jobs"));
+        }
+        seen.insert((job.mapping.target, file), &job.name);
+    }
+}
+
+fn same_file(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.components().collect())
+}

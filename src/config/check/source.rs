@@ -1,0 +1,101 @@
+//! Checks `[job.source]`.
+
+use std::time::Duration;
+
+use super::{Ground, text};
+use crate::config::options::Mode;
+use crate::config::raw::{RawSource, Scalar};
+use crate::config::report::Report;
+use crate::config::{nearest, units};
+use crate::source::csv::{Encoding, Options};
+
+/// The last line that a header may stand on.
+const HEADER_MAX: i64 = 1_000_000;
+
+/// Encodings that people mean; any other label of the WHATWG list is taken too.
+const ENCODINGS: &[&str] = &["auto", "utf-8", "utf-16le", "utf-16be", "windows-1252", "iso-8859-1", "shift_jis"];
+
+pub(super) fn check(place: &str, raw: &RawSource, ground: &Ground<'_>, report: &mut Report) -> Option<(Options, Mode)> {
+    let at = |key: &str| format!("{place}.{key}");
+    if !kind_is_csv(&at("type"), raw.kind.as_deref(), report) {
+        return None;
+    }
+    let path = path(&at("path"), raw.path.as_deref(), ground, report);
+    let modes = [("full", Mode::Full), ("changes", Mode::Changes)];
+    let mode = text::choice(&at("mode"), raw.mode.as_deref(), &modes, report);
+    let settle: Option<Duration> =
+        text::parsed(&at("settle"), raw.settle.as_deref(), text::DURATION_HINT, report, |text| {
+            units::duration(text).map(|settle| settle.unsigned_abs())
+        });
+    let size_hint = "write it like \"512MB\"";
+    let size_max = text::parsed(&at("size_max"), raw.size_max.as_deref(), size_hint, report, units::size);
+    let encoding = encoding(&at("encoding"), raw.encoding.as_deref(), report);
+    let delimiters = [("auto", None), (",", Some(b',')), (";", Some(b';')), ("tab", Some(b'\t')), ("|", Some(b'|'))];
+    let delimiter = raw.delimiter.as_deref().map(|written| if written == "\t" { "tab" } else { written });
+    let delimiter = text::choice(&at("delimiter"), delimiter, &delimiters, report);
+    let header = header(&at("header"), raw.header.as_ref(), report);
+    let defaults = Options::at(path?);
+    let options = Options {
+        settle: settle.unwrap_or(defaults.settle),
+        final_newline: raw.final_newline.unwrap_or(defaults.final_newline),
+        size_max: size_max.unwrap_or(defaults.size_max),
+        encoding: encoding.unwrap_or(defaults.encoding),
+        delimiter: delimiter.flatten(),
+        header,
+        optional: raw.optional.clone(),
+        ..defaults
+    };
+    Some((options, mode.unwrap_or_default()))
+}
+
+fn kind_is_csv(place: &str, given: Option<&str>, report: &mut Report) -> bool {
+    match given {
+        None => report.problem(place, "is missing", Some("say type = \"csv\"")),
+        Some("csv") => return true,
+        Some("ldap") => report.problem(place, "\"ldap\" is not built yet", Some("use \"csv\"")),
+        Some(other) => report.problem(place, format!("{other:?} is no kind of source"), Some("use \"csv\"")),
+    }
+    false
+}
+
+fn path(place: &str, given: Option<&str>, ground: &Ground<'_>, report: &mut Report) -> Option<std::path::PathBuf> {
+    if given.is_none() {
+        report.problem(place, "is missing", Some("name the file that holds the people"));
+    }
+    let written = text::filled(place, given, report)?;
+    let path = ground.path(written);
+    if written.ends_with('/') || path.is_dir() {
+        report.problem(place, "a folder as an inbox is not built yet", Some("name a file"));
+        return None;
+    }
+    Some(path)
+}
+
+fn encoding(place: &str, given: Option<&str>, report: &mut Report) -> Option<Encoding> {
+    let given = given?;
+    if given.eq_ignore_ascii_case("auto") {
+        return Some(Encoding::Auto);
+    }
+    // Labels of the "replacement" encoding would turn a whole file into one character.
+    let encoding = encoding_rs::Encoding::for_label_no_replacement(given.as_bytes());
+    if encoding.is_none() {
+        let hint = match nearest(given, ENCODINGS.iter().copied()) {
+            Some(label) => format!("did you mean {label:?}?"),
+            None => "use \"auto\", \"utf-8\" or \"windows-1252\"".to_owned(),
+        };
+        report.problem(place, format!("{given:?} is no encoding"), Some(&hint));
+    }
+    encoding.map(Encoding::Named)
+}
+
+fn header(place: &str, given: Option<&Scalar>, report: &mut Report) -> Option<u32> {
+    match given? {
+        Scalar::Text(text) if text == "auto" => None,
+        Scalar::Text(text) => {
+            let message = format!("{text:?} is neither \"auto\" nor a line number");
+            report.problem(place, message, Some("write a line number without quotes"));
+            None
+        }
+        Scalar::Number(line) => text::number(place, Some(*line), (1, HEADER_MAX), report),
+    }
+}

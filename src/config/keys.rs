@@ -1,0 +1,112 @@
+//! Every key that a configuration may have, and what its value looks like.
+
+/// What the value of a key looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    Text,
+    Number,
+    Flag,
+    List,
+    TextOrNumber,
+    /// A table whose keys are in [`KNOWN`].
+    Table,
+    /// A list of such tables.
+    Tables,
+    /// A table with any keys and texts for values.
+    Texts,
+    /// A table with any keys and such tables for values.
+    Lookups,
+}
+
+impl Shape {
+    /// What to write, for a message.
+    pub(super) fn described(self) -> &'static str {
+        match self {
+            Self::Text => "a text in quotes",
+            Self::Number => "a whole number",
+            Self::Flag => "true or false",
+            Self::List => "a list of texts",
+            Self::TextOrNumber => "a text in quotes or a whole number",
+            Self::Table | Self::Texts => "a table",
+            Self::Tables => "a list of tables",
+            Self::Lookups => "a table of tables",
+        }
+    }
+}
+
+/// Every key that is accepted. A key of `[[job]]` is written without the job's number.
+pub(super) const KNOWN: &[(&str, Shape)] = &[
+    ("api", Shape::Table),
+    ("api.base_url", Shape::Text),
+    ("api.auth_url", Shape::Text),
+    ("api.client_id", Shape::Text),
+    ("api.client_secret", Shape::Text),
+    ("api.client_secret_file", Shape::Text),
+    ("api.api_key", Shape::Text),
+    ("api.api_key_file", Shape::Text),
+    ("api.api_key_scheme", Shape::Text),
+    ("api.scopes", Shape::List),
+    ("api.requests_per_minute", Shape::Number),
+    ("api.timeout", Shape::Text),
+    ("api.page_size", Shape::Number),
+    ("api.ca_file", Shape::Text),
+    ("api.proxy", Shape::Text),
+    ("state", Shape::Table),
+    ("state.dir", Shape::Text),
+    ("state.full_pull", Shape::Text),
+    ("job", Shape::Tables),
+    ("job.name", Shape::Text),
+    ("job.target", Shape::Text),
+    ("job.schedule", Shape::Text),
+    ("job.time_zone", Shape::Text),
+    ("job.key", Shape::Text),
+    ("job.match_on", Shape::List),
+    ("job.include", Shape::Text),
+    ("job.writes", Shape::Text),
+    ("job.values", Shape::Lookups),
+    ("job.source", Shape::Table),
+    ("job.source.type", Shape::Text),
+    ("job.source.path", Shape::Text),
+    ("job.source.mode", Shape::Text),
+    ("job.source.settle", Shape::Text),
+    ("job.source.final_newline", Shape::Flag),
+    ("job.source.size_max", Shape::Text),
+    ("job.source.encoding", Shape::Text),
+    ("job.source.delimiter", Shape::Text),
+    ("job.source.header", Shape::TextOrNumber),
+    ("job.source.optional", Shape::List),
+    ("job.map", Shape::Texts),
+    ("job.leavers", Shape::Table),
+    ("job.leavers.action", Shape::Text),
+    ("job.leavers.grace", Shape::Text),
+    ("job.leavers.grace_reads", Shape::Number),
+    ("job.guard", Shape::Table),
+    ("job.guard.max_leavers", Shape::TextOrNumber),
+    ("job.guard.max_updates", Shape::TextOrNumber),
+    ("job.guard.max_blanked", Shape::TextOrNumber),
+    ("job.guard.max_creates", Shape::TextOrNumber),
+    ("job.guard.min_records", Shape::Number),
+];
+
+/// Keys whose values are never quoted, wherever they stand (law 11).
+pub(super) const SECRETS: &[&str] = &["api.client_secret", "api.api_key"];
+
+/// The shape of a known key.
+pub(super) fn shape(key: &str) -> Option<Shape> {
+    KNOWN.iter().find(|(known, _)| *known == key).map(|(_, shape)| *shape)
+}
+
+/// The last names of the known keys right below `table` (`""` for the top).
+pub(super) fn below(table: &str) -> impl Iterator<Item = &'static str> {
+    KNOWN.iter().filter_map(move |(key, _)| match key.rsplit_once('.') {
+        Some((parent, name)) => (parent == table).then_some(name),
+        None => table.is_empty().then_some(*key),
+    })
+}
+
+/// The table in which a key of that last name is known, as it is written in a file.
+pub(super) fn home_of(name: &str) -> Option<String> {
+    let mut homes = KNOWN.iter().filter_map(|(key, _)| key.rsplit_once('.').filter(|(_, last)| *last == name));
+    let (parent, _) = homes.next()?;
+    Some(if parent == "job" { "[[job]]".to_owned() } else { format!("[{parent}]") })
+}

@@ -1,0 +1,133 @@
+//! Lays the environment's variables over the file.
+//!
+//! A variable names its key with `__` for the dot: `ROSTERD__API__BASE_URL`. Jobs are a list and can't be set this way.
+
+use std::fmt;
+
+use config::{Environment, Map, Source, Value};
+
+use super::keys::{self, Shape};
+use super::nearest::nearest;
+use super::raw::Raw;
+use super::report::Report;
+use super::unbuilt;
+
+const PREFIX: &str = "rosterd";
+const SEPARATOR: &str = "__";
+
+/// Merges what the file says with what the environment says; `None` where they don't make a whole, with the reason in
+/// the report.
+pub(super) fn merge(file: Map<String, Value>, variables: &[(String, String)], report: &mut Report) -> Option<Raw> {
+    let accepted = accepted(variables, report);
+    // Never `try_parsing`: a client id `007` would become the number 7.
+    let environment =
+        Environment::with_prefix(PREFIX).prefix_separator(SEPARATOR).separator(SEPARATOR).source(Some(accepted));
+    let merged = config::Config::builder().add_source(FileLayer(file)).add_source(environment).build();
+    match merged.and_then(config::Config::try_deserialize) {
+        Ok(raw) => Some(raw),
+        // Shapes were looked at before, so this says little, but never a value.
+        Err(error) => {
+            let (key, message) = described(&error);
+            report.problem_on_line(None, key, message, None);
+            None
+        }
+    }
+}
+
+/// The variables that set a known key to a value of the right shape.
+fn accepted(variables: &[(String, String)], report: &mut Report) -> Map<String, String> {
+    let mut accepted = Map::new();
+    for (name, value) in variables {
+        let lower = name.to_lowercase();
+        let Some(path) = lower.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix(SEPARATOR)) else {
+            warn_of_lookalike(name, &lower, report);
+            continue;
+        };
+        let key = path.replace(SEPARATOR, ".");
+        if key == "job" || key.starts_with("job.") {
+            let hint = "write it into the configuration file";
+            report.problem_of_variable(name, "a job can't be set from the environment", Some(hint));
+            continue;
+        }
+        match keys::shape(&key) {
+            Some(Shape::Text | Shape::List) => {}
+            Some(Shape::Number) if value.trim().parse::<i64>().is_ok() => {}
+            Some(Shape::Table) | None => {
+                refuse(name, &key, value, report);
+                continue;
+            }
+            Some(shape) => {
+                report.problem_of_variable(name, format!("must be {}", shape.described()), None);
+                continue;
+            }
+        }
+        report.set_by(&key, name);
+        let value = if keys::shape(&key) == Some(Shape::Number) { value.trim() } else { value };
+        accepted.insert(name.clone(), value.to_owned());
+    }
+    accepted
+}
+
+fn refuse(name: &str, key: &str, value: &str, report: &mut Report) {
+    if unbuilt::off(key).is_some() {
+        if !value.is_empty() {
+            report.problem_of_variable(name, "is not built yet", Some("leave it out"));
+        }
+        return;
+    }
+    let known = keys::KNOWN.iter().filter(|(key, shape)| *shape != Shape::Table && !key.starts_with("job"));
+    let hint = nearest(key, known.map(|(key, _)| *key)).map(|key| format!("did you mean {}?", variable(&key)));
+    report.problem_of_variable(name, "sets no known key", hint.as_deref());
+}
+
+/// `ROSTERD_API__BASE_URL` has one underscore too few and would be ignored in silence.
+fn warn_of_lookalike(name: &str, lower: &str, report: &mut Report) {
+    let Some(rest) = lower.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix('_')) else { return };
+    let key = rest.replace(SEPARATOR, ".");
+    let meant = keys::KNOWN
+        .iter()
+        .find(|(known, shape)| *shape != Shape::Table && (*known == key || known.replace('.', "_") == rest));
+    if let Some((known, _)) = meant {
+        let hint = format!("did you mean {}?", variable(known));
+        report.warning_of_variable(name, "is ignored", Some(&hint));
+    }
+}
+
+/// The variable that sets a key.
+fn variable(key: &str) -> String {
+    format!("{PREFIX}{SEPARATOR}{}", key.replace('.', SEPARATOR)).to_uppercase()
+}
+
+fn described(error: &config::ConfigError) -> (String, String) {
+    match error {
+        config::ConfigError::Type { key, expected, .. } => {
+            (key.clone().unwrap_or_default(), format!("must be {expected}"))
+        }
+        config::ConfigError::At { key, error, .. } => {
+            let (inner, message) = described(error);
+            (key.clone().unwrap_or(inner), message)
+        }
+        _ => (String::new(), "the configuration can't be read".to_owned()),
+    }
+}
+
+/// What the first pass took from the file.
+#[derive(Clone)]
+struct FileLayer(Map<String, Value>);
+
+/// Shows no value: there may be secrets among them (law 11).
+impl fmt::Debug for FileLayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileLayer").finish_non_exhaustive()
+    }
+}
+
+impl Source for FileLayer {
+    fn clone_into_box(&self) -> Box<dyn Source + Send + Sync> {
+        Box::new(self.clone())
+    }
+
+    fn collect(&self) -> Result<Map<String, Value>, config::ConfigError> {
+        Ok(self.0.clone())
+    }
+}

@@ -1,0 +1,88 @@
+//! Reads a configuration file.
+
+use std::path::{Path, PathBuf};
+
+use super::check::{self, Ground};
+use super::layers;
+use super::options::Config;
+use super::permissions::{self, CONFIG_SIZE_MAX, Content};
+use super::problem::{Errors, Problem};
+use super::report::Report;
+use super::{keys, walk};
+use crate::mapping;
+
+/// Compiles a job's templates and names what is wrong: the key below the job (`key`, `include`, `map.email`) and the
+/// reason.
+pub type TemplateCheck<'a> = dyn Fn(&mapping::Options) -> Vec<(String, String)> + 'a;
+
+/// Where systemd tells the folder of a service's credentials.
+const CREDENTIALS_DIRECTORY: &str = "CREDENTIALS_DIRECTORY";
+
+/// Reads and checks the configuration at `path` under the variables of `environment`.
+///
+/// Templates are compiled by `check_templates`. Secret files are looked at (they must be there, closed to others and
+/// not empty), source files are not: a file that HR has yet to drop is no mistake of the configuration.
+///
+/// # Errors
+///
+/// Every mistake at once, in the order of the file.
+pub fn load(
+    path: &Path,
+    environment: impl Iterator<Item = (String, String)>,
+    check_templates: &TemplateCheck<'_>,
+) -> Result<Config, Errors> {
+    let variables: Vec<(String, String)> = environment.collect();
+    let (source_path, content) = open(path)?;
+    let mut report = Report::new(path.display().to_string());
+    check_permissions(path, &content, &mut report);
+    let file = walk::walk(&content.text, &mut report);
+    check_inline_secrets(path, &content, &mut report);
+    let raw = file.and_then(|file| layers::merge(file, &variables, &mut report));
+    let ground = Ground {
+        dir: source_path.parent().unwrap_or(Path::new("/")).to_owned(),
+        credentials: credentials_directory(&variables),
+        check_templates,
+    };
+    let checked = raw.and_then(|raw| check::check(raw, &ground, &mut report));
+    let warnings = report.finish()?;
+    let Some((api, state, jobs)) = checked else {
+        return Err(Errors { problems: vec![whole_file(path, "the configuration can't be used")] });
+    };
+    Ok(Config { api, state, jobs, source_path, warnings })
+}
+
+fn open(path: &Path) -> Result<(PathBuf, Content), Errors> {
+    let absolute = std::path::absolute(path).map_err(|error| error.to_string());
+    let opened = absolute.and_then(|absolute| Ok((absolute, permissions::read(path, CONFIG_SIZE_MAX)?)));
+    opened.map_err(|message| Errors { problems: vec![whole_file(path, &message)] })
+}
+
+fn whole_file(path: &Path, message: &str) -> Problem {
+    let file = path.display().to_string();
+    Problem { file, line: None, key: String::new(), message: message.to_owned(), hint: None }
+}
+
+fn check_permissions(path: &Path, content: &Content, report: &mut Report) {
+    if content.others_may_write() {
+        let message = format!("every user of this machine may change it (mode {:04o})", content.mode);
+        report.problem_on_line(None, String::new(), message, Some(&permissions::chmod("o-w", path)));
+    }
+}
+
+/// A secret in the file itself makes the whole file one, even where a variable takes its place.
+fn check_inline_secrets(path: &Path, content: &Content, report: &mut Report) {
+    if content.owner_only() {
+        return;
+    }
+    for key in keys::SECRETS {
+        if report.in_file(key) {
+            let message = format!("with a secret in it, only its owner may read this file (mode {:04o})", content.mode);
+            report.problem_in_file(key, message, Some(&permissions::chmod("600", path)));
+        }
+    }
+}
+
+fn credentials_directory(variables: &[(String, String)]) -> Option<PathBuf> {
+    let (_, dir) = variables.iter().find(|(name, value)| name == CREDENTIALS_DIRECTORY && !value.is_empty())?;
+    Some(PathBuf::from(dir))
+}

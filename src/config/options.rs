@@ -1,0 +1,77 @@
+//! What a checked configuration holds.
+
+use std::path::PathBuf;
+
+use jiff::SignedDuration;
+use jiff::tz::TimeZone;
+
+use super::schedule::Schedule;
+use crate::record::JobName;
+use crate::source::csv;
+use crate::{api, mapping, plan};
+
+/// A whole configuration, checked.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The account at the service.
+    pub api: api::Options,
+    /// What is kept on this machine.
+    pub state: State,
+    /// The jobs in the order of the file; at least one.
+    pub jobs: Vec<Job>,
+    /// The file that all this was read from, as an absolute path.
+    pub source_path: PathBuf,
+    /// What is allowed but worth a second look, one line each, with file, line and key.
+    pub warnings: Vec<String>,
+}
+
+/// What is kept on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// The folder of the store and the audit files.
+    pub dir: PathBuf,
+    /// A whole listing of the service at least this often.
+    pub full_pull: SignedDuration,
+}
+
+impl State {
+    /// The folder unless told otherwise.
+    pub const DIR: &'static str = "/var/lib/rosterd";
+    /// How often a whole listing is made unless told otherwise.
+    pub const FULL_PULL: SignedDuration = SignedDuration::from_hours(24);
+}
+
+/// One job: a source, a target, and how the one becomes the other.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Its name, unique in the file.
+    pub name: JobName,
+    /// Its file.
+    pub source: csv::Options,
+    /// What absence from the file means.
+    pub mode: Mode,
+    /// How rows become records.
+    pub mapping: mapping::Options,
+    /// The mapped fields by which a record finds its entity the first time, in this order; never empty.
+    pub match_on: Vec<String>,
+    /// Whether changes are sent by themselves.
+    pub writes: plan::Writes,
+    /// How leavers are treated.
+    pub leavers: plan::Leavers,
+    /// The guard.
+    pub limits: plan::Limits,
+    /// When it runs; `None` runs it only on demand.
+    pub schedule: Option<Schedule>,
+    /// The zone in which the schedule is read.
+    pub time_zone: TimeZone,
+}
+
+/// What absence from a file means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// The file is the whole population: who is missing is gone.
+    #[default]
+    Full,
+    /// The file holds changes: absence says nothing (law 7).
+    Changes,
+}

@@ -1,0 +1,155 @@
+//! The configuration as it is written: plain texts and numbers, nothing checked but their shape.
+//!
+//! None of these has `Debug`: they hold secrets.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Raw {
+    pub(super) api: RawApi,
+    pub(super) state: RawState,
+    pub(super) job: Vec<RawJob>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawApi {
+    pub(super) base_url: Option<String>,
+    pub(super) auth_url: Option<String>,
+    pub(super) client_id: Option<String>,
+    pub(super) client_secret: Option<String>,
+    pub(super) client_secret_file: Option<String>,
+    pub(super) api_key: Option<String>,
+    pub(super) api_key_file: Option<String>,
+    pub(super) api_key_scheme: Option<String>,
+    #[serde(deserialize_with = "list_or_text")]
+    pub(super) scopes: Vec<String>,
+    pub(super) requests_per_minute: Option<i64>,
+    pub(super) timeout: Option<String>,
+    pub(super) page_size: Option<i64>,
+    pub(super) ca_file: Option<String>,
+    pub(super) proxy: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawState {
+    pub(super) dir: Option<String>,
+    pub(super) full_pull: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawJob {
+    pub(super) name: Option<String>,
+    pub(super) target: Option<String>,
+    pub(super) schedule: Option<String>,
+    pub(super) time_zone: Option<String>,
+    pub(super) key: Option<String>,
+    pub(super) match_on: Option<Vec<String>>,
+    pub(super) include: Option<String>,
+    pub(super) writes: Option<String>,
+    pub(super) values: BTreeMap<String, BTreeMap<String, String>>,
+    pub(super) source: RawSource,
+    pub(super) map: BTreeMap<String, String>,
+    pub(super) leavers: RawLeavers,
+    pub(super) guard: RawGuard,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawSource {
+    #[serde(rename = "type")]
+    pub(super) kind: Option<String>,
+    pub(super) path: Option<String>,
+    pub(super) mode: Option<String>,
+    pub(super) settle: Option<String>,
+    pub(super) final_newline: Option<bool>,
+    pub(super) size_max: Option<String>,
+    pub(super) encoding: Option<String>,
+    pub(super) delimiter: Option<String>,
+    pub(super) header: Option<Scalar>,
+    pub(super) optional: Vec<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawLeavers {
+    pub(super) action: Option<String>,
+    pub(super) grace: Option<String>,
+    pub(super) grace_reads: Option<i64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawGuard {
+    pub(super) max_leavers: Option<Scalar>,
+    pub(super) max_updates: Option<Scalar>,
+    pub(super) max_blanked: Option<Scalar>,
+    pub(super) max_creates: Option<Scalar>,
+    pub(super) min_records: Option<i64>,
+}
+
+/// A text or a whole number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Scalar {
+    Text(String),
+    Number(i64),
+}
+
+impl<'de> Deserialize<'de> for Scalar {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+
+        impl Visitor<'_> for Either {
+            type Value = Scalar;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text or a whole number")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Scalar, E> {
+                Ok(Scalar::Text(text.to_owned()))
+            }
+
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Scalar, E> {
+                Ok(Scalar::Number(number))
+            }
+        }
+
+        deserializer.deserialize_any(Either)
+    }
+}
+
+/// Reads a list, or, as the environment has no lists, a text with spaces or commas between the entries.
+fn list_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    struct Either;
+
+    impl<'de> Visitor<'de> for Either {
+        type Value = Vec<String>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list of texts")
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<Vec<String>, E> {
+            let entries = text.split([' ', ',']).filter(|entry| !entry.is_empty());
+            Ok(entries.map(str::to_owned).collect())
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Vec<String>, A::Error> {
+            let mut list = Vec::new();
+            while let Some(entry) = entries.next_element()? {
+                list.push(entry);
+            }
+            Ok(list)
+        }
+    }
+
+    deserializer.deserialize_any(Either)
+}

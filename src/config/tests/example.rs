@@ -1,0 +1,78 @@
+//! The example is complete, and it works.
+
+use std::collections::BTreeSet;
+
+use super::support::Place;
+use crate::config::keys::{KNOWN, Shape};
+use crate::config::unbuilt::UNBUILT;
+
+const EXAMPLE: &str = include_str!("../../../config.example.toml");
+
+#[test]
+fn the_example_loads_without_a_warning() {
+    let place = Place::with(EXAMPLE);
+    place.file("client-secret", "sesame", 0o600);
+    let config = place.load(&[]).unwrap();
+    assert!(config.warnings.is_empty(), "{:?}", config.warnings);
+    assert_eq!(config.jobs.len(), 1);
+}
+
+#[test]
+fn the_example_shows_every_key_and_no_other() {
+    let shown: BTreeSet<String> = keys_shown().into_iter().map(|(key, _)| key).collect();
+    let free = |key: &str| {
+        KNOWN.iter().any(|(table, shape)| {
+            matches!(shape, Shape::Texts | Shape::Lookups) && key.starts_with(&format!("{table}."))
+        })
+    };
+    for (key, shape) in KNOWN.iter().filter(|(_, shape)| !matches!(shape, Shape::Table | Shape::Tables)) {
+        let there = shown.contains(*key) || shown.iter().any(|shown| shown.starts_with(&format!("{key}.")));
+        assert!(there, "{key} ({shape:?}) is not in the example");
+    }
+    for key in &shown {
+        assert!(KNOWN.iter().any(|(known, _)| known == key) || free(key), "{key} is in the example, and not known");
+    }
+}
+
+#[test]
+fn every_line_of_the_example_is_right_when_its_mark_is_removed() {
+    let one_credential_only = ["api.client_secret", "api.api_key", "api.api_key_file", "api.api_key_scheme"];
+    for (key, line) in keys_shown() {
+        let marked = format!("# {line}");
+        if one_credential_only.contains(&key.as_str()) || !EXAMPLE.lines().any(|written| written == marked) {
+            continue;
+        }
+        let place = Place::with(&EXAMPLE.replace(&marked, &line));
+        place.file("client-secret", "sesame", 0o600);
+        place.file("ca.pem", "", 0o600);
+        if let Err(found) = place.load(&[]) {
+            panic!("{line}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn no_key_is_both_built_and_not() {
+    for (key, _) in UNBUILT {
+        assert!(KNOWN.iter().all(|(known, _)| known != key), "{key}");
+    }
+}
+
+/// Every key of the example, commented out or not, with its line.
+fn keys_shown() -> Vec<(String, String)> {
+    let mut table = String::new();
+    let mut keys = Vec::new();
+    for line in EXAMPLE.lines() {
+        if line.starts_with('[') {
+            table = line.trim_matches(['[', ']']).to_owned();
+            continue;
+        }
+        let line = line.strip_prefix("# ").unwrap_or(line);
+        let Some((key, _)) = line.split_once(" = ") else { continue };
+        if key.contains(' ') {
+            continue;
+        }
+        keys.push((format!("{table}.{}", key.replace('"', "")), line.to_owned()));
+    }
+    keys
+}

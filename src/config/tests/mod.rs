@@ -1,0 +1,8 @@
+//! Whole configurations, from file and environment to options or messages.
+
+mod broken;
+mod example;
+mod overrides;
+mod secrets;
+mod support;
+mod whole;

@@ -1,0 +1,185 @@
+//! What a good configuration becomes.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+
+use super::support::{API, JOB, Place, bare};
+use crate::api::Credential;
+use crate::config::{Mode, State};
+use crate::plan::{LeaverAction, Leavers, Limit, Limits, Writes};
+use crate::source::csv::Encoding;
+
+#[test]
+fn what_is_left_out_has_its_default() {
+    let place = Place::with(&format!("{API}{JOB}"));
+    let config = place.load(&[]).unwrap();
+    assert_eq!(config.api.requests_per_minute, 100);
+    assert_eq!(config.api.timeout, Duration::from_secs(60));
+    assert_eq!(config.api.page_size, 1000);
+    assert_eq!(config.state.dir.to_str(), Some("/var/lib/rosterd"));
+    assert_eq!(config.state.full_pull, State::FULL_PULL);
+    assert_eq!(config.source_path, place.dir.path().join("config.toml"));
+    assert!(config.warnings.is_empty(), "{:?}", config.warnings);
+    let job = &config.jobs[0];
+    assert_eq!(job.source.path, place.dir.path().join("hr.csv"));
+    assert_eq!(job.source.encoding, Encoding::Auto);
+    assert_eq!((job.source.delimiter, job.source.header), (None, None));
+    assert_eq!(job.mode, Mode::Full);
+    assert_eq!(job.match_on, ["email"]);
+    assert_eq!(job.writes, Writes::Auto);
+    assert_eq!(job.leavers, Leavers::default());
+    assert_eq!(job.limits, Limits::default());
+    assert!(job.schedule.is_none());
+}
+
+#[test]
+fn what_is_said_is_taken() {
+    let place = Place::with(
+        r#"
+[api]
+base_url = "http://127.0.0.1:8080/v1/"
+api_key_file = "secret"
+api_key_scheme = "basic"
+requests_per_minute = 20
+timeout = "2m"
+page_size = 200
+[state]
+dir = "state"
+full_pull = "2d"
+[[job]]
+name = "employees"
+target = "staff"
+schedule = "0 6 * * 1-5"
+time_zone = "Pacific/Auckland"
+key = "{{ no }}"
+match_on = ["email", "name"]
+include = "{{ status != 'Terminated' }}"
+writes = "approve"
+values.Site = { AKL = "Auckland Office", "a.b" = "Dotted" }
+[job.source]
+type = "csv"
+path = "/srv/hr.csv"
+mode = "changes"
+settle = "0s"
+final_newline = false
+size_max = "1GiB"
+encoding = "latin1"
+delimiter = "tab"
+header = 3
+optional = ["Locker"]
+[job.map]
+name = "{{ name }}"
+email = "{{ email }}"
+"cf.Locker No." = "{{ locker }}"
+[job.leavers]
+action = "delete"
+grace = "30d"
+grace_reads = 2
+[job.guard]
+max_leavers = 40
+max_updates = "12.5%"
+max_blanked = "7"
+max_creates = "100%"
+min_records = 100
+"#,
+    );
+    let config = place.load(&[]).unwrap();
+    assert!(config.warnings.is_empty(), "{:?}", config.warnings);
+    assert_eq!(config.api.base_url, "http://127.0.0.1:8080/v1");
+    assert!(matches!(config.api.credential, Credential::ApiKeyBasic(_)));
+    assert_eq!((config.api.requests_per_minute, config.api.page_size), (20, 200));
+    assert_eq!(config.api.timeout, Duration::from_secs(120));
+    assert_eq!(config.state.dir, place.dir.path().join("state"));
+    assert_eq!(config.state.full_pull, SignedDuration::from_hours(48));
+    let job = &config.jobs[0];
+    assert_eq!(job.name.as_str(), "employees");
+    assert_eq!(job.schedule.as_ref().map(crate::config::Schedule::as_str), Some("0 6 * * 1-5"));
+    assert_eq!(job.time_zone.iana_name(), Some("Pacific/Auckland"));
+    assert_eq!(job.mapping.key, "{{ no }}");
+    assert_eq!(job.mapping.include.as_deref(), Some("{{ status != 'Terminated' }}"));
+    assert_eq!(job.mapping.tables["Site"]["AKL"], "Auckland Office");
+    assert_eq!(job.mapping.tables["Site"]["a.b"], "Dotted");
+    assert_eq!(job.mapping.fields["cf.Locker No."], "{{ locker }}");
+    assert_eq!(job.mapping.optional, ["Locker"]);
+    assert_eq!(job.match_on, ["email", "name"]);
+    assert_eq!(job.writes, Writes::Approve);
+    assert_eq!(job.mode, Mode::Changes);
+    assert_eq!(job.source.path.to_str(), Some("/srv/hr.csv"));
+    assert_eq!((job.source.settle, job.source.size_max), (Duration::ZERO, 1 << 30));
+    assert!(!job.source.final_newline);
+    assert_eq!(job.source.encoding, Encoding::Named(encoding_rs::WINDOWS_1252));
+    assert_eq!((job.source.delimiter, job.source.header), (Some(b'\t'), Some(3)));
+    assert_eq!(job.source.optional, ["Locker"]);
+    let grace = SignedDuration::from_hours(30 * 24);
+    assert_eq!(job.leavers, Leavers { action: LeaverAction::Delete, grace, grace_reads: 2 });
+    let limits = Limits {
+        leavers: Limit::Count(40),
+        updates: Limit::Percent(12.5),
+        blanked: Limit::Count(7),
+        creates: Limit::Percent(100.0),
+        min_records: 100,
+    };
+    assert_eq!(job.limits, limits);
+}
+
+#[test]
+fn fault_103_an_open_guard_is_accepted_with_a_warning() {
+    let open = "[job.guard]\nmax_leavers = \"off\"\nmax_updates = \"100%\"\nmax_blanked = 0\nmin_records = 0\n";
+    let place = Place::with(&format!("{API}{JOB}{open}"));
+    let config = place.load(&[]).unwrap();
+    let warnings: Vec<String> = config.warnings.iter().map(|line| bare(line, place.dir.path())).collect();
+    assert_eq!(
+        warnings,
+        [
+            "config.toml:17: job.guard.max_leavers: there is no limit; a broken source then changes everyone at once",
+            "config.toml:18: job.guard.max_updates: 100% is no limit; a broken source then changes everyone at once",
+            "config.toml:19: job.guard.max_blanked: no limit is below 3: so many are changed all the same; to hold every \
+             change, say writes = \"approve\"",
+            "config.toml:20: job.guard.min_records: an empty source makes everyone a leaver; use at least 1 unless the \
+             source may be empty",
+        ]
+    );
+    assert_eq!(config.jobs[0].limits.leavers, Limit::Off);
+}
+
+#[test]
+fn what_is_unusual_is_a_warning() {
+    for (line, expected) in [
+        (
+            "api.requests_per_minute",
+            "config.toml:3: api.requests_per_minute: the service grants 100 a minute unless agreed otherwise",
+        ),
+        (
+            "api.base_url",
+            "config.toml:2: api.base_url: the address does not end in a version; it is usually the address with /v1",
+        ),
+        (
+            "job.map.globalroaming",
+            "config.toml:17: job.map.globalroaming: without globalroaming_locations, people who roam can't be updated; \
+             the service does not tell where they roam; map both or neither",
+        ),
+    ] {
+        let text = match line {
+            "api.requests_per_minute" => {
+                format!("{}{JOB}", API.replace("auth_url", "requests_per_minute = 101\nauth_url"))
+            }
+            "api.base_url" => format!("{}{JOB}", API.replace("/v1", "")),
+            _ => format!("{API}{JOB}globalroaming = \"{{{{ roams }}}}\"\n")
+                .replace("name = \"{{ name }}\"\n", "name = \"{{ name }}\"\n\n"),
+        };
+        let place = Place::with(&text);
+        let config = place.load(&[]).unwrap();
+        let warnings: Vec<String> = config.warnings.iter().map(|line| bare(line, place.dir.path())).collect();
+        assert_eq!(warnings, [expected]);
+    }
+}
+
+#[test]
+fn what_is_not_built_yet_may_stand_there_turned_off() {
+    let job = JOB.replace("key =", "seed_only = []\non_drift = \"overwrite\"\nprotect = []\nkey =");
+    let job = job.replace("path =", "order = \"name\"\npath =");
+    Place::with(&format!("{API}bulk_path = \"\"\n[status]\nlisten = \"\"\n[notify]\n{job}[job.leavers.set]\n"))
+        .load(&[])
+        .unwrap();
+}

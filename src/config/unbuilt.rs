@@ -1,0 +1,74 @@
+//! Keys whose function is not built yet. The table shrinks.
+
+use toml::de::DeValue;
+
+/// The value that turns a function off, so that its key may stand in a file before it is built.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Off {
+    /// No value does.
+    Never,
+    Text(&'static str),
+    False,
+    EmptyList,
+    /// Only a table without keys of its own.
+    Section,
+}
+
+/// Every key that is known and not built yet.
+pub(super) const UNBUILT: &[(&str, Off)] = &[
+    ("api.bulk_path", Off::Text("")),
+    ("api.issue_path", Off::Text("")),
+    ("api.org_groups_path", Off::Text("")),
+    ("retention", Off::Section),
+    ("retention.processed", Off::Never),
+    ("retention.before_images", Off::Never),
+    ("retention.runs", Off::Never),
+    ("status", Off::Section),
+    ("status.listen", Off::Text("")),
+    ("notify", Off::Section),
+    ("notify.webhook", Off::Text("")),
+    ("notify.mail", Off::Section),
+    ("notify.heartbeat", Off::Text("")),
+    ("control", Off::Section),
+    ("control.socket", Off::Text("")),
+    ("job.active_from", Off::Text("")),
+    ("job.active_until", Off::Text("")),
+    ("job.prefer", Off::Text("")),
+    ("job.seed_only", Off::EmptyList),
+    ("job.on_drift", Off::Text("overwrite")),
+    ("job.protect", Off::EmptyList),
+    ("job.org_key", Off::Text("")),
+    ("job.source.pattern", Off::Text("")),
+    ("job.source.order", Off::Text("name")),
+    ("job.source.expect_every", Off::Text("")),
+    ("job.source.url", Off::EmptyList),
+    ("job.source.start_tls", Off::False),
+    ("job.source.ca_file", Off::Text("")),
+    ("job.source.bind_dn", Off::Text("")),
+    ("job.source.bind_password", Off::Text("")),
+    ("job.source.bind_password_file", Off::Text("")),
+    ("job.source.base", Off::EmptyList),
+    ("job.source.filter", Off::Text("")),
+    ("job.source.page_size", Off::Never),
+    ("job.source.ignore_referrals", Off::EmptyList),
+    ("job.leavers.set", Off::Section),
+    ("job.guard.segment", Off::Text("")),
+];
+
+/// The word that turns off what `key` does; `None` for a key that is not in the table.
+pub(super) fn off(key: &str) -> Option<Off> {
+    UNBUILT.iter().find(|(known, _)| *known == key).map(|(_, off)| *off)
+}
+
+impl Off {
+    /// Whether `value` turns the function off.
+    pub(super) fn is(self, value: &DeValue<'_>) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Text(off) => value.as_str() == Some(off),
+            Self::False => value.as_bool() == Some(false),
+            Self::EmptyList => value.as_array().is_some_and(|list| list.is_empty()),
+            Self::Section => value.as_table().is_some_and(|table| table.is_empty()),
+        }
+    }
+}

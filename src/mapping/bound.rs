@@ -1,0 +1,121 @@
+//! A mapping at work on the rows of one source.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use minijinja::Value as Given;
+
+use super::cells::Slots;
+use super::compile::Mapping;
+use super::error::Error;
+use super::outcome::Outcome;
+use super::template::{Compiled, Ready};
+use crate::record::{Field, Key, Record, Rejected};
+use crate::source::{Name, Row};
+
+/// The longest key, in bytes.
+const KEY_BYTES_MAX: usize = 512;
+
+/// A mapping whose names stand for the columns of one source.
+pub struct Bound<'m> {
+    slots: Arc<Slots>,
+    key: Ready<'m>,
+    include: Option<Ready<'m>>,
+    fields: Vec<(&'m Field, Ready<'m>)>,
+}
+
+/// What a row came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mapped {
+    /// A record.
+    Record(Record),
+    /// `include` gave false, and this is whose row it was.
+    Left(Key),
+    /// `include` gave false for a row without a readable key.
+    Dropped,
+    /// The row cannot be used; its key is there where it could be read.
+    Rejected(Rejected),
+}
+
+impl<'m> Bound<'m> {
+    /// Makes every template ready; `column` finds the column of a name.
+    pub(super) fn new(
+        mapping: &'m Mapping,
+        slots: Arc<Slots>,
+        column: impl Fn(&Name) -> Option<usize>,
+    ) -> Result<Self, Error> {
+        let ready = |template: &'m Compiled| template.ready(&mapping.environment, &column);
+        Ok(Self {
+            slots,
+            key: ready(&mapping.key)?,
+            include: mapping.include.as_ref().map(ready).transpose()?,
+            fields: mapping
+                .fields
+                .iter()
+                .map(|(field, template)| Ok((field, ready(template)?)))
+                .collect::<Result<_, Error>>()?,
+        })
+    }
+
+    /// Maps one row of the source that this was bound to.
+    pub fn map(&self, row: &Row) -> Mapped {
+        let variables = OnceCell::new();
+        let seen = Seen { row, slots: &self.slots, variables: &variables };
+        let included = match &self.include {
+            None => Ok(true),
+            Some(include) => seen.on(include).and_then(|outcome| outcome.truth()),
+        };
+        let key = self.key(&seen);
+        match (included, key) {
+            (Ok(false), Ok(key)) => Mapped::Left(key),
+            (Ok(false), Err(_)) => Mapped::Dropped,
+            (Err(reason), key) => reject(row, key.ok(), "include", reason),
+            (Ok(true), Err(reason)) => reject(row, None, "key", reason),
+            (Ok(true), Ok(key)) => self.record(&seen, key),
+        }
+    }
+
+    fn key(&self, seen: &Seen<'_>) -> Result<Key, String> {
+        let text = seen.on(&self.key)?.text()?;
+        if text.len() > KEY_BYTES_MAX {
+            return Err(format!("the key has more than {KEY_BYTES_MAX} bytes"));
+        }
+        if text.contains(char::is_control) {
+            return Err("the key holds a control character, such as a line end".to_owned());
+        }
+        Key::new(&text).ok_or_else(|| "the key is empty".to_owned())
+    }
+
+    fn record(&self, seen: &Seen<'_>, key: Key) -> Mapped {
+        let mut fields = BTreeMap::new();
+        for (field, template) in &self.fields {
+            let value = match seen.on(template).and_then(|outcome| outcome.value(field.kind)) {
+                Ok(value) if field.required && value.is_empty() => Err("it is empty, and must not be".to_owned()),
+                value => value,
+            };
+            match value {
+                Ok(value) => fields.insert(field.name.clone(), value),
+                Err(reason) => return reject(seen.row, Some(key), &field.name, reason),
+            };
+        }
+        Mapped::Record(Record { key, fields })
+    }
+}
+
+/// A row, and how the engine sees it once it is asked.
+struct Seen<'r> {
+    row: &'r Row,
+    slots: &'r Arc<Slots>,
+    variables: &'r OnceCell<Given>,
+}
+
+impl Seen<'_> {
+    fn on(&self, template: &Ready<'_>) -> Result<Outcome, String> {
+        template.on(self.row, || self.variables.get_or_init(|| self.slots.variables(self.row)).clone())
+    }
+}
+
+fn reject(row: &Row, key: Option<Key>, field: &str, reason: String) -> Mapped {
+    Mapped::Rejected(Rejected { key, line: Some(row.line), field: Some(field.to_owned()), reason })
+}

@@ -1,0 +1,99 @@
+//! A row as the template engine sees it.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use minijinja::Value;
+use minijinja::value::Object;
+
+use crate::source::{Name, Row};
+
+/// Which names the templates of a mapping use, and where their values stand.
+#[derive(Default)]
+pub(super) struct Slots {
+    /// The column of each slot; `None` where the source lacks an optional one.
+    columns: Vec<Option<usize>>,
+    plain: HashMap<Box<str>, usize>,
+    verbatim: HashMap<Box<str>, usize>,
+}
+
+impl Slots {
+    /// Lets `name` stand for a column.
+    pub(super) fn add(&mut self, name: &Name, column: Option<usize>) {
+        let slot = match self.columns.iter().position(|known| *known == column) {
+            Some(slot) => slot,
+            None => {
+                self.columns.push(column);
+                self.columns.len() - 1
+            }
+        };
+        let names = match name {
+            Name::Plain(_) => &mut self.plain,
+            Name::Verbatim(_) => &mut self.verbatim,
+        };
+        names.insert(name.as_str().into(), slot);
+    }
+
+    /// The variables of a row.
+    pub(super) fn variables(self: &Arc<Self>, row: &Row) -> Value {
+        let cell = |column: &Option<usize>| Value::from(column.map_or("", |column| row.cell(column)));
+        let values = self.columns.iter().map(cell).collect();
+        Value::from_object(Cells { slots: Arc::clone(self), values })
+    }
+}
+
+/// The cells of one row that templates use.
+struct Cells {
+    slots: Arc<Slots>,
+    values: Vec<Value>,
+}
+
+impl Object for Cells {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.get_value_by_str(key.as_str()?)
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        match key {
+            "source" => Some(Value::from_object(Items { cells: Arc::clone(self), lists: false })),
+            "all" => Some(Value::from_object(Items { cells: Arc::clone(self), lists: true })),
+            _ => self.slots.plain.get(key).map(|slot| self.values[*slot].clone()),
+        }
+    }
+}
+
+/// `source` and `all`: columns by their own names, as text or as a list.
+struct Items {
+    cells: Arc<Cells>,
+    lists: bool,
+}
+
+impl Object for Items {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.get_value_by_str(key.as_str()?)
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        let value = self.cells.slots.verbatim.get(key).map(|slot| self.cells.values[*slot].clone())?;
+        Some(match (self.lists, value.as_str()) {
+            (true, Some("")) => Value::from(Vec::<Value>::new()),
+            (true, _) => Value::from(vec![value]),
+            (false, _) => value,
+        })
+    }
+}
+
+/// Shows nothing of the row (law 11).
+impl fmt::Debug for Cells {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Cells")
+    }
+}
+
+/// Shows nothing of the row (law 11).
+impl fmt::Debug for Items {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Items")
+    }
+}

@@ -1,0 +1,188 @@
+//! What is wrong with a template that is well-formed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::engine::{BLOCKS, FILTERS, KEYWORDS, TESTS, text_of_literal};
+use super::error::Error;
+use super::filters::{check_date_format, knows_country};
+use super::scan::{Kind, Piece, Scan};
+use crate::source::Name;
+
+/// The variables that stand for the whole row.
+pub(super) const WHOLE_ROW: [&str; 2] = ["source", "all"];
+
+/// The look-up tables of a job.
+pub(super) type Tables = BTreeMap<String, BTreeMap<String, String>>;
+
+/// What one template was found to hold.
+pub(super) struct Checked {
+    /// The columns that it names through `source[…]` or `all[…]`.
+    pub(super) verbatim: BTreeSet<Name>,
+    /// Everything that is wrong with it.
+    pub(super) faults: Vec<Error>,
+}
+
+/// Checks a template's words: only filters, tests, tables and countries that there are, columns only by names that can be
+/// known beforehand.
+pub(super) fn check(place: &str, text: &str, scan: &Scan<'_>, tables: &Tables) -> Checked {
+    let mut check = Check { place, text, tables, found: Checked { verbatim: BTreeSet::new(), faults: Vec::new() } };
+    for piece in &scan.pieces {
+        check.piece(piece);
+    }
+    check.found
+}
+
+struct Check<'c> {
+    place: &'c str,
+    text: &'c str,
+    tables: &'c Tables,
+    found: Checked,
+}
+
+impl Check<'_> {
+    fn piece(&mut self, piece: &Piece<'_>) {
+        if piece.block {
+            self.block(piece);
+        }
+        for at in 0..piece.tokens.len() {
+            let Some(Kind::Word(word)) = piece.kind(at) else { continue };
+            match role(piece, at) {
+                Role::Filter => self.filter(piece, at, word),
+                Role::Test => self.known(piece, at, "test", word, TESTS),
+                Role::Attribute => {}
+                Role::Variable if WHOLE_ROW.contains(&word) => self.whole_row(piece, at, word),
+                Role::Variable if word == "self" => {
+                    self.fault(piece, at, "`self` is a word of the template language; write source[\"self\"]");
+                }
+                Role::Variable if piece.kind(at + 1) == Some(Kind::Sign('(')) && !KEYWORDS.contains(&word) => {
+                    let said = format!("there is no function `{word}`; templates know the row and filters only");
+                    self.fault(piece, at, said);
+                }
+                Role::Variable => {}
+            }
+        }
+    }
+
+    fn fault(&mut self, piece: &Piece<'_>, at: usize, reason: impl Into<String>) {
+        let offset = piece.tokens.get(at).map_or(piece.inner.start, |token| token.at);
+        self.found.faults.push(Error::within(self.place, self.text, offset, reason));
+    }
+
+    fn known(&mut self, piece: &Piece<'_>, at: usize, what: &str, word: &str, names: &[&str]) {
+        if !names.contains(&word) {
+            let reason = unknown(what, word, names.iter().copied());
+            self.fault(piece, at, reason);
+        }
+    }
+
+    fn filter(&mut self, piece: &Piece<'_>, at: usize, word: &str) {
+        self.known(piece, at, "filter", word, FILTERS);
+        let literal = match (piece.kind(at + 1), piece.kind(at + 2)) {
+            (Some(Kind::Sign('(')), Some(Kind::Text(literal))) => text_of_literal(literal),
+            _ => return,
+        };
+        match word {
+            "lookup" if !self.tables.contains_key(&literal) => {
+                let reason = unknown("table", &literal, self.tables.keys().map(String::as_str));
+                self.fault(piece, at + 2, format!("{reason}; tables are given as `values.{literal} = {{ … }}`"));
+            }
+            "phone" if !knows_country(&literal) => {
+                self.fault(piece, at + 2, format!("`{literal}` is no country; it takes two letters of ISO 3166"));
+            }
+            "date" => {
+                if let Err(reason) = check_date_format(&literal) {
+                    self.fault(piece, at + 2, reason);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// `source["…"]` and `source.name` can be known beforehand; the row as a whole, or an item worked out, cannot.
+    fn whole_row(&mut self, piece: &Piece<'_>, at: usize, word: &str) {
+        let name = match (piece.kind(at + 1), piece.kind(at + 2), piece.kind(at + 3)) {
+            (Some(Kind::Sign('[')), Some(Kind::Text(literal)), Some(Kind::Sign(']'))) => text_of_literal(literal),
+            (Some(Kind::Sign('.')), Some(Kind::Word(name)), _) => name.to_owned(),
+            _ => {
+                self.fault(piece, at, format!("`{word}` takes a column's name in quotes: {word}[\"…\"]"));
+                return;
+            }
+        };
+        self.found.verbatim.insert(Name::Verbatim(name));
+    }
+
+    fn block(&mut self, piece: &Piece<'_>) {
+        let Some(Kind::Word(tag)) = piece.kind(0) else { return };
+        if !BLOCKS.contains(&tag) {
+            self.fault(piece, 0, format!("`{{% {tag} %}}` cannot be used here; there are if, for, set and with"));
+        }
+        if matches!(tag, "set" | "with") {
+            self.assignment(piece);
+        }
+    }
+
+    /// A name that is set from itself would no longer be known to be a column.
+    fn assignment(&mut self, piece: &Piece<'_>) {
+        let mut targets = Vec::new();
+        let mut depth = 0usize;
+        for at in 1..piece.tokens.len() {
+            match piece.kind(at) {
+                Some(Kind::Sign('(' | '[' | '{')) => depth += 1,
+                Some(Kind::Sign(')' | ']' | '}')) => depth = depth.saturating_sub(1),
+                Some(Kind::Word(word)) if depth == 0 && assigns(piece, at) => targets.push(word),
+                _ => {}
+            }
+        }
+        for at in 1..piece.tokens.len() {
+            if let Some(Kind::Word(word)) = piece.kind(at)
+                && targets.contains(&word)
+                && role(piece, at) == Role::Variable
+                && !assigns(piece, at)
+            {
+                self.fault(piece, at, format!("`{word}` is set and used in one place; give it another name"));
+            }
+        }
+    }
+}
+
+/// Whether the word at a position is followed by a lone `=`, or by other names before one.
+fn assigns(piece: &Piece<'_>, at: usize) -> bool {
+    match (piece.kind(at + 1), piece.kind(at + 2)) {
+        (Some(Kind::Sign('=')), after) => after != Some(Kind::Sign('=')),
+        (Some(Kind::Sign(',')), Some(Kind::Word(_))) => assigns(piece, at + 2),
+        _ => false,
+    }
+}
+
+/// What a word is, by what stands before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Filter,
+    Test,
+    Attribute,
+    Variable,
+}
+
+fn role(piece: &Piece<'_>, at: usize) -> Role {
+    let word = |at: usize, word: &str| piece.before(at) == Some(Kind::Word(word));
+    match piece.before(at) {
+        Some(Kind::Sign('|')) => Role::Filter,
+        Some(Kind::Sign('.')) => Role::Attribute,
+        Some(Kind::Word("is")) if piece.kind(at) != Some(Kind::Word("not")) => Role::Test,
+        Some(Kind::Word("not")) if word(at - 1, "is") => Role::Test,
+        _ => Role::Variable,
+    }
+}
+
+/// Says that there is no such thing, and which one may have been meant.
+pub(super) fn unknown<'n>(what: &str, word: &str, names: impl Iterator<Item = &'n str>) -> String {
+    const NEAR: f64 = 0.5;
+    let near = names
+        .map(|name| (strsim::normalized_damerau_levenshtein(word, name), name))
+        .filter(|(likeness, _)| *likeness >= NEAR)
+        .max_by(|one, other| one.0.total_cmp(&other.0));
+    match near {
+        Some((_, name)) => format!("there is no {what} `{word}`; did you mean `{name}`?"),
+        None => format!("there is no {what} `{word}`"),
+    }
+}

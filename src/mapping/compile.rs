@@ -1,0 +1,169 @@
+//! A job's templates, all of them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use minijinja::Environment;
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::bound::Bound;
+use super::cells::Slots;
+use super::check::unknown;
+use super::engine::environment;
+use super::error::Error;
+use super::options::Options;
+use super::outcome::place_of;
+use super::template::Compiled;
+use crate::record::Field;
+use crate::source::{Columns, Match, Name, Need, Wanted};
+
+/// Moves whenever the same templates could come to something else: filters, trimming, kinds.
+const VERSION: &str = "mapping 1";
+
+/// A job's templates, found to be right.
+pub struct Mapping {
+    pub(super) environment: Environment<'static>,
+    pub(super) key: Compiled,
+    pub(super) include: Option<Compiled>,
+    pub(super) fields: Vec<(Field, Compiled)>,
+    wanted: Wanted,
+    digest: u128,
+}
+
+impl Mapping {
+    /// Compiles every template; everything that is wrong comes at once.
+    pub fn compile(options: &Options) -> Result<Self, Vec<Error>> {
+        let tables = Arc::new(options.tables.clone());
+        let mut environment = environment(Arc::clone(&tables));
+        let mut faults = Vec::new();
+        let mut compile = |place: &str, text: &str| {
+            let compiled = Compiled::new(&mut environment, place, text, &tables);
+            compiled.map_err(|found| faults.extend(found)).ok()
+        };
+        let key = compile("key", &options.key);
+        let include = options.include.as_ref().map(|text| compile("include", text));
+        let mut fields = Vec::new();
+        let mut strange = Vec::new();
+        for (name, text) in &options.fields {
+            let compiled = compile(&place_of(name), text);
+            match options.target.field(name) {
+                Some(field) => fields.extend(compiled.map(|compiled| (field, compiled))),
+                None => {
+                    let known: Vec<String> = options.target.fields().map(|field| field.name).collect();
+                    let reason = unknown("field", name, known.iter().map(String::as_str));
+                    strange.push(Error::whole(&place_of(name), reason));
+                }
+            }
+        }
+        if options.key.trim().is_empty() {
+            strange.push(Error::whole("key", "it is empty; it must give what identifies a row for ever"));
+        }
+        faults.extend(strange);
+        match key {
+            Some(key) if faults.is_empty() => {
+                let include = include.flatten();
+                let wanted =
+                    wanted(options, std::iter::once(&key).chain(&include).chain(fields.iter().map(|it| &it.1)));
+                Ok(Self { environment, key, include, fields, wanted, digest: digest(options) })
+            }
+            _ => Err(faults),
+        }
+    }
+
+    /// The digest of everything that decides what a row comes to: target, templates, tables, optional columns, and this
+    /// program's own rules.
+    pub fn digest(&self) -> u128 {
+        self.digest
+    }
+
+    /// The columns that the templates use.
+    pub fn wanted(&self) -> &Wanted {
+        &self.wanted
+    }
+
+    /// The mapped fields.
+    pub fn fields(&self) -> impl Iterator<Item = &Field> {
+        self.fields.iter().map(|(field, _)| field)
+    }
+
+    /// Finds the columns of a source that the templates use.
+    pub fn bind(&self, columns: &Columns) -> Result<Bound<'_>, Error> {
+        let mut found: BTreeMap<&Name, Option<usize>> = BTreeMap::new();
+        for template in self.templates() {
+            for name in &template.names {
+                let column = match columns.find(name) {
+                    Match::One(at) => Some(at),
+                    Match::Missing if self.optional(name) => None,
+                    Match::Missing => return Err(Error::whole(&template.place, columns.lacks(name))),
+                    Match::Several(hits) => return Err(Error::whole(&template.place, columns.doubled(name, &hits))),
+                };
+                found.insert(name, column);
+            }
+        }
+        let mut slots = Slots::default();
+        for template in self.templates().filter(|template| template.needs_engine()) {
+            for name in &template.names {
+                slots.add(name, found.get(name).copied().flatten());
+            }
+        }
+        Bound::new(self, Arc::new(slots), |name| found.get(name).copied().flatten())
+    }
+
+    fn templates(&self) -> impl Iterator<Item = &Compiled> {
+        std::iter::once(&self.key).chain(&self.include).chain(self.fields.iter().map(|(_, template)| template))
+    }
+
+    fn optional(&self, name: &Name) -> bool {
+        self.wanted.needs.iter().any(|need| need.optional && need.name == *name)
+    }
+}
+
+/// Shows the fields' names.
+impl fmt::Debug for Mapping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.fields().map(|field| field.name.as_str()).collect();
+        f.debug_struct("Mapping").field("fields", &names).finish_non_exhaustive()
+    }
+}
+
+fn wanted<'c>(options: &Options, templates: impl Iterator<Item = &'c Compiled>) -> Wanted {
+    let mut names: Vec<&Name> = templates.flat_map(|template| &template.names).collect();
+    names.sort();
+    names.dedup();
+    let need =
+        |name: &Name| Need { name: name.clone(), optional: options.optional.iter().any(|column| name.means(column)) };
+    Wanted { needs: names.into_iter().map(need).collect() }
+}
+
+/// Every part with its length before it, every list with its number of parts.
+fn digest(options: &Options) -> u128 {
+    let mut framed = Vec::new();
+    let mut part = |text: &str| {
+        framed.extend_from_slice(&(text.len() as u64).to_le_bytes());
+        framed.extend_from_slice(text.as_bytes());
+    };
+    part(VERSION);
+    part(options.target.name());
+    part(&options.key);
+    part(if options.include.is_some() { "include" } else { "" });
+    part(options.include.as_deref().unwrap_or(""));
+    part(&options.fields.len().to_string());
+    for (name, text) in &options.fields {
+        part(name);
+        part(text);
+    }
+    part(&options.tables.len().to_string());
+    for (name, table) in &options.tables {
+        part(name);
+        part(&table.len().to_string());
+        for (from, to) in table {
+            part(from);
+            part(to);
+        }
+    }
+    let mut optional = options.optional.clone();
+    optional.sort();
+    optional.iter().for_each(|column| part(column));
+    xxh3_128(&framed)
+}

@@ -1,0 +1,129 @@
+//! Phone numbers as the world dials them.
+
+use super::country::{COUNTRIES, Country, Trunk};
+
+/// How many digits a number has in all, country code included (ITU-T E.164: at most 15).
+const DIGITS: std::ops::RangeInclusive<usize> = 5..=15;
+
+/// Whether there is a country of these two letters.
+pub(in crate::mapping) fn knows_country(letters: &str) -> bool {
+    find(letters).is_some()
+}
+
+/// A number as it is dialled from anywhere: `+`, country code, number. What begins with `+` or a prefix for calls abroad
+/// keeps its own country; anything else is a number of `country`, and loses the digit that is dialled within it only.
+pub(super) fn phone(text: &str, country: &str) -> Result<String, String> {
+    let country = find(country).ok_or_else(|| "the template names a country that is not there".to_owned())?;
+    let plus = text.starts_with(['+', '＋']);
+    // The zero of `+64 (0)29` is for those who dial within the country.
+    let text = if plus { text.replacen("(0)", "", 1) } else { text.to_owned() };
+    let mut digits = String::with_capacity(text.len());
+    for (at, c) in text.chars().enumerate() {
+        match c {
+            '0'..='9' => digits.push(c),
+            '+' | '＋' if at == 0 => {}
+            ' ' | '\u{a0}' | '\u{202f}' | '\t' | '-' | '\u{2010}'..='\u{2014}' | '.' | '/' | '(' | ')' => {}
+            _ => return Err("the value is no phone number: it holds more than digits, spaces and ()-./+".to_owned()),
+        }
+    }
+    let digits = match (plus, abroad(&digits, country)) {
+        (true, _) => digits,
+        (false, Some(abroad)) => abroad.to_owned(),
+        (false, None) => format!("{}{}", country.code, within(&digits, country)),
+    };
+    if !DIGITS.contains(&digits.len()) {
+        return Err("the value is no phone number: it has too few or too many digits".to_owned());
+    }
+    Ok(format!("+{digits}"))
+}
+
+fn find(letters: &str) -> Option<&'static Country> {
+    COUNTRIES.iter().find(|country| country.letters.eq_ignore_ascii_case(letters))
+}
+
+/// The number behind the prefix for calls abroad, where it begins with one.
+fn abroad<'d>(digits: &'d str, country: &Country) -> Option<&'d str> {
+    let own = match country.code {
+        "1" => "011",
+        "61" => "0011",
+        "81" => "010",
+        "7" => "810",
+        _ => "00",
+    };
+    // A Russian number may itself begin with 810 within the country only if it is no longer than one.
+    let fits = own != "810" || digits.len() > 11;
+    digits.strip_prefix(own).filter(|_| fits).or_else(|| digits.strip_prefix("00"))
+}
+
+/// The number without the digits that are dialled within the country only.
+fn within<'d>(digits: &'d str, country: &Country) -> &'d str {
+    match country.trunk {
+        Trunk::None => digits,
+        Trunk::Prefix(prefixes) => prefixes.iter().find_map(|prefix| digits.strip_prefix(prefix)).unwrap_or(digits),
+        Trunk::OfLength(prefix, length) if digits.len() == length => digits.strip_prefix(prefix).unwrap_or(digits),
+        Trunk::OfLength(..) => digits,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_number_is_dialled_from_anywhere() {
+        for (text, country, number) in [
+            ("029 838 5771", "NZ", "+64298385771"),
+            ("29 838 5771", "nz", "+64298385771"),
+            ("(09) 838-5771", "NZ", "+6498385771"),
+            ("+64 (0)29 838 5771", "NZ", "+64298385771"),
+            ("+44 20 7946 0000", "NZ", "+442079460000"),
+            ("0044 20 7946 0000", "NZ", "+442079460000"),
+            ("020 7946 0000", "GB", "+442079460000"),
+            ("06 1234 5678", "IT", "+390612345678"),
+            ("0549 882 000", "SM", "+3780549882000"),
+            ("06 698 12345", "VA", "+390669812345"),
+            ("(212) 555-0100", "US", "+12125550100"),
+            ("1 212 555 0100", "CA", "+12125550100"),
+            ("011 44 20 7946 0000", "US", "+442079460000"),
+            ("0011 64 29 838 5771", "AU", "+64298385771"),
+            ("0412 345 678", "AU", "+61412345678"),
+            ("8 912 345 67 89", "RU", "+79123456789"),
+            ("812 345 67 89", "RU", "+78123456789"),
+            ("06 1 234 5678", "HU", "+3612345678"),
+            ("0171/1234567", "DE", "+491711234567"),
+            ("612 345 678", "ES", "+34612345678"),
+            ("07 01 23 45 67", "CI", "+2250701234567"),
+        ] {
+            assert_eq!(phone(text, country).as_deref(), Ok(number), "{text} {country}");
+        }
+    }
+
+    #[test]
+    fn law_11_what_is_no_number_is_refused_without_being_shown() {
+        for text in ["n/a", "021 555 ext 4", "12", "+64 29+1", "1234567890123456", "+", "٠٢١٥٥٥١٢٣٤"] {
+            let refused = phone(text, "NZ").unwrap_err();
+            assert!(refused.starts_with("the value is no phone number") && !refused.contains(text), "{text}");
+        }
+        assert!(phone("021 555 1234", "ZZ").is_err());
+    }
+
+    #[test]
+    fn every_country_is_there_once() {
+        assert!(COUNTRIES.is_sorted_by(|one, other| one.letters < other.letters));
+        assert_eq!(COUNTRIES.len(), 250, "ISO 3166 has 249, and Kosovo");
+        for country in COUNTRIES {
+            assert!(country.letters.len() == 2 && (1..=3).contains(&country.code.len()), "{}", country.letters);
+            assert!(country.code.bytes().all(|byte| byte.is_ascii_digit()) && !country.code.starts_with('0'));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_number_that_was_dialled_from_anywhere_stays(digits in "[1-9][0-9]{5,13}", at in 0usize..250) {
+            let number = format!("+{digits}");
+            prop_assert_eq!(phone(&number, COUNTRIES[at].letters), Ok(number));
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Filters that read dates. None of them knows what day it is.
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::fmt::strtime::{self, BrokenDownTime};
+use jiff::tz::TimeZone;
+
+/// From 1601 to 1970, in seconds.
+const FILE_TIME_EPOCH: i64 = 11_644_473_600;
+/// How many file-time ticks a second has.
+const FILE_TIME_TICKS: i64 = 10_000_000;
+
+/// Text of a `strptime` format as `YYYY-MM-DD`.
+pub(super) fn date(text: &str, format: &str) -> Result<String, String> {
+    let date = strtime::parse(format, text).and_then(|parsed| parsed.to_date());
+    date.map(|date| date.to_string()).map_err(|_| format!("the value is not a date of the form `{format}`"))
+}
+
+/// Checks a `strptime` format.
+pub(in crate::mapping) fn check_format(format: &str) -> Result<(), String> {
+    let some_day = some_day().to_zoned(TimeZone::UTC).map_err(|error| error.to_string())?;
+    let written = BrokenDownTime::from(&some_day).to_string(format);
+    let written = written.map_err(|_| format!("`{format}` is no date format; days are %d, months %m, years %Y"))?;
+    strtime::parse(format, &written)
+        .and_then(|parsed| parsed.to_date())
+        .map(drop)
+        .map_err(|_| format!("the format `{format}` does not give a whole date"))
+}
+
+fn some_day() -> DateTime {
+    jiff::civil::date(2001, 2, 3).at(4, 5, 6, 0)
+}
+
+/// A Windows file time (100 ns since 1601) as a time in UTC. 0 and the highest number stand for never, so for nothing.
+pub(super) fn filetime(text: &str) -> Result<String, String> {
+    let wrong = || "the value is no Windows file time".to_owned();
+    match text.parse::<i64>().map_err(|_| wrong())? {
+        0 | i64::MAX => Ok(String::new()),
+        ticks if ticks < 0 => Err(wrong()),
+        ticks => {
+            let seconds = ticks / FILE_TIME_TICKS - FILE_TIME_EPOCH;
+            Timestamp::from_second(seconds).map(|time| time.to_string()).map_err(|_| wrong())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_date_is_read_by_its_format() {
+        for (text, format, date) in [
+            ("31/12/2026", "%d/%m/%Y", Some("2026-12-31")),
+            ("1/2/2026", "%d/%m/%Y", Some("2026-02-01")),
+            ("2026-02-01 13:45:00", "%Y-%m-%d %H:%M:%S", Some("2026-02-01")),
+            ("3 Mar 2026", "%d %b %Y", Some("2026-03-03")),
+            ("31/02/2026", "%d/%m/%Y", None),
+            ("12/31/2026", "%d/%m/%Y", None),
+            ("31/12/2026 x", "%d/%m/%Y", None),
+        ] {
+            assert_eq!(self::date(text, format).ok().as_deref(), date, "{text} {format}");
+        }
+        let refused = date("secret", "%d/%m/%Y").unwrap_err();
+        assert_eq!(refused, "the value is not a date of the form `%d/%m/%Y`");
+    }
+
+    #[test]
+    fn a_format_is_checked_before_any_row() {
+        for (format, fine) in [
+            ("%d/%m/%Y", true),
+            ("%Y-%m-%dT%H:%M:%S", true),
+            ("%d.%m.%y", true),
+            ("%F", true),
+            ("%d/%m", false),
+            ("dd/mm/yyyy", false),
+            ("%", false),
+        ] {
+            assert_eq!(check_format(format).is_ok(), fine, "{format}");
+        }
+    }
+
+    #[test]
+    fn a_file_time_is_a_time() {
+        for (text, time) in [
+            ("116444736000000000", Some("1970-01-01T00:00:00Z")),
+            ("133801632000000000", Some("2025-01-01T00:00:00Z")),
+            ("0", Some("")),
+            ("9223372036854775807", Some("")),
+            ("-1", None),
+            ("soon", None),
+        ] {
+            assert_eq!(filetime(text).ok().as_deref(), time, "{text}");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! What a template came to, and what a field makes of it.
+
+use std::error::Error as _;
+
+use minijinja::value::ValueKind;
+use minijinja::{ErrorKind, Value as Given};
+
+use super::filters::Refusal;
+use crate::record::{Kind, Target, Value};
+
+/// The longest mapped value, in bytes.
+const VALUE_BYTES_MAX: usize = 64 * 1024;
+/// The most entries of a mapped list.
+const LIST_MAX: usize = 1000;
+
+/// What a template came to on one row.
+#[derive(PartialEq, Eq)]
+pub(super) enum Outcome {
+    Nothing,
+    /// Not empty, without outer white space.
+    Text(String),
+    Flag(bool),
+    List(Vec<String>),
+}
+
+/// Text as an outcome.
+pub(super) fn from_text(text: &str) -> Result<Outcome, String> {
+    let text = text.trim();
+    match () {
+        () if text.is_empty() => Ok(Outcome::Nothing),
+        () if text.len() > VALUE_BYTES_MAX => Err(format!("the value has more than {} KiB", VALUE_BYTES_MAX / 1024)),
+        () if text.contains('\0') => Err("the value holds a NUL character, which is no text".to_owned()),
+        () => Ok(Outcome::Text(text.to_owned())),
+    }
+}
+
+/// A value of the template engine as an outcome.
+pub(super) fn from_value(value: &Given) -> Result<Outcome, String> {
+    match value.kind() {
+        ValueKind::None | ValueKind::Undefined => Ok(Outcome::Nothing),
+        ValueKind::Bool => Ok(Outcome::Flag(value.is_true())),
+        ValueKind::String => from_text(value.as_str().unwrap_or_default()),
+        ValueKind::Number => from_text(&value.to_string()),
+        ValueKind::Seq | ValueKind::Iterable => list(value),
+        _ => Err("the template gives something that is no text".to_owned()),
+    }
+}
+
+fn list(value: &Given) -> Result<Outcome, String> {
+    let mut entries = Vec::new();
+    for entry in value.try_iter().map_err(|error| reason(&error))?.take(LIST_MAX + 1) {
+        match from_value(&entry)? {
+            Outcome::Nothing => {}
+            Outcome::Text(text) => entries.push(text),
+            Outcome::Flag(flag) => entries.push(flag.to_string()),
+            Outcome::List(_) => return Err("the template gives lists within a list".to_owned()),
+        }
+    }
+    if entries.len() > LIST_MAX {
+        return Err(format!("the list has more than {LIST_MAX} entries"));
+    }
+    Ok(Outcome::List(entries))
+}
+
+/// Why a template failed on a row, without anything that the row holds.
+pub(super) fn reason(error: &minijinja::Error) -> String {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = error.source();
+    while let Some(inner) = cause {
+        if let Some(refusal) = inner.downcast_ref::<Refusal>() {
+            return refusal.to_string();
+        }
+        cause = inner.source();
+    }
+    match error.kind() {
+        ErrorKind::UndefinedError => "the template uses a value that is not there".to_owned(),
+        ErrorKind::OutOfFuel => "the template takes too many steps".to_owned(),
+        kind => format!("the template does not work on this row ({kind})"),
+    }
+}
+
+impl Outcome {
+    /// Whether it is true or false.
+    pub(super) fn truth(&self) -> Result<bool, String> {
+        match self {
+            Self::Flag(flag) => Ok(*flag),
+            Self::Text(text) if text == "true" => Ok(true),
+            Self::Text(text) if text == "false" => Ok(false),
+            _ => Err("it gives neither true nor false".to_owned()),
+        }
+    }
+
+    /// The one text that it is, empty for nothing.
+    pub(super) fn text(self) -> Result<String, String> {
+        match self {
+            Self::Nothing => Ok(String::new()),
+            Self::Text(text) => Ok(text),
+            Self::Flag(flag) => Ok(flag.to_string()),
+            Self::List(_) => Err("the template gives a list; take one of it with `first`, or `join` it".to_owned()),
+        }
+    }
+
+    /// The value of a field of some kind.
+    pub(super) fn value(self, kind: Kind) -> Result<Value, String> {
+        match (kind, self) {
+            (_, Self::Nothing) => Ok(Value::Empty),
+            (Kind::Flag, outcome) => outcome.flag(),
+            (Kind::Names, outcome) => outcome.entries().map(Value::list),
+            (Kind::Ids, outcome) => outcome.entries().and_then(|entries| ids(&entries)).map(Value::ids),
+            (Kind::Custom, Self::Flag(flag)) => Ok(Value::text(if flag { "1" } else { "0" })),
+            (Kind::Text | Kind::Phone | Kind::Location | Kind::Custom, outcome) => outcome.text().map(Value::text),
+        }
+    }
+
+    fn flag(self) -> Result<Value, String> {
+        let flag = match self {
+            Self::Flag(flag) => Some(flag),
+            Self::Text(text) => match text.to_lowercase().as_str() {
+                "1" | "true" | "yes" => Some(true),
+                "0" | "false" | "no" => Some(false),
+                _ => None,
+            },
+            _ => None,
+        };
+        flag.map(Value::Flag).ok_or_else(|| "the value is neither yes nor no (1, 0, true, false)".to_owned())
+    }
+
+    /// The entries of a list, or of a text that lists them with `,` or `;`.
+    fn entries(self) -> Result<Vec<String>, String> {
+        match self {
+            Self::List(entries) => Ok(entries),
+            outcome => {
+                let text = outcome.text()?;
+                let entries = text.split([',', ';']).map(str::trim).filter(|entry| !entry.is_empty());
+                Ok(entries.map(str::to_owned).collect())
+            }
+        }
+    }
+}
+
+fn ids(entries: &[String]) -> Result<Vec<i32>, String> {
+    let id = |entry: &String| entry.parse().ok().filter(|id| *id > 0);
+    let ids: Option<Vec<i32>> = entries.iter().map(id).collect();
+    ids.ok_or_else(|| "the value holds something that is no id; ids are whole numbers above 0".to_owned())
+}
+
+/// How a field's template is called in messages.
+pub(super) fn place_of(field: &str) -> String {
+    if field.starts_with(Target::CUSTOM) { format!("map.{field:?}") } else { format!("map.{field}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Outcome {
+        from_text(text).unwrap()
+    }
+
+    #[test]
+    fn a_field_makes_a_value_of_what_it_is_given() {
+        let list = |names: &[&str]| Outcome::List(names.iter().map(|name| (*name).to_owned()).collect());
+        let names = |names: &[&str]| Value::list(names.iter().map(|name| (*name).to_owned()).collect());
+        for (kind, given, value) in [
+            (Kind::Text, text(" Ana  B\n"), Some(Value::text("Ana  B"))),
+            (Kind::Text, text("  "), Some(Value::Empty)),
+            (Kind::Text, Outcome::Flag(true), Some(Value::text("true"))),
+            (Kind::Text, list(&["a"]), None),
+            (Kind::Custom, Outcome::Flag(false), Some(Value::text("0"))),
+            (Kind::Flag, Outcome::Flag(false), Some(Value::Flag(false))),
+            (Kind::Flag, text("Yes"), Some(Value::Flag(true))),
+            (Kind::Flag, text("0"), Some(Value::Flag(false))),
+            (Kind::Flag, text("perhaps"), None),
+            (Kind::Flag, text(""), Some(Value::Empty)),
+            (Kind::Names, text("a; b,,c "), Some(names(&["a", "b", "c"]))),
+            (Kind::Names, list(&["a, b"]), Some(names(&["a, b"]))),
+            (Kind::Names, text(";"), Some(Value::Empty)),
+            (Kind::Ids, text("4;7"), Some(Value::ids(vec![4, 7]))),
+            (Kind::Ids, text("4;x"), None),
+            (Kind::Ids, text("0"), None),
+        ] {
+            assert!(given.value(kind).ok() == value, "{kind:?} {value:?}");
+        }
+    }
+
+    #[test]
+    fn only_true_and_false_are_a_truth() {
+        for (given, truth) in [
+            (Outcome::Flag(true), Ok(true)),
+            (text("false"), Ok(false)),
+            (text("yes"), Err(())),
+            (Outcome::Nothing, Err(())),
+        ] {
+            assert_eq!(given.truth().map_err(|_| ()), truth);
+        }
+    }
+
+    #[test]
+    fn fault_85_a_nul_is_no_text() {
+        assert!(from_text("a\0b").is_err());
+        assert!(from_text(&"a".repeat(VALUE_BYTES_MAX + 1)).is_err());
+    }
+}

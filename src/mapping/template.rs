@@ -1,0 +1,168 @@
+//! One template: compiled, bound to columns, evaluated on a row.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use minijinja::{Environment, Expression, Template, Value};
+
+use super::check::{Tables, WHOLE_ROW, check};
+use super::error::Error;
+use super::outcome::{Outcome, from_text, from_value, reason};
+use super::scan::{Kind, Scan, is_template, scan};
+use crate::source::{Name, Row};
+
+/// One template of a job, found to be right.
+pub(super) struct Compiled {
+    /// Which one: `key`, `map.name`, …
+    pub(super) place: String,
+    /// The columns that it uses.
+    pub(super) names: BTreeSet<Name>,
+    text: String,
+    shape: Shape,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Shape {
+    /// It holds no code.
+    Literal,
+    /// It is one column, no more.
+    Column(Name),
+    /// It is one expression, here.
+    Lone(Range<usize>),
+    /// Text and code.
+    Mixed,
+}
+
+impl Compiled {
+    /// Compiles a template and adds it to the engine under its place.
+    pub(super) fn new(
+        environment: &mut Environment<'static>,
+        place: &str,
+        text: &str,
+        tables: &Tables,
+    ) -> Result<Self, Vec<Error>> {
+        let compiled = |names, shape| Self { place: place.to_owned(), names, text: text.to_owned(), shape };
+        if !is_template(text) {
+            return Ok(compiled(BTreeSet::new(), Shape::Literal));
+        }
+        environment
+            .add_template_owned(place.to_owned(), text.to_owned())
+            .map_err(|error| vec![syntax(place, text, &error)])?;
+        let scan = scan(text);
+        let checked = check(place, text, &scan, tables);
+        if !checked.faults.is_empty() {
+            return Err(checked.faults);
+        }
+        let template = environment.get_template(place).map_err(|error| vec![syntax(place, text, &error)])?;
+        let undeclared = template.undeclared_variables(false);
+        let mut names = checked.verbatim;
+        names.extend(undeclared.into_iter().filter(|name| !WHOLE_ROW.contains(&name.as_str())).map(Name::Plain));
+        let shape = shape(&scan, &names);
+        Ok(compiled(names, shape))
+    }
+
+    /// Whether the engine is needed for it.
+    pub(super) fn needs_engine(&self) -> bool {
+        matches!(self.shape, Shape::Lone(_) | Shape::Mixed)
+    }
+
+    /// Makes it ready for rows; `column` finds the column of a name.
+    pub(super) fn ready<'m>(
+        &'m self,
+        environment: &'m Environment<'static>,
+        column: impl Fn(&Name) -> Option<usize>,
+    ) -> Result<Ready<'m>, Error> {
+        let failed = |error: minijinja::Error| syntax(&self.place, &self.text, &error);
+        Ok(match &self.shape {
+            Shape::Literal => Ready::Literal(&self.text),
+            Shape::Column(name) => Ready::Column(column(name)),
+            Shape::Lone(inner) => {
+                let code = self.text[inner.clone()].to_owned();
+                Ready::Lone(environment.compile_expression_owned(code).map_err(failed)?)
+            }
+            Shape::Mixed => Ready::Mixed(environment.get_template(&self.place).map_err(failed)?),
+        })
+    }
+}
+
+/// A template that is ready for rows.
+pub(super) enum Ready<'m> {
+    Literal(&'m str),
+    Column(Option<usize>),
+    Lone(Expression<'m, 'static>),
+    Mixed(Template<'m, 'm>),
+}
+
+impl Ready<'_> {
+    /// What it comes to on a row; the error is a reason without any value of the row. `variables` is asked for the row as
+    /// the engine sees it, where the engine is needed.
+    pub(super) fn on(&self, row: &Row, variables: impl FnOnce() -> Value) -> Result<Outcome, String> {
+        match self {
+            Self::Literal(text) => from_text(text),
+            Self::Column(column) => from_text(column.map_or("", |column| row.cell(column))),
+            Self::Lone(expression) => {
+                expression.eval(variables()).map_err(|error| reason(&error)).and_then(|value| from_value(&value))
+            }
+            Self::Mixed(template) => {
+                template.render(variables()).map_err(|error| reason(&error)).and_then(|text| from_text(&text))
+            }
+        }
+    }
+}
+
+/// `{{ column }}` and `{{ source["column"] }}` need no engine, `{{ expression }}` keeps its type.
+fn shape(scan: &Scan<'_>, names: &BTreeSet<Name>) -> Shape {
+    let [piece] = &scan.pieces[..] else { return Shape::Mixed };
+    if piece.block || scan.text_around {
+        return Shape::Mixed;
+    }
+    let kinds: Vec<Kind<'_>> = piece.tokens.iter().map(|token| token.kind).collect();
+    let column = match kinds[..] {
+        [Kind::Word(_)] | [Kind::Word("source"), Kind::Sign('['), Kind::Text(_), Kind::Sign(']')] => names.first(),
+        _ => None,
+    };
+    column.map_or_else(|| Shape::Lone(piece.inner.clone()), |name| Shape::Column(name.clone()))
+}
+
+fn syntax(place: &str, text: &str, error: &minijinja::Error) -> Error {
+    let reason = match error.detail() {
+        Some(detail) => detail.to_owned(),
+        None => error.kind().to_string(),
+    };
+    match (error.range(), error.line()) {
+        (Some(range), _) => Error::within(place, text, range.start, reason),
+        (None, Some(line)) => {
+            let start = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+            Error::within(place, text, start, reason)
+        }
+        (None, None) => Error::whole(place, reason),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::mapping::engine::environment;
+
+    #[test]
+    fn a_template_is_no_more_than_it_needs_to_be() {
+        let plain = |name: &str| Name::Plain(name.to_owned());
+        for (text, shape) in [
+            ("Ana", Shape::Literal),
+            ("{ a }", Shape::Literal),
+            ("{{ a }}", Shape::Column(plain("a"))),
+            (" {{- straße -}} ", Shape::Column(plain("straße"))),
+            ("{{ source[\"E-Mail\"] }}", Shape::Column(Name::Verbatim("E-Mail".into()))),
+            ("{{ true }}", Shape::Lone(2..8)),
+            ("{{ a | lower }}", Shape::Lone(2..13)),
+            ("{{ a }} {{ b }}", Shape::Mixed),
+            ("{{ a }}!", Shape::Mixed),
+            ("{% if a %}1{% endif %}", Shape::Mixed),
+        ] {
+            let compiled = Compiled::new(&mut environment(Arc::default()), "x", text, &Tables::new());
+            assert_eq!(compiled.ok().unwrap().shape, shape, "{text}");
+        }
+    }
+}

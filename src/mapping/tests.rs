@@ -1,0 +1,245 @@
+//! Whole mappings on whole rows.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::*;
+use crate::record::{Key, Target, Value};
+use crate::source::{Columns, Row};
+
+const COLUMNS: [&str; 9] =
+    ["Employee No", "First Name", "lastName", "E-Mail", "Status", "Site", "Start", "Mobile", "Größe"];
+const CELLS: [&str; 9] =
+    ["0042", " Ana ", "Secret", "ANA@Example.com", "Active", "AKL", "31/12/2026", "029 838 5771", "1,80"];
+
+fn options(fields: &[(&str, &str)]) -> Options {
+    let site = BTreeMap::from([("AKL".to_owned(), "Auckland Office".to_owned())]);
+    Options {
+        target: Target::Staff,
+        key: "{{ employee_no }}".to_owned(),
+        include: None,
+        fields: fields.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect(),
+        tables: BTreeMap::from([("site".to_owned(), site)]),
+        optional: vec!["Locker".to_owned()],
+    }
+}
+
+fn map_cells(options: &Options, cells: &[&str]) -> Mapped {
+    let mapping = Mapping::compile(options).unwrap();
+    let columns = Arc::new(Columns::new(COLUMNS));
+    let bound = mapping.bind(&columns).unwrap();
+    bound.map(&Row::new(7, columns, cells))
+}
+
+/// What a template for a title comes to: the text, or the reason.
+fn title(template: &str) -> Result<String, String> {
+    match map_cells(&options(&[("title", template)]), &CELLS) {
+        Mapped::Record(record) => Ok(record.fields["title"].shown()),
+        Mapped::Rejected(rejected) => {
+            assert_eq!((rejected.key, rejected.line), (Key::new("0042"), Some(7)));
+            assert_eq!(rejected.field.as_deref(), Some("title"));
+            assert!(!rejected.reason.contains("Secret"), "law 11: {}", rejected.reason);
+            Err(rejected.reason)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_template_comes_to_a_value() {
+    for (template, value) in [
+        ("Engineer", "Engineer"),
+        ("{{ first_name }}", "Ana"),
+        ("{{ lastName }}", "Secret"),
+        ("{{ last_name | upper }}", "SECRET"),
+        ("{{ source[\"First Name\"] }}", "Ana"),
+        ("{{ source['E-Mail'] | lower }}", "ana@example.com"),
+        ("{{ all[\"E-Mail\"] | first }}", "ANA@Example.com"),
+        ("{{ größe }}", "1,80"),
+        ("{{ Größe | replace(',', '.') }}", "1.80"),
+        ("{{ first_name | trim }} {{ lastName }}", "Ana Secret"),
+        ("{{ e_mail | lower }}", "ana@example.com"),
+        ("{{ site | lookup('site') }}", "Auckland Office"),
+        ("{{ start | date('%d/%m/%Y') }}", "2026-12-31"),
+        ("{{ mobile | phone('NZ') }}", "+64298385771"),
+        ("{{ employee_no | zfill(6) }}", "000042"),
+        ("{% if status == 'Active' %}yes{% else %}no{% endif %}", "yes"),
+        ("{% set who = first_name | trim %}{{ who }}!", "Ana!"),
+        ("{{ locker }}", ""),
+        ("{{ locker | lookup('site') }}{{ locker | date('%F') }}{{ locker | phone('NZ') }}{{ locker | zfill(3) }}", ""),
+        ("{{ none }}", ""),
+        ("{{ employee_no | int + 1 }}", "43"),
+        ("{{ employee_no }}", "0042"),
+        ("{{ status == 'Active' }}", "true"),
+        ("{{ ['a', 'b'] | join('-') }}", "a-b"),
+    ] {
+        assert_eq!(title(template).as_deref(), Ok(value), "{template}");
+    }
+}
+
+#[test]
+fn law_11_a_value_that_does_not_fit_rejects_the_row_without_being_shown() {
+    for (template, reason) in [
+        ("{{ lastName | lookup('site') }}", "the value is not in the table `site`"),
+        ("{{ lastName | date('%d/%m/%Y') }}", "the value is not a date of the form `%d/%m/%Y`"),
+        (
+            "x {{ lastName | phone('NZ') }}",
+            "the value is no phone number: it holds more than digits, spaces and ()-./+",
+        ),
+        ("{{ lastName | int }}", "the template does not work on this row (invalid operation)"),
+        ("{{ all['lastName'] }}", "the template gives a list; take one of it with `first`, or `join` it"),
+        ("x{{ all['lastName'] }}", "a list cannot stand inside text; use `join`, or `first`"),
+        ("{{ lastName.nothing.more }}", "the template uses a value that is not there"),
+        ("{{ {'a': lastName} }}", "the template gives something that is no text"),
+        ("{{ 'a\\0b' }}", "the value holds a NUL character, which is no text"),
+    ] {
+        assert_eq!(title(template), Err(reason.to_owned()), "{template}");
+    }
+}
+
+#[test]
+fn a_template_has_a_limit() {
+    let endless = "{% for a in all['Site'] | list %}{% for b in '".to_owned()
+        + &"x".repeat(60_000)
+        + "' %}{{ b }}{% endfor %}{% endfor %}";
+    assert_eq!(title(&endless), Err("the template takes too many steps".to_owned()));
+}
+
+#[test]
+fn every_bad_template_is_told_at_once_with_its_place() {
+    let mut options = options(&[
+        ("name", "{{ first_name | lowr }}"),
+        ("title", "{{ start | date('dd/mm') }}"),
+        ("email", "x\n{{ e_mail | "),
+        ("phone", "{{ mobile | phone('XX') }}"),
+        ("location", "{{ site | lookup('sites') }}"),
+        ("nmae", "x"),
+        ("cf.Since", "{{ now() }}"),
+        ("altname", "{{ source[first_name] }}"),
+        ("mobile", "{% set a = a | lower %}{{ a }}"),
+        ("ice", "{% include 'x' %}"),
+        ("employee_id", "{{ self }}"),
+        ("roletype", "{% if a is evn %}{% endif %}"),
+    ]);
+    options.key = "{{ source }}".to_owned();
+    let said: Vec<String> = Mapping::compile(&options).unwrap_err().iter().map(ToString::to_string).collect();
+    for expected in [
+        "`key`, column 4 of the template: `source` takes a column's name in quotes: source[\"…\"]",
+        "`map.name`, column 17 of the template: there is no filter `lowr`; did you mean `lower`?",
+        "`map.title`, column 17 of the template: the format `dd/mm` does not give a whole date",
+        "`map.phone`, column 19 of the template: `XX` is no country; it takes two letters of ISO 3166",
+        "`map.location`, column 18 of the template: there is no table `sites`; did you mean `site`?; tables are given as `values.sites = { … }`",
+        "`map.nmae`: there is no field `nmae`; did you mean `name`?",
+        "`map.\"cf.Since\"`, column 4 of the template: there is no function `now`; templates know the row and filters only",
+        "`map.altname`, column 4 of the template: `source` takes a column's name in quotes: source[\"…\"]",
+        "`map.mobile`, column 12 of the template: `a` is set and used in one place; give it another name",
+        "`map.employee_id`, column 4 of the template: `self` is a word of the template language; write source[\"self\"]",
+        "`map.roletype`, column 12 of the template: there is no test `evn`; did you mean `even`?",
+    ] {
+        assert!(said.iter().any(|said| said == expected), "{expected}\n\n{said:#?}");
+    }
+    assert!(said.iter().any(|said| said.starts_with("`map.email`, line 2, column ")), "{said:#?}");
+    assert!(said.iter().any(|said| said.starts_with("`map.ice`, column ")), "{said:#?}");
+    assert_eq!(said.len(), 13, "{said:#?}");
+}
+
+#[test]
+fn fault_86_a_column_that_the_source_lacks_fails_the_source_wherever_it_stands() {
+    for (template, missing) in [
+        ("{{ nothing }}", Some("column `nothing` is missing")),
+        ("{% if false %}{{ nothing }}{% endif %}", Some("column `nothing` is missing")),
+        ("{{ status if true else source['Nothing'] }}", Some("column `Nothing` is missing")),
+        ("{{ email | default('x') }}", Some("column `email` is missing; there is `E-Mail`")),
+        ("{% for c in site %}{{ loop.index }}{{ c }}{% endfor %}", None),
+        ("{{ locker }}{{ source['Locker'] }}", None),
+    ] {
+        let mapping = Mapping::compile(&options(&[("title", template)])).unwrap();
+        let error = mapping.bind(&Columns::new(COLUMNS)).err();
+        assert_eq!(
+            error.map(|error| error.to_string()),
+            missing.map(|said| format!("`map.title`: {said}")),
+            "{template}"
+        );
+    }
+}
+
+#[test]
+fn two_columns_that_fold_to_one_name_are_told_apart() {
+    let columns = Columns::new(["Employee No", "Email", "email"]);
+    let bind = |template| Mapping::compile(&options(&[("email", template)])).unwrap().bind(&columns).err();
+    assert!(bind("{{ email }}").unwrap().reason.contains("source[\"Email\"]"));
+    assert_eq!(bind("{{ source['email'] }}{{ Email }}"), None);
+}
+
+#[test]
+fn law_1_include_comes_before_the_key() {
+    let rejected = |key: &str, field: &str, reason: &str| {
+        Mapped::Rejected(crate::record::Rejected {
+            key: Key::new(key),
+            line: Some(7),
+            field: Some(field.into()),
+            reason: reason.into(),
+        })
+    };
+    let record =
+        |key: &str| Mapped::Record(crate::record::Record { key: Key::new(key).unwrap(), fields: BTreeMap::new() });
+    let unclear = "it gives neither true nor false";
+    for (include, no, status, expected) in [
+        ("{{ status != 'Terminated' }}", "1", "Active", record("1")),
+        ("{{ status != 'Terminated' }}", "1", "Terminated", Mapped::Left(Key::new("1").unwrap())),
+        ("{{ status != 'Terminated' }}", " ", "Terminated", Mapped::Dropped),
+        ("{{ status != 'Terminated' }}", " ", "Active", rejected("", "key", "the key is empty")),
+        ("{{ status }}", "1", "true", record("1")),
+        ("{{ status }}", "1", "false", Mapped::Left(Key::new("1").unwrap())),
+        ("{{ status }}", "1", "", rejected("1", "include", unclear)),
+        ("{{ status }}", "1", "yes", rejected("1", "include", unclear)),
+        ("{{ status | lookup('site') }}", "1", "x", rejected("1", "include", "the value is not in the table `site`")),
+        ("true", "a\nb", "", rejected("", "key", "the key holds a control character, such as a line end")),
+    ] {
+        let mut cells = CELLS;
+        (cells[0], cells[4]) = (no, status);
+        let options = Options { include: Some(include.into()), ..options(&[]) };
+        assert_eq!(map_cells(&options, &cells), expected, "{include} {no} {status}");
+    }
+}
+
+#[test]
+fn a_required_field_is_never_empty() {
+    let Mapped::Rejected(rejected) = map_cells(&options(&[("name", "{{ locker }}")]), &CELLS) else { panic!("no") };
+    assert_eq!((rejected.field.as_deref(), rejected.reason.as_str()), (Some("name"), "it is empty, and must not be"));
+    let Mapped::Record(record) = map_cells(&options(&[("title", "{{ locker }}")]), &CELLS) else { panic!("no") };
+    assert_eq!(record.fields["title"], Value::Empty, "a field that maps to nothing is there as nothing");
+}
+
+#[test]
+fn the_digest_covers_what_decides_the_outcome() {
+    let digest = |options: &Options| Mapping::compile(options).unwrap().digest();
+    let base = options(&[("title", "{{ status }}")]);
+    let one = digest(&base);
+    assert_eq!(one, digest(&base.clone()));
+    let mut tables = base.tables.clone();
+    tables.entry("site".into()).or_default().insert("WLG".into(), "Wellington".into());
+    for other in [
+        Options { key: "{{ e_mail }}".into(), ..base.clone() },
+        Options { include: Some(String::new()), ..base.clone() },
+        Options { tables, ..base.clone() },
+        Options { optional: vec![], ..base.clone() },
+        options(&[("title", "{{ site }}")]),
+        options(&[("altname", "{{ status }}")]),
+    ] {
+        assert_ne!(digest(&other), one, "{other:?}");
+    }
+}
+
+#[test]
+fn what_is_wanted_is_what_templates_name() {
+    let mapping = Mapping::compile(&options(&[
+        ("title", "{{ source['E-Mail'] }} {{ locker }}"),
+        ("name", "{% for part in last_name | split(' ') %}{{ part }}{% endfor %}"),
+    ]))
+    .unwrap();
+    let wanted: Vec<(String, bool)> =
+        mapping.wanted().needs.iter().map(|need| (need.name.to_string(), need.optional)).collect();
+    let expected = [("employee_no", false), ("last_name", false), ("locker", true), ("source[\"E-Mail\"]", false)];
+    assert_eq!(wanted, expected.map(|(name, optional)| (name.to_owned(), optional)));
+}

@@ -1,0 +1,156 @@
+//! What is pulled, and what is remembered of the last pull.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::api::Location;
+use crate::record::{Kind, Target};
+
+/// What the jobs need of the service.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// The fields of staff that are kept.
+    pub fields: BTreeSet<String>,
+    /// How often a whole listing must come.
+    pub full_pull: SignedDuration,
+}
+
+impl Wanted {
+    /// Kept whatever the jobs map: who it is, and whether they stand inside.
+    const ALWAYS: [&str; 2] = ["name", "onsite_status"];
+
+    /// What a job that maps and matches by `fields` needs.
+    pub fn new(fields: impl IntoIterator<Item = String>, full_pull: SignedDuration) -> Self {
+        let always = Self::ALWAYS.map(str::to_owned);
+        Self { fields: fields.into_iter().chain(always).collect(), full_pull }
+    }
+
+    pub(super) fn elements(&self) -> bool {
+        self.fields.iter().any(|field| field.starts_with(Target::CUSTOM))
+    }
+
+    pub(super) fn locations(&self) -> bool {
+        self.fields.iter().any(|field| Target::Staff.field(field).is_some_and(|field| field.kind == Kind::Location))
+    }
+}
+
+/// What is remembered of the last finished pull.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Last {
+    /// From when on a delta must read.
+    pub(super) watermark: Option<Timestamp>,
+    /// The newest `modified` seen.
+    pub(super) newest: Option<Timestamp>,
+    /// When the last whole listing came, by this machine's clock.
+    pub(super) full_at: Option<Timestamp>,
+    /// The fields that are stored.
+    pub(super) fields: BTreeSet<String>,
+    /// How many entities the last whole listing had.
+    pub(super) count: u64,
+    /// How many locations there were.
+    pub(super) locations: u64,
+    /// How many custom-field elements there were.
+    pub(super) elements: u64,
+}
+
+impl Last {
+    /// What two clocks, a slow transaction and a granularity of a second may be apart.
+    const OVERLAP: SignedDuration = SignedDuration::from_mins(2);
+
+    /// From when on to read, or `None` for a whole listing.
+    pub(super) fn since(&self, wanted: &Wanted, now: Timestamp) -> Option<Timestamp> {
+        let full_at = self.full_at?;
+        let age = now.duration_since(full_at);
+        // A clock that was set back says nothing about the age.
+        let fresh = !age.is_negative() && age < wanted.full_pull;
+        (fresh && wanted.fields.is_subset(&self.fields)).then_some(self.watermark).flatten()
+    }
+
+    /// Moves the watermark at the end of a pull (law 5).
+    pub(super) fn moved(&mut self, date: Option<Timestamp>, newest: Option<Timestamp>) {
+        self.newest = self.newest.max(newest);
+        let oldest = match (date, self.newest) {
+            (Some(date), Some(newest)) => Some(date.min(newest)),
+            // Without a Date, or with nobody there, there is no time of the service's to go by.
+            (None, _) | (_, None) => None,
+        };
+        self.watermark = oldest.and_then(|oldest| oldest.checked_sub(Self::OVERLAP).ok());
+    }
+}
+
+/// The names of the locations and how often each occurs.
+#[derive(Clone, Debug, Default)]
+pub struct Locations {
+    names: Option<BTreeMap<String, u32>>,
+}
+
+impl Locations {
+    pub(super) fn of(locations: &[Location]) -> Self {
+        let mut names = BTreeMap::new();
+        for name in locations.iter().filter_map(|location| location.name.clone()) {
+            *names.entry(name).or_default() += 1;
+        }
+        Self { names: Some(names) }
+    }
+
+    /// What is wrong with `name` as a location; `None` where the service has exactly one of it, or was not asked.
+    pub fn fault(&self, name: &str) -> Option<&'static str> {
+        match self.names.as_ref()?.get(name) {
+            Some(1) => None,
+            Some(_) => Some("the service has several locations of that name"),
+            None => Some("the service has no location of that name"),
+        }
+    }
+
+    /// The names that the service has.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().flatten().map(|(name, _)| name.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn law_5_the_watermark_is_the_older_of_two_times_of_the_service() {
+        for (date, newest, expected) in [
+            (Some("2026-01-01T12:00:00Z"), Some("2026-01-01T11:00:00Z"), Some("2026-01-01T10:58:00Z")),
+            (Some("2026-01-01T12:00:00Z"), Some("2026-01-01T12:15:00Z"), Some("2026-01-01T11:58:00Z")),
+            (Some("2026-01-01T12:00:00Z"), None, None),
+            (None, Some("2026-01-01T12:00:00Z"), None),
+        ] {
+            let mut last = Last::default();
+            last.moved(date.map(at), newest.map(at));
+            assert_eq!(last.watermark, expected.map(at), "{date:?} {newest:?}");
+        }
+    }
+
+    #[test]
+    fn a_whole_listing_comes_when_it_is_due_and_when_a_field_is_new() {
+        let wanted = |fields: &[&str]| {
+            Wanted::new(fields.iter().map(|field| (*field).to_owned()), SignedDuration::from_hours(24))
+        };
+        let last = Last {
+            watermark: Some(at("2026-01-01T10:00:00Z")),
+            full_at: Some(at("2026-01-01T10:00:00Z")),
+            fields: wanted(&["email"]).fields,
+            ..Last::default()
+        };
+        for (fields, now, delta) in [
+            (&["email"][..], "2026-01-02T09:59:00Z", true),
+            (&["email"], "2026-01-02T10:00:00Z", false),
+            (&["email"], "2026-01-01T09:00:00Z", false),
+            (&["email", "title"], "2026-01-01T11:00:00Z", false),
+        ] {
+            assert_eq!(last.since(&wanted(fields), at(now)).is_some(), delta, "{fields:?} {now}");
+        }
+        assert_eq!(Last::default().since(&wanted(&[]), at("2026-01-01T09:00:00Z")), None);
+    }
+}

@@ -1,0 +1,158 @@
+//! The stored entities with what a pull found laid over them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::collection::{Last, Locations};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::api::Elements;
+use crate::record::{Entity, JobName, RemoteId, Target};
+use crate::store::{self, Batch, Space, Store};
+
+/// What the service holds, as far as the jobs need it.
+pub struct Mirror {
+    pub(super) target: Target,
+    /// By id: what this pull found, as it is stored; `None` for what is gone. Only what differs from the store.
+    pub(super) found: BTreeMap<RemoteId, Option<Box<[u8]>>>,
+    pub(super) last: Last,
+    pub(super) fields: BTreeSet<String>,
+    pub(super) locations: Locations,
+    pub(super) elements: Elements,
+    pub(super) changed: BTreeSet<RemoteId>,
+}
+
+impl Mirror {
+    /// The entity of an id, where the service has it.
+    pub fn get(&self, store: &Store, id: RemoteId) -> Result<Option<Entity>, store::Error> {
+        match self.found.get(&id) {
+            Some(Some(bytes)) => Ok(serde_json::from_slice(bytes).ok()),
+            Some(None) => Ok(None),
+            None => store.get(Space::Mirror, &name(self.target, id)),
+        }
+    }
+
+    /// Shows every entity, in no order that matters.
+    pub fn each(&self, store: &Store, mut visit: impl FnMut(&Entity)) -> Result<(), store::Error> {
+        store.scan(Space::Mirror, &prefix(self.target), |_, bytes| {
+            if let Ok(entity) = serde_json::from_slice::<Entity>(bytes)
+                && !self.found.contains_key(&entity.id)
+            {
+                visit(&entity);
+            }
+        })?;
+        for bytes in self.found.values().flatten() {
+            if let Ok(entity) = serde_json::from_slice(bytes) {
+                visit(&entity);
+            }
+        }
+        Ok(())
+    }
+
+    /// How many entities there are.
+    pub fn count(&self, store: &Store) -> Result<u64, store::Error> {
+        let mut count = 0;
+        self.each(store, |_| count += 1)?;
+        Ok(count)
+    }
+
+    /// The ids whose entities differ from what was stored before the pull, those that are gone included.
+    pub fn changed(&self) -> &BTreeSet<RemoteId> {
+        &self.changed
+    }
+
+    /// The service's locations.
+    pub fn locations(&self) -> &Locations {
+        &self.locations
+    }
+
+    /// The service's custom fields.
+    pub fn elements(&self) -> &Elements {
+        &self.elements
+    }
+
+    /// An entity without the fields that nobody needs.
+    pub fn kept(&self, entity: Entity) -> Entity {
+        kept(entity, &self.fields)
+    }
+
+    /// Stores what was found: the entities first, which may be found again, and then the watermark.
+    pub fn save(&mut self, store: &Store) -> Result<(), store::Error> {
+        let mut batch = Batch::default();
+        for (id, bytes) in &self.found {
+            match bytes {
+                Some(bytes) => batch.put_bytes(Space::Mirror, &name(self.target, *id), bytes),
+                None => batch.remove(Space::Mirror, &name(self.target, *id)),
+            }
+        }
+        store.load(batch)?;
+        let mut batch = Batch::default();
+        batch.put(Space::Pull, self.target.name(), &self.last);
+        store.commit(batch)?;
+        self.found.clear();
+        Ok(())
+    }
+}
+
+/// Puts an entity as a confirmed answer showed it; one without the fields that nobody needs.
+pub fn put(batch: &mut Batch, target: Target, entity: &Entity) {
+    batch.put(Space::Mirror, &name(target, entity.id), entity);
+}
+
+/// Drops an entity that a request for just this one said is gone.
+pub fn drop_gone(batch: &mut Batch, target: Target, id: RemoteId) {
+    batch.remove(Space::Mirror, &name(target, id));
+}
+
+/// A removal by a job: a list may show the entity for a while (removal may be asynchronous), and the guard counts it for
+/// a day.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Removal {
+    /// When, by this machine's clock.
+    pub at: Timestamp,
+    /// The job that removed it.
+    pub job: JobName,
+    /// Whether a person had released it.
+    pub approved: bool,
+}
+
+impl Removal {
+    /// How long removals are remembered.
+    pub const KEPT: SignedDuration = SignedDuration::from_hours(24);
+
+    /// Removes an entity and remembers when and by whom.
+    pub fn put(&self, batch: &mut Batch, target: Target, id: RemoteId) {
+        drop_gone(batch, target, id);
+        batch.put(Space::Removed, &name(target, id), self);
+    }
+
+    /// The removals that are remembered, by id.
+    pub fn list(store: &Store, target: Target) -> Result<Vec<(RemoteId, Self)>, store::Error> {
+        let rows = store.list(Space::Removed, &prefix(target))?;
+        Ok(rows.into_iter().filter_map(|(id, removal)| Some((RemoteId::new(id.parse().ok()?)?, removal))).collect())
+    }
+
+    /// Forgets those that are older than a day.
+    pub fn prune(store: &Store, target: Target, now: Timestamp) -> Result<(), store::Error> {
+        let mut batch = Batch::default();
+        for (id, removal) in Self::list(store, target)? {
+            if now.duration_since(removal.at) > Self::KEPT {
+                batch.remove(Space::Removed, &name(target, id));
+            }
+        }
+        store.commit(batch)
+    }
+}
+
+pub(super) fn kept(mut entity: Entity, fields: &BTreeSet<String>) -> Entity {
+    entity.fields.retain(|name, value| !value.is_empty() && fields.contains(name));
+    entity
+}
+
+pub(super) fn prefix(target: Target) -> String {
+    format!("{target}{}", Space::APART)
+}
+
+pub(super) fn name(target: Target, id: RemoteId) -> String {
+    format!("{}{:010}", prefix(target), id.get())
+}

@@ -1,0 +1,44 @@
+//! What can go wrong with a pull.
+
+use crate::api;
+use crate::record::RemoteId;
+use crate::store;
+
+/// A failure while pulling what the service holds.
+#[derive(Debug, thiserror::Error)]
+#[error("reading {what} from the service failed")]
+#[non_exhaustive]
+pub struct Error {
+    /// What was read.
+    pub what: &'static str,
+    /// What went wrong.
+    #[source]
+    pub kind: Kind,
+}
+
+/// What went wrong with a pull.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A request failed.
+    #[error(transparent)]
+    Api(#[from] api::Error),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// A list that held entities before is said to hold none.
+    #[error(
+        "the list is empty and held {before} before; nothing is taken from it (is the credential narrowed, or the \
+         address another account's?)"
+    )]
+    Emptied {
+        /// How many it held.
+        before: u64,
+    },
+    /// A whole listing lacks an entity that is there.
+    #[error("the list lacks id {id}, which the service still has: the list lies, and nothing is taken from it")]
+    Lacks {
+        /// The entity.
+        id: RemoteId,
+    },
+}

@@ -1,0 +1,163 @@
+//! Reading what the service holds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::collection::{Last, Locations, Wanted};
+use super::entities::{Mirror, Removal, kept, name, prefix};
+use super::error::{Error, Kind};
+use crate::api::{self, Answered, Api, Client, Element, Elements, ForStaff, Location, Query, Staff, walk};
+use crate::clock::Clock;
+use crate::record::{RemoteId, Target};
+use crate::store::{self, Space, Store};
+
+/// How long a list may still show what was removed.
+const REMOVED_SHOWS: SignedDuration = SignedDuration::from_hours(1);
+/// How many entities that a whole listing lacks are asked for one by one. The first that answers shows that the listing
+/// lied; where so many are gone in truth, the rest is believed.
+const GONE_ASKED_MAX: usize = 1000;
+
+impl Mirror {
+    /// Reads what changed at the service, or all of it where a whole listing is due. Changes nothing in the store.
+    pub async fn pull(client: &Client, store: &Store, wanted: &Wanted, clock: &Clock) -> Result<Self, Error> {
+        let fail = |what| move |kind: Kind| Error { what, kind };
+        let target = Target::Staff;
+        let last: Last =
+            store.get(Space::Pull, target.name()).map_err(Kind::from).map_err(fail("staff"))?.unwrap_or_default();
+        let mut mirror = Self {
+            target,
+            found: BTreeMap::new(),
+            fields: wanted.fields.union(&last.fields).cloned().collect(),
+            last,
+            locations: Locations::default(),
+            elements: Elements::default(),
+            changed: BTreeSet::new(),
+        };
+        if wanted.elements() {
+            mirror.pull_elements(client).await.map_err(fail("custom fields"))?;
+        }
+        if wanted.locations() {
+            mirror.pull_locations(client).await.map_err(fail("locations"))?;
+        }
+        let since = mirror.last.since(wanted, clock.now());
+        if since.is_none() {
+            // A whole listing is the occasion to forget fields that no job needs any more.
+            mirror.fields.clone_from(&wanted.fields);
+        }
+        mirror.pull_staff(client, store, since, clock).await.map_err(fail("staff"))?;
+        Ok(mirror)
+    }
+
+    /// Reads what changed since the last finished pull once more, for looking up what became of a request (law 3).
+    pub async fn refresh(&mut self, client: &Client, store: &Store, clock: &Clock) -> Result<(), Error> {
+        let since = self.last.watermark;
+        self.pull_staff(client, store, since, clock).await.map_err(|kind| Error { what: "staff", kind })
+    }
+
+    async fn pull_elements(&mut self, client: &Client) -> Result<(), Kind> {
+        let elements: Vec<Element> = none_by_404(client.send(Api::<Element>::root().list_for::<ForStaff>()).await)?;
+        self.last.elements = counted(elements.len(), self.last.elements)?;
+        self.elements = Elements::new(elements);
+        Ok(())
+    }
+
+    async fn pull_locations(&mut self, client: &Client) -> Result<(), Kind> {
+        let query = Query { limit: Some(client.page_size()), ..Query::default() };
+        let locations: Vec<Location> = none_by_404(client.send(Api::<Location>::root().list(&query)).await)?;
+        self.last.locations = counted(locations.len(), self.last.locations)?;
+        self.locations = Locations::of(&locations);
+        Ok(())
+    }
+
+    async fn pull_staff(
+        &mut self,
+        client: &Client,
+        store: &Store,
+        since: Option<Timestamp>,
+        clock: &Clock,
+    ) -> Result<(), Kind> {
+        let removed = removed(store, self.target, clock.now())?;
+        let whole = since.is_none();
+        let mut listed = BTreeSet::new();
+        let mut newest = None;
+        let mut failure = None;
+        let walked = walk::<Staff>(client, since, |page| {
+            for staff in page {
+                newest = newest.max(staff.modified_at());
+                if whole {
+                    listed.insert(staff.id);
+                }
+                let entity = kept(staff.entity(&self.elements), &self.fields);
+                if removed.contains(&entity.id) {
+                    continue;
+                }
+                let bytes = serde_json::to_vec(&entity).expect("plain values").into_boxed_slice();
+                match store.get_bytes(Space::Mirror, &name(self.target, entity.id)) {
+                    Ok(Some(stored)) if *stored == *bytes => {
+                        self.found.remove(&entity.id);
+                    }
+                    Ok(_) => {
+                        self.found.insert(entity.id, Some(bytes));
+                    }
+                    Err(error) => failure = Some(error),
+                }
+            }
+        })
+        .await?;
+        if let Some(error) = failure {
+            return Err(error.into());
+        }
+        if whole {
+            self.find_gone(client, store, &listed).await?;
+            self.last.count = listed.len() as u64;
+            self.last.full_at = Some(clock.now());
+            self.last.fields.clone_from(&self.fields);
+        }
+        self.changed.extend(self.found.keys());
+        self.last.moved(walked.date, newest);
+        Ok(())
+    }
+
+    /// Looks after the entities that a whole listing lacks.
+    async fn find_gone(&mut self, client: &Client, store: &Store, listed: &BTreeSet<RemoteId>) -> Result<(), Kind> {
+        let prefix = prefix(self.target);
+        let mut stored = 0;
+        let mut lacking = Vec::new();
+        store.scan(Space::Mirror, &prefix, |row, _| {
+            stored += 1;
+            let id = row[prefix.len()..].parse().ok().and_then(RemoteId::new);
+            lacking.extend(id.filter(|id| !listed.contains(id)));
+        })?;
+        if listed.is_empty() && stored > 0 {
+            return Err(Kind::Emptied { before: stored });
+        }
+        for id in lacking.iter().take(GONE_ASKED_MAX) {
+            if client.send(Api::<Staff>::root().get(*id)).await?.value.is_some() {
+                return Err(Kind::Lacks { id: *id });
+            }
+        }
+        self.found.extend(lacking.into_iter().map(|id| (id, None)));
+        Ok(())
+    }
+}
+
+/// A list that is not there holds nothing, which may be a lie: the caller looks at what it held before.
+fn none_by_404<R>(answer: Result<Answered<Vec<R>>, api::Error>) -> Result<Vec<R>, Kind> {
+    match answer {
+        Ok(answered) => Ok(answered.value),
+        Err(error) if error.code() == Some(404) => Ok(Vec::new()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The number of a list's entries; a list that held some before must not hold none (law 1).
+fn counted(now: usize, before: u64) -> Result<u64, Kind> {
+    if now == 0 && before > 0 { Err(Kind::Emptied { before }) } else { Ok(now as u64) }
+}
+
+/// The ids that were removed so short a while ago that a list may still show them.
+fn removed(store: &Store, target: Target, now: Timestamp) -> Result<BTreeSet<RemoteId>, store::Error> {
+    let shown = |removal: &Removal| now.duration_since(removal.at).abs() < REMOVED_SHOWS;
+    Ok(Removal::list(store, target)?.into_iter().filter(|(_, removal)| shown(removal)).map(|(id, _)| id).collect())
+}

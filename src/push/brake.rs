@@ -1,0 +1,59 @@
+//! Ends a push before its time.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::outcome::Witness;
+use crate::record::Action;
+
+/// Ends a push before its time, or one kind of change of it.
+pub(super) struct Brake {
+    reason: Mutex<Option<String>>,
+    denied: Mutex<Vec<Action>>,
+    total: usize,
+    refused: AtomicUsize,
+}
+
+impl Brake {
+    /// So many refused changes are chance.
+    const REFUSED_FEW: usize = 20;
+    /// Above them, so many in a hundred are a mistake in the mapping or the service.
+    const REFUSED_PERCENT: usize = 5;
+
+    pub(super) fn new(total: usize) -> Self {
+        Self { reason: Mutex::new(None), denied: Mutex::new(Vec::new()), total, refused: AtomicUsize::new(0) }
+    }
+
+    /// Ends the push; the first reason stays.
+    pub(super) fn stop(&self, reason: String) {
+        self.reason.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
+    }
+
+    pub(super) fn reason(&self) -> Option<String> {
+        self.reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn stopped(&self, witness: &dyn Witness) -> bool {
+        if witness.interrupted() {
+            self.stop("interrupted".to_owned());
+        }
+        self.reason().is_some()
+    }
+
+    /// The credential lacks the permission for changes of this kind: the others go on.
+    pub(super) fn deny(&self, action: Action) {
+        self.denied.lock().unwrap_or_else(PoisonError::into_inner).push(action);
+    }
+
+    pub(super) fn is_denied(&self, action: Action) -> bool {
+        self.denied.lock().unwrap_or_else(PoisonError::into_inner).contains(&action)
+    }
+
+    /// Counts a refused change and ends the push where there are too many.
+    pub(super) fn refused(&self) {
+        let refused = self.refused.fetch_add(1, Ordering::Relaxed) + 1;
+        if refused > Self::REFUSED_FEW && refused * 100 > self.total * Self::REFUSED_PERCENT {
+            self.stop(format!("the service refused {refused} of {} changes; see which and why first", self.total));
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The commits of a push: intent before, outcome after.
+
+use super::error::Error;
+use super::owner::Owner;
+use super::{Outcome, Push};
+use crate::mirror::{self, Mirror, Removal};
+use crate::queue::{self, Change, State};
+use crate::record::{Entity, RemoteId, Value, fold};
+use crate::snapshot::Known;
+use crate::store::Batch;
+
+impl Push<'_> {
+    /// Puts on disk that a request is about to leave.
+    pub(super) fn intend(&self, change: &mut Change) -> Result<(), Error> {
+        let attempts = match change.state {
+            State::Sent { attempts } => attempts,
+            State::Waiting | State::Parked { .. } => 0,
+        };
+        change.state = State::Sent { attempts: attempts + 1 };
+        self.keep(change)
+    }
+
+    /// Puts on disk that nothing of a change has happened.
+    pub(super) fn wait(&self, change: &mut Change) -> Result<(), Error> {
+        if change.state != State::Waiting {
+            change.state = State::Waiting;
+            self.keep(change)?;
+        }
+        Ok(())
+    }
+
+    /// Puts on disk that the service refused a change for good.
+    pub(super) fn park(&self, change: &mut Change, status: u16, words: &str) -> Result<Outcome, Error> {
+        change.state = State::Parked { status, words: words.to_owned() };
+        self.keep(change)?;
+        Ok(Outcome::Parked)
+    }
+
+    pub(super) fn keep(&self, change: &Change) -> Result<(), Error> {
+        let mut batch = Batch::default();
+        queue::put(&mut batch, change);
+        Ok(self.store.commit(batch)?)
+    }
+
+    /// Puts on disk that the service answered a write with `after`: where that differs from the wish, it is what the
+    /// service makes of such a wish (law 4).
+    pub(super) fn confirm(
+        &self,
+        mirror: &Mirror,
+        change: &Change,
+        before: Option<&Entity>,
+        after: Entity,
+    ) -> Result<Outcome, Error> {
+        self.confirm_as(mirror, change, before, after, |_, _| true)
+    }
+
+    /// Puts on disk that the service was found to hold `after`, which is what became of a create of unknown fate. Only
+    /// another spelling counts as what the service made of the wish: the rest may be somebody's edit.
+    pub(super) fn confirm_found(&self, mirror: &Mirror, change: &Change, after: Entity) -> Result<Outcome, Error> {
+        let spelling = |wanted: &Value, value: &Value| match (wanted.as_text(), value.as_text()) {
+            (Some(wanted), Some(value)) => fold(wanted) == fold(value),
+            _ => false,
+        };
+        self.confirm_as(mirror, change, None, after, spelling)
+    }
+
+    /// Snapshot, owner, mirror and queue in one commit (law 5).
+    fn confirm_as(
+        &self,
+        mirror: &Mirror,
+        change: &Change,
+        before: Option<&Entity>,
+        after: Entity,
+        echoes: impl Fn(&Value, &Value) -> bool,
+    ) -> Result<Outcome, Error> {
+        self.witness.confirmed(change, before, Some(&after)).map_err(Error::Audit)?;
+        let echo = change
+            .wish
+            .fields
+            .iter()
+            .filter(|(field, wanted)| *wanted != after.value(field) && echoes(wanted, after.value(field)))
+            .map(|(field, _)| (field.clone(), after.value(field).clone()))
+            .collect();
+        let known =
+            Known { id: after.id, created: after.created.clone(), sent: change.wish.fields.clone(), echo, gone: None };
+        let mut batch = Batch::default();
+        known.put(&mut batch, &change.job, &change.key);
+        Owner { job: change.job.clone(), key: change.key.clone() }.put(&mut batch, change.target, after.id);
+        mirror::put(&mut batch, change.target, &mirror.kept(after));
+        queue::remove(&mut batch, &change.job, &change.key);
+        self.store.commit(batch)?;
+        Ok(Outcome::Confirmed)
+    }
+
+    /// Puts on disk that the service no longer holds the entity of a leaver.
+    pub(super) fn confirm_removed(
+        &self,
+        change: &Change,
+        id: RemoteId,
+        before: Option<&Entity>,
+    ) -> Result<Outcome, Error> {
+        self.witness.confirmed(change, before, None).map_err(Error::Audit)?;
+        let mut batch = Batch::default();
+        Known::remove(&mut batch, &change.job, &change.key);
+        Owner::remove(&mut batch, change.target, id);
+        Removal { at: self.clock.now(), job: change.job.clone(), approved: change.approved }.put(
+            &mut batch,
+            change.target,
+            id,
+        );
+        queue::remove(&mut batch, &change.job, &change.key);
+        self.store.commit(batch)?;
+        Ok(Outcome::Confirmed)
+    }
+
+    /// Puts on disk that an entity which a mover has is gone; the next plan makes it anew, under the guard.
+    pub(super) fn vanished(&self, change: &Change, id: RemoteId) -> Result<Outcome, Error> {
+        let mut batch = Batch::default();
+        mirror::drop_gone(&mut batch, change.target, id);
+        queue::remove(&mut batch, &change.job, &change.key);
+        self.store.commit(batch)?;
+        Ok(Outcome::Undelivered(format!("id {id} is gone from the service; the next run makes it anew")))
+    }
+}
+
+/// A field that nobody meant to change and that came back empty.
+pub(super) fn lost<'a>(
+    before: &Entity,
+    after: &Entity,
+    owned: impl Fn(&str) -> bool,
+    fields: impl Iterator<Item = &'a str>,
+) -> Option<String> {
+    let empty = |entity: &Entity, field: &str| *entity.value(field) == Value::Empty;
+    fields.filter(|field| !owned(field)).find(|field| !empty(before, field) && empty(after, field)).map(str::to_owned)
+}

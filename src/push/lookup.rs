@@ -1,0 +1,153 @@
+//! Looking up what became of a create (law 3).
+
+use std::collections::BTreeSet;
+
+use super::error::Error;
+use super::owner::Owner;
+use super::{Drained, LOOK_AGAIN, Push};
+use crate::mirror::Mirror;
+use crate::plan::{Match, Matcher};
+use crate::queue::Change;
+use crate::record::{Action, Entity, RemoteId, Value};
+use crate::store;
+
+/// What became of creates of unknown fate.
+#[derive(Default)]
+pub(super) struct Looked {
+    /// The service has them, and the snapshot knows now.
+    pub(super) found: Vec<Change>,
+    /// Several entities fit.
+    pub(super) unclear: Vec<(Change, String)>,
+    /// The service does not have them.
+    pub(super) absent: Vec<Change>,
+}
+
+/// What one look at the service says about one create.
+enum Seen {
+    Nobody,
+    One(Entity),
+    Several(Vec<RemoteId>),
+}
+
+impl Push<'_> {
+    /// Looks up creates of unknown fate: once, and those that were not found once more after 3 seconds.
+    pub(super) async fn look_up(&self, mirror: &mut Mirror, unknown: Vec<Change>) -> Result<Looked, Error> {
+        let mut looked = Looked { absent: unknown, ..Looked::default() };
+        for again in [false, true] {
+            if looked.absent.is_empty() {
+                break;
+            }
+            if again {
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+            mirror.refresh(self.client, self.store, self.clock).await?;
+            let mut taken = BTreeSet::new();
+            let finder = Finder::new(self, mirror)?;
+            for change in std::mem::take(&mut looked.absent) {
+                match finder.find(&change, &taken)? {
+                    Seen::Nobody => looked.absent.push(change),
+                    Seen::Several(ids) => {
+                        let ids: Vec<String> = ids.iter().map(RemoteId::to_string).collect();
+                        let reason = format!("several people at the service fit (ids {})", ids.join(", "));
+                        looked.unclear.push((change, reason));
+                    }
+                    Seen::One(entity) => {
+                        taken.insert(entity.id);
+                        self.confirm_found(mirror, &change, entity)?;
+                        looked.found.push(change);
+                    }
+                }
+            }
+        }
+        for change in &mut looked.absent {
+            self.wait(change)?;
+        }
+        Ok(looked)
+    }
+
+    /// Takes over the people whom the service says exist already, where one of them fits for sure; the others are parked.
+    pub(super) async fn adopt(
+        &self,
+        mirror: &mut Mirror,
+        conflicts: Vec<(Change, u16, String)>,
+        drained: &mut Drained,
+        adopted: &mut Vec<Change>,
+    ) -> Result<(), Error> {
+        if conflicts.is_empty() {
+            return Ok(());
+        }
+        mirror.refresh(self.client, self.store, self.clock).await?;
+        let mut taken = BTreeSet::new();
+        let finder = Finder::new(self, mirror)?;
+        for (mut change, status, words) in conflicts {
+            if let Seen::One(entity) = finder.find(&change, &taken)? {
+                taken.insert(entity.id);
+                change.wish.action = Action::Update;
+                change.wish.id = Some(entity.id);
+                self.wait(&mut change)?;
+                adopted.push(change);
+            } else {
+                let outcome = self.park(&mut change, status, &words)?;
+                drained.push(self, change, outcome);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Finds the entity of a create among those that nobody owns.
+struct Finder<'a> {
+    push: &'a Push<'a>,
+    mirror: &'a Mirror,
+    matcher: Matcher,
+}
+
+impl<'a> Finder<'a> {
+    fn new(push: &'a Push<'a>, mirror: &'a Mirror) -> Result<Self, store::Error> {
+        let mut matcher = Matcher::empty(push.match_on);
+        mirror.each(push.store, |entity| matcher.add(entity))?;
+        Ok(Self { push, mirror, matcher: matcher.finish() })
+    }
+
+    fn find(&self, change: &Change, taken: &BTreeSet<RemoteId>) -> Result<Seen, store::Error> {
+        let hits = match self.matcher.find(&change.wish.fields) {
+            Match::One { id, .. } => vec![id],
+            Match::Many { ids, .. } => ids,
+            Match::None if self.can_match(change) => Vec::new(),
+            Match::None => self.equal(change)?,
+        };
+        let mut free = Vec::new();
+        for id in hits {
+            let owner = Owner::of(self.push.store, change.target, id)?;
+            let mine = owner.is_none_or(|owner| owner.job == change.job && owner.key == change.key);
+            if mine && !taken.contains(&id) {
+                free.push(id);
+            }
+        }
+        Ok(match free.as_slice() {
+            [] => Seen::Nobody,
+            [id] => self.mirror.get(self.push.store, *id)?.map_or(Seen::Nobody, Seen::One),
+            _ => Seen::Several(free),
+        })
+    }
+
+    /// Whether the record has a value in any field that people are matched by.
+    fn can_match(&self, change: &Change) -> bool {
+        self.push.match_on.iter().any(|field| change.wish.fields.get(field).is_some_and(|value| !value.is_empty()))
+    }
+
+    /// The entities that hold all that was sent.
+    fn equal(&self, change: &Change) -> Result<Vec<RemoteId>, store::Error> {
+        let mut ids = Vec::new();
+        self.mirror.each(self.push.store, |entity| {
+            let holds = self.push.fields.iter().all(|field| {
+                let wanted = change.wish.fields.get(&field.name).unwrap_or(&Value::Empty);
+                wanted.is_empty() || field.kind.same(wanted, entity.value(&field.name))
+            });
+            if holds {
+                ids.push(entity.id);
+            }
+        })?;
+        Ok(ids)
+    }
+}

@@ -1,0 +1,199 @@
+//! One change on its way through the service.
+
+use super::brake::Brake;
+use super::commit::lost;
+use super::error::Error;
+use super::{Outcome, Push, staff};
+use crate::api::{self, Api, Fate, Staff};
+use crate::fault::chain;
+use crate::mirror::Mirror;
+use crate::queue::Change;
+use crate::record::{Action, Entity, Target, Value};
+use crate::snapshot::Known;
+
+/// How far one attempt came.
+pub(super) enum Step {
+    /// To an outcome.
+    Done(Outcome),
+    /// It may have been done.
+    Unknown(String),
+    /// A create that the service says exists already.
+    Conflict {
+        /// The answer's status.
+        status: u16,
+        /// What the service said.
+        words: String,
+    },
+}
+
+impl Push<'_> {
+    /// Makes one attempt at a change.
+    pub(super) async fn one(
+        &self,
+        mirror: &Mirror,
+        mut change: Change,
+        brake: &Brake,
+    ) -> Result<(Change, Step), Error> {
+        let action = change.wish.action;
+        if brake.stopped(self.witness) {
+            let reason = brake.reason().unwrap_or_default();
+            return Ok((change, Step::Done(Outcome::Undelivered(reason))));
+        }
+        if brake.is_denied(action) {
+            let reason = format!("the credential may not {} people", action.name());
+            return Ok((change, Step::Done(Outcome::Undelivered(reason))));
+        }
+        let step = match action {
+            Action::Create => self.create(mirror, &mut change, brake).await?,
+            Action::Update => self.update(mirror, &mut change, brake).await?,
+            Action::Delete => self.delete(mirror, &mut change, brake).await?,
+        };
+        Ok((change, step))
+    }
+
+    async fn create(&self, mirror: &Mirror, change: &mut Change, brake: &Brake) -> Result<Step, Error> {
+        let input = match staff::new(&change.wish.fields, mirror.elements()) {
+            Ok(input) => input,
+            Err(reason) => return Ok(Step::Done(self.park(change, 0, &reason)?)),
+        };
+        self.intend(change)?;
+        match self.client.send(Api::<Staff>::root().create(&input)).await {
+            Ok(answered) => match answered.value {
+                Some(staff) => {
+                    let after = staff.entity(mirror.elements());
+                    Ok(Step::Done(self.confirm(mirror, change, None, after)?))
+                }
+                None => Ok(Step::Unknown("the service confirmed the person without showing them".to_owned())),
+            },
+            Err(error) if error.code() == Some(409) => {
+                Ok(Step::Conflict { status: 409, words: error.words().unwrap_or_default().to_owned() })
+            }
+            Err(error) => self.failed(change, &error, brake),
+        }
+    }
+
+    async fn update(&self, mirror: &Mirror, change: &mut Change, brake: &Brake) -> Result<Step, Error> {
+        let id = change.wish.id.expect("an update names its entity");
+        let fresh = match self.client.send(Api::<Staff>::root().get(id)).await {
+            Ok(answered) => answered.value,
+            Err(error) => return self.unread(change, &error, brake),
+        };
+        let Some(fresh) = fresh else { return Ok(Step::Done(self.vanished(change, id)?)) };
+        let before = fresh.entity(mirror.elements());
+        let known = Known::get(self.store, &change.job, &change.key)?;
+        let moved: Vec<&str> = self
+            .fields
+            .iter()
+            .filter(|field| {
+                let wanted = change.wish.fields.get(&field.name).unwrap_or(&Value::Empty);
+                let value = before.value(&field.name);
+                match &known {
+                    Some(known) => !known.settled(&field.name, field.kind, wanted, value),
+                    None => !field.kind.same(wanted, value),
+                }
+            })
+            .map(|field| field.name.as_str())
+            .collect();
+        if moved.is_empty() {
+            return Ok(Step::Done(self.confirm(mirror, change, Some(&before), before.clone())?));
+        }
+        let input = match staff::changed(&fresh, &change.wish.fields, &moved, mirror.elements()) {
+            Ok(input) => input,
+            Err(reason) => return Ok(Step::Done(self.park(change, 0, &reason)?)),
+        };
+        self.intend(change)?;
+        match self.client.send(Api::<Staff>::root().replace(id, &input)).await {
+            Ok(answered) => {
+                let after = match answered.value {
+                    Some(staff) => staff.entity(mirror.elements()),
+                    // Confirmed without being shown: so it is read, or the service's spelling of it would look like an edit.
+                    None => match self.client.send(Api::<Staff>::root().get(id)).await {
+                        Ok(answered) => match answered.value {
+                            Some(staff) => staff.entity(mirror.elements()),
+                            None => return Ok(Step::Done(self.vanished(change, id)?)),
+                        },
+                        Err(_) => laid_over(&before, change, &moved),
+                    },
+                };
+                let owned = |field: &str| change.wish.fields.contains_key(field);
+                let all: Vec<String> = Target::Staff.fields().map(|field| field.name).collect();
+                let custom = before.fields.keys().filter(|field| field.starts_with(Target::CUSTOM));
+                if let Some(field) = lost(&before, &after, owned, all.iter().chain(custom).map(String::as_str)) {
+                    brake.stop(format!(
+                        "the service emptied {field} of id {id}, which nobody meant to change; nothing more is sent \
+                         until someone has looked at it"
+                    ));
+                }
+                Ok(Step::Done(self.confirm(mirror, change, Some(&before), after)?))
+            }
+            Err(error) if error.code() == Some(404) => Ok(Step::Done(self.vanished(change, id)?)),
+            Err(error) => self.failed(change, &error, brake),
+        }
+    }
+
+    async fn delete(&self, mirror: &Mirror, change: &mut Change, brake: &Brake) -> Result<Step, Error> {
+        let id = change.wish.id.expect("a removal names its entity");
+        let fresh = match self.client.send(Api::<Staff>::root().get(id)).await {
+            Ok(answered) => answered.value,
+            Err(error) => return self.unread(change, &error, brake),
+        };
+        let Some(fresh) = fresh else { return Ok(Step::Done(self.confirm_removed(change, id, None)?)) };
+        let before = fresh.entity(mirror.elements());
+        if fresh.is_onsite() {
+            self.wait(change)?;
+            return Ok(Step::Done(Outcome::OnSite));
+        }
+        let known = Known::get(self.store, &change.job, &change.key)?;
+        if known.is_some_and(|known| known.created != before.created) {
+            let words = format!("id {id} was made at another time than the person of this record; it is somebody else");
+            return Ok(Step::Done(self.park(change, 0, &words)?));
+        }
+        self.intend(change)?;
+        match self.client.send(Api::<Staff>::root().delete(id)).await {
+            Ok(_) => Ok(Step::Done(self.confirm_removed(change, id, Some(&before))?)),
+            Err(error) => self.failed(change, &error, brake),
+        }
+    }
+
+    /// What a failed read before a write means: nothing was changed.
+    fn unread(&self, change: &mut Change, error: &api::Error, brake: &Brake) -> Result<Step, Error> {
+        self.wait(change)?;
+        self.slow_down(change, error, brake);
+        Ok(Step::Done(Outcome::Undelivered(chain(error))))
+    }
+
+    /// What a failed write means.
+    fn failed(&self, change: &mut Change, error: &api::Error, brake: &Brake) -> Result<Step, Error> {
+        match error.fate() {
+            Fate::Unknown => Ok(Step::Unknown(chain(error))),
+            Fate::Refused if !error.permission() => {
+                brake.refused();
+                let words = error.words().map_or_else(|| chain(error), str::to_owned);
+                Ok(Step::Done(self.park(change, error.code().unwrap_or(0), &words)?))
+            }
+            Fate::Refused | Fate::NotSent => {
+                self.wait(change)?;
+                self.slow_down(change, error, brake);
+                Ok(Step::Done(Outcome::Undelivered(chain(error))))
+            }
+        }
+    }
+
+    /// A missing permission ends its kind of change; a service that can't be reached ends the push.
+    fn slow_down(&self, change: &Change, error: &api::Error, brake: &Brake) {
+        if error.permission() && error.code().is_some() {
+            brake.deny(change.wish.action);
+        } else if error.fate() == Fate::NotSent || !matches!(error.code(), Some(400..=499)) {
+            brake.stop(chain(error));
+        }
+    }
+}
+
+/// An entity as it should be after a write that the service did not show.
+fn laid_over(before: &Entity, change: &Change, moved: &[&str]) -> Entity {
+    let mut after = before.clone();
+    for (field, wanted) in change.wish.fields.iter().filter(|(field, _)| moved.contains(&field.as_str())) {
+        after.fields.insert(field.clone(), wanted.clone());
+    }
+    after
+}

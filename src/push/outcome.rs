@@ -1,0 +1,31 @@
+//! What becomes of a change.
+
+use std::io;
+
+use crate::queue::Change;
+use crate::record::Entity;
+
+/// What became of one change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The service has it, and the snapshot knows.
+    Confirmed,
+    /// The service refused it for good; it is kept with the service's words.
+    Parked,
+    /// They are on site, and are removed once they have left.
+    OnSite,
+    /// It could not be delivered and stays queued.
+    Undelivered(String),
+}
+
+/// Is told what happens during a push.
+pub trait Witness: Sync {
+    /// A change is about to be recorded as confirmed. What is returned as an error stops the push.
+    fn confirmed(&self, change: &Change, before: Option<&Entity>, after: Option<&Entity>) -> io::Result<()>;
+
+    /// A change has come to its outcome.
+    fn outcome(&self, change: &Change, outcome: &Outcome);
+
+    /// Whether someone asked to end: requests under way are finished, no further ones are begun.
+    fn interrupted(&self) -> bool;
+}

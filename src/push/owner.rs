@@ -1,0 +1,36 @@
+//! Which record owns an entity (law 6).
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::{JobName, Key, RemoteId, Target};
+use crate::store::{self, Batch, Space, Store};
+
+/// The record that owns an entity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// Its job.
+    pub job: JobName,
+    /// Its key.
+    pub key: Key,
+}
+
+impl Owner {
+    /// The owner of an entity, where it has one.
+    pub fn of(store: &Store, target: Target, id: RemoteId) -> Result<Option<Self>, store::Error> {
+        store.get(Space::Owner, &name(target, id))
+    }
+
+    /// Makes this record the owner.
+    pub fn put(&self, batch: &mut Batch, target: Target, id: RemoteId) {
+        batch.put(Space::Owner, &name(target, id), self);
+    }
+
+    /// Makes the entity nobody's.
+    pub fn remove(batch: &mut Batch, target: Target, id: RemoteId) {
+        batch.remove(Space::Owner, &name(target, id));
+    }
+}
+
+fn name(target: Target, id: RemoteId) -> String {
+    format!("{target}{}{:010}", Space::APART, id.get())
+}

@@ -1,0 +1,36 @@
+//! Remembering people who need nothing.
+
+use crate::config::Job;
+use crate::push::Owner;
+use crate::record::{Key, Target};
+use crate::snapshot::Known;
+use crate::store::{self, Batch, Store};
+
+/// Writes what is remembered of people who need nothing, in parts, so that a first run over everybody stays small. They
+/// are facts about the service and stand whatever becomes of the rest of the run.
+pub(super) struct Adoption<'a> {
+    job: &'a Job,
+    store: &'a Store,
+    batch: Batch,
+    count: usize,
+}
+
+impl<'a> Adoption<'a> {
+    const PART: usize = 200;
+
+    pub(super) fn new(job: &'a Job, store: &'a Store) -> Self {
+        Self { job, store, batch: Batch::default(), count: 0 }
+    }
+
+    pub(super) fn take(&mut self, key: Key, known: Known) -> Result<(), store::Error> {
+        let owner = Owner { job: self.job.name.clone(), key };
+        owner.put(&mut self.batch, Target::Staff, known.id);
+        known.put(&mut self.batch, &self.job.name, &owner.key);
+        self.count += 1;
+        if self.count.is_multiple_of(Self::PART) { self.flush() } else { Ok(()) }
+    }
+
+    pub(super) fn flush(&mut self) -> Result<(), store::Error> {
+        self.store.commit(std::mem::take(&mut self.batch))
+    }
+}

@@ -1,0 +1,69 @@
+//! What makes a job's run fail.
+
+use crate::mapping;
+use crate::mirror;
+use crate::push;
+use crate::source::csv;
+use crate::store;
+
+/// Why a run failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The source could not be read.
+    #[error(transparent)]
+    Source(#[from] csv::Error),
+    /// The mapping does not fit the source.
+    #[error("{0}")]
+    Mapping(#[source] mapping::Error),
+    /// The service could not be read.
+    #[error(transparent)]
+    Mirror(#[from] mirror::Error),
+    /// The push could not go on.
+    #[error(transparent)]
+    Push(#[from] push::Error),
+    /// The state could not be read or written.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// The service lacks a custom field that the mapping names, or has several of that title.
+    #[error("the mapping names {field}: {problem}")]
+    Element {
+        /// The field.
+        field: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The store belongs to another account.
+    #[error("the state folder belongs to the account at {stored}, and the configuration names {configured}")]
+    Account {
+        /// The account whose state it is.
+        stored: String,
+        /// The one configured.
+        configured: String,
+    },
+}
+
+/// What kind of failure it is, for the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The run failed.
+    Failed,
+    /// The configuration is wrong.
+    Usage,
+}
+
+impl Error {
+    /// What kind of failure it is.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Account { .. } => Kind::Usage,
+            Self::Store(error) if matches!(error.kind, store::Kind::Permission) => Kind::Usage,
+            Self::Source(_)
+            | Self::Mapping(_)
+            | Self::Mirror(_)
+            | Self::Push(_)
+            | Self::Store(_)
+            | Self::Element { .. } => Kind::Failed,
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What waits for a person, and what the person decided.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::state::JobState;
+use crate::clock::Clock;
+use crate::history::{Audit, Line};
+use crate::plan::{Held, Verdict};
+use crate::record::{Action, JobName, Key};
+use crate::store::{self, Batch, Space, Store};
+
+/// A held change as it is kept between runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldChange {
+    /// What would be done; none where there is nothing to approve but something to mend.
+    pub action: Option<Action>,
+    /// The digest of what is wanted.
+    pub wish: u64,
+    /// Why it waits.
+    pub reason: String,
+}
+
+/// The held changes of a job, by key.
+pub fn held(store: &Store, job: &JobName) -> Result<BTreeMap<Key, HeldChange>, store::Error> {
+    by_key(store, Space::Held, job)
+}
+
+/// What was decided, by key.
+pub(super) fn verdicts(store: &Store, job: &JobName) -> Result<BTreeMap<Key, Verdict>, store::Error> {
+    by_key(store, Space::Decision, job)
+}
+
+/// Releases held changes: all of them, or those of `keys`. Returns the keys; none where none of them can be approved.
+pub fn approve(store: &Store, clock: &Clock, job: &JobName, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
+    decide(store, clock, job, keys, "approved", Verdict::Approved)
+}
+
+/// Drops held changes, likewise; each stays dropped until its record changes or comes back.
+pub fn reject(store: &Store, clock: &Clock, job: &JobName, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
+    decide(store, clock, job, keys, "rejected", Verdict::Rejected)
+}
+
+/// Why a decision could not be taken.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecisionError {
+    /// The state could not be read or written.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// The audit file could not be written; nothing was decided.
+    #[error("the decision could not be written to the audit file; nothing was decided")]
+    Audit(#[source] std::io::Error),
+    /// Nothing of that key is held.
+    #[error("nothing of key {key} is held")]
+    NotHeld {
+        /// The key.
+        key: Key,
+    },
+    /// There is nothing to decide but something to mend.
+    #[error("key {key} can't be decided on: {reason}")]
+    Mend {
+        /// The key.
+        key: Key,
+        /// What is to be mended.
+        reason: String,
+    },
+}
+
+fn decide(
+    store: &Store,
+    clock: &Clock,
+    job: &JobName,
+    keys: &BTreeSet<Key>,
+    decision: &str,
+    verdict: fn(u64) -> Verdict,
+) -> Result<Vec<Key>, DecisionError> {
+    let mut waiting = held(store, job)?;
+    if let Some(key) = keys.iter().find(|key| !waiting.contains_key(key)) {
+        return Err(DecisionError::NotHeld { key: key.clone() });
+    }
+    waiting.retain(|key, _| keys.is_empty() || keys.contains(key));
+    if let Some((key, change)) = waiting.iter().find(|(key, change)| change.action.is_none() && keys.contains(*key)) {
+        return Err(DecisionError::Mend { key: key.clone(), reason: change.reason.clone() });
+    }
+    waiting.retain(|_, change| change.action.is_some());
+    let audit = Audit::new(store.dir());
+    let by = rustix::process::getuid().as_raw().to_string();
+    for key in waiting.keys() {
+        let at = clock.now();
+        let line = Line::Decision { at, job, key, decision, by: format!("uid {by}") };
+        audit.append(at, &line).map_err(DecisionError::Audit)?;
+    }
+    let mut batch = Batch::default();
+    for (key, change) in &waiting {
+        batch.put(Space::Decision, &name(job, key), &verdict(change.wish));
+        batch.remove(Space::Held, &name(job, key));
+    }
+    store.commit(batch)?;
+    Ok(waiting.into_keys().collect())
+}
+
+/// Puts what is held now in place of what was; the set's number grows where it is another one.
+pub(super) fn replace(
+    store: &Store,
+    batch: &mut Batch,
+    job: &JobName,
+    now: &[Held],
+    state: &mut JobState,
+) -> Result<(), store::Error> {
+    let before = held(store, job)?;
+    let after: BTreeMap<Key, HeldChange> = now.iter().map(|held| (held.key.clone(), HeldChange::of(held))).collect();
+    let set = |held: &BTreeMap<Key, HeldChange>| -> Vec<(Key, u64)> {
+        held.iter().map(|(key, change)| (key.clone(), change.wish)).collect()
+    };
+    if set(&before) != set(&after) {
+        state.held_set += 1;
+    }
+    for key in before.keys().filter(|key| !after.contains_key(key)) {
+        batch.remove(Space::Held, &name(job, key));
+    }
+    for (key, change) in &after {
+        batch.put(Space::Held, &name(job, key), change);
+    }
+    Ok(())
+}
+
+/// Forgets verdicts on what is no longer wanted: `wanted` holds the digest of every change of this run.
+pub(super) fn prune(
+    batch: &mut Batch,
+    job: &JobName,
+    verdicts: &BTreeMap<Key, Verdict>,
+    wanted: &BTreeMap<Key, u64>,
+    evaluated: impl Fn(&Key) -> bool,
+) {
+    for (key, verdict) in verdicts {
+        let (Verdict::Approved(wish) | Verdict::Rejected(wish)) = verdict;
+        if wanted.get(key) != Some(wish) && evaluated(key) {
+            batch.remove(Space::Decision, &name(job, key));
+        }
+    }
+}
+
+impl HeldChange {
+    fn of(held: &Held) -> Self {
+        Self {
+            action: held.change.as_ref().map(|change| change.wish.action),
+            wish: held.change.as_ref().map_or(0, |change| change.wish.digest()),
+            reason: held.reason.clone(),
+        }
+    }
+}
+
+fn by_key<T: serde::de::DeserializeOwned>(
+    store: &Store,
+    space: Space,
+    job: &JobName,
+) -> Result<BTreeMap<Key, T>, store::Error> {
+    let rows = store.list(space, &format!("{job}{}", Space::APART))?;
+    Ok(rows.into_iter().filter_map(|(key, row)| Some((Key::new(&key)?, row))).collect())
+}
+
+fn name(job: &JobName, key: &Key) -> String {
+    format!("{job}{}{key}", Space::APART)
+}

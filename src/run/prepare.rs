@@ -1,0 +1,172 @@
+//! From source and service to what a run would do.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::SignedDuration;
+
+use super::error::Error;
+use super::gather::gather;
+use super::leave::{Departed, Judge, barred};
+use super::stand::{Remember, stand};
+use super::state::JobState;
+use super::{Context, Narrow, Stage, held};
+use crate::config::Job;
+use crate::mapping::Mapping;
+use crate::mirror::{Mirror, Removal};
+use crate::plan::{Base, Change, Guarded, Held, Verdict, guard};
+use crate::record::{Field, JobName, Key, Rejected, RemoteId, Target};
+use crate::snapshot::{Index, Known};
+use crate::source::csv::Found;
+
+/// What a run of one job would do.
+pub struct Prepared {
+    /// The job.
+    pub job: JobName,
+    /// Whether the read proved that it saw everyone.
+    pub complete: bool,
+    /// Why it did not.
+    pub incomplete: Vec<String>,
+    /// Records of the source.
+    pub records: u64,
+    /// Records that need nothing.
+    pub unchanged: u64,
+    /// By field: how many were found at the service by it, the first time.
+    pub matched_by: BTreeMap<String, u64>,
+    /// People whom the job knew before.
+    pub known: u64,
+    /// Rows that can't be used.
+    pub rejected: Vec<Rejected>,
+    /// What would be sent; with true where a person released it.
+    pub go: Vec<(Change, bool)>,
+    /// What would wait for a person.
+    pub held: Vec<Held>,
+    /// What a person rejected.
+    pub dropped: Vec<Change>,
+    /// Why nothing is taken from the read, where it is so.
+    pub hold: Option<String>,
+    /// Further things worth knowing.
+    pub notes: Vec<String>,
+    /// The fields that the job maps.
+    pub fields: Vec<Field>,
+    pub(super) new: Extra,
+}
+
+/// What a sync needs besides.
+pub(super) struct Extra {
+    pub(super) mapping: u128,
+    pub(super) found: Option<Found>,
+    pub(super) settled: Vec<(Key, u128)>,
+    pub(super) digests: BTreeMap<Key, u128>,
+    pub(super) waiting: Vec<(Key, Known)>,
+    pub(super) forgotten: Vec<(Key, RemoteId)>,
+    pub(super) matched: Vec<RemoteId>,
+    pub(super) verdicts: BTreeMap<Key, Verdict>,
+    /// Whether the run judged everybody, so that what it does not mention is not wanted.
+    pub(super) judged_all: bool,
+}
+
+/// Works out what a run of one job would do. `remember` takes what was found to need nothing.
+pub(super) fn prepare(
+    context: &Context<'_>,
+    job: &Job,
+    mapping: &Mapping,
+    mirror: &Mirror,
+    narrow: &Narrow,
+    remember: &mut Remember<'_>,
+) -> Result<Prepared, Error> {
+    let store = context.store;
+    let state = JobState::load(store, &job.name)?;
+    let index = Index::load(store, &job.name)?;
+    let dirty: BTreeSet<usize> = index.by_ids(mirror.changed()).into_iter().collect();
+    context.watch.stage(&job.name, Stage::Reading);
+    let gathered = gather(job, mapping, &index, &dirty, state.found.as_ref(), narrow, context.clock)?
+        .settle(job, &index, store)?;
+    let fields: Vec<Field> = mapping.fields().cloned().collect();
+    let stamp = format!("{:032x}", mapping.digest());
+    let mapping_changed = !state.mapping.is_empty() && state.mapping != stamp;
+    let records = gathered.unchanged + gathered.candidates.len() as u64;
+    let mut prepared = Prepared {
+        job: job.name.clone(),
+        complete: false,
+        incomplete: gathered.read.incomplete().to_vec(),
+        records,
+        unchanged: gathered.unchanged,
+        matched_by: BTreeMap::new(),
+        known: index.len() as u64,
+        rejected: gathered.rejected.clone(),
+        go: Vec::new(),
+        held: Vec::new(),
+        dropped: Vec::new(),
+        hold: None,
+        notes: Vec::new(),
+        fields,
+        new: Extra {
+            mapping: mapping.digest(),
+            found: Some(gathered.read.found.clone()),
+            settled: Vec::new(),
+            digests: gathered.candidates.iter().map(|one| (one.key.clone(), one.digest)).collect(),
+            waiting: Vec::new(),
+            forgotten: Vec::new(),
+            matched: Vec::new(),
+            verdicts: held::verdicts(store, &job.name)?,
+            judged_all: false,
+        },
+    };
+    if records < job.limits.min_records && !narrow.is_narrow() {
+        let least = job.limits.min_records;
+        prepared.hold = Some(format!(
+            "min_records: the source holds {records} records and at least {least} are expected; nothing is taken from it"
+        ));
+        return Ok(prepared);
+    }
+    let stood = stand(job, &prepared.fields, mirror, store, &gathered.candidates, remember)?;
+    let mut departed = Departed::default();
+    let bar = barred(job, narrow.is_narrow(), mapping_changed);
+    let judge = Judge { job, store, mirror, now: context.clock.now() };
+    if bar.is_none() {
+        judge.by_statement(&gathered.left, &mut departed)?;
+    }
+    if mapping_changed {
+        prepared.notes.push("the job's mapping changed since its last run: nobody leaves in this one".to_owned());
+    }
+    let content = format!("{:032x}", gathered.read.content);
+    let left = gathered.left;
+    match gathered.read.finish(gathered.present, gathered.unreadable) {
+        Ok(present) => {
+            prepared.complete = true;
+            prepared.new.judged_all = !narrow.is_narrow();
+            if bar.is_none() {
+                judge.by_absence(&index, &present, &content, &left, &mut departed)?;
+            }
+        }
+        Err(reasons) => prepared.incomplete = reasons,
+    }
+    let removed = removed_lately(context, &job.name)?;
+    let base = Base { known: index.len() as u64, matched: stood.matched.len() as u64, removed };
+    let mut changes = departed.changes;
+    changes.extend(stood.changes);
+    let Guarded { go, held, rejected } = guard(changes, &job.limits, base, job.writes, &prepared.new.verdicts);
+    prepared.unchanged += stood.settled.len() as u64;
+    prepared.matched_by = stood.matched_by;
+    prepared.rejected.extend(stood.rejected);
+    prepared.rejected.sort_by_key(|rejected| rejected.line);
+    prepared.go = go;
+    prepared.held = stood.held;
+    prepared.held.extend(held);
+    prepared.dropped = rejected;
+    prepared.new.settled = stood.settled;
+    prepared.new.waiting = departed.waiting;
+    prepared.new.forgotten = departed.forgotten;
+    prepared.new.matched = stood.matched;
+    Ok(prepared)
+}
+
+/// People whom the job removed by itself in the last 24 hours.
+fn removed_lately(context: &Context<'_>, job: &JobName) -> Result<u64, Error> {
+    let now = context.clock.now();
+    let day = SignedDuration::from_hours(24);
+    let removals = Removal::list(context.store, Target::Staff)?;
+    let counts =
+        |removal: &Removal| removal.job == *job && !removal.approved && now.duration_since(removal.at).abs() < day;
+    Ok(removals.iter().filter(|(_, removal)| counts(removal)).count() as u64)
+}

@@ -1,0 +1,66 @@
+//! What is remembered of a job between its runs.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::report::{Counts, Status};
+use crate::record::JobName;
+use crate::source::csv;
+use crate::store::{self, Batch, Space, Store};
+
+/// What is remembered of a job between its runs.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct JobState {
+    /// The digest of the mapping of the last run that got as far as a plan.
+    #[serde(default)]
+    pub mapping: String,
+    /// How its file was understood.
+    #[serde(default)]
+    pub found: Option<csv::Found>,
+    /// The number of the current set of held changes; it grows with every other set.
+    #[serde(default)]
+    pub held_set: u64,
+    /// The last run.
+    #[serde(default)]
+    pub last: Option<LastRun>,
+}
+
+/// The last run of a job.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LastRun {
+    /// Its number.
+    pub run: u64,
+    /// When it began.
+    pub started: Timestamp,
+    /// When it ended.
+    pub ended: Timestamp,
+    /// How it ended.
+    pub status: Status,
+    /// Whether its read proved that it saw everyone.
+    pub complete: bool,
+    /// Its numbers.
+    pub counts: Counts,
+    /// Why it did not end as done.
+    pub reason: Option<String>,
+}
+
+impl JobState {
+    /// Reads it; a job that never ran has an empty one.
+    pub fn load(store: &Store, job: &JobName) -> Result<Self, store::Error> {
+        Ok(store.get(Space::Job, job.as_str())?.unwrap_or_default())
+    }
+
+    /// Puts it.
+    pub fn put(&self, batch: &mut Batch, job: &JobName) {
+        batch.put(Space::Job, job.as_str(), self);
+    }
+}
+
+/// The number of the next run, counted over all jobs.
+pub(super) fn next_run(store: &Store) -> Result<u64, store::Error> {
+    let run = store.get::<u64>(Space::Meta, "runs")?.unwrap_or(0) + 1;
+    let mut batch = Batch::default();
+    batch.put(Space::Meta, "runs", &run);
+    store.commit(batch)?;
+    Ok(run)
+}

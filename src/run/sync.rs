@@ -1,0 +1,388 @@
+//! A run from end to end.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use super::adopt::Adoption;
+use super::error::Error;
+use super::prepare::{Prepared, prepare};
+use super::report::{Counts, Report, Status};
+use super::state::{JobState, LastRun, next_run};
+use super::{Context, Narrow, Stage, held};
+use crate::config::Job;
+use crate::fault::chain;
+use crate::history::{Audit, Line};
+use crate::mapping::Mapping;
+use crate::mirror::{Mirror, Removal, Wanted};
+use crate::push::{Drained, Outcome, Owner, Push, Witness};
+use crate::queue::{self, Change, State};
+use crate::record::{Action, Entity, Field, Key, RemoteId, Target, Value};
+use crate::snapshot::{Entry, Index, Known};
+use crate::store::{self, Batch, Space, Store};
+
+/// Runs jobs one after the other, in the order given. An error is one of the state: every other failure is in a report.
+pub async fn sync(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow) -> Result<Vec<Report>, Error> {
+    claim_account(context)?;
+    let mut reports = Vec::new();
+    let mut mirror = None;
+    for job in jobs {
+        if context.watch.interrupted() {
+            break;
+        }
+        let before = context.client.requests();
+        let started = context.clock.now();
+        context.client.begin_run();
+        let run = next_run(context.store)?;
+        let report = match one(context, job, &mut mirror, narrow, run, before).await {
+            Ok(report) => report,
+            Err(error) => Report::failed(job.name.clone(), chain(&error), context.client.requests() - before),
+        };
+        record(context, job, &report, run, started)?;
+        reports.push(report);
+    }
+    Removal::prune(context.store, Target::Staff, context.clock.now())?;
+    Ok(reports)
+}
+
+/// Works out what `sync` would do, and changes nothing here or there. The second part of each entry tells how many people
+/// at the service belong to no record of the job.
+pub async fn plan(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow) -> Result<Vec<(Prepared, u64)>, Error> {
+    check_account(context)?;
+    context.client.begin_run();
+    let mut plans = Vec::new();
+    let mut mirror = None;
+    for job in jobs {
+        let mirror = pulled(context, job, &mut mirror).await?;
+        let prepared = prepare(context, job, &compiled(job), mirror, narrow, &mut |_, _| Ok(()))?;
+        let foreign = foreign(context.store, mirror, job, &prepared.new.matched)?;
+        plans.push((prepared, foreign));
+    }
+    Ok(plans)
+}
+
+async fn one(
+    context: &Context<'_>,
+    job: &Job,
+    mirror: &mut Option<Mirror>,
+    narrow: &Narrow,
+    run: u64,
+    requests_before: u64,
+) -> Result<Report, Error> {
+    let store = context.store;
+    let mapping = compiled(job);
+    let fields: Vec<Field> = mapping.fields().cloned().collect();
+    let mirror = pulled(context, job, mirror).await?;
+    let witness = Recorder { context, audit: Audit::new(store.dir()), run, fields: &fields };
+    let push = Push {
+        client: context.client,
+        store,
+        clock: context.clock,
+        fields: &fields,
+        match_on: &job.match_on,
+        witness: &witness,
+    };
+    let unknown = left_unknown(store, job)?;
+    if !unknown.is_empty() {
+        push.settle(mirror, unknown).await?;
+    }
+    let mut adoption = Adoption::new(job, store);
+    let prepared = prepare(context, job, &mapping, mirror, narrow, &mut |key, known| adoption.take(key, known))?;
+    adoption.flush()?;
+    mirror.save(store)?;
+    let changes = commit(store, job, &prepared, narrow)?;
+    let requests = changes.iter().map(|change| if change.wish.action == Action::Create { 1 } else { 2 }).sum();
+    context.watch.stage(&job.name, Stage::Sending { changes: changes.len(), requests });
+    let drained = push.drain(mirror, changes).await?;
+    save_index(store, job, &prepared, &drained)?;
+    let parked = parked(store, job)?;
+    let requests = context.client.requests() - requests_before;
+    Ok(report(job, prepared, &drained, parked, requests))
+}
+
+/// The mirror, pulled once for all jobs of a command.
+async fn pulled<'a>(context: &Context<'_>, job: &Job, mirror: &'a mut Option<Mirror>) -> Result<&'a mut Mirror, Error> {
+    if mirror.is_none() {
+        context.watch.stage(&job.name, Stage::Pulling);
+        let fields = context
+            .config
+            .jobs
+            .iter()
+            .flat_map(|job| job.mapping.fields.keys().chain(&job.match_on).cloned().collect::<Vec<_>>());
+        let wanted = Wanted::new(fields, context.config.state.full_pull);
+        *mirror = Some(Mirror::pull(context.client, context.store, &wanted, context.clock).await?);
+    }
+    Ok(mirror.as_mut().expect("it was just pulled"))
+}
+
+fn compiled(job: &Job) -> Mapping {
+    Mapping::compile(&job.mapping).expect("the configuration was checked with this very mapping")
+}
+
+/// Creates that left an earlier process and whose fate nobody knows; everything else of the queue is planned anew.
+fn left_unknown(store: &Store, job: &Job) -> Result<Vec<Change>, store::Error> {
+    let sent = |change: &Change| change.wish.action == Action::Create && matches!(change.state, State::Sent { .. });
+    Ok(queue::list(store, &job.name)?.into_iter().filter(sent).collect())
+}
+
+/// Stores what the plan found and wants, and returns what is to be sent.
+fn commit(store: &Store, job: &Job, prepared: &Prepared, narrow: &Narrow) -> Result<Vec<Change>, store::Error> {
+    let extra = &prepared.new;
+    let mut batch = Batch::default();
+    for (key, known) in &extra.waiting {
+        known.put(&mut batch, &job.name, key);
+    }
+    for (key, id) in &extra.forgotten {
+        Known::remove(&mut batch, &job.name, key);
+        Owner::remove(&mut batch, Target::Staff, *id);
+    }
+    store.commit(batch)?;
+    let judged = |key: &Key| extra.judged_all || extra.digests.contains_key(key);
+    let mut changes: BTreeMap<Key, Change> =
+        prepared.go.iter().map(|(change, approved)| (change.key.clone(), queued(job, change, *approved))).collect();
+    let mut batch = Batch::default();
+    for old in queue::list(store, &job.name)? {
+        let parked = matches!(old.state, State::Parked { .. });
+        match changes.get(&old.key) {
+            // The service refused just this; it would again.
+            Some(new) if parked && new.wish == old.wish && !new.approved => {
+                changes.remove(&old.key);
+            }
+            Some(_) => {}
+            None if judged(&old.key) || (!parked && narrow.has(&old.key)) => {
+                queue::remove(&mut batch, &job.name, &old.key);
+            }
+            None => {}
+        }
+    }
+    changes.values().for_each(|change| queue::put(&mut batch, change));
+    store.load(batch)?;
+    let mut batch = Batch::default();
+    let mut state = JobState::load(store, &job.name)?;
+    if prepared.hold.is_none() && !narrow.is_narrow() {
+        held::replace(store, &mut batch, &job.name, &prepared.held, &mut state)?;
+        state.mapping = format!("{:032x}", extra.mapping);
+        state.found.clone_from(&extra.found);
+    }
+    let held = prepared.held.iter().filter_map(|held| held.change.as_ref());
+    let wanted: BTreeMap<Key, u64> = prepared
+        .go
+        .iter()
+        .map(|(change, _)| change)
+        .chain(held)
+        .chain(&prepared.dropped)
+        .map(|change| (change.key.clone(), change.wish.digest()))
+        .collect();
+    held::prune(&mut batch, &job.name, &extra.verdicts, &wanted, judged);
+    state.put(&mut batch, &job.name);
+    store.commit(batch)?;
+    Ok(changes.into_values().collect())
+}
+
+fn queued(job: &Job, change: &crate::plan::Change, approved: bool) -> Change {
+    Change {
+        job: job.name.clone(),
+        key: change.key.clone(),
+        target: job.mapping.target,
+        wish: change.wish.clone(),
+        approved,
+        state: State::Waiting,
+    }
+}
+
+/// Writes the index: a digest for every row that needs nothing any more.
+fn save_index(store: &Store, job: &Job, prepared: &Prepared, drained: &Drained) -> Result<(), store::Error> {
+    let confirmed = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Confirmed);
+    let mut digests: BTreeMap<&Key, u128> = prepared.new.digests.keys().map(|key| (key, 0)).collect();
+    digests.extend(prepared.new.settled.iter().map(|(key, digest)| (key, *digest)));
+    digests.extend(confirmed.filter_map(|(key, _, _)| Some((key, *prepared.new.digests.get(key)?))));
+    let digests: BTreeMap<&str, u128> = digests.into_iter().map(|(key, digest)| (key.as_str(), digest)).collect();
+    let index = Index::load(store, &job.name)?;
+    let entries = (0..index.len()).map(|at| {
+        let entry = index.entry(at);
+        let digest = digests.get(entry.key).copied().unwrap_or(entry.digest);
+        Entry { digest, ..entry }
+    });
+    Index::save(store, &job.name, entries)
+}
+
+fn parked(store: &Store, job: &Job) -> Result<Vec<(Key, Action, String)>, store::Error> {
+    let parked = |change: Change| match change.state {
+        State::Parked { status: 0, words } => Some((change.key, change.wish.action, words)),
+        State::Parked { status, words } => Some((change.key, change.wish.action, format!("{status}: {words}"))),
+        State::Waiting | State::Sent { .. } => None,
+    };
+    Ok(queue::list(store, &job.name)?.into_iter().filter_map(parked).collect())
+}
+
+fn report(
+    job: &Job,
+    prepared: Prepared,
+    drained: &Drained,
+    parked: Vec<(Key, Action, String)>,
+    requests: u64,
+) -> Report {
+    let count = |action: Action| {
+        drained.outcomes.iter().filter(|(_, done, outcome)| *done == action && *outcome == Outcome::Confirmed).count()
+            as u64
+    };
+    let mut held: Vec<(Key, String)> =
+        prepared.held.iter().map(|held| (held.key.clone(), held.reason.clone())).collect();
+    let waits = held.len() as u64 + u64::from(prepared.hold.is_some());
+    let on_site = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::OnSite);
+    held.extend(on_site.map(|(key, _, _)| (key.clone(), "on site; removed once they have left".to_owned())));
+    let undelivered: Vec<&str> = drained
+        .outcomes
+        .iter()
+        .filter_map(|(_, _, outcome)| match outcome {
+            Outcome::Undelivered(reason) => Some(reason.as_str()),
+            _ => None,
+        })
+        .collect();
+    let mut reasons = Vec::new();
+    if let Some(reason) = undelivered.first() {
+        let why = drained.stopped.as_deref().unwrap_or(reason);
+        let what = counted(undelivered.len(), "change could not be delivered", "changes could not be delivered");
+        reasons.push(format!("{what} and will be tried again: {why}"));
+    } else if let Some(reason) = &drained.stopped {
+        reasons.push(reason.clone());
+    }
+    reasons.extend(prepared.hold.clone());
+    reasons.extend(prepared.held.iter().map(|held| held.reason.clone()).collect::<BTreeSet<_>>());
+    reasons.extend(
+        prepared.incomplete.iter().map(|reason| format!("incomplete read, so nobody leaves by absence: {reason}")),
+    );
+    if !prepared.rejected.is_empty() {
+        reasons.push(counted(prepared.rejected.len(), "row was rejected", "rows were rejected"));
+    }
+    if !parked.is_empty() {
+        reasons.push(counted(
+            parked.len(),
+            "change is parked: the service refused it",
+            "changes are parked: the service refused them",
+        ));
+    }
+    let status = if !undelivered.is_empty() || drained.stopped.is_some() {
+        Status::Failed
+    } else if waits > 0 {
+        Status::Held
+    } else if !reasons.is_empty() {
+        Status::Partial
+    } else {
+        Status::Done
+    };
+    Report {
+        name: job.name.clone(),
+        status,
+        complete: prepared.complete,
+        counts: Counts {
+            records: prepared.records,
+            rejected: prepared.rejected.len() as u64,
+            created: count(Action::Create),
+            updated: count(Action::Update),
+            deleted: count(Action::Delete),
+            unchanged: prepared.unchanged,
+            parked: parked.len() as u64,
+            held: held.len() as u64,
+            requests,
+        },
+        reasons,
+        rejections: prepared.rejected,
+        held,
+        parked,
+        notes: prepared.notes,
+    }
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// Remembers how a run ended.
+fn record(context: &Context<'_>, job: &Job, report: &Report, run: u64, started: Timestamp) -> Result<(), Error> {
+    let mut state = JobState::load(context.store, &job.name)?;
+    state.last = Some(LastRun {
+        run,
+        started,
+        ended: context.clock.now(),
+        status: report.status,
+        complete: report.complete,
+        counts: report.counts,
+        reason: report.reason(),
+    });
+    let mut batch = Batch::default();
+    state.put(&mut batch, &job.name);
+    Ok(context.store.commit(batch)?)
+}
+
+const ACCOUNT: &str = "account";
+
+/// Fails where the store belongs to another account (law 2).
+fn check_account(context: &Context<'_>) -> Result<bool, Error> {
+    let configured = context.config.api.base_url.clone();
+    match context.store.get::<String>(Space::Meta, ACCOUNT)? {
+        Some(stored) if stored != configured => Err(Error::Account { stored, configured }),
+        stored => Ok(stored.is_some()),
+    }
+}
+
+/// Makes the store this account's.
+fn claim_account(context: &Context<'_>) -> Result<(), Error> {
+    if !check_account(context)? {
+        let mut batch = Batch::default();
+        batch.put(Space::Meta, ACCOUNT, &context.config.api.base_url);
+        context.store.commit(batch)?;
+    }
+    Ok(())
+}
+
+/// How many people at the service belong to no record of the job.
+fn foreign(store: &Store, mirror: &Mirror, job: &Job, matched: &[RemoteId]) -> Result<u64, Error> {
+    let index = Index::load(store, &job.name)?;
+    let mine: BTreeSet<i32> =
+        (0..index.len()).map(|at| index.entry(at).id).chain(matched.iter().map(|id| id.get())).collect();
+    let mut foreign = 0;
+    mirror.each(store, |entity| foreign += u64::from(!mine.contains(&entity.id.get())))?;
+    Ok(foreign)
+}
+
+/// Writes the audit file and passes on what happens.
+struct Recorder<'a> {
+    context: &'a Context<'a>,
+    audit: Audit,
+    run: u64,
+    fields: &'a [Field],
+}
+
+impl Witness for Recorder<'_> {
+    fn confirmed(&self, change: &Change, before: Option<&Entity>, after: Option<&Entity>) -> std::io::Result<()> {
+        let value = |entity: Option<&'_ Entity>, field: &str| -> Value {
+            entity.map_or(Value::Empty, |entity| entity.value(field).clone())
+        };
+        let moved: Vec<(&str, Value, Value)> = self
+            .fields
+            .iter()
+            .map(|field| (field.name.as_str(), value(before, &field.name), value(after, &field.name)))
+            .filter(|(_, before, after)| before != after)
+            .collect();
+        let at = self.context.clock.now();
+        let line = Line::Change {
+            at,
+            run: self.run,
+            job: &change.job,
+            key: &change.key,
+            action: change.wish.action,
+            id: after.or(before).map(|entity| entity.id).or(change.wish.id),
+            fields: moved.iter().map(|(field, before, after)| (*field, [before, after])).collect(),
+        };
+        self.audit.append(at, &line)
+    }
+
+    fn outcome(&self, change: &Change, outcome: &Outcome) {
+        self.context.watch.outcome(change, outcome);
+    }
+
+    fn interrupted(&self) -> bool {
+        self.context.watch.interrupted()
+    }
+}

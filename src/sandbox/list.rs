@@ -1,0 +1,177 @@
+//! Which entities a list answers with: filter, order, limit and what changed since.
+
+use std::cmp::Ordering;
+use std::ops::Bound;
+
+use jiff::Timestamp;
+
+use super::answer::Refusal;
+use super::filter::{self, Term, Test};
+use super::resource::Kind;
+use super::row::Row;
+use super::view::{Comparison, View};
+
+/// What is asked of a list.
+#[derive(Debug, Default)]
+pub(super) struct Listing<'a> {
+    pub(super) filter: Option<&'a str>,
+    pub(super) order: Option<&'a str>,
+    pub(super) limit: Option<&'a str>,
+    pub(super) since: Option<Timestamp>,
+    /// The most that is answered, whatever `limit` says.
+    pub(super) page_max: u32,
+}
+
+/// A value to sort by; what has none comes first, as null does in most databases.
+#[derive(PartialEq)]
+enum Sorted {
+    Nothing,
+    Number(f64),
+    Time(Timestamp),
+    Text(String),
+}
+
+/// Selects the entities of a page, in order.
+pub(super) fn select<'a>(view: &View<'a>, listing: &Listing<'_>) -> Result<Vec<&'a Row>, Refusal> {
+    let terms = listing.filter.map_or(Ok(Vec::new()), |text| filter::read(view, text))?;
+    let limit = limit(listing)?;
+    let (position, descending) = order(view, listing.order)?;
+    let after = Bound::Excluded(highest_bound(view, &terms));
+    let fits = |row: &&Row| {
+        listing.since.is_none_or(|since| row.modified >= since) && terms.iter().all(|term| term.fits(view, row))
+    };
+    let rows = view.rows().range((after, Bound::Unbounded)).map(|(_, row)| row);
+    if view.resource.fields[position].kind == Kind::Id {
+        return Ok(if descending {
+            rows.rev().filter(fits).take(limit).collect()
+        } else {
+            rows.filter(fits).take(limit).collect()
+        });
+    }
+    let mut sorted: Vec<(Sorted, &Row)> = rows.filter(fits).map(|row| (sort_value(view, row, position), row)).collect();
+    sorted.sort_by(|(one, _), (other, _)| if descending { other.order(one) } else { one.order(other) });
+    Ok(sorted.into_iter().take(limit).map(|(_, row)| row).collect())
+}
+
+fn limit(listing: &Listing<'_>) -> Result<usize, Refusal> {
+    let most = listing.page_max as usize;
+    match listing.limit {
+        None => Ok(most),
+        Some(text) => match text.parse::<u64>() {
+            Ok(limit) if limit > 0 => Ok(usize::try_from(limit).unwrap_or(most).min(most)),
+            _ => Err(Refusal::bad("limit takes a number above zero")),
+        },
+    }
+}
+
+fn order(view: &View<'_>, text: Option<&str>) -> Result<(usize, bool), Refusal> {
+    let text = text.unwrap_or("id");
+    let (name, descending) = text.strip_prefix('-').map_or((text, false), |name| (name, true));
+    let position = view.resource.position(name);
+    let position =
+        position.filter(|position| !matches!(view.comparison(*position), Comparison::Never | Comparison::Texts));
+    Ok((
+        position.ok_or_else(|| Refusal::bad("order takes the name of a field, with - before it to turn it round"))?,
+        descending,
+    ))
+}
+
+/// The highest `id>N` of the terms, so that a page is found without walking all before it.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a float turns into the nearest integer, and the terms apply anyway"
+)]
+fn highest_bound(view: &View<'_>, terms: &[Term]) -> i64 {
+    let is_id = |term: &Term| view.resource.fields[term.position].kind == Kind::Id;
+    let bounds = terms.iter().filter(|term| is_id(term)).filter_map(|term| match term.test {
+        Test::Number(Ordering::Greater, Some(number)) => Some(number.floor() as i64),
+        _ => None,
+    });
+    bounds.max().unwrap_or(i64::MIN)
+}
+
+fn sort_value(view: &View<'_>, row: &Row, position: usize) -> Sorted {
+    match view.comparison(position) {
+        Comparison::Number => view.number(row, position).map_or(Sorted::Nothing, Sorted::Number),
+        Comparison::Time => view.time(row, position).map_or(Sorted::Nothing, Sorted::Time),
+        _ => row.text(position).map_or(Sorted::Nothing, |text| Sorted::Text(text.to_lowercase())),
+    }
+}
+
+impl Sorted {
+    fn order(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Number(one), Self::Number(other)) => one.total_cmp(other),
+            (Self::Time(one), Self::Time(other)) => one.cmp(other),
+            (Self::Text(one), Self::Text(other)) => one.cmp(other),
+            (Self::Nothing, Self::Nothing) => Ordering::Equal,
+            (Self::Nothing, _) => Ordering::Less,
+            _ => Ordering::Greater,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::tz::TimeZone;
+
+    use super::*;
+    use crate::sandbox::store::Store;
+    use crate::sandbox::tables::STAFF;
+
+    fn listed(listing: &Listing<'_>) -> Option<Vec<i64>> {
+        let store = Store::open(None).unwrap();
+        let rows = [(1, "Cy"), (2, "ana"), (3, ""), (4, "Bo"), (9, "Ana")].map(|(id, name)| {
+            let at = format!("2026-01-0{id}T00:00:00Z").parse().unwrap();
+            let mut row = Row::new(&STAFF, id, at);
+            if !name.is_empty() {
+                row.set(STAFF.position("name").unwrap(), name.into());
+            }
+            row
+        });
+        store.write().put(&STAFF, rows.into()).unwrap();
+        let entities = store.read();
+        let view = View::new(&STAFF, &entities, TimeZone::UTC, false);
+        select(&view, listing).ok().map(|rows| rows.iter().map(|row| row.id).collect())
+    }
+
+    #[test]
+    fn a_page_is_filtered_ordered_and_limited() {
+        for (filter, order, limit, expected) in [
+            (None, None, None, Some(vec![1, 2, 3, 4, 9])),
+            (None, Some("id"), Some("2"), Some(vec![1, 2])),
+            (None, Some("-id"), Some("2"), Some(vec![9, 4])),
+            (Some("id>2"), Some("id"), Some("2"), Some(vec![3, 4])),
+            (Some("id>2"), Some("-id"), None, Some(vec![9, 4, 3])),
+            (Some("id>9"), Some("id"), None, Some(vec![])),
+            (Some("id>2.5"), None, None, Some(vec![3, 4, 9])),
+            (Some("name%ana"), Some("id"), None, Some(vec![2, 9])),
+            (None, Some("name"), None, Some(vec![3, 2, 9, 4, 1])),
+            (None, Some("-name"), None, Some(vec![1, 4, 2, 9, 3])),
+            (None, Some("-modified"), Some("1"), Some(vec![9])),
+            (None, None, Some("0"), None),
+            (None, None, Some("-1"), None),
+            (None, None, Some("ten"), None),
+            (None, Some("shoe"), None, None),
+            (None, Some("tokens"), None, None),
+            (Some("shoe:1"), None, None, None),
+        ] {
+            let listing = Listing { filter, order, limit, since: None, page_max: 100 };
+            assert_eq!(listed(&listing), expected, "{listing:?}");
+        }
+    }
+
+    #[test]
+    fn a_limit_above_the_maximum_is_clamped_in_silence() {
+        for limit in [None, Some("3"), Some("4"), Some("99999999999")] {
+            let listing = Listing { limit, page_max: 3, ..Listing::default() };
+            assert_eq!(listed(&listing), Some(vec![1, 2, 3]));
+        }
+    }
+
+    #[test]
+    fn since_is_inclusive() {
+        let since = Some("2026-01-04T00:00:00Z".parse().unwrap());
+        assert_eq!(listed(&Listing { since, page_max: 9, ..Listing::default() }), Some(vec![4, 9]));
+    }
+}

@@ -1,0 +1,54 @@
+//! Stopping, starting again, and size.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::*;
+use crate::sandbox::Error;
+
+#[tokio::test]
+async fn a_data_folder_survives_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = || Options { data: Some(folder.path().to_owned()), seed_staff: 3, ..Options::default() };
+    let first = rig(options()).await;
+    assert_eq!(first.send("POST", "/staff", Some(json!({ "name": "Ana", "cf": { "3": "L7" } }))).await.0, 200);
+    assert_eq!(first.send("DELETE", "/staff/1002", None).await.0, 204);
+    let before = first.sandbox.all("staff");
+    assert!(matches!(Sandbox::start(options()).await, Err(Error::InUse { .. })));
+    first.sandbox.stop().await;
+    let second = rig(options()).await;
+    assert_eq!(second.sandbox.all("staff"), before);
+    assert_eq!(second.ids("/staff").await, [1001, 1003, 1004]);
+    drop(second);
+    assert_eq!(rig(options()).await.sandbox.all("location").len(), 6);
+}
+
+#[tokio::test]
+async fn a_sandbox_that_stops_cuts_its_connections() {
+    let rig = rig(Options { delay: Duration::from_secs(60), ..Options::default() }).await;
+    let request = rig.request("GET", "/staff");
+    let waiting = tokio::spawn(async move { request.send().await.is_err() });
+    while rig.sandbox.requests().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let Rig { sandbox, client } = rig;
+    let url = format!("{}/staff", sandbox.url());
+    let begun = Instant::now();
+    sandbox.stop().await;
+    assert!(waiting.await.unwrap());
+    assert!(client.get(url).send().await.is_err());
+    assert!(begun.elapsed() < Duration::from_secs(10));
+}
+
+#[tokio::test]
+async fn a_page_of_a_hundred_thousand_people_is_quick() {
+    let rig = rig(Options { seed_staff: 100_000, rate: 0, ..Options::default() }).await;
+    let begun = Instant::now();
+    for _ in 0..20 {
+        assert_eq!(rig.ids("/staff?order=id&limit=100&q=id%3E90000").await.len(), 100);
+        assert_eq!(rig.send("POST", "/staff", Some(json!({ "name": "Ana" }))).await.0, 200);
+    }
+    // Debug builds on a busy machine; a walk over everybody each time would take many times as long.
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}

@@ -1,0 +1,158 @@
+//! Times of the service: its clock, and the zones in which it writes them.
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::clock::Clock;
+
+/// The values that `time_zone` may have (specification, Common behaviour); case matters.
+const ZONES: &[&str] = &[
+    "UTC",
+    "Africa/Algiers",
+    "Africa/Cairo",
+    "Africa/Johannesburg",
+    "Africa/Lagos",
+    "Africa/Nairobi",
+    "America/New_York",
+    "America/Chicago",
+    "America/Denver",
+    "America/Los_Angeles",
+    "America/Toronto",
+    "America/Mexico_City",
+    "America/Sao_Paulo",
+    "America/Argentina/Buenos_Aires",
+    "Asia/Kolkata",
+    "Asia/Dubai",
+    "Asia/Tokyo",
+    "Asia/Shanghai",
+    "Asia/Hong_Kong",
+    "Asia/Singapore",
+    "Asia/Seoul",
+    "Asia/Bangkok",
+    "Australia/Sydney",
+    "Australia/Melbourne",
+    "Australia/Brisbane",
+    "Australia/Perth",
+    "Europe/London",
+    "Europe/Berlin",
+    "Europe/Paris",
+    "Europe/Moscow",
+    "Europe/Istanbul",
+    "Europe/Rome",
+    "Pacific/Auckland",
+    "Pacific/Fiji",
+    "Pacific/Honolulu",
+];
+
+/// The service's clock: a clock and how far the service is ahead of it.
+#[derive(Clone, Debug)]
+pub(super) struct ServiceClock {
+    clock: Clock,
+    offset: SignedDuration,
+}
+
+impl ServiceClock {
+    pub(super) fn new(clock: Clock, offset: SignedDuration) -> Self {
+        Self { clock, offset }
+    }
+
+    /// The service's time in whole seconds, which is as fine as the service tells it.
+    pub(super) fn now(&self) -> Timestamp {
+        let now = self.clock.now().saturating_add(self.offset).unwrap_or(Timestamp::MAX);
+        Timestamp::from_second(now.as_second()).unwrap_or(now)
+    }
+
+    /// The service's time as a `Date` header has it.
+    pub(super) fn date_header(&self) -> String {
+        self.now().strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
+    }
+}
+
+/// The zone of that name, where the specification allows it.
+pub(super) fn zone(name: &str) -> Option<TimeZone> {
+    if name == "UTC" {
+        return Some(TimeZone::UTC);
+    }
+    ZONES.contains(&name).then(|| TimeZone::get(name).ok()).flatten()
+}
+
+/// A time as answers have it: ISO 8601 with the zone's offset.
+pub(super) fn written(at: Timestamp, zone: &TimeZone) -> String {
+    zone.to_datetime(at).strftime("%Y-%m-%dT%H:%M:%S").to_string() + &offset(zone.to_offset(at).seconds())
+}
+
+fn offset(seconds: i32) -> String {
+    let minutes = seconds.unsigned_abs() / 60;
+    format!("{}{:02}:{:02}", if seconds < 0 { '-' } else { '+' }, minutes / 60, minutes % 60)
+}
+
+/// Reads an ISO 8601 time: with an offset, or without one (then UTC), or a date alone (its first second).
+pub(super) fn read(text: &str) -> Option<Timestamp> {
+    if let Ok(at) = text.parse::<Timestamp>() {
+        return Some(at);
+    }
+    text.parse::<jiff::civil::DateTime>().ok()?.to_zoned(TimeZone::UTC).ok().map(|at| at.timestamp())
+}
+
+/// Reads the `If-Modified-Since` of the specification: `yyyy-mm-ddThh:mm:ss` in UTC, nothing else.
+pub(super) fn read_since(text: &str) -> Option<Timestamp> {
+    let shaped = text.len() == 19
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            4 | 7 => byte == b'-',
+            10 => byte == b'T',
+            13 | 16 => byte == b':',
+            _ => byte.is_ascii_digit(),
+        });
+    if shaped { read(text) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_time_is_written_with_the_offset_of_its_zone() {
+        for (name, expected) in [
+            ("UTC", "2021-10-06T02:35:50+00:00"),
+            ("Pacific/Auckland", "2021-10-06T15:35:50+13:00"),
+            ("Asia/Kolkata", "2021-10-06T08:05:50+05:30"),
+            ("America/New_York", "2021-10-05T22:35:50-04:00"),
+        ] {
+            assert_eq!(written(at("2021-10-06T02:35:50Z"), &zone(name).unwrap()), expected);
+        }
+    }
+
+    #[test]
+    fn every_zone_of_the_specification_is_known_and_no_other() {
+        assert!(ZONES.iter().all(|name| zone(name).is_some()));
+        for name in ["", "utc", "Europe/Vienna", "pacific/auckland"] {
+            assert!(zone(name).is_none(), "{name}");
+        }
+    }
+
+    #[test]
+    fn only_the_specified_form_of_since_is_read() {
+        assert_eq!(read_since("2026-01-02T03:04:05"), Some(at("2026-01-02T03:04:05Z")));
+        for text in [
+            "2026-01-02T03:04:05Z",
+            "2026-01-02 03:04:05",
+            "2026-01-02",
+            "2026-13-02T03:04:05",
+            "Fri, 02 Jan 2026 03:04:05 GMT",
+            "",
+        ] {
+            assert_eq!(read_since(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_date_header_follows_the_offset_clock() {
+        let clock = ServiceClock::new(Clock::fixed(at("2026-01-02T03:04:05.750Z")), SignedDuration::from_hours(-24));
+        assert_eq!(clock.now(), at("2026-01-01T03:04:05Z"));
+        assert_eq!(clock.date_header(), "Thu, 01 Jan 2026 03:04:05 GMT");
+    }
+}

@@ -1,0 +1,97 @@
+//! The proof that a source was read to its end.
+
+use super::csv;
+use crate::record::Rejected;
+
+/// A value that stands for the whole source: nobody else is in it (law 1). Only [`Read::finish`] makes one.
+#[derive(Clone, Debug)]
+pub struct Complete<T>(T);
+
+impl<T> Complete<T> {
+    /// The value.
+    pub fn get(&self) -> &T {
+        &self.0
+    }
+
+    /// The value, by itself.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+
+    /// Claims completeness for a test of what follows from it.
+    #[cfg(test)]
+    pub(crate) fn assumed(value: T) -> Self {
+        Self(value)
+    }
+}
+
+/// What one read of a source came to.
+#[derive(Debug)]
+pub struct Read {
+    /// How many rows were handed out.
+    pub rows: u64,
+    /// Rows that could not be handed out; their keys are unknown.
+    pub rejected: Vec<Rejected>,
+    /// The digest of the whole file's bytes.
+    pub content: u128,
+    /// How the file was understood; to be given to the next read.
+    pub found: csv::Found,
+    /// Why the read does not prove completeness.
+    pub(super) incomplete: Vec<String>,
+}
+
+impl Read {
+    /// Why the read does not prove that it saw everyone; empty where it does.
+    pub fn incomplete(&self) -> &[String] {
+        &self.incomplete
+    }
+
+    /// Turns a finished read into the proof that `present` is all there is.
+    ///
+    /// `unreadable_keys` counts the rows whose key the mapping could not tell. The error holds the reasons why the read
+    /// proves nothing about who is absent.
+    pub fn finish<T>(self, present: T, unreadable_keys: u64) -> Result<Complete<T>, Vec<String>> {
+        let mut reasons = self.incomplete;
+        if unreadable_keys > 0 {
+            reasons.push(match unreadable_keys {
+                1 => "the key of 1 row could not be read".to_owned(),
+                many => format!("the keys of {many} rows could not be read"),
+            });
+        }
+        if reasons.is_empty() { Ok(Complete(present)) } else { Err(reasons) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(incomplete: &[&str]) -> Read {
+        Read {
+            rows: 0,
+            rejected: Vec::new(),
+            content: 0,
+            found: csv::Found { encoding: "UTF-8".into(), delimiter: b',', header_line: 1, columns: Vec::new() },
+            incomplete: incomplete.iter().map(|reason| (*reason).to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn a_complete_value_is_the_value() {
+        assert_eq!((*Complete::assumed(3).get(), Complete::assumed(3).into_inner()), (3, 3));
+    }
+
+    #[test]
+    fn law_1_only_a_read_without_doubt_proves_completeness() {
+        for (incomplete, unreadable_keys, proven) in
+            [(&[][..], 0, true), (&["cut"][..], 0, false), (&[][..], 1, false), (&["cut"][..], 2, false)]
+        {
+            let finished = read(incomplete).finish((), unreadable_keys);
+            assert_eq!(finished.is_ok(), proven, "{incomplete:?} {unreadable_keys}");
+            assert_eq!(
+                finished.err().map_or(0, |reasons| reasons.len()),
+                incomplete.len() + unreadable_keys.min(1) as usize
+            );
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! How much of a file is taken.
+
+/// The most rows of one file.
+pub const ROWS_MAX: u64 = 1_000_000;
+/// The longest row, in bytes of UTF-8.
+pub const ROW_BYTES_MAX: usize = 64 * 1024;
+/// The longest cell, in bytes of UTF-8.
+pub const CELL_BYTES_MAX: usize = 4 * 1024;
+/// The most columns.
+pub const COLUMNS_MAX: usize = 200;
+/// The lines among which the header is looked for.
+pub const HEADER_LINES_MAX: u64 = 20;
+/// So many bad rows never fail a file by themselves.
+pub const BAD_ROWS_FLOOR: u64 = 20;
+/// Above the floor, one bad row among so many fails the file.
+pub const BAD_ROWS_SHARE: u64 = 100;
+/// The most line ends inside the cells of one row; more is a quote that was never closed.
+pub const ROW_BREAKS_MAX: u64 = 100;
+
+/// A row that has not ended after so many bytes is given up, and the read with it: a quote was never closed.
+pub(super) const ENDLESS_ROW_BYTES: u64 = 1024 * 1024;
+/// How much is read at once.
+pub(super) const BUFFER_BYTES: usize = 256 * 1024;
+/// How much of the beginning is looked at for delimiter and header.
+pub(super) const HEAD_BYTES: usize = 256 * 1024;

@@ -1,0 +1,96 @@
+//! One read of a file.
+
+use std::fs::File;
+use std::ops::ControlFlow;
+
+use super::encoding::decide;
+use super::error::{Error, Kind};
+use super::file::{Stamp, open_settled};
+use super::found::{Found, delimiter_name};
+use super::head::{Head, Heading};
+use super::options::Options;
+use super::survey::{Survey, survey};
+use super::text::Text;
+use super::walk::Walk;
+use crate::clock::Clock;
+use crate::source::{Read, Row, Wanted};
+
+/// Reads a file: finds out how it is written, then visits each whole row below the header.
+///
+/// `known` is what the read before found; where no setting says otherwise, encoding and delimiter must still be those.
+/// Waits for a file that is younger than `settle`, at most ten times as long and 3 s. A visit that breaks ends the read,
+/// which then proves nothing.
+pub fn read(
+    options: &Options,
+    wanted: &Wanted,
+    known: Option<&Found>,
+    clock: &Clock,
+    visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
+) -> Result<Read, Error> {
+    open(options, clock)
+        .and_then(|(file, stamp)| read_open(file, stamp, options, wanted, known, visit))
+        .map_err(|kind| Error { path: options.path.clone(), kind })
+}
+
+/// Opens the file and checks its size.
+pub(super) fn open(options: &Options, clock: &Clock) -> Result<(File, Stamp), Kind> {
+    let (file, stamp) = open_settled(&options.path, options.settle, clock)?;
+    match stamp.size {
+        0 => Err(Kind::Empty),
+        size if size > options.size_max => Err(Kind::TooLarge { size, max: options.size_max }),
+        _ => Ok((file, stamp)),
+    }
+}
+
+fn read_open(
+    mut file: File,
+    stamp: Stamp,
+    options: &Options,
+    wanted: &Wanted,
+    known: Option<&Found>,
+    visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
+) -> Result<Read, Kind> {
+    let survey = survey(&mut file, stamp.size).map_err(Kind::Unreadable)?;
+    let decision = decide(options.encoding, &survey, known.map(|known| known.encoding.as_str()))?;
+    let head = Head::read(&mut file, &decision, survey.size).map_err(Kind::Unreadable)?;
+    let heading = head.heading(options, wanted, known.map(|known| known.delimiter))?;
+    same_delimiter(options, known, &heading)?;
+    let found = Found {
+        encoding: decision.encoding.name().to_owned(),
+        delimiter: heading.delimiter,
+        header_line: u32::try_from(heading.line).unwrap_or(u32::MAX),
+        columns: heading.columns.names().to_vec(),
+    };
+
+    let cut = decision.cut(&survey);
+    let text = Text::new(&mut file, &decision, survey.size).map_err(Kind::Unreadable)?;
+    let mut walk = Walk::new(heading, options.final_newline && !cut, cut);
+    let text = walk.run(text, visit)?;
+    if !walk.stopped() && changed(text, &survey, stamp, options)? {
+        walk.doubt("the file changed while it was read");
+    }
+    let (rows, rejected, incomplete) = walk.end()?;
+    Ok(Read { rows, rejected, content: survey.content, found, incomplete })
+}
+
+/// Whether the file is another by now than the one that was looked through first.
+fn changed(text: Text<'_>, survey: &Survey, stamp: Stamp, options: &Options) -> Result<bool, Kind> {
+    let content = text.content().map_err(Kind::Unreadable)?;
+    Ok(content != survey.content || Stamp::at(&options.path) != Some(stamp))
+}
+
+/// A file of one column has no delimiter that could change.
+fn same_delimiter(options: &Options, known: Option<&Found>, heading: &Heading) -> Result<(), Kind> {
+    match known {
+        Some(known)
+            if options.delimiter.is_none()
+                && known.delimiter != heading.delimiter
+                && known.columns.len() > 1
+                && heading.columns.len() > 1 =>
+        {
+            let (was, is) = (delimiter_name(known.delimiter), delimiter_name(heading.delimiter));
+            Err(Kind::DelimiterChanged { was, is })
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,160 @@
+//! How a template calls a column.
+
+use std::fmt;
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+/// How a template calls a column.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Name {
+    /// As a variable: the column's own name, or that name in lower snake case.
+    Plain(String),
+    /// As `source["…"]`: the column's own name.
+    Verbatim(String),
+}
+
+impl Name {
+    /// The name without its spelling in a template.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Plain(name) | Self::Verbatim(name) => name,
+        }
+    }
+
+    /// Whether a column called `column` is meant. Unicode form and outer white space don't matter.
+    pub fn means(&self, column: &str) -> bool {
+        match self {
+            Self::Plain(name) => same(name, column) || same(name, &snake(column)),
+            Self::Verbatim(name) => same(name, column),
+        }
+    }
+}
+
+/// The name as a template spells it.
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plain(name) => f.write_str(name),
+            Self::Verbatim(name) => write!(f, "source[{name:?}]"),
+        }
+    }
+}
+
+/// A column that a mapping uses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// How it is called.
+    pub name: Name,
+    /// Whether the source may lack it; its value is empty then.
+    pub optional: bool,
+}
+
+/// The columns that a mapping uses: what a header must hold to be one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Each column once.
+    pub needs: Vec<Need>,
+}
+
+impl Wanted {
+    /// The names that a source must have, those that `optional` lists left out.
+    pub fn required<'a>(&'a self, optional: &'a [String]) -> impl Iterator<Item = &'a Name> {
+        self.needs
+            .iter()
+            .filter(|need| !need.optional && !optional.iter().any(|column| need.name.means(column)))
+            .map(|need| &need.name)
+    }
+}
+
+/// A column's name in lower snake case: `Employee No` → `employee_no`, `givenName` → `given_name`, `E-Mail` → `e_mail`.
+///
+/// Whatever no identifier can hold becomes one `_`, none at either end; a leading digit gets one in front. Empty where
+/// nothing is left.
+pub fn snake(column: &str) -> String {
+    let chars: Vec<char> = column.nfc().collect();
+    let mut out = String::with_capacity(column.len() + 4);
+    for (at, &c) in chars.iter().enumerate() {
+        if !(c.is_alphanumeric() || (at > 0 && is_combining_mark(c))) {
+            if !out.is_empty() && !out.ends_with('_') {
+                out.push('_');
+            }
+            continue;
+        }
+        let before = at.checked_sub(1).map(|at| chars[at]);
+        let after = chars.get(at + 1);
+        let hump = c.is_uppercase()
+            && before.is_some_and(|before| {
+                before.is_lowercase()
+                    || before.is_numeric()
+                    || (before.is_uppercase() && after.is_some_and(|after| after.is_lowercase()))
+            });
+        if (hump && !out.ends_with('_')) || (out.is_empty() && c.is_numeric()) {
+            out.push('_');
+        }
+        out.extend(c.to_lowercase());
+    }
+    if out.len() > 1 && out.ends_with('_') {
+        out.pop();
+    }
+    out
+}
+
+fn same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.trim(), other.trim());
+    one == other || (!(one.is_ascii() && other.is_ascii()) && one.nfc().eq(other.nfc()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_column_has_a_name_in_snake_case() {
+        for (column, name) in [
+            ("Employee No", "employee_no"),
+            ("givenName", "given_name"),
+            ("E-Mail", "e_mail"),
+            ("employeeID", "employee_id"),
+            ("HTTPServer", "http_server"),
+            ("Address2Line", "address2_line"),
+            ("Line1", "line1"),
+            ("  Cost  centre (old) ", "cost_centre_old"),
+            ("Straße Nr.", "straße_nr"),
+            ("姓名", "姓名"),
+            ("2nd Phone", "_2nd_phone"),
+            ("E\u{301}tage", "étage"),
+            ("#", ""),
+            ("", ""),
+        ] {
+            assert_eq!(snake(column), name, "{column}");
+        }
+    }
+
+    #[test]
+    fn a_name_means_a_column() {
+        let plain = |name: &str| Name::Plain(name.to_owned());
+        let verbatim = |name: &str| Name::Verbatim(name.to_owned());
+        for (name, column, means) in [
+            (plain("givenName"), "givenName", true),
+            (plain("given_name"), "givenName", true),
+            (plain("givenname"), "givenName", false),
+            (verbatim("Employee No"), "Employee No ", true),
+            (verbatim("employee_no"), "Employee No", false),
+            (verbatim("Etage\u{301}"), "Etag\u{e9}", true),
+        ] {
+            assert_eq!(name.means(column), means, "{name} {column}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn snake_case_is_stable(column in "[A-Za-z0-9À-žА-я _#.-]{0,20}") {
+            let once = snake(&column);
+            let twice = snake(&once);
+            prop_assert_eq!(twice.trim_matches('_'), once.trim_matches('_'));
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! The integration tests: one binary, one file a behaviour.
+
+#![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
+
+mod imports;
