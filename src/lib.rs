@@ -29,20 +29,20 @@
 //! A module imports only modules above it in this list; `tests/it/imports.rs` reads every `use` and fails on the first
 //! that points down.
 
-pub mod api;
-pub mod cli;
 pub mod clock;
-pub mod config;
 pub mod fault;
-pub mod history;
-pub mod mapping;
-pub mod mirror;
-pub mod plan;
-pub mod push;
-pub mod queue;
 pub mod record;
-pub mod run;
-pub mod sandbox;
-pub mod snapshot;
 pub mod source;
+pub mod mapping;
 pub mod store;
+pub mod snapshot;
+pub mod plan;
+pub mod queue;
+pub mod api;
+pub mod mirror;
+pub mod push;
+pub mod history;
+pub mod sandbox;
+pub mod config;
+pub mod run;
+pub mod cli;
