@@ -2,4 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
+mod first_sync;
 mod imports;
+mod support;
