@@ -80,7 +80,8 @@ fn reasons(plan: &Prepared) -> Option<String> {
 /// Records that are new, and those that have an entity.
 fn new_and_matched(plan: &Prepared) -> (u64, u64) {
     let new = changes(plan).filter(|(change, _)| change.wish.action == Action::Create && !change.known).count() as u64;
-    (new, plan.records.saturating_sub(new))
+    let unclear = plan.held.iter().filter(|held| held.change.is_none()).count() as u64;
+    (new, plan.records.saturating_sub(new + unclear))
 }
 
 fn document(plan: &Prepared, foreign: u64) -> Value {

@@ -8,13 +8,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::Elements;
 use crate::record::{Entity, JobName, RemoteId, Target};
+use crate::snapshot::{Known, Owner};
 use crate::store::{self, Batch, Space, Store};
+
+/// By id: what a pull found, as it is stored; `None` for what is gone. Only what differs from the store.
+pub(super) type Found = BTreeMap<RemoteId, Option<Box<[u8]>>>;
+
+/// How many entities are stored at once.
+const FLUSHED_AT_ONCE: usize = 1000;
 
 /// What the service holds, as far as the jobs need it.
 pub struct Mirror {
     pub(super) target: Target,
-    /// By id: what this pull found, as it is stored; `None` for what is gone. Only what differs from the store.
-    pub(super) found: BTreeMap<RemoteId, Option<Box<[u8]>>>,
+    pub(super) found: Found,
+    /// Whether what is found is stored at once, page by page, or only laid over the store.
+    pub(super) through: bool,
     pub(super) last: Last,
     pub(super) fields: BTreeSet<String>,
     pub(super) locations: Locations,
@@ -76,22 +84,34 @@ impl Mirror {
         kept(entity, &self.fields)
     }
 
-    /// Stores what was found: the entities first, which may be found again, and then the watermark.
+    /// Stores what was found and not stored yet, and then the watermark.
     pub fn save(&mut self, store: &Store) -> Result<(), store::Error> {
-        let mut batch = Batch::default();
-        for (id, bytes) in &self.found {
-            match bytes {
-                Some(bytes) => batch.put_bytes(Space::Mirror, &name(self.target, *id), bytes),
-                None => batch.remove(Space::Mirror, &name(self.target, *id)),
-            }
-        }
-        store.load(batch)?;
+        flush(&mut self.found, store, self.target)?;
         let mut batch = Batch::default();
         batch.put(Space::Pull, self.target.name(), &self.last);
-        store.commit(batch)?;
-        self.found.clear();
-        Ok(())
+        store.commit(batch)
     }
+}
+
+/// Stores what was found, in parts: first the marks of the records whose entities moved, so that none of them is taken
+/// for unchanged before it was looked at, and then the entities, which may be found again.
+pub(super) fn flush(found: &mut Found, store: &Store, target: Target) -> Result<(), store::Error> {
+    while !found.is_empty() {
+        let mut marks = Batch::default();
+        let mut batch = Batch::default();
+        for (id, bytes) in std::iter::from_fn(|| found.pop_first()).take(FLUSHED_AT_ONCE) {
+            if let Some(owner) = Owner::of(store, target, id)? {
+                Known::mark(&mut marks, &owner.job, &owner.key);
+            }
+            match bytes {
+                Some(bytes) => batch.put_bytes(Space::Mirror, &name(target, id), &bytes),
+                None => batch.remove(Space::Mirror, &name(target, id)),
+            }
+        }
+        store.load(marks)?;
+        store.load(batch)?;
+    }
+    Ok(())
 }
 
 /// Puts an entity as a confirmed answer showed it; one without the fields that nobody needs.

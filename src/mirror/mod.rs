@@ -1,9 +1,11 @@
 //! The local copy of what the service holds: pulls, watermarks, completeness.
 //!
-//! A [`Mirror`] is the stored copy with what one pull found laid over it. Nothing of it is stored before
-//! [`Mirror::save`]: a plan looks at it and throws it away, a run that fails leaves no trace (law 5).
+//! A [`Mirror`] is the stored copy with what one pull found laid over it. For a sync, each page is stored as it comes, and
+//! the watermark at the end; a plan looks at what was found and throws it away.
 //!
 //! Invariants:
+//! - Before an entity that moved is stored, the record that owns it is marked, so that a run which ends between has not
+//!   forgotten it (law 5).
 //! - A watermark is the older of the first answer's Date and the newest `modified` seen, less an overlap. This machine's
 //!   clock has no part in it.
 //! - A whole listing comes at least every `full_pull`, since deletions are invisible to If-Modified-Since, and whenever

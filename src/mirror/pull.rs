@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::collection::{Last, Locations, Wanted};
-use super::entities::{Mirror, Removal, kept, name, prefix};
+use super::entities::{Mirror, Removal, flush, kept, name, prefix};
 use super::error::{Error, Kind};
 use crate::api::{self, Answered, Api, Client, Element, Elements, ForStaff, Location, Query, Staff, walk};
 use crate::clock::Clock;
@@ -19,8 +19,15 @@ const REMOVED_SHOWS: SignedDuration = SignedDuration::from_hours(1);
 const GONE_ASKED_MAX: usize = 1000;
 
 impl Mirror {
-    /// Reads what changed at the service, or all of it where a whole listing is due. Changes nothing in the store.
-    pub async fn pull(client: &Client, store: &Store, wanted: &Wanted, clock: &Clock) -> Result<Self, Error> {
+    /// Reads what changed at the service, or all of it where a whole listing is due. With `through`, entities are stored
+    /// page by page: what one page shows is true whatever becomes of the next. Without, nothing in the store changes.
+    pub async fn pull(
+        client: &Client,
+        store: &Store,
+        wanted: &Wanted,
+        clock: &Clock,
+        through: bool,
+    ) -> Result<Self, Error> {
         let fail = |what| move |kind: Kind| Error { what, kind };
         let target = Target::Staff;
         let last: Last =
@@ -28,6 +35,7 @@ impl Mirror {
         let mut mirror = Self {
             target,
             found: BTreeMap::new(),
+            through,
             fields: wanted.fields.union(&last.fields).cloned().collect(),
             last,
             locations: Locations::default(),
@@ -98,10 +106,14 @@ impl Mirror {
                         self.found.remove(&entity.id);
                     }
                     Ok(_) => {
+                        self.changed.insert(entity.id);
                         self.found.insert(entity.id, Some(bytes));
                     }
                     Err(error) => failure = Some(error),
                 }
+            }
+            if self.through && failure.is_none() {
+                failure = flush(&mut self.found, store, self.target).err();
             }
         })
         .await?;
@@ -114,7 +126,6 @@ impl Mirror {
             self.last.full_at = Some(clock.now());
             self.last.fields.clone_from(&self.fields);
         }
-        self.changed.extend(self.found.keys());
         self.last.moved(walked.date, newest);
         Ok(())
     }
@@ -137,6 +148,7 @@ impl Mirror {
                 return Err(Kind::Lacks { id: *id });
             }
         }
+        self.changed.extend(&lacking);
         self.found.extend(lacking.into_iter().map(|id| (id, None)));
         Ok(())
     }

@@ -59,6 +59,14 @@ pub enum Standing {
         /// The key that it belongs to.
         key: Key,
     },
+    /// The service has none, and another new record of the same read has the same value in a field that people are
+    /// matched by: one person under two keys, or two who share it.
+    Twin {
+        /// The field.
+        by: String,
+        /// The other key.
+        key: Key,
+    },
     /// Another record of the same read fits the same entity.
     Contested {
         /// The entity.
@@ -114,6 +122,13 @@ pub fn decide(subject: Subject, fields: &[Field]) -> Decision {
         }
         Standing::Taken { by, id, job, key } => {
             held(record.key, format!("{by} fits the person with id {id}, who belongs to key {key} of job {job}"))
+        }
+        Standing::Twin { by, key } => {
+            let reason = format!(
+                "this new record and that of key {key} have the same {by}: one person under two keys would be made twice; \
+                 approve those who are different people"
+            );
+            Decision::Held(Held { key: record.key.clone(), reason, change: Some(create(record, line, false)) })
         }
         Standing::Contested { id, key } => {
             held(record.key, format!("this record and that of key {key} both fit the person with id {id}"))

@@ -82,6 +82,11 @@ impl Matcher {
         Match::None
     }
 
+    /// What a record is matched by: each field that it does not leave empty, with the hash of its folded text.
+    pub fn marks<'a>(&'a self, fields: &'a BTreeMap<String, Value>) -> impl Iterator<Item = (&'a str, u64)> {
+        self.by.iter().filter_map(|(field, _)| Some((field.as_str(), hash(fields.get(field)?)?)))
+    }
+
     /// Whether a hit by `field` is one in truth and not two texts with one hash.
     pub fn confirmed(record: &Record, entity: &Entity, field: &str) -> bool {
         let text = |value: &Value| value.as_text().map(fold);

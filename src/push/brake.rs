@@ -12,6 +12,7 @@ pub(super) struct Brake {
     denied: Mutex<Vec<Action>>,
     total: usize,
     refused: AtomicUsize,
+    troubles: AtomicUsize,
 }
 
 impl Brake {
@@ -20,8 +21,17 @@ impl Brake {
     /// Above them, so many in a hundred are a mistake in the mapping or the service.
     const REFUSED_PERCENT: usize = 5;
 
+    /// So many people who can't be read are the service's trouble, not theirs.
+    const TROUBLES_MAX: usize = 5;
+
     pub(super) fn new(total: usize) -> Self {
-        Self { reason: Mutex::new(None), denied: Mutex::new(Vec::new()), total, refused: AtomicUsize::new(0) }
+        Self {
+            reason: Mutex::new(None),
+            denied: Mutex::new(Vec::new()),
+            total,
+            refused: AtomicUsize::new(0),
+            troubles: AtomicUsize::new(0),
+        }
     }
 
     /// Ends the push; the first reason stays.
@@ -47,6 +57,13 @@ impl Brake {
 
     pub(super) fn is_denied(&self, action: Action) -> bool {
         self.denied.lock().unwrap_or_else(PoisonError::into_inner).contains(&action)
+    }
+
+    /// Counts a person who could not be read; ends the push where there are too many.
+    pub(super) fn trouble(&self, reason: String) {
+        if self.troubles.fetch_add(1, Ordering::Relaxed) + 1 >= Self::TROUBLES_MAX {
+            self.stop(reason);
+        }
     }
 
     /// Counts a refused change and ends the push where there are too many.

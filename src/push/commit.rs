@@ -1,12 +1,11 @@
 //! The commits of a push: intent before, outcome after.
 
 use super::error::Error;
-use super::owner::Owner;
 use super::{Outcome, Push};
 use crate::mirror::{self, Mirror, Removal};
 use crate::queue::{self, Change, State};
 use crate::record::{Entity, RemoteId, Value, fold};
-use crate::snapshot::Known;
+use crate::snapshot::{Known, Owner};
 use crate::store::Batch;
 
 impl Push<'_> {
@@ -84,6 +83,11 @@ impl Push<'_> {
         let known =
             Known { id: after.id, created: after.created.clone(), sent: change.wish.fields.clone(), echo, gone: None };
         let mut batch = Batch::default();
+        let before = Known::get(self.store, &change.job, &change.key)?;
+        if let Some(before) = before.filter(|before| before.id != known.id) {
+            // The entity that it was is gone, and was made anew under another id.
+            Owner::remove(&mut batch, change.target, before.id);
+        }
         known.put(&mut batch, &change.job, &change.key);
         Owner { job: change.job.clone(), key: change.key.clone() }.put(&mut batch, change.target, after.id);
         mirror::put(&mut batch, change.target, &mirror.kept(after));

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::error::Error;
-use super::owner::Owner;
 use super::{Drained, LOOK_AGAIN, Push};
 use crate::mirror::Mirror;
 use crate::plan::{Match, Matcher};
 use crate::queue::Change;
 use crate::record::{Action, Entity, RemoteId, Value};
+use crate::snapshot::Owner;
 use crate::store;
 
 /// What became of creates of unknown fate.

@@ -19,7 +19,6 @@ mod error;
 mod lookup;
 mod one;
 mod outcome;
-mod owner;
 mod staff;
 
 use std::time::Duration;
@@ -28,7 +27,6 @@ use brake::Brake;
 pub use error::Error;
 use futures_util::{StreamExt as _, stream};
 pub use outcome::{Outcome, Witness};
-pub use owner::Owner;
 
 use crate::api::Client;
 use crate::clock::Clock;

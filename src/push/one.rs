@@ -179,12 +179,15 @@ impl Push<'_> {
         }
     }
 
-    /// A missing permission ends its kind of change; a service that can't be reached ends the push.
+    /// A missing permission ends its kind of change; a service that can't be reached, or fails one person after the other,
+    /// ends the push.
     fn slow_down(&self, change: &Change, error: &api::Error, brake: &Brake) {
         if error.permission() && error.code().is_some() {
             brake.deny(change.wish.action);
-        } else if error.fate() == Fate::NotSent || !matches!(error.code(), Some(400..=499)) {
+        } else if error.fate() == Fate::NotSent || error.code() == Some(503) || error.is_out_of_retries() {
             brake.stop(chain(error));
+        } else {
+            brake.trouble(chain(error));
         }
     }
 }

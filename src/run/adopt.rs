@@ -1,9 +1,8 @@
 //! Remembering people who need nothing.
 
 use crate::config::Job;
-use crate::push::Owner;
 use crate::record::{Key, Target};
-use crate::snapshot::Known;
+use crate::snapshot::{Known, Owner};
 use crate::store::{self, Batch, Store};
 
 /// Writes what is remembered of people who need nothing, in parts, so that a first run over everybody stays small. They

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 
 use super::error::Error;
-use super::gather::gather;
+use super::gather::{Gathered, gather};
 use super::leave::{Departed, Judge, barred};
 use super::stand::{Remember, stand};
 use super::state::JobState;
@@ -17,6 +17,7 @@ use crate::plan::{Base, Change, Guarded, Held, Verdict, guard};
 use crate::record::{Field, JobName, Key, Rejected, RemoteId, Target};
 use crate::snapshot::{Index, Known};
 use crate::source::csv::Found;
+use crate::store::Store;
 
 /// What a run of one job would do.
 pub struct Prepared {
@@ -129,6 +130,7 @@ pub(super) fn prepare(
     if mapping_changed {
         prepared.notes.push("the job's mapping changed since its last run: nobody leaves in this one".to_owned());
     }
+    let returned = returned(job, &index, &gathered, &stood.settled, store)?;
     let content = format!("{:032x}", gathered.read.content);
     let left = gathered.left;
     match gathered.read.finish(gathered.present, gathered.unreadable) {
@@ -146,19 +148,62 @@ pub(super) fn prepare(
     let mut changes = departed.changes;
     changes.extend(stood.changes);
     let Guarded { go, held, rejected } = guard(changes, &job.limits, base, job.writes, &prepared.new.verdicts);
+    let undecided = decided(stood.held, &prepared.new.verdicts);
     prepared.unchanged += stood.settled.len() as u64;
     prepared.matched_by = stood.matched_by;
-    prepared.rejected.extend(stood.rejected);
+    prepared.rejected.extend(stood.rejected.iter().cloned());
     prepared.rejected.sort_by_key(|rejected| rejected.line);
+    prepared.records = prepared.records.saturating_sub(stood.rejected.len() as u64);
     prepared.go = go;
-    prepared.held = stood.held;
+    prepared.go.extend(undecided.go);
+    prepared.held = undecided.held;
     prepared.held.extend(held);
     prepared.dropped = rejected;
+    prepared.dropped.extend(undecided.rejected);
     prepared.new.settled = stood.settled;
     prepared.new.waiting = departed.waiting;
+    prepared.new.waiting.extend(returned);
     prepared.new.forgotten = departed.forgotten;
     prepared.new.matched = stood.matched;
     Ok(prepared)
+}
+
+/// Those who were missing from complete reads and are in this one: their grace is over. Those who need nothing are
+/// remembered as they are now anyway.
+fn returned(
+    job: &Job,
+    index: &Index,
+    gathered: &Gathered,
+    settled: &[(Key, u128)],
+    store: &Store,
+) -> Result<Vec<(Key, Known)>, Error> {
+    let settled: BTreeSet<&str> = settled.iter().map(|(key, _)| key.as_str()).collect();
+    let mut returned = Vec::new();
+    for at in (0..index.len()).filter(|at| index.entry(*at).gone && gathered.present.has(*at)) {
+        let Some(key) = Key::new(index.entry(at).key).filter(|key| !settled.contains(key.as_str())) else { continue };
+        if let Some(known) = Known::get(store, &job.name, &key)? {
+            returned.push((key, Known { gone: None, ..known }));
+        }
+    }
+    Ok(returned)
+}
+
+/// Puts a person's verdicts on what was held before the guard came to it.
+fn decided(held: Vec<Held>, verdicts: &BTreeMap<Key, Verdict>) -> Guarded {
+    let mut guarded = Guarded::default();
+    for one in held {
+        let wish = one.change.as_ref().map(|change| change.wish.digest());
+        match (one.change.clone(), verdicts.get(&one.key)) {
+            (Some(change), Some(Verdict::Approved(approved))) if Some(*approved) == wish => {
+                guarded.go.push((change, true));
+            }
+            (Some(change), Some(Verdict::Rejected(rejected))) if Some(*rejected) == wish => {
+                guarded.rejected.push(change);
+            }
+            _ => guarded.held.push(one),
+        }
+    }
+    guarded
 }
 
 /// People whom the job removed by itself in the last 24 hours.

@@ -1,15 +1,14 @@
 //! Where each candidate stands at the service, and what it needs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::error::Error;
 use super::gather::Candidate;
 use crate::config::Job;
 use crate::mirror::Mirror;
 use crate::plan::{Change, Decision, Held, Match, Matcher, Standing, Subject, decide};
-use crate::push::Owner;
-use crate::record::{Field, Key, Kind, Record, Rejected, RemoteId, Target};
-use crate::snapshot::Known;
+use crate::record::{Field, JobName, Key, Kind, Record, Rejected, RemoteId, Target};
+use crate::snapshot::{Known, Owner};
 use crate::store::{self, Store};
 
 /// What the candidates need.
@@ -96,8 +95,10 @@ fn location_fault(record: &Record, fields: &[Field], mirror: &Mirror, line: u64)
 struct Claims {
     /// By position of the candidate.
     found: BTreeMap<usize, Match>,
-    /// By entity: the first candidate that claims it, and whether there is another.
+    /// By entity: the candidates that claim it.
     by_entity: BTreeMap<RemoteId, Vec<usize>>,
+    /// By position of a candidate whom the service does not have: the field, and another such candidate with its value.
+    twins: BTreeMap<usize, (String, usize)>,
 }
 
 impl Claims {
@@ -108,20 +109,31 @@ impl Claims {
                 unknown.push(at);
             }
         }
-        let mut claims = Self { found: BTreeMap::new(), by_entity: BTreeMap::new() };
+        let mut claims = Self { found: BTreeMap::new(), by_entity: BTreeMap::new(), twins: BTreeMap::new() };
         if unknown.is_empty() {
             return Ok(claims);
         }
         let mut matcher = Matcher::empty(&job.match_on);
         mirror.each(store, |entity| matcher.add(entity))?;
         let matcher = matcher.finish();
+        let mut new: HashMap<(String, u64), usize> = HashMap::new();
         for at in unknown {
-            let found = matcher.find(&candidates[at].record().fields);
-            if let Match::One { id, .. } = found {
-                claims.by_entity.entry(id).or_default().push(at);
-            }
-            if found != Match::None {
-                claims.found.insert(at, found);
+            let record = candidates[at].record();
+            match matcher.find(&record.fields) {
+                Match::None => {
+                    for (field, mark) in matcher.marks(&record.fields) {
+                        if let Some(other) = new.insert((field.to_owned(), mark), at) {
+                            claims.twins.entry(at).or_insert_with(|| (field.to_owned(), other));
+                            claims.twins.entry(other).or_insert_with(|| (field.to_owned(), at));
+                        }
+                    }
+                }
+                found => {
+                    if let Match::One { id, .. } = found {
+                        claims.by_entity.entry(id).or_default().push(at);
+                    }
+                    claims.found.insert(at, found);
+                }
             }
         }
         Ok(claims)
@@ -131,12 +143,17 @@ impl Claims {
         &self,
         at: usize,
         candidates: &[Candidate],
-        job: &crate::record::JobName,
+        job: &JobName,
         mirror: &Mirror,
         store: &Store,
     ) -> Result<Standing, store::Error> {
         let (by, id) = match self.found.get(&at) {
-            None | Some(Match::None) => return Ok(Standing::New),
+            None | Some(Match::None) => {
+                return Ok(match self.twins.get(&at) {
+                    Some((by, other)) => Standing::Twin { by: by.clone(), key: candidates[*other].key.clone() },
+                    None => Standing::New,
+                });
+            }
             Some(Match::Many { by, ids }) => return Ok(Standing::Ambiguous { by: by.clone(), ids: ids.clone() }),
             Some(Match::One { by, id }) => (by.clone(), *id),
         };

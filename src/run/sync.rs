@@ -15,10 +15,10 @@ use crate::fault::chain;
 use crate::history::{Audit, Line};
 use crate::mapping::Mapping;
 use crate::mirror::{Mirror, Removal, Wanted};
-use crate::push::{Drained, Outcome, Owner, Push, Witness};
+use crate::push::{Drained, Outcome, Push, Witness};
 use crate::queue::{self, Change, State};
 use crate::record::{Action, Entity, Field, Key, RemoteId, Target, Value};
-use crate::snapshot::{Entry, Index, Known};
+use crate::snapshot::{Entry, Index, Known, Owner};
 use crate::store::{self, Batch, Space, Store};
 
 /// Runs jobs one after the other, in the order given. An error is one of the state: every other failure is in a report.
@@ -53,7 +53,7 @@ pub async fn plan(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow) -> Resu
     let mut plans = Vec::new();
     let mut mirror = None;
     for job in jobs {
-        let mirror = pulled(context, job, &mut mirror).await?;
+        let mirror = pulled(context, job, &mut mirror, false).await?;
         let prepared = prepare(context, job, &compiled(job), mirror, narrow, &mut |_, _| Ok(()))?;
         let foreign = foreign(context.store, mirror, job, &prepared.new.matched)?;
         plans.push((prepared, foreign));
@@ -72,7 +72,7 @@ async fn one(
     let store = context.store;
     let mapping = compiled(job);
     let fields: Vec<Field> = mapping.fields().cloned().collect();
-    let mirror = pulled(context, job, mirror).await?;
+    let mirror = pulled(context, job, mirror, true).await?;
     let witness = Recorder { context, audit: Audit::new(store.dir()), run, fields: &fields };
     let push = Push {
         client: context.client,
@@ -90,6 +90,10 @@ async fn one(
     let prepared = prepare(context, job, &mapping, mirror, narrow, &mut |key, known| adoption.take(key, known))?;
     adoption.flush()?;
     mirror.save(store)?;
+    if prepared.hold.is_some() {
+        let requests = context.client.requests() - requests_before;
+        return Ok(report(job, prepared, &Drained::default(), parked(store, job)?, requests));
+    }
     let changes = commit(store, job, &prepared, narrow)?;
     let requests = changes.iter().map(|change| if change.wish.action == Action::Create { 1 } else { 2 }).sum();
     context.watch.stage(&job.name, Stage::Sending { changes: changes.len(), requests });
@@ -101,7 +105,12 @@ async fn one(
 }
 
 /// The mirror, pulled once for all jobs of a command.
-async fn pulled<'a>(context: &Context<'_>, job: &Job, mirror: &'a mut Option<Mirror>) -> Result<&'a mut Mirror, Error> {
+async fn pulled<'a>(
+    context: &Context<'_>,
+    job: &Job,
+    mirror: &'a mut Option<Mirror>,
+    through: bool,
+) -> Result<&'a mut Mirror, Error> {
     if mirror.is_none() {
         context.watch.stage(&job.name, Stage::Pulling);
         let fields = context
@@ -110,7 +119,7 @@ async fn pulled<'a>(context: &Context<'_>, job: &Job, mirror: &'a mut Option<Mir
             .iter()
             .flat_map(|job| job.mapping.fields.keys().chain(&job.match_on).cloned().collect::<Vec<_>>());
         let wanted = Wanted::new(fields, context.config.state.full_pull);
-        *mirror = Some(Mirror::pull(context.client, context.store, &wanted, context.clock).await?);
+        *mirror = Some(Mirror::pull(context.client, context.store, &wanted, context.clock, through).await?);
     }
     Ok(mirror.as_mut().expect("it was just pulled"))
 }
@@ -159,7 +168,7 @@ fn commit(store: &Store, job: &Job, prepared: &Prepared, narrow: &Narrow) -> Res
     store.load(batch)?;
     let mut batch = Batch::default();
     let mut state = JobState::load(store, &job.name)?;
-    if prepared.hold.is_none() && !narrow.is_narrow() {
+    if !narrow.is_narrow() {
         held::replace(store, &mut batch, &job.name, &prepared.held, &mut state)?;
         state.mapping = format!("{:032x}", extra.mapping);
         state.found.clone_from(&extra.found);
@@ -365,6 +374,10 @@ impl Witness for Recorder<'_> {
             .map(|field| (field.name.as_str(), value(before, &field.name), value(after, &field.name)))
             .filter(|(_, before, after)| before != after)
             .collect();
+        if moved.is_empty() && change.wish.action == Action::Update {
+            // It was found as wanted, and nothing was sent.
+            return Ok(());
+        }
         let at = self.context.clock.now();
         let line = Line::Change {
             at,

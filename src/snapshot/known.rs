@@ -53,12 +53,17 @@ impl Known {
     /// Puts the row of a key and marks the key as moved.
     pub fn put(&self, batch: &mut Batch, job: &JobName, key: &Key) {
         batch.put(Space::Known, &name(job, key.as_str()), self);
-        batch.put_bytes(Space::Touched, &name(job, key.as_str()), b"");
+        Self::mark(batch, job, key);
     }
 
     /// Removes the row of a key and marks the key as moved.
     pub fn remove(batch: &mut Batch, job: &JobName, key: &Key) {
         batch.remove(Space::Known, &name(job, key.as_str()));
+        Self::mark(batch, job, key);
+    }
+
+    /// Marks a key as moved: whatever its row's digest, it is mapped and compared until it is found to need nothing.
+    pub fn mark(batch: &mut Batch, job: &JobName, key: &Key) {
         batch.put_bytes(Space::Touched, &name(job, key.as_str()), b"");
     }
 }

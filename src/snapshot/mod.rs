@@ -5,7 +5,7 @@
 //!   of the queue (law 5).
 //! - [`Index`], a few large pages a job in order of key, is what makes a run with nothing to do cheap: a source row whose
 //!   digest stands in it needs no mapping and no comparison. It is written at the end of a run and may be behind; keys
-//!   whose truth has moved since are marked, and a row whose digest is not found is merely mapped again.
+//!   whose truth or whose entity has moved since are marked, and a row whose digest is not found is merely mapped again.
 //!
 //! Invariants: every key with a remote id is in the index once the pages or marks are read; a digest is in it only where
 //! nothing is left to do for that row.
@@ -15,7 +15,9 @@
 
 mod index;
 mod known;
+mod owner;
 mod pages;
 
 pub use index::{Entry, Index};
 pub use known::{Gone, Known};
+pub use owner::Owner;

@@ -75,7 +75,7 @@ impl Batch {
 
 impl Store {
     /// sled's page cache, in bytes; its own default is 1 GiB.
-    const CACHE_BYTES: u64 = 32 * 1024 * 1024;
+    const CACHE_BYTES: u64 = 16 * 1024 * 1024;
     /// Rows that sled takes at once: with many more its memory grows and stays.
     const LOAD_ROWS_MAX: usize = 100;
 
