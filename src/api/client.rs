@@ -169,6 +169,7 @@ impl Client {
                 return Err(Kind::RetriesExhausted { last: Box::new(kind) });
             }
             attempt += 1;
+            tracing::info!(operation = call.operation.name, attempt, reason = %kind, "a request is tried again");
             tokio::time::sleep(self.inner.backoff.before(attempt)).await;
         }
     }
@@ -248,6 +249,7 @@ impl Client {
             (429 | 503, Some(asked)) => asked.clamp(Duration::from_secs(1), PAUSE_MAX),
             _ => return Ok(()),
         };
+        tracing::warn!(status = head.status, seconds = pause.as_secs(), "the service asked to wait");
         self.inner.budget.pause(pause + Duration::from_millis(jitter(PAUSE_JITTER)), head.status == 429)
     }
 

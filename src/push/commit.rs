@@ -126,14 +126,3 @@ impl Push<'_> {
         Ok(Outcome::Undelivered(format!("id {id} is gone from the service; the next run makes it anew")))
     }
 }
-
-/// A field that nobody meant to change and that came back empty.
-pub(super) fn lost<'a>(
-    before: &Entity,
-    after: &Entity,
-    owned: impl Fn(&str) -> bool,
-    fields: impl Iterator<Item = &'a str>,
-) -> Option<String> {
-    let empty = |entity: &Entity, field: &str| *entity.value(field) == Value::Empty;
-    fields.filter(|field| !owned(field)).find(|field| !empty(before, field) && empty(after, field)).map(str::to_owned)
-}

@@ -1,14 +1,13 @@
 //! One change on its way through the service.
 
 use super::brake::Brake;
-use super::commit::lost;
 use super::error::Error;
 use super::{Outcome, Push, staff};
-use crate::api::{self, Api, Fate, Staff};
+use crate::api::{self, Api, Elements, Fate, Staff};
 use crate::fault::chain;
 use crate::mirror::Mirror;
 use crate::queue::Change;
-use crate::record::{Action, Entity, Target, Value};
+use crate::record::{Action, Entity, Value};
 use crate::snapshot::Known;
 
 /// How far one attempt came.
@@ -104,30 +103,37 @@ impl Push<'_> {
         self.intend(change)?;
         match self.client.send(Api::<Staff>::root().replace(id, &input)).await {
             Ok(answered) => {
-                let after = match answered.value {
-                    Some(staff) => staff.entity(mirror.elements()),
-                    // Confirmed without being shown: so it is read, or the service's spelling of it would look like an edit.
+                // Confirmed without being shown: so it is read, or the service's spelling of it would look like an edit.
+                let shown = match answered.value {
+                    Some(staff) => Some(staff),
                     None => match self.client.send(Api::<Staff>::root().get(id)).await {
-                        Ok(answered) => match answered.value {
-                            Some(staff) => staff.entity(mirror.elements()),
-                            None => return Ok(Step::Done(self.vanished(change, id)?)),
-                        },
-                        Err(_) => laid_over(&before, change, &moved),
+                        Ok(answered) if answered.value.is_none() => return Ok(Step::Done(self.vanished(change, id)?)),
+                        Ok(answered) => answered.value,
+                        Err(_) => None,
                     },
                 };
-                let owned = |field: &str| change.wish.fields.contains_key(field);
-                let all: Vec<String> = Target::Staff.fields().map(|field| field.name).collect();
-                let custom = before.fields.keys().filter(|field| field.starts_with(Target::CUSTOM));
-                if let Some(field) = lost(&before, &after, owned, all.iter().chain(custom).map(String::as_str)) {
-                    brake.stop(format!(
-                        "the service emptied {field} of id {id}, which nobody meant to change; nothing more is sent \
-                         until someone has looked at it"
-                    ));
-                }
+                let after = match &shown {
+                    Some(staff) => {
+                        self.watch_losses(&fresh, staff, change, mirror.elements(), brake);
+                        staff.entity(mirror.elements())
+                    }
+                    None => laid_over(&before, change, &moved),
+                };
                 Ok(Step::Done(self.confirm(mirror, change, Some(&before), after)?))
             }
             Err(error) if error.code() == Some(404) => Ok(Step::Done(self.vanished(change, id)?)),
             Err(error) => self.failed(change, &error, brake),
+        }
+    }
+
+    /// Ends the push where the service emptied a field that nobody meant to change (law 2).
+    fn watch_losses(&self, fresh: &Staff, shown: &Staff, change: &Change, elements: &Elements, brake: &Brake) {
+        if let Some(field) = staff::lost(fresh, shown, &change.wish.fields, elements) {
+            brake.stop(format!(
+                "the service emptied {field} of id {}, which nobody meant to change; nothing more is sent until someone \
+                 has looked at it",
+                fresh.id
+            ));
         }
     }
 

@@ -38,6 +38,7 @@ pub async fn sync(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow) -> Resu
             Ok(report) => report,
             Err(error) => Report::failed(job.name.clone(), chain(&error), context.client.requests() - before),
         };
+        tracing::info!(job = job.name.as_str(), run, status = report.status.name(), "a run ended");
         record(context, job, &report, run, started)?;
         reports.push(report);
     }
