@@ -6,7 +6,6 @@ use std::path::Path;
 use super::failure::{Failure, Words};
 use super::ui::Ui;
 use crate::config::{self, Config, Job, nearest};
-use crate::mapping::{self, Mapping};
 use crate::record::Key;
 use crate::run::Narrow;
 
@@ -14,7 +13,7 @@ use crate::run::Narrow;
 pub(super) fn configuration(ui: &Ui, path: &Path) -> Result<Config, Failure> {
     let environment =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let config = config::load(path, environment, &templates).map_err(|errors| {
+    let config = config::load(path, environment).map_err(|errors| {
         let missing = !path.exists();
         let failure = Failure::from(errors);
         if missing {
@@ -25,15 +24,6 @@ pub(super) fn configuration(ui: &Ui, path: &Path) -> Result<Config, Failure> {
     })?;
     config.warnings.iter().for_each(|warning| ui.warn(warning));
     Ok(config)
-}
-
-/// Every template of a job that can't be used: (key below the job, message).
-pub(super) fn templates(options: &mapping::Options) -> Vec<(String, String)> {
-    let problem = |error: mapping::Error| {
-        let at = error.at.map(|(line, column)| format!(" (line {line}, column {column} of the template)"));
-        (error.place.clone(), format!("{}{}", error.reason, at.unwrap_or_default()))
-    };
-    Mapping::compile(options).err().unwrap_or_default().into_iter().map(problem).collect()
 }
 
 /// The jobs of these names, in the order of the file; all of them where none is named.

@@ -9,28 +9,19 @@ use super::permissions::{self, CONFIG_SIZE_MAX, Content};
 use super::problem::{Errors, Problem};
 use super::report::Report;
 use super::{keys, walk};
-use crate::mapping;
-
-/// Compiles a job's templates and names what is wrong: the key below the job (`key`, `include`, `map.email`) and the
-/// reason.
-pub type TemplateCheck<'a> = dyn Fn(&mapping::Options) -> Vec<(String, String)> + 'a;
 
 /// Where systemd tells the folder of a service's credentials.
 const CREDENTIALS_DIRECTORY: &str = "CREDENTIALS_DIRECTORY";
 
 /// Reads and checks the configuration at `path` under the variables of `environment`.
 ///
-/// Templates are compiled by `check_templates`. Secret files are looked at (they must be there, closed to others and
+/// Secret files are looked at (they must be there, closed to others and
 /// not empty), source files are not: a file that HR has yet to drop is no mistake of the configuration.
 ///
 /// # Errors
 ///
 /// Every mistake at once, in the order of the file.
-pub fn load(
-    path: &Path,
-    environment: impl Iterator<Item = (String, String)>,
-    check_templates: &TemplateCheck<'_>,
-) -> Result<Config, Errors> {
+pub fn load(path: &Path, environment: impl Iterator<Item = (String, String)>) -> Result<Config, Errors> {
     let variables: Vec<(String, String)> = environment.collect();
     let (source_path, content) = open(path)?;
     let mut report = Report::new(path.display().to_string());
@@ -41,7 +32,6 @@ pub fn load(
     let ground = Ground {
         dir: source_path.parent().unwrap_or(Path::new("/")).to_owned(),
         credentials: credentials_directory(&variables),
-        check_templates,
     };
     let checked = raw.and_then(|raw| check::check(raw, &ground, &mut report));
     let warnings = report.finish()?;

@@ -28,7 +28,7 @@ mod units;
 mod walk;
 mod weekday;
 
-pub use load::{TemplateCheck, load};
+pub use load::load;
 pub use nearest::nearest;
 pub use options::{Config, Job, Mode, State};
 pub use problem::{Errors, Problem};

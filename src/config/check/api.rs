@@ -22,7 +22,7 @@ const PAGE_SIZE_MAX: i64 = 10_000;
 /// The file under `state.dir` that keeps the times of sent requests.
 const BUDGET_FILE: &str = "budget";
 
-pub(super) fn check(raw: &RawApi, state_dir: &Path, ground: &Ground<'_>, report: &mut Report) -> Option<Options> {
+pub(super) fn check(raw: &RawApi, state_dir: &Path, ground: &Ground, report: &mut Report) -> Option<Options> {
     let base_url = base_url(raw, report);
     let credential = credential::check(raw, ground, report);
     let requests_per_minute = requests_per_minute(raw, report);

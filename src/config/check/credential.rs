@@ -12,7 +12,7 @@ enum Scheme {
     Basic,
 }
 
-pub(super) fn check(raw: &RawApi, ground: &Ground<'_>, report: &mut Report) -> Option<Credential> {
+pub(super) fn check(raw: &RawApi, ground: &Ground, report: &mut Report) -> Option<Credential> {
     let given = |places: &[(&'static str, bool)], report: &Report| -> Option<&'static str> {
         places.iter().find(|(place, given)| *given || report.is_bad(place)).map(|(place, _)| *place)
     };
@@ -44,7 +44,7 @@ pub(super) fn check(raw: &RawApi, ground: &Ground<'_>, report: &mut Report) -> O
     }
 }
 
-fn key_credential(raw: &RawApi, ground: &Ground<'_>, report: &mut Report) -> Option<Credential> {
+fn key_credential(raw: &RawApi, ground: &Ground, report: &mut Report) -> Option<Credential> {
     let schemes = [("header", Scheme::Header), ("basic", Scheme::Basic)];
     let scheme = text::choice("api.api_key_scheme", raw.api_key_scheme.as_deref(), &schemes, report);
     if !raw.scopes.is_empty() {
@@ -60,7 +60,7 @@ fn key_credential(raw: &RawApi, ground: &Ground<'_>, report: &mut Report) -> Opt
     }
 }
 
-fn client_credential(raw: &RawApi, ground: &Ground<'_>, report: &mut Report) -> Option<Credential> {
+fn client_credential(raw: &RawApi, ground: &Ground, report: &mut Report) -> Option<Credential> {
     if raw.api_key_scheme.is_some() {
         report.problem("api.api_key_scheme", "goes with an API key, not with client_id", Some("leave it out"));
     }

@@ -17,7 +17,7 @@ const TARGETS_UNBUILT: &[&str] = &["contractor", "contractor-organization", "cer
 const SCHEDULE_HINT: &str = "write five fields as in crontab: minute hour day month weekday";
 
 /// Checks the job at `place`, such as `job[0]`.
-pub(super) fn check(place: &str, raw: RawJob, ground: &Ground<'_>, report: &mut Report) -> Option<Job> {
+pub(super) fn check(place: &str, raw: RawJob, ground: &Ground, report: &mut Report) -> Option<Job> {
     let at = |key: &str| format!("{place}.{key}");
     let name = name(&at("name"), raw.name.as_deref(), report);
     let target = target(&at("target"), raw.target.as_deref(), report);
@@ -32,7 +32,7 @@ pub(super) fn check(place: &str, raw: RawJob, ground: &Ground<'_>, report: &mut 
     });
     let time_zone = time_zone(&at("time_zone"), raw.time_zone.as_deref(), report);
     let optional = raw.source.optional.clone();
-    let mapped = target.and_then(|target| mapping::check(place, raw, target, optional, ground, report));
+    let mapped = target.and_then(|target| mapping::check(place, raw, target, optional, report));
     let (mapping, match_on) = mapped?;
     let (source, mode) = source?;
     Some(Job {

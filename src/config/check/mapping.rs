@@ -1,10 +1,10 @@
 //! Checks what turns rows into records: key, map, include, look-up tables, and what records are matched by.
 
-use super::{Ground, text};
+use super::text;
 use crate::config::nearest;
 use crate::config::raw::RawJob;
 use crate::config::report::Report;
-use crate::mapping::Options;
+use crate::mapping::{Mapping, Options};
 use crate::record::{Kind, Target};
 
 /// Fields of a person's presence: never changed by a sync (law 10).
@@ -23,7 +23,6 @@ pub(super) fn check(
     raw: RawJob,
     target: Target,
     optional: Vec<String>,
-    ground: &Ground<'_>,
     report: &mut Report,
 ) -> Option<(Options, Vec<String>)> {
     let at = |key: &str| format!("{place}.{key}");
@@ -36,8 +35,12 @@ pub(super) fn check(
     let key_template = key.clone().unwrap_or_default();
     let options = Options { target, key: key_template, include, fields, tables: raw.values, optional };
     // Templates are compiled in any case: what is wrong with them is to be told at once with the rest.
-    for (key, message) in (ground.check_templates)(&options) {
-        report.problem(&at(&key), message, None);
+    for error in Mapping::compile(&options).err().unwrap_or_default() {
+        // A key that is missing or no template was told of already.
+        if error.place != "key" || key.is_some() {
+            let position = error.at.map(|(line, column)| format!(" (line {line}, column {column} of the template)"));
+            report.problem(&at(&error.place), format!("{}{}", error.reason, position.unwrap_or_default()), None);
+        }
     }
     (all_known && key.is_some()).then_some((options, match_on?))
 }

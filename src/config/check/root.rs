@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use super::{api, job, text};
 use crate::api as client;
-use crate::config::load::TemplateCheck;
 use crate::config::options::{Job, State};
 use crate::config::raw::{Raw, RawState};
 use crate::config::report::Report;
@@ -13,16 +12,14 @@ use crate::config::units;
 use crate::record::{JobName, Target};
 
 /// What the checks stand on besides the text.
-pub(in crate::config) struct Ground<'a> {
+pub(in crate::config) struct Ground {
     /// The folder of the configuration file; relative paths begin here.
     pub(in crate::config) dir: PathBuf,
     /// Where systemd put the service's credentials.
     pub(in crate::config) credentials: Option<PathBuf>,
-    /// Compiles templates.
-    pub(in crate::config) check_templates: &'a TemplateCheck<'a>,
 }
 
-impl Ground<'_> {
+impl Ground {
     /// A path as the configuration means it.
     pub(super) fn path(&self, written: &str) -> PathBuf {
         self.dir.join(written)
@@ -32,7 +29,7 @@ impl Ground<'_> {
 /// Checks everything; `None` where anything is wrong.
 pub(in crate::config) fn check(
     raw: Raw,
-    ground: &Ground<'_>,
+    ground: &Ground,
     report: &mut Report,
 ) -> Option<(client::Options, State, Vec<Job>)> {
     let state = state(&raw.state, ground, report);
@@ -52,7 +49,7 @@ pub(in crate::config) fn check(
     if report.is_clean() { Some((api?, state, jobs?)) } else { None }
 }
 
-fn state(raw: &RawState, ground: &Ground<'_>, report: &mut Report) -> State {
+fn state(raw: &RawState, ground: &Ground, report: &mut Report) -> State {
     let dir = text::filled("state.dir", raw.dir.as_deref(), report);
     let dir = ground.path(dir.unwrap_or(State::DIR));
     let full_pull = text::parsed("state.full_pull", raw.full_pull.as_deref(), text::DURATION_HINT, report, |text| {

@@ -18,7 +18,7 @@ pub(super) enum Found {
 }
 
 /// Whether systemd brings a credential of that name.
-pub(super) fn has_credential(name: &str, ground: &Ground<'_>) -> bool {
+pub(super) fn has_credential(name: &str, ground: &Ground) -> bool {
     ground.credentials.as_ref().is_some_and(|dir| dir.join(name).exists())
 }
 
@@ -27,7 +27,7 @@ pub(super) fn check(
     name: &str,
     inline: Option<&str>,
     file: Option<&str>,
-    ground: &Ground<'_>,
+    ground: &Ground,
     report: &mut Report,
 ) -> Found {
     let inline_place = format!("api.{name}");

@@ -15,7 +15,7 @@ const HEADER_MAX: i64 = 1_000_000;
 /// Encodings that people mean; any other label of the WHATWG list is taken too.
 const ENCODINGS: &[&str] = &["auto", "utf-8", "utf-16le", "utf-16be", "windows-1252", "iso-8859-1", "shift_jis"];
 
-pub(super) fn check(place: &str, raw: &RawSource, ground: &Ground<'_>, report: &mut Report) -> Option<(Options, Mode)> {
+pub(super) fn check(place: &str, raw: &RawSource, ground: &Ground, report: &mut Report) -> Option<(Options, Mode)> {
     let at = |key: &str| format!("{place}.{key}");
     if !kind_is_csv(&at("type"), raw.kind.as_deref(), report) {
         return None;
@@ -58,7 +58,7 @@ fn kind_is_csv(place: &str, given: Option<&str>, report: &mut Report) -> bool {
     false
 }
 
-fn path(place: &str, given: Option<&str>, ground: &Ground<'_>, report: &mut Report) -> Option<std::path::PathBuf> {
+fn path(place: &str, given: Option<&str>, ground: &Ground, report: &mut Report) -> Option<std::path::PathBuf> {
     if given.is_none() {
         report.problem(place, "is missing", Some("name the file that holds the people"));
     }

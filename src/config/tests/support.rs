@@ -49,7 +49,7 @@ impl Place {
     /// Loads it; mistakes as lines without the folder's name.
     pub(super) fn load(&self, variables: &[(&str, &str)]) -> Result<Config, Vec<String>> {
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        load(&self.dir.path().join("config.toml"), variables, &|_| Vec::new())
+        load(&self.dir.path().join("config.toml"), variables)
             .map_err(|errors| errors.to_string().lines().map(|line| bare(line, self.dir.path())).collect())
     }
 }
