@@ -14,8 +14,9 @@ use crate::api::{self, Api, Client, Element, Elements, ForStaff, Location, Query
 use crate::clock::Clock;
 use crate::config::{Config, Job};
 use crate::fault::chain;
-use crate::mapping::{Bound, Mapped, Mapping};
+use crate::mapping::{Bound, Mapped};
 use crate::record::{Kind, Target};
+use crate::run::{mapping, rows};
 use crate::source::{Row, csv};
 
 /// One thing that was looked at.
@@ -44,32 +45,16 @@ pub(super) async fn run(ui: &Ui, path: &Path, args: &CheckArgs) -> Result<Exit, 
 /// Reads a job's source to its end and maps it.
 fn source(job: &Job) -> Finding {
     let what = format!("source of {}", job.name);
-    let mapping = Mapping::compile(&job.mapping).expect("the configuration was checked with this very mapping");
-    let mut bound: Option<Bound<'_>> = None;
-    let mut misfit = None;
     let (mut records, mut dropped, mut rejected) = (0u64, 0u64, Vec::new());
-    let mut visit = |row: &Row| {
-        if bound.is_none() {
-            match mapping.bind(row.columns()) {
-                Ok(fits) => bound = Some(fits),
-                Err(error) => {
-                    misfit = Some(error.to_string());
-                    return ControlFlow::Break(());
-                }
-            }
-        }
-        match bound.as_ref().expect("it was just bound").map(row) {
+    let mut visit = |row: &Row, bound: &Bound<'_>| {
+        match bound.map(row) {
             Mapped::Record(_) => records += 1,
             Mapped::Left(_) | Mapped::Dropped => dropped += 1,
             Mapped::Rejected(row) => rejected.push(row),
         }
         ControlFlow::Continue(())
     };
-    let read = csv::read(&job.source, mapping.wanted(), None, &Clock::system(), &mut visit);
-    if let Some(error) = misfit {
-        return Finding { what, result: Err(error) };
-    }
-    let read = match read {
+    let read = match rows(job, &mapping(job), None, &Clock::system(), &mut visit) {
         Ok(read) => read,
         Err(error) => return Finding { what, result: Err(chain(&error)) },
     };

@@ -4,10 +4,15 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::failure::{Failure, Words};
+use super::interrupt::Interrupt;
+use super::progress::Progress;
 use super::ui::Ui;
+use crate::api::Client;
+use crate::clock::Clock;
 use crate::config::{self, Config, Job, nearest};
 use crate::record::Key;
-use crate::run::Narrow;
+use crate::run::{self, Context, Narrow};
+use crate::store::Store;
 
 /// Loads the configuration and prints its warnings.
 pub(super) fn configuration(ui: &Ui, path: &Path) -> Result<Config, Failure> {
@@ -24,6 +29,43 @@ pub(super) fn configuration(ui: &Ui, path: &Path) -> Result<Config, Failure> {
     })?;
     config.warnings.iter().for_each(|warning| ui.warn(warning));
     Ok(config)
+}
+
+/// What a run needs of this machine: the state, taken before anything else, and the client.
+pub(super) struct Session<'a> {
+    config: &'a Config,
+    store: Store,
+    client: Client,
+    clock: Clock,
+    interrupt: Interrupt,
+    progress: Progress,
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn open(ui: &Ui, config: &'a Config) -> Result<Self, Failure> {
+        let store = Store::open(&config.state.dir)?;
+        let clock = Clock::system();
+        let client = Client::new(&config.api, &clock)?;
+        let interrupt = Interrupt::default();
+        let progress = Progress::new(*ui, interrupt.clone(), config.api.requests_per_minute);
+        Ok(Self { config, store, client, clock, interrupt, progress })
+    }
+
+    pub(super) fn context(&self) -> Context<'_> {
+        let Self { config, store, client, clock, progress, .. } = self;
+        Context { config, client, store, clock, watch: progress }
+    }
+
+    /// Runs `work` until it ends or someone ends it, and takes the progress away.
+    pub(super) async fn guard<T>(&self, work: impl Future<Output = Result<T, run::Error>>) -> Result<T, Failure> {
+        let result = self.interrupt.guard(async { Ok(work.await?) }).await;
+        self.progress.clear();
+        result
+    }
+
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.interrupt.asked()
+    }
 }
 
 /// The jobs of these names, in the order of the file; all of them where none is named.

@@ -7,18 +7,13 @@ use serde_json::{Value, json};
 
 use super::args::PlanArgs;
 use super::failure::{Exit, Failure};
-use super::interrupt::Interrupt;
-use super::open;
-use super::progress::Progress;
+use super::open::{self, Session};
 use super::sync::rejections;
 use super::ui::{Paint, Ui, tame};
-use crate::api::Client;
-use crate::clock::Clock;
 use crate::config::Config;
 use crate::plan::{Change, Delta};
 use crate::record::{Action, Target};
-use crate::run::{self, Context, Narrow, Prepared};
-use crate::store::Store;
+use crate::run::{self, Narrow, Prepared};
 
 /// How many changes of each kind are listed; the rest is counted.
 const LISTED_MAX: usize = 100;
@@ -39,16 +34,8 @@ pub(super) async fn plan(
     narrow: &Narrow,
 ) -> Result<Vec<(Prepared, u64)>, Failure> {
     let jobs = open::jobs(config, jobs)?;
-    let store = Store::open(&config.state.dir)?;
-    let clock = Clock::system();
-    let client = Client::new(&config.api, &clock)?;
-    let interrupt = Interrupt::default();
-    let progress = Progress::new(*ui, interrupt.clone(), config.api.requests_per_minute);
-    let context = Context { config, client: &client, store: &store, clock: &clock, watch: &progress };
-    let work = async { Ok(run::plan(&context, &jobs, narrow).await?) };
-    let plans = interrupt.guard(work).await;
-    progress.clear();
-    plans
+    let session = Session::open(ui, config)?;
+    session.guard(run::plan(&session.context(), &jobs, narrow)).await
 }
 
 pub(super) fn show(ui: &Ui, plans: &[(Prepared, u64)], show_values: bool, listed_max: usize) {

@@ -11,9 +11,10 @@ use super::open;
 use super::ui::{Paint, Ui, tame};
 use crate::clock::Clock;
 use crate::config::Job;
-use crate::mapping::{Bound, Mapped, Mapping};
+use crate::mapping::{Bound, Mapped};
 use crate::record::Key;
-use crate::source::{Row, csv};
+use crate::run::{mapping, rows};
+use crate::source::Row;
 
 /// A row and what became of it.
 struct Seen {
@@ -44,32 +45,16 @@ pub(super) fn run(ui: &Ui, config: &Path, args: &PreviewArgs) -> Result<Exit, Fa
 }
 
 fn look(job: &Job, key: Option<&Key>, limit: usize) -> Result<Vec<Seen>, Failure> {
-    let mapping = Mapping::compile(&job.mapping).expect("the configuration was checked with this very mapping");
-    let mut bound: Option<Bound<'_>> = None;
-    let mut misfit = None;
     let mut seen = Vec::new();
-    let mut visit = |row: &Row| {
-        if bound.is_none() {
-            match mapping.bind(row.columns()) {
-                Ok(fits) => bound = Some(fits),
-                Err(error) => {
-                    misfit = Some(error);
-                    return ControlFlow::Break(());
-                }
-            }
-        }
-        let mapped = bound.as_ref().expect("it was just bound").map(row);
+    let mut visit = |row: &Row, bound: &Bound<'_>| {
+        let mapped = bound.map(row);
         if key.is_none_or(|key| key_of(&mapped) == Some(key)) {
             let source = row.pairs().map(|(column, cell)| (column.to_owned(), cell.to_owned())).collect();
             seen.push(Seen { line: row.line, source, mapped });
         }
         if seen.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
-    let read = csv::read(&job.source, mapping.wanted(), None, &Clock::system(), &mut visit);
-    if let Some(error) = misfit {
-        return Err(Failure::failed(error));
-    }
-    let read = read.map_err(Failure::failed)?;
+    let read = rows(job, &mapping(job), None, &Clock::system(), &mut visit)?;
     let room = limit.saturating_sub(seen.len());
     let rejected = read.rejected.into_iter().filter(|_| key.is_none()).take(room);
     seen.extend(rejected.map(|rejected| Seen {

@@ -6,16 +6,11 @@ use serde_json::{Value, json};
 
 use super::args::JobArgs;
 use super::failure::{Exit, Failure};
-use super::interrupt::Interrupt;
-use super::open;
-use super::progress::Progress;
+use super::open::{self, Session};
 use super::ui::{Paint, Ui, tame};
-use crate::api::Client;
-use crate::clock::Clock;
 use crate::config::Config;
 use crate::record::Rejected;
-use crate::run::{self, Context, Narrow, Report, Status};
-use crate::store::Store;
+use crate::run::{self, Narrow, Report, Status};
 
 /// How many rejected rows, held or parked changes are listed; the rest is counted.
 const LISTED_MAX: usize = 20;
@@ -31,17 +26,10 @@ pub(super) async fn run(ui: &Ui, config: &Path, args: &JobArgs) -> Result<Exit, 
 /// One run of each job, with the store taken before anything else.
 pub(super) async fn sync(ui: &Ui, config: &Config, jobs: &[String], narrow: &Narrow) -> Result<Vec<Report>, Failure> {
     let jobs = open::jobs(config, jobs)?;
-    let store = Store::open(&config.state.dir)?;
-    let clock = Clock::system();
-    let client = Client::new(&config.api, &clock)?;
-    let interrupt = Interrupt::default();
-    let progress = Progress::new(*ui, interrupt.clone(), config.api.requests_per_minute);
-    let context = Context { config, client: &client, store: &store, clock: &clock, watch: &progress };
-    let work = async { Ok(run::sync(&context, &jobs, narrow).await?) };
-    let reports = interrupt.guard(work).await;
-    progress.clear();
-    let reports = reports?;
-    if interrupt.asked() {
+    let session = Session::open(ui, config)?;
+    let context = session.context();
+    let reports = session.guard(run::sync(&context, &jobs, narrow)).await?;
+    if session.is_interrupted() {
         show(ui, &reports);
         return Err(Failure::new(Exit::Interrupted, "interrupted; what was not sent stays queued"));
     }

@@ -5,13 +5,14 @@ use std::ops::ControlFlow;
 
 use super::Narrow;
 use super::error::Error;
+use super::rows::rows;
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::mapping::{Bound, Mapped, Mapping};
 use crate::plan::Present;
 use crate::record::{Key, Record, Rejected};
 use crate::snapshot::{Index, Known};
-use crate::source::csv::{self, Found};
+use crate::source::csv::Found;
 use crate::source::{Read, Row};
 use crate::store::{self, Store};
 
@@ -67,18 +68,7 @@ pub(super) fn gather(
         read: None,
     };
     let stamp = mapping.digest();
-    let mut bound: Option<Bound<'_>> = None;
-    let mut misfit = None;
-    let mut visit = |row: &Row| {
-        if bound.is_none() {
-            match mapping.bind(row.columns()) {
-                Ok(fits) => bound = Some(fits),
-                Err(error) => {
-                    misfit = Some(error);
-                    return ControlFlow::Break(());
-                }
-            }
-        }
+    let mut visit = |row: &Row, bound: &Bound<'_>| {
         let digest = row.digest ^ stamp;
         if let Some(at) = index.by_digest(digest)
             && !narrow.is_narrow()
@@ -89,14 +79,11 @@ pub(super) fn gather(
             gatherer.lines[at] = row.line;
             return ControlFlow::Continue(());
         }
-        gatherer.take(bound.as_ref().expect("it was just bound").map(row), row.line, digest, narrow);
+        gatherer.take(bound.map(row), row.line, digest, narrow);
         ControlFlow::Continue(())
     };
-    let read = csv::read(&job.source, mapping.wanted(), found, clock, &mut visit);
-    if let Some(error) = misfit {
-        return Err(Error::Mapping(error));
-    }
-    gatherer.read = Some(read?);
+    let read = rows(job, mapping, found, clock, &mut visit)?;
+    gatherer.read = Some(read);
     Ok(gatherer)
 }
 

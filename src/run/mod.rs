@@ -20,6 +20,7 @@ mod held;
 mod leave;
 mod prepare;
 mod report;
+mod rows;
 mod stand;
 mod state;
 mod sync;
@@ -30,6 +31,7 @@ pub use error::{Error, Kind};
 pub use held::{DecisionError, HeldChange, approve, held, reject};
 pub use prepare::Prepared;
 pub use report::{Counts, Report, Status};
+pub use rows::{mapping, rows};
 pub use state::JobState;
 pub use sync::{plan, sync};
 

@@ -9,11 +9,10 @@ use super::error::Error;
 use super::prepare::{Prepared, prepare};
 use super::report::{Counts, Report, Status};
 use super::state::{JobState, LastRun, next_run};
-use super::{Context, Narrow, Stage, held};
+use super::{Context, Narrow, Stage, held, rows};
 use crate::config::Job;
 use crate::fault::chain;
 use crate::history::{Audit, Line};
-use crate::mapping::Mapping;
 use crate::mirror::{Mirror, Removal, Wanted};
 use crate::push::{Drained, Outcome, Push, Witness};
 use crate::queue::{self, Change, State};
@@ -55,7 +54,7 @@ pub async fn plan(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow) -> Resu
     let mut mirror = None;
     for job in jobs {
         let mirror = pulled(context, job, &mut mirror, false).await?;
-        let prepared = prepare(context, job, &compiled(job), mirror, narrow, &mut |_, _| Ok(()))?;
+        let prepared = prepare(context, job, &rows::mapping(job), mirror, narrow, &mut |_, _| Ok(()))?;
         let foreign = foreign(context.store, mirror, job, &prepared.new.matched)?;
         plans.push((prepared, foreign));
     }
@@ -71,7 +70,7 @@ async fn one(
     requests_before: u64,
 ) -> Result<Report, Error> {
     let store = context.store;
-    let mapping = compiled(job);
+    let mapping = rows::mapping(job);
     let fields: Vec<Field> = mapping.fields().cloned().collect();
     let mirror = pulled(context, job, mirror, true).await?;
     let witness = Recorder { context, audit: Audit::new(store.dir()), run, fields: &fields };
@@ -123,10 +122,6 @@ async fn pulled<'a>(
         *mirror = Some(Mirror::pull(context.client, context.store, &wanted, context.clock, through).await?);
     }
     Ok(mirror.as_mut().expect("it was just pulled"))
-}
-
-fn compiled(job: &Job) -> Mapping {
-    Mapping::compile(&job.mapping).expect("the configuration was checked with this very mapping")
 }
 
 /// Creates that left an earlier process and whose fate nobody knows; everything else of the queue is planned anew.
