@@ -45,7 +45,7 @@ impl Store {
 fn in_file<T>(path: &Path, time: &Time, limit: u32, change: impl FnOnce(&mut Window, u64) -> T) -> io::Result<T> {
     let mut file = match open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            create(path, time, limit)?;
+            create(path, time)?;
             open(path)?
         }
         file => file?,
@@ -57,7 +57,7 @@ fn in_file<T>(path: &Path, time: &Time, limit: u32, change: impl FnOnce(&mut Win
     let before = Window::decode(&bytes, time.boot(), now, limit);
     let mut window = before.clone();
     let outcome = change(&mut window, now);
-    let written = window.encode(time.boot(), now, limit);
+    let written = window.encode(time.boot(), now);
     if window != before || bytes.len() != written.len() {
         file.write_all_at(&written, 0)?;
         file.set_len(written.len() as u64)?;
@@ -70,10 +70,10 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 /// A new file appears whole, so that an empty one is known to be damaged. Its mode is 0600.
-fn create(path: &Path, time: &Time, limit: u32) -> io::Result<()> {
+fn create(path: &Path, time: &Time) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new().prefix(".budget").tempfile_in(folder)?;
-    file.write_all(&Window::default().encode(time.boot(), time.now(), limit))?;
+    file.write_all(&Window::default().encode(time.boot(), time.now()))?;
     match file.persist_noclobber(path) {
         Ok(_) => Ok(()),
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),

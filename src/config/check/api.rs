@@ -12,7 +12,7 @@ use crate::config::units;
 /// Requests in any 60 seconds unless told otherwise, and what the service grants (specification, Limits).
 const REQUESTS_PER_MINUTE: u32 = 100;
 /// The most that can be asked for; far above what any service grants.
-const REQUESTS_PER_MINUTE_MAX: i64 = 100_000;
+const REQUESTS_PER_MINUTE_MAX: i64 = 1_000_000;
 /// The total time of one request unless told otherwise.
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// Entities asked for at once unless told otherwise.
