@@ -52,7 +52,7 @@ fn a_mistake_in_the_environment_names_its_variable() {
         (
             "ROSTERD__API__REQUESTS_PER_MINUTE",
             "0",
-            "environment: ROSTERD__API__REQUESTS_PER_MINUTE: 0 is not between 1 and 100000",
+            "environment: ROSTERD__API__REQUESTS_PER_MINUTE: 0 is not between 1 and 1000000",
         ),
         (
             "ROSTERD__API__BASEURL",
