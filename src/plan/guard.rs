@@ -47,11 +47,12 @@ pub fn guard(
     verdicts: &BTreeMap<Key, Verdict>,
 ) -> Guarded {
     let mut guarded = Guarded::default();
+    let off = writes == Writes::Off;
     let mut open = Vec::new();
     for change in changes {
         let wish = change.wish.digest();
         match verdicts.get(&change.key) {
-            Some(Verdict::Approved(approved)) if *approved == wish => guarded.go.push((change, true)),
+            Some(Verdict::Approved(approved)) if *approved == wish && !off => guarded.go.push((change, true)),
             Some(Verdict::Rejected(rejected)) if *rejected == wish => guarded.rejected.push(change),
             _ => open.push(change),
         }
@@ -227,6 +228,14 @@ mod tests {
             (guarded.go, held, guarded.rejected),
             (vec![(changes[0].clone(), true)], vec!["1", "3", "4"], vec![changes[2].clone()])
         );
+    }
+
+    #[test]
+    fn what_is_off_is_not_sent_even_where_it_was_approved() {
+        let changes = many(1, Action::Update);
+        let verdicts = BTreeMap::from([(changes[0].key.clone(), Verdict::Approved(changes[0].wish.digest()))]);
+        let base = Base { known: 10, ..Base::default() };
+        assert_eq!(guard(changes, &Limits::default(), base, Writes::Off, &verdicts).held.len(), 1);
     }
 
     #[test]
