@@ -149,8 +149,8 @@ fn commit(store: &Store, job: &Job, prepared: &Prepared, narrow: &Narrow) -> Res
     for old in queue::list(store, &job.name)? {
         let parked = matches!(old.state, State::Parked { .. });
         match changes.get(&old.key) {
-            // The service refused just this; it would again.
-            Some(new) if parked && new.wish == old.wish && !new.approved => {
+            // The service refused just this; it would again. An approval is good for one try.
+            Some(new) if parked && new.wish == old.wish && (!new.approved || old.approved) => {
                 changes.remove(&old.key);
             }
             Some(_) => {}
