@@ -23,8 +23,12 @@ use super::transport::{self, Head};
 use super::words::words;
 use crate::clock::Clock;
 
-/// Requests in flight at once: enough to use the budget where an answer takes seconds.
-const IN_FLIGHT_MAX: usize = 8;
+/// Requests in flight at once, at least and at most.
+const IN_FLIGHT: (usize, usize) = (8, 32);
+/// An answer may take so many seconds without the budget going unused for want of requests in flight.
+const ANSWER_SECONDS: usize = 3;
+/// So many 429 to one request, one after the other, are no passing jam.
+const THROTTLED_MAX: u32 = 10;
 /// How long all requests wait after a 429 that does not say.
 const PAUSE_DEFAULT: Duration = Duration::from_secs(60);
 /// A pause is lengthened by up to so many milliseconds, so that several programs don't return as one.
@@ -103,7 +107,7 @@ impl Client {
                 http,
                 authority,
                 budget: Budget::new(options.requests_per_minute, options.budget_file.clone(), Time::machine()),
-                in_flight: Semaphore::new(IN_FLIGHT_MAX),
+                in_flight: Semaphore::new(in_flight(options.requests_per_minute)),
                 allowance: Allowance::default(),
                 backoff,
                 denied: Mutex::default(),
@@ -149,6 +153,11 @@ impl Client {
         self.inner.allowance.take()
     }
 
+    /// How many requests are worth having in flight at once.
+    pub fn in_flight(&self) -> usize {
+        in_flight(self.inner.budget.limit())
+    }
+
     /// How many entities a list is asked for at once.
     pub fn page_size(&self) -> u32 {
         self.inner.page_size
@@ -174,17 +183,21 @@ impl Client {
         }
     }
 
-    /// One attempt. Waiting after a 429 is no failure and has no end: it is the service that says how long. A refused
-    /// token is renewed once.
+    /// One attempt. Waiting after a 429 is no failure: it is the service that says how long. A refused token is renewed
+    /// once.
     async fn attempt<T: Answer>(&self, call: &Call<T>) -> Result<Answered<T>, Kind> {
         let mut renewed = false;
+        let mut throttled = 0;
         loop {
             let authorization = self.inner.authority.authorization().await?;
             let incoming = self.exchange(&Outgoing::of(call), &authorization).await?;
             let head = &incoming.head;
             let said = || words(&incoming.body, call.body.as_ref(), &[authorization.secret()]);
             match head.status {
-                429 => continue,
+                429 if throttled < THROTTLED_MAX => {
+                    throttled += 1;
+                    continue;
+                }
                 401 | 403 => match authorization.serial() {
                     Some(serial) if !renewed && !self.is_denied(call.operation, serial) => {
                         self.inner.authority.refused(serial).await;
@@ -289,6 +302,11 @@ impl Client {
             denied.insert(operation.name, serial);
         }
     }
+}
+
+/// Enough requests in flight to use the budget where an answer takes seconds.
+fn in_flight(requests_per_minute: u32) -> usize {
+    (requests_per_minute as usize * ANSWER_SECONDS / 60).clamp(IN_FLIGHT.0, IN_FLIGHT.1)
 }
 
 /// Shows the base address; nothing of the credential (law 11).

@@ -196,11 +196,6 @@ impl Error {
         self.kind.permission()
     }
 
-    /// Whether the run has no retries left.
-    pub fn is_out_of_retries(&self) -> bool {
-        matches!(self.kind, Kind::RetriesExhausted { .. })
-    }
-
     /// What the service said, without people and secrets.
     pub fn words(&self) -> Option<&str> {
         self.kind.words()

@@ -12,6 +12,7 @@ use super::ui::Ui;
 use crate::api::{Client, Method, Operation, Raw, RawAnswer, operations};
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::store;
 
 /// The most pages that `--all` reads.
 const PAGES_MAX: usize = 20_000;
@@ -32,6 +33,11 @@ pub(super) async fn run(ui: &Ui, config: &Path, args: &ApiArgs) -> Result<Exit, 
         return all(ui, &client, raw, config.api.page_size).await;
     }
     let answer = client.raw(raw).await?;
+    if answer.is_success() && args.out.is_none() && !answer.body.is_empty() && !is_json(&answer) {
+        show(ui, &answer);
+        return Err(Failure::failed(Words(format!("the answer {} is not JSON", answer.status)))
+            .hint("check base_url and what stands between, or give --out FILE for a photo"));
+    }
     match &args.out {
         Some(path) if answer.is_success() => std::fs::write(path, &answer.body)
             .map_err(|error| Failure::failed(Words(format!("{} could not be written: {error}", path.display()))))?,
@@ -41,13 +47,10 @@ pub(super) async fn run(ui: &Ui, config: &Path, args: &ApiArgs) -> Result<Exit, 
     Ok(ended(ui, &answer))
 }
 
-/// The client with its record of requests sent, where there is a state folder to keep it in.
+/// The client with its record of requests sent, which counts these with those of `sync` (law 12).
 fn client(config: &Config) -> Result<Client, Failure> {
-    let mut options = config.api.clone();
-    if !config.state.dir.is_dir() {
-        options.budget_file = None;
-    }
-    Ok(Client::new(&options, &Clock::system())?)
+    store::lay_down(&config.state.dir)?;
+    Ok(Client::new(&config.api, &Clock::system())?)
 }
 
 fn list(ui: &Ui) {
@@ -97,6 +100,10 @@ fn body(text: &str) -> Result<Vec<u8>, Failure> {
         Some(path) => std::fs::read(path).map_err(|error| failed(path, error)),
         None => Ok(text.as_bytes().to_vec()),
     }
+}
+
+fn is_json(answer: &RawAnswer) -> bool {
+    serde_json::from_slice::<serde::de::IgnoredAny>(&answer.body).is_ok()
 }
 
 /// Prints JSON on one line with `--json`, and set out for reading otherwise; anything else as it is.

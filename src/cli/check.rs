@@ -18,6 +18,7 @@ use crate::mapping::{Bound, Mapped};
 use crate::record::{Kind, Target};
 use crate::run::{mapping, rows};
 use crate::source::{Row, csv};
+use crate::store;
 
 /// One thing that was looked at.
 struct Finding {
@@ -81,12 +82,8 @@ fn source(job: &Job) -> Finding {
 
 /// Asks the service for one of everything that the jobs read; never tries a write.
 async fn service(config: &Config, findings: &mut Vec<Finding>) -> Result<(), Failure> {
-    let mut options = config.api.clone();
-    if !config.state.dir.is_dir() {
-        // A check lays nothing down.
-        options.budget_file = None;
-    }
-    let client = Client::new(&options, &Clock::system())?;
+    store::lay_down(&config.state.dir)?;
+    let client = Client::new(&config.api, &Clock::system())?;
     let query = Query { order_by_id: true, limit: Some(1), ..Query::default() };
     let staff = client.send(Api::<Staff>::root().list(&query)).await;
     let reached = staff.is_ok();

@@ -100,6 +100,12 @@ impl From<store::Error> for Failure {
             store::Kind::Permission => {
                 Self::usage(error).hint(format!("run as the owner of {dir}, or set state.dir to a folder of your own"))
             }
+            store::Kind::Owner { uid } => {
+                let hint =
+                    format!("run as that user: sudo -u '#{uid}' rosterd …, or set state.dir to a folder of your own");
+                Self::usage(error).hint(hint)
+            }
+            store::Kind::NoFolder => Self::usage(error).hint("set state.dir to a folder"),
             store::Kind::Damaged(_) => Self::failed(error).hint(format!(
                 "move {dir} away (keep its folder audit) and sync again: people are matched anew, nobody is doubled"
             )),

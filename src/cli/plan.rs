@@ -11,9 +11,10 @@ use super::open::{self, Session};
 use super::sync::rejections;
 use super::ui::{Paint, Ui, tame};
 use crate::config::Config;
+use crate::fault::chain;
 use crate::plan::{Change, Delta};
 use crate::record::{Action, Target};
-use crate::run::{self, Narrow, Prepared};
+use crate::run::{self, Narrow, Plan, Prepared};
 
 /// How many changes of each kind are listed; the rest is counted.
 const LISTED_MAX: usize = 100;
@@ -23,36 +24,45 @@ pub(super) async fn run(ui: &Ui, config: &Path, args: &PlanArgs) -> Result<Exit,
     let narrow = open::narrow(&args.jobs.keys)?;
     let plans = plan(ui, &config, &args.jobs.jobs, &narrow).await?;
     show(ui, &plans, args.show_values, LISTED_MAX);
-    let changes = plans.iter().any(|(plan, _)| changes(plan).next().is_some());
+    let made = || plans.iter().filter_map(|plan| plan.result.as_ref().ok());
+    if made().count() < plans.len() {
+        return Ok(Exit::Failed);
+    }
+    let changes = made().any(|(plan, _)| changes(plan).next().is_some());
     Ok(if args.exit_code && changes { Exit::Changes } else { Exit::Done })
 }
 
-pub(super) async fn plan(
-    ui: &Ui,
-    config: &Config,
-    jobs: &[String],
-    narrow: &Narrow,
-) -> Result<Vec<(Prepared, u64)>, Failure> {
+pub(super) async fn plan(ui: &Ui, config: &Config, jobs: &[String], narrow: &Narrow) -> Result<Vec<Plan>, Failure> {
     let jobs = open::jobs(config, jobs)?;
     let session = Session::open(ui, config)?;
     session.guard(run::plan(&session.context(), &jobs, narrow)).await
 }
 
-pub(super) fn show(ui: &Ui, plans: &[(Prepared, u64)], show_values: bool, listed_max: usize) {
+pub(super) fn show(ui: &Ui, plans: &[Plan], show_values: bool, listed_max: usize) {
     if ui.json {
-        let jobs: Vec<Value> = plans.iter().map(|(plan, foreign)| document(plan, *foreign)).collect();
+        let jobs: Vec<Value> = plans
+            .iter()
+            .map(|plan| match &plan.result {
+                Ok((prepared, foreign)) => document(prepared, *foreign),
+                Err(error) => json!({"name": plan.job, "error": chain(error)}),
+            })
+            .collect();
         ui.document(&json!({"version": 1, "jobs": jobs}));
         return;
     }
-    for (plan, foreign) in plans {
-        lines(ui, plan, *foreign, show_values, listed_max);
+    for plan in plans {
+        match &plan.result {
+            Ok((prepared, foreign)) => lines(ui, prepared, *foreign, show_values, listed_max),
+            Err(error) => ui.line(format!("{}: {}: {}", plan.job, ui.paint(Paint::Red, "failed"), tame(&chain(error)))),
+        }
     }
 }
 
 /// All changes of a plan with the reason for which they wait, where they do: leavers, joiners, movers.
 fn changes(plan: &Prepared) -> impl Iterator<Item = (&Change, Option<&str>)> {
     let held = plan.held.iter().filter_map(|held| Some((held.change.as_ref()?, Some(held.reason.as_str()))));
-    let all: Vec<_> = plan.go.iter().map(|(change, _)| (change, None)).chain(held).collect();
+    let waits = |change: &Change| plan.waits.get(&change.key).map(String::as_str);
+    let all: Vec<_> = plan.go.iter().map(|(change, _)| (change, waits(change))).chain(held).collect();
     [Action::Delete, Action::Create, Action::Update]
         .into_iter()
         .flat_map(move |action| all.clone().into_iter().filter(move |(change, _)| change.wish.action == action))
@@ -174,7 +184,7 @@ fn summary(ui: &Ui, plan: &Prepared) {
         ui.line("No changes.");
         return;
     }
-    let held = changes(plan).filter(|(_, held)| held.is_some()).count();
+    let held = plan.held.iter().filter(|held| held.change.is_some()).count();
     let waits = if held == 0 { String::new() } else { format!(" {held} of them wait for an approval.") };
     ui.line(format!("Plan: {create} to create, {update} to update, {delete} to delete.{waits}"));
 }

@@ -88,7 +88,6 @@ fn lines(ui: &Ui, report: &Report) {
         counts.requests,
     ));
     report.reasons.iter().for_each(|reason| ui.line(format!("  {}", tame(reason))));
-    report.notes.iter().for_each(|note| ui.line(format!("  {note}")));
     rejections(ui, &report.rejections);
     list(ui, report.held.iter().map(|(key, reason)| format!("held      {}: {}", tame(key.as_str()), tame(reason))));
     let parked = report.parked.iter();
@@ -98,7 +97,7 @@ fn lines(ui: &Ui, report: &Report) {
             format!("parked    {} ({}): {}", tame(key.as_str()), action.name(), tame(words))
         }),
     );
-    if report.status == Status::Held {
+    if report.status == Status::Held && counts.held > 0 {
         let job = &report.name;
         ui.line(format!("  see `rosterd plan {job}`, then `rosterd approve {job}` or `rosterd reject {job}`"));
     }

@@ -107,7 +107,9 @@ impl Outcome {
             (Kind::Names, outcome) => outcome.entries().map(Value::list),
             (Kind::Ids, outcome) => outcome.entries().and_then(|entries| ids(&entries)).map(Value::ids),
             (Kind::Custom, Self::Flag(flag)) => Ok(Value::text(if flag { "1" } else { "0" })),
-            (Kind::Text | Kind::Phone | Kind::Location | Kind::Custom, outcome) => outcome.text().map(Value::text),
+            (Kind::Text | Kind::Email | Kind::Phone | Kind::Location | Kind::Custom, outcome) => {
+                outcome.text().map(Value::text)
+            }
         }
     }
 

@@ -23,6 +23,8 @@ pub struct Mirror {
     pub(super) found: Found,
     /// Whether what is found is stored at once, page by page, or only laid over the store.
     pub(super) through: bool,
+    /// Whether the watermark was stored.
+    pub(super) saved: bool,
     pub(super) last: Last,
     pub(super) fields: BTreeSet<String>,
     pub(super) locations: Locations,
@@ -87,6 +89,10 @@ impl Mirror {
     /// Stores what was found and not stored yet, and then the watermark.
     pub fn save(&mut self, store: &Store) -> Result<(), store::Error> {
         flush(&mut self.found, store, self.target)?;
+        if std::mem::replace(&mut self.saved, true) {
+            // Once is enough, and a push may have asked for a whole listing since.
+            return Ok(());
+        }
         let mut batch = Batch::default();
         batch.put(Space::Pull, self.target.name(), &self.last);
         store.commit(batch)
@@ -117,6 +123,14 @@ pub(super) fn flush(found: &mut Found, store: &Store, target: Target) -> Result<
 /// Puts an entity as a confirmed answer showed it; one without the fields that nobody needs.
 pub fn put(batch: &mut Batch, target: Target, entity: &Entity) {
     batch.put(Space::Mirror, &name(target, entity.id), entity);
+}
+
+/// Asks for a whole listing at the next pull: one answer said that an entity is gone, and one answer may be wrong.
+pub fn doubt(batch: &mut Batch, store: &Store, target: Target) -> Result<(), store::Error> {
+    if let Some(last) = store.get::<Last>(Space::Pull, target.name())? {
+        batch.put(Space::Pull, target.name(), &Last { full_at: None, ..last });
+    }
+    Ok(())
 }
 
 /// Drops an entity that a request for just this one said is gone.

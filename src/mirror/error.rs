@@ -28,12 +28,15 @@ pub enum Kind {
     Store(#[from] store::Error),
     /// A list that held entities before is said to hold none.
     #[error(
-        "the list is empty and held {before} before; nothing is taken from it (is the credential narrowed, or the \
-         address another account's?)"
+        "the service {} and held {before} before; nothing is taken from that (is the credential narrowed, or the address \
+         another account's?)",
+        if *not_found { "answers 404 to a list that is there" } else { "lists nobody" }
     )]
     Emptied {
         /// How many it held.
         before: u64,
+        /// Whether the list was said not to be there.
+        not_found: bool,
     },
     /// A whole listing lacks an entity that is there.
     #[error("the list lacks id {id}, which the service still has: the list lies, and nothing is taken from it")]

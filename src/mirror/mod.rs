@@ -23,5 +23,5 @@ mod error;
 mod pull;
 
 pub use collection::{Locations, Wanted};
-pub use entities::{Mirror, Removal, drop_gone, put};
+pub use entities::{Mirror, Removal, doubt, drop_gone, put};
 pub use error::{Error, Kind};

@@ -36,6 +36,7 @@ impl Mirror {
             target,
             found: BTreeMap::new(),
             through,
+            saved: false,
             fields: wanted.fields.union(&last.fields).cloned().collect(),
             last,
             locations: Locations::default(),
@@ -64,16 +65,19 @@ impl Mirror {
     }
 
     async fn pull_elements(&mut self, client: &Client) -> Result<(), Kind> {
-        let elements: Vec<Element> = none_by_404(client.send(Api::<Element>::root().list_for::<ForStaff>()).await)?;
-        self.last.elements = counted(elements.len(), self.last.elements)?;
+        let elements: Option<Vec<Element>> =
+            none_by_404(client.send(Api::<Element>::root().list_for::<ForStaff>()).await)?;
+        self.last.elements = counted(&elements, self.last.elements)?;
+        let elements = elements.unwrap_or_default();
         self.elements = Elements::new(elements);
         Ok(())
     }
 
     async fn pull_locations(&mut self, client: &Client) -> Result<(), Kind> {
         let query = Query { limit: Some(client.page_size()), ..Query::default() };
-        let locations: Vec<Location> = none_by_404(client.send(Api::<Location>::root().list(&query)).await)?;
-        self.last.locations = counted(locations.len(), self.last.locations)?;
+        let locations: Option<Vec<Location>> = none_by_404(client.send(Api::<Location>::root().list(&query)).await)?;
+        self.last.locations = counted(&locations, self.last.locations)?;
+        let locations = locations.unwrap_or_default();
         self.locations = Locations::of(&locations);
         Ok(())
     }
@@ -121,7 +125,7 @@ impl Mirror {
             return Err(error.into());
         }
         if whole {
-            self.find_gone(client, store, &listed).await?;
+            self.find_gone(client, store, &listed, walked.listed_nothing_by_404).await?;
             self.last.count = listed.len() as u64;
             self.last.full_at = Some(clock.now());
             self.last.fields.clone_from(&self.fields);
@@ -131,7 +135,13 @@ impl Mirror {
     }
 
     /// Looks after the entities that a whole listing lacks.
-    async fn find_gone(&mut self, client: &Client, store: &Store, listed: &BTreeSet<RemoteId>) -> Result<(), Kind> {
+    async fn find_gone(
+        &mut self,
+        client: &Client,
+        store: &Store,
+        listed: &BTreeSet<RemoteId>,
+        not_found: bool,
+    ) -> Result<(), Kind> {
         let prefix = prefix(self.target);
         let mut stored = 0;
         let mut lacking = Vec::new();
@@ -141,7 +151,7 @@ impl Mirror {
             lacking.extend(id.filter(|id| !listed.contains(id)));
         })?;
         if listed.is_empty() && stored > 0 {
-            return Err(Kind::Emptied { before: stored });
+            return Err(Kind::Emptied { before: stored, not_found });
         }
         for id in lacking.iter().take(GONE_ASKED_MAX) {
             if client.send(Api::<Staff>::root().get(*id)).await?.value.is_some() {
@@ -155,17 +165,21 @@ impl Mirror {
 }
 
 /// A list that is not there holds nothing, which may be a lie: the caller looks at what it held before.
-fn none_by_404<R>(answer: Result<Answered<Vec<R>>, api::Error>) -> Result<Vec<R>, Kind> {
+fn none_by_404<R>(answer: Result<Answered<Vec<R>>, api::Error>) -> Result<Option<Vec<R>>, Kind> {
     match answer {
-        Ok(answered) => Ok(answered.value),
-        Err(error) if error.code() == Some(404) => Ok(Vec::new()),
+        Ok(answered) => Ok(Some(answered.value)),
+        Err(error) if error.code() == Some(404) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
 /// The number of a list's entries; a list that held some before must not hold none (law 1).
-fn counted(now: usize, before: u64) -> Result<u64, Kind> {
-    if now == 0 && before > 0 { Err(Kind::Emptied { before }) } else { Ok(now as u64) }
+fn counted<R>(list: &Option<Vec<R>>, before: u64) -> Result<u64, Kind> {
+    let now = list.as_ref().map_or(0, Vec::len);
+    if now == 0 && before > 0 {
+        return Err(Kind::Emptied { before, not_found: list.is_none() });
+    }
+    Ok(now as u64)
 }
 
 /// The ids that were removed so short a while ago that a list may still show them.

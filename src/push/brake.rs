@@ -1,4 +1,4 @@
-//! Ends a push before its time.
+//! Ends a push before its time, or one kind of change of it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -7,12 +7,14 @@ use super::outcome::Witness;
 use crate::record::Action;
 
 /// Ends a push before its time, or one kind of change of it.
+#[derive(Default)]
 pub(super) struct Brake {
     reason: Mutex<Option<String>>,
-    denied: Mutex<Vec<Action>>,
+    denied: Mutex<Vec<(Action, String)>>,
     total: usize,
     refused: AtomicUsize,
     troubles: AtomicUsize,
+    streak: AtomicUsize,
 }
 
 impl Brake {
@@ -20,18 +22,13 @@ impl Brake {
     const REFUSED_FEW: usize = 20;
     /// Above them, so many in a hundred are a mistake in the mapping or the service.
     const REFUSED_PERCENT: usize = 5;
-
     /// So many people who can't be read are the service's trouble, not theirs.
     const TROUBLES_MAX: usize = 5;
+    /// So many changes of unknown fate in a row are a service that is down, not chance.
+    const STREAK_MAX: usize = 8;
 
     pub(super) fn new(total: usize) -> Self {
-        Self {
-            reason: Mutex::new(None),
-            denied: Mutex::new(Vec::new()),
-            total,
-            refused: AtomicUsize::new(0),
-            troubles: AtomicUsize::new(0),
-        }
+        Self { total, ..Self::default() }
     }
 
     /// Ends the push; the first reason stays.
@@ -50,13 +47,34 @@ impl Brake {
         self.reason().is_some()
     }
 
-    /// The credential lacks the permission for changes of this kind: the others go on.
-    pub(super) fn deny(&self, action: Action) {
-        self.denied.lock().unwrap_or_else(PoisonError::into_inner).push(action);
+    /// Ends one kind of change: the others go on.
+    pub(super) fn deny(&self, action: Action, reason: String) {
+        self.denied.lock().unwrap_or_else(PoisonError::into_inner).push((action, reason));
     }
 
-    pub(super) fn is_denied(&self, action: Action) -> bool {
-        self.denied.lock().unwrap_or_else(PoisonError::into_inner).contains(&action)
+    /// Why changes of this kind are not sent.
+    pub(super) fn denied(&self, action: Action) -> Option<String> {
+        let denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
+        denied.iter().find(|(other, _)| *other == action).map(|(_, reason)| reason.clone())
+    }
+
+    /// Notes whether a change came to a clear end.
+    pub(super) fn note(&self, clear: bool) {
+        if clear {
+            self.streak.store(0, Ordering::Relaxed);
+        } else {
+            self.streak.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether nothing more is begun before it is known what became of the last changes.
+    pub(super) fn holds(&self) -> bool {
+        self.streak.load(Ordering::Relaxed) >= Self::STREAK_MAX
+    }
+
+    /// Begins another round.
+    pub(super) fn release(&self) {
+        self.streak.store(0, Ordering::Relaxed);
     }
 
     /// Counts a person who could not be read; ends the push where there are too many.

@@ -50,7 +50,8 @@ impl Push<'_> {
         before: Option<&Entity>,
         after: Entity,
     ) -> Result<Outcome, Error> {
-        self.confirm_as(mirror, change, before, after, |_, _| true)
+        // What came back empty was not taken; the next plan wants it again.
+        self.confirm_as(mirror, change, before, after, |wanted, value| wanted.is_empty() || !value.is_empty())
     }
 
     /// Puts on disk that the service was found to hold `after`, which is what became of a create of unknown fate. Only
@@ -88,6 +89,12 @@ impl Push<'_> {
             // The entity that it was is gone, and was made anew under another id.
             Owner::remove(&mut batch, change.target, before.id);
         }
+        if let Some(other) = Owner::of(self.store, change.target, after.id)?
+            && (other.job != change.job || other.key != change.key)
+        {
+            // The person has a new key, or belonged to a job that is no more.
+            Known::remove(&mut batch, &other.job, &other.key);
+        }
         known.put(&mut batch, &change.job, &change.key);
         Owner { job: change.job.clone(), key: change.key.clone() }.put(&mut batch, change.target, after.id);
         mirror::put(&mut batch, change.target, &mirror.kept(after));
@@ -117,10 +124,12 @@ impl Push<'_> {
         Ok(Outcome::Confirmed)
     }
 
-    /// Puts on disk that an entity which a mover has is gone; the next plan makes it anew, under the guard.
+    /// Puts on disk that an entity which a mover has is gone; the next plan makes it anew, under the guard, where a whole
+    /// listing lacks it too.
     pub(super) fn vanished(&self, change: &Change, id: RemoteId) -> Result<Outcome, Error> {
         let mut batch = Batch::default();
         mirror::drop_gone(&mut batch, change.target, id);
+        mirror::doubt(&mut batch, self.store, change.target)?;
         queue::remove(&mut batch, &change.job, &change.key);
         self.store.commit(batch)?;
         Ok(Outcome::Undelivered(format!("id {id} is gone from the service; the next run makes it anew")))

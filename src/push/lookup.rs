@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use super::brake::Brake;
 use super::error::Error;
-use super::{Drained, LOOK_AGAIN, Push};
+use super::{Drained, LOOK_AGAIN, Outcome, Push};
+use crate::fault::chain;
 use crate::mirror::Mirror;
 use crate::plan::{Match, Matcher};
 use crate::queue::Change;
@@ -70,13 +72,22 @@ impl Push<'_> {
         &self,
         mirror: &mut Mirror,
         conflicts: Vec<(Change, u16, String)>,
+        brake: &Brake,
         drained: &mut Drained,
         adopted: &mut Vec<Change>,
     ) -> Result<(), Error> {
         if conflicts.is_empty() {
             return Ok(());
         }
-        mirror.refresh(self.client, self.store, self.clock).await?;
+        if let Err(error) = mirror.refresh(self.client, self.store, self.clock).await {
+            let reason = format!("who exists already could not be looked up: {}", chain(&error));
+            brake.stop(reason.clone());
+            for (mut change, _, _) in conflicts {
+                self.wait(&mut change)?;
+                drained.push(self, change, Outcome::Undelivered(reason.clone()));
+            }
+            return Ok(());
+        }
         let mut taken = BTreeSet::new();
         let finder = Finder::new(self, mirror)?;
         for (mut change, status, words) in conflicts {

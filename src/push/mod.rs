@@ -19,31 +19,24 @@ mod error;
 mod lookup;
 mod one;
 mod outcome;
+mod phase;
 mod staff;
 
 use std::time::Duration;
 
 use brake::Brake;
 pub use error::Error;
-use futures_util::{StreamExt as _, stream};
 pub use outcome::{Outcome, Witness};
 
 use crate::api::Client;
 use crate::clock::Clock;
-use crate::fault::chain;
 use crate::mirror::Mirror;
 use crate::queue::{self, Change};
 use crate::record::{Action, Field, Key};
 use crate::store::Store;
 
-/// How many changes are worked on at once; the client limits requests by itself.
-const IN_FLIGHT: usize = 8;
-/// How often one change is sent in one run.
-const ATTEMPTS_MAX: u32 = 3;
 /// How long after the first look a create that was not found is looked up again (law 3).
 const LOOK_AGAIN: Duration = Duration::from_secs(3);
-/// How long a change of unknown fate waits before it is sent again, by attempt.
-const PAUSE: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(2)];
 
 /// What a push works with.
 pub struct Push<'a> {
@@ -91,94 +84,10 @@ impl Push<'_> {
     }
 
     /// Settles creates of unknown fate that an earlier process left behind, without sending any of them again; returns
-    /// those that the service does not have.
-    pub async fn settle(&self, mirror: &mut Mirror, unknown: Vec<Change>) -> Result<Vec<Change>, Error> {
+    /// those of which several people at the service could be the result.
+    pub async fn settle(&self, mirror: &mut Mirror, unknown: Vec<Change>) -> Result<Vec<(Key, String)>, Error> {
         let looked = self.look_up(mirror, unknown).await?;
-        Ok(looked.absent)
-    }
-
-    async fn phase(
-        &self,
-        mirror: &mut Mirror,
-        changes: Vec<Change>,
-        brake: &Brake,
-        drained: &mut Drained,
-        adopted: &mut Vec<Change>,
-    ) -> Result<(), Error> {
-        let mut todo = changes;
-        for attempt in 1..=ATTEMPTS_MAX {
-            let shared = &*mirror;
-            let mut steps =
-                stream::iter(todo).map(|change| self.one(shared, change, brake)).buffer_unordered(IN_FLIGHT);
-            let mut unknown = Vec::new();
-            let mut conflicts = Vec::new();
-            while let Some(step) = steps.next().await {
-                let (change, step) = step?;
-                match step {
-                    one::Step::Done(outcome) => drained.push(self, change, outcome),
-                    one::Step::Unknown(reason) => unknown.push((change, reason)),
-                    one::Step::Conflict { status, words } => conflicts.push((change, status, words)),
-                }
-            }
-            drop(steps);
-            self.adopt(mirror, conflicts, drained, adopted).await?;
-            todo = self.again(mirror, unknown, attempt, brake, drained).await?;
-            if todo.is_empty() {
-                break;
-            }
-            tokio::time::sleep(PAUSE[(attempt as usize - 1).min(PAUSE.len() - 1)]).await;
-        }
-        Ok(())
-    }
-
-    /// Looks after changes of unknown fate; returns those that are to be sent again.
-    async fn again(
-        &self,
-        mirror: &mut Mirror,
-        unknown: Vec<(Change, String)>,
-        attempt: u32,
-        brake: &Brake,
-        drained: &mut Drained,
-    ) -> Result<Vec<Change>, Error> {
-        let (creates, others): (Vec<_>, Vec<_>) =
-            unknown.into_iter().partition(|(change, _)| change.wish.action == Action::Create);
-        let reasons: std::collections::BTreeMap<Key, String> =
-            creates.iter().chain(&others).map(|(change, reason)| (change.key.clone(), reason.clone())).collect();
-        let mut open: Vec<Change> = others.into_iter().map(|(change, _)| change).collect();
-        if !creates.is_empty() {
-            match self.look_up(mirror, creates.iter().map(|(change, _)| change.clone()).collect()).await {
-                Ok(looked) => {
-                    for change in looked.found {
-                        drained.push(self, change, Outcome::Confirmed);
-                    }
-                    for (change, reason) in looked.unclear {
-                        drained.push(self, change, Outcome::Undelivered(reason));
-                    }
-                    open.extend(looked.absent);
-                }
-                // What became of them stays unknown; the next run looks again before anything else.
-                Err(Error::Mirror(error)) => {
-                    brake.stop(format!("what became of changes could not be looked up: {}", chain(&error)));
-                    for (change, reason) in creates {
-                        drained.push(self, change, Outcome::Undelivered(reason));
-                    }
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        let mut todo = Vec::new();
-        for change in open {
-            if attempt < ATTEMPTS_MAX && !brake.stopped(self.witness) && self.client.take_retry() {
-                todo.push(change);
-                continue;
-            }
-            if attempt < ATTEMPTS_MAX && !brake.stopped(self.witness) {
-                brake.stop("too many requests of this run failed".to_owned());
-            }
-            let reason = reasons.get(&change.key).cloned().unwrap_or_default();
-            drained.push(self, change, Outcome::Undelivered(reason));
-        }
-        Ok(todo)
+        Ok(looked.unclear.into_iter().map(|(change, reason)| (change.key, reason)).collect())
     }
 }
 

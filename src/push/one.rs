@@ -2,16 +2,21 @@
 
 use super::brake::Brake;
 use super::error::Error;
-use super::{Outcome, Push, staff};
+use super::{LOOK_AGAIN, Outcome, Push, staff};
 use crate::api::{self, Api, Elements, Fate, Staff};
 use crate::fault::chain;
 use crate::mirror::Mirror;
 use crate::queue::Change;
-use crate::record::{Action, Entity, Value};
+use crate::record::{Action, Entity, RemoteId, Value, fold};
 use crate::snapshot::Known;
+
+/// The status under which a change stays parked that the service took and did not carry out.
+const NOT_TAKEN: u16 = 200;
 
 /// How far one attempt came.
 pub(super) enum Step {
+    /// It was not begun: too much is unknown already.
+    Later,
     /// To an outcome.
     Done(Outcome),
     /// It may have been done.
@@ -38,15 +43,18 @@ impl Push<'_> {
             let reason = brake.reason().unwrap_or_default();
             return Ok((change, Step::Done(Outcome::Undelivered(reason))));
         }
-        if brake.is_denied(action) {
-            let reason = format!("the credential may not {} people", action.name());
+        if let Some(reason) = brake.denied(action) {
             return Ok((change, Step::Done(Outcome::Undelivered(reason))));
+        }
+        if brake.holds() {
+            return Ok((change, Step::Later));
         }
         let step = match action {
             Action::Create => self.create(mirror, &mut change, brake).await?,
             Action::Update => self.update(mirror, &mut change, brake).await?,
             Action::Delete => self.delete(mirror, &mut change, brake).await?,
         };
+        brake.note(!matches!(step, Step::Unknown(_)));
         Ok((change, step))
     }
 
@@ -73,13 +81,16 @@ impl Push<'_> {
 
     async fn update(&self, mirror: &Mirror, change: &mut Change, brake: &Brake) -> Result<Step, Error> {
         let id = change.wish.id.expect("an update names its entity");
-        let fresh = match self.client.send(Api::<Staff>::root().get(id)).await {
-            Ok(answered) => answered.value,
+        let fresh = match self.look(id).await {
+            Ok(fresh) => fresh,
             Err(error) => return self.unread(change, &error, brake),
         };
         let Some(fresh) = fresh else { return Ok(Step::Done(self.vanished(change, id)?)) };
         let before = fresh.entity(mirror.elements());
         let known = Known::get(self.store, &change.job, &change.key)?;
+        if let Some(words) = somebody_else(known.as_ref(), &before) {
+            return Ok(Step::Done(self.park(change, 0, &words)?));
+        }
         let moved: Vec<&str> = self
             .fields
             .iter()
@@ -119,11 +130,30 @@ impl Push<'_> {
                     }
                     None => laid_over(&before, change, &moved),
                 };
+                if let Some(field) = self.not_taken(change, &moved, &before, &after) {
+                    let words = format!("it answered with success and did not take the new {field}");
+                    return Ok(Step::Done(self.park(change, NOT_TAKEN, &words)?));
+                }
                 Ok(Step::Done(self.confirm(mirror, change, Some(&before), after)?))
             }
             Err(error) if error.code() == Some(404) => Ok(Step::Done(self.vanished(change, id)?)),
             Err(error) => self.failed(change, &error, brake),
         }
+    }
+
+    /// A field that the service left as it was, or emptied, though it was to change. Another spelling is a change.
+    fn not_taken<'f>(&self, change: &Change, moved: &[&'f str], before: &Entity, after: &Entity) -> Option<&'f str> {
+        moved.iter().copied().find(|name| {
+            let wanted = change.wish.fields.get(*name).unwrap_or(&Value::Empty);
+            let (old, new) = (before.value(name), after.value(name));
+            let kind = self.fields.iter().find(|field| field.name == *name).map(|field| field.kind);
+            let spelt = match (wanted.as_text(), new.as_text()) {
+                (Some(wanted), Some(new)) => fold(wanted) == fold(new),
+                _ => false,
+            };
+            let taken = spelt || kind.is_some_and(|kind| kind.same(wanted, new));
+            !taken && (old == new || new.is_empty() != wanted.is_empty())
+        })
     }
 
     /// Ends the push where the service emptied a field that nobody meant to change (law 2).
@@ -139,8 +169,8 @@ impl Push<'_> {
 
     async fn delete(&self, mirror: &Mirror, change: &mut Change, brake: &Brake) -> Result<Step, Error> {
         let id = change.wish.id.expect("a removal names its entity");
-        let fresh = match self.client.send(Api::<Staff>::root().get(id)).await {
-            Ok(answered) => answered.value,
+        let fresh = match self.look(id).await {
+            Ok(fresh) => fresh,
             Err(error) => return self.unread(change, &error, brake),
         };
         let Some(fresh) = fresh else { return Ok(Step::Done(self.confirm_removed(change, id, None)?)) };
@@ -150,8 +180,7 @@ impl Push<'_> {
             return Ok(Step::Done(Outcome::OnSite));
         }
         let known = Known::get(self.store, &change.job, &change.key)?;
-        if known.is_some_and(|known| known.created != before.created) {
-            let words = format!("id {id} was made at another time than the person of this record; it is somebody else");
+        if let Some(words) = somebody_else(known.as_ref(), &before) {
             return Ok(Step::Done(self.park(change, 0, &words)?));
         }
         self.intend(change)?;
@@ -159,6 +188,16 @@ impl Push<'_> {
             Ok(_) => Ok(Step::Done(self.confirm_removed(change, id, Some(&before))?)),
             Err(error) => self.failed(change, &error, brake),
         }
+    }
+
+    /// A fresh copy of an entity; one that seems to be gone is asked for once more after 3 seconds.
+    async fn look(&self, id: RemoteId) -> Result<Option<Staff>, api::Error> {
+        let get = || self.client.send(Api::<Staff>::root().get(id));
+        if let Some(fresh) = get().await?.value {
+            return Ok(Some(fresh));
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+        Ok(get().await?.value)
     }
 
     /// What a failed read before a write means: nothing was changed.
@@ -189,13 +228,22 @@ impl Push<'_> {
     /// ends the push.
     fn slow_down(&self, change: &Change, error: &api::Error, brake: &Brake) {
         if error.permission() && error.code().is_some() {
-            brake.deny(change.wish.action);
-        } else if error.fate() == Fate::NotSent || error.code() == Some(503) || error.is_out_of_retries() {
+            let what = change.wish.action.name();
+            brake.deny(change.wish.action, format!("this credential may not {what} people: {}", chain(error)));
+        } else if error.fate() == Fate::NotSent || error.code() == Some(503) {
             brake.stop(chain(error));
         } else {
             brake.trouble(chain(error));
         }
     }
+}
+
+/// Why an entity is not the one that the record was: the service made it at another time.
+fn somebody_else(known: Option<&Known>, now: &Entity) -> Option<String> {
+    // One who was made anew at the service, and found again, has another id.
+    let before = &known.filter(|known| known.id == now.id)?.created;
+    let other = !before.is_empty() && !now.created.is_empty() && *before != now.created;
+    other.then(|| format!("id {} was made at another time than the person of this record: it is somebody else", now.id))
 }
 
 /// An entity as it should be after a write that the service did not show.

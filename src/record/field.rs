@@ -8,6 +8,8 @@ use super::value::Value;
 pub enum Kind {
     /// Plain text.
     Text,
+    /// An email address: case and outer spaces don't matter, and the service may change them.
+    Email,
     /// A phone number: compared by its digits, since the service rewrites it (`64 298385771`).
     Phone,
     /// The name of a location that must exist exactly once at the service.
@@ -18,7 +20,7 @@ pub enum Kind {
     Names,
     /// A list of ids, in any order.
     Ids,
-    /// A custom field, by title; text on the wire, a checkbox as 1 or 0.
+    /// A custom field, by title; text on the wire, a checkbox as "1" or "0".
     Custom,
 }
 
@@ -33,8 +35,10 @@ impl Kind {
                 let digits = (digits(ours), digits(theirs));
                 !digits.0.is_empty() && digits.0 == digits.1
             }
+            (Self::Email, Value::Text(ours), Value::Text(theirs)) => {
+                ours.trim().to_lowercase() == theirs.trim().to_lowercase()
+            }
             (Self::Flag, ours, theirs) => truth(ours) == truth(theirs),
-            (Self::Custom, ours, theirs) => checkbox(ours).is_some() && checkbox(ours) == checkbox(theirs),
             (Self::Names, Value::List(ours), Value::List(theirs)) => sorted(ours) == sorted(theirs),
             (Self::Ids, Value::Ids(ours), Value::Ids(theirs)) => sorted(ours) == sorted(theirs),
             _ => false,
@@ -54,18 +58,6 @@ fn truth(value: &Value) -> bool {
         Value::Flag(flag) => *flag,
         Value::Text(text) => matches!(text.as_str(), "1" | "true"),
         _ => false,
-    }
-}
-
-fn checkbox(value: &Value) -> Option<bool> {
-    match value {
-        Value::Flag(flag) => Some(*flag),
-        Value::Text(text) => match text.as_str() {
-            "1" | "true" => Some(true),
-            "0" | "false" => Some(false),
-            _ => None,
-        },
-        _ => None,
     }
 }
 
@@ -100,8 +92,10 @@ mod tests {
             (Kind::Flag, Value::Flag(true), Value::text("1"), true),
             (Kind::Names, list(&["a", "b"]), list(&["b", "a"]), true),
             (Kind::Names, list(&["a"]), list(&["a", "a"]), false),
-            (Kind::Custom, Value::text("true"), Value::text("1"), true),
-            (Kind::Custom, Value::text("x"), Value::text("y"), false),
+            (Kind::Custom, Value::text("1"), Value::text("1"), true),
+            (Kind::Custom, Value::text("true"), Value::text("1"), false),
+            (Kind::Email, Value::text("Ana@Example.com "), Value::text("ana@example.com"), true),
+            (Kind::Email, Value::text("ana@example.com"), Value::text("bo@example.com"), false),
             (Kind::Ids, Value::ids(vec![2, 1]), Value::ids(vec![1, 2]), true),
         ] {
             assert_eq!(kind.same(&ours, &theirs), same, "{kind:?}");

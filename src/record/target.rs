@@ -22,7 +22,7 @@ const STAFF: &[Row] = &[
     ("name", "name", Kind::Text, true, false),
     ("title", "title", Kind::Text, false, false),
     ("altname", "altname", Kind::Text, false, false),
-    ("email", "email", Kind::Text, false, false),
+    ("email", "email", Kind::Email, false, false),
     ("phone", "phone", Kind::Phone, false, true),
     ("mobile", "mobile", Kind::Phone, false, true),
     ("ice", "ice", Kind::Phone, false, true),

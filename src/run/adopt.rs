@@ -23,6 +23,15 @@ impl<'a> Adoption<'a> {
 
     pub(super) fn take(&mut self, key: Key, known: Known) -> Result<(), store::Error> {
         let owner = Owner { job: self.job.name.clone(), key };
+        let before = Known::get(self.store, &self.job.name, &owner.key)?;
+        if let Some(before) = before.filter(|before| before.id != known.id) {
+            // The entity that it was is gone, and somebody made it anew at the service.
+            Owner::remove(&mut self.batch, Target::Staff, before.id);
+        }
+        if let Some(other) = Owner::of(self.store, Target::Staff, known.id)?.filter(|other| *other != owner) {
+            // The person has a new key, or belonged to a job that is no more.
+            Known::remove(&mut self.batch, &other.job, &other.key);
+        }
         owner.put(&mut self.batch, Target::Staff, known.id);
         known.put(&mut self.batch, &self.job.name, &owner.key);
         self.count += 1;

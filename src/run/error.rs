@@ -57,13 +57,11 @@ impl Error {
     pub fn kind(&self) -> Kind {
         match self {
             Self::Account { .. } => Kind::Usage,
-            Self::Store(error) if matches!(error.kind, store::Kind::Permission) => Kind::Usage,
-            Self::Source(_)
-            | Self::Mapping(_)
-            | Self::Mirror(_)
-            | Self::Push(_)
-            | Self::Store(_)
-            | Self::Element { .. } => Kind::Failed,
+            Self::Store(error) => match error.kind {
+                store::Kind::Permission | store::Kind::Owner { .. } | store::Kind::NoFolder => Kind::Usage,
+                _ => Kind::Failed,
+            },
+            Self::Source(_) | Self::Mapping(_) | Self::Mirror(_) | Self::Push(_) | Self::Element { .. } => Kind::Failed,
         }
     }
 }

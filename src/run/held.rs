@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::prepare::ON_SITE;
 use super::state::JobState;
 use crate::clock::Clock;
 use crate::history::{Audit, Line};
@@ -112,7 +113,8 @@ pub(super) fn replace(
     let before = held(store, job)?;
     let after: BTreeMap<Key, HeldChange> = now.iter().map(|held| (held.key.clone(), HeldChange::of(held))).collect();
     let set = |held: &BTreeMap<Key, HeldChange>| -> Vec<(Key, u64)> {
-        held.iter().map(|(key, change)| (key.clone(), change.wish)).collect()
+        let approvable = held.iter().filter(|(_, change)| change.action.is_some());
+        approvable.map(|(key, change)| (key.clone(), change.wish)).collect()
     };
     if set(&before) != set(&after) {
         state.held_set += 1;
@@ -124,6 +126,29 @@ pub(super) fn replace(
         batch.put(Space::Held, &name(job, key), change);
     }
     Ok(())
+}
+
+/// The same for the keys of a narrowed run.
+pub(super) fn replace_some(batch: &mut Batch, job: &JobName, keys: &BTreeSet<Key>, now: &[Held], state: &mut JobState) {
+    keys.iter().for_each(|key| batch.remove(Space::Held, &name(job, key)));
+    for held in now {
+        batch.put(Space::Held, &name(job, &held.key), &HeldChange::of(held));
+        state.held_set += 1;
+    }
+}
+
+/// Keeps those as held who are on site: nothing can be decided about them, and they wait all the same.
+pub(super) fn wait_on_site<'a>(
+    store: &Store,
+    job: &JobName,
+    keys: impl Iterator<Item = &'a Key>,
+) -> Result<(), store::Error> {
+    let mut batch = Batch::default();
+    for key in keys {
+        let waits = HeldChange { action: None, wish: 0, reason: ON_SITE.to_owned() };
+        batch.put(Space::Held, &name(job, key), &waits);
+    }
+    store.commit(batch)
 }
 
 /// Forgets verdicts on what is no longer wanted: `wanted` holds the digest of every change of this run.

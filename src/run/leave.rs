@@ -1,6 +1,6 @@
 //! Who has left.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
@@ -24,25 +24,14 @@ pub(super) struct Departed {
     pub(super) forgotten: Vec<(Key, RemoteId)>,
 }
 
-/// Why nobody leaves in a run, whatever the read says.
-pub(super) fn barred(job: &Job, narrow: bool, mapping_changed: bool) -> Option<&'static str> {
-    if narrow {
-        Some("the run is narrowed to some records")
-    } else if mapping_changed {
-        Some("the job's mapping changed since its last run")
-    } else if job.leavers.action == LeaverAction::Keep {
-        Some("the job keeps leavers")
-    } else {
-        None
-    }
-}
-
 /// What leavers are judged by.
 pub(super) struct Judge<'a> {
     pub(super) job: &'a Job,
     pub(super) store: &'a Store,
     pub(super) mirror: &'a Mirror,
     pub(super) now: Timestamp,
+    /// Entities that a record of this read lays claim to: nobody of them is removed.
+    pub(super) claimed: &'a BTreeSet<RemoteId>,
 }
 
 impl Judge<'_> {
@@ -56,12 +45,15 @@ impl Judge<'_> {
         left: &BTreeMap<Key, u64>,
         departed: &mut Departed,
     ) -> Result<(), Error> {
-        if self.job.mode == Mode::Changes {
+        if self.job.mode == Mode::Changes || self.job.leavers.action == LeaverAction::Keep {
             return Ok(());
         }
         for at in missing(present) {
             let Some(key) = Key::new(index.entry(at).key).filter(|key| !left.contains_key(key)) else { continue };
             let Some(known) = Known::get(self.store, &self.job.name, &key)? else { continue };
+            if self.claimed.contains(&known.id) {
+                continue;
+            }
             if self.mirror.get(self.store, known.id)?.is_none() {
                 departed.forgotten.push((key, known.id));
                 continue;
@@ -79,8 +71,14 @@ impl Judge<'_> {
 
     /// Those whose own row says that they are gone: in any read, and without grace (law 1).
     pub(super) fn by_statement(&self, left: &BTreeMap<Key, u64>, departed: &mut Departed) -> Result<(), Error> {
+        if self.job.leavers.action == LeaverAction::Keep {
+            return Ok(());
+        }
         for (key, line) in left {
             let Some(known) = Known::get(self.store, &self.job.name, key)? else { continue };
+            if self.claimed.contains(&known.id) {
+                continue;
+            }
             if self.mirror.get(self.store, known.id)?.is_none() {
                 departed.forgotten.push((key.clone(), known.id));
             } else {

@@ -14,6 +14,7 @@
 //! person released is kept as a verdict on a wish instead, and compared with what is wanted now.
 
 mod adopt;
+mod claims;
 mod error;
 mod gather;
 mod held;
@@ -33,7 +34,7 @@ pub use prepare::Prepared;
 pub use report::{Counts, Report, Status};
 pub use rows::{mapping, rows};
 pub use state::JobState;
-pub use sync::{plan, sync};
+pub use sync::{Plan, plan, sync};
 
 use crate::api::Client;
 use crate::clock::Clock;

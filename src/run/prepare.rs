@@ -4,20 +4,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 
+use super::claims::Identity;
 use super::error::Error;
-use super::gather::{Gathered, gather};
-use super::leave::{Departed, Judge, barred};
+use super::gather::gather;
+use super::leave::{Departed, Judge};
 use super::stand::{Remember, stand};
 use super::state::JobState;
 use super::{Context, Narrow, Stage, held};
 use crate::config::Job;
 use crate::mapping::Mapping;
 use crate::mirror::{Mirror, Removal};
-use crate::plan::{Base, Change, Guarded, Held, Verdict, guard};
-use crate::record::{Field, JobName, Key, Rejected, RemoteId, Target};
+use crate::plan::{Base, Change, Guarded, Held, Present, Verdict, Writes, guard};
+use crate::queue::{self, State};
+use crate::record::{Action, Field, JobName, Key, Rejected, RemoteId, Target};
 use crate::snapshot::{Index, Known};
 use crate::source::csv::Found;
 use crate::store::Store;
+
+/// Why a leaver waits who is on site (law 10).
+pub(super) const ON_SITE: &str = "on site; removed once they have left";
 
 /// What a run of one job would do.
 pub struct Prepared {
@@ -41,6 +46,8 @@ pub struct Prepared {
     pub go: Vec<(Change, bool)>,
     /// What would wait for a person.
     pub held: Vec<Held>,
+    /// Of what would be sent, what waits for something else than an approval, and why.
+    pub waits: BTreeMap<Key, String>,
     /// What a person rejected.
     pub dropped: Vec<Change>,
     /// Why nothing is taken from the read, where it is so.
@@ -52,9 +59,23 @@ pub struct Prepared {
     pub(super) new: Extra,
 }
 
+impl Prepared {
+    /// Holds records of which it is not known whether an earlier request made them.
+    pub(super) fn hold_unclear(&mut self, unclear: Vec<(Key, String)>) {
+        for (key, reason) in unclear {
+            self.go.retain(|(change, _)| change.key != key);
+            self.held.retain(|held| held.key != key);
+            self.held.push(Held { key, reason, change: None });
+        }
+    }
+}
+
 /// What a sync needs besides.
 pub(super) struct Extra {
-    pub(super) mapping: u128,
+    /// Stands for mapping, filter, key and match fields.
+    pub(super) mapping: String,
+    /// Whether this mapping is the one to compare the next with: not before what it alters was decided on.
+    pub(super) mapping_settled: bool,
     pub(super) found: Option<Found>,
     pub(super) settled: Vec<(Key, u128)>,
     pub(super) digests: BTreeMap<Key, u128>,
@@ -62,6 +83,8 @@ pub(super) struct Extra {
     pub(super) forgotten: Vec<(Key, RemoteId)>,
     pub(super) matched: Vec<RemoteId>,
     pub(super) verdicts: BTreeMap<Key, Verdict>,
+    /// Of the keys with a verdict, those whose row is there: a verdict on their removal is void.
+    pub(super) there: BTreeSet<Key>,
     /// Whether the run judged everybody, so that what it does not mention is not wanted.
     pub(super) judged_all: bool,
 }
@@ -83,9 +106,11 @@ pub(super) fn prepare(
     let gathered = gather(job, mapping, &index, &dirty, state.found.as_ref(), narrow, context.clock)?
         .settle(job, &index, store)?;
     let fields: Vec<Field> = mapping.fields().cloned().collect();
-    let stamp = format!("{:032x}", mapping.digest());
+    let stamp = format!("{:032x} {}", mapping.digest(), job.match_on.join(" "));
     let mapping_changed = !state.mapping.is_empty() && state.mapping != stamp;
     let records = gathered.unchanged + gathered.candidates.len() as u64;
+    let verdicts = held::verdicts(store, &job.name)?;
+    let there = |key: &Key| index.by_key(key.as_str()).is_some_and(|at| gathered.present.has(at));
     let mut prepared = Prepared {
         job: job.name.clone(),
         complete: false,
@@ -97,22 +122,28 @@ pub(super) fn prepare(
         rejected: gathered.rejected.clone(),
         go: Vec::new(),
         held: Vec::new(),
+        waits: BTreeMap::new(),
         dropped: Vec::new(),
         hold: None,
         notes: Vec::new(),
         fields,
         new: Extra {
-            mapping: mapping.digest(),
+            mapping: stamp,
+            mapping_settled: true,
             found: Some(gathered.read.found.clone()),
             settled: Vec::new(),
             digests: gathered.candidates.iter().map(|one| (one.key.clone(), one.digest)).collect(),
             waiting: Vec::new(),
             forgotten: Vec::new(),
             matched: Vec::new(),
-            verdicts: held::verdicts(store, &job.name)?,
+            there: verdicts.keys().filter(|key| there(key)).cloned().collect(),
+            verdicts,
             judged_all: false,
         },
     };
+    if narrow.is_narrow() && records == 0 && gathered.rejected.is_empty() && gathered.left.is_empty() {
+        prepared.notes.push("no row of the source has such a key".to_owned());
+    }
     if records < job.limits.min_records && !narrow.is_narrow() {
         let least = job.limits.min_records;
         prepared.hold = Some(format!(
@@ -120,42 +151,50 @@ pub(super) fn prepare(
         ));
         return Ok(prepared);
     }
-    let stood = stand(job, &prepared.fields, mirror, store, &gathered.candidates, remember)?;
+    let content = format!("{:032x}", gathered.read.content);
+    let seen = gathered.present.clone();
+    let complete = gathered.read.finish(gathered.present, gathered.unreadable);
+    let is_absent = |key: &Key| {
+        complete.is_ok() && !narrow.is_narrow() && index.by_key(key.as_str()).is_some_and(|at| !seen.has(at))
+    };
+    let jobs: Vec<JobName> = context.config.jobs.iter().map(|job| job.name.clone()).collect();
+    let identity = Identity { job: &job.name, jobs: &jobs, store, mirror, is_absent: &is_absent };
+    let stood = stand(job, &prepared.fields, mirror, store, &gathered.candidates, &identity, remember)?;
     let mut departed = Departed::default();
-    let bar = barred(job, narrow.is_narrow(), mapping_changed);
-    let judge = Judge { job, store, mirror, now: context.clock.now() };
-    if bar.is_none() {
+    let judge = Judge { job, store, mirror, now: context.clock.now(), claimed: &stood.claimed };
+    if !narrow.is_narrow() {
         judge.by_statement(&gathered.left, &mut departed)?;
     }
-    if mapping_changed {
-        prepared.notes.push("the job's mapping changed since its last run: nobody leaves in this one".to_owned());
-    }
-    let returned = returned(job, &index, &gathered, &stood.settled, store)?;
-    let content = format!("{:032x}", gathered.read.content);
-    let left = gathered.left;
-    match gathered.read.finish(gathered.present, gathered.unreadable) {
+    let returned = returned(job, &index, &seen, &stood.settled, store)?;
+    match &complete {
         Ok(present) => {
             prepared.complete = true;
             prepared.new.judged_all = !narrow.is_narrow();
-            if bar.is_none() {
-                judge.by_absence(&index, &present, &content, &left, &mut departed)?;
+            if !narrow.is_narrow() {
+                judge.by_absence(&index, present, &content, &gathered.left, &mut departed)?;
             }
         }
-        Err(reasons) => prepared.incomplete = reasons,
+        Err(reasons) => prepared.incomplete.clone_from(reasons),
     }
     let removed = removed_lately(context, &job.name)?;
     let base = Base { known: index.len() as u64, matched: stood.matched.len() as u64, removed };
     let mut changes = departed.changes;
     changes.extend(stood.changes);
-    let Guarded { go, held, rejected } = guard(changes, &job.limits, base, job.writes, &prepared.new.verdicts);
-    let undecided = decided(stood.held, &prepared.new.verdicts);
+    let undecided = decided(stood.held, job.writes, &prepared.new.verdicts);
+    let mut guarded = guard(changes, &job.limits, base, job.writes, &prepared.new.verdicts);
+    guarded.go.extend(undecided.go);
+    if mapping_changed {
+        let altered = hold_all(&mut guarded);
+        prepared.new.mapping_settled = altered == 0 && prepared.complete;
+        prepared.notes.push("the job's mapping, filter or key changed since its last run".to_owned());
+    }
+    let Guarded { go, held, rejected } = guarded;
     prepared.unchanged += stood.settled.len() as u64;
     prepared.matched_by = stood.matched_by;
     prepared.rejected.extend(stood.rejected.iter().cloned());
     prepared.rejected.sort_by_key(|rejected| rejected.line);
     prepared.records = prepared.records.saturating_sub(stood.rejected.len() as u64);
     prepared.go = go;
-    prepared.go.extend(undecided.go);
     prepared.held = undecided.held;
     prepared.held.extend(held);
     prepared.dropped = rejected;
@@ -165,6 +204,7 @@ pub(super) fn prepare(
     prepared.new.waiting.extend(returned);
     prepared.new.forgotten = departed.forgotten;
     prepared.new.matched = stood.matched;
+    prepared.waits = waits(&prepared, &job.name, mirror, store)?;
     Ok(prepared)
 }
 
@@ -173,13 +213,13 @@ pub(super) fn prepare(
 fn returned(
     job: &Job,
     index: &Index,
-    gathered: &Gathered,
+    seen: &Present,
     settled: &[(Key, u128)],
     store: &Store,
 ) -> Result<Vec<(Key, Known)>, Error> {
     let settled: BTreeSet<&str> = settled.iter().map(|(key, _)| key.as_str()).collect();
     let mut returned = Vec::new();
-    for at in (0..index.len()).filter(|at| index.entry(*at).gone && gathered.present.has(*at)) {
+    for at in (0..index.len()).filter(|at| index.entry(*at).gone && seen.has(*at)) {
         let Some(key) = Key::new(index.entry(at).key).filter(|key| !settled.contains(key.as_str())) else { continue };
         if let Some(known) = Known::get(store, &job.name, &key)? {
             returned.push((key, Known { gone: None, ..known }));
@@ -189,12 +229,12 @@ fn returned(
 }
 
 /// Puts a person's verdicts on what was held before the guard came to it.
-fn decided(held: Vec<Held>, verdicts: &BTreeMap<Key, Verdict>) -> Guarded {
+fn decided(held: Vec<Held>, writes: Writes, verdicts: &BTreeMap<Key, Verdict>) -> Guarded {
     let mut guarded = Guarded::default();
     for one in held {
         let wish = one.change.as_ref().map(|change| change.wish.digest());
         match (one.change.clone(), verdicts.get(&one.key)) {
-            (Some(change), Some(Verdict::Approved(approved))) if Some(*approved) == wish => {
+            (Some(change), Some(Verdict::Approved(approved))) if Some(*approved) == wish && writes != Writes::Off => {
                 guarded.go.push((change, true));
             }
             (Some(change), Some(Verdict::Rejected(rejected))) if Some(*rejected) == wish => {
@@ -204,6 +244,41 @@ fn decided(held: Vec<Held>, verdicts: &BTreeMap<Key, Verdict>) -> Guarded {
         }
     }
     guarded
+}
+
+/// Holds everything that a person has not released, and says how many people that is.
+fn hold_all(guarded: &mut Guarded) -> usize {
+    let (approved, open): (Vec<_>, Vec<_>) =
+        std::mem::take(&mut guarded.go).into_iter().partition(|(_, approved)| *approved);
+    guarded.go = approved;
+    let altered = open.len() + guarded.held.len();
+    let reason = format!("the change of the job's mapping, filter or key alters {altered} people");
+    guarded.held.extend(open.into_iter().map(|(change, _)| Held {
+        key: change.key.clone(),
+        reason: reason.clone(),
+        change: Some(change),
+    }));
+    altered
+}
+
+/// What waits for something else than an approval.
+fn waits(prepared: &Prepared, job: &JobName, mirror: &Mirror, store: &Store) -> Result<BTreeMap<Key, String>, Error> {
+    let mut waits = BTreeMap::new();
+    for (change, _) in prepared.go.iter().filter(|(change, _)| change.wish.action == Action::Delete) {
+        let entity = change.wish.id.map(|id| mirror.get(store, id)).transpose()?.flatten();
+        if entity.is_some_and(|entity| entity.value("onsite_status").as_text() == Some("onsite")) {
+            waits.insert(change.key.clone(), ON_SITE.to_owned());
+        }
+    }
+    for old in queue::list(store, job)? {
+        let same = prepared.go.iter().any(|(change, _)| change.key == old.key && change.wish == old.wish);
+        if let State::Parked { words, .. } = old.state
+            && same
+        {
+            waits.insert(old.key, format!("parked, since the service refused it: {words}"));
+        }
+    }
+    Ok(waits)
 }
 
 /// People whom the job removed by itself in the last 24 hours.

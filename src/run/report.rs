@@ -72,8 +72,6 @@ pub struct Report {
     pub held: Vec<(Key, String)>,
     /// What the service refused, and its words.
     pub parked: Vec<(Key, Action, String)>,
-    /// Further things worth knowing.
-    pub notes: Vec<String>,
 }
 
 impl Report {
@@ -93,7 +91,6 @@ impl Report {
             rejections: Vec::new(),
             held: Vec::new(),
             parked: Vec::new(),
-            notes: Vec::new(),
         }
     }
 }

@@ -1,14 +1,16 @@
 //! Where each candidate stands at the service, and what it needs.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::claims::{Claims, Identity};
 use super::error::Error;
 use super::gather::Candidate;
+use crate::api::ElementError;
 use crate::config::Job;
 use crate::mirror::Mirror;
-use crate::plan::{Change, Decision, Held, Match, Matcher, Standing, Subject, decide};
-use crate::record::{Field, JobName, Key, Kind, Record, Rejected, RemoteId, Target};
-use crate::snapshot::{Known, Owner};
+use crate::plan::{Change, Decision, Held, Standing, Subject, decide};
+use crate::record::{Field, Key, Kind, Record, Rejected, RemoteId, Target, Value};
+use crate::snapshot::Known;
 use crate::store::{self, Store};
 
 /// What the candidates need.
@@ -23,6 +25,8 @@ pub(super) struct Stood {
     pub(super) matched_by: BTreeMap<String, u64>,
     /// Entities that were found the first time.
     pub(super) matched: Vec<RemoteId>,
+    /// Entities that a record of this read lays claim to, rightly or not: nobody of them is removed.
+    pub(super) claimed: BTreeSet<RemoteId>,
 }
 
 /// Takes what is to be remembered of a candidate that needs nothing.
@@ -35,29 +39,30 @@ pub(super) fn stand(
     mirror: &Mirror,
     store: &Store,
     candidates: &[Candidate],
+    identity: &Identity<'_>,
     remember: &mut Remember<'_>,
 ) -> Result<Stood, Error> {
-    for field in fields.iter().filter(|field| field.kind == Kind::Custom) {
-        let title = field.name.trim_start_matches(Target::CUSTOM);
-        mirror
-            .elements()
-            .resolve(title)
-            .map_err(|error| Error::Element { field: field.name.clone(), problem: error.to_string() })?;
-    }
-    let claims = Claims::make(job, mirror, store, candidates)?;
-    let mut stood = Stood::default();
+    let checkboxes = checkboxes(fields, mirror)?;
+    let claims = Claims::make(&job.match_on, identity, candidates)?;
+    let mut stood = Stood { claimed: claims.entities().collect(), ..Stood::default() };
     for (at, candidate) in candidates.iter().enumerate() {
-        let record = candidate.record();
-        if let Some(rejected) = location_fault(&record, fields, mirror, candidate.line) {
-            stood.rejected.push(rejected);
+        let mut record = candidate.record();
+        let fault = location_fault(&record, fields, mirror).or_else(|| tick(&mut record, &checkboxes));
+        if let Some((field, reason)) = fault {
+            let (key, line) = (Some(record.key), Some(candidate.line));
+            stood.rejected.push(Rejected { key, line, field: Some(field), reason: reason.to_owned() });
             continue;
         }
         let standing = match Known::get(store, &job.name, &candidate.key)? {
             Some(known) => match mirror.get(store, known.id)? {
                 Some(entity) => Standing::Mine { known, entity },
-                None => Standing::Vanished { known },
+                // Somebody may have made them anew there.
+                None => match claims.standing(at, candidates, identity)? {
+                    Standing::New => Standing::Vanished { known },
+                    found => found,
+                },
             },
-            None => claims.standing(at, candidates, &job.name, mirror, store)?,
+            None => claims.standing(at, candidates, identity)?,
         };
         if let Standing::Matched { by, entity } = &standing {
             *stood.matched_by.entry(by.clone()).or_default() += 1;
@@ -77,99 +82,39 @@ pub(super) fn stand(
     Ok(stood)
 }
 
+/// The mapped custom fields that are checkboxes. A title that the service does not have, or has twice, is a mistake in the
+/// mapping of the whole job.
+fn checkboxes<'a>(fields: &'a [Field], mirror: &Mirror) -> Result<Vec<&'a str>, Error> {
+    let mut checkboxes = Vec::new();
+    for field in fields.iter().filter(|field| field.kind == Kind::Custom) {
+        let title = field.name.trim_start_matches(Target::CUSTOM);
+        let resolved = mirror.elements().resolve(title);
+        let fail = |error: ElementError| Error::Element { field: field.name.clone(), problem: error.to_string() };
+        if resolved.map_err(fail)?.1 {
+            checkboxes.push(field.name.as_str());
+        }
+    }
+    Ok(checkboxes)
+}
+
+/// Turns what a source says of a checkbox into the 1 or 0 that the service holds (specification, Conventions).
+fn tick(record: &mut Record, checkboxes: &[&str]) -> Option<(String, &'static str)> {
+    for field in checkboxes {
+        let Some(text) = record.fields.get(*field).and_then(Value::as_text) else { continue };
+        let ticked = match text.to_lowercase().as_str() {
+            "1" | "true" | "yes" => "1",
+            "0" | "false" | "no" => "0",
+            _ => return Some(((*field).to_owned(), "is a checkbox: map it to 1 or 0, true or false, yes or no")),
+        };
+        record.fields.insert((*field).to_owned(), Value::text(ticked));
+    }
+    None
+}
+
 /// A location that the service does not have, or has twice.
-fn location_fault(record: &Record, fields: &[Field], mirror: &Mirror, line: u64) -> Option<Rejected> {
+fn location_fault(record: &Record, fields: &[Field], mirror: &Mirror) -> Option<(String, &'static str)> {
     fields.iter().filter(|field| field.kind == Kind::Location).find_map(|field| {
         let name = record.fields.get(&field.name)?.as_text()?;
-        let reason = mirror.locations().fault(name)?;
-        Some(Rejected {
-            key: Some(record.key.clone()),
-            line: Some(line),
-            field: Some(field.name.clone()),
-            reason: reason.to_owned(),
-        })
+        Some((field.name.clone(), mirror.locations().fault(name)?))
     })
-}
-
-/// Which entities the candidates that are not known yet lay claim to.
-struct Claims {
-    /// By position of the candidate.
-    found: BTreeMap<usize, Match>,
-    /// By entity: the candidates that claim it.
-    by_entity: BTreeMap<RemoteId, Vec<usize>>,
-    /// By position of a candidate whom the service does not have: the field, and another such candidate with its value.
-    twins: BTreeMap<usize, (String, usize)>,
-}
-
-impl Claims {
-    fn make(job: &Job, mirror: &Mirror, store: &Store, candidates: &[Candidate]) -> Result<Self, store::Error> {
-        let mut unknown = Vec::new();
-        for (at, candidate) in candidates.iter().enumerate() {
-            if Known::get(store, &job.name, &candidate.key)?.is_none() {
-                unknown.push(at);
-            }
-        }
-        let mut claims = Self { found: BTreeMap::new(), by_entity: BTreeMap::new(), twins: BTreeMap::new() };
-        if unknown.is_empty() {
-            return Ok(claims);
-        }
-        let mut matcher = Matcher::empty(&job.match_on);
-        mirror.each(store, |entity| matcher.add(entity))?;
-        let matcher = matcher.finish();
-        let mut new: HashMap<(String, u64), usize> = HashMap::new();
-        for at in unknown {
-            let record = candidates[at].record();
-            match matcher.find(&record.fields) {
-                Match::None => {
-                    for (field, mark) in matcher.marks(&record.fields) {
-                        if let Some(other) = new.insert((field.to_owned(), mark), at) {
-                            claims.twins.entry(at).or_insert_with(|| (field.to_owned(), other));
-                            claims.twins.entry(other).or_insert_with(|| (field.to_owned(), at));
-                        }
-                    }
-                }
-                found => {
-                    if let Match::One { id, .. } = found {
-                        claims.by_entity.entry(id).or_default().push(at);
-                    }
-                    claims.found.insert(at, found);
-                }
-            }
-        }
-        Ok(claims)
-    }
-
-    fn standing(
-        &self,
-        at: usize,
-        candidates: &[Candidate],
-        job: &JobName,
-        mirror: &Mirror,
-        store: &Store,
-    ) -> Result<Standing, store::Error> {
-        let (by, id) = match self.found.get(&at) {
-            None | Some(Match::None) => {
-                return Ok(match self.twins.get(&at) {
-                    Some((by, other)) => Standing::Twin { by: by.clone(), key: candidates[*other].key.clone() },
-                    None => Standing::New,
-                });
-            }
-            Some(Match::Many { by, ids }) => return Ok(Standing::Ambiguous { by: by.clone(), ids: ids.clone() }),
-            Some(Match::One { by, id }) => (by.clone(), *id),
-        };
-        let key = &candidates[at].key;
-        if let Some(owner) = Owner::of(store, Target::Staff, id)?
-            && (owner.job != *job || owner.key != *key)
-        {
-            return Ok(Standing::Taken { by, id, job: owner.job.to_string(), key: owner.key });
-        }
-        if let Some(other) = self.by_entity.get(&id).into_iter().flatten().find(|other| **other != at) {
-            return Ok(Standing::Contested { id, key: candidates[*other].key.clone() });
-        }
-        let Some(entity) = mirror.get(store, id)? else { return Ok(Standing::New) };
-        if !Matcher::confirmed(&candidates[at].record(), &entity, &by) {
-            return Ok(Standing::New);
-        }
-        Ok(Standing::Matched { by, entity })
-    }
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::adopt::Adoption;
 use super::error::Error;
-use super::prepare::{Prepared, prepare};
+use super::prepare::{ON_SITE, Prepared, prepare};
 use super::report::{Counts, Report, Status};
 use super::state::{JobState, LastRun, next_run};
 use super::{Context, Narrow, Stage, held, rows};
@@ -16,7 +16,7 @@ use crate::history::{Audit, Line};
 use crate::mirror::{Mirror, Removal, Wanted};
 use crate::push::{Drained, Outcome, Push, Witness};
 use crate::queue::{self, Change, State};
-use crate::record::{Action, Entity, Field, Key, RemoteId, Target, Value};
+use crate::record::{Action, Entity, Field, JobName, Key, RemoteId, Target, Value};
 use crate::snapshot::{Entry, Index, Known, Owner};
 use crate::store::{self, Batch, Space, Store};
 
@@ -45,20 +45,37 @@ pub async fn sync(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow) -> Resu
     Ok(reports)
 }
 
-/// Works out what `sync` would do, and changes nothing here or there. The second part of each entry tells how many people
-/// at the service belong to no record of the job.
-pub async fn plan(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow) -> Result<Vec<(Prepared, u64)>, Error> {
+/// What `sync` would do for one job.
+pub struct Plan {
+    /// The job.
+    pub job: JobName,
+    /// What it would do, and how many people at the service belong to no record of the job; or why that can't be said.
+    pub result: Result<(Prepared, u64), Error>,
+}
+
+/// Works out what `sync` would do, and changes nothing here or there. One job's failure is its own.
+pub async fn plan(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow) -> Result<Vec<Plan>, Error> {
     check_account(context)?;
     context.client.begin_run();
     let mut plans = Vec::new();
     let mut mirror = None;
     for job in jobs {
-        let mirror = pulled(context, job, &mut mirror, false).await?;
-        let prepared = prepare(context, job, &rows::mapping(job), mirror, narrow, &mut |_, _| Ok(()))?;
-        let foreign = foreign(context.store, mirror, job, &prepared.new.matched)?;
-        plans.push((prepared, foreign));
+        let result = plan_one(context, job, &mut mirror, narrow).await;
+        plans.push(Plan { job: job.name.clone(), result });
     }
     Ok(plans)
+}
+
+async fn plan_one(
+    context: &Context<'_>,
+    job: &Job,
+    mirror: &mut Option<Mirror>,
+    narrow: &Narrow,
+) -> Result<(Prepared, u64), Error> {
+    let mirror = pulled(context, job, mirror, false).await?;
+    let prepared = prepare(context, job, &rows::mapping(job), mirror, narrow, &mut |_, _| Ok(()))?;
+    let foreign = foreign(context.store, mirror, job, &prepared.new.matched)?;
+    Ok((prepared, foreign))
 }
 
 async fn one(
@@ -83,11 +100,10 @@ async fn one(
         witness: &witness,
     };
     let unknown = left_unknown(store, job)?;
-    if !unknown.is_empty() {
-        push.settle(mirror, unknown).await?;
-    }
+    let unclear = if unknown.is_empty() { Vec::new() } else { push.settle(mirror, unknown).await? };
     let mut adoption = Adoption::new(job, store);
-    let prepared = prepare(context, job, &mapping, mirror, narrow, &mut |key, known| adoption.take(key, known))?;
+    let mut prepared = prepare(context, job, &mapping, mirror, narrow, &mut |key, known| adoption.take(key, known))?;
+    prepared.hold_unclear(unclear);
     adoption.flush()?;
     mirror.save(store)?;
     if prepared.hold.is_some() {
@@ -99,6 +115,8 @@ async fn one(
     context.watch.stage(&job.name, Stage::Sending { changes: changes.len(), requests });
     let drained = push.drain(mirror, changes).await?;
     save_index(store, job, &prepared, &drained)?;
+    let on_site = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::OnSite);
+    held::wait_on_site(store, &job.name, on_site.map(|(key, _, _)| key))?;
     let parked = parked(store, job)?;
     let requests = context.client.requests() - requests_before;
     Ok(report(job, prepared, &drained, parked, requests))
@@ -145,15 +163,20 @@ fn commit(store: &Store, job: &Job, prepared: &Prepared, narrow: &Narrow) -> Res
     let judged = |key: &Key| extra.judged_all || extra.digests.contains_key(key);
     let mut changes: BTreeMap<Key, Change> =
         prepared.go.iter().map(|(change, approved)| (change.key.clone(), queued(job, change, *approved))).collect();
+    let unclear = |old: &Change| old.wish.action == Action::Create && matches!(old.state, State::Sent { .. });
     let mut batch = Batch::default();
     for old in queue::list(store, &job.name)? {
         let parked = matches!(old.state, State::Parked { .. });
+        // A change that was parked before it was sent costs no write to try again: the person may have been mended.
+        let refused = matches!(old.state, State::Parked { status, .. } if status > 0);
         match changes.get(&old.key) {
             // The service refused just this; it would again. An approval is good for one try.
-            Some(new) if parked && new.wish == old.wish && (!new.approved || old.approved) => {
+            Some(new) if refused && new.wish == old.wish && (!new.approved || old.approved) => {
                 changes.remove(&old.key);
             }
             Some(_) => {}
+            // What became of it is not known, and stays so until the next run looks again.
+            None if unclear(&old) => {}
             None if judged(&old.key) || (!parked && narrow.has(&old.key)) => {
                 queue::remove(&mut batch, &job.name, &old.key);
             }
@@ -166,8 +189,12 @@ fn commit(store: &Store, job: &Job, prepared: &Prepared, narrow: &Narrow) -> Res
     let mut state = JobState::load(store, &job.name)?;
     if !narrow.is_narrow() {
         held::replace(store, &mut batch, &job.name, &prepared.held, &mut state)?;
-        state.mapping = format!("{:032x}", extra.mapping);
+        if extra.mapping_settled || state.mapping.is_empty() {
+            state.mapping.clone_from(&extra.mapping);
+        }
         state.found.clone_from(&extra.found);
+    } else {
+        held::replace_some(&mut batch, &job.name, &narrow.keys, &prepared.held, &mut state);
     }
     let held = prepared.held.iter().filter_map(|held| held.change.as_ref());
     let wanted: BTreeMap<Key, u64> = prepared
@@ -178,7 +205,7 @@ fn commit(store: &Store, job: &Job, prepared: &Prepared, narrow: &Narrow) -> Res
         .chain(&prepared.dropped)
         .map(|change| (change.key.clone(), change.wish.digest()))
         .collect();
-    held::prune(&mut batch, &job.name, &extra.verdicts, &wanted, judged);
+    held::prune(&mut batch, &job.name, &extra.verdicts, &wanted, |key| judged(key) || extra.there.contains(key));
     state.put(&mut batch, &job.name);
     store.commit(batch)?;
     Ok(changes.into_values().collect())
@@ -235,7 +262,7 @@ fn report(
         prepared.held.iter().map(|held| (held.key.clone(), held.reason.clone())).collect();
     let waits = held.len() as u64 + u64::from(prepared.hold.is_some());
     let on_site = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::OnSite);
-    held.extend(on_site.map(|(key, _, _)| (key.clone(), "on site; removed once they have left".to_owned())));
+    held.extend(on_site.map(|(key, _, _)| (key.clone(), ON_SITE.to_owned())));
     let undelivered: Vec<&str> = drained
         .outcomes
         .iter()
@@ -253,7 +280,7 @@ fn report(
         reasons.push(reason.clone());
     }
     reasons.extend(prepared.hold.clone());
-    reasons.extend(prepared.held.iter().map(|held| held.reason.clone()).collect::<BTreeSet<_>>());
+    reasons.extend(some(prepared.held.iter().map(|held| held.reason.as_str()).collect()));
     reasons.extend(
         prepared.incomplete.iter().map(|reason| format!("incomplete read, so nobody leaves by absence: {reason}")),
     );
@@ -261,11 +288,9 @@ fn report(
         reasons.push(counted(prepared.rejected.len(), "row was rejected", "rows were rejected"));
     }
     if !parked.is_empty() {
-        reasons.push(counted(
-            parked.len(),
-            "change is parked: the service refused it",
-            "changes are parked: the service refused them",
-        ));
+        let (one, many) = ("change is parked: the service refused it", "changes are parked: the service refused them");
+        let words = some(parked.iter().map(|(_, _, words)| words.as_str()).collect());
+        reasons.push(format!("{} ({})", counted(parked.len(), one, many), words.join("; ")));
     }
     let status = if !undelivered.is_empty() || drained.stopped.is_some() {
         Status::Failed
@@ -276,6 +301,7 @@ fn report(
     } else {
         Status::Done
     };
+    reasons.extend(prepared.notes);
     Report {
         name: job.name.clone(),
         status,
@@ -295,8 +321,17 @@ fn report(
         rejections: prepared.rejected,
         held,
         parked,
-        notes: prepared.notes,
     }
+}
+
+/// Some of many different reasons.
+fn some(reasons: BTreeSet<&str>) -> Vec<String> {
+    let more = reasons.len().saturating_sub(REASONS_MAX);
+    let mut some: Vec<String> = reasons.into_iter().take(REASONS_MAX).map(str::to_owned).collect();
+    if more > 0 {
+        some.push(format!("and {more} other reasons"));
+    }
+    some
 }
 
 fn counted(count: usize, one: &str, many: &str) -> String {
@@ -321,6 +356,8 @@ fn record(context: &Context<'_>, job: &Job, report: &Report, run: u64, started: 
 }
 
 const ACCOUNT: &str = "account";
+/// How many different reasons of held and of parked changes a report names.
+const REASONS_MAX: usize = 3;
 
 /// Fails where the store belongs to another account (law 2).
 fn check_account(context: &Context<'_>) -> Result<bool, Error> {

@@ -27,6 +27,15 @@ pub enum Kind {
     /// This user may not use it.
     #[error("no permission to use it")]
     Permission,
+    /// It belongs to another user: what this one would write there, its owner could not use.
+    #[error("it belongs to user {uid}, and this is another")]
+    Owner {
+        /// Its owner's number.
+        uid: u32,
+    },
+    /// It is no folder.
+    #[error("it is no folder")]
+    NoFolder,
     /// The disk is full.
     #[error("the disk is full")]
     Full,

@@ -21,7 +21,7 @@ mod space;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -82,7 +82,7 @@ impl Store {
     /// Opens the store under `dir`, making it where there is none. Fails at once where another process holds it.
     pub fn open(dir: &Path) -> Result<Self, Error> {
         let fail = |kind| Error { dir: dir.to_owned(), kind };
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|error| fail(Kind::from_io(error)))?;
+        lay_down(dir)?;
         let lock = lock(dir)?;
         let path = dir.join("store");
         let config = sled::Config::new().path(&path).cache_capacity(Self::CACHE_BYTES);
@@ -238,6 +238,23 @@ impl Store {
             }
         })
     }
+}
+
+/// Makes the state folder where there is none; one that is there must be this user's, and is closed to others (law 11).
+pub fn lay_down(dir: &Path) -> Result<(), Error> {
+    let fail = |kind| Error { dir: dir.to_owned(), kind };
+    if fs::metadata(dir).is_ok_and(|found| !found.is_dir()) {
+        return Err(fail(Kind::NoFolder));
+    }
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|error| fail(Kind::from_io(error)))?;
+    let found = fs::metadata(dir).map_err(|error| fail(Kind::from_io(error)))?;
+    if found.uid() != rustix::process::geteuid().as_raw() {
+        return Err(fail(Kind::Owner { uid: found.uid() }));
+    }
+    if found.mode() & 0o077 != 0 {
+        fs::set_permissions(dir, fs::Permissions::from_mode(0o700)).map_err(|error| fail(Kind::from_io(error)))?;
+    }
+    Ok(())
 }
 
 /// Takes the lock of a state folder and writes this process's number into it.

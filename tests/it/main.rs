@@ -2,7 +2,32 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
+mod access;
+mod api_command;
+mod approvals;
+mod budget;
+mod clock_skew;
+mod config_faults;
+mod conflict;
 mod decisions;
+mod documents;
+mod drift;
 mod first_sync;
+mod gone;
+mod grace;
+mod guard;
 mod imports;
+mod init;
+mod killed;
+mod leavers;
+mod lying_lists;
+mod narrowed;
+mod oauth;
+mod one_at_a_time;
+mod secrecy;
+mod source_faults;
+mod source_forms;
 mod support;
+mod unowned;
+mod unsure;
+mod views;

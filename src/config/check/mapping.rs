@@ -91,7 +91,7 @@ fn nearest_field(name: &str, target: Target) -> String {
 
 /// The mapped text fields by which records are matched.
 fn match_on(place: &str, raw: &RawJob, target: Target, report: &mut Report) -> Option<Vec<String>> {
-    let is_text = |name: &str| target.field(name).is_some_and(|field| field.kind == Kind::Text);
+    let is_text = |name: &str| target.field(name).is_some_and(|field| matches!(field.kind, Kind::Text | Kind::Email));
     let mapped = || raw.map.keys().map(String::as_str).filter(|name| is_text(name));
     let Some(given) = &raw.match_on else {
         let default: Vec<String> =

@@ -11,7 +11,7 @@ pub const COLUMNS_MAX: usize = 200;
 /// The lines among which the header is looked for.
 pub const HEADER_LINES_MAX: u64 = 20;
 /// So many bad rows never fail a file by themselves.
-pub const BAD_ROWS_FLOOR: u64 = 20;
+pub const BAD_ROWS_FLOOR: u64 = 10;
 /// Above the floor, one bad row among so many fails the file.
 pub const BAD_ROWS_SHARE: u64 = 100;
 /// The most line ends inside the cells of one row; more is a quote that was never closed.

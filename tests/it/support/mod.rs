@@ -21,8 +21,12 @@ pub(crate) struct World {
 /// What a test says in its configuration, each a text of TOML.
 #[derive(Clone)]
 pub(crate) struct Config {
+    /// Lines of `[api]` that say who calls.
+    pub(crate) credential: String,
     /// Lines of `[api]` besides base_url and credential.
     pub(crate) api: String,
+    /// Lines of `[state]` besides dir.
+    pub(crate) state: String,
     /// Lines of the job itself.
     pub(crate) job: String,
     /// Lines of `[job.source]` besides type and path.
@@ -36,7 +40,9 @@ pub(crate) struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            api: "requests_per_minute = 100000\n".into(),
+            credential: "api_key_file = \"api_key\"".into(),
+            state: String::new(),
+            api: "requests_per_minute = 3000\n".into(),
             job: "key = \"{{ employee_no }}\"\nmatch_on = [\"employee_id\", \"email\"]\n".into(),
             source: "settle = \"0s\"\n".into(),
             map: "name = \"{{ name }}\"\nemail = \"{{ email }}\"\ntitle = \"{{ title }}\"\nemployee_id = \"{{ employee_no }}\"\n"
@@ -83,6 +89,11 @@ impl Ran {
         let job = self.job();
         let count = |name: &str| job[name].as_u64().unwrap_or_else(|| panic!("no {name}: {self:?}"));
         (count("created"), count("updated"), count("deleted"))
+    }
+
+    /// The only job's reason.
+    pub(crate) fn reason(&self) -> String {
+        self.job()["reason"].as_str().unwrap_or_default().to_owned()
     }
 
     /// Fails unless it ended with this exit code.
@@ -147,14 +158,20 @@ impl World {
 
     /// Writes the configuration.
     pub(crate) fn configure(&self, config: Config) {
-        let Config { api, job, source, map, rest } = config;
+        let Config { credential, api, state, job, source, map, rest } = config;
         let url = self.service().url();
         let text = format!(
-            "[api]\nbase_url = \"{url}\"\napi_key_file = \"api_key\"\n{api}\n[state]\ndir = \"state\"\n\n\
+            "[api]\nbase_url = \"{url}\"\n{credential}\n{api}\n[state]\ndir = \"state\"\n{state}\n\n\
              [[job]]\nname = \"staff\"\ntarget = \"staff\"\n{job}\n[job.source]\ntype = \"csv\"\npath = \"staff.csv\"\n\
              {source}\n[job.map]\n{map}\n{rest}\n"
         );
         self.put("config.toml", text.as_bytes());
+    }
+
+    /// Writes another configuration, made of the present one.
+    pub(crate) fn reconfigure(&mut self, change: impl FnOnce(Config) -> Config) {
+        self.config = change(self.config.clone());
+        self.configure(self.config.clone());
     }
 
     /// The binary with these arguments, its environment cleared.
@@ -191,6 +208,27 @@ impl World {
         self.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
+    /// Puts these faults in place of the present ones.
+    pub(crate) fn faults(&self, specs: &[&str]) {
+        self.service().set_faults(specs.iter().map(|spec| spec.parse().unwrap()).collect());
+    }
+
+    /// How many requests of an operation arrived so far.
+    pub(crate) fn count(&self, operation: &str) -> usize {
+        self.service().requests().iter().filter(|request| request.operation == operation).count()
+    }
+
+    /// One person at the service.
+    pub(crate) fn one(&self, id: i64) -> Value {
+        self.staff().into_iter().find(|person| person["id"] == id).unwrap_or(Value::Null)
+    }
+
+    /// Fails unless exactly the people `numbers` are at the service, each once by their employee id.
+    pub(crate) fn expect_people(&self, numbers: std::ops::Range<usize>) {
+        let expected: Vec<String> = numbers.map(|number| format!("P{number:05}")).collect();
+        assert_eq!(self.texts("employee_id"), expected, "somebody is missing or twice");
+    }
+
     /// The people at the service.
     pub(crate) fn staff(&self) -> Vec<Value> {
         self.service().all("staff")
@@ -215,5 +253,56 @@ impl World {
                 "title": title,
             }),
         )
+    }
+}
+
+impl Config {
+    /// The default with these tables after it.
+    pub(crate) fn rest(rest: &str) -> Self {
+        Self { rest: rest.into(), ..Self::default() }
+    }
+}
+
+impl Ran {
+    /// How the only job ended: status, whether the read was complete, and the reason (empty where there is none).
+    pub(crate) fn ended(&self) -> (String, bool, String) {
+        let job = self.job();
+        let text = |name: &str| job[name].as_str().unwrap_or_default().to_owned();
+        (text("status"), job["complete"] == true, text("reason"))
+    }
+
+    /// Fails where stdout or stderr shows one of these texts (law 11).
+    pub(crate) fn hides(self, texts: &[&str]) -> Self {
+        for text in texts {
+            assert!(!self.out.contains(text) && !self.err.contains(text), "{text:?} is shown: {self:?}");
+        }
+        self
+    }
+}
+
+impl World {
+    /// A world in which so many people (from 1 on) have been synced.
+    pub(crate) fn synced(config: Config, count: usize) -> Self {
+        let world = Self::with(Options::default(), config);
+        world.csv(people(1..count + 1));
+        assert_eq!(world.sync().expect(0).writes(), (count as u64, 0, 0));
+        world
+    }
+
+    /// The person of that number, as the service holds them.
+    pub(crate) fn held_as(&self, number: usize) -> Option<Value> {
+        let wanted = format!("P{number:05}");
+        self.staff().into_iter().find(|person| person["employee_id"] == wanted.as_str())
+    }
+
+    /// The keys of the people at the service, in order.
+    pub(crate) fn keys(&self) -> Vec<String> {
+        self.texts("employee_id")
+    }
+
+    /// `rosterd sync --json` of a file.
+    pub(crate) fn sync_of(&self, text: impl AsRef<[u8]>) -> Ran {
+        self.csv(text);
+        self.sync()
     }
 }

@@ -1,0 +1,140 @@
+//! All changes of one kind, in rounds: what is not clear after a round is looked up, and perhaps sent again.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures_util::{StreamExt as _, stream};
+
+use super::brake::Brake;
+use super::error::Error;
+use super::one::Step;
+use super::{Drained, Outcome, Push};
+use crate::fault::chain;
+use crate::mirror::Mirror;
+use crate::queue::Change;
+use crate::record::{Action, Key};
+
+/// How often one change is sent in one run.
+const ATTEMPTS_MAX: u32 = 3;
+/// So many rounds without one clear outcome end a phase.
+const BARREN_MAX: u32 = 3;
+/// How long a change of unknown fate waits before it is sent again, by attempt.
+const PAUSE: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(2)];
+/// The first change goes alone, and the next few together, before as many as are worth it: a service that loses fields,
+/// or is down, is noticed early.
+const PROBES: [usize; 2] = [1, 8];
+
+/// A change and how often it was sent in this run.
+type Tried = (Change, u32);
+
+/// What a round left open.
+#[derive(Default)]
+struct Open {
+    later: Vec<Tried>,
+    unknown: Vec<(Tried, String)>,
+    conflicts: Vec<(Change, u16, String)>,
+}
+
+impl Push<'_> {
+    /// Works through the changes of one kind.
+    pub(super) async fn phase(
+        &self,
+        mirror: &mut Mirror,
+        changes: Vec<Change>,
+        brake: &Brake,
+        drained: &mut Drained,
+        adopted: &mut Vec<Change>,
+    ) -> Result<(), Error> {
+        let Some(action) = changes.first().map(|change| change.wish.action) else { return Ok(()) };
+        let mut todo: Vec<Tried> = changes.into_iter().map(|change| (change, 0)).collect();
+        let mut barren = 0;
+        while !todo.is_empty() {
+            let clear = drained.outcomes.len() + adopted.len();
+            brake.release();
+            let open = self.round(mirror, todo, brake, drained).await?;
+            self.adopt(mirror, open.conflicts, brake, drained, adopted).await?;
+            todo = self.again(mirror, open.unknown, brake, drained).await?;
+            barren = if drained.outcomes.len() + adopted.len() > clear { 0 } else { barren + 1 };
+            if barren == BARREN_MAX && !open.later.is_empty() {
+                brake.deny(action, "the service failed one request after the other".to_owned());
+            }
+            if let Some(attempts) = todo.iter().map(|(_, attempts)| *attempts).max() {
+                tokio::time::sleep(PAUSE[(attempts as usize).clamp(1, PAUSE.len()) - 1]).await;
+            }
+            todo.extend(open.later);
+        }
+        Ok(())
+    }
+
+    /// Makes one attempt at each change.
+    async fn round(
+        &self,
+        mirror: &Mirror,
+        todo: Vec<Tried>,
+        brake: &Brake,
+        drained: &mut Drained,
+    ) -> Result<Open, Error> {
+        let mut open = Open::default();
+        let mut todo = todo.into_iter();
+        for count in PROBES.into_iter().chain([usize::MAX]) {
+            let part: Vec<Tried> = todo.by_ref().take(count).collect();
+            let mut steps = stream::iter(part)
+                .map(|(change, attempts)| async move { (self.one(mirror, change, brake).await, attempts) })
+                .buffer_unordered(self.client.in_flight().min(count));
+            while let Some((step, attempts)) = steps.next().await {
+                let (change, step) = step?;
+                match step {
+                    Step::Done(outcome) => drained.push(self, change, outcome),
+                    Step::Later => open.later.push((change, attempts)),
+                    Step::Unknown(reason) => open.unknown.push(((change, attempts + 1), reason)),
+                    Step::Conflict { status, words } => open.conflicts.push((change, status, words)),
+                }
+            }
+        }
+        Ok(open)
+    }
+
+    /// Looks after changes of unknown fate; returns those that are to be sent again.
+    async fn again(
+        &self,
+        mirror: &mut Mirror,
+        unknown: Vec<(Tried, String)>,
+        brake: &Brake,
+        drained: &mut Drained,
+    ) -> Result<Vec<Tried>, Error> {
+        let tried: BTreeMap<Key, (u32, String)> = unknown
+            .iter()
+            .map(|((change, attempts), reason)| (change.key.clone(), (*attempts, reason.clone())))
+            .collect();
+        let (creates, mut open): (Vec<Change>, Vec<Change>) =
+            unknown.into_iter().map(|((change, _), _)| change).partition(|change| change.wish.action == Action::Create);
+        match self.look_up(mirror, creates.clone()).await {
+            Ok(looked) => {
+                looked.found.into_iter().for_each(|change| drained.push(self, change, Outcome::Confirmed));
+                for (change, reason) in looked.unclear {
+                    drained.push(self, change, Outcome::Undelivered(reason));
+                }
+                open.extend(looked.absent);
+            }
+            // What became of them stays unknown; the next run looks again before anything else.
+            Err(Error::Mirror(error)) => {
+                brake.stop(format!("what became of changes could not be looked up: {}", chain(&error)));
+                for change in creates {
+                    let reason = tried.get(&change.key).map(|(_, reason)| reason.clone()).unwrap_or_default();
+                    drained.push(self, change, Outcome::Undelivered(reason));
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        let mut again = Vec::new();
+        for change in open {
+            let (attempts, reason) = tried.get(&change.key).cloned().unwrap_or_default();
+            if attempts < ATTEMPTS_MAX && !brake.stopped(self.witness) && self.client.take_retry() {
+                again.push((change, attempts));
+            } else {
+                drained.push(self, change, Outcome::Undelivered(reason));
+            }
+        }
+        Ok(again)
+    }
+}

@@ -1,0 +1,168 @@
+//! Which entities the candidates that have none yet, or none any more, lay claim to.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::gather::Candidate;
+use crate::mirror::Mirror;
+use crate::plan::{Match, Matcher, Standing};
+use crate::record::{Entity, JobName, Key, Record, RemoteId, Target, fold};
+use crate::snapshot::{Known, Owner};
+use crate::store::{self, Store};
+
+/// What decides whose an entity is.
+pub(super) struct Identity<'a> {
+    pub(super) job: &'a JobName,
+    /// The jobs of the configuration: what another job owned is nobody's.
+    pub(super) jobs: &'a [JobName],
+    pub(super) store: &'a Store,
+    pub(super) mirror: &'a Mirror,
+    /// Whether a complete read misses a key of this job.
+    pub(super) is_absent: &'a dyn Fn(&Key) -> bool,
+}
+
+/// The field that several people may share, and that alone does not hand an entity from one key to another (law 6).
+const SHARED: &str = "email";
+
+/// Which entities the candidates that have none lay claim to.
+#[derive(Default)]
+pub(super) struct Claims {
+    /// By position of the candidate.
+    found: BTreeMap<usize, Match>,
+    /// By entity: the candidates that claim it.
+    by_entity: BTreeMap<RemoteId, Vec<usize>>,
+    /// By position of a candidate whom the service does not have: the field, and another such candidate with its value.
+    twins: BTreeMap<usize, (String, usize)>,
+    /// Candidates with nothing in the fields that people are matched by.
+    unfindable: BTreeSet<usize>,
+    match_on: Vec<String>,
+}
+
+impl Claims {
+    pub(super) fn make(
+        match_on: &[String],
+        identity: &Identity<'_>,
+        candidates: &[Candidate],
+    ) -> Result<Self, store::Error> {
+        let mut unknown = Vec::new();
+        for (at, candidate) in candidates.iter().enumerate() {
+            let known = Known::get(identity.store, identity.job, &candidate.key)?;
+            let entity = known.map(|known| identity.mirror.get(identity.store, known.id)).transpose()?.flatten();
+            if entity.is_none() {
+                unknown.push(at);
+            }
+        }
+        let mut claims = Self { match_on: match_on.to_vec(), ..Self::default() };
+        if unknown.is_empty() {
+            return Ok(claims);
+        }
+        let mut matcher = Matcher::empty(match_on);
+        identity.mirror.each(identity.store, |entity| matcher.add(entity))?;
+        let matcher = matcher.finish();
+        let mut new: HashMap<(String, u64), usize> = HashMap::new();
+        for at in unknown {
+            claims.claim(at, &candidates[at].record(), &matcher, &mut new);
+        }
+        Ok(claims)
+    }
+
+    /// The entities that are claimed.
+    pub(super) fn entities(&self) -> impl Iterator<Item = RemoteId> + '_ {
+        let several = self.found.values().flat_map(|found| match found {
+            Match::Many { ids, .. } => ids.clone(),
+            Match::None | Match::One { .. } => Vec::new(),
+        });
+        self.by_entity.keys().copied().chain(several)
+    }
+
+    fn claim(&mut self, at: usize, record: &Record, matcher: &Matcher, new: &mut HashMap<(String, u64), usize>) {
+        let found = matcher.find(&record.fields);
+        match &found {
+            Match::None => {
+                let mut marks = matcher.marks(&record.fields).peekable();
+                if marks.peek().is_none() {
+                    self.unfindable.insert(at);
+                }
+                for (field, mark) in marks {
+                    if let Some(other) = new.insert((field.to_owned(), mark), at) {
+                        self.twins.entry(at).or_insert_with(|| (field.to_owned(), other));
+                        self.twins.entry(other).or_insert_with(|| (field.to_owned(), at));
+                    }
+                }
+                return;
+            }
+            Match::One { id, .. } => self.by_entity.entry(*id).or_default().push(at),
+            Match::Many { .. } => {}
+        }
+        self.found.insert(at, found);
+    }
+
+    /// Where a candidate without an entity stands.
+    pub(super) fn standing(
+        &self,
+        at: usize,
+        candidates: &[Candidate],
+        identity: &Identity<'_>,
+    ) -> Result<Standing, store::Error> {
+        let (by, id) = match self.found.get(&at) {
+            None | Some(Match::None) => return Ok(self.new_one(at, candidates)),
+            Some(Match::Many { by, ids }) => return Ok(Standing::Ambiguous { by: by.clone(), ids: ids.clone() }),
+            Some(Match::One { by, id }) => (by.clone(), *id),
+        };
+        if let Some(other) = self.by_entity.get(&id).into_iter().flatten().find(|other| **other != at) {
+            return Ok(Standing::Contested { id, key: candidates[*other].key.clone() });
+        }
+        let record = candidates[at].record();
+        let Some(entity) = identity.mirror.get(identity.store, id)? else { return Ok(self.new_one(at, candidates)) };
+        if !Matcher::confirmed(&record, &entity, &by) {
+            return Ok(self.new_one(at, candidates));
+        }
+        if let Some(owner) = identity.owner(id, &record.key)? {
+            if owner.job != *identity.job || !(identity.is_absent)(&owner.key) {
+                return Ok(Standing::Taken { by, id, job: owner.job.to_string(), key: owner.key });
+            }
+            if by == SHARED {
+                let reason = format!(
+                    "only {by} says that this new record is the person with id {id}, whose key {} is gone from the \
+                     source; approve it if they are the same person",
+                    owner.key
+                );
+                return Ok(Standing::Doubtful { reason, entity });
+            }
+        }
+        if let Some(field) = self.contradicts(&record, &entity, &by) {
+            let reason = format!(
+                "{by} fits the person with id {id}, whose {field} is another; approve it if they are the same person"
+            );
+            return Ok(Standing::Doubtful { reason, entity });
+        }
+        Ok(Standing::Matched { by, entity })
+    }
+
+    fn new_one(&self, at: usize, candidates: &[Candidate]) -> Standing {
+        match self.twins.get(&at) {
+            Some((by, other)) => Standing::Twin { by: by.clone(), key: candidates[*other].key.clone() },
+            None if self.unfindable.contains(&at) => Standing::Unfindable,
+            None => Standing::New,
+        }
+    }
+
+    /// A field that is tried before `by`, that both sides fill, and in which they differ.
+    fn contradicts(&self, record: &Record, entity: &Entity, by: &str) -> Option<&str> {
+        let earlier = self.match_on.iter().take_while(|field| *field != by);
+        earlier.map(String::as_str).find(|field| {
+            let wanted = record.fields.get(*field).and_then(|value| value.as_text().map(fold));
+            let held = entity.value(field).as_text().map(fold);
+            wanted.is_some() && held.is_some() && wanted != held
+        })
+    }
+}
+
+impl Identity<'_> {
+    /// The record that owns an entity, other than `key` of this job, and of a job that still exists.
+    fn owner(&self, id: RemoteId, key: &Key) -> Result<Option<Owner>, store::Error> {
+        let owner = Owner::of(self.store, Target::Staff, id)?;
+        Ok(owner
+            .filter(|owner| owner.job != *self.job || owner.key != *key)
+            .filter(|owner| self.jobs.contains(&owner.job)))
+    }
+}

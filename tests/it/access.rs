@@ -1,0 +1,249 @@
+//! Secrets, permissions, the environment, and which folder and account belong together.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rosterd::sandbox::Options;
+
+use crate::support::{Config, Ran, World, people};
+
+fn world() -> World {
+    let world = World::new(Options::default());
+    world.csv(people(1..4));
+    world
+}
+
+fn run(command: &mut Command) -> Ran {
+    let output = command.output().unwrap();
+    Ran {
+        code: output.status.code(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+fn change(world: &World, from: &str, to: &str) {
+    let text = fs::read_to_string(world.dir().join("config.toml")).unwrap();
+    assert!(text.contains(from));
+    world.put("config.toml", text.replace(from, to).as_bytes());
+}
+
+fn mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// Every file and folder below a folder, itself included.
+fn below(path: &Path) -> Vec<PathBuf> {
+    let mut all = vec![path.to_owned()];
+    if path.is_dir() {
+        all.extend(fs::read_dir(path).unwrap().flat_map(|entry| below(&entry.unwrap().path())));
+    }
+    all
+}
+
+#[test]
+fn fault_106_what_others_may_read_or_write_is_refused() {
+    // file, mode, whether the secret itself is in the configuration, exit code
+    for (file, bits, inline, code) in [
+        ("api_key", 0o600, false, 0),
+        ("api_key", 0o400, false, 0),
+        ("api_key", 0o644, false, 2),
+        ("api_key", 0o604, false, 2),
+        ("api_key", 0o602, false, 2),
+        ("config.toml", 0o644, false, 0),
+        ("config.toml", 0o666, false, 2),
+        ("config.toml", 0o602, false, 2),
+        ("config.toml", 0o600, true, 0),
+        ("config.toml", 0o644, true, 2),
+    ] {
+        let world = world();
+        if inline {
+            change(&world, "api_key_file = \"api_key\"", "api_key = \"sandbox-key\"");
+        }
+        mode(&world.dir().join(file), bits);
+        for arguments in [&["sync"][..], &["check", "--offline"]] {
+            let ran = world.run(arguments).hides(&["sandbox-key"]);
+            assert_eq!(ran.code, Some(code), "{file} {bits:o}, inline {inline}: {ran:?}");
+            assert!(code == 0 || ran.err.contains(file), "{file} {bits:o} is not named: {ran:?}");
+        }
+    }
+}
+
+#[test]
+fn fault_107_a_secret_that_is_missing_or_empty_exits_2() {
+    for (name, bytes, code) in [
+        ("with a line end", Some(&b"sandbox-key\n"[..]), 0),
+        ("empty", Some(b""), 2),
+        ("a line end only", Some(b"\n"), 2),
+        ("missing", None, 2),
+    ] {
+        let world = world();
+        match bytes {
+            Some(bytes) => drop(world.put("api_key", bytes)),
+            None => fs::remove_file(world.dir().join("api_key")).unwrap(),
+        }
+        let ran = world.run(&["sync"]);
+        assert_eq!(ran.code, Some(code), "{name}: {ran:?}");
+        assert!(code == 0 || ran.err.contains("api_key"), "{name}: {ran:?}");
+        assert!(code == 0 || world.service().requests().is_empty(), "{name}");
+    }
+    let world = world();
+    change(&world, "api_key_file = \"api_key\"\n", "");
+    let ran = world.run(&["sync"]).expect(2);
+    assert!(ran.err.contains("api_key"), "no credential at all: {ran:?}");
+    change(&world, "[state]", "client_id = \"sandbox-client\"\n[state]");
+    let ran = world.run(&["sync"]).expect(2);
+    assert!(ran.err.contains("client_secret") && ran.err.contains("auth_url"), "{ran:?}");
+}
+
+#[test]
+fn law_11_a_refused_credential_fails_the_run_and_is_not_shown() {
+    let world = world();
+    world.put("api_key", b"s3cret-of-another");
+    let ran = world.sync().expect(1).hides(&["s3cret-of-another"]);
+    assert_eq!(ran.ended().0, "failed");
+    assert!(ran.ended().2.contains("credential") || ran.ended().2.contains("refused"), "{ran:?}");
+}
+
+#[test]
+fn a_client_and_its_secret_are_as_good_as_a_key() {
+    let world = world();
+    let auth = world.service().auth_url();
+    let client = format!("auth_url = \"{auth}\"\nclient_id = \"sandbox-client\"\nclient_secret_file = \"secret\"");
+    change(&world, "api_key_file = \"api_key\"", &client);
+    world.put("secret", b"sandbox-secret\n");
+    assert_eq!(world.sync().expect(0).writes(), (3, 0, 0));
+    assert_eq!(world.service().token_requests(), 1, "one token serves the run");
+
+    change(&world, "client_secret_file = \"secret\"\n", "");
+    let ran = run(world.command(&["sync", "--json"]).env("ROSTERD__API__CLIENT_SECRET", "sandbox-secret"));
+    assert_eq!(ran.expect(0).writes(), (0, 0, 0));
+}
+
+#[test]
+fn systemd_credentials_are_found_by_their_name() {
+    let world = world();
+    change(&world, "api_key_file = \"api_key\"\n", "");
+    fs::create_dir(world.dir().join("credentials")).unwrap();
+    world.put("credentials/api_key", b"sandbox-key");
+    let folder = world.dir().join("credentials");
+    assert_eq!(
+        run(world.command(&["sync", "--json"]).env("CREDENTIALS_DIRECTORY", folder)).expect(0).writes(),
+        (3, 0, 0)
+    );
+}
+
+#[test]
+fn the_environment_overrides_the_file() {
+    let world = world();
+    change(&world, &world.service().url(), "https://api.example.com/v1");
+    let url = world.service().url();
+    let ran = run(world
+        .command(&["sync", "--json"])
+        .env("ROSTERD__API__BASE_URL", &url)
+        .env("ROSTERD__STATE__DIR", world.dir().join("elsewhere")));
+    assert_eq!(ran.expect(0).writes(), (3, 0, 0));
+    assert!(world.dir().join("elsewhere").is_dir() && !world.state().exists());
+
+    for (name, value, key) in [
+        ("ROSTERD__API__BASE_URL", "http://api.example.com/v1", "base_url"),
+        ("ROSTERD__API__TIMEOUT", "soon", "timeout"),
+        ("ROSTERD__API__BASE_ULR", url.as_str(), "base_url"),
+    ] {
+        let ran = run(world.command(&["sync"]).env("ROSTERD__API__BASE_URL", &url).env(name, value)).expect(2);
+        assert!(ran.err.to_lowercase().contains(key), "{name}: {ran:?}");
+    }
+}
+
+#[test]
+fn the_file_may_be_named_by_the_environment() {
+    let world = world();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rosterd"));
+    command.env_clear().env("ROSTERD_CONFIG", world.dir().join("config.toml")).args(["sync", "--json"]);
+    assert_eq!(run(&mut command).expect(0).writes(), (3, 0, 0));
+}
+
+#[test]
+fn law_2_a_state_folder_belongs_to_one_account() {
+    let one = World::synced(Config::default(), 3);
+    let other = World::new(Options::default());
+    change(&one, &one.service().url(), &other.service().url());
+    for command in ["sync", "plan"] {
+        let ran = one.run(&[command]).expect(2);
+        assert!(ran.err.contains("state.dir") || ran.err.contains("rebuild"), "{command}: {ran:?}");
+    }
+    assert_eq!(other.service().requests(), [], "nothing is asked there");
+    change(&one, "dir = \"state\"", "dir = \"state of the other\"");
+    assert_eq!(one.sync().expect(0).writes(), (3, 0, 0));
+}
+
+#[test]
+fn law_11_nothing_in_the_state_folder_has_bits_for_others() {
+    let world = world();
+    let binary = env!("CARGO_BIN_EXE_rosterd");
+    for arguments in ["plan", "sync", "plan", "status"] {
+        let script = format!("umask 000; exec {binary} --config config.toml {arguments}");
+        let status =
+            Command::new("sh").args(["-c", &script]).env_clear().current_dir(world.dir()).output().unwrap().status;
+        assert_eq!(status.code(), Some(0), "{arguments}");
+        for path in below(&world.state()) {
+            let bits = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+            assert_eq!(bits & 0o077, 0, "{arguments}: {} is {bits:o}", path.display());
+        }
+    }
+    assert!(below(&world.state()).len() > 2);
+}
+
+#[test]
+fn fault_18_a_file_in_place_of_the_state_folder_exits_2_with_its_path() {
+    let world = world();
+    world.put("state", b"a file");
+    let ran = world.run(&["sync"]).expect(2);
+    assert!(ran.err.contains(world.state().to_str().unwrap()), "{ran:?}");
+}
+
+/// The binary as somebody who is not root; none where that can't be had.
+fn as_nobody(world: &World, arguments: &[&str]) -> Option<Command> {
+    let program = env!("CARGO_BIN_EXE_rosterd");
+    let mut command = Command::new(program);
+    if fs::metadata(world.dir()).unwrap().uid() == 0 {
+        let drop = ["--reuid=65534", "--regid=65534", "--clear-groups", program];
+        if !Command::new("setpriv").args(drop).arg("--version").output().is_ok_and(|output| output.status.success()) {
+            return None;
+        }
+        command = Command::new("setpriv");
+        command.args(drop);
+        below(world.dir()).iter().for_each(|path| chown(path, Some(65_534), Some(65_534)).unwrap());
+    }
+    command.current_dir(world.dir()).args(["--config", "config.toml"]).args(arguments);
+    Some(command)
+}
+
+#[test]
+fn fault_18_a_state_folder_without_leave_to_write_exits_2_with_its_path() {
+    for bits in [0o500, 0o000] {
+        let world = world();
+        fs::create_dir(world.state()).unwrap();
+        mode(&world.state(), bits);
+        let Some(mut command) = as_nobody(&world, &["sync"]) else { return };
+        let ran = run(&mut command).expect(2);
+        assert!(ran.err.contains(world.state().to_str().unwrap()), "{bits:o}: {ran:?}");
+        assert_eq!(world.service().requests(), []);
+    }
+}
+
+#[test]
+fn fault_18_a_state_folder_of_another_owner_exits_2_with_its_path() {
+    let world = world();
+    if fs::metadata(world.dir()).unwrap().uid() != 0 {
+        return;
+    }
+    fs::create_dir(world.state()).unwrap();
+    mode(&world.state(), 0o700);
+    chown(world.state(), Some(65_534), Some(65_534)).unwrap();
+    let ran = world.run(&["sync"]).expect(2);
+    assert!(ran.err.contains(world.state().to_str().unwrap()), "{ran:?}");
+    assert_eq!(world.service().writes(), 0);
+}

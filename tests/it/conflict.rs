@@ -1,0 +1,137 @@
+//! People whom the service says to have already.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rosterd::sandbox::Options;
+use serde_json::json;
+
+use crate::support::{Config, Ran, World, people};
+
+/// A job that matches by employee id only, so that an email can be taken without its knowing.
+fn world() -> World {
+    let job = "key = \"{{ employee_no }}\"\nmatch_on = [\"employee_id\"]\n";
+    let rest = "[job.guard]\nmax_updates = \"off\"\n";
+    World::with(Options::default(), Config { job: job.into(), rest: rest.into(), ..Config::default() })
+}
+
+fn everything(world: &World, ran: &Ran) -> String {
+    let mut text = format!("{}{}", ran.out, ran.err);
+    for command in [["status", "--color=never"], ["status", "--json"], ["sync", "--color=never"], ["plan", "--json"]] {
+        let shown = world.run(&command);
+        text += &format!("{}{}", shown.out, shown.err);
+    }
+    text
+}
+
+#[test]
+fn law_3_fault_36_a_refused_create_is_adopted_or_parked_and_never_tried_for_ever() {
+    let world = world();
+    let other = world.service().put(
+        "staff",
+        json!({"name": "Someone Else", "email": "person3@example.com", "employee_id": "X1", "title": "Chief", "mobile": "64 21777"}),
+    );
+    world.csv(people(0..10));
+    let first = world.sync();
+    let creates = world.count("staff.create");
+    assert_eq!(world.staff().len(), 10, "nobody doubled, nobody lost: {first:?}");
+    assert_eq!(world.one(other)["mobile"], "64 21777");
+    match first.code {
+        Some(0) => assert_eq!(world.one(other)["employee_id"], "P00003", "adopted: {first:?}"),
+        Some(3) => {
+            assert_eq!(first.job()["parked"], 1, "{first:?}");
+            assert_eq!(world.one(other)["employee_id"], "X1", "parked: {first:?}");
+            assert!(everything(&world, &first).contains("staff already exists"), "the service's words: {first:?}");
+        }
+        code => panic!("{code:?}: {first:?}"),
+    }
+    let second = world.sync();
+    assert_eq!((second.code, second.writes()), (first.code, (0, 0, 0)), "{second:?}");
+    assert_eq!(world.count("staff.create"), creates, "the create was not sent again");
+    assert!(world.texts("name").iter().all(|name| name.starts_with("Person") || name == "Someone Else"));
+}
+
+#[test]
+fn law_3_fault_36_a_create_that_two_people_conflict_with_is_parked_with_the_services_words() {
+    let world = world();
+    for id in ["X1", "X2"] {
+        let twin = json!({"name": "Twin", "email": "person3@example.com", "employee_id": id, "title": "Chief"});
+        world.service().put("staff", twin);
+    }
+    let before = world.staff();
+    world.csv(people(0..10));
+    let first = world.sync().expect(3);
+    assert_eq!((first.writes(), first.job()["parked"].as_u64()), ((9, 0, 0), Some(1)), "{first:?}");
+    for twin in before {
+        assert_eq!(world.one(twin["id"].as_i64().unwrap()), twin, "law 6: only what a job matched is changed");
+    }
+    let told = everything(&world, &first);
+    assert!(told.contains("staff already exists"), "the service's words: {told}");
+    assert!(told.contains("P00003"), "named by key: {told}");
+    let creates = world.count("staff.create");
+    let second = world.sync().expect(3);
+    assert_eq!((second.job()["parked"].as_u64(), world.count("staff.create")), (Some(1), creates), "{second:?}");
+    world.csv(people(0..10).replacen("person3@example.com", "person3.new@example.com", 1));
+    assert_eq!(world.sync().expect(0).writes(), (1, 0, 0), "a changed record is tried anew");
+}
+
+#[test]
+fn law_6_two_people_with_one_employee_id_hold_their_record_and_create_nobody() {
+    let world = world();
+    for number in 0..2 {
+        let twin = json!({"name": "Twin", "email": format!("twin{number}@example.com"), "employee_id": "P00003"});
+        world.service().put("staff", twin);
+    }
+    world.csv(people(0..10));
+    let ran = world.sync().expect(4);
+    assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((9, 0, 0), Some(1)), "{ran:?}");
+    assert_eq!(world.staff().len(), 11);
+    assert_eq!(world.sync().expect(4).writes(), (0, 0, 0));
+}
+
+/// Lays these down in the middle of a first sync of 80 people, after its plan; returns how it ended.
+fn in_between(world: &World, people_there: &[serde_json::Value]) -> Option<i32> {
+    world.csv(people(0..80));
+    let mut child = world.start(&["sync"]);
+    let begin = Instant::now();
+    while world.service().writes() < 3 && begin.elapsed() < Duration::from_secs(10) {
+        sleep(Duration::from_millis(2));
+    }
+    for person in people_there {
+        world.service().put("staff", person.clone());
+    }
+    child.wait().unwrap().code()
+}
+
+fn slow() -> World {
+    let rest = "[job.guard]\nmax_updates = \"off\"\n".into();
+    let options = Options { delay: Duration::from_millis(60), ..Options::default() };
+    World::with(options, Config { rest, ..Config::default() })
+}
+
+#[test]
+fn law_3_fault_36_someone_made_by_another_between_plan_and_create_is_adopted() {
+    let world = slow();
+    let made = json!({"name": "P. 79", "email": "person79@example.com", "employee_id": "P00079", "mobile": "64 21777"});
+    let code = in_between(&world, &[made]);
+    let refused = world.service().requests().iter().filter(|request| request.status == 409).count();
+    assert_eq!(refused, 1, "the service refused the create");
+    assert_eq!(code, Some(0), "adopted in the same run");
+    world.expect_people(0..80);
+    let adopted = world.staff().into_iter().find(|person| person["employee_id"] == "P00079").unwrap();
+    assert_eq!((&adopted["mobile"], &adopted["name"]), (&"64 21777".into(), &"Person 79".into()));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+}
+
+#[test]
+fn law_6_fault_36_two_made_by_another_between_plan_and_create_are_not_chosen_from() {
+    let world = slow();
+    let made = [0, 1].map(|_| json!({"name": "Twin", "email": "twin@example.com", "employee_id": "P00079"}));
+    let code = in_between(&world, &made);
+    assert!(matches!(code, Some(3 | 4)), "parked or held: {code:?}");
+    let twins: Vec<_> = world.staff().into_iter().filter(|person| person["name"] == "Twin").collect();
+    assert_eq!((twins.len(), world.staff().len()), (2, 81));
+    let again = world.sync();
+    assert!(matches!(again.code, Some(3 | 4)), "{again:?}");
+    assert_eq!((again.writes(), world.staff().len()), ((0, 0, 0), 81), "{again:?}");
+}

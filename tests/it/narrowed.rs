@@ -1,0 +1,140 @@
+//! Law 7: a run that does not see everyone makes nobody leave.
+
+use rosterd::sandbox::Options;
+
+use crate::support::{Config, HEADER, World, people, row};
+
+const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
+
+#[test]
+fn law_7_a_file_of_changes_has_no_leavers_by_absence() {
+    let config = Config {
+        source: "settle = \"0s\"\nmode = \"changes\"\n".into(),
+        job: Config::default().job + "include = \"{{ title != 'Gone' }}\"\n",
+        ..Config::rest(LEAVE_AT_ONCE)
+    };
+    let world = World::synced(config, 10);
+    let changes = HEADER.to_owned() + &row(2, "Moved") + &row(11, "Clerk");
+    assert_eq!(world.sync_of(&changes).expect(0).writes(), (1, 1, 0));
+    assert_eq!(world.sync_of(&changes).expect(0).writes(), (0, 0, 0));
+    assert_eq!(world.staff().len(), 11);
+    assert_eq!(
+        world.sync_of(HEADER.to_owned() + &row(3, "Gone") + &row(4, "Clerk")).expect(0).writes(),
+        (0, 0, 1),
+        "a row may say so"
+    );
+    assert!(world.held_as(3).is_none());
+}
+
+#[test]
+fn law_7_one_key_touches_nobody_else() {
+    let world = World::synced(Config::rest(LEAVE_AT_ONCE), 10);
+    let text = people(1..9).replace("Clerk", "Moved") + &row(12, "Clerk") + &row(13, "Clerk");
+    world.csv(text);
+
+    let plan = world.run(&["plan", "--json", "--key", "P00001", "--key", "P00010"]).expect(0).job();
+    let keys: Vec<&str> =
+        plan["changes"].as_array().unwrap().iter().filter_map(|change| change["key"].as_str()).collect();
+    assert_eq!(keys, ["P00001"], "who is absent does not leave by being named: {plan}");
+
+    let ran = world.run(&["sync", "--json", "--key", "P00001", "--key", "P00012"]).expect(0);
+    assert_eq!(ran.writes(), (1, 1, 0), "{ran:?}");
+    for (number, title) in [(1, Some("Moved")), (2, Some("Clerk")), (9, Some("Clerk")), (12, Some("Clerk")), (13, None)]
+    {
+        let seen = world.held_as(number).map(|person| person["title"].as_str().unwrap().to_owned());
+        assert_eq!(seen.as_deref(), title, "{number}");
+    }
+    let ran = world.run(&["sync", "--json", "--key", "P00010"]);
+    assert_eq!((ran.writes(), world.held_as(10).is_some()), ((0, 0, 0), true), "{ran:?}");
+}
+
+#[test]
+fn law_7_a_narrowed_run_counts_as_no_read_of_the_grace() {
+    let leave = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\ngrace_reads = 1\n";
+    let world = World::synced(Config::rest(leave), 10);
+    world.sync_of(people(1..10)).expect(0);
+    world.csv(people(1..10).replace("person1@example.com,Clerk", "person1@example.com,Moved"));
+    for _ in 0..2 {
+        world.run(&["sync", "--json", "--key", "P00001"]).expect(0);
+    }
+    assert_eq!(world.staff().len(), 10);
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 1), "the whole read of that file is the further one");
+}
+
+/// The job with another mapping, filter or key; nobody's record is another by it.
+fn changed() -> [(&'static str, Config); 3] {
+    let plain = || Config::rest(LEAVE_AT_ONCE);
+    let job = Config::default().job;
+    [
+        ("mapping", Config { map: Config::default().map.replace("{{ title }}", "{{ title | trim }}"), ..plain() }),
+        ("filter", Config { job: format!("{job}include = \"{{{{ title != 'Gone' }}}}\"\n"), ..plain() }),
+        ("key", Config { job: job.replace("{{ employee_no }}", "{{ employee_no | trim }}"), ..plain() }),
+    ]
+}
+
+#[test]
+fn law_7_a_job_whose_mapping_filter_or_key_changed_has_no_leavers_in_that_run() {
+    for (name, config) in changed() {
+        let world = World::synced(Config::rest(LEAVE_AT_ONCE), 10);
+        world.configure(config);
+        let ran = world.sync_of(people(1..9));
+        assert_eq!((ran.writes(), world.staff().len()), ((0, 0, 0), 10), "{name}: {ran:?}");
+        assert!(ran.ended().2.contains("changed"), "{name}: it says why nobody leaves: {ran:?}");
+    }
+}
+
+#[test]
+fn law_7_a_job_whose_mapping_filter_or_key_changed_is_held_first() {
+    for (name, config) in changed() {
+        let world = World::synced(Config::rest(LEAVE_AT_ONCE), 10);
+        world.configure(config);
+        let ran = world.sync_of(people(1..9));
+        assert_eq!((ran.code, ran.ended().0.as_str()), (Some(4), "held"), "{name}: {ran:?}");
+        assert_eq!(world.staff().len(), 10, "{name}: {ran:?}");
+    }
+}
+
+#[test]
+fn law_7_fault_105_a_filter_that_drops_half_of_the_people_is_held() {
+    let world = World::synced(Config::rest(LEAVE_AT_ONCE), 10);
+    world.configure(Config {
+        job: Config::default().job + "include = \"{{ email < 'person5' }}\"\n",
+        ..Config::rest(LEAVE_AT_ONCE)
+    });
+    let ran = world.sync().expect(4);
+    assert_eq!((ran.writes(), world.staff().len()), ((0, 0, 0), 10), "{ran:?}");
+}
+
+#[test]
+fn law_7_fault_104_a_mapping_that_changes_everyone_is_held() {
+    let world = World::synced(Config::default(), 40);
+    let map = Config::default().map.replace("{{ title }}", "Senior {{ title }}");
+    world.configure(Config { map, ..Config::default() });
+    let ran = world.sync().expect(4);
+    assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(40)), "{ran:?}");
+    assert!(ran.ended().2.contains("max_updates"), "{ran:?}");
+    assert!(world.texts("title").iter().all(|title| title == "Clerk"));
+}
+
+#[test]
+fn an_unknown_key_changes_nothing() {
+    let world = World::with(Options::default(), Config::rest(LEAVE_AT_ONCE));
+    world.csv(people(1..4));
+    let ran = world.run(&["sync", "--json", "--key", "NOBODY"]);
+    assert_ne!(ran.code, None);
+    assert_eq!((world.service().writes(), world.staff().len()), (0, 0), "{ran:?}");
+}
+
+#[test]
+fn law_7_fault_105_whom_a_new_filter_drops_leaves_after_an_approval_only() {
+    let world = World::synced(Config::rest(LEAVE_AT_ONCE), 40);
+    let job = Config::default().job + "include = \"{{ employee_no not in ['P00001', 'P00002'] }}\"\n";
+    world.configure(Config { job, ..Config::rest(LEAVE_AT_ONCE) });
+    for run in 1..4 {
+        let ran = world.sync();
+        assert_eq!((ran.writes().2, world.staff().len()), (0, 40), "run {run}: {ran:?}");
+        assert_eq!((ran.code, ran.job()["held"].as_u64()), (Some(4), Some(2)), "run {run}: {ran:?}");
+    }
+    world.run(&["approve", "staff"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 2));
+}

@@ -1,0 +1,165 @@
+//! What `preview`, `check` and `status` show; none of them writes.
+
+use std::fs;
+
+use rosterd::sandbox::{Fault, Options};
+use serde_json::{Value, json};
+
+use crate::support::{Config, World, people, row};
+
+fn config() -> Config {
+    Config {
+        job: Config::default().job
+            + "include = \"{{ title != 'Gone' }}\"\nvalues.titles = { Clerk = \"Office Clerk\" }\n",
+        map: Config::default().map.replace("{{ title }}", "{{ title | lookup('titles') }}"),
+        ..Config::default()
+    }
+}
+
+#[test]
+fn a_preview_shows_rows_beside_records_rejections_included() {
+    let world = World::with(Options::default(), config());
+    world.csv(people(1..3) + &row(3, "Gone") + &row(4, "Odd") + "P00005,Short\n" + &row(6, "Clerk"));
+    let document = world.run(&["preview", "staff", "--json"]).expect(0).json();
+    assert_eq!((&document["version"], &document["job"]), (&1.into(), &"staff".into()));
+    let rows = document["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 6, "{document}");
+    assert_eq!(
+        rows[0]["source"],
+        json!({
+            "Employee No": "P00001", "Name": "Person 1", "Email": "person1@example.com", "Title": "Clerk",
+        })
+    );
+    assert_eq!(
+        rows[0]["record"],
+        json!({
+            "employee_id": "P00001", "name": "Person 1", "email": "person1@example.com", "title": "Office Clerk",
+        })
+    );
+    assert_eq!((&rows[0]["key"], &rows[0]["line"], &rows[0]["rejected"]), (&"P00001".into(), &2.into(), &Value::Null));
+    assert_eq!((&rows[2]["included"], &rows[2]["record"]), (&false.into(), &Value::Null));
+    assert!(rows[3]["rejected"].to_string().contains("titles"), "{document}");
+    let short = rows.iter().find(|row| row["line"] == 6).unwrap();
+    assert!(!short["rejected"].is_null() && short["record"].is_null(), "{document}");
+
+    let shown = world.run(&["preview", "staff"]).expect(0).out;
+    for word in ["P00001", "Office Clerk", "line 5", "titles", "line 6"] {
+        assert!(shown.contains(word), "{word} is missing in {shown}");
+    }
+    assert_eq!(world.service().requests(), [], "a preview asks nothing of the service");
+    assert!(!world.state().join("store").exists());
+}
+
+#[test]
+fn a_preview_may_be_of_one_key_or_so_many_rows() {
+    let world = World::with(Options::default(), config());
+    world.csv(people(1..31));
+    let rows = |arguments: &[&str]| world.run(arguments).expect(0).json()["rows"].as_array().unwrap().clone();
+    assert_eq!(rows(&["preview", "staff", "--json", "--limit", "3"]).len(), 3);
+    assert_eq!(rows(&["preview", "staff", "--json", "--limit", "100"]).len(), 30);
+    let one = rows(&["preview", "staff", "--json", "--key", "P00029"]);
+    assert_eq!((one.len(), &one[0]["key"], &one[0]["line"]), (1, &"P00029".into(), &30.into()));
+    assert_eq!(world.run(&["preview", "staff", "--key", "NOBODY"]).code, Some(1));
+    assert_eq!(world.run(&["preview", "nobody"]).code, Some(2));
+    world.csv("");
+    assert_eq!(world.run(&["preview", "staff"]).code, Some(1));
+}
+
+#[test]
+fn a_check_says_what_is_right_and_what_is_wrong() {
+    let world = World::with(Options::default(), config());
+    world.csv(people(1..4) + &row(4, "Odd") + &row(5, "Gone"));
+    let ran = world.run(&["check", "--json"]);
+    let source =
+        ran.json()["checks"].as_array().unwrap().iter().find(|check| check["what"] == "source of staff").cloned();
+    let source = source.unwrap()["message"].as_str().unwrap().to_owned();
+    for word in ["3 records", "1 not included", "1 rejected", "comma", "UTF-8"] {
+        assert!(source.contains(word), "{word} is missing in {source}");
+    }
+
+    world.csv(people(1..4));
+    let document = world.run(&["check", "--json"]).expect(0).json();
+    assert!(document["checks"].as_array().unwrap().iter().all(|check| check["ok"] == true), "{document}");
+    assert_eq!(world.service().writes(), 0);
+
+    let failing: [(&str, &dyn Fn(), &str); 4] = [
+        ("a renamed column", &|| world.csv(people(1..4).replacen("Title", "Role", 1)), "source"),
+        ("no file", &|| fs::remove_file(world.dir().join("staff.csv")).unwrap(), "source"),
+        ("a refused credential", &|| drop(world.put("api_key", b"wrong")), "service"),
+        ("a web page", &|| world.service().set_faults(vec!["html".parse::<Fault>().unwrap()]), "service"),
+    ];
+    for (name, spoil, what) in failing {
+        world.csv(people(1..4));
+        world.put("api_key", b"sandbox-key");
+        world.service().set_faults(Vec::new());
+        spoil();
+        let ran = world.run(&["check", "--json"]).hides(&["Person ", "@example.com"]);
+        assert_eq!(ran.code, Some(1), "{name}: {ran:?}");
+        let document = ran.json();
+        let wrong: Vec<&Value> =
+            document["checks"].as_array().unwrap().iter().filter(|check| check["ok"] == false).collect();
+        assert_eq!(wrong.len(), 1, "{name}: {document}");
+        assert!(wrong[0]["what"].as_str().unwrap().starts_with(what), "{name}: {document}");
+    }
+}
+
+#[test]
+fn an_offline_check_needs_neither_file_nor_service() {
+    let mut world = World::with(Options::default(), config());
+    world.run(&["check", "--offline"]).expect(0);
+    assert_eq!(world.service().requests(), []);
+    world.stop_service();
+    let document = world.run(&["check", "--offline", "--json"]).expect(0).json();
+    assert_eq!(document["version"], 1);
+    world.csv(people(1..4));
+    assert_eq!(world.run(&["check"]).code, Some(1));
+}
+
+#[test]
+fn a_check_names_a_custom_field_that_the_service_does_not_have() {
+    let config = Config { map: Config::default().map + "\"cf.Shoe Size\" = \"{{ title }}\"\n", ..Config::default() };
+    let world = World::with(Options::default(), config);
+    world.csv(people(1..4));
+    world.run(&["check", "--offline"]).expect(0);
+    let ran = world.run(&["check"]);
+    assert!(matches!(ran.code, Some(1 | 2)), "{ran:?}");
+    assert!(ran.out.contains("Shoe Size") || ran.err.contains("Shoe Size"), "{ran:?}");
+    let ran = world.sync();
+    assert_ne!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(world.service().writes(), 0, "nobody is created without the field that was asked for");
+}
+
+#[test]
+fn a_status_tells_of_jobs_runs_queue_and_budget() {
+    let world = World::with(Options::default(), Config::default());
+    let before = world.run(&["status", "--json"]).expect(0).job();
+    assert_eq!((&before["name"], &before["last"]), (&"staff".into(), &Value::Null), "{before}");
+
+    world.csv(people(1..6));
+    world.sync().expect(0);
+    let requests = world.service().requests().len();
+    let ran = world.run(&["status", "--json"]).expect(0).hides(&["Person ", "@example.com"]);
+    let (document, job) = (ran.json(), ran.job());
+    assert_eq!(document["version"], 1);
+    assert_eq!(
+        (&document["budget"]["limit"], &document["budget"]["used"]),
+        (&3000.into(), &requests.into()),
+        "{document}"
+    );
+    for (name, expected) in [("held", 0), ("queued", 0), ("parked", 0), ("known", 5)] {
+        assert_eq!(job[name], expected, "{name}: {job}");
+    }
+    assert_eq!((&job["last"]["status"], &job["last"]["counts"]["created"]), (&"done".into(), &5.into()), "{job}");
+    for name in ["started", "ended"] {
+        assert!(job["last"][name].as_str().unwrap().ends_with('Z'), "{job}");
+    }
+    assert!(job.get("next").is_some() && job.get("oldest_leaver").is_some(), "{job}");
+
+    world.csv("");
+    world.sync().expect(1);
+    let job = world.run(&["status", "--json"]).job();
+    assert_eq!((&job["last"]["status"], &job["known"]), (&"failed".into(), &5.into()), "{job}");
+    assert!(job["last"]["reason"].as_str().unwrap().contains("empty"), "{job}");
+    assert!(world.run(&["status"]).out.contains("failed"));
+    assert_eq!(world.service().requests().iter().filter(|request| request.method != "GET").count(), 5);
+}
