@@ -1,0 +1,158 @@
+//! Who somebody is: new keys, shared emails, other people's ids, jobs under another name.
+
+use std::fs;
+
+use rosterd::sandbox::Options;
+use serde_json::json;
+
+use crate::support::{Config, HEADER, World, people};
+
+const BY_EMAIL: &str = "key = \"{{ employee_no }}\"\nmatch_on = [\"email\"]\n";
+
+fn deleting(job: &str) -> Config {
+    let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n".into();
+    Config { job: job.into(), rest, ..Config::default() }
+}
+
+/// Five people in step, of whom the last gets another staff number, but not another name and email.
+fn renumbered(job: &str) -> (World, serde_json::Value) {
+    let world = World::with(Options::default(), deleting(job));
+    world.csv(people(0..5));
+    world.sync().expect(0);
+    let id = world.held_as(4).unwrap()["id"].clone();
+    world.csv(people(0..4) + "P99999,Person 4,person4@example.com,Clerk\n");
+    (world, id)
+}
+
+fn is_there(world: &World, id: &serde_json::Value) -> bool {
+    world.staff().len() == 5 && world.staff().iter().any(|person| person["id"] == *id)
+}
+
+#[test]
+fn law_6_a_new_staff_number_is_held_where_only_the_email_matches() {
+    let (world, id) = renumbered(BY_EMAIL);
+    for _ in 0..2 {
+        let ran = world.sync().expect(4);
+        assert_eq!(ran.writes(), (0, 0, 0), "{ran:?}");
+        assert!(is_there(&world, &id), "neither a leaver nor a joiner: {ran:?}");
+    }
+    world.run(&["approve", "staff", "P99999"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (0, 1, 0));
+    assert!(is_there(&world, &id) && world.keys().contains(&"P99999".to_owned()));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+}
+
+#[test]
+fn law_6_a_new_key_takes_over_the_person_of_an_absent_one() {
+    // The key is another one; the staff number, by which people are matched, is the same.
+    let job = "key = \"{{ title }}\"\nmatch_on = [\"employee_id\"]\n";
+    let world = World::with(Options::default(), deleting(job));
+    let file = |last: &str| {
+        (0..5).fold(HEADER.to_owned(), |text, at| {
+            text + &format!(
+                "P{at:05},Person {at},person{at}@example.com,{}\n",
+                if at == 4 { last.into() } else { format!("k{at}") }
+            )
+        })
+    };
+    world.csv(file("k4"));
+    world.sync().expect(0);
+    let id = world.held_as(4).unwrap()["id"].clone();
+    world.csv(file("renewed"));
+    assert_eq!(world.sync().expect(0).writes(), (0, 1, 0));
+    assert!(is_there(&world, &id));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "the old key is nobody's leaver");
+    world.csv(file("renewed").replace("P00004,Person 4,person4@example.com,renewed\n", ""));
+    world.sync().expect(0);
+    assert_eq!(world.staff().len(), 4, "the new key is whose absence counts");
+}
+
+#[test]
+fn a_stranger_with_another_number_and_the_same_email_is_not_taken_over() {
+    let world = World::new(Options { accept_duplicates: true, ..Options::default() });
+    let reception = json!({"name": "Reception One", "email": "desk@example.com", "employee_id": "A1"});
+    let id = world.service().put("staff", reception);
+    world.csv(HEADER.to_owned() + "B2,Reception Two,desk@example.com,Clerk\n");
+    assert_eq!(world.sync().expect(4).writes(), (0, 0, 0));
+    let person = world.staff().into_iter().find(|person| person["id"] == id).unwrap();
+    assert_eq!(person["name"], "Reception One");
+}
+
+#[test]
+fn two_new_rows_with_one_email_are_held_and_can_be_approved() {
+    let world = World::new(Options { accept_duplicates: true, ..Options::default() });
+    world.csv(people(0..3) + "B1,Reception One,desk@example.com,x\nB2,Reception Two,desk@example.com,x\n");
+    let ran = world.sync().expect(4);
+    assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((3, 0, 0), Some(2)), "{ran:?}");
+    world.run(&["approve", "staff"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (2, 0, 0));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+}
+
+#[test]
+fn law_9_who_could_not_be_found_again_is_not_created_without_an_approval() {
+    let world = World::with(Options { accept_duplicates: true, ..Options::default() }, deleting(BY_EMAIL));
+    world.csv(people(0..3) + "P00003,No Mail,,Clerk\n");
+    assert_eq!(world.sync().expect(4).writes(), (3, 0, 0));
+    world.run(&["approve", "staff", "P00003"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (1, 0, 0));
+    fs::remove_dir_all(world.state()).unwrap();
+    assert_eq!(world.sync().expect(4).writes(), (0, 0, 0), "nobody is doubled by a lost state");
+    assert_eq!(world.staff().len(), 4);
+}
+
+#[test]
+fn law_3_a_create_of_unclear_fate_makes_no_third() {
+    let map = "name = \"{{ name }}\"\nemail = \"{{ email }}\"\n".into();
+    let job = BY_EMAIL.to_owned() + "writes = \"approve\"\n";
+    let options = Options { accept_duplicates: true, ..Options::default() };
+    let world = World::with(options, Config { job, map, ..Config::default() });
+    world.service().put("staff", json!({"name": "Ana"}));
+    world.csv(HEADER.to_owned() + "1,Ana,,x\n");
+    world.sync().expect(4);
+    world.run(&["approve", "staff"]).expect(0);
+    world.service().set_faults(vec!["staff.create cut-after".parse().unwrap()]);
+    world.sync();
+    world.service().set_faults(vec![]);
+    for _ in 0..2 {
+        world.sync();
+        assert_eq!(world.staff().len(), 2, "one before, one made");
+    }
+}
+
+#[test]
+fn law_2_somebody_else_under_a_known_id_is_not_overwritten() {
+    let world = World::new(Options::default());
+    world.csv(people(0..5));
+    world.sync().expect(0);
+    let id = world.staff()[3]["id"].as_i64().unwrap();
+    let other = json!({
+        "created": "2020-01-01T00:00:00+00:00", "name": "Another Human", "email": "else@example.com", "employee_id": "Z1",
+    });
+    world.service().edit("staff", id, other);
+    world.sync().expect(3);
+    assert!(world.texts("name").contains(&"Another Human".to_owned()));
+}
+
+#[test]
+fn a_job_under_another_name_goes_on_with_its_people() {
+    let world = World::new(Options::default());
+    world.csv(people(0..5));
+    world.sync().expect(0);
+    let text = fs::read_to_string(world.dir().join("config.toml")).unwrap();
+    world.put("config.toml", text.replace("name = \"staff\"", "name = \"people\"").as_bytes());
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    world.csv(people(0..4));
+    world.sync().expect(0);
+}
+
+#[test]
+fn law_1_one_false_404_on_a_leaver_leaves_no_stranger() {
+    let world = World::with(Options::default(), deleting(&Config::default().job));
+    world.csv(people(0..5));
+    world.sync().expect(0);
+    world.csv(people(0..4));
+    world.service().set_faults(vec!["staff.get not-found times=1".parse().unwrap()]);
+    world.sync().expect(0);
+    assert_eq!(world.staff().len(), 4);
+}
