@@ -9,7 +9,7 @@ use crate::sandbox::{Fault, Window};
 
 /// Keeps a workplace presence service in step with an organization's own directories
 #[derive(Debug, Parser)]
-#[command(name = "rosterd", version, max_term_width = 120, disable_help_subcommand = true)]
+#[command(name = "rosterd", version, max_term_width = 120)]
 pub(super) struct Arguments {
     /// The configuration file
     #[arg(

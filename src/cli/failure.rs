@@ -133,10 +133,10 @@ impl From<run::Error> for Failure {
 impl From<api::Error> for Failure {
     fn from(error: api::Error) -> Self {
         match error.kind {
-            api::Kind::Options(_) | api::Kind::UnknownOperation { .. } | api::Kind::Parameter { .. } => {
-                Self::usage(error)
-            }
-            api::Kind::Secret { .. } => Self::usage(error),
+            kind @ (api::Kind::Options(_)
+            | api::Kind::UnknownOperation { .. }
+            | api::Kind::Parameter { .. }
+            | api::Kind::Secret { .. }) => Self::usage(kind),
             _ => Self::failed(error),
         }
     }

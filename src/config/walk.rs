@@ -12,6 +12,10 @@ use super::unbuilt;
 /// Syntax errors named at once; more than that are the consequence of the first ones.
 const SYNTAX_ERRORS_MAX: usize = 10;
 
+/// The commonest slip in a template.
+const QUOTES: &str =
+    "a template stands in double quotes, and texts within it in single ones: \"{{ site | lookup('site') }}\"";
+
 /// Reads the text of a configuration and gives what is known and of the right shape; the rest is in the report.
 ///
 /// `None` where the text is no TOML.
@@ -21,7 +25,9 @@ pub(super) fn walk(text: &str, report: &mut Report) -> Option<Map<String, Value>
     for error in errors.iter().take(SYNTAX_ERRORS_MAX) {
         let line = error.span().map(|span| line_at(text, span.start));
         // The error's own `Display` quotes the line, and with it perhaps a secret.
-        report.problem_on_line(line, String::new(), error.message().to_owned(), None);
+        let written = line.and_then(|line| text.lines().nth(line - 1)).unwrap_or_default();
+        let hint = written.contains("{{").then_some(QUOTES);
+        report.problem_on_line(line, String::new(), error.message().to_owned(), hint);
     }
     errors.is_empty().then(|| Walk { text, report }.table("", document.get_ref()))
 }

@@ -99,8 +99,8 @@ impl Locations {
     pub fn fault(&self, name: &str) -> Option<&'static str> {
         match self.names.as_ref()?.get(name) {
             Some(1) => None,
-            Some(_) => Some("the service has several locations of that name"),
-            None => Some("the service has no location of that name"),
+            Some(_) => Some("the service has several locations of that name; rename one there"),
+            None => Some("the service has no location of that name; `rosterd check` lists its locations"),
         }
     }
 

@@ -272,6 +272,14 @@ fn templates_are_compiled_beside_other_mistakes() {
 }
 
 #[test]
+fn a_template_without_its_quotes_is_told_of_them() {
+    for slip in ["{{ email }}", "\"{{ site | lookup(\"site\") }}\""] {
+        let errors = Place::with(&format!("{API}{}", JOB.replace("\"{{ email }}\"", slip))).load(&[]).unwrap_err();
+        assert!(errors[0].starts_with("config.toml:15: ") && errors[0].contains("double quotes"), "{errors:?}");
+    }
+}
+
+#[test]
 fn a_message_stays_on_one_line() {
     let errors = Place::with(&format!("{API}\"a\\nb\\u001b\" = 1\n{JOB}")).load(&[]).unwrap_err();
     assert_eq!(errors, ["config.toml:6: api.a\\nb\\u{1b}: unknown key"]);
