@@ -1,9 +1,10 @@
 //! How a run goes, for people who watch: a bar with the time left on a terminal, plain lines otherwise.
 
+use std::fmt::Write;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use super::interrupt::Interrupt;
 use super::ui::Ui;
@@ -41,6 +42,16 @@ impl Progress {
     }
 }
 
+/// The time left as a person reads it. Requests go out as the rate limit lets them, so a pace measured on the way would
+/// promise too much in the first minute and too little in the next.
+fn time_left(least: Duration, elapsed: Duration) -> String {
+    match least.saturating_sub(elapsed).as_secs() {
+        0 => "a moment left".to_owned(),
+        seconds @ 1..120 => format!("about {seconds} s left"),
+        seconds => format!("about {} min left", seconds.div_ceil(60)),
+    }
+}
+
 /// At least how long so many requests take at so many a minute: the first minute's are free at once.
 fn least(requests: usize, per_minute: u32) -> Duration {
     let minutes = requests.saturating_sub(1) / per_minute.max(1) as usize;
@@ -65,8 +76,13 @@ impl Watch for Progress {
                 let least = least(requests, self.per_minute);
                 if self.ui.is_watched() {
                     let bar = ProgressBar::new(changes as u64);
-                    let template = "{prefix:>12} {msg} [{bar:30}] {pos}/{len}, {eta} left";
-                    bar.set_style(ProgressStyle::with_template(template).expect("a fixed template"));
+                    let template = "{prefix:>12} {msg} [{bar:30}] {pos}/{len}, {left}";
+                    let style = ProgressStyle::with_template(template).expect("a fixed template");
+                    let left = move |state: &ProgressState, out: &mut dyn Write| {
+                        let _ = out.write_str(&time_left(least, state.elapsed()));
+                    };
+                    bar.set_style(style.with_key("left", left));
+                    bar.enable_steady_tick(Duration::from_secs(1));
                     bar.set_prefix("Sending");
                     bar.set_message(job.to_string());
                     self.show(bar);
@@ -96,6 +112,19 @@ impl Watch for Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_left_is_that_of_the_rate_limit() {
+        let left = |least, elapsed| time_left(Duration::from_secs(least), Duration::from_secs(elapsed));
+        for (least, elapsed, expected) in [
+            (0, 0, "a moment left"),
+            (60, 1, "about 59 s left"),
+            (600, 1, "about 10 min left"),
+            (600, 700, "a moment left"),
+        ] {
+            assert_eq!(left(least, elapsed), expected);
+        }
+    }
 
     #[test]
     fn the_first_minute_s_requests_are_free_at_once() {
