@@ -11,7 +11,7 @@ use super::leave::{Departed, Judge};
 use super::stand::{Remember, stand};
 use super::state::JobState;
 use super::{Context, Narrow, Stage, held};
-use crate::config::Job;
+use crate::config::{Job, Mode};
 use crate::mapping::Mapping;
 use crate::mirror::{Mirror, Removal};
 use crate::plan::{Base, Change, Guarded, Held, Present, Verdict, Writes, guard};
@@ -154,9 +154,9 @@ pub(super) fn prepare(
     let content = format!("{:032x}", gathered.read.content);
     let seen = gathered.present.clone();
     let complete = gathered.read.finish(gathered.present, gathered.unreadable);
-    let is_absent = |key: &Key| {
-        complete.is_ok() && !narrow.is_narrow() && index.by_key(key.as_str()).is_some_and(|at| !seen.has(at))
-    };
+    // A narrowed run and a file of changes say nothing about those who are not in them (law 7).
+    let sees_all = complete.is_ok() && !narrow.is_narrow() && job.mode != Mode::Changes;
+    let is_absent = |key: &Key| sees_all && index.by_key(key.as_str()).is_some_and(|at| !seen.has(at));
     let jobs: Vec<JobName> = context.config.jobs.iter().map(|job| job.name.clone()).collect();
     let identity = Identity { job: &job.name, jobs: &jobs, store, mirror, is_absent: &is_absent };
     let stood = stand(job, &prepared.fields, mirror, store, &gathered.candidates, &identity, remember)?;
@@ -169,7 +169,7 @@ pub(super) fn prepare(
     match &complete {
         Ok(present) => {
             prepared.complete = true;
-            prepared.new.judged_all = !narrow.is_narrow();
+            prepared.new.judged_all = sees_all;
             if !narrow.is_narrow() {
                 judge.by_absence(&index, present, &content, &gathered.left, &mut departed)?;
             }
