@@ -7,7 +7,7 @@ use crate::api::{self, Api, Elements, Fate, Staff};
 use crate::fault::chain;
 use crate::mirror::Mirror;
 use crate::queue::Change;
-use crate::record::{Action, Entity, RemoteId, Value, fold};
+use crate::record::{Action, Entity, Kind, RemoteId, Value, digits, fold};
 use crate::snapshot::Known;
 
 /// The status under which a change stays parked that the service took and did not carry out.
@@ -151,7 +151,8 @@ impl Push<'_> {
                 (Some(wanted), Some(new)) => fold(wanted) == fold(new),
                 _ => false,
             };
-            let taken = spelt || kind.is_some_and(|kind| kind.same(wanted, new));
+            let taken = spelt
+                || kind.is_some_and(|kind| kind.same(wanted, new) || kind == Kind::Phone && rewritten(wanted, new));
             !taken && (old == new || new.is_empty() != wanted.is_empty())
         })
     }
@@ -236,6 +237,16 @@ impl Push<'_> {
             brake.trouble(chain(error));
         }
     }
+}
+
+/// Whether two telephone numbers differ in what comes before the subscriber's digits only: the service puts a country code
+/// there.
+fn rewritten(wanted: &Value, new: &Value) -> bool {
+    let last = |value: &Value| {
+        let digits = digits(value.as_text()?);
+        Some(digits[digits.len().checked_sub(6)?..].to_owned())
+    };
+    last(wanted).is_some_and(|wanted| Some(wanted) == last(new))
 }
 
 /// Why an entity is not the one that the record was: the service made it at another time.
