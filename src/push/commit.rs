@@ -50,8 +50,10 @@ impl Push<'_> {
         before: Option<&Entity>,
         after: Entity,
     ) -> Result<Outcome, Error> {
-        // What came back empty was not taken; the next plan wants it again.
-        self.confirm_as(mirror, change, before, after, |wanted, value| wanted.is_empty() || !value.is_empty())
+        // What came back empty was not taken, but for ids, which are in no answer.
+        self.confirm_as(mirror, change, before, after, |wanted, value| {
+            wanted.is_empty() || !value.is_empty() || matches!(wanted, Value::Ids(_))
+        })
     }
 
     /// Puts on disk that the service was found to hold `after`, which is what became of a create of unknown fate. Only

@@ -153,7 +153,9 @@ impl Push<'_> {
             };
             let taken = spelt
                 || kind.is_some_and(|kind| kind.same(wanted, new) || kind == Kind::Phone && rewritten(wanted, new));
-            !taken && (old == new || new.is_empty() != wanted.is_empty())
+            // Where people may roam is in no answer (specification, Employee).
+            let unseen = kind == Some(Kind::Ids) && old.is_empty() && new.is_empty();
+            !taken && !unseen && (old == new || new.is_empty() != wanted.is_empty())
         })
     }
 
