@@ -92,6 +92,11 @@ impl Push<'_> {
 }
 
 impl Drained {
+    /// How many changes came to a clear end.
+    fn clear(&self) -> usize {
+        self.outcomes.iter().filter(|(_, _, outcome)| !matches!(outcome, Outcome::Undelivered(_))).count()
+    }
+
     fn push(&mut self, push: &Push<'_>, change: Change, outcome: Outcome) {
         let (job, key, action) = (change.job.as_str(), change.key.as_str(), change.wish.action.name());
         tracing::info!(job, key, action, ?outcome, "a change came to its outcome");

@@ -49,12 +49,12 @@ impl Push<'_> {
         let mut todo: Vec<Tried> = changes.into_iter().map(|change| (change, 0)).collect();
         let mut barren = 0;
         while !todo.is_empty() {
-            let clear = drained.outcomes.len() + adopted.len();
+            let clear = drained.clear() + adopted.len();
             brake.release();
             let open = self.round(mirror, todo, brake, drained).await?;
             self.adopt(mirror, open.conflicts, brake, drained, adopted).await?;
             todo = self.again(mirror, open.unknown, brake, drained).await?;
-            barren = if drained.outcomes.len() + adopted.len() > clear { 0 } else { barren + 1 };
+            barren = if drained.clear() + adopted.len() > clear { 0 } else { barren + 1 };
             if barren == BARREN_MAX && !open.later.is_empty() {
                 brake.deny(action, "the service failed one request after the other".to_owned());
             }
