@@ -52,8 +52,9 @@ impl Push<'_> {
             let clear = drained.clear() + adopted.len();
             brake.release();
             let open = self.round(mirror, todo, brake, drained).await?;
-            self.adopt(mirror, open.conflicts, brake, drained, adopted).await?;
+            // First, so that nobody is taken over whom a create of unknown fate made.
             todo = self.again(mirror, open.unknown, brake, drained).await?;
+            self.adopt(mirror, open.conflicts, brake, drained, adopted).await?;
             barren = if drained.clear() + adopted.len() > clear { 0 } else { barren + 1 };
             if barren == BARREN_MAX && !open.later.is_empty() {
                 brake.deny(action, "the service failed one request after the other".to_owned());
