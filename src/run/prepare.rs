@@ -270,10 +270,15 @@ fn waits(prepared: &Prepared, job: &JobName, mirror: &Mirror, store: &Store) -> 
             waits.insert(change.key.clone(), ON_SITE.to_owned());
         }
     }
+    let go: BTreeMap<&Key, (&Change, bool)> =
+        prepared.go.iter().map(|(change, approved)| (&change.key, (change, *approved))).collect();
     for old in queue::list(store, job)? {
-        let same = prepared.go.iter().any(|(change, _)| change.key == old.key && change.wish == old.wish);
-        if let State::Parked { words, .. } = old.state
-            && same
+        // What was parked before it was sent, and what was released since, is tried again.
+        if let State::Parked { status, words } = old.state
+            && status > 0
+            && let Some((change, approved)) = go.get(&old.key)
+            && change.wish == old.wish
+            && (!approved || old.approved)
         {
             waits.insert(old.key, format!("parked, since the service refused it: {words}"));
         }
