@@ -66,6 +66,13 @@ pub enum Standing {
         /// What the service holds.
         entity: Entity,
     },
+    /// The entity that fits belongs to a record that is there too, and only a field that people may share says so.
+    Shared {
+        /// The field.
+        by: String,
+        /// The other key.
+        key: Key,
+    },
     /// The service has none by which it could be found again, for the record has nothing in the fields that people are
     /// matched by.
     Unfindable,
@@ -136,21 +143,37 @@ pub fn decide(subject: Subject, fields: &[Field]) -> Decision {
         Standing::Doubtful { reason, entity } => {
             let key = record.key.clone();
             let deltas = deltas(&record, &entity, fields, None);
-            Decision::Held(Held { key, reason, change: Some(update(record, entity.id, deltas, line)) })
+            let new = Held {
+                key: key.clone(),
+                reason: format!(
+                    "it was rejected that this new record is the person with id {}; approve it to create somebody else",
+                    entity.id
+                ),
+                change: Some(create(record.clone(), line, false)),
+                other: None,
+            };
+            let change = Some(update(record, entity.id, deltas, line));
+            Decision::Held(Held { key, reason, change, other: Some(Box::new(new)) })
         }
         Standing::Unfindable => {
             let reason =
                 "this new record is empty in every field of match_on, so nobody could tell whether this person \
                           exists already; approve it if they don't"
                     .to_owned();
-            Decision::Held(Held { key: record.key.clone(), reason, change: Some(create(record, line, false)) })
+            held_new(record, line, reason)
+        }
+        Standing::Shared { by, key } => {
+            let reason = format!(
+                "this new record has the {by} of key {key}, who is in the source too; approve it if they are two people"
+            );
+            held_new(record, line, reason)
         }
         Standing::Twin { by, key } => {
             let reason = format!(
                 "this new record and that of key {key} have the same {by}: one person under two keys would be made twice; \
                  approve those who are different people"
             );
-            Decision::Held(Held { key: record.key.clone(), reason, change: Some(create(record, line, false)) })
+            held_new(record, line, reason)
         }
         Standing::Contested { id, key } => {
             held(record.key, format!("this record and that of key {key} both fit the person with id {id}"))
@@ -159,7 +182,12 @@ pub fn decide(subject: Subject, fields: &[Field]) -> Decision {
 }
 
 fn held(key: Key, reason: String) -> Decision {
-    Decision::Held(Held { key, reason, change: None })
+    Decision::Held(Held { key, reason, change: None, other: None })
+}
+
+fn held_new(record: Record, line: Option<u64>, reason: String) -> Decision {
+    let key = record.key.clone();
+    Decision::Held(Held { key, reason, change: Some(create(record, line, false)), other: None })
 }
 
 fn deltas(record: &Record, entity: &Entity, fields: &[Field], known: Option<&Known>) -> BTreeMap<String, Delta> {

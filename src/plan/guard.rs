@@ -62,7 +62,7 @@ pub fn guard(
         match reasons.for_change(&change) {
             Some(reason) => {
                 let (key, reason) = (change.key.clone(), reason.to_owned());
-                guarded.held.push(Held { key, reason, change: Some(change) });
+                guarded.held.push(Held { key, reason, change: Some(change), other: None });
             }
             None => guarded.go.push((change, false)),
         }

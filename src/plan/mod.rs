@@ -65,4 +65,6 @@ pub struct Held {
     pub reason: String,
     /// The change that can be approved; none where there is nothing to approve but something to mend.
     pub change: Option<Change>,
+    /// What is held in its place once a person rejected it: somebody who is not the one they were taken for is new.
+    pub other: Option<Box<Held>>,
 }

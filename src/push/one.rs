@@ -148,7 +148,7 @@ impl Push<'_> {
             let (old, new) = (before.value(name), after.value(name));
             let kind = self.fields.iter().find(|field| field.name == *name).map(|field| field.kind);
             let spelt = match (wanted.as_text(), new.as_text()) {
-                (Some(wanted), Some(new)) => fold(wanted) == fold(new),
+                (Some(wanted), Some(new)) => squeezed(wanted) == squeezed(new),
                 _ => false,
             };
             let taken = spelt
@@ -249,6 +249,11 @@ fn rewritten(wanted: &Value, new: &Value) -> bool {
         Some(digits[digits.len().checked_sub(6)?..].to_owned())
     };
     last(wanted).is_some_and(|wanted| Some(wanted) == last(new))
+}
+
+/// A text under which spellings that a service may change count as one.
+fn squeezed(text: &str) -> String {
+    fold(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// Why an entity is not the one that the record was: the service made it at another time.

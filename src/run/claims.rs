@@ -117,6 +117,10 @@ impl Claims {
             return Ok(self.new_one(at, candidates));
         }
         if let Some(owner) = identity.owner(id, &record.key)? {
+            let is_present = owner.job == *identity.job && !(identity.is_absent)(&owner.key);
+            if is_present && (by == SHARED || self.contradicts(&record, &entity, &by).is_some()) {
+                return Ok(Standing::Shared { by, key: owner.key });
+            }
             if owner.job != *identity.job || !(identity.is_absent)(&owner.key) {
                 return Ok(Standing::Taken { by, id, job: owner.job.to_string(), key: owner.key });
             }

@@ -71,7 +71,7 @@ pub(super) fn gather(
     let mut visit = |row: &Row, bound: &Bound<'_>| {
         let digest = row.digest ^ stamp;
         if let Some(at) = index.by_digest(digest)
-            && !narrow.is_narrow()
+            && !narrow.keys.iter().any(|key| key.as_str() == index.entry(at).key)
             && !dirty.contains(&at)
             && !index.entry(at).gone
         {
@@ -102,7 +102,8 @@ pub(super) struct Gatherer {
 impl Gatherer {
     fn take(&mut self, mapped: Mapped, line: u64, digest: u128, narrow: &Narrow) {
         match mapped {
-            Mapped::Record(record) if narrow.has(&record.key) => {
+            // Those who are not asked for are looked at too: one of them may be the same person.
+            Mapped::Record(record) => {
                 let fields = serde_json::to_vec(&record.fields).expect("plain values").into_boxed_slice();
                 self.candidates.push(Candidate { key: record.key, line, digest, fields });
             }
@@ -112,7 +113,7 @@ impl Gatherer {
             Mapped::Rejected(rejected) if rejected.key.as_ref().is_none_or(|key| narrow.has(key)) => {
                 self.rejected.push(rejected);
             }
-            Mapped::Record(_) | Mapped::Left(_) | Mapped::Rejected(_) | Mapped::Dropped => {}
+            Mapped::Left(_) | Mapped::Rejected(_) | Mapped::Dropped => {}
         }
     }
 

@@ -65,7 +65,7 @@ impl Prepared {
         for (key, reason) in unclear {
             self.go.retain(|(change, _)| change.key != key);
             self.held.retain(|held| held.key != key);
-            self.held.push(Held { key, reason, change: None });
+            self.held.push(Held { key, reason, change: None, other: None });
         }
     }
 }
@@ -83,6 +83,8 @@ pub(super) struct Extra {
     pub(super) forgotten: Vec<(Key, RemoteId)>,
     pub(super) matched: Vec<RemoteId>,
     pub(super) verdicts: BTreeMap<Key, Verdict>,
+    /// Of the keys with a verdict, those whose verdict counts though another change is held now.
+    pub(super) standing: BTreeSet<Key>,
     /// Of the keys with a verdict, those whose row is there: a verdict on their removal is void.
     pub(super) there: BTreeSet<Key>,
     /// Whether the run judged everybody, so that what it does not mention is not wanted.
@@ -108,7 +110,9 @@ pub(super) fn prepare(
     let fields: Vec<Field> = mapping.fields().cloned().collect();
     let stamp = format!("{:032x} {}", mapping.digest(), job.match_on.join(" "));
     let mapping_changed = !state.mapping.is_empty() && state.mapping != stamp;
-    let records = gathered.unchanged + gathered.candidates.len() as u64;
+    let asked = gathered.candidates.iter().filter(|one| narrow.has(&one.key)).count() as u64;
+    let records = if narrow.is_narrow() { asked } else { gathered.unchanged + asked };
+    let asked_for = gathered.candidates.iter().filter(|one| narrow.has(&one.key));
     let verdicts = held::verdicts(store, &job.name)?;
     let there = |key: &Key| index.by_key(key.as_str()).is_some_and(|at| gathered.present.has(at));
     let mut prepared = Prepared {
@@ -116,7 +120,7 @@ pub(super) fn prepare(
         complete: false,
         incomplete: gathered.read.incomplete().to_vec(),
         records,
-        unchanged: gathered.unchanged,
+        unchanged: if narrow.is_narrow() { 0 } else { gathered.unchanged },
         matched_by: BTreeMap::new(),
         known: index.len() as u64,
         rejected: gathered.rejected.clone(),
@@ -132,10 +136,11 @@ pub(super) fn prepare(
             mapping_settled: true,
             found: Some(gathered.read.found.clone()),
             settled: Vec::new(),
-            digests: gathered.candidates.iter().map(|one| (one.key.clone(), one.digest)).collect(),
+            digests: asked_for.map(|one| (one.key.clone(), one.digest)).collect(),
             waiting: Vec::new(),
             forgotten: Vec::new(),
             matched: Vec::new(),
+            standing: BTreeSet::new(),
             there: verdicts.keys().filter(|key| there(key)).cloned().collect(),
             verdicts,
             judged_all: false,
@@ -159,7 +164,7 @@ pub(super) fn prepare(
     let is_absent = |key: &Key| sees_all && index.by_key(key.as_str()).is_some_and(|at| !seen.has(at));
     let jobs: Vec<JobName> = context.config.jobs.iter().map(|job| job.name.clone()).collect();
     let identity = Identity { job: &job.name, jobs: &jobs, store, mirror, is_absent: &is_absent };
-    let stood = stand(job, &prepared.fields, mirror, store, &gathered.candidates, &identity, remember)?;
+    let stood = stand(job, &prepared.fields, &gathered.candidates, narrow, &identity, remember)?;
     let mut departed = Departed::default();
     let judge = Judge { job, store, mirror, now: context.clock.now(), claimed: &stood.claimed };
     if !narrow.is_narrow() {
@@ -180,12 +185,13 @@ pub(super) fn prepare(
     let base = Base { known: index.len() as u64, matched: stood.matched.len() as u64, removed };
     let mut changes = departed.changes;
     changes.extend(stood.changes);
-    let undecided = decided(stood.held, job.writes, &prepared.new.verdicts);
+    let (undecided, standing) = decided(stood.held, job.writes, &prepared.new.verdicts);
+    prepared.new.standing = standing;
     let mut guarded = guard(changes, &job.limits, base, job.writes, &prepared.new.verdicts);
     guarded.go.extend(undecided.go);
     if mapping_changed {
         let altered = hold_all(&mut guarded);
-        prepared.new.mapping_settled = altered == 0 && prepared.complete;
+        prepared.new.mapping_settled = altered == 0;
         prepared.notes.push("the job's mapping, filter or key changed since its last run".to_owned());
     }
     let Guarded { go, held, rejected } = guarded;
@@ -228,22 +234,32 @@ fn returned(
     Ok(returned)
 }
 
-/// Puts a person's verdicts on what was held before the guard came to it.
-fn decided(held: Vec<Held>, writes: Writes, verdicts: &BTreeMap<Key, Verdict>) -> Guarded {
+/// Puts a person's verdicts on what was held before the guard came to it. The keys are those whose verdict still counts
+/// though the change that it was made for is not the one that is held now.
+fn decided(held: Vec<Held>, writes: Writes, verdicts: &BTreeMap<Key, Verdict>) -> (Guarded, BTreeSet<Key>) {
     let mut guarded = Guarded::default();
-    for one in held {
-        let wish = one.change.as_ref().map(|change| change.wish.digest());
-        match (one.change.clone(), verdicts.get(&one.key)) {
-            (Some(change), Some(Verdict::Approved(approved))) if Some(*approved) == wish && writes != Writes::Off => {
-                guarded.go.push((change, true));
+    let mut standing = BTreeSet::new();
+    for mut one in held {
+        let verdict = verdicts.get(&one.key);
+        let is = |held: &Held, verdict: Option<&Verdict>, make: fn(u64) -> Verdict| {
+            held.change.as_ref().is_some_and(|change| verdict == Some(&make(change.wish.digest())))
+        };
+        if let Some(other) = &one.other {
+            let rejected = is(&one, verdict, Verdict::Rejected);
+            if rejected || is(other, verdict, Verdict::Approved) || is(other, verdict, Verdict::Rejected) {
+                standing.extend(rejected.then(|| one.key.clone()));
+                one = (**other).clone();
             }
-            (Some(change), Some(Verdict::Rejected(rejected))) if Some(*rejected) == wish => {
-                guarded.rejected.push(change);
-            }
-            _ => guarded.held.push(one),
+        }
+        if is(&one, verdict, Verdict::Approved) && writes != Writes::Off {
+            guarded.go.extend(one.change.map(|change| (change, true)));
+        } else if is(&one, verdict, Verdict::Rejected) {
+            guarded.rejected.extend(one.change);
+        } else {
+            guarded.held.push(one);
         }
     }
-    guarded
+    (guarded, standing)
 }
 
 /// Holds everything that a person has not released, and says how many people that is.
@@ -257,6 +273,7 @@ fn hold_all(guarded: &mut Guarded) -> usize {
         key: change.key.clone(),
         reason: reason.clone(),
         change: Some(change),
+        other: None,
     }));
     altered
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Narrow;
 use super::claims::{Claims, Identity};
 use super::error::Error;
 use super::gather::Candidate;
@@ -11,7 +12,7 @@ use crate::mirror::Mirror;
 use crate::plan::{Change, Decision, Held, Standing, Subject, decide};
 use crate::record::{Field, Key, Kind, Record, Rejected, RemoteId, Target, Value};
 use crate::snapshot::Known;
-use crate::store::{self, Store};
+use crate::store;
 
 /// What the candidates need.
 #[derive(Default)]
@@ -36,16 +37,16 @@ pub(super) type Remember<'a> = dyn FnMut(Key, Known) -> Result<(), store::Error>
 pub(super) fn stand(
     job: &Job,
     fields: &[Field],
-    mirror: &Mirror,
-    store: &Store,
     candidates: &[Candidate],
+    narrow: &Narrow,
     identity: &Identity<'_>,
     remember: &mut Remember<'_>,
 ) -> Result<Stood, Error> {
+    let Identity { mirror, store, .. } = *identity;
     let checkboxes = checkboxes(fields, mirror)?;
     let claims = Claims::make(&job.match_on, identity, candidates)?;
     let mut stood = Stood { claimed: claims.entities().collect(), ..Stood::default() };
-    for (at, candidate) in candidates.iter().enumerate() {
+    for (at, candidate) in candidates.iter().enumerate().filter(|(_, candidate)| narrow.has(&candidate.key)) {
         let mut record = candidate.record();
         let fault = location_fault(&record, fields, mirror).or_else(|| tick(&mut record, &checkboxes));
         if let Some((field, reason)) = fault {

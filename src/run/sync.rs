@@ -113,8 +113,9 @@ async fn one(
     let changes = commit(store, job, &prepared, narrow)?;
     let requests = changes.iter().map(|change| if change.wish.action == Action::Create { 1 } else { 2 }).sum();
     context.watch.stage(&job.name, Stage::Sending { changes: changes.len(), requests });
+    let before = mirror.changed().clone();
     let drained = push.drain(mirror, changes).await?;
-    save_index(store, job, &prepared, &drained)?;
+    save_index(store, job, mirror, &before, &prepared, &drained)?;
     let on_site = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::OnSite);
     held::wait_on_site(store, &job.name, on_site.map(|(key, _, _)| key))?;
     let parked = parked(store, job)?;
@@ -205,7 +206,9 @@ fn commit(store: &Store, job: &Job, prepared: &Prepared, narrow: &Narrow) -> Res
         .chain(&prepared.dropped)
         .map(|change| (change.key.clone(), change.wish.digest()))
         .collect();
-    held::prune(&mut batch, &job.name, &extra.verdicts, &wanted, |key| judged(key) || extra.there.contains(key));
+    held::prune(&mut batch, &job.name, &extra.verdicts, &wanted, |key| {
+        (judged(key) || extra.there.contains(key)) && !extra.standing.contains(key)
+    });
     state.put(&mut batch, &job.name);
     store.commit(batch)?;
     Ok(changes.into_values().collect())
@@ -222,20 +225,43 @@ fn queued(job: &Job, change: &crate::plan::Change, approved: bool) -> Change {
     }
 }
 
-/// Writes the index: a digest for every row that needs nothing any more.
-fn save_index(store: &Store, job: &Job, prepared: &Prepared, drained: &Drained) -> Result<(), store::Error> {
-    let confirmed = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Confirmed);
-    let mut digests: BTreeMap<&Key, u128> = prepared.new.digests.keys().map(|key| (key, 0)).collect();
-    digests.extend(prepared.new.settled.iter().map(|(key, digest)| (key, *digest)));
-    digests.extend(confirmed.filter_map(|(key, _, _)| Some((key, *prepared.new.digests.get(key)?))));
-    let digests: BTreeMap<&str, u128> = digests.into_iter().map(|(key, digest)| (key.as_str(), digest)).collect();
+/// Writes the index: a digest for every row that needs nothing any more. `before` are the entities that were seen to have
+/// moved when the plan was made; what a look-up during the push saw besides is for the next run.
+fn save_index(
+    store: &Store,
+    job: &Job,
+    mirror: &Mirror,
+    before: &BTreeSet<RemoteId>,
+    prepared: &Prepared,
+    drained: &Drained,
+) -> Result<(), store::Error> {
+    let mut digests: BTreeMap<&str, u128> = prepared.new.digests.keys().map(|key| (key.as_str(), 0)).collect();
+    digests.extend(prepared.new.settled.iter().map(|(key, digest)| (key.as_str(), *digest)));
+    for (key, _, _) in drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Confirmed) {
+        if let Some(digest) = prepared.new.digests.get(key)
+            && is_as_wanted(store, job, mirror, &prepared.fields, key)?
+        {
+            digests.insert(key.as_str(), *digest);
+        }
+    }
     let index = Index::load(store, &job.name)?;
+    let late: BTreeSet<i32> = mirror.changed().difference(before).map(|id| id.get()).collect();
     let entries = (0..index.len()).map(|at| {
         let entry = index.entry(at);
         let digest = digests.get(entry.key).copied().unwrap_or(entry.digest);
-        Entry { digest, ..entry }
+        Entry { digest: if late.contains(&entry.id) { 0 } else { digest }, ..entry }
     });
     Index::save(store, &job.name, entries)
+}
+
+/// Whether the service holds all that was last sent, or what it makes of that.
+fn is_as_wanted(store: &Store, job: &Job, mirror: &Mirror, fields: &[Field], key: &Key) -> Result<bool, store::Error> {
+    let Some(known) = Known::get(store, &job.name, key)? else { return Ok(true) };
+    let Some(entity) = mirror.get(store, known.id)? else { return Ok(false) };
+    Ok(fields.iter().all(|field| {
+        let wanted = known.sent.get(&field.name).unwrap_or(&Value::Empty);
+        known.settled(&field.name, field.kind, wanted, entity.value(&field.name))
+    }))
 }
 
 fn parked(store: &Store, job: &Job) -> Result<Vec<(Key, Action, String)>, store::Error> {

@@ -2,29 +2,9 @@
 
 use rosterd::sandbox::Options;
 
-use crate::support::{Config, HEADER, World, people, row};
+use crate::support::{Config, World, people, row};
 
 const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
-
-#[test]
-fn law_7_a_file_of_changes_has_no_leavers_by_absence() {
-    let config = Config {
-        source: "settle = \"0s\"\nmode = \"changes\"\n".into(),
-        job: Config::default().job + "include = \"{{ title != 'Gone' }}\"\n",
-        ..Config::rest(LEAVE_AT_ONCE)
-    };
-    let world = World::synced(config, 10);
-    let changes = HEADER.to_owned() + &row(2, "Moved") + &row(11, "Clerk");
-    assert_eq!(world.sync_of(&changes).expect(0).writes(), (1, 1, 0));
-    assert_eq!(world.sync_of(&changes).expect(0).writes(), (0, 0, 0));
-    assert_eq!(world.staff().len(), 11);
-    assert_eq!(
-        world.sync_of(HEADER.to_owned() + &row(3, "Gone") + &row(4, "Clerk")).expect(0).writes(),
-        (0, 0, 1),
-        "a row may say so"
-    );
-    assert!(world.held_as(3).is_none());
-}
 
 #[test]
 fn law_7_one_key_touches_nobody_else() {

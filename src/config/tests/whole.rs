@@ -60,7 +60,7 @@ values.Site = { AKL = "Auckland Office", "a.b" = "Dotted" }
 [job.source]
 type = "csv"
 path = "/srv/hr.csv"
-mode = "changes"
+mode = "full"
 settle = "0s"
 final_newline = false
 size_max = "1GiB"
@@ -104,7 +104,7 @@ min_records = 100
     assert_eq!(job.mapping.optional, ["Locker"]);
     assert_eq!(job.match_on, ["email", "name"]);
     assert_eq!(job.writes, Writes::Approve);
-    assert_eq!(job.mode, Mode::Changes);
+    assert_eq!(job.mode, Mode::Full);
     assert_eq!(job.source.path.to_str(), Some("/srv/hr.csv"));
     assert_eq!((job.source.settle, job.source.size_max), (Duration::ZERO, 1 << 30));
     assert!(!job.source.final_newline);

@@ -1,0 +1,55 @@
+//! What must not be lost on the way: by a service that is down, by one that rewrites.
+
+use std::time::{Duration, Instant};
+
+use rosterd::sandbox::Options;
+
+use crate::support::{Config, World, people};
+
+#[test]
+fn a_service_that_fails_every_create_is_left_alone_soon() {
+    let world = World::with(Options::default(), Config::default());
+    world.csv(people(0..150));
+    world.faults(&["staff.create status=500"]);
+    let begun = Instant::now();
+    world.sync().expect(1);
+    assert!(
+        begun.elapsed() < Duration::from_secs(30),
+        "{:?}, {} creates",
+        begun.elapsed(),
+        world.count("staff.create")
+    );
+}
+
+#[test]
+fn law_4_a_number_that_the_service_rewrites_to_what_it_had_is_taken() {
+    let map = "name = \"{{ name }}\"\nemployee_id = \"{{ employee_no }}\"\nmobile = \"{{ mobile }}\"\n".to_owned();
+    let config =
+        Config { job: "key = \"{{ employee_no }}\"\nmatch_on = [\"employee_id\"]\n".into(), map, ..Config::default() };
+    let world = World::with(Options { normalize: true, ..Options::default() }, config);
+    for number in 1..4 {
+        let person = serde_json::json!({
+            "name": format!("Person {number}"), "employee_id": format!("P{number:05}"), "mobile": "64 211234567",
+        });
+        world.service().put("staff", person);
+    }
+    world.csv("Employee No,Name,Mobile\nP00001,Person 1,021 1234567\nP00002,Person 2,+64 (0)21 1234567\n");
+    let ran = world.sync().expect(0);
+    assert_eq!(ran.job()["parked"], 0, "{ran:?}");
+    world.sync().expect(0);
+}
+
+#[test]
+fn a_field_that_the_service_never_shows_is_taken() {
+    let mut world = World::with(Options::default(), Config::default());
+    let id = world.service().put("location", serde_json::json!({"name": "Auckland"}));
+    let map = Config::default().map + &format!("globalroaming_locations = \"{id}\"\n");
+    world.reconfigure(|config| Config { map, ..config });
+    world.person(1, "Clerk");
+    world.csv(people(1..3));
+    let ran = world.sync();
+    assert_eq!((ran.code, ran.job()["parked"].as_u64()), (Some(0), Some(0)), "{ran:?}");
+    let id = world.held_as(1).unwrap()["id"].as_i64().unwrap();
+    world.service().edit("staff", id, serde_json::json!({"onsite_status": "onsite"}));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "a movement is no reason to write");
+}

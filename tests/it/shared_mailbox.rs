@@ -1,0 +1,79 @@
+//! People who share a mailbox: who is meant, and what can be decided about them.
+
+use rosterd::sandbox::Options;
+
+use crate::support::{Config, World, people};
+
+const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
+
+fn twin(number: usize) -> String {
+    format!("P{number:05},Person {number},shared@example.com,Clerk\n")
+}
+
+#[test]
+fn two_new_people_who_share_a_mailbox_can_be_released_one_after_the_other() {
+    let options = Options { accept_duplicates: true, ..Options::default() };
+    let world = World::with(options, Config::rest(LEAVE_AT_ONCE));
+    world.csv(people(1..4) + &twin(4) + &twin(5));
+    world.sync().expect(4);
+    world.run(&["approve", "staff", "P00004"]).expect(0);
+    world.sync().expect(4);
+    let ran = world.run(&["approve", "staff", "P00005"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    world.sync().expect(0);
+    assert!(world.held_as(5).is_some());
+}
+
+#[test]
+fn of_one_person_under_two_keys_one_can_be_dropped_for_good() {
+    let options = Options { accept_duplicates: true, ..Options::default() };
+    let world = World::with(options, Config::rest(LEAVE_AT_ONCE));
+    world.csv(people(1..4) + &twin(4) + &twin(5));
+    world.sync().expect(4);
+    world.run(&["approve", "staff", "P00004"]).expect(0);
+    world.run(&["reject", "staff", "P00005"]).expect(0);
+    world.sync().expect(0);
+    world.sync().expect(0);
+}
+
+#[test]
+fn law_6_one_key_of_two_twins_is_held_too() {
+    let world = World::with(Options::default(), Config::default());
+    world.csv(people(1..4) + &twin(4) + &twin(5));
+    let ran = world.run(&["sync", "--json", "--key", "P00004"]);
+    assert_eq!((ran.code, ran.writes()), (Some(4), (0, 0, 0)), "{ran:?}");
+}
+
+#[test]
+fn law_6_one_key_of_two_that_fit_one_person_is_held_too() {
+    let job = "key = \"{{ employee_no }}\"\nmatch_on = [\"email\"]\n".to_owned();
+    let map = Config::default().map.replace("employee_id = \"{{ employee_no }}\"\n", "");
+    let world = World::with(Options::default(), Config { job, map, ..Config::default() });
+    world.service().put("staff", serde_json::json!({"name": "Ana", "email": "shared@example.com"}));
+    world.csv(people(1..4) + &twin(4) + &twin(5));
+    let ran = world.run(&["sync", "--json", "--key", "P00004"]);
+    assert_eq!((ran.code, ran.writes()), (Some(4), (0, 0, 0)), "{ran:?}");
+}
+
+#[test]
+fn law_7_a_changed_mapping_is_settled_though_a_row_has_no_key() {
+    let world = World::synced(Config::default(), 10);
+    let map = Config::default().map.replace("{{ title }}", "{{ title | trim }}");
+    world.configure(Config { map, ..Config::default() });
+    let nobody = ",Nobody,nobody@example.com,Clerk\n";
+    world.sync_of(people(1..11) + nobody);
+    world.sync_of(people(1..12) + nobody);
+    let ran = world.sync_of(people(1..13) + nobody);
+    assert_eq!((ran.job()["held"].as_u64(), world.staff().len()), (Some(0), 12), "{ran:?}");
+}
+
+#[test]
+fn law_6_a_new_person_with_the_mailbox_of_one_who_left_can_come_in() {
+    let options = Options { accept_duplicates: true, ..Options::default() };
+    let world = World::with(options, Config::rest(LEAVE_AT_ONCE));
+    world.sync_of(people(1..11) + &twin(11)).expect(0);
+    world.sync_of(people(1..11) + &twin(12)).expect(4);
+    world.run(&["reject", "staff", "P00012"]).expect(0);
+    let ran = world.sync();
+    assert!(world.held_as(12).is_some() || ran.code == Some(4), "somebody is missing and nothing says so: {ran:?}");
+}
