@@ -9,7 +9,8 @@ use super::state::JobState;
 use crate::clock::Clock;
 use crate::history::{Audit, Line};
 use crate::plan::{Held, Verdict};
-use crate::record::{Action, JobName, Key};
+use crate::queue::{self, Change, State};
+use crate::record::{Action, JobName, Key, Target, Wish};
 use crate::store::{self, Batch, Space, Store};
 
 /// A held change as it is kept between runs.
@@ -19,6 +20,9 @@ pub struct HeldChange {
     pub action: Option<Action>,
     /// The digest of what is wanted.
     pub wish: u64,
+    /// What is wanted: a file that holds changes only does not say it a second time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<Wish>,
     /// Why it waits.
     pub reason: String,
 }
@@ -93,25 +97,44 @@ fn decide(
         let line = Line::Decision { at, job, key, decision, by: format!("uid {by}") };
         audit.append(at, &line).map_err(DecisionError::Audit)?;
     }
+    let sent: BTreeSet<Key> = queue::list(store, job)?
+        .into_iter()
+        .filter(|change| matches!(change.state, State::Sent { .. }))
+        .map(|change| change.key)
+        .collect();
     let mut batch = Batch::default();
     for (key, change) in &waiting {
-        batch.put(Space::Decision, &name(job, key), &verdict(change.wish));
+        let verdict = verdict(change.wish);
+        batch.put(Space::Decision, &name(job, key), &verdict);
         batch.remove(Space::Held, &name(job, key));
+        // The next plan replaces or drops it; where the source holds changes only, nothing else remembers it.
+        if let (Verdict::Approved(_), Some(wish)) = (verdict, &change.change)
+            && !sent.contains(key)
+        {
+            let (job, key, wish) = (job.clone(), key.clone(), wish.clone());
+            let waits = Change { job, key, target: Target::Staff, wish, approved: true, state: State::Waiting };
+            queue::put(&mut batch, &waits);
+        }
     }
     store.commit(batch)?;
     Ok(waiting.into_keys().collect())
 }
 
-/// Puts what is held now in place of what was; the set's number grows where it is another one.
+/// Puts what is held now in place of what was, but for those whom `keep` names; the set's number grows where it is another
+/// one. Returns those that were kept.
 pub(super) fn replace(
     store: &Store,
     batch: &mut Batch,
     job: &JobName,
     now: &[Held],
+    keep: impl Fn(&Key) -> bool,
     state: &mut JobState,
-) -> Result<(), store::Error> {
+) -> Result<BTreeMap<Key, HeldChange>, store::Error> {
     let before = held(store, job)?;
-    let after: BTreeMap<Key, HeldChange> = now.iter().map(|held| (held.key.clone(), HeldChange::of(held))).collect();
+    let mut kept = before.clone();
+    kept.retain(|key, _| keep(key));
+    let mut after = kept.clone();
+    after.extend(now.iter().map(|held| (held.key.clone(), HeldChange::of(held))));
     let set = |held: &BTreeMap<Key, HeldChange>| -> Vec<(Key, u64)> {
         let approvable = held.iter().filter(|(_, change)| change.action.is_some());
         approvable.map(|(key, change)| (key.clone(), change.wish)).collect()
@@ -125,7 +148,7 @@ pub(super) fn replace(
     for (key, change) in &after {
         batch.put(Space::Held, &name(job, key), change);
     }
-    Ok(())
+    Ok(kept)
 }
 
 /// The same for the keys of a narrowed run.
@@ -145,7 +168,7 @@ pub(super) fn wait_on_site<'a>(
 ) -> Result<(), store::Error> {
     let mut batch = Batch::default();
     for key in keys {
-        let waits = HeldChange { action: None, wish: 0, reason: ON_SITE.to_owned() };
+        let waits = HeldChange { action: None, wish: 0, change: None, reason: ON_SITE.to_owned() };
         batch.put(Space::Held, &name(job, key), &waits);
     }
     store.commit(batch)
@@ -172,6 +195,7 @@ impl HeldChange {
         Self {
             action: held.change.as_ref().map(|change| change.wish.action),
             wish: held.change.as_ref().map_or(0, |change| change.wish.digest()),
+            change: held.change.as_ref().map(|change| change.wish.clone()),
             reason: held.reason.clone(),
         }
     }

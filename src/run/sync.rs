@@ -10,10 +10,11 @@ use super::prepare::{ON_SITE, Prepared, prepare};
 use super::report::{Counts, Report, Status};
 use super::state::{JobState, LastRun, next_run};
 use super::{Context, Narrow, Stage, held, rows};
-use crate::config::Job;
+use crate::config::{Job, Mode};
 use crate::fault::chain;
 use crate::history::{Audit, Line};
 use crate::mirror::{Mirror, Removal, Wanted};
+use crate::plan::Held;
 use crate::push::{Drained, Outcome, Push, Witness};
 use crate::queue::{self, Change, State};
 use crate::record::{Action, Entity, Field, JobName, Key, RemoteId, Target, Value};
@@ -110,7 +111,7 @@ async fn one(
         let requests = context.client.requests() - requests_before;
         return Ok(report(job, prepared, &Drained::default(), parked(store, job)?, requests));
     }
-    let changes = commit(store, job, &prepared, narrow)?;
+    let changes = commit(store, job, &mut prepared, narrow)?;
     let requests = changes.iter().map(|change| if change.wish.action == Action::Create { 1 } else { 2 }).sum();
     context.watch.stage(&job.name, Stage::Sending { changes: changes.len(), requests });
     let before = mirror.changed().clone();
@@ -145,12 +146,18 @@ async fn pulled<'a>(
 
 /// Creates that left an earlier process and whose fate nobody knows; everything else of the queue is planned anew.
 fn left_unknown(store: &Store, job: &Job) -> Result<Vec<Change>, store::Error> {
-    let sent = |change: &Change| change.wish.action == Action::Create && matches!(change.state, State::Sent { .. });
+    // A file of changes says nothing a second time: what waits from an earlier one is sent as it is, so it is looked up.
+    let open = |state: &State| match state {
+        State::Sent { .. } => true,
+        State::Waiting => job.mode == Mode::Changes,
+        State::Parked { .. } => false,
+    };
+    let sent = |change: &Change| change.wish.action == Action::Create && open(&change.state);
     Ok(queue::list(store, &job.name)?.into_iter().filter(sent).collect())
 }
 
 /// Stores what the plan found and wants, and returns what is to be sent.
-fn commit(store: &Store, job: &Job, prepared: &Prepared, narrow: &Narrow) -> Result<Vec<Change>, store::Error> {
+fn commit(store: &Store, job: &Job, prepared: &mut Prepared, narrow: &Narrow) -> Result<Vec<Change>, store::Error> {
     let extra = &prepared.new;
     let mut batch = Batch::default();
     for (key, known) in &extra.waiting {
@@ -164,6 +171,7 @@ fn commit(store: &Store, job: &Job, prepared: &Prepared, narrow: &Narrow) -> Res
     let judged = |key: &Key| extra.judged_all || extra.digests.contains_key(key);
     let mut changes: BTreeMap<Key, Change> =
         prepared.go.iter().map(|(change, approved)| (change.key.clone(), queued(job, change, *approved))).collect();
+    let mut carried = Vec::new();
     let unclear = |old: &Change| old.wish.action == Action::Create && matches!(old.state, State::Sent { .. });
     let mut batch = Batch::default();
     for old in queue::list(store, &job.name)? {
@@ -178,18 +186,27 @@ fn commit(store: &Store, job: &Job, prepared: &Prepared, narrow: &Narrow) -> Res
             Some(_) => {}
             // What became of it is not known, and stays so until the next run looks again.
             None if unclear(&old) => {}
+            None if job.mode == Mode::Changes && !judged(&old.key) && old.state == State::Waiting => carried.push(old),
             None if judged(&old.key) || (!parked && narrow.has(&old.key)) => {
                 queue::remove(&mut batch, &job.name, &old.key);
             }
             None => {}
         }
     }
+    changes.extend(carried.into_iter().map(|old| (old.key.clone(), old)));
     changes.values().for_each(|change| queue::put(&mut batch, change));
     store.load(batch)?;
     let mut batch = Batch::default();
     let mut state = JobState::load(store, &job.name)?;
     if !narrow.is_narrow() {
-        held::replace(store, &mut batch, &job.name, &prepared.held, &mut state)?;
+        let keep = |key: &Key| job.mode == Mode::Changes && !judged(key);
+        let kept = held::replace(store, &mut batch, &job.name, &prepared.held, keep, &mut state)?;
+        prepared.held.extend(kept.into_iter().map(|(key, held)| Held {
+            key,
+            reason: held.reason,
+            change: None,
+            other: None,
+        }));
         if extra.mapping_settled || state.mapping.is_empty() {
             state.mapping.clone_from(&extra.mapping);
         }

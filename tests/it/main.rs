@@ -6,6 +6,7 @@ mod access;
 mod api_command;
 mod approvals;
 mod budget;
+mod changes;
 mod clock_skew;
 mod config_faults;
 mod conflict;

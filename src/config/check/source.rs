@@ -23,10 +23,6 @@ pub(super) fn check(place: &str, raw: &RawSource, ground: &Ground, report: &mut 
     let path = path(&at("path"), raw.path.as_deref(), ground, report);
     let modes = [("full", Mode::Full), ("changes", Mode::Changes)];
     let mode = text::choice(&at("mode"), raw.mode.as_deref(), &modes, report);
-    if mode == Some(Mode::Changes) {
-        // What such a file could not deliver, or had held, is in no later one: it would have to be kept until then.
-        report.problem(&at("mode"), "\"changes\" is not built yet".to_owned(), Some("use \"full\""));
-    }
     let settle: Option<Duration> =
         text::parsed(&at("settle"), raw.settle.as_deref(), text::DURATION_HINT, report, |text| {
             units::duration(text).map(|settle| settle.unsigned_abs())
