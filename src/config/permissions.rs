@@ -77,7 +77,7 @@ mod tests {
     fn the_command_can_be_pasted() {
         for (path, expected) in [
             ("/etc/rosterd/secret", "chmod 600 /etc/rosterd/secret"),
-            ("/home/o'neil/my secret", r"chmod 600 -- '/home/o'\''neil/my secret'"),
+            ("/srv/o'neil/my secret", r"chmod 600 -- '/srv/o'\''neil/my secret'"),
             ("-rf", "chmod 600 -- '-rf'"),
         ] {
             assert_eq!(chmod("600", Path::new(path)), expected);
