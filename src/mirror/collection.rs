@@ -103,11 +103,6 @@ impl Locations {
             None => Some("the service has no location of that name; `rosterd check` lists its locations"),
         }
     }
-
-    /// The names that the service has.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.names.iter().flatten().map(|(name, _)| name.as_str())
-    }
 }
 
 #[cfg(test)]

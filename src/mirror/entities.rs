@@ -38,13 +38,13 @@ impl Mirror {
         match self.found.get(&id) {
             Some(Some(bytes)) => Ok(serde_json::from_slice(bytes).ok()),
             Some(None) => Ok(None),
-            None => store.get(Space::Mirror, &name(self.target, id)),
+            None => store.get(Space::Mirror, &Space::by_target(self.target, id)),
         }
     }
 
     /// Shows every entity, in no order that matters.
     pub fn each(&self, store: &Store, mut visit: impl FnMut(&Entity)) -> Result<(), store::Error> {
-        store.scan(Space::Mirror, &prefix(self.target), |_, bytes| {
+        store.scan(Space::Mirror, &Space::all_of(self.target), |_, bytes| {
             if let Ok(entity) = serde_json::from_slice::<Entity>(bytes)
                 && !self.found.contains_key(&entity.id)
             {
@@ -57,13 +57,6 @@ impl Mirror {
             }
         }
         Ok(())
-    }
-
-    /// How many entities there are.
-    pub fn count(&self, store: &Store) -> Result<u64, store::Error> {
-        let mut count = 0;
-        self.each(store, |_| count += 1)?;
-        Ok(count)
     }
 
     /// The ids whose entities differ from what was stored before the pull, those that are gone included.
@@ -110,8 +103,8 @@ pub(super) fn flush(found: &mut Found, store: &Store, target: Target) -> Result<
                 Known::mark(&mut marks, &owner.job, &owner.key);
             }
             match bytes {
-                Some(bytes) => batch.put_bytes(Space::Mirror, &name(target, id), &bytes),
-                None => batch.remove(Space::Mirror, &name(target, id)),
+                Some(bytes) => batch.put_bytes(Space::Mirror, &Space::by_target(target, id), &bytes),
+                None => batch.remove(Space::Mirror, &Space::by_target(target, id)),
             }
         }
         store.load(marks)?;
@@ -122,7 +115,7 @@ pub(super) fn flush(found: &mut Found, store: &Store, target: Target) -> Result<
 
 /// Puts an entity as a confirmed answer showed it; one without the fields that nobody needs.
 pub fn put(batch: &mut Batch, target: Target, entity: &Entity) {
-    batch.put(Space::Mirror, &name(target, entity.id), entity);
+    batch.put(Space::Mirror, &Space::by_target(target, entity.id), entity);
 }
 
 /// Asks for a whole listing at the next pull: one answer said that an entity is gone, and one answer may be wrong.
@@ -135,7 +128,7 @@ pub fn doubt(batch: &mut Batch, store: &Store, target: Target) -> Result<(), sto
 
 /// Drops an entity that a request for just this one said is gone.
 pub fn drop_gone(batch: &mut Batch, target: Target, id: RemoteId) {
-    batch.remove(Space::Mirror, &name(target, id));
+    batch.remove(Space::Mirror, &Space::by_target(target, id));
 }
 
 /// A removal by a job: a list may show the entity for a while (removal may be asynchronous), and the guard counts it for
@@ -157,12 +150,12 @@ impl Removal {
     /// Removes an entity and remembers when and by whom.
     pub fn put(&self, batch: &mut Batch, target: Target, id: RemoteId) {
         drop_gone(batch, target, id);
-        batch.put(Space::Removed, &name(target, id), self);
+        batch.put(Space::Removed, &Space::by_target(target, id), self);
     }
 
     /// The removals that are remembered, by id.
     pub fn list(store: &Store, target: Target) -> Result<Vec<(RemoteId, Self)>, store::Error> {
-        let rows = store.list(Space::Removed, &prefix(target))?;
+        let rows = store.list(Space::Removed, &Space::all_of(target))?;
         Ok(rows.into_iter().filter_map(|(id, removal)| Some((RemoteId::new(id.parse().ok()?)?, removal))).collect())
     }
 
@@ -171,7 +164,7 @@ impl Removal {
         let mut batch = Batch::default();
         for (id, removal) in Self::list(store, target)? {
             if now.duration_since(removal.at) > Self::KEPT {
-                batch.remove(Space::Removed, &name(target, id));
+                batch.remove(Space::Removed, &Space::by_target(target, id));
             }
         }
         store.commit(batch)
@@ -181,12 +174,4 @@ impl Removal {
 pub(super) fn kept(mut entity: Entity, fields: &BTreeSet<String>) -> Entity {
     entity.fields.retain(|name, value| !value.is_empty() && fields.contains(name));
     entity
-}
-
-pub(super) fn prefix(target: Target) -> String {
-    format!("{target}{}", Space::APART)
-}
-
-pub(super) fn name(target: Target, id: RemoteId) -> String {
-    format!("{}{:010}", prefix(target), id.get())
 }

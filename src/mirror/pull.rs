@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::collection::{Last, Locations, Wanted};
-use super::entities::{Mirror, Removal, flush, kept, name, prefix};
+use super::entities::{Mirror, Removal, flush, kept};
 use super::error::{Error, Kind};
 use crate::api::{self, Answered, Api, Client, Element, Elements, ForStaff, Location, Query, Staff, walk};
 use crate::clock::Clock;
@@ -105,7 +105,7 @@ impl Mirror {
                     continue;
                 }
                 let bytes = serde_json::to_vec(&entity).expect("plain values").into_boxed_slice();
-                match store.get_bytes(Space::Mirror, &name(self.target, entity.id)) {
+                match store.get_bytes(Space::Mirror, &Space::by_target(self.target, entity.id)) {
                     Ok(Some(stored)) if *stored == *bytes => {
                         self.found.remove(&entity.id);
                     }
@@ -142,7 +142,7 @@ impl Mirror {
         listed: &BTreeSet<RemoteId>,
         not_found: bool,
     ) -> Result<(), Kind> {
-        let prefix = prefix(self.target);
+        let prefix = Space::all_of(self.target);
         let mut stored = 0;
         let mut lacking = Vec::new();
         store.scan(Space::Mirror, &prefix, |row, _| {

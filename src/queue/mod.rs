@@ -21,30 +21,22 @@ use crate::store::{self, Batch, Space, Store};
 
 /// All changes of a job, in order of key.
 pub fn list(store: &Store, job: &JobName) -> Result<Vec<Change>, store::Error> {
-    Ok(store.list(Space::Queue, &prefix(job))?.into_iter().map(|(_, change)| change).collect())
+    Ok(store.list(Space::Queue, &Space::by_job(job, ""))?.into_iter().map(|(_, change)| change).collect())
 }
 
 /// Puts a change in place of whatever its key had.
 pub fn put(batch: &mut Batch, change: &Change) {
-    batch.put(Space::Queue, &name(&change.job, &change.key), change);
+    batch.put(Space::Queue, &Space::by_job(&change.job, change.key.as_str()), change);
 }
 
 /// Takes the change of a key out.
 pub fn remove(batch: &mut Batch, job: &JobName, key: &Key) {
-    batch.remove(Space::Queue, &name(job, key));
+    batch.remove(Space::Queue, &Space::by_job(job, key.as_str()));
 }
 
 /// Puts changes in the order in which they are sent.
 pub fn order(changes: &mut [Change]) {
     changes.sort_by(|one, other| (one.rank(), &one.key).cmp(&(other.rank(), &other.key)));
-}
-
-fn prefix(job: &JobName) -> String {
-    format!("{job}{}", Space::APART)
-}
-
-fn name(job: &JobName, key: &Key) -> String {
-    format!("{}{key}", prefix(job))
 }
 
 #[cfg(test)]

@@ -105,8 +105,8 @@ fn decide(
     let mut batch = Batch::default();
     for (key, change) in &waiting {
         let verdict = verdict(change.wish);
-        batch.put(Space::Decision, &name(job, key), &verdict);
-        batch.remove(Space::Held, &name(job, key));
+        batch.put(Space::Decision, &Space::by_job(job, key.as_str()), &verdict);
+        batch.remove(Space::Held, &Space::by_job(job, key.as_str()));
         // The next plan replaces or drops it; where the source holds changes only, nothing else remembers it.
         if let (Verdict::Approved(_), Some(wish)) = (verdict, &change.change)
             && !sent.contains(key)
@@ -143,19 +143,19 @@ pub(super) fn replace(
         state.held_set += 1;
     }
     for key in before.keys().filter(|key| !after.contains_key(key)) {
-        batch.remove(Space::Held, &name(job, key));
+        batch.remove(Space::Held, &Space::by_job(job, key.as_str()));
     }
     for (key, change) in &after {
-        batch.put(Space::Held, &name(job, key), change);
+        batch.put(Space::Held, &Space::by_job(job, key.as_str()), change);
     }
     Ok(kept)
 }
 
 /// The same for the keys of a narrowed run.
 pub(super) fn replace_some(batch: &mut Batch, job: &JobName, keys: &BTreeSet<Key>, now: &[Held], state: &mut JobState) {
-    keys.iter().for_each(|key| batch.remove(Space::Held, &name(job, key)));
+    keys.iter().for_each(|key| batch.remove(Space::Held, &Space::by_job(job, key.as_str())));
     for held in now {
-        batch.put(Space::Held, &name(job, &held.key), &HeldChange::of(held));
+        batch.put(Space::Held, &Space::by_job(job, held.key.as_str()), &HeldChange::of(held));
         state.held_set += 1;
     }
 }
@@ -169,7 +169,7 @@ pub(super) fn wait_on_site<'a>(
     let mut batch = Batch::default();
     for key in keys {
         let waits = HeldChange { action: None, wish: 0, change: None, reason: ON_SITE.to_owned() };
-        batch.put(Space::Held, &name(job, key), &waits);
+        batch.put(Space::Held, &Space::by_job(job, key.as_str()), &waits);
     }
     store.commit(batch)
 }
@@ -185,7 +185,7 @@ pub(super) fn prune(
     for (key, verdict) in verdicts {
         let (Verdict::Approved(wish) | Verdict::Rejected(wish)) = verdict;
         if wanted.get(key) != Some(wish) && evaluated(key) {
-            batch.remove(Space::Decision, &name(job, key));
+            batch.remove(Space::Decision, &Space::by_job(job, key.as_str()));
         }
     }
 }
@@ -206,10 +206,6 @@ fn by_key<T: serde::de::DeserializeOwned>(
     space: Space,
     job: &JobName,
 ) -> Result<BTreeMap<Key, T>, store::Error> {
-    let rows = store.list(space, &format!("{job}{}", Space::APART))?;
+    let rows = store.list(space, &Space::by_job(job, ""))?;
     Ok(rows.into_iter().filter_map(|(key, row)| Some((Key::new(&key)?, row))).collect())
-}
-
-fn name(job: &JobName, key: &Key) -> String {
-    format!("{job}{}{key}", Space::APART)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::known::{Known, name};
+use super::known::Known;
 use super::pages;
 use crate::record::{JobName, Key, RemoteId};
 use crate::store::{self, Batch, Space, Store};
@@ -34,7 +34,7 @@ pub struct Index {
 impl Index {
     /// Reads the index of a job: its pages, and over them the keys that moved since.
     pub fn load(store: &Store, job: &JobName) -> Result<Self, store::Error> {
-        let prefix = name(job, "");
+        let prefix = Space::by_job(job, "");
         let mut moved = BTreeMap::new();
         for key in touched(store, &prefix)? {
             let known = Key::new(&key).map(|key| Known::get(store, job, &key)).transpose()?.flatten();
@@ -80,7 +80,7 @@ impl Index {
         job: &JobName,
         entries: impl Iterator<Item = Entry<'a>>,
     ) -> Result<(), store::Error> {
-        let prefix = name(job, "");
+        let prefix = Space::by_job(job, "");
         let mut stale = BTreeMap::new();
         store.scan(Space::Pages, &prefix, |page, bytes| {
             stale.insert(page.to_owned(), bytes.to_vec());

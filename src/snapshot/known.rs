@@ -47,24 +47,24 @@ impl Known {
 
     /// Reads the row of a key.
     pub fn get(store: &Store, job: &JobName, key: &Key) -> Result<Option<Self>, store::Error> {
-        store.get(Space::Known, &name(job, key.as_str()))
+        store.get(Space::Known, &Space::by_job(job, key.as_str()))
     }
 
     /// Puts the row of a key and marks the key as moved.
     pub fn put(&self, batch: &mut Batch, job: &JobName, key: &Key) {
-        batch.put(Space::Known, &name(job, key.as_str()), self);
+        batch.put(Space::Known, &Space::by_job(job, key.as_str()), self);
         Self::mark(batch, job, key);
     }
 
     /// Removes the row of a key and marks the key as moved.
     pub fn remove(batch: &mut Batch, job: &JobName, key: &Key) {
-        batch.remove(Space::Known, &name(job, key.as_str()));
+        batch.remove(Space::Known, &Space::by_job(job, key.as_str()));
         Self::mark(batch, job, key);
     }
 
     /// Marks a key as moved: whatever its row's digest, it is mapped and compared until it is found to need nothing.
     pub fn mark(batch: &mut Batch, job: &JobName, key: &Key) {
-        batch.put_bytes(Space::Touched, &name(job, key.as_str()), b"");
+        batch.put_bytes(Space::Touched, &Space::by_job(job, key.as_str()), b"");
     }
 }
 
@@ -73,9 +73,4 @@ impl fmt::Debug for Known {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Known").field("id", &self.id).field("gone", &self.gone).finish_non_exhaustive()
     }
-}
-
-/// The name of a row by job and key.
-pub(super) fn name(job: &JobName, key: &str) -> String {
-    format!("{job}{}{key}", Space::APART)
 }

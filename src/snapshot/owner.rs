@@ -17,20 +17,16 @@ pub struct Owner {
 impl Owner {
     /// The owner of an entity, where it has one.
     pub fn of(store: &Store, target: Target, id: RemoteId) -> Result<Option<Self>, store::Error> {
-        store.get(Space::Owner, &name(target, id))
+        store.get(Space::Owner, &Space::by_target(target, id))
     }
 
     /// Makes this record the owner.
     pub fn put(&self, batch: &mut Batch, target: Target, id: RemoteId) {
-        batch.put(Space::Owner, &name(target, id), self);
+        batch.put(Space::Owner, &Space::by_target(target, id), self);
     }
 
     /// Makes the entity nobody's.
     pub fn remove(batch: &mut Batch, target: Target, id: RemoteId) {
-        batch.remove(Space::Owner, &name(target, id));
+        batch.remove(Space::Owner, &Space::by_target(target, id));
     }
-}
-
-fn name(target: Target, id: RemoteId) -> String {
-    format!("{target}{}{:010}", Space::APART, id.get())
 }

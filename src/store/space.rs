@@ -1,4 +1,6 @@
-//! The kinds of row.
+//! The kinds of row, and how rows are named.
+
+use crate::record::{JobName, RemoteId, Target};
 
 /// A kind of row; the first byte of its key. The bytes are part of the stored format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +35,21 @@ pub enum Space {
 impl Space {
     /// Parts of a name are put apart by this character, which no job name and no key holds.
     pub const APART: char = '\u{1f}';
+
+    /// The name of a row by job and key.
+    pub fn by_job(job: &JobName, key: &str) -> String {
+        format!("{job}{}{key}", Self::APART)
+    }
+
+    /// The name of a row by collection and id; the ids stand in their order.
+    pub fn by_target(target: Target, id: RemoteId) -> String {
+        format!("{}{:010}", Self::all_of(target), id.get())
+    }
+
+    /// What the names of all rows of a collection begin with.
+    pub fn all_of(target: Target) -> String {
+        format!("{target}{}", Self::APART)
+    }
 
     pub(super) fn key(self, name: &str) -> Vec<u8> {
         let mut key = Vec::with_capacity(1 + name.len());
