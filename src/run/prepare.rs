@@ -38,8 +38,6 @@ pub struct Prepared {
     pub unchanged: u64,
     /// By field: how many were found at the service by it, the first time.
     pub matched_by: BTreeMap<String, u64>,
-    /// People whom the job knew before.
-    pub known: u64,
     /// Rows that can't be used.
     pub rejected: Vec<Rejected>,
     /// What would be sent; with true where a person released it.
@@ -122,7 +120,6 @@ pub(super) fn prepare(
         records,
         unchanged: if narrow.is_narrow() { 0 } else { gathered.unchanged },
         matched_by: BTreeMap::new(),
-        known: index.len() as u64,
         rejected: gathered.rejected.clone(),
         go: Vec::new(),
         held: Vec::new(),
