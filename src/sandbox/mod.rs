@@ -30,6 +30,7 @@ mod normal;
 mod operation;
 mod options;
 mod rate;
+mod reply;
 mod resource;
 mod row;
 mod seed;

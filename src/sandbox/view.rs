@@ -85,18 +85,23 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Appends the entity's JSON.
-    pub(super) fn write(&self, row: &Row, out: &mut Vec<u8>) {
+    /// Appends the entity's JSON; `whole` where it is the answer, not one of a list.
+    pub(super) fn write(&self, row: &Row, whole: bool, out: &mut Vec<u8>) {
         out.push(b'{');
         let mut first = true;
-        let mut member = |name: &str, value: &Value| {
+        self.each(row, whole, |name, value| {
             if !std::mem::take(&mut first) {
                 out.push(b',');
             }
             json(&Value::from(name), out);
             out.push(b':');
             json(value, out);
-        };
+        });
+        out.push(b'}');
+    }
+
+    /// Hands over the names and values of an answer in their order; `whole` as for [`View::write`].
+    pub(super) fn each(&self, row: &Row, _whole: bool, mut member: impl FnMut(&str, &Value)) {
         for (position, field) in self.resource.fields.iter().enumerate() {
             match field.kind {
                 Kind::Id => member(field.name, &row.id.into()),
@@ -113,7 +118,6 @@ impl<'a> View<'a> {
         for (name, value) in &row.extra {
             member(name, value);
         }
-        out.push(b'}');
     }
 
     fn count(&self, row: &Row, position: usize) -> i64 {

@@ -11,6 +11,7 @@ use super::input::Input;
 use super::list::{self, Listing};
 use super::operation::Operation;
 use super::options::Options;
+use super::reply::Reply;
 use super::resource::Resource;
 use super::row::Row;
 use super::store::{Entities, Store};
@@ -79,15 +80,7 @@ impl Call<'_> {
         if rows.is_empty() && self.options.empty_as_404 {
             return Err(Refusal::missing("no records found"));
         }
-        let mut body = vec![b'['];
-        for (index, row) in rows.into_iter().enumerate() {
-            if index > 0 {
-                body.push(b',');
-            }
-            view.write(row, &mut body);
-        }
-        body.push(b']');
-        Ok(Answer::document(self.success(), body))
+        Ok(self.answer(Reply::List(&view, rows)))
     }
 
     fn get(&self) -> Result<Answer, Refusal> {
@@ -98,7 +91,7 @@ impl Call<'_> {
     }
 
     fn create(&self) -> Result<Answer, Refusal> {
-        let body = self.body()?;
+        let body = self.object()?;
         let mut entities = self.store.write();
         let mut row = Row::new(self.resource, entities.next_id(self.resource), self.order.now);
         let input = self.input(&entities, body);
@@ -119,7 +112,7 @@ impl Call<'_> {
 
     fn replace(&self) -> Result<Answer, Refusal> {
         let id = self.id()?;
-        let body = self.body()?;
+        let body = self.object()?;
         let mut entities = self.store.write();
         let mut row = entities.rows(self.resource.name).get(&id).ok_or_else(|| self.missing())?.clone();
         let input = self.input(&entities, body);
@@ -135,16 +128,13 @@ impl Call<'_> {
         }
         row.modified = self.order.now;
         self.save(&mut entities, &row)?;
-        if self.options.put_without_body || self.success() == StatusCode::NO_CONTENT {
-            return Ok(Answer::bare(StatusCode::NO_CONTENT));
-        }
         Ok(self.entity(&entities, &row))
     }
 
     fn delete(&self) -> Result<Answer, Refusal> {
         let id = self.id()?;
         match self.store.write().remove(self.resource, id) {
-            Ok(true) => Ok(Answer::bare(self.success())),
+            Ok(true) => Ok(self.answer(Reply::Nothing)),
             Ok(false) => Err(self.missing()),
             Err(error) => Err(failed(&error)),
         }
@@ -155,9 +145,17 @@ impl Call<'_> {
     }
 
     fn entity(&self, entities: &Entities, row: &Row) -> Answer {
-        let mut body = Vec::new();
-        self.view(entities).write(row, &mut body);
-        Answer::document(self.success(), body)
+        self.answer(Reply::One(&self.view(entities), row))
+    }
+
+    /// The answer of a success; one of 204 has no body, whatever there is to say.
+    fn answer(&self, reply: Reply<'_, '_>) -> Answer {
+        let success = StatusCode::from_u16(self.order.operation.success).unwrap_or(StatusCode::OK);
+        let is_bare = self.options.put_without_body && self.order.operation.method == "PUT";
+        if is_bare || success == StatusCode::NO_CONTENT {
+            return Reply::Nothing.answer(StatusCode::NO_CONTENT);
+        }
+        reply.answer(success)
     }
 
     fn view<'e>(&self, entities: &'e Entities) -> View<'e> {
@@ -166,10 +164,6 @@ impl Call<'_> {
 
     fn input<'e>(&self, entities: &'e Entities, body: Map<String, Value>) -> Input<'e> {
         Input { resource: self.resource, entities, body, normalize: self.options.normalize }
-    }
-
-    fn success(&self) -> StatusCode {
-        StatusCode::from_u16(self.order.operation.success).unwrap_or(StatusCode::OK)
     }
 
     fn missing(&self) -> Refusal {
@@ -181,17 +175,22 @@ impl Call<'_> {
         self.order.path.last().and_then(|id| id.parse().ok()).ok_or_else(|| self.missing())
     }
 
-    fn body(&self) -> Result<Map<String, Value>, Refusal> {
+    /// The body where it is one entity.
+    fn object(&self) -> Result<Map<String, Value>, Refusal> {
+        match self.body()? {
+            Value::Object(body) => Ok(body),
+            _ => Err(Refusal::bad("the body is no JSON object")),
+        }
+    }
+
+    /// The body, whatever its media type, as a JSON value.
+    fn body(&self) -> Result<Value, Refusal> {
         let kind = self.order.headers.get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let is_json = kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"));
         if !is_json {
             return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is not application/json"));
         }
-        match serde_json::from_slice(self.order.body) {
-            Ok(Value::Object(body)) => Ok(body),
-            Ok(_) => Err(Refusal::bad("the body is no JSON object")),
-            Err(_) => Err(Refusal::bad("the body is no JSON")),
-        }
+        serde_json::from_slice(self.order.body).map_err(|_| Refusal::bad("the body is no JSON"))
     }
 
     fn since(&self) -> Result<Option<Timestamp>, Refusal> {

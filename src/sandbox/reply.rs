@@ -1,0 +1,39 @@
+//! What an operation answers with, before it becomes bytes: the one place where a media type is written.
+
+use axum::http::StatusCode;
+
+use super::answer::Answer;
+use super::row::Row;
+use super::view::View;
+
+/// What an operation answers with.
+pub(super) enum Reply<'v, 'e> {
+    /// One entity.
+    One(&'v View<'e>, &'v Row),
+    /// Entities in the order of the list.
+    List(&'v View<'e>, Vec<&'v Row>),
+    /// A status and nothing else.
+    Nothing,
+}
+
+impl Reply<'_, '_> {
+    /// The answer with this status.
+    pub(super) fn answer(self, status: StatusCode) -> Answer {
+        let mut body = Vec::new();
+        match self {
+            Self::One(view, row) => view.write(row, true, &mut body),
+            Self::List(view, rows) => {
+                body.push(b'[');
+                for (index, row) in rows.into_iter().enumerate() {
+                    if index > 0 {
+                        body.push(b',');
+                    }
+                    view.write(row, false, &mut body);
+                }
+                body.push(b']');
+            }
+            Self::Nothing => return Answer::bare(status),
+        }
+        Answer::document(status, body)
+    }
+}
