@@ -1,6 +1,8 @@
-//! Percent-decoding of paths, queries and forms, and base64 of credentials.
+//! Percent-decoding of paths, queries and forms, and the two parts of basic credentials.
 
 use percent_encoding::percent_decode_str;
+
+use super::base64;
 
 /// The decoded segments of a path that begins with a slash, empty ones too; `None` where one isn't UTF-8.
 pub(super) fn segments(path: &str) -> Option<Vec<String>> {
@@ -25,32 +27,8 @@ pub(super) fn decoded(text: &str) -> Option<String> {
 
 /// The user name and password of HTTP Basic's base64 part.
 pub(super) fn basic(encoded: &str) -> Option<(String, String)> {
-    let text = String::from_utf8(base64(encoded.trim())?).ok()?;
+    let text = String::from_utf8(base64::decoded(encoded.trim())?).ok()?;
     text.split_once(':').map(|(user, password)| (user.to_owned(), password.to_owned()))
-}
-
-/// Base64 (RFC 4648, 4), with or without padding.
-fn base64(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    let mut held: u32 = 0;
-    let mut bits = 0;
-    for letter in text.trim_end_matches('=').bytes() {
-        let value = match letter {
-            b'A'..=b'Z' => letter - b'A',
-            b'a'..=b'z' => letter - b'a' + 26,
-            b'0'..=b'9' => letter - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        held = (held << 6 | u32::from(value)) & 0xFFFF;
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push((held >> bits & 0xFF) as u8);
-        }
-    }
-    Some(bytes)
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ fn read_term(view: &View<'_>, term: &str) -> Result<Term, Refusal> {
         };
     }
     let unusable = || Refusal::bad(format!("q: {} can't be filtered by", printable(name)));
-    let position = view.resource.position(name).ok_or_else(unusable)?;
+    let position = view.position(name).ok_or_else(unusable)?;
     let wrong = |what: &str| Refusal::bad(format!("q: {name}{operator} takes {what}"));
     let ordering = match operator {
         ":" => Some(Ordering::Equal),
@@ -109,25 +109,25 @@ impl Term {
             }
             Test::Time(_, None) => view.time(row, self.position).is_none(),
             Test::Text(manner, wanted) => {
-                let is_name = view.resource.fields[self.position].kind == Kind::Name;
-                self.any_text(row, |own| is_match(own, *manner, wanted, is_name))
+                let is_name = matches!(view.resource.fields[self.position].kind, Kind::Name);
+                any_text(&view.value(row, self.position), |own| is_match(own, *manner, wanted, is_name))
             }
             Test::Token(wanted) => {
                 row.value(self.position).as_array().into_iter().flatten().any(|token| is_token(token, wanted))
             }
         }
     }
+}
 
-    fn any_text(&self, row: &Row, test: impl Fn(&str) -> bool) -> bool {
-        match row.value(self.position) {
+fn any_text(value: &Value, test: impl Fn(&str) -> bool) -> bool {
+    match value {
+        Value::String(text) => test(text),
+        Value::Array(lists) => lists.iter().any(|list| match list {
+            Value::Array(texts) => texts.iter().filter_map(Value::as_str).any(&test),
             Value::String(text) => test(text),
-            Value::Array(lists) => lists.iter().any(|list| match list {
-                Value::Array(texts) => texts.iter().filter_map(Value::as_str).any(&test),
-                Value::String(text) => test(text),
-                _ => false,
-            }),
-            _ => test(""),
-        }
+            _ => false,
+        }),
+        _ => test(""),
     }
 }
 
@@ -178,7 +178,7 @@ fn is_token(token: &Value, wanted: &str) -> bool {
 }
 
 fn tokens(resource: &Resource) -> Option<usize> {
-    resource.fields.iter().position(|field| field.kind == Kind::Tokens)
+    resource.fields.iter().position(|field| matches!(field.kind, Kind::Tokens))
 }
 
 fn number(text: &str) -> Option<f64> {
@@ -198,13 +198,13 @@ fn printable(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use jiff::tz::TimeZone;
     use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
     use crate::sandbox::store::Store;
     use crate::sandbox::tables::STAFF;
+    use crate::sandbox::view::Sight;
 
     fn person() -> Row {
         let mut row = Row::new(&STAFF, 7, "2026-01-02T03:04:05Z".parse().unwrap());
@@ -221,7 +221,7 @@ mod tests {
     fn check(query: &str, expected: Option<bool>) {
         let store = Store::open(None).unwrap();
         let entities = store.read();
-        let view = View::new(&STAFF, &entities, TimeZone::UTC, false);
+        let view = View::new(&STAFF, &entities, Sight::plain());
         let found = read(&view, query).ok().map(|terms| terms.iter().all(|term| term.fits(&view, &person())));
         assert_eq!(found, expected, "{query}");
     }
@@ -291,7 +291,7 @@ mod tests {
         fn any_text_is_a_filter_or_refused(text in "[a-zé_,:%<>~0-9]{0,30}", field in "(name|id|modified|token)[:%<>~]") {
             let store = Store::open(None).unwrap();
             let entities = store.read();
-            let view = View::new(&STAFF, &entities, TimeZone::UTC, false);
+            let view = View::new(&STAFF, &entities, Sight::plain());
             for query in [text.clone(), field + &text] {
                 for term in read(&view, &query).unwrap_or_default() {
                     term.fits(&view, &person());

@@ -18,8 +18,22 @@ pub(super) struct Listing<'a> {
     pub(super) order: Option<&'a str>,
     pub(super) limit: Option<&'a str>,
     pub(super) since: Option<Timestamp>,
+    /// Which page of that size, counted from 1.
+    pub(super) page: Option<&'a str>,
     /// The most that is answered, whatever `limit` says.
     pub(super) page_max: u32,
+    pub(super) scope: Scope<'a>,
+}
+
+/// Which entities of the resource belong to a list at all.
+#[derive(Debug, Default)]
+pub(super) enum Scope<'a> {
+    #[default]
+    Everything,
+    /// Those with this number in the field at a position.
+    Of(usize, i64),
+    /// Those of these ids.
+    Ids(&'a [i64]),
 }
 
 /// A value to sort by; what has none comes first, as null does in most databases.
@@ -35,22 +49,44 @@ enum Sorted {
 pub(super) fn select<'a>(view: &View<'a>, listing: &Listing<'_>) -> Result<Vec<&'a Row>, Refusal> {
     let terms = listing.filter.map_or(Ok(Vec::new()), |text| filter::read(view, text))?;
     let limit = limit(listing)?;
+    let skipped = skipped(listing, limit)?;
     let (position, descending) = order(view, listing.order)?;
     let after = Bound::Excluded(highest_bound(view, &terms));
     let fits = |row: &&Row| {
-        listing.since.is_none_or(|since| row.modified >= since) && terms.iter().all(|term| term.fits(view, row))
+        listing.scope.holds(row)
+            && listing.since.is_none_or(|since| row.modified >= since)
+            && terms.iter().all(|term| term.fits(view, row))
     };
     let rows = view.rows().range((after, Bound::Unbounded)).map(|(_, row)| row);
-    if view.resource.fields[position].kind == Kind::Id {
+    if matches!(view.resource.fields[position].kind, Kind::Id) {
         return Ok(if descending {
-            rows.rev().filter(fits).take(limit).collect()
+            rows.rev().filter(fits).skip(skipped).take(limit).collect()
         } else {
-            rows.filter(fits).take(limit).collect()
+            rows.filter(fits).skip(skipped).take(limit).collect()
         });
     }
     let mut sorted: Vec<(Sorted, &Row)> = rows.filter(fits).map(|row| (sort_value(view, row, position), row)).collect();
     sorted.sort_by(|(one, _), (other, _)| if descending { other.order(one) } else { one.order(other) });
-    Ok(sorted.into_iter().take(limit).map(|(_, row)| row).collect())
+    Ok(sorted.into_iter().skip(skipped).take(limit).map(|(_, row)| row).collect())
+}
+
+impl Scope<'_> {
+    fn holds(&self, row: &Row) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Of(position, id) => row.integer(*position) == Some(*id),
+            Self::Ids(ids) => ids.contains(&row.id),
+        }
+    }
+}
+
+/// How many entities come before the page asked for.
+fn skipped(listing: &Listing<'_>, limit: usize) -> Result<usize, Refusal> {
+    match listing.page.map(str::parse::<usize>) {
+        None => Ok(0),
+        Some(Ok(page)) if page > 0 => Ok((page - 1).saturating_mul(limit)),
+        Some(_) => Err(Refusal::bad("page takes a number above zero")),
+    }
 }
 
 fn limit(listing: &Listing<'_>) -> Result<usize, Refusal> {
@@ -67,7 +103,7 @@ fn limit(listing: &Listing<'_>) -> Result<usize, Refusal> {
 fn order(view: &View<'_>, text: Option<&str>) -> Result<(usize, bool), Refusal> {
     let text = text.unwrap_or("id");
     let (name, descending) = text.strip_prefix('-').map_or((text, false), |name| (name, true));
-    let position = view.resource.position(name);
+    let position = view.position(name);
     let position =
         position.filter(|position| !matches!(view.comparison(*position), Comparison::Never | Comparison::Texts));
     Ok((
@@ -82,7 +118,7 @@ fn order(view: &View<'_>, text: Option<&str>) -> Result<(usize, bool), Refusal> 
     reason = "a float turns into the nearest integer, and the terms apply anyway"
 )]
 fn highest_bound(view: &View<'_>, terms: &[Term]) -> i64 {
-    let is_id = |term: &Term| view.resource.fields[term.position].kind == Kind::Id;
+    let is_id = |term: &Term| matches!(view.resource.fields[term.position].kind, Kind::Id);
     let bounds = terms.iter().filter(|term| is_id(term)).filter_map(|term| match term.test {
         Test::Number(Ordering::Greater, Some(number)) => Some(number.floor() as i64),
         _ => None,
@@ -94,7 +130,7 @@ fn sort_value(view: &View<'_>, row: &Row, position: usize) -> Sorted {
     match view.comparison(position) {
         Comparison::Number => view.number(row, position).map_or(Sorted::Nothing, Sorted::Number),
         Comparison::Time => view.time(row, position).map_or(Sorted::Nothing, Sorted::Time),
-        _ => row.text(position).map_or(Sorted::Nothing, |text| Sorted::Text(text.to_lowercase())),
+        _ => view.value(row, position).as_str().map_or(Sorted::Nothing, |text| Sorted::Text(text.to_lowercase())),
     }
 }
 
@@ -113,11 +149,10 @@ impl Sorted {
 
 #[cfg(test)]
 mod tests {
-    use jiff::tz::TimeZone;
-
     use super::*;
     use crate::sandbox::store::Store;
     use crate::sandbox::tables::STAFF;
+    use crate::sandbox::view::Sight;
 
     fn listed(listing: &Listing<'_>) -> Option<Vec<i64>> {
         let store = Store::open(None).unwrap();
@@ -131,7 +166,7 @@ mod tests {
         });
         store.write().put(&STAFF, rows.into()).unwrap();
         let entities = store.read();
-        let view = View::new(&STAFF, &entities, TimeZone::UTC, false);
+        let view = View::new(&STAFF, &entities, Sight::plain());
         select(&view, listing).ok().map(|rows| rows.iter().map(|row| row.id).collect())
     }
 
@@ -156,7 +191,7 @@ mod tests {
             (None, Some("tokens"), None, None),
             (Some("shoe:1"), None, None, None),
         ] {
-            let listing = Listing { filter, order, limit, since: None, page_max: 100 };
+            let listing = Listing { filter, order, limit, page_max: 100, ..Listing::default() };
             assert_eq!(listed(&listing), expected, "{listing:?}");
         }
     }
@@ -166,6 +201,22 @@ mod tests {
         for limit in [None, Some("3"), Some("4"), Some("99999999999")] {
             let listing = Listing { limit, page_max: 3, ..Listing::default() };
             assert_eq!(listed(&listing), Some(vec![1, 2, 3]));
+        }
+    }
+
+    #[test]
+    fn a_page_follows_the_pages_before_it() {
+        for (page, expected) in [
+            (None, Some(vec![1, 2])),
+            (Some("1"), Some(vec![1, 2])),
+            (Some("3"), Some(vec![9])),
+            (Some("4"), Some(vec![])),
+            (Some("18446744073709551615"), Some(vec![])),
+            (Some("0"), None),
+            (Some("x"), None),
+        ] {
+            let listing = Listing { limit: Some("2"), page, page_max: 3, ..Listing::default() };
+            assert_eq!(listed(&listing), expected, "{page:?}");
         }
     }
 

@@ -2,7 +2,8 @@
 //!
 //! It serves for rehearsing a configuration before it touches the real service, for the demonstration and for the
 //! tests. A request goes through `service` (log, credential, rate, route, scope, faults), then through `engine`, which
-//! carries an action out on `store` by the description of its resource in `tables`.
+//! carries the action that `binding` names out on `store`, by the description of
+//! its resource in `tables`.
 //!
 //! Invariants:
 //! - Nothing of the client is used here: routes, types and matching are the sandbox's own, so that one misreading of
@@ -15,9 +16,12 @@
 //! which of them a field, a filter or a limit was forgotten.
 
 mod answer;
+mod base64;
+mod binding;
 mod chance;
 mod credential;
 mod decode;
+mod derived;
 mod engine;
 mod error;
 mod fault;
@@ -29,11 +33,14 @@ mod list;
 mod normal;
 mod operation;
 mod options;
+mod part;
 mod rate;
 mod reply;
 mod resource;
 mod row;
+mod rule;
 mod seed;
+mod sent;
 mod server;
 mod service;
 mod store;

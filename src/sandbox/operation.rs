@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use axum::http::StatusCode;
+
 /// The operation table: one operation a line, columns separated by tabs.
 const TABLE: &str = include_str!("../operations.tsv");
 
@@ -27,6 +29,7 @@ pub(super) struct Operation {
     pub(super) scope: String,
     /// The status of its success.
     pub(super) success: u16,
+    errors: Vec<u16>,
     path: Vec<Segment>,
     parameters: Vec<&'static str>,
 }
@@ -63,6 +66,7 @@ impl Operation {
             method,
             scope: format!("{}:{access}", column(3)),
             success: column(4).parse().unwrap_or(200),
+            errors: column(5).split(' ').filter_map(|status| status.parse().ok()).collect(),
             path: segments(path).map(Segment::read).collect(),
             parameters: column(6).split(' ').collect(),
         }
@@ -71,6 +75,11 @@ impl Operation {
     /// Whether it lists entities.
     pub(super) fn is_list(&self) -> bool {
         self.name.rsplit('.').next().is_some_and(|verb| verb == "list" || verb.starts_with("list-"))
+    }
+
+    /// Whether its row names this status among the errors.
+    pub(super) fn may_answer(&self, status: StatusCode) -> bool {
+        self.errors.contains(&status.as_u16())
     }
 
     /// Whether its row names this query parameter or header.

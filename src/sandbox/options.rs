@@ -47,6 +47,10 @@ pub struct Options {
     pub normalize: bool,
     /// Whether `globalroaming_locations` is in answers, as a list of id and name.
     pub show_roaming: bool,
+    /// Whether the account has the add-on for assets; without it they are forbidden.
+    pub assets: bool,
+    /// Whether a movement counts as a change of the person, whose `modified` it moves then.
+    pub movement_touches_person: bool,
     /// How long a bearer token is good.
     pub token_lifetime: Duration,
     /// The API key.
@@ -79,6 +83,8 @@ impl Default for Options {
             put_without_body: false,
             normalize: false,
             show_roaming: false,
+            assets: true,
+            movement_touches_person: false,
             token_lifetime: Duration::from_secs(3600),
             api_key: "sandbox-key".to_owned(),
             api_key_scopes: Vec::new(),

@@ -1,6 +1,7 @@
 //! What an operation answers with, before it becomes bytes: the one place where a media type is written.
 
 use axum::http::StatusCode;
+use serde_json::Value;
 
 use super::answer::Answer;
 use super::row::Row;
@@ -12,6 +13,10 @@ pub(super) enum Reply<'v, 'e> {
     One(&'v View<'e>, &'v Row),
     /// Entities in the order of the list.
     List(&'v View<'e>, Vec<&'v Row>),
+    /// A document that is no entity.
+    Document(Value),
+    /// Bytes in a format of their own, such as an image.
+    Bytes { media_type: String, bytes: Vec<u8> },
     /// A status and nothing else.
     Nothing,
 }
@@ -31,6 +36,10 @@ impl Reply<'_, '_> {
                     view.write(row, false, &mut body);
                 }
                 body.push(b']');
+            }
+            Self::Document(document) => body = document.to_string().into_bytes(),
+            Self::Bytes { media_type, bytes } => {
+                return Answer { status, headers: vec![("content-type", media_type)], body: bytes };
             }
             Self::Nothing => return Answer::bare(status),
         }

@@ -1,5 +1,7 @@
 //! How a resource is described: its fields, what they hold, and what they are called on the way in and out.
 
+use super::rule::Rule;
+
 /// One kind of entity.
 #[derive(Debug)]
 pub(super) struct Resource {
@@ -7,15 +9,37 @@ pub(super) struct Resource {
     pub(super) name: &'static str,
     /// Its fields in the order of answers.
     pub(super) fields: &'static [Field],
-    /// Fields of which no two entities may have the same value; case and outer spaces don't matter.
-    pub(super) unique: &'static [&'static str],
-    /// Fields without which nothing is created.
+    /// The field that holds the id of the entity it belongs to, and the resource of that one.
+    pub(super) parent: Option<(&'static str, &'static str)>,
+    /// Groups of fields of which no two entities may have the same values; case and outer spaces don't matter.
+    pub(super) unique: &'static [&'static [&'static str]],
+    /// Fields without which nothing is created or replaced.
     pub(super) required: &'static [&'static str],
     /// What a new entity holds in fields that nobody sent.
     pub(super) defaults: &'static [(&'static str, &'static str)],
+    /// What must hold beyond single fields.
+    pub(super) rules: &'static [Rule],
+    /// The most entities in a list (specification, Limits), where it has one of its own.
+    pub(super) list_max: Option<u32>,
+    /// Whether a body of nothing but an id and custom fields changes these only.
+    pub(super) is_partial_by_custom: bool,
     /// The first id.
     pub(super) first_id: i64,
 }
+
+/// What most resources have in common; the others say what differs.
+pub(super) const PLAIN: Resource = Resource {
+    name: "",
+    fields: &[],
+    parent: None,
+    unique: &[],
+    required: &[],
+    defaults: &[],
+    rules: &[],
+    list_max: None,
+    is_partial_by_custom: false,
+    first_id: 1,
+};
 
 /// One field of a resource.
 #[derive(Debug)]
@@ -25,23 +49,55 @@ pub(super) struct Field {
     /// Its names in what is sent to the service; none for what the service alone decides. The first one that is sent
     /// counts.
     pub(super) inputs: &'static [&'static str],
+    /// When it can be sent.
+    pub(super) sent: Sent,
+    /// When it is in answers.
+    pub(super) shown: Shown,
     /// What it holds.
     pub(super) kind: Kind,
 }
 
-/// What a field holds; decides how it is read, written, compared and rewritten.
+/// When a field can be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sent {
+    Always,
+    OnCreate,
+    OnUpdate,
+}
+
+/// When a field is in answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    Always,
+    /// Empty in lists.
+    Whole,
+    /// Where [`super::Options::show_roaming`] says so.
+    Roaming,
+    /// Never: the service keeps it for itself.
+    Never,
+}
+
+/// What a field holds; decides how it is read, written, compared and rewritten.
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     /// The entity's id.
     Id,
     /// When it was made.
     Created,
+    /// The same, without an offset (specification, Conventions).
+    LocalCreated,
     /// When it last changed.
     Modified,
     /// Another time.
     Timestamp,
-    /// A number.
+    /// Another time, without an offset (specification, Conventions).
+    LocalTime,
+    /// A day, the same in every zone.
+    Date,
+    /// A whole number.
     Integer,
+    /// A number.
+    Decimal,
     /// Text.
     Text,
     /// A person's name: a prefix is looked for in first and last name.
@@ -52,26 +108,67 @@ pub(super) enum Kind {
     Phone,
     /// Text that may be sent as an integer.
     Number,
+    /// Text that may be sent as a number, or as true or false.
+    Loose,
     /// One of a few words, or nothing.
     Choice(&'static [&'static str]),
     /// The name of an entity of that resource.
     NameOf(&'static str),
+    /// The id of an entity of that resource; 0 stands for none.
+    IdOf(&'static str),
+    /// Ids of entities of that resource; with names in answers.
+    IdsOf(&'static str),
+    /// The id of an access point of a location.
+    AccessPoint,
+    /// Locations with the days from and until which they count; with names in answers. Where there are none, those of
+    /// the organization in that field count.
+    Places(Option<&'static str>),
     /// A flag, 1 or 0.
     Flag,
-    /// True or false, decided by the service.
+    /// True or false.
     Bool,
+    /// Whether there is one; it is sent as a number of minutes.
+    Minutes,
     /// Names, written as a list of lists.
     NestedNames,
-    /// Ids of entities of that resource; in answers only where [`super::Options::show_roaming`] says so, with names.
-    IdsOf(&'static str),
-    /// Custom fields, described by the elements of that resource.
-    Custom(&'static str),
+    /// Custom fields, described by the elements of that resource where the service lists them.
+    Custom(Option<&'static str>),
     /// Tokens with their type, number, issued and expiry.
     Tokens,
-    /// A list that the service alone fills.
-    List,
-    /// How many entities of that resource have this entity's name in that field.
-    CountOf(&'static str, &'static str),
+    /// A list that the service alone fills; the named members of its objects are times.
+    List(&'static [&'static str]),
+    /// What the service alone fills, whatever its form.
+    Any,
+    /// A list of objects with fields of their own, which the service numbers.
+    Parts(&'static [Field]),
+    /// What follows from other fields or entities. What is sent in it shows where nothing follows.
+    Derived(Derived),
+}
+
+/// What a field shows that follows from elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Derived {
+    /// A field of the entity that another field refers to: (that field, its resource); the first one that leads
+    /// somewhere counts.
+    Of(&'static [(&'static str, &'static str)], &'static str),
+    /// A field of the employee or contractor member in `record_id`, as `record_type` says.
+    OfRecord(&'static str),
+    /// How many entities of that resource have this entity's id, or its name, in that field.
+    Count(&'static str, &'static str),
+    /// The name of the access point whose id is in that field.
+    AccessPointName(&'static str),
+    /// These texts together.
+    Joined(&'static [&'static str]),
+    /// How long a visit lasted, or lasts, in words.
+    Duration,
+    /// The members of an organization.
+    Members,
+    /// The organizations of a contractor member.
+    Organizations,
+    /// The name of the first organization of the contractor member in that field, or of the employee's location.
+    LearnerFrom,
+    /// Whether a membership counts at the same locations as its organization.
+    SameAsOrganization,
 }
 
 impl Resource {
@@ -80,21 +177,31 @@ impl Resource {
         self.fields.iter().position(|field| field.name == name)
     }
 
-    /// The positions of the fields in `unique`.
-    pub(super) fn unique_positions(&self) -> impl Iterator<Item = usize> {
-        self.unique.iter().filter_map(|name| self.position(name))
+    /// The position of a field that the tables name.
+    pub(super) fn at(&self, name: &str) -> usize {
+        self.position(name).expect("a test checks that tables name only fields that exist")
     }
 }
 
 impl Field {
     /// A field that the service alone decides.
     pub(super) const fn own(name: &'static str, kind: Kind) -> Self {
-        Self { name, inputs: &[], kind }
+        Self::sent_as(name, &[], kind)
     }
 
     /// A field that is sent to the service under other names.
     pub(super) const fn sent_as(name: &'static str, inputs: &'static [&'static str], kind: Kind) -> Self {
-        Self { name, inputs, kind }
+        Self { name, inputs, sent: Sent::Always, shown: Shown::Always, kind }
+    }
+
+    /// The same, sent at that time only.
+    pub(super) const fn sent_only(self, sent: Sent) -> Self {
+        Self { sent, ..self }
+    }
+
+    /// The same, in those answers only.
+    pub(super) const fn shown(self, shown: Shown) -> Self {
+        Self { shown, ..self }
     }
 
     /// Whether it can be sent.

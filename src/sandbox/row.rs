@@ -43,18 +43,22 @@ impl Row {
         self.values[position].as_str()
     }
 
-    /// The entity as an object, times in UTC.
+    /// The id or the number in the field at a position.
+    pub(super) fn integer(&self, position: usize) -> Option<i64> {
+        self.values[position].as_i64()
+    }
+
+    /// The entity as an object, times in UTC. Its own times are in it where its resource shows none, too.
     pub(super) fn to_json(&self, resource: &Resource) -> Value {
         let mut object = self.extra.clone();
+        object.insert("id".to_owned(), self.id.into());
+        object.insert("created".to_owned(), zone::written(self.created, &TimeZone::UTC).into());
+        object.insert("modified".to_owned(), zone::written(self.modified, &TimeZone::UTC).into());
         for (position, field) in resource.fields.iter().enumerate() {
-            let value = match field.kind {
-                Kind::Id => self.id.into(),
-                Kind::Created => zone::written(self.created, &TimeZone::UTC).into(),
-                Kind::Modified => zone::written(self.modified, &TimeZone::UTC).into(),
-                Kind::CountOf(..) => continue,
-                _ => self.values[position].clone(),
-            };
-            object.insert(field.name.to_owned(), value);
+            let value = &self.values[position];
+            if is_stored(field) && !(value.is_null() && matches!(field.kind, Kind::Derived(_))) {
+                object.insert(field.name.to_owned(), value.clone());
+            }
         }
         Value::Object(object)
     }
@@ -62,19 +66,26 @@ impl Row {
     /// Takes over what an object has, by names of answers.
     pub(super) fn merge(&mut self, resource: &Resource, object: Map<String, Value>) {
         for (name, value) in object {
-            let Some(position) = resource.position(&name) else {
-                self.extra.insert(name, value);
-                continue;
-            };
             let at = || value.as_str().and_then(zone::read);
-            match resource.fields[position].kind {
-                Kind::Id => self.id = value.as_i64().unwrap_or(self.id),
-                Kind::Created => self.created = at().unwrap_or(self.created),
-                Kind::Modified => self.modified = at().unwrap_or(self.modified),
-                Kind::CountOf(..) => {}
-                _ => self.values[position] = value,
+            match (name.as_str(), resource.position(&name)) {
+                ("id", _) => self.id = value.as_i64().unwrap_or(self.id),
+                ("created", _) => self.created = at().unwrap_or(self.created),
+                ("modified", _) => self.modified = at().unwrap_or(self.modified),
+                (_, Some(position)) if is_stored(&resource.fields[position]) => self.values[position] = value,
+                (_, Some(_)) => {}
+                (_, None) => drop(self.extra.insert(name, value)),
             }
         }
+    }
+}
+
+/// Whether a field's value is kept as it is. The id and the entity's own times have places of their own, and what only
+/// follows from elsewhere has none.
+fn is_stored(field: &Field) -> bool {
+    match field.kind {
+        Kind::Id | Kind::Created | Kind::LocalCreated | Kind::Modified => false,
+        Kind::Derived(_) => field.is_input(),
+        _ => true,
     }
 }
 
@@ -82,15 +93,31 @@ impl Row {
 pub(super) fn empty(kind: Kind) -> Value {
     match kind {
         Kind::Flag => 0.into(),
-        Kind::Bool => false.into(),
-        Kind::NestedNames | Kind::IdsOf(_) | Kind::Tokens | Kind::List => Value::Array(Vec::new()),
+        Kind::Bool | Kind::Minutes => false.into(),
+        Kind::NestedNames | Kind::IdsOf(_) | Kind::Places(_) | Kind::Tokens | Kind::List(_) | Kind::Parts(_) => {
+            Value::Array(Vec::new())
+        }
         Kind::Custom(_) => Value::Object(Map::new()),
         _ => Value::Null,
     }
 }
 
-/// The form in which values of a unique field are compared; `None` where there is none to compare.
-pub(super) fn unique_form(field: &Field, value: &Value) -> Option<String> {
-    let text = value.as_str()?.trim().to_lowercase();
-    (!text.is_empty()).then(|| format!("{}\u{0}{text}", field.name))
+/// The form in which the values of a group of unique fields are compared; `None` where one is empty.
+pub(super) fn unique_form(resource: &Resource, group: &[&str], row: &Row) -> Option<String> {
+    let mut form = String::new();
+    for name in group {
+        let text = match row.value(resource.at(name)) {
+            Value::String(text) => text.trim().to_lowercase(),
+            Value::Number(number) => number.to_string(),
+            _ => String::new(),
+        };
+        if text.is_empty() {
+            return None;
+        }
+        form.push_str(name);
+        form.push('\u{0}');
+        form.push_str(&text);
+        form.push('\u{0}');
+    }
+    Some(form)
 }

@@ -12,7 +12,7 @@ use super::error::Error;
 use super::journal::{Entry, Journal};
 use super::resource::Resource;
 use super::row::{Row, unique_form};
-use super::tables::{RESOURCES, resource};
+use super::tables::{DEPENDENTS, LOCATION, RESOURCES, resource};
 
 /// All entities. Whoever holds the lock sees one state; nothing is awaited meanwhile.
 pub(super) struct Store {
@@ -26,9 +26,17 @@ pub(super) struct Entities {
     closed: bool,
 }
 
+/// What a write does to one entity.
+pub(super) enum Change {
+    /// It is so from here on.
+    Put(&'static Resource, Row),
+    /// It is gone.
+    Gone(&'static Resource, i64),
+}
+
 struct Collection {
     rows: BTreeMap<i64, Row>,
-    /// (value of a unique field, id)
+    /// (values of a group of unique fields, id)
     unique: BTreeSet<(String, i64)>,
     next_id: i64,
 }
@@ -69,11 +77,18 @@ impl Entities {
         &self.collection(resource).rows
     }
 
-    /// Whether another entity than `id` has this value in a unique field.
-    pub(super) fn is_taken(&self, resource: &Resource, position: usize, value: &Value, id: Option<i64>) -> bool {
-        let Some(form) = unique_form(&resource.fields[position], value) else { return false };
+    /// Whether another entity has the same values in a group of unique fields.
+    pub(super) fn is_taken(&self, resource: &Resource, group: &[&str], row: &Row) -> bool {
+        let Some(form) = unique_form(resource, group, row) else { return false };
         let holders = self.collection(resource.name).unique.range((form.clone(), i64::MIN)..=(form, i64::MAX));
-        holders.into_iter().any(|(_, holder)| Some(*holder) != id)
+        holders.into_iter().any(|(_, holder)| *holder != row.id)
+    }
+
+    /// The entity that has these values in a group of unique fields; the oldest of several.
+    pub(super) fn holder_of(&self, resource: &Resource, group: &[&str], row: &Row) -> Option<i64> {
+        let form = unique_form(resource, group, row)?;
+        let mut holders = self.collection(resource.name).unique.range((form.clone(), i64::MIN)..=(form, i64::MAX));
+        holders.next().map(|(_, holder)| *holder)
     }
 
     /// Whether an entity of that resource has this name.
@@ -87,34 +102,63 @@ impl Entities {
         self.collection(resource.name).next_id
     }
 
-    /// Lays entities down, in place of those of the same ids.
-    pub(super) fn put(&mut self, resource: &Resource, rows: Vec<Row>) -> io::Result<()> {
-        let entry = |row: &Row| Entry::Put(resource.name.to_owned(), row.to_json(resource));
-        if self.journal.is_some() {
-            let entries: Vec<Entry> = rows.iter().map(entry).collect();
-            self.append(&entries)?;
-        }
+    /// The name of an access point.
+    pub(super) fn access_point(&self, id: i64) -> Option<&Value> {
+        let position = LOCATION.at("lacps");
+        let points = self.rows(LOCATION.name).values().flat_map(|row| row.value(position).as_array()).flatten();
+        points.into_iter().find(|point| point["id"] == id).map(|point| &point["name"])
+    }
+
+    /// Carries changes out, all or none of them. With an entity go those that depend on it.
+    pub(super) fn apply(&mut self, mut changes: Vec<Change>) -> io::Result<()> {
         self.check_open()?;
-        let collection = self.collection_mut(resource.name);
-        for row in rows {
-            collection.put(resource, row);
+        let mut seen = 0;
+        while let Some(change) = changes.get(seen) {
+            if let Change::Gone(resource, id) = *change {
+                changes.extend(self.dependents(resource, id));
+            }
+            seen += 1;
+        }
+        if let Some(journal) = &mut self.journal {
+            journal.append(&changes.iter().map(Change::entry).collect::<Vec<_>>())?;
+        }
+        for change in changes {
+            match change {
+                Change::Put(resource, row) => self.collection_mut(resource.name).put(resource, row),
+                Change::Gone(resource, id) => self.collection_mut(resource.name).remove(resource, id),
+            }
         }
         Ok(())
     }
 
-    /// Removes an entity; false where there was none.
-    pub(super) fn remove(&mut self, resource: &Resource, id: i64) -> io::Result<bool> {
-        self.check_open()?;
-        if !self.rows(resource.name).contains_key(&id) {
-            return Ok(false);
-        }
-        self.append(&[Entry::Gone(resource.name.to_owned(), id)])?;
-        self.collection_mut(resource.name).remove(resource, id);
-        Ok(true)
+    /// Lays entities down, in place of those of the same ids.
+    pub(super) fn put(&mut self, resource: &'static Resource, rows: Vec<Row>) -> io::Result<()> {
+        self.apply(rows.into_iter().map(|row| Change::Put(resource, row)).collect())
     }
 
-    fn append(&mut self, entries: &[Entry]) -> io::Result<()> {
-        self.journal.as_mut().map_or(Ok(()), |journal| journal.append(entries))
+    /// Removes an entity; false where there was none.
+    pub(super) fn remove(&mut self, resource: &'static Resource, id: i64) -> io::Result<bool> {
+        self.check_open()?;
+        let is_there = self.rows(resource.name).contains_key(&id);
+        if is_there {
+            self.apply(vec![Change::Gone(resource, id)])?;
+        }
+        Ok(is_there)
+    }
+
+    fn dependents(&self, resource: &'static Resource, id: i64) -> Vec<Change> {
+        let mut found = Vec::new();
+        for (_, dependent, by) in DEPENDENTS.iter().filter(|(own, ..)| own.name == resource.name) {
+            let rows = self.rows(dependent.name);
+            if *by == "id" {
+                found.extend(rows.contains_key(&id).then_some(Change::Gone(dependent, id)));
+            } else {
+                let position = dependent.at(by);
+                let bound = rows.values().filter(|row| row.integer(position) == Some(id));
+                found.extend(bound.map(|row| Change::Gone(dependent, row.id)));
+            }
+        }
+        found
     }
 
     fn check_open(&self) -> io::Result<()> {
@@ -160,6 +204,15 @@ impl Entities {
     }
 }
 
+impl Change {
+    fn entry(&self) -> Entry {
+        match self {
+            Self::Put(resource, row) => Entry::Put(resource.name.to_owned(), row.to_json(resource)),
+            Self::Gone(resource, id) => Entry::Gone(resource.name.to_owned(), *id),
+        }
+    }
+}
+
 impl Collection {
     fn new(first_id: i64) -> Self {
         Self { rows: BTreeMap::new(), unique: BTreeSet::new(), next_id: first_id }
@@ -168,20 +221,16 @@ impl Collection {
     fn put(&mut self, resource: &Resource, row: Row) {
         self.remove(resource, row.id);
         self.next_id = self.next_id.max(row.id + 1);
-        for position in resource.unique_positions() {
-            if let Some(form) = unique_form(&resource.fields[position], row.value(position)) {
-                self.unique.insert((form, row.id));
-            }
+        for form in resource.unique.iter().filter_map(|group| unique_form(resource, group, &row)) {
+            self.unique.insert((form, row.id));
         }
         self.rows.insert(row.id, row);
     }
 
     fn remove(&mut self, resource: &Resource, id: i64) {
         let Some(row) = self.rows.remove(&id) else { return };
-        for position in resource.unique_positions() {
-            if let Some(form) = unique_form(&resource.fields[position], row.value(position)) {
-                self.unique.remove(&(form, id));
-            }
+        for form in resource.unique.iter().filter_map(|group| unique_form(resource, group, &row)) {
+            self.unique.remove(&(form, id));
         }
     }
 }
@@ -198,7 +247,7 @@ mod tests {
     }
 
     fn is_taken(store: &Store, email: &str, id: Option<i64>) -> bool {
-        store.read().is_taken(&STAFF, STAFF.position("email").unwrap(), &email.into(), id)
+        store.read().is_taken(&STAFF, &["email"], &person(id.unwrap_or(0), email))
     }
 
     #[test]

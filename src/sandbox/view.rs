@@ -3,14 +3,17 @@
 //! Answers are written straight from the stored values; a page of thousands is never copied first. An answer in another
 //! media type would be a second writer beside [`View::write`].
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::resource::{Kind, Resource};
-use super::row::Row;
+use super::resource::{Derived, Kind, Resource, Shown};
+use super::row::{self, Row};
 use super::store::Entities;
 use super::tables;
 use super::zone;
@@ -26,62 +29,131 @@ pub(super) enum Comparison {
     Never,
 }
 
-/// The entities of one resource under one lock, in one time zone.
-pub(super) struct View<'a> {
-    pub(super) resource: &'static Resource,
-    entities: &'a Entities,
-    zone: TimeZone,
-    show_ids: bool,
-    counts: HashMap<usize, HashMap<&'a str, i64>>,
+/// How a caller wants to see entities.
+#[derive(Clone)]
+pub(super) struct Sight {
+    pub(super) zone: TimeZone,
+    pub(super) now: Timestamp,
+    /// Whether what is [`Shown::Roaming`] is in answers.
+    pub(super) show_roaming: bool,
+    /// The fields in answers, where they are not all.
+    pub(super) only: Option<&'static [&'static str]>,
 }
 
-impl<'a> View<'a> {
-    /// `show_ids`: whether lists of ids are in answers.
-    pub(super) fn new(resource: &'static Resource, entities: &'a Entities, zone: TimeZone, show_ids: bool) -> Self {
-        let mut counts = HashMap::new();
-        for (position, field) in resource.fields.iter().enumerate() {
-            if let Kind::CountOf(other, by) = field.kind {
-                counts.insert(position, count(entities, other, by));
-            }
-        }
-        Self { resource, entities, zone, show_ids, counts }
+/// The entities of one resource under one lock.
+pub(super) struct View<'e> {
+    pub(super) resource: &'static Resource,
+    pub(super) entities: &'e Entities,
+    pub(super) sight: Sight,
+    referring: RefCell<HashMap<(&'static str, &'static str), Rc<Referring<'e>>>>,
+}
+
+/// The entities of a resource by what a field of theirs refers to.
+pub(super) type Referring<'e> = HashMap<Target<'e>, Vec<&'e Row>>;
+
+/// What a field refers to.
+#[derive(PartialEq, Eq, Hash)]
+pub(super) enum Target<'e> {
+    Id(i64),
+    Name(&'e str),
+}
+
+#[cfg(test)]
+impl Sight {
+    /// UTC, and all that there is by default.
+    pub(super) fn plain() -> Self {
+        Self { zone: TimeZone::UTC, now: Timestamp::UNIX_EPOCH, show_roaming: false, only: None }
+    }
+}
+
+impl<'e> View<'e> {
+    pub(super) fn new(resource: &'static Resource, entities: &'e Entities, sight: Sight) -> Self {
+        Self { resource, entities, sight, referring: RefCell::default() }
     }
 
     /// The entities by id.
-    pub(super) fn rows(&self) -> &'a std::collections::BTreeMap<i64, Row> {
+    pub(super) fn rows(&self) -> &'e BTreeMap<i64, Row> {
         self.entities.rows(self.resource.name)
+    }
+
+    /// The position of a field that callers know.
+    pub(super) fn position(&self, name: &str) -> Option<usize> {
+        self.resource.position(name).filter(|position| self.is_shown(*position))
+    }
+
+    fn is_shown(&self, position: usize) -> bool {
+        let field = &self.resource.fields[position];
+        match field.shown {
+            Shown::Never => false,
+            Shown::Roaming if !self.sight.show_roaming => false,
+            _ => self.sight.only.is_none_or(|only| only.contains(&field.name)),
+        }
     }
 
     /// How the field at a position can be compared.
     pub(super) fn comparison(&self, position: usize) -> Comparison {
         match self.resource.fields[position].kind {
-            Kind::Id | Kind::Integer | Kind::Flag | Kind::Bool | Kind::CountOf(..) => Comparison::Number,
-            Kind::Created | Kind::Modified | Kind::Timestamp => Comparison::Time,
-            Kind::Text | Kind::Name | Kind::Email | Kind::Phone | Kind::Number | Kind::Choice(_) | Kind::NameOf(_) => {
-                Comparison::Text
+            Kind::Id
+            | Kind::Integer
+            | Kind::Decimal
+            | Kind::IdOf(_)
+            | Kind::AccessPoint
+            | Kind::Flag
+            | Kind::Bool
+            | Kind::Minutes
+            | Kind::Derived(Derived::Count(..) | Derived::SameAsOrganization) => Comparison::Number,
+            Kind::Created | Kind::LocalCreated | Kind::Modified | Kind::Timestamp | Kind::LocalTime | Kind::Date => {
+                Comparison::Time
             }
             Kind::NestedNames => Comparison::Texts,
-            Kind::IdsOf(_) | Kind::Custom(_) | Kind::Tokens | Kind::List => Comparison::Never,
+            Kind::IdsOf(_)
+            | Kind::Places(_)
+            | Kind::Custom(_)
+            | Kind::Tokens
+            | Kind::List(_)
+            | Kind::Any
+            | Kind::Parts(_)
+            | Kind::Derived(Derived::Members | Derived::Organizations) => Comparison::Never,
+            Kind::Text
+            | Kind::Name
+            | Kind::Email
+            | Kind::Phone
+            | Kind::Number
+            | Kind::Loose
+            | Kind::Choice(_)
+            | Kind::NameOf(_)
+            | Kind::Derived(_) => Comparison::Text,
         }
     }
 
     /// The number in a field.
     #[expect(clippy::cast_precision_loss, reason = "ids and counts are far below 2^53")]
     pub(super) fn number(&self, row: &Row, position: usize) -> Option<f64> {
-        match self.resource.fields[position].kind {
-            Kind::Id => Some(row.id as f64),
-            Kind::CountOf(..) => Some(self.count(row, position) as f64),
-            Kind::Bool => Some(f64::from(u8::from(row.value(position) == &Value::Bool(true)))),
-            _ => row.value(position).as_f64(),
+        match &*self.value(row, position) {
+            Value::Bool(set) => Some(f64::from(u8::from(*set))),
+            Value::Number(number) => number.as_i64().map(|number| number as f64).or_else(|| number.as_f64()),
+            _ => None,
         }
     }
 
     /// The time in a field.
     pub(super) fn time(&self, row: &Row, position: usize) -> Option<Timestamp> {
         match self.resource.fields[position].kind {
-            Kind::Created => Some(row.created),
+            Kind::Created | Kind::LocalCreated => Some(row.created),
             Kind::Modified => Some(row.modified),
             _ => row.text(position).and_then(zone::read),
+        }
+    }
+
+    /// What a field holds, or what follows in it from elsewhere; times as they are stored.
+    pub(super) fn value<'r>(&self, row: &'r Row, position: usize) -> Cow<'r, Value> {
+        match self.resource.fields[position].kind {
+            Kind::Id => Cow::Owned(row.id.into()),
+            Kind::Derived(derived) => match self.derived(row, derived) {
+                Value::Null => Cow::Borrowed(row.value(position)),
+                value => Cow::Owned(value),
+            },
+            _ => Cow::Borrowed(row.value(position)),
         }
     }
 
@@ -101,18 +173,13 @@ impl<'a> View<'a> {
     }
 
     /// Hands over the names and values of an answer in their order; `whole` as for [`View::write`].
-    pub(super) fn each(&self, row: &Row, _whole: bool, mut member: impl FnMut(&str, &Value)) {
+    pub(super) fn each(&self, row: &Row, whole: bool, mut member: impl FnMut(&str, &Value)) {
         for (position, field) in self.resource.fields.iter().enumerate() {
-            match field.kind {
-                Kind::Id => member(field.name, &row.id.into()),
-                Kind::Created => member(field.name, &self.written(row.created)),
-                Kind::Modified => member(field.name, &self.written(row.modified)),
-                Kind::Timestamp => member(field.name, &self.zoned(row.value(position))),
-                Kind::Tokens => member(field.name, &self.tokens(row.value(position))),
-                Kind::CountOf(..) => member(field.name, &self.count(row, position).into()),
-                Kind::IdsOf(_) if !self.show_ids => {}
-                Kind::IdsOf(other) => member(field.name, &self.named(row.value(position), other)),
-                _ => member(field.name, row.value(position)),
+            if !self.is_shown(position) {
+            } else if field.shown == Shown::Whole && !whole {
+                member(field.name, &row::empty(field.kind));
+            } else {
+                member(field.name, &self.shown(row, position));
             }
         }
         for (name, value) in &row.extra {
@@ -120,13 +187,52 @@ impl<'a> View<'a> {
         }
     }
 
-    fn count(&self, row: &Row, position: usize) -> i64 {
-        let name = self.resource.position("name").and_then(|position| row.text(position)).unwrap_or_default();
-        self.counts.get(&position).and_then(|counts| counts.get(name)).copied().unwrap_or(0)
+    /// The entities of another resource by what a field of theirs refers to.
+    pub(super) fn referring(&self, other: &'static str, by: &'static str) -> Rc<Referring<'e>> {
+        if let Some(known) = self.referring.borrow().get(&(other, by)) {
+            return Rc::clone(known);
+        }
+        let mut found: Referring<'e> = HashMap::new();
+        let position = tables::resource(other).and_then(|resource| resource.position(by));
+        for row in position.iter().flat_map(|_| self.entities.rows(other).values()) {
+            let target = match position.map(|position| row.value(position)) {
+                Some(Value::String(name)) => Target::Name(name),
+                Some(Value::Number(id)) => Target::Id(id.as_i64().unwrap_or(0)),
+                _ => continue,
+            };
+            found.entry(target).or_default().push(row);
+        }
+        let found = Rc::new(found);
+        self.referring.borrow_mut().insert((other, by), Rc::clone(&found));
+        found
+    }
+
+    /// What a field shows.
+    fn shown<'r>(&self, row: &'r Row, position: usize) -> Cow<'r, Value> {
+        let stored = row.value(position);
+        Cow::Owned(match self.resource.fields[position].kind {
+            Kind::Created => self.written(row.created),
+            Kind::LocalCreated => self.written_locally(row.created),
+            Kind::Modified => self.written(row.modified),
+            Kind::Timestamp => self.zoned(stored),
+            Kind::LocalTime => match stored.as_str().and_then(zone::read) {
+                Some(at) => self.written_locally(at),
+                None => return Cow::Borrowed(stored),
+            },
+            Kind::Tokens => self.timed(stored, &["issued", "expiry"]),
+            Kind::List(times) if !times.is_empty() => self.timed(stored, times),
+            Kind::IdsOf(other) => self.named(stored, other),
+            Kind::Places(_) => self.places(self.effective_places(row, position)),
+            _ => return self.value(row, position),
+        })
     }
 
     fn written(&self, at: Timestamp) -> Value {
-        zone::written(at, &self.zone).into()
+        zone::written(at, &self.sight.zone).into()
+    }
+
+    fn written_locally(&self, at: Timestamp) -> Value {
+        zone::written_locally(at, &self.sight.zone).into()
     }
 
     /// A stored time in the caller's zone; what is no time stays as it is.
@@ -134,41 +240,47 @@ impl<'a> View<'a> {
         value.as_str().and_then(zone::read).map_or_else(|| value.clone(), |at| self.written(at))
     }
 
-    fn tokens(&self, value: &Value) -> Value {
-        let token = |token: &Value| match token {
+    /// Objects of which the named members are times.
+    fn timed(&self, value: &Value, times: &[&str]) -> Value {
+        let object = |item: &Value| match item {
             Value::Object(fields) => {
                 let zoned = |(name, value): (&String, &Value)| {
-                    let is_time = matches!(name.as_str(), "issued" | "expiry");
+                    let is_time = times.contains(&name.as_str());
                     (name.clone(), if is_time { self.zoned(value) } else { value.clone() })
                 };
                 Value::Object(fields.iter().map(zoned).collect())
             }
             other => other.clone(),
         };
-        value.as_array().map_or_else(|| value.clone(), |tokens| tokens.iter().map(token).collect())
+        value.as_array().map_or_else(|| value.clone(), |items| items.iter().map(object).collect())
     }
 
     /// Ids as objects of id and name.
-    fn named(&self, ids: &Value, other: &str) -> Value {
-        let position = tables::resource(other).and_then(|resource| resource.position("name"));
-        let object = |id: &Value| {
-            let row = id.as_i64().and_then(|id| self.entities.rows(other).get(&id));
-            let name = row.zip(position).map_or(Value::Null, |(row, position)| row.value(position).clone());
-            Value::Object(Map::from_iter([("id".to_owned(), id.clone()), ("name".to_owned(), name)]))
-        };
+    pub(super) fn named(&self, ids: &Value, other: &str) -> Value {
+        let object = |id: &Value| json!({ "id": id, "name": self.name_of(id, other) });
         ids.as_array().map_or(Value::Null, |ids| ids.iter().map(object).collect())
     }
-}
 
-fn count<'a>(entities: &'a Entities, other: &str, by: &str) -> HashMap<&'a str, i64> {
-    let mut counts = HashMap::new();
-    let position = tables::resource(other).and_then(|resource| resource.position(by));
-    for row in position.iter().flat_map(|_| entities.rows(other).values()) {
-        if let Some(text) = position.and_then(|position| row.text(position)) {
-            *counts.entry(text).or_insert(0) += 1;
-        }
+    /// Places as objects of id, name, start and expires.
+    pub(super) fn places(&self, places: &Value) -> Value {
+        let object = |place: &Value| {
+            let mut shown = Map::new();
+            shown.insert("id".to_owned(), place["id"].clone());
+            shown.insert("name".to_owned(), self.name_of(&place["id"], "location"));
+            for day in ["start", "expires"] {
+                shown.insert(day.to_owned(), place[day].clone());
+            }
+            Value::Object(shown)
+        };
+        places.as_array().map_or(Value::Null, |places| places.iter().map(object).collect())
     }
-    counts
+
+    /// The name of an entity of another resource.
+    fn name_of(&self, id: &Value, other: &str) -> Value {
+        let row = id.as_i64().and_then(|id| self.entities.rows(other).get(&id));
+        let position = tables::resource(other).and_then(|resource| resource.position("name"));
+        row.zip(position).map_or(Value::Null, |(row, position)| row.value(position).clone())
+    }
 }
 
 fn json(value: &Value, out: &mut Vec<u8>) {

@@ -81,6 +81,11 @@ pub(super) fn written(at: Timestamp, zone: &TimeZone) -> String {
     zone.to_datetime(at).strftime("%Y-%m-%dT%H:%M:%S").to_string() + &offset(zone.to_offset(at).seconds())
 }
 
+/// The same without an offset, as organization groups and asset movements have it.
+pub(super) fn written_locally(at: Timestamp, zone: &TimeZone) -> String {
+    zone.to_datetime(at).strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
 fn offset(seconds: i32) -> String {
     let minutes = seconds.unsigned_abs() / 60;
     format!("{}{:02}:{:02}", if seconds < 0 { '-' } else { '+' }, minutes / 60, minutes % 60)
@@ -88,10 +93,36 @@ fn offset(seconds: i32) -> String {
 
 /// Reads an ISO 8601 time: with an offset, or without one (then UTC), or a date alone (its first second).
 pub(super) fn read(text: &str) -> Option<Timestamp> {
+    read_locally(text, &TimeZone::UTC)
+}
+
+/// Reads a time that belongs to a zone where it has no offset of its own.
+pub(super) fn read_locally(text: &str, zone: &TimeZone) -> Option<Timestamp> {
     if let Ok(at) = text.parse::<Timestamp>() {
         return Some(at);
     }
-    text.parse::<jiff::civil::DateTime>().ok()?.to_zoned(TimeZone::UTC).ok().map(|at| at.timestamp())
+    text.parse::<jiff::civil::DateTime>().ok()?.to_zoned(zone.clone()).ok().map(|at| at.timestamp())
+}
+
+/// Whether a text is a day, `YYYY-MM-DD`.
+pub(super) fn is_day(text: &str) -> bool {
+    text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok()
+}
+
+/// A span of seconds in words, such as `13 minutes 32 seconds`.
+pub(super) fn in_words(seconds: u64) -> String {
+    let parts = [
+        (seconds / 86_400, "day"),
+        (seconds / 3600 % 24, "hour"),
+        (seconds / 60 % 60, "minute"),
+        (seconds % 60, "second"),
+    ];
+    let written: Vec<String> = parts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, unit)| format!("{count} {unit}{}", if *count == 1 { "" } else { "s" }))
+        .collect();
+    if written.is_empty() { "0 seconds".to_owned() } else { written.join(" ") }
 }
 
 /// Reads the `If-Modified-Since` of the specification: `yyyy-mm-ddThh:mm:ss` in UTC, nothing else.
@@ -131,6 +162,38 @@ mod tests {
         assert!(ZONES.iter().all(|name| zone(name).is_some()));
         for name in ["", "utc", "Europe/Vienna", "pacific/auckland"] {
             assert!(zone(name).is_none(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_time_without_an_offset_belongs_to_the_zone_it_is_written_in() {
+        let auckland = zone("Pacific/Auckland").unwrap();
+        assert_eq!(written_locally(at("2021-10-06T02:35:50Z"), &auckland), "2021-10-06 15:35:50");
+        for text in ["2021-10-06 15:35:50", "2021-10-06T15:35:50", "2021-10-06T15:35:50+13:00", "2021-10-06T02:35:50Z"]
+        {
+            assert_eq!(read_locally(text, &auckland), Some(at("2021-10-06T02:35:50Z")), "{text}");
+        }
+        assert_eq!(read_locally("soon", &auckland), None);
+    }
+
+    #[test]
+    fn a_day_is_year_month_and_day() {
+        for (text, expected) in [("2026-02-28", true), ("2026-02-29", false), ("2026-2-28", false), ("20260228", false)]
+        {
+            assert_eq!(is_day(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_span_is_told_in_words() {
+        for (seconds, expected) in [
+            (0, "0 seconds"),
+            (1, "1 second"),
+            (812, "13 minutes 32 seconds"),
+            (3600, "1 hour"),
+            (93_784, "1 day 2 hours 3 minutes 4 seconds"),
+        ] {
+            assert_eq!(in_words(seconds), expected);
         }
     }
 

@@ -1,0 +1,170 @@
+//! Signing in and out: a movement is made or changed, and with it the person's presence (specification, States).
+//!
+//! Nobody has more than one open movement. To sign in where one is open updates it; to sign in elsewhere closes it
+//! first. To sign out without one leaves a movement that never began.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::{Map, Value};
+
+use super::super::answer::{Answer, Refusal};
+use super::super::resource::Resource;
+use super::super::row::Row;
+use super::super::store::{Change, Entities};
+use super::super::tables::{LOCATION, MEMBER, MEMBER_MOVEMENT, MEMBERSHIP, STAFF};
+use super::super::{sent, zone};
+use super::Call;
+
+/// How somebody signs in and out by this operation.
+const MODE: &str = "Auto";
+
+impl Call<'_> {
+    pub(super) fn put_movement(&self) -> Result<Answer, Refusal> {
+        let is_member = self.resource.name == MEMBER_MOVEMENT.name;
+        let (person_field, people) = if is_member { ("sp_member_id", &MEMBER) } else { ("staff_id", &STAFF) };
+        let mut body = self.object()?;
+        if is_member {
+            self.take_member(&mut body)?;
+        }
+        let mut entities = self.store.write();
+        let input = self.input(&entities, &body, false);
+        input.check_names()?;
+        let mut form = Row::new(self.resource, entities.next_id(self.resource), self.order.now);
+        input.fill(&mut form)?;
+        input.check_required(&form)?;
+        if is_member {
+            check_membership(&entities, &form)?;
+        }
+        let id = form.integer(self.resource.at(person_field)).unwrap_or(0);
+        let Some(mut person) = entities.rows(people.name).get(&id).cloned() else {
+            return Err(Refusal::bad(format!("{person_field} takes the id of one that exists")));
+        };
+        let open = self.open_movement(&entities, person_field, id);
+        let is_in = form.text(self.resource.at("onsite_status")) == Some("onsite");
+        let (movement, left) = if is_in { self.sign_in(form, open, &body) } else { (self.sign_out(form, open), None) };
+        set_presence(people, &mut person, &movement, self.resource, &entities);
+        if self.options.movement_touches_person {
+            person.modified = self.order.now;
+        }
+        let left = left.map(|left| Change::Put(self.resource, left));
+        let changes =
+            left.into_iter().chain([Change::Put(self.resource, movement.clone()), Change::Put(people, person)]);
+        self.save(&mut entities, changes.collect())?;
+        Ok(self.one(&entities, &movement))
+    }
+
+    /// Takes the member's id from the query where it is there; in both places it must be the same.
+    fn take_member(&self, body: &mut Map<String, Value>) -> Result<(), Refusal> {
+        let Some(asked) = self.parameter("sp_member_id") else { return Ok(()) };
+        let sent = body.get("sp_member_id").filter(|sent| !sent.is_null());
+        if sent.is_some_and(|sent| sent::id(sent) != sent::id(&asked.into())) {
+            return Err(Refusal::bad("sp_member_id in the body is not that in the query"));
+        }
+        body.insert("sp_member_id".to_owned(), asked.into());
+        Ok(())
+    }
+
+    /// The movement of a person that hasn't ended.
+    fn open_movement(&self, entities: &Entities, person_field: &str, person: i64) -> Option<Row> {
+        let [by, signed_in, signed_out] = [person_field, "signed_in", "signed_out"].map(|name| self.resource.at(name));
+        let is_open = |row: &&Row| {
+            row.integer(by) == Some(person) && !row.value(signed_in).is_null() && row.value(signed_out).is_null()
+        };
+        entities.rows(self.resource.name).values().rev().find(is_open).cloned()
+    }
+
+    /// The movement of a sign-in, and the one that it ended elsewhere.
+    fn sign_in(&self, form: Row, open: Option<Row>, body: &Map<String, Value>) -> (Row, Option<Row>) {
+        let location = self.resource.at("location_id");
+        let is_here = |open: &Row| open.value(location) == form.value(location);
+        let (mut movement, left) = match open {
+            Some(open) if is_here(&open) => (self.renewed(open, &form, body), None),
+            other => {
+                let left = other.map(|open| self.ended(open, &form));
+                let mut fresh = form.clone();
+                fresh.set(self.resource.at("signed_in"), self.moment(&form));
+                fresh.set(self.resource.at("mode_in"), MODE.into());
+                (fresh, left)
+            }
+        };
+        let access_point = form.value(self.resource.at("lacp_id"));
+        if !access_point.is_null() {
+            movement.set(self.resource.at("lacp_in_id"), access_point.clone());
+        }
+        movement.set(self.resource.at("scanned_out"), Value::Null);
+        (movement, left)
+    }
+
+    fn sign_out(&self, mut form: Row, open: Option<Row>) -> Row {
+        if let Some(open) = open {
+            return self.ended(open, &form);
+        }
+        form.set(self.resource.at("scanned_in"), Value::Null);
+        let same = form.clone();
+        self.ended(form, &same)
+    }
+
+    /// An open movement with what was sent anew.
+    fn renewed(&self, mut open: Row, form: &Row, body: &Map<String, Value>) -> Row {
+        for (position, field) in self.resource.fields.iter().enumerate() {
+            if field.inputs.iter().any(|name| body.get(*name).is_some_and(|sent| !sent.is_null())) {
+                open.set(position, form.value(position).clone());
+            }
+        }
+        open.modified = self.order.now;
+        open
+    }
+
+    /// A movement that ends as the form says.
+    fn ended(&self, mut movement: Row, form: &Row) -> Row {
+        let is_out = form.text(self.resource.at("onsite_status")) == Some("offsite");
+        movement.set(self.resource.at("signed_out"), self.moment(form));
+        movement.set(self.resource.at("mode_out"), MODE.into());
+        for (from, to) in
+            [("lacp_id", "lacp_out_id"), ("scanned_out", "scanned_out"), ("onsite_status", "onsite_status")]
+        {
+            if is_out {
+                movement.set(self.resource.at(to), form.value(self.resource.at(from)).clone());
+            }
+        }
+        movement.modified = self.order.now;
+        movement
+    }
+
+    /// When it happened: now, or when an employee's caller says.
+    fn moment(&self, form: &Row) -> Value {
+        let stated = self.resource.position("changed_at").and_then(|position| form.text(position));
+        let at = stated.and_then(zone::read).unwrap_or(self.order.now);
+        written(at)
+    }
+}
+
+/// Checks that the member is one of the organization's.
+fn check_membership(entities: &Entities, form: &Row) -> Result<(), Refusal> {
+    let same = [("sp_org_id", "org_id"), ("sp_member_id", "member_id")]
+        .map(|(from, to)| (MEMBER_MOVEMENT.at(from), MEMBERSHIP.at(to)));
+    let is_it = |membership: &Row| same.iter().all(|(from, to)| form.value(*from) == membership.value(*to));
+    let is_member = entities.rows(MEMBERSHIP.name).values().any(is_it);
+    if is_member { Ok(()) } else { Err(Refusal::bad("sp_org_id takes an organization that the member belongs to")) }
+}
+
+/// Sets where a person is from now on.
+fn set_presence(people: &Resource, person: &mut Row, movement: &Row, movements: &Resource, entities: &Entities) {
+    let of = |name| movement.value(movements.at(name)).clone();
+    let status = of("onsite_status");
+    let is_in = status == "onsite";
+    let here = |value: Value| if is_in { value } else { Value::Null };
+    person.set(people.at("onsite_status"), status);
+    if people.name == MEMBER.name {
+        person.set(people.at("cur_location_id"), here(of("location_id")));
+        person.set(people.at("cur_sp_org_id"), here(of("sp_org_id")));
+    } else {
+        let location = of("location_id").as_i64().and_then(|id| entities.rows(LOCATION.name).get(&id));
+        let name = location.map_or(Value::Null, |location| location.value(LOCATION.at("name")).clone());
+        person.set(people.at("cur_location"), here(name));
+    }
+}
+
+fn written(at: Timestamp) -> Value {
+    zone::written(at, &TimeZone::UTC).into()
+}

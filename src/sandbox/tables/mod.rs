@@ -1,0 +1,162 @@
+//! The resources as the specification describes them; the tables of a file belong together.
+//!
+//! An entity that has no operations of its own (an induction, a community, a role of contractors) is here too: others
+//! refer to it, and tests and seeds lay it down.
+
+use super::resource::Resource;
+
+/// A field that is sent under the name that it has in answers.
+macro_rules! sent {
+    ($name:literal, $kind:expr) => {
+        Field::sent_as($name, &[$name], $kind)
+    };
+}
+
+/// A field that is sent and never answered.
+macro_rules! taken {
+    ($name:literal, $kind:expr) => {
+        Field::sent_as($name, &[$name], $kind).shown(Shown::Never)
+    };
+}
+
+/// A field that only the service itself sees.
+macro_rules! kept {
+    ($name:literal, $kind:expr) => {
+        Field::own($name, $kind).shown(Shown::Never)
+    };
+}
+
+/// What the employee or member in that field is called.
+macro_rules! of {
+    ($name:literal, $from:literal, $resource:literal, $field:literal) => {
+        Field::own($name, Kind::Derived(Derived::Of(&[($from, $resource)], $field)))
+    };
+}
+
+mod asset;
+mod certification;
+mod contractor;
+mod contractor_movement;
+mod employee;
+mod induction;
+mod place;
+mod questionnaire;
+mod visitor;
+
+pub(super) use asset::{ASSET, ASSET_GROUP, ASSET_MOVEMENT};
+pub(super) use certification::{CERTIFICATION, DOCUMENT, HOLDER, QUALIFICATION};
+pub(super) use contractor::{INSURANCE, INSURANCE_TYPE, MEMBER, MEMBER_ELEMENT, MEMBERSHIP, ORG, ORG_GROUP, ROLE};
+pub(super) use contractor_movement::MEMBER_MOVEMENT;
+pub(super) use employee::{PHOTO, STAFF, STAFF_ELEMENT, STAFF_MOVEMENT};
+pub(super) use induction::{COMMUNITY, COMMUNITY_MEMBER, INDUCTION, INDUCTION_HOLDER};
+pub(super) use place::{LOCATION, ZONE};
+pub(super) use questionnaire::{NOTIFICATION, QUESTION};
+pub(super) use visitor::{EVENT, REGISTER, VISITOR_GROUP};
+
+/// All resources.
+pub(super) static RESOURCES: &[&Resource] = &[
+    &STAFF,
+    &PHOTO,
+    &STAFF_MOVEMENT,
+    &STAFF_ELEMENT,
+    &MEMBER_ELEMENT,
+    &LOCATION,
+    &MEMBER,
+    &MEMBER_MOVEMENT,
+    &ORG,
+    &ORG_GROUP,
+    &ROLE,
+    &MEMBERSHIP,
+    &INSURANCE,
+    &INSURANCE_TYPE,
+    &CERTIFICATION,
+    &HOLDER,
+    &DOCUMENT,
+    &INDUCTION,
+    &INDUCTION_HOLDER,
+    &COMMUNITY,
+    &COMMUNITY_MEMBER,
+    &EVENT,
+    &REGISTER,
+    &VISITOR_GROUP,
+    &ZONE,
+    &ASSET,
+    &ASSET_MOVEMENT,
+    &ASSET_GROUP,
+    &QUESTION,
+    &NOTIFICATION,
+];
+
+/// Which entities go when the one that a field of theirs refers to goes: (the one, theirs, the field).
+pub(super) static DEPENDENTS: &[(&Resource, &Resource, &str)] = &[
+    (&STAFF, &PHOTO, "id"),
+    (&MEMBER, &MEMBERSHIP, "member_id"),
+    (&CERTIFICATION, &HOLDER, "certification_id"),
+    (&HOLDER, &DOCUMENT, "holder_id"),
+];
+
+/// Finds a resource by its name.
+pub(super) fn resource(name: &str) -> Option<&'static Resource> {
+    RESOURCES.iter().copied().find(|resource| resource.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::resource::{Derived, Kind};
+    use super::*;
+
+    /// The resource and field names that a field's kind mentions.
+    fn mentioned(own: &Resource, kind: Kind) -> Vec<(&'static str, &'static str)> {
+        let here = |name: &&'static str| (resource(own.name).unwrap().name, *name);
+        match kind {
+            Kind::NameOf(other) | Kind::IdOf(other) | Kind::IdsOf(other) | Kind::Custom(Some(other)) => {
+                vec![(other, "id")]
+            }
+            Kind::Places(Some(from)) | Kind::Derived(Derived::AccessPointName(from)) => vec![here(&from)],
+            Kind::Derived(Derived::Of(references, field)) => {
+                references.iter().flat_map(|(from, other)| [here(from), (*other, field)]).collect()
+            }
+            Kind::Derived(Derived::OfRecord(field)) => vec![("staff", field), ("sp.member", field)],
+            Kind::Derived(Derived::Count(other, by)) => vec![(other, by)],
+            Kind::Derived(Derived::Joined(fields)) => fields.iter().map(here).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_resource_names_only_fields_and_resources_that_exist() {
+        for own in RESOURCES {
+            let names: BTreeSet<_> = own.fields.iter().map(|field| field.name).collect();
+            assert_eq!(names.len(), own.fields.len(), "{}", own.name);
+            let named = own.unique.iter().copied().flatten().chain(own.required);
+            for name in
+                named.chain(own.defaults.iter().map(|(name, _)| name)).chain(own.parent.iter().map(|(by, _)| by))
+            {
+                assert!(names.contains(name), "{}: {name}", own.name);
+            }
+            for (other, field) in own.fields.iter().flat_map(|field| mentioned(own, field.kind)) {
+                assert!(resource(other).is_some_and(|other| other.position(field).is_some()), "{other}: {field}");
+            }
+            assert!(own.parent.is_none_or(|(_, parent)| resource(parent).is_some()), "{}", own.name);
+        }
+        for (_, dependent, by) in DEPENDENTS {
+            assert!(dependent.position(by).is_some(), "{}: {by}", dependent.name);
+        }
+    }
+
+    #[test]
+    fn no_input_name_means_two_fields() {
+        for own in RESOURCES {
+            let inputs: Vec<_> = own.fields.iter().flat_map(|field| field.inputs).collect();
+            assert_eq!(inputs.iter().collect::<BTreeSet<_>>().len(), inputs.len(), "{}", own.name);
+        }
+    }
+
+    #[test]
+    fn first_ids_differ_so_that_an_id_of_another_resource_is_noticed() {
+        let ids: BTreeSet<_> = RESOURCES.iter().map(|resource| resource.first_id).collect();
+        assert_eq!(ids.len(), RESOURCES.len());
+    }
+}
