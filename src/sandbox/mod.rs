@@ -51,6 +51,7 @@ mod token;
 mod traffic;
 mod view;
 mod wire;
+mod xml;
 mod zone;
 
 pub use error::Error;
