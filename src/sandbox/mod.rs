@@ -30,6 +30,7 @@ mod filter;
 mod input;
 mod journal;
 mod list;
+mod media;
 mod normal;
 mod operation;
 mod options;

@@ -37,7 +37,7 @@ pub(super) struct Operation {
 #[derive(Debug, PartialEq, Eq)]
 enum Segment {
     Literal(&'static str),
-    Parameter,
+    Parameter(&'static str),
 }
 
 /// What a method and a path mean.
@@ -45,8 +45,8 @@ enum Segment {
 pub(super) enum Route {
     /// An operation, with the path's parameters in order.
     Operation(&'static Operation, Vec<String>),
-    /// The path exists, the method doesn't.
-    OtherMethod,
+    /// The path exists, the method doesn't; these do.
+    OtherMethod(Vec<&'static str>),
     /// There is no such path.
     Unknown,
 }
@@ -70,6 +70,16 @@ impl Operation {
             path: segments(path).map(Segment::read).collect(),
             parameters: column(6).split(' ').collect(),
         }
+    }
+
+    /// Its path, each parameter as a name in braces.
+    #[cfg(test)]
+    pub(super) fn template(&self) -> String {
+        let segment = |segment: &Segment| match segment {
+            Segment::Literal(text) => format!("/{text}"),
+            Segment::Parameter(name) => format!("/{{{name}}}"),
+        };
+        self.path.iter().map(segment).collect()
     }
 
     /// Whether it lists entities.
@@ -103,7 +113,7 @@ impl Operation {
             match own {
                 Segment::Literal(text) if text == given => literal += 1,
                 Segment::Literal(_) => return None,
-                Segment::Parameter => parameters.push(given.clone()),
+                Segment::Parameter(_) => parameters.push(given.clone()),
             }
         }
         Some((literal, parameters))
@@ -112,7 +122,8 @@ impl Operation {
 
 impl Segment {
     fn read(text: &'static str) -> Self {
-        if text.starts_with('{') { Self::Parameter } else { Self::Literal(text) }
+        let name = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+        name.map_or(Self::Literal(text), Self::Parameter)
     }
 }
 
@@ -148,7 +159,12 @@ pub(super) fn route(method: &str, segments: &[String]) -> Route {
         found.map(|(_, operation, parameters)| Route::Operation(operation, parameters.clone()))
     };
     // HEAD is GET whose body stays away, where the table has no HEAD of its own.
-    has(method).or_else(|| has("GET").filter(|_| method == "HEAD")).unwrap_or(Route::OtherMethod)
+    has(method).or_else(|| has("GET").filter(|_| method == "HEAD")).unwrap_or_else(|| {
+        let own = fitting.iter().filter(|(literal, ..)| *literal == closest).map(|(_, operation, _)| operation.method);
+        let methods: BTreeSet<&str> =
+            own.flat_map(|method| [method, if method == "GET" { "HEAD" } else { method }]).collect();
+        Route::OtherMethod(methods.into_iter().collect())
+    })
 }
 
 #[cfg(test)]
@@ -173,12 +189,15 @@ mod tests {
             ("GET", "/staff/7", "staff.get 7"),
             ("GET", "/staff/movement", "staff.movement.list"),
             ("GET", "/staff/movement/9", "staff.movement.get 9"),
-            ("DELETE", "/staff/movement", "405"),
+            ("DELETE", "/staff/movement", "405 GET HEAD PUT"),
+            ("OPTIONS", "/staff", "405 GET HEAD POST PUT"),
+            ("POST", "/staff/7/photo", "405 GET HEAD PUT"),
+            ("POST", "/zone/1/link/2", "405 PUT"),
             ("HEAD", "/staff", "staff.list"),
             ("HEAD", "/staff/7/photo", "staff.photo.head 7"),
             ("GET", "/certification/3/holder/4", "certification.holder.get 3 4"),
             ("PUT", "/zone/1/unlink/2", "zone.unlink 1 2"),
-            ("DELETE", "/zone/1", "405"),
+            ("DELETE", "/zone/1", "405 GET HEAD PUT"),
             ("GET", "/customfield/element/staff", "customfield.element.list-staff"),
             ("GET", "/customfield/element/dog", "404"),
             ("POST", "/oauth2/token", "404"),
@@ -187,7 +206,7 @@ mod tests {
             let path: Vec<String> = segments(path).map(str::to_owned).collect();
             let found = match route(method, &path) {
                 Route::Operation(operation, ids) => [&[operation.name.to_owned()], ids.as_slice()].concat().join(" "),
-                Route::OtherMethod => "405".to_owned(),
+                Route::OtherMethod(methods) => format!("405 {}", methods.join(" ")),
                 Route::Unknown => "404".to_owned(),
             };
             assert_eq!(found, expected, "{method} {path:?}");

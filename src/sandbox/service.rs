@@ -14,7 +14,8 @@ use super::decode;
 use super::engine::{self, Order};
 use super::fault::{Effect, Target};
 use super::fault_rules::{FaultRules, Strike};
-use super::operation::{Route, operations, route};
+use super::media;
+use super::operation::{Operation, Route, operations, route};
 use super::options::Options;
 use super::rate::Rate;
 use super::store::Store;
@@ -54,6 +55,12 @@ pub(super) struct Arrival {
     number: u64,
     at: Instant,
     route: Route,
+}
+
+impl Arrival {
+    fn operation(&self) -> Option<&'static Operation> {
+        if let Route::Operation(operation, _) = &self.route { Some(*operation) } else { None }
+    }
 }
 
 impl Service {
@@ -120,6 +127,12 @@ impl Service {
             }
             Err(answer) => Outcome::Answered(answer),
         };
+        let operation = arrival.operation();
+        let outcome = match outcome {
+            Outcome::Answered(answer) => Outcome::Answered(media::accepted(answer, &parts.headers, operation)),
+            Outcome::Half(answer) => Outcome::Half(media::accepted(answer, &parts.headers, operation)),
+            Outcome::Cut => Outcome::Cut,
+        };
         let status = match &outcome {
             Outcome::Answered(answer) | Outcome::Half(answer) => answer.status.as_u16(),
             Outcome::Cut => 0,
@@ -135,7 +148,7 @@ impl Service {
             let answer = Answer::error(StatusCode::TOO_MANY_REQUESTS, "too many requests in a minute");
             return Err(answer.with("retry-after", seconds.to_string()));
         }
-        let operation = if let Route::Operation(operation, _) = &arrival.route { Some(*operation) } else { None };
+        let operation = arrival.operation();
         let path = below_root(parts).unwrap_or_default();
         let strike = self.faults().strike(Target { method: parts.method.as_str(), path, operation });
         if let Some(operation) = operation.filter(|operation| !caller.may(&operation.scope)) {
@@ -148,9 +161,7 @@ impl Service {
     fn act(&self, arrival: &Arrival, parts: &Parts, body: &[u8]) -> Result<Answer, Refusal> {
         let (operation, path) = match &arrival.route {
             Route::Operation(operation, path) => (operation, path),
-            Route::OtherMethod => {
-                return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "the method is not allowed here"));
-            }
+            Route::OtherMethod(methods) => return Ok(other_method(methods)),
             Route::Unknown => return Err(Refusal::missing("there is no such path")),
         };
         let query = parts.uri.query().unwrap_or_default();
@@ -191,11 +202,11 @@ impl Service {
     /// Answers what is not below the API root: token requests, and nothing else.
     async fn process_token(&self, parts: &Parts, body: Option<Bytes>) -> Outcome {
         if parts.uri.path() != TOKEN {
-            return Outcome::Answered(Refusal::missing("the API is below /v1").into());
+            let answer = Refusal::missing("the API is below /v1").into();
+            return Outcome::Answered(media::accepted(answer, &parts.headers, None));
         }
         if parts.method != axum::http::Method::POST {
-            let answer = Answer::error(StatusCode::METHOD_NOT_ALLOWED, "tokens are asked for with POST");
-            return Outcome::Answered(answer);
+            return Outcome::Answered(other_method(&["POST"]));
         }
         let Some(body) = body else { return Outcome::Answered(too_large().into()) };
         self.traffic().token_requests += 1;
@@ -212,6 +223,11 @@ fn below_root(parts: &Parts) -> Option<&str> {
         "" => Some("/"),
         rest => rest.starts_with('/').then_some(rest),
     }
+}
+
+fn other_method(methods: &[&str]) -> Answer {
+    let answer = Answer::error(StatusCode::METHOD_NOT_ALLOWED, "the method is not allowed here");
+    answer.with("allow", methods.join(", "))
 }
 
 fn too_large() -> Refusal {

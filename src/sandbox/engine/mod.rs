@@ -19,6 +19,7 @@ use super::answer::{Answer, Refusal};
 use super::binding::{Action, Binding, binding};
 use super::decode;
 use super::input::Input;
+use super::media;
 use super::operation::Operation;
 use super::options::Options;
 use super::reply::Reply;
@@ -110,22 +111,18 @@ impl Call<'_> {
     fn object(&self) -> Result<Map<String, Value>, Refusal> {
         match self.body()? {
             Value::Object(body) => Ok(body),
-            _ => Err(Refusal::bad("the body is no JSON object")),
+            _ => Err(Refusal::bad("the body is no object")),
         }
     }
 
     /// The body, whatever its media type, as a JSON value.
     fn body(&self) -> Result<Value, Refusal> {
-        if self.media_type() != "application/json" {
-            return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is not application/json"));
-        }
-        serde_json::from_slice(self.order.body).map_err(|_| Refusal::bad("the body is no JSON"))
+        media::read(self.order.headers, self.order.body)
     }
 
     /// The media type of the body, in lower case and without parameters.
     fn media_type(&self) -> String {
-        let kind = self.order.headers.get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+        media::sent(self.order.headers)
     }
 
     fn input<'i>(&'i self, entities: &'i Entities, body: &'i Map<String, Value>, is_update: bool) -> Input<'i> {

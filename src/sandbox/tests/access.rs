@@ -157,7 +157,8 @@ async fn what_is_not_there_is_said() {
         assert_eq!(status, expected, "{method} {path}");
         assert!(body["error"].is_string());
     }
-    assert_eq!(answer(rig.client.get(rig.sandbox.auth_url())).await.0, 404);
+    let outside = rig.client.get(rig.sandbox.auth_url()).header("accept", "application/json");
+    assert_eq!(answer(outside).await.0, 404);
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ mod access;
 mod entities;
 mod faults;
 mod lists;
+mod media;
 mod restart;
 
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
@@ -26,12 +27,12 @@ async fn rig(options: Options) -> Rig {
 
 impl Rig {
     fn bare(&self, method: Method, path: &str) -> RequestBuilder {
-        self.client.request(method, format!("{}{path}", self.sandbox.url()))
+        self.client.request(method, format!("{}{path}", self.sandbox.url())).header("accept", "application/json")
     }
 
     fn request(&self, method: &str, path: &str) -> RequestBuilder {
         let method = method.parse().unwrap();
-        self.bare(method, path).header("authorization", "APIKEY sandbox-key").header("accept", "application/json")
+        self.bare(method, path).header("authorization", "APIKEY sandbox-key")
     }
 
     /// Sends a request and gives status and JSON; null where there is no body.
