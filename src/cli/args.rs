@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::sandbox::{Fault, Window};
+use crate::sandbox::{Fault, Restriction, Window};
 
 /// Keeps a workplace presence service in step with an organization's own directories
 #[derive(Debug, Parser)]
@@ -198,6 +198,9 @@ pub(super) struct SandboxArgs {
     /// The API key that it takes
     #[arg(long, value_name = "KEY", default_value = "sandbox-key")]
     pub(super) api_key: String,
+    /// What that key is restricted to, such as staff; may be given several times
+    #[arg(long = "api-key-restriction", value_name = "NAME")]
+    pub(super) api_key_restrictions: Vec<Restriction>,
     /// The OAuth client that it takes
     #[arg(long, value_name = "ID", default_value = "sandbox-client")]
     pub(super) client_id: String,

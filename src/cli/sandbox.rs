@@ -28,6 +28,7 @@ pub(super) async fn run(ui: &Ui, args: SandboxArgs) -> Result<Exit, Failure> {
         normalize: args.normalize,
         token_lifetime: Duration::from_secs(args.token_lifetime),
         api_key: args.api_key,
+        api_key_restrictions: args.api_key_restrictions,
         client_id: args.client_id,
         client_secret: args.client_secret,
         ..Options::default()
@@ -51,6 +52,7 @@ pub(super) async fn run(ui: &Ui, args: SandboxArgs) -> Result<Exit, Failure> {
         ui.line(format!("client_secret {}", options.client_secret));
         ui.note("a stand-in for rehearsals: nothing here is a secret; end it with Ctrl-C");
     }
+    ui.note(format!("clients, keys and faults are changed at {}/control", sandbox.auth_url()));
     Interrupt::wait().await?;
     sandbox.stop().await;
     Ok(Exit::Done)

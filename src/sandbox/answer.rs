@@ -36,6 +36,12 @@ impl Answer {
         Self::document(status, json!({ "error": message }).to_string().into_bytes())
     }
 
+    /// A 405 that names the methods that there are.
+    pub(super) fn other_method(methods: &[&str]) -> Self {
+        let answer = Self::error(StatusCode::METHOD_NOT_ALLOWED, "the method is not allowed here");
+        answer.with("allow", methods.join(", "))
+    }
+
     /// A web page, as a proxy or a captive portal would answer.
     pub(super) fn web_page() -> Self {
         let page = "<!doctype html><title>Sign in</title><h1>Please sign in to the network</h1>\n";

@@ -39,6 +39,20 @@ pub enum Error {
         /// The line, counted from 1.
         line: usize,
     },
+    /// The file of keys and clients is damaged, or of another version.
+    #[error("{} can't be read; remove it to begin with the credentials of the command line", path.display())]
+    Credentials {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A restriction of that name does not exist.
+    #[error("{name:?} is no restriction of an API key; give one of {known}")]
+    Restriction {
+        /// The name.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
     /// A rate window of that name does not exist.
     #[error("{0:?} is no rate window; give sliding or fixed")]
     Window(String),

@@ -19,6 +19,7 @@ mod answer;
 mod base64;
 mod binding;
 mod chance;
+mod control;
 mod credential;
 mod decode;
 mod derived;
@@ -55,6 +56,7 @@ mod wire;
 mod xml;
 mod zone;
 
+pub use credential::Restriction;
 pub use error::Error;
 pub use fault::Fault;
 pub use options::{Options, Window};

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
+use super::credential::Restriction;
 use super::error::Error;
 use super::fault::Fault;
 use super::operation;
@@ -55,7 +56,9 @@ pub struct Options {
     pub token_lifetime: Duration,
     /// The API key.
     pub api_key: String,
-    /// What the API key may do; empty for everything.
+    /// What the API key is restricted to.
+    pub api_key_restrictions: Vec<Restriction>,
+    /// What the API key may do besides; everything where there are neither restrictions nor scopes.
     pub api_key_scopes: Vec<String>,
     /// The OAuth client's id.
     pub client_id: String,
@@ -87,6 +90,7 @@ impl Default for Options {
             movement_touches_person: false,
             token_lifetime: Duration::from_secs(3600),
             api_key: "sandbox-key".to_owned(),
+            api_key_restrictions: Vec::new(),
             api_key_scopes: Vec::new(),
             client_id: "sandbox-client".to_owned(),
             client_secret: "sandbox-secret".to_owned(),

@@ -15,7 +15,7 @@ pub(super) struct Rate {
     limit: u32,
     window: Window,
     start: Instant,
-    let_in: BTreeMap<&'static str, VecDeque<Instant>>,
+    let_in: BTreeMap<String, VecDeque<Instant>>,
 }
 
 impl Rate {
@@ -28,11 +28,11 @@ impl Rate {
     }
 
     /// Lets a request in, or says how many seconds to wait (at least 1).
-    pub(super) fn admit(&mut self, credential: &'static str, now: Instant) -> Result<(), u64> {
+    pub(super) fn admit(&mut self, credential: &str, now: Instant) -> Result<(), u64> {
         if self.limit == 0 {
             return Ok(());
         }
-        let let_in = self.let_in.entry(credential).or_default();
+        let let_in = self.let_in.entry(credential.to_owned()).or_default();
         // A fixed minute is one that began at a multiple of 60 s after the start.
         let minute_began = self.start + MINUTE * u32::try_from((now - self.start).as_secs() / 60).unwrap_or(u32::MAX);
         let counts = |at: Instant| match self.window {

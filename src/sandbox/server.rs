@@ -54,7 +54,7 @@ impl Sandbox {
         let address = listener.local_addr().map_err(failed)?;
         let store = Store::open(options.data.as_deref())?;
         let seed_staff = options.seed_staff;
-        let service = Arc::new(Service::new(options, store));
+        let service = Arc::new(Service::open(options, store)?);
         seed::sow(&service.store, seed_staff, service.clock.now())
             .map_err(|source| Error::Data { path: service.options.data.clone().unwrap_or_default(), source })?;
         let (stop, stop_seen) = watch::channel(false);
@@ -164,15 +164,28 @@ impl Sandbox {
         self.service.rate().set_limit(rate);
     }
 
-    /// Changes the client's secret; its tokens are void from then on.
+    /// Changes the secret of the client that the options name; its tokens are void from then on.
+    ///
+    /// # Panics
+    ///
+    /// Where the data folder can't be written.
     pub fn rotate_secret(&self, secret: &str) {
-        self.service.credentials.rotate(secret);
+        let id = &self.service.options.client_id;
+        let rotated = self.service.credentials.change(|account| {
+            account
+                .clients
+                .iter_mut()
+                .filter(|client| client.id == *id)
+                .for_each(|client| client.rotate(secret.to_owned()));
+            Ok(())
+        });
+        rotated.expect("the data folder takes the secret");
     }
 
     /// Stops listening, cuts all connections and lets go of the data.
     pub async fn stop(mut self) {
         self.stop.send_replace(true);
-        self.service.store.close();
+        self.service.close();
         if let Some(mut server) = self.server.take()
             && timeout(STOP_MAX, &mut server).await.is_err()
         {
@@ -191,7 +204,7 @@ impl fmt::Debug for Sandbox {
 impl Drop for Sandbox {
     fn drop(&mut self) {
         self.stop.send_replace(true);
-        self.service.store.close();
+        self.service.close();
     }
 }
 

@@ -9,9 +9,11 @@ use axum::http::request::Parts;
 use tokio::time::{Instant, sleep};
 
 use super::answer::{Answer, Refusal};
+use super::control;
 use super::credential::Credentials;
 use super::decode;
 use super::engine::{self, Order};
+use super::error::Error;
 use super::fault::{Effect, Target};
 use super::fault_rules::{FaultRules, Strike};
 use super::media;
@@ -28,6 +30,9 @@ const ROOT: &str = "/v1";
 
 /// The token endpoint's path.
 const TOKEN: &str = "/oauth2/token";
+
+/// Where the control interface's paths begin.
+const CONTROL: &str = "/control";
 
 /// What all requests share.
 pub(super) struct Service {
@@ -64,17 +69,17 @@ impl Arrival {
 }
 
 impl Service {
-    pub(super) fn new(mut options: Options, store: Store) -> Self {
+    pub(super) fn open(mut options: Options, store: Store) -> Result<Self, Error> {
         let faults = std::mem::take(&mut options.faults);
-        Self {
+        Ok(Self {
             clock: ServiceClock::new(options.clock.clone(), options.clock_offset),
-            credentials: Credentials::new(&options),
+            credentials: Credentials::open(&options)?,
             rate: Mutex::new(Rate::new(options.rate, options.window)),
             faults: Mutex::new(FaultRules::new(faults)),
             traffic: Mutex::new(Traffic::new()),
             options,
             store,
-        }
+        })
     }
 
     pub(super) fn rate(&self) -> MutexGuard<'_, Rate> {
@@ -87,6 +92,12 @@ impl Service {
 
     pub(super) fn traffic(&self) -> MutexGuard<'_, Traffic> {
         self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets go of the data folder.
+    pub(super) fn close(&self) {
+        self.store.close();
+        self.credentials.close();
     }
 
     /// Counts a request to the API when its head is there; `None` for any other.
@@ -109,7 +120,7 @@ impl Service {
         parts: Parts,
         body: Option<Bytes>,
     ) -> Outcome {
-        let Some(arrival) = arrival else { return self.process_token(&parts, body).await };
+        let Some(arrival) = arrival else { return self.process_outside(&parts, body).await };
         let outcome = match self.admit(&arrival, &parts) {
             Ok(strike) => {
                 let act = || {
@@ -144,7 +155,7 @@ impl Service {
     /// Asks for credential and rate, then for faults, so that these count only what came through.
     fn admit(&self, arrival: &Arrival, parts: &Parts) -> Result<Strike, Answer> {
         let caller = self.credentials.caller(&parts.headers)?;
-        if let Err(seconds) = self.rate().admit(caller.credential, arrival.at) {
+        if let Err(seconds) = self.rate().admit(&caller.credential, arrival.at) {
             let answer = Answer::error(StatusCode::TOO_MANY_REQUESTS, "too many requests in a minute");
             return Err(answer.with("retry-after", seconds.to_string()));
         }
@@ -161,7 +172,7 @@ impl Service {
     fn act(&self, arrival: &Arrival, parts: &Parts, body: &[u8]) -> Result<Answer, Refusal> {
         let (operation, path) = match &arrival.route {
             Route::Operation(operation, path) => (operation, path),
-            Route::OtherMethod(methods) => return Ok(other_method(methods)),
+            Route::OtherMethod(methods) => return Ok(Answer::other_method(methods)),
             Route::Unknown => return Err(Refusal::missing("there is no such path")),
         };
         let query = parts.uri.query().unwrap_or_default();
@@ -199,14 +210,19 @@ impl Service {
         outcome
     }
 
-    /// Answers what is not below the API root: token requests, and nothing else.
-    async fn process_token(&self, parts: &Parts, body: Option<Bytes>) -> Outcome {
+    /// Answers what is not below the API root: token requests and the control interface.
+    async fn process_outside(&self, parts: &Parts, body: Option<Bytes>) -> Outcome {
+        if let Some(path) = parts.uri.path().strip_prefix(CONTROL).and_then(decode::segments) {
+            let answer =
+                body.map_or_else(|| too_large().into(), |body| control::answer(self, &parts.method, &path, &body));
+            return Outcome::Answered(answer);
+        }
         if parts.uri.path() != TOKEN {
             let answer = Refusal::missing("the API is below /v1").into();
             return Outcome::Answered(media::accepted(answer, &parts.headers, None));
         }
         if parts.method != axum::http::Method::POST {
-            return Outcome::Answered(other_method(&["POST"]));
+            return Outcome::Answered(Answer::other_method(&["POST"]));
         }
         let Some(body) = body else { return Outcome::Answered(too_large().into()) };
         self.traffic().token_requests += 1;
@@ -223,11 +239,6 @@ fn below_root(parts: &Parts) -> Option<&str> {
         "" => Some("/"),
         rest => rest.starts_with('/').then_some(rest),
     }
-}
-
-fn other_method(methods: &[&str]) -> Answer {
-    let answer = Answer::error(StatusCode::METHOD_NOT_ALLOWED, "the method is not allowed here");
-    answer.with("allow", methods.join(", "))
 }
 
 fn too_large() -> Refusal {

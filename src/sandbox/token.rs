@@ -1,5 +1,7 @@
 //! The token endpoint (specification, Authentication; its errors are those of RFC 6749, 5.2).
 
+use std::sync::Arc;
+
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use serde_json::json;
@@ -29,11 +31,11 @@ type Form = [(String, String)];
 
 fn granted(credentials: &Credentials, headers: &HeaderMap, form: &Form) -> Result<Answer, Answer> {
     let bad = |code, message| Err(refusal(StatusCode::BAD_REQUEST, code, message));
-    if !credentials.is_client(headers) {
+    let Some(client) = credentials.client(headers) else {
         let message = "the client authenticates with HTTP Basic, its id and its secret";
         return Err(refusal(StatusCode::UNAUTHORIZED, "invalid_client", message)
             .with("www-authenticate", "Basic realm=\"token\"".to_owned()));
-    }
+    };
     if value(form, "client_secret").is_some() {
         return bad("invalid_request", "the secret belongs into the Basic header alone");
     }
@@ -42,24 +44,25 @@ fn granted(credentials: &Credentials, headers: &HeaderMap, form: &Form) -> Resul
     let within = |had: &[String]| wanted.iter().flatten().all(|scope| had.contains(scope));
     match value(form, "grant_type") {
         Some("client_credentials") => {
-            if !within(&credentials.client_scopes) {
+            if !within(&client.scopes) {
                 return bad("invalid_scope", "the client doesn't have all of these scopes");
             }
-            let grant = credentials.grant(wanted.unwrap_or_else(|| credentials.client_scopes.clone()));
+            let scopes = wanted.map_or_else(|| Arc::clone(&client.scopes), Into::into);
+            let grant = credentials.grant(&client, scopes);
             Ok(token(credentials, &grant.access, &grant.refresh, &grant.scopes))
         }
         Some("refresh_token") => {
             let Some(refresh) = value(form, "refresh_token") else {
                 return bad("invalid_request", "refresh_token is missing");
             };
-            let Some(scopes) = credentials.refreshable(refresh) else {
+            let Some(scopes) = credentials.refreshable(&client, refresh) else {
                 return bad("invalid_grant", "the refresh token is unknown or void");
             };
             if !within(&scopes) {
                 return bad("invalid_scope", "the refresh token doesn't have all of these scopes");
             }
             let scopes = wanted.map_or(scopes, Into::into);
-            Ok(token(credentials, &credentials.issue(&scopes), refresh, &scopes))
+            Ok(token(credentials, &credentials.issue(&client, &scopes), refresh, &scopes))
         }
         Some(_) => bad("unsupported_grant_type", "give client_credentials or refresh_token"),
         None => bad("invalid_request", "grant_type is missing"),

@@ -1,6 +1,7 @@
 //! The sandbox as its callers see it: over HTTP.
 
 mod access;
+mod control;
 mod entities;
 mod faults;
 mod lists;
