@@ -9,7 +9,9 @@ use super::error::Kind;
 use super::json;
 use super::operation::Verb;
 use super::page::Page;
+use super::photo::{Photo, PhotoHead};
 use super::resource::{Deleted, Resource};
+use super::wire::{AssetMovement, GroupRef, Wire};
 use crate::record::RemoteId;
 
 /// A value with what the answer said beside it.
@@ -28,12 +30,16 @@ pub struct Answered<T> {
 pub struct Received {
     pub(super) status: u16,
     pub(super) content_type: Option<String>,
+    /// How long the answer says that its body is, in bytes.
+    pub(super) length: Option<u64>,
     pub(super) body: Vec<u8>,
     pub(super) verb: Verb,
     /// The id that was asked for.
     pub(super) id: Option<RemoteId>,
-    /// Whether the request was limited by a filter or a time.
+    /// Whether the request was limited by a filter, a time or an id.
     pub(super) narrowed: bool,
+    /// Whether a list was asked for one entity, which may come alone.
+    pub(super) alone: bool,
 }
 
 /// What a status means before the body is looked at.
@@ -54,7 +60,7 @@ pub(super) fn meaning(status: u16, verb: Verb, since: bool) -> Meaning {
     match (status, verb) {
         (200..=299, _) => Meaning::Body,
         (304, Verb::List) if since => Meaning::NotModified,
-        (404, Verb::Get | Verb::Delete | Verb::List) => Meaning::Absent,
+        (404, Verb::Get | Verb::Delete | Verb::List | Verb::Photo | Verb::PhotoHead) => Meaning::Absent,
         _ => Meaning::Failure,
     }
 }
@@ -68,17 +74,18 @@ pub trait Answer: Sized {
 /// One entity, or none: absent (get) or confirmed without being shown (create, replace).
 impl<R: Resource> Answer for Option<R> {
     fn read(received: &Received) -> Result<Self, Kind> {
-        if received.status == 404 {
-            return Ok(None);
-        }
-        if received.verb != Verb::Get && received.is_blank() {
-            return Ok(None);
-        }
-        let entity = R::read(single(received.json()?)?).map_err(|problem| decode("$".to_owned(), problem))?;
+        let Some(entity) = received.shown::<R>("id")? else { return Ok(None) };
         if received.id.is_some_and(|id| id != entity.id()) {
             return Err(decode("$.id".to_owned(), "another id than the one asked for"));
         }
         Ok(Some(entity))
+    }
+}
+
+/// What was done with an asset; `None` where the service confirms it without showing it.
+impl Answer for Option<AssetMovement> {
+    fn read(received: &Received) -> Result<Self, Kind> {
+        received.shown("asset_id")
     }
 }
 
@@ -88,8 +95,7 @@ impl<R: Resource> Answer for Vec<R> {
         match Page::read(received)? {
             Page::Items(items) => Ok(items),
             Page::NotModified => Ok(Vec::new()),
-            Page::Absent if received.narrowed => Ok(Vec::new()),
-            Page::Absent => Err(Kind::Status { code: 404, words: String::new(), retry_after: None }),
+            Page::Absent => received.nothing(),
         }
     }
 }
@@ -101,16 +107,65 @@ impl<R: Resource> Answer for Page<R> {
             404 => return Ok(Self::Absent),
             _ => {}
         }
+        let items: Vec<R> = received.items()?;
         let mut seen = BTreeSet::new();
-        let mut items = Vec::new();
-        for (index, object) in list(received.json()?)?.into_iter().enumerate() {
-            let item = R::read(object).map_err(|problem| decode(format!("[{index}]"), problem))?;
-            if !seen.insert(item.id()) {
-                return Err(Kind::Lying { rule: "an id is there twice on one page" });
-            }
-            items.push(item);
+        match items.iter().all(|item| seen.insert(item.id())) {
+            true => Ok(Self::Items(items)),
+            false => Err(Kind::Lying { rule: "an id is there twice on one page" }),
         }
-        Ok(Self::Items(items))
+    }
+}
+
+/// What a bulk upload left; `None` where the service confirms it without showing it.
+impl<R: Resource> Answer for Option<Vec<R>> {
+    fn read(received: &Received) -> Result<Self, Kind> {
+        if received.is_blank() { Ok(None) } else { Vec::read(received).map(Some) }
+    }
+}
+
+/// The groups of an organization.
+impl Answer for Vec<GroupRef> {
+    fn read(received: &Received) -> Result<Self, Kind> {
+        if received.status == 404 { received.nothing() } else { received.items() }
+    }
+}
+
+/// The same after a change; `None` where the service confirms it without showing them.
+impl Answer for Option<Vec<GroupRef>> {
+    fn read(received: &Received) -> Result<Self, Kind> {
+        if received.is_blank() { Ok(None) } else { Vec::read(received).map(Some) }
+    }
+}
+
+impl Answer for Option<Photo> {
+    fn read(received: &Received) -> Result<Self, Kind> {
+        match received.content_type.as_deref() {
+            _ if received.status == 404 => Ok(None),
+            Some(media_type) if media_type.starts_with("image/") && !received.body.is_empty() => {
+                Ok(Some(Photo::received(media_type.to_owned(), received.body.clone())))
+            }
+            _ => Err(Kind::Photo { problem: "came as something that is no image" }),
+        }
+    }
+}
+
+impl Answer for Option<PhotoHead> {
+    fn read(received: &Received) -> Result<Self, Kind> {
+        let head = || PhotoHead { media_type: received.content_type.clone(), length: received.length };
+        Ok((received.status != 404).then(head))
+    }
+}
+
+/// A success of which nothing more is asked: photos put, zones linked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done;
+
+impl Answer for Done {
+    fn read(received: &Received) -> Result<Self, Kind> {
+        if !received.is_blank() {
+            received.json()?;
+        }
+        Ok(Self)
     }
 }
 
@@ -119,16 +174,33 @@ impl Answer for Deleted {
         if received.status == 404 {
             return Ok(Self::Already);
         }
-        if !received.is_blank() {
-            received.json()?;
-        }
-        Ok(Self::Now)
+        Done::read(received).map(|Done| Self::Now)
     }
 }
 
 impl Received {
     fn is_blank(&self) -> bool {
         self.body.iter().all(u8::is_ascii_whitespace)
+    }
+
+    /// One object that has `key`; `None` where it is absent, or confirmed without being shown.
+    fn shown<T: Wire>(&self, key: &str) -> Result<Option<T>, Kind> {
+        if self.status == 404 || (self.verb != Verb::Get && self.is_blank()) {
+            return Ok(None);
+        }
+        T::read(single(self.json()?, key)?).map(Some).map_err(|problem| decode("$".to_owned(), problem))
+    }
+
+    /// The objects of a list; where one id was asked for, its entity may come alone.
+    fn items<T: Wire>(&self) -> Result<Vec<T>, Kind> {
+        let read = |(index, object)| T::read(object).map_err(|problem| decode(format!("[{index}]"), problem));
+        list(self.json()?, self.alone)?.into_iter().enumerate().map(read).collect()
+    }
+
+    /// What a 404 to a list means.
+    fn nothing<T>(&self) -> Result<Vec<T>, Kind> {
+        let absent = Kind::Status { code: 404, words: String::new(), retry_after: None };
+        if self.narrowed { Ok(Vec::new()) } else { Err(absent) }
     }
 
     /// The body as JSON, if it says so and is so.
@@ -153,9 +225,10 @@ fn decode(path: String, problem: &'static str) -> Kind {
 }
 
 /// A list: an array, or an object without an id that has exactly one array of objects.
-fn list(value: Value) -> Result<Vec<Map<String, Value>>, Kind> {
+fn list(value: Value, alone: bool) -> Result<Vec<Map<String, Value>>, Kind> {
     let items = match value {
         Value::Array(items) => items,
+        Value::Object(object) if alone && object.contains_key("id") => return Ok(vec![object]),
         Value::Object(object) if object.contains_key("id") => {
             return Err(decode("$".to_owned(), "one entity where a list is due"));
         }
@@ -178,12 +251,12 @@ fn list(value: Value) -> Result<Vec<Map<String, Value>>, Kind> {
     objects.collect()
 }
 
-/// One entity: an object with an id, or an object that has exactly one object.
-fn single(value: Value) -> Result<Map<String, Value>, Kind> {
+/// One entity: an object with its key, or an object that has exactly one object.
+fn single(value: Value, key: &str) -> Result<Map<String, Value>, Kind> {
     let Value::Object(object) = value else {
         return Err(decode("$".to_owned(), "no object where one entity is due"));
     };
-    if object.contains_key("id") {
+    if object.contains_key(key) {
         return Ok(object);
     }
     let mut objects = object.into_iter().filter_map(|(_, value)| match value {
@@ -203,7 +276,16 @@ mod tests {
 
     fn received(verb: Verb, status: u16, content_type: &str, body: &str) -> Received {
         let content_type = (!content_type.is_empty()).then(|| content_type.to_owned());
-        Received { status, content_type, body: body.into(), verb, id: RemoteId::new(7), narrowed: false }
+        Received {
+            status,
+            content_type,
+            length: None,
+            body: body.into(),
+            verb,
+            id: RemoteId::new(7),
+            narrowed: false,
+            alone: false,
+        }
     }
 
     /// The ids read, or the start of the error's `Debug`.

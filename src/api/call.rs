@@ -4,113 +4,95 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use jiff::tz;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
 use super::error::Kind;
 use super::operation::Operation;
+use super::query::Asked;
+use super::zone::TimeZone;
 use crate::record::RemoteId;
 
 /// Everything but letters, digits, `-`, `.`, `_` and `~`.
-const UNRESERVED: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'!')
-    .add(b'"')
-    .add(b'#')
-    .add(b'$')
-    .add(b'%')
-    .add(b'&')
-    .add(b'\'')
-    .add(b'(')
-    .add(b')')
-    .add(b'*')
-    .add(b'+')
-    .add(b',')
-    .add(b'/')
-    .add(b':')
-    .add(b';')
-    .add(b'<')
-    .add(b'=')
-    .add(b'>')
-    .add(b'?')
-    .add(b'@')
-    .add(b'[')
-    .add(b'\\')
-    .add(b']')
-    .add(b'^')
-    .add(b'`')
-    .add(b'{')
-    .add(b'|')
-    .add(b'}');
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A request whose answer is read as `T`. It is data: it can be tested and shown without a server.
 pub struct Call<T> {
     pub(super) operation: &'static Operation,
-    pub(super) path: String,
+    /// The ids in the path, in order.
+    ids: Vec<RemoteId>,
     pub(super) query: Vec<(&'static str, String)>,
     pub(super) since: Option<Timestamp>,
-    pub(super) body: Option<serde_json::Value>,
+    pub(super) body: Option<Body>,
     /// The id that the answer must carry, where one was asked for.
     pub(super) id: Option<RemoteId>,
     answer: PhantomData<fn() -> T>,
 }
 
-/// What is asked of a list (specification, Common behaviour). Filters are of ids only: `q` has no escaping.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Query {
-    /// Only what was created or changed since then.
-    pub since: Option<Timestamp>,
-    /// Sorted by id, ascending.
-    pub order_by_id: bool,
-    /// At most so many.
-    pub limit: Option<u32>,
-    /// Only ids above this one.
-    pub id_above: Option<RemoteId>,
+/// What a request carries.
+#[derive(Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Body {
+    /// JSON.
+    Json(serde_json::Value),
+    /// Bytes of some media type.
+    Bytes {
+        /// The media type, such as `image/png`.
+        media_type: String,
+        /// The bytes.
+        bytes: Vec<u8>,
+    },
 }
 
 impl<T> Call<T> {
-    /// A call of an operation whose path asks for nothing.
-    pub(super) fn new(operation: &'static Operation) -> Self {
-        Self {
-            operation,
-            path: operation.path.to_owned(),
-            query: Vec::new(),
-            since: None,
-            body: None,
-            id: None,
-            answer: PhantomData,
-        }
+    /// A call of an operation whose path asks for `ids`, in order.
+    pub(super) fn new(operation: &'static Operation, ids: Vec<RemoteId>) -> Self {
+        Self { operation, ids, query: Vec::new(), since: None, body: None, id: None, answer: PhantomData }
     }
 
-    /// A call of an operation on one entity.
-    pub(super) fn one(operation: &'static Operation, id: RemoteId) -> Self {
-        Self { path: operation.path.replace("{id}", &id.to_string()), id: Some(id), ..Self::new(operation) }
-    }
-
-    /// Reads carry the time zone of the answer's times; writes don't.
-    pub(super) fn time_zone(mut self) -> Self {
-        self.query.push(("time_zone", "UTC".to_owned()));
+    /// The answer must be about that entity.
+    pub(super) fn of(mut self, id: RemoteId) -> Self {
+        self.id = Some(id);
         self
     }
 
-    pub(super) fn query(mut self, query: &Query) -> Self {
-        if let Some(id) = query.id_above {
-            self.query.push(("q", format!("id>{id}")));
-        }
-        if query.order_by_id {
-            self.query.push(("order", "id".to_owned()));
-        }
-        if let Some(limit) = query.limit {
-            self.query.push(("limit", limit.to_string()));
-        }
-        self.since = query.since;
-        self.time_zone()
+    pub(super) fn with(mut self, name: &'static str, value: String) -> Self {
+        self.query.push((name, value));
+        self
     }
 
-    pub(super) fn body(mut self, input: &impl Serialize) -> Self {
-        self.body = Some(serde_json::to_value(input).expect("inputs have text keys and no failing parts"));
+    /// Reads say in which zone; writes do not unless told.
+    pub(super) fn utc(self) -> Self {
+        self.zone(TimeZone::Utc)
+    }
+
+    pub(super) fn asking(mut self, asked: &Asked) -> Self {
+        let values = [
+            ("q", Some(asked.filter.text()).filter(|text| !text.is_empty())),
+            ("order", asked.order.clone()),
+            ("limit", asked.limit.map(|limit| limit.to_string())),
+            ("page", asked.page.map(|page| page.to_string())),
+            ("id", asked.only.map(|id| id.to_string())),
+        ];
+        self.query.extend(values.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))));
+        self.since = asked.since;
+        self.zone(asked.zone)
+    }
+
+    pub(super) fn json(self, input: &(impl Serialize + ?Sized)) -> Self {
+        self.body(Body::Json(serde_json::to_value(input).expect("inputs have text keys and no failing parts")))
+    }
+
+    pub(super) fn body(mut self, body: Body) -> Self {
+        self.body = Some(body);
         self
+    }
+
+    /// Writes the times of the answer in a zone.
+    pub fn zone(mut self, zone: TimeZone) -> Self {
+        self.query.retain(|(name, _)| *name != "time_zone");
+        self.with("time_zone", zone.to_string())
     }
 
     /// The operation.
@@ -120,22 +102,41 @@ impl<T> Call<T> {
 
     /// The path below the base address, with its query.
     pub fn target(&self) -> String {
-        target(&self.path, self.query.iter().map(|(name, value)| (*name, value.as_str())))
+        self.target_at(self.operation.path)
+    }
+
+    /// The same, where the account has another path for the operation.
+    pub(super) fn target_at(&self, path: &str) -> String {
+        let mut filled = path.to_owned();
+        for (name, id) in path_parameters(path).zip(&self.ids) {
+            filled = filled.replace(&format!("{{{name}}}"), &id.to_string());
+        }
+        target(&filled, self.query.iter().map(|(name, value)| (*name, value.as_str())))
     }
 
     /// The `If-Modified-Since` header: UTC, without a zone (specification, Common behaviour).
     pub fn if_modified_since(&self) -> Option<String> {
-        self.since.map(|since| since.to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H:%M:%S").to_string())
+        self.since.map(|since| since.to_zoned(tz::TimeZone::UTC).strftime("%Y-%m-%dT%H:%M:%S").to_string())
     }
 
     /// The body that would be sent.
-    pub fn json(&self) -> Option<&serde_json::Value> {
+    pub fn sent(&self) -> Option<&Body> {
         self.body.as_ref()
     }
 
     /// Whether an answer of nothing says little: a filter or a time limits what was asked for.
     pub(super) fn is_narrowed(&self) -> bool {
-        self.since.is_some() || self.query.iter().any(|(name, _)| *name == "q")
+        self.since.is_some() || self.query.iter().any(|(name, _)| matches!(*name, "q" | "id"))
+    }
+}
+
+impl Body {
+    /// The JSON, where it is some.
+    pub(super) fn as_json(&self) -> Option<&serde_json::Value> {
+        match self {
+            Self::Json(json) => Some(json),
+            Self::Bytes { .. } => None,
+        }
     }
 }
 
@@ -148,6 +149,18 @@ impl<T> fmt::Debug for Call<T> {
             .field("since", &self.if_modified_since())
             .finish_non_exhaustive()
     }
+}
+
+/// Shows nothing of it (law 11).
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Body").finish_non_exhaustive()
+    }
+}
+
+/// The names of the values that a path asks for, in order.
+pub(super) fn path_parameters(path: &str) -> impl Iterator<Item = &str> {
+    path.split('{').skip(1).filter_map(|part| part.split_once('}').map(|(name, _)| name))
 }
 
 /// A path with its query, both encoded.
@@ -176,7 +189,9 @@ fn encode(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::filter::Filter;
     use super::super::operation::Method;
+    use super::super::query::Query;
     use super::super::resource::Api;
     use super::super::wire::{Element, ForMembers, ForStaff, Location, Staff, StaffInput};
     use super::*;
@@ -193,11 +208,13 @@ mod tests {
         let staff = Api::<Staff>::root();
         check(&staff.get(id(7)), Method::Get, "/staff/7?time_zone=UTC");
         check(&staff.list(&Query::default()), Method::Get, "/staff?time_zone=UTC");
-        let page = Query { order_by_id: true, limit: Some(50), id_above: Some(id(12)), since: None };
+        let page = Query::default().filter(Filter::default().id_above(id(12))).ascending("id").limit(50);
         check(&staff.list(&page), Method::Get, "/staff?q=id%3E12&order=id&limit=50&time_zone=UTC");
         check(&staff.create(&StaffInput::default()), Method::Post, "/staff");
         check(&staff.replace(id(7), &StaffInput::default()), Method::Put, "/staff/7");
         check(&staff.delete(id(7)), Method::Delete, "/staff/7");
+        let call = staff.delete(id(7)).zone(TimeZone::AmericaBuenosAires);
+        check(&call, Method::Delete, "/staff/7?time_zone=America%2FArgentina%2FBuenos_Aires");
         check(&Api::<Location>::root().list(&Query::default()), Method::Get, "/location?time_zone=UTC");
         let elements = Api::<Element>::root();
         check(&elements.list_for::<ForStaff>(), Method::Get, "/customfield/element/staff?time_zone=UTC");
@@ -206,8 +223,8 @@ mod tests {
 
     #[test]
     fn the_time_of_a_delta_has_no_zone_and_no_fraction() {
-        let since = Some("2026-03-04T05:06:07.89+13:00".parse().unwrap());
-        let call = Api::<Staff>::root().list(&Query { since, ..Query::default() });
+        let since = "2026-03-04T05:06:07.89+13:00".parse().unwrap();
+        let call = Api::<Staff>::root().list(&Query::default().since(since));
         assert_eq!(call.if_modified_since().as_deref(), Some("2026-03-03T16:06:07"));
         assert!(call.is_narrowed());
     }

@@ -6,20 +6,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
+use reqwest::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
 use reqwest::{RequestBuilder, Url};
-use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use super::answer::{Answer, Answered, Meaning, Received, meaning};
 use super::budget::{Budget, PAUSE_MAX, Time};
-use super::call::Call;
+use super::call::{Body, Call};
 use super::credential::{Authority, Authorization};
 use super::error::{Error, Kind};
-use super::operation::{Method, Operation};
-use super::options::{Credential, Options};
+use super::operation::{Method, Operation, Verb};
+use super::options::{Credential, Options, Paths};
 use super::retry::{ATTEMPTS_MAX, Allowance, Backoff, jitter};
 use super::transport::{self, Head};
+use super::wire::{Asset, Organization, Staff};
 use super::words::words;
 use crate::clock::Clock;
 
@@ -33,6 +33,10 @@ const THROTTLED_MAX: u32 = 10;
 const PAUSE_DEFAULT: Duration = Duration::from_secs(60);
 /// A pause is lengthened by up to so many milliseconds, so that several programs don't return as one.
 const PAUSE_JITTER: u64 = 250;
+/// What bodies are unless they say otherwise.
+pub(super) const JSON: &str = "application/json";
+/// A photo, or words on why there is none.
+const ACCEPT_PHOTO: &str = "image/*, application/json;q=0.5";
 
 /// The client of one account. Clones share everything.
 #[derive(Clone)]
@@ -42,6 +46,7 @@ pub struct Client {
 
 struct Inner {
     base_url: String,
+    paths: Paths,
     page_size: u32,
     timeout: Duration,
     http: reqwest::Client,
@@ -68,10 +73,10 @@ pub struct BudgetState {
 
 /// What one request carries, apart from its signature.
 pub(super) struct Outgoing {
-    pub(super) method: Method,
+    pub(super) verb: Verb,
     pub(super) target: String,
     pub(super) since: Option<String>,
-    pub(super) body: Option<Vec<u8>>,
+    pub(super) body: Option<(String, Vec<u8>)>,
 }
 
 /// The head of an answer with its body: whole for a success, what could be read for an error.
@@ -102,6 +107,7 @@ impl Client {
         Ok(Self {
             inner: Arc::new(Inner {
                 base_url: options.base_url.trim_end_matches('/').to_owned(),
+                paths: options.paths.clone(),
                 page_size: options.page_size.max(1),
                 timeout: options.timeout,
                 http,
@@ -190,9 +196,10 @@ impl Client {
         let mut throttled = 0;
         loop {
             let authorization = self.inner.authority.authorization().await?;
-            let incoming = self.exchange(&Outgoing::of(call), &authorization).await?;
+            let incoming = self.exchange(&self.outgoing(call), &authorization).await?;
             let head = &incoming.head;
-            let said = || words(&incoming.body, call.body.as_ref(), &[authorization.secret()]);
+            let sent = call.body.as_ref().and_then(Body::as_json);
+            let said = || words(&incoming.body, sent, &[authorization.secret()]);
             match head.status {
                 429 if throttled < THROTTLED_MAX => {
                     throttled += 1;
@@ -269,22 +276,44 @@ impl Client {
     fn request(&self, out: &Outgoing) -> Result<RequestBuilder, Kind> {
         let url = Url::parse(&format!("{}{}", self.inner.base_url, out.target))
             .map_err(|_| Kind::Options("base_url makes no URL with the operation's path".to_owned()))?;
-        let method = match out.method {
-            Method::Get => reqwest::Method::GET,
-            Method::Head => reqwest::Method::HEAD,
-            Method::Post => reqwest::Method::POST,
-            Method::Put => reqwest::Method::PUT,
-            Method::Delete => reqwest::Method::DELETE,
-        };
-        let mut request = self.inner.http.request(method, url);
+        let method = out.verb.method();
+        let mut request = self.inner.http.request(method.http(), url);
+        if out.verb == Verb::Photo {
+            request = request.header(ACCEPT, ACCEPT_PHOTO);
+        }
         if let Some(since) = &out.since {
             request = request.header(HeaderName::from_static("if-modified-since"), since);
         }
-        Ok(match (&out.body, out.method) {
-            (Some(body), _) => request.header(CONTENT_TYPE, "application/json").body(body.clone()),
+        Ok(match (&out.body, method) {
+            (Some((media_type, body)), _) => request.header(CONTENT_TYPE, media_type).body(body.clone()),
             (None, Method::Post | Method::Put) => request.header(CONTENT_LENGTH, 0),
             (None, _) => request,
         })
+    }
+
+    /// The path of an operation below the base address of this account.
+    pub(super) fn path(&self, operation: &'static Operation) -> &str {
+        let configured = match operation.name {
+            name if name == Staff::BULK.name => &self.inner.paths.bulk,
+            name if name == Asset::ISSUE.name => &self.inner.paths.issue,
+            name if name == Organization::GROUPS_UPDATE.name => &self.inner.paths.org_groups,
+            _ => &None,
+        };
+        configured.as_deref().unwrap_or(operation.path)
+    }
+
+    fn outgoing<T>(&self, call: &Call<T>) -> Outgoing {
+        let body = call.body.as_ref().map(|body| match body {
+            Body::Json(json) => (JSON.to_owned(), json.to_string().into_bytes()),
+            Body::Bytes { media_type, bytes } => (media_type.clone(), bytes.clone()),
+        });
+        let target = call.target_at(self.path(call.operation));
+        Outgoing { verb: call.operation.verb, target, since: call.if_modified_since(), body }
+    }
+
+    /// The credential, which the token calls need.
+    pub(super) fn authority(&self) -> &Authority {
+        &self.inner.authority
     }
 
     pub(super) async fn authorization(&self) -> Result<Authorization, Kind> {
@@ -316,22 +345,17 @@ impl fmt::Debug for Client {
     }
 }
 
-impl Outgoing {
-    fn of<T>(call: &Call<T>) -> Self {
-        let body = call.body.as_ref().map(Value::to_string).map(String::into_bytes);
-        Self { method: call.operation.method, target: call.target(), since: call.if_modified_since(), body }
-    }
-}
-
 impl Received {
     fn of<T>(call: &Call<T>, incoming: Incoming) -> Self {
         Self {
             status: incoming.head.status,
             content_type: incoming.head.content_type,
+            length: incoming.head.length,
             body: incoming.body,
             verb: call.operation.verb,
             id: call.id,
             narrowed: call.is_narrowed(),
+            alone: call.query.iter().any(|(name, _)| *name == "id"),
         }
     }
 }

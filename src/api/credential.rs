@@ -6,23 +6,20 @@ use std::path::Path;
 use std::time::Duration;
 
 use reqwest::header::{AUTHORIZATION, HeaderValue};
-use reqwest::{RequestBuilder, Url};
+use reqwest::{RequestBuilder, Response, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use tokio::time::Instant;
 
 use super::error::Kind;
-use super::json;
 use super::options::{Credential, SecretSource};
 use super::retry::{ATTEMPTS_MAX, Backoff};
+use super::token::{Grant, Token};
 use super::transport::{self, Head};
+use crate::fault::chain;
 
 /// A token is renewed so long before it ends.
 const EARLY: Duration = Duration::from_secs(60);
-/// How long a token lasts that does not say so; a refusal renews it anyway.
-const LIFE_DEFAULT: u64 = 300;
-/// The longest life believed, in seconds.
-const LIFE_MAX: u64 = 24 * 60 * 60;
 /// After a failure no token is asked for so long; doubles up to the most.
 const FAILURE_WAIT: Duration = Duration::from_secs(60);
 const FAILURE_WAIT_MAX: Duration = Duration::from_secs(15 * 60);
@@ -43,14 +40,14 @@ pub(super) struct Authority {
 
 #[derive(Default)]
 struct State {
-    token: Option<Token>,
+    token: Option<Held>,
     /// How many tokens there were; names the present one.
     serial: u64,
     failure: Option<Failure>,
 }
 
-struct Token {
-    text: SecretString,
+struct Held {
+    token: SecretString,
     renew_at: Instant,
 }
 
@@ -95,7 +92,7 @@ impl Authority {
             Credential::Client { client_id, secret, scopes, .. } => {
                 let mut state = self.state.lock().await;
                 if let Some(token) = state.token.as_ref().filter(|token| Instant::now() < token.renew_at) {
-                    return Ok(Authorization::Bearer { token: token.text.clone(), serial: state.serial });
+                    return Ok(Authorization::Bearer { token: token.token.clone(), serial: state.serial });
                 }
                 self.renew(&mut state, client_id, secret, scopes).await
             }
@@ -127,12 +124,12 @@ impl Authority {
             return Err(Kind::Token { problem: failure.problem.clone(), again });
         }
         match self.fetch(client_id, &secret, scopes).await {
-            Ok((text, life)) => {
+            Ok(Token { access_token: token, life, .. }) => {
                 state.failure = None;
                 state.serial += 1;
                 let renew_at = Instant::now() + life.saturating_sub(EARLY).max(life / 2);
-                state.token = Some(Token { text: text.clone(), renew_at });
-                Ok(Authorization::Bearer { token: text, serial: state.serial })
+                state.token = Some(Held { token: token.clone(), renew_at });
+                Ok(Authorization::Bearer { token, serial: state.serial })
             }
             Err(Refusal { problem, refused }) => {
                 let wait = match &state.failure {
@@ -148,15 +145,11 @@ impl Authority {
     }
 
     /// Asks for a token; what may pass by itself is tried again at once, a refusal is not.
-    async fn fetch(
-        &self,
-        client_id: &str,
-        secret: &SecretString,
-        scopes: &[String],
-    ) -> Result<(SecretString, Duration), Refusal> {
+    async fn fetch(&self, client_id: &str, secret: &SecretString, scopes: &[String]) -> Result<Token, Refusal> {
+        let grant = Grant::ClientCredentials { scopes: scopes.to_vec() };
         let mut attempt = 1;
         loop {
-            match self.ask(client_id, secret, scopes).await {
+            match self.granted(client_id, secret, &grant).await {
                 Err(refusal) if !refusal.refused && attempt < ATTEMPTS_MAX => {
                     attempt += 1;
                     tokio::time::sleep(self.backoff.before(attempt)).await;
@@ -166,40 +159,52 @@ impl Authority {
         }
     }
 
-    async fn ask(
-        &self,
-        client_id: &str,
-        secret: &SecretString,
-        scopes: &[String],
-    ) -> Result<(SecretString, Duration), Refusal> {
-        let url = self.token_url.clone().ok_or_else(|| Refusal::lasting("auth_url is not set"))?;
-        let scope = scopes.join(" ");
-        let mut form = vec![("grant_type", "client_credentials")];
-        if !scope.is_empty() {
-            form.push(("scope", scope.as_str()));
+    /// Makes one attempt at a grant, with the client's id and secret as they are now.
+    pub(super) async fn token(&self, grant: &Grant) -> Result<Token, Kind> {
+        let (client_id, secret) = self.client()?;
+        Ok(self.granted(client_id, &secret, grant).await?)
+    }
+
+    /// Sends a grant's form as it is.
+    pub(super) async fn ask(&self, form: &[(&str, String)]) -> Result<Response, Kind> {
+        let (client_id, secret) = self.client()?;
+        self.post(client_id, &secret, form).await
+    }
+
+    fn client(&self) -> Result<(&str, SecretString), Kind> {
+        match &self.credential {
+            Credential::Client { client_id, secret: source, .. } => Ok((client_id, secret(source)?)),
+            Credential::ApiKey(_) | Credential::ApiKeyBasic(_) => {
+                let problem = "access tokens are for OAuth clients (client_id and its secret), not for API keys";
+                Err(Kind::Options(problem.to_owned()))
+            }
         }
-        let request = self.http.post(url).basic_auth(client_id, Some(secret.expose_secret())).form(&form);
-        let response = request.send().await.map_err(|error| self.passing(error))?;
+    }
+
+    async fn post(&self, client_id: &str, secret: &SecretString, form: &[(&str, String)]) -> Result<Response, Kind> {
+        let url = self.token_url.clone().ok_or_else(|| Kind::Options("auth_url is not set".to_owned()))?;
+        let request = self.http.post(url).basic_auth(client_id, Some(secret.expose_secret())).form(form);
+        request.send().await.map_err(|error| transport::failure(error, self.timeout))
+    }
+
+    /// How long one request may take.
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    async fn granted(&self, client_id: &str, secret: &SecretString, grant: &Grant) -> Result<Token, Refusal> {
+        let response = self.post(client_id, secret, &grant.form()).await.map_err(|kind| unreached(&kind))?;
         let head = Head::of(&response);
         if !head.is_success() {
             return Err(refusal(head.status, &transport::error_body(response).await));
         }
         let body = transport::body(response, self.timeout).await.map_err(|kind| Refusal::passing(&kind.to_string()))?;
-        let answer =
-            json::parse(&body).map_err(|_| Refusal::passing("auth_url answers with something that is not JSON"))?;
-        let token = answer.get("access_token").and_then(Value::as_str).filter(|token| !token.is_empty());
-        let token = token.ok_or_else(|| Refusal::passing("auth_url answers without an access_token"))?;
-        Ok((SecretString::from(token), life(answer.get("expires_in"))))
+        Token::read(&body).map_err(Refusal::passing)
     }
+}
 
-    fn passing(&self, error: reqwest::Error) -> Refusal {
-        let kind = transport::failure(error, self.timeout);
-        let problem = match std::error::Error::source(&kind) {
-            Some(source) => format!("auth_url can't be reached: {kind}: {source}"),
-            None => format!("auth_url can't be reached: {kind}"),
-        };
-        Refusal::passing(&problem)
-    }
+fn unreached(kind: &Kind) -> Refusal {
+    Refusal::passing(&format!("auth_url can't be reached: {}", chain(kind)))
 }
 
 /// Why there is no token, and whether asking again with the same secret makes sense.
@@ -218,6 +223,12 @@ impl Refusal {
     }
 }
 
+impl From<Refusal> for Kind {
+    fn from(Refusal { problem, refused }: Refusal) -> Self {
+        Self::Token { problem, again: (!refused).then_some(FAILURE_WAIT) }
+    }
+}
+
 /// The service's own code (RFC 6749) is shown where it is one; its other words may hold what was sent.
 fn refusal(status: u16, body: &[u8]) -> Refusal {
     let answer = serde_json::from_slice::<Value>(body).unwrap_or_default();
@@ -231,16 +242,6 @@ fn refusal(status: u16, body: &[u8]) -> Refusal {
             "the service refuses the client ({status}{code}); check client_id, its secret and its scopes"
         )),
     }
-}
-
-/// `expires_in` as a number or as text; missing or senseless, a short life.
-fn life(expires_in: Option<&Value>) -> Duration {
-    let seconds = match expires_in {
-        Some(Value::Number(number)) => number.as_u64(),
-        Some(Value::String(text)) => text.trim().parse().ok(),
-        _ => None,
-    };
-    Duration::from_secs(seconds.filter(|seconds| *seconds > 0).unwrap_or(LIFE_DEFAULT).min(LIFE_MAX))
 }
 
 impl Authorization {
@@ -304,21 +305,7 @@ fn usable(text: &str, place: &Path) -> Result<SecretString, Kind> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    #[test]
-    fn a_token_lasts_as_long_as_it_says_in_whatever_form() {
-        let check = |json: Option<Value>, seconds: u64| assert_eq!(life(json.as_ref()), Duration::from_secs(seconds));
-        check(Some(json!(3600)), 3600);
-        check(Some(json!("3600")), 3600);
-        check(Some(json!("soon")), 300);
-        check(Some(json!(0)), 300);
-        check(Some(json!(-5)), 300);
-        check(Some(json!(9_999_999)), 86_400);
-        check(None, 300);
-    }
 
     #[test]
     fn law_11_a_refusal_shows_the_code_and_nothing_that_was_sent() {

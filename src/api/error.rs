@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use thiserror::Error as ThisError;
 
+use super::wire::CarryError;
+
 /// A request that did not bring what it was sent for.
 #[derive(Debug, ThisError)]
 #[error("{operation} failed")]
+#[non_exhaustive]
 pub struct Error {
     /// The name of the operation, for example `staff.update`.
     pub operation: &'static str,
@@ -129,6 +132,18 @@ pub enum Kind {
         /// When asking again makes sense; `None` where the client was refused.
         again: Option<Duration>,
     },
+    /// A photo that can't be sent, or that came as something else.
+    #[error("the photo {problem}")]
+    Photo {
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// There is nothing of that id to change.
+    #[error("there is nothing of that id at the service")]
+    Missing,
+    /// An entity that a replacing PUT would wipe something of.
+    #[error("it can't be written back whole")]
+    Carry(#[from] CarryError),
     /// A list that contradicts itself.
     #[error("the list can't be trusted: {rule}")]
     Lying {
@@ -156,6 +171,7 @@ fn said(words: &str) -> String {
 
 /// What became of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Fate {
     /// It never reached the service.
     NotSent,
@@ -167,6 +183,7 @@ pub enum Fate {
 
 /// Whether the same request can succeed later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Retry {
     /// Not without someone changing something.
     Never(&'static str),
@@ -216,6 +233,8 @@ impl Kind {
             | Self::Secret { .. }
             | Self::Budget { .. }
             | Self::Connect(_)
+            | Self::Missing
+            | Self::Carry(_)
             | Self::Token { .. } => Fate::NotSent,
             Self::Denied { .. } => Fate::Refused,
             Self::Status { code, .. } => match code {
@@ -230,6 +249,7 @@ impl Kind {
             | Self::Decode { .. }
             | Self::TooLarge { .. }
             | Self::Redirect { .. }
+            | Self::Photo { .. }
             | Self::Lying { .. }
             | Self::TooManyPages { .. } => Fate::Unknown,
             Self::RetriesExhausted { last } => last.fate(),
@@ -240,6 +260,9 @@ impl Kind {
         match self {
             Self::Options(_) => Retry::Never("the configuration must change"),
             Self::UnknownOperation { .. } | Self::Parameter { .. } => Retry::Never("the call is wrong"),
+            Self::Photo { .. } => Retry::Never("the photo must be another"),
+            Self::Missing => Retry::Never("there is nothing to change"),
+            Self::Carry(_) => Retry::Never("a PUT would wipe something"),
             Self::Secret { .. } => Retry::Never("the secret must be readable"),
             Self::Budget { .. } => Retry::Never("the state directory must be writable"),
             Self::Denied { .. } => Retry::Never("the credential lacks the permission"),

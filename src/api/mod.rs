@@ -20,34 +20,45 @@ mod call;
 mod client;
 mod credential;
 mod error;
+mod extra;
+mod filter;
 mod json;
+mod modify;
 mod operation;
 mod options;
 mod page;
+mod photo;
+mod query;
 mod raw;
 mod resource;
 mod retry;
 mod table;
+mod token;
 mod transport;
 mod wire;
 mod words;
+mod zone;
 
-pub use answer::{Answer, Answered, Received};
-pub use call::{Call, Query};
+pub use answer::{Answer, Answered, Done, Received};
+pub use call::{Body, Call};
 pub use client::{BudgetState, Client};
 pub use error::{Error, Fate, Kind, Retry};
+pub use extra::{GroupFunction, Part};
+pub use filter::{Filter, FilterError, Operator};
 pub use operation::{Method, Operation, Verb};
-pub use options::{Credential, Options, SecretSource};
-pub use page::{Page, Walked, walk};
+pub use options::{Credential, Options, Paths, SecretSource};
+pub use page::{Page, Pages, Walked, walk};
+pub use photo::{Photo, PhotoHead};
+pub use query::Query;
 pub use raw::{Raw, RawAnswer};
 pub use resource::{
-    Api, Creatable, Deletable, Deleted, Gettable, Listable, ListableFor, Replaceable, Resource, Walkable,
+    Api, Creatable, Deletable, Deleted, Filterable, Gettable, Limited, Listable, ListableFor, Movable, Ordered, Paged,
+    Placed, Replaceable, Resource, Root, Tracked, Walkable, Within,
 };
-pub use table::operations;
-pub use wire::{
-    CarryError, Element, ElementError, Elements, ForMembers, ForStaff, Location, LocationInput, SetError, Staff,
-    StaffInput, Wire,
-};
+pub use table::{Community, Induction, operations};
+pub use token::{Grant, Token};
+pub use wire::*;
+pub use zone::TimeZone;
 
 #[cfg(test)]
 mod tests;

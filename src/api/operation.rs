@@ -1,5 +1,7 @@
 //! One operation of the service, as data.
 
+use super::call::path_parameters;
+
 /// An HTTP method that the service knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
@@ -27,6 +29,16 @@ impl Method {
         }
     }
 
+    pub(super) const fn http(self) -> reqwest::Method {
+        match self {
+            Self::Get => reqwest::Method::GET,
+            Self::Head => reqwest::Method::HEAD,
+            Self::Post => reqwest::Method::POST,
+            Self::Put => reqwest::Method::PUT,
+            Self::Delete => reqwest::Method::DELETE,
+        }
+    }
+
     /// Whether a request of this method may be sent again without asking what became of the first.
     pub const fn is_read(self) -> bool {
         matches!(self, Self::Get | Self::Head)
@@ -42,18 +54,25 @@ pub enum Verb {
     List,
     /// Makes an entity.
     Create,
-    /// Replaces an entity as a whole.
+    /// Replaces an entity as a whole, or does something to it.
     Replace,
     /// Removes an entity.
     Delete,
+    /// Reads a photo.
+    Photo,
+    /// Reads what there is to say of a photo.
+    PhotoHead,
+    /// Asks for an access token, at the token host.
+    Token,
 }
 
 impl Verb {
     /// The method that carries it.
     pub const fn method(self) -> Method {
         match self {
-            Self::Get | Self::List => Method::Get,
-            Self::Create => Method::Post,
+            Self::Get | Self::List | Self::Photo => Method::Get,
+            Self::PhotoHead => Method::Head,
+            Self::Create | Self::Token => Method::Post,
             Self::Replace => Method::Put,
             Self::Delete => Method::Delete,
         }
@@ -80,6 +99,6 @@ pub struct Operation {
 impl Operation {
     /// The names of the values that the path asks for, in order.
     pub fn path_parameters(&self) -> impl Iterator<Item = &'static str> {
-        self.path.split('{').skip(1).filter_map(|part| part.split_once('}').map(|(name, _)| name))
+        path_parameters(self.path)
     }
 }

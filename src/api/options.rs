@@ -13,6 +13,8 @@ pub struct Options {
     pub base_url: String,
     /// Who calls.
     pub credential: Credential,
+    /// Paths that the specification does not show.
+    pub paths: Paths,
     /// Requests allowed in any 60 seconds (specification, Limits).
     pub requests_per_minute: u32,
     /// The total time that one request may take.
@@ -25,6 +27,17 @@ pub struct Options {
     pub proxy: Option<String>,
     /// Where the times of sent requests are kept across restarts and shared between processes.
     pub budget_file: Option<PathBuf>,
+}
+
+/// Paths below the base address that the specification does not show; `None` for the likely ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Paths {
+    /// The bulk upload of employees, for example `/staff`.
+    pub bulk: Option<String>,
+    /// The issue of an asset, for example `/asset/{id}/issue`.
+    pub issue: Option<String>,
+    /// The change of an organization's groups, for example `/sp/org/{id}/groups`.
+    pub org_groups: Option<String>,
 }
 
 /// The two kinds of credential (specification, Authentication).

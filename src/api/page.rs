@@ -1,11 +1,13 @@
 //! Walking a list to its end: the one written stop rule.
 
+use futures_util::Stream;
+use futures_util::stream::try_unfold;
 use jiff::Timestamp;
 
-use super::call::Query;
 use super::client::Client;
 use super::error::{Error, Kind};
-use super::resource::{Api, Walkable};
+use super::query::Query;
+use super::resource::{Api, Tracked, Walkable};
 use crate::record::RemoteId;
 
 /// The most pages that a walk reads; with pages of 100 that is two million entities.
@@ -25,7 +27,7 @@ pub enum Page<R> {
     Absent,
 }
 
-/// A walk that reached its end.
+/// How far a walk came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Walked {
     /// The `Date` of the first answer: the service's clock when the walk began.
@@ -38,49 +40,104 @@ pub struct Walked {
     pub listed_nothing_by_404: bool,
 }
 
-/// Visits every entity of a list, page by page, in order of id.
+/// The pages of a list, in order of id.
 ///
-/// Ends at an empty page, or a 404 on a later page or a delta, or a 304 on a delta; never at a short page, since the
-/// service may clamp the limit. A page that is not in ascending order of id above the cursor is an error, for then
-/// nobody knows what was left out. Only `Ok` proves that the list was read to its end.
-pub async fn walk<R: Walkable>(
+/// They end at an empty page, or a 404 on a later page, a delta or a filtered list, or a 304 on a delta; never at a short
+/// page, since the service may clamp the limit. A page that is not in ascending order of id above the cursor is an error,
+/// for then nobody knows what was left out. Only [`Pages::next`] with `Ok(None)` proves that the list was read to its end.
+#[derive(Debug)]
+pub struct Pages<'c, R> {
+    client: &'c Client,
+    query: Query<R>,
+    cursor: Option<RemoteId>,
+    size: u32,
+    left: u32,
+    ended: bool,
+    walked: Walked,
+}
+
+impl<'c, R: Walkable> Pages<'c, R> {
+    /// The pages of what fits `query`, whose order and page number are the walk's own to choose; its limit is the size of
+    /// a page.
+    pub fn new(client: &'c Client, query: Query<R>) -> Self {
+        let walked = Walked { date: None, entities: 0, requests: 0, listed_nothing_by_404: false };
+        let size = query.asked.limit.unwrap_or(client.page_size());
+        Self { client, query, cursor: None, size, left: PAGES_MAX, ended: false, walked }
+    }
+
+    /// The next page, or `None` at the end of the list. A page that takes too long is asked for again by halves.
+    pub async fn next(&mut self) -> Result<Option<Vec<R>>, Error> {
+        while !self.ended {
+            self.left = self.left.checked_sub(1).ok_or_else(|| failed::<R>(Kind::TooManyPages { limit: PAGES_MAX }))?;
+            let answered = match self.client.send(Api::<R>::root().page(&self.asked())).await {
+                Err(Error { kind: Kind::TimeOut { .. }, .. }) if self.size > PAGE_SIZE_MIN => {
+                    self.size = (self.size / 2).max(PAGE_SIZE_MIN);
+                    continue;
+                }
+                answered => answered?,
+            };
+            if self.walked.requests == 0 {
+                self.walked.date = answered.date;
+            }
+            self.walked.requests += 1;
+            match answered.value {
+                Page::Items(items) => {
+                    let last = advance(self.cursor, items.iter().map(|item| item.id()))
+                        .map_err(|rule| failed::<R>(Kind::Lying { rule }))?;
+                    if last.is_some() {
+                        self.cursor = last;
+                        self.walked.entities += items.len() as u64;
+                        return Ok(Some(items));
+                    }
+                }
+                Page::NotModified => {}
+                Page::Absent => self.walked.listed_nothing_by_404 = self.cursor.is_none() && !self.is_narrowed(),
+            }
+            self.ended = true;
+        }
+        Ok(None)
+    }
+
+    /// How far the walk came.
+    pub fn walked(&self) -> Walked {
+        self.walked
+    }
+
+    /// The same as a stream, which ends after an error.
+    pub fn stream(self) -> impl Stream<Item = Result<Vec<R>, Error>> + use<'c, R> {
+        try_unfold(self, |mut pages| async move { Ok(pages.next().await?.map(|page| (page, pages))) })
+    }
+
+    fn asked(&self) -> Query<R> {
+        let mut query = self.query.clone().ascending("id").limit(self.size);
+        if let Some(cursor) = self.cursor {
+            query.asked.filter = query.asked.filter.id_above(cursor);
+        }
+        query.asked.page = None;
+        query
+    }
+
+    fn is_narrowed(&self) -> bool {
+        self.query.asked.since.is_some() || !self.query.asked.filter.is_empty()
+    }
+}
+
+/// Visits every entity of a list, or all that was created or changed since a time; see [`Pages`].
+pub async fn walk<R: Walkable + Tracked>(
     client: &Client,
     since: Option<Timestamp>,
     mut visit: impl FnMut(Vec<R>),
 ) -> Result<Walked, Error> {
-    let mut walked = Walked { date: None, entities: 0, requests: 0, listed_nothing_by_404: false };
-    let mut cursor: Option<RemoteId> = None;
-    let mut size = client.page_size();
-    for _ in 0..PAGES_MAX {
-        let query = Query { since, order_by_id: true, limit: Some(size), id_above: cursor };
-        let answered = match client.send(Api::<R>::root().page(&query)).await {
-            Err(Error { kind: Kind::TimeOut { .. }, .. }) if size > PAGE_SIZE_MIN => {
-                size = (size / 2).max(PAGE_SIZE_MIN);
-                continue;
-            }
-            answered => answered?,
-        };
-        if walked.requests == 0 {
-            walked.date = answered.date;
-        }
-        walked.requests += 1;
-        let items = match answered.value {
-            Page::Items(items) => items,
-            Page::NotModified => return Ok(walked),
-            Page::Absent => {
-                walked.listed_nothing_by_404 = since.is_none() && cursor.is_none();
-                return Ok(walked);
-            }
-        };
-        match advance(cursor, items.iter().map(|item| item.id())) {
-            Ok(None) => return Ok(walked),
-            Ok(last) => cursor = last,
-            Err(rule) => return Err(Error::new(R::LIST.name, Kind::Lying { rule })),
-        }
-        walked.entities += items.len() as u64;
-        visit(items);
+    let query = Query::default();
+    let mut pages = Pages::<R>::new(client, since.map_or(query.clone(), |since| query.since(since)));
+    while let Some(page) = pages.next().await? {
+        visit(page);
     }
-    Err(Error::new(R::LIST.name, Kind::TooManyPages { limit: PAGES_MAX }))
+    Ok(pages.walked())
+}
+
+fn failed<R: Walkable>(kind: Kind) -> Error {
+    Error::new(R::LIST.name, kind)
 }
 
 /// The cursor after a page; `None` at the end.

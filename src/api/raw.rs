@@ -4,11 +4,12 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use super::call::{segment, target};
-use super::client::{Client, Outgoing};
+use super::call::{path_parameters, segment, target};
+use super::client::{Client, JSON, Outgoing};
 use super::error::{Error, Kind};
-use super::operation::Operation;
-use super::table;
+use super::operation::{Operation, Verb};
+use super::table::{self, GRANT};
+use super::transport::{self, Head};
 
 /// The header that is given like a parameter.
 const SINCE: &str = "If-Modified-Since";
@@ -22,6 +23,8 @@ pub struct Raw {
     pub parameters: Vec<(String, String)>,
     /// The body, sent as it is.
     pub body: Option<Vec<u8>>,
+    /// What the body is; JSON where it isn't said.
+    pub media_type: Option<String>,
 }
 
 /// Whatever the service answered.
@@ -31,6 +34,8 @@ pub struct RawAnswer {
     pub status: u16,
     /// The answer's `Content-Type`.
     pub content_type: Option<String>,
+    /// The answer's `Content-Length`; of a photo's head, the photo's size in bytes.
+    pub length: Option<u64>,
     /// The answer's `Date`.
     pub date: Option<Timestamp>,
     /// The body; of an error at most 64 KiB.
@@ -38,6 +43,10 @@ pub struct RawAnswer {
 }
 
 impl RawAnswer {
+    fn of(head: Head, body: Vec<u8>) -> Self {
+        Self { status: head.status, content_type: head.content_type, length: head.length, date: head.date, body }
+    }
+
     /// Whether the status is one of success.
     pub fn is_success(&self) -> bool {
         (200..=299).contains(&self.status)
@@ -55,18 +64,34 @@ impl Client {
     }
 
     async fn answer(&self, operation: &'static Operation, request: Raw) -> Result<RawAnswer, Kind> {
-        let out = outgoing(operation, request)?;
+        if operation.verb == Verb::Token {
+            return self.raw_token(operation, request).await;
+        }
+        let out = outgoing(operation, self.path(operation), request)?;
         let authorization = self.authorization().await?;
         let incoming = self.exchange(&out, &authorization).await?;
-        let head = incoming.head;
-        Ok(RawAnswer { status: head.status, content_type: head.content_type, date: head.date, body: incoming.body })
+        Ok(RawAnswer::of(incoming.head, incoming.body))
+    }
+
+    /// A token request takes its fields from the parameters; whose it is, from the client's own id and secret.
+    async fn raw_token(&self, operation: &'static Operation, request: Raw) -> Result<RawAnswer, Kind> {
+        let grant = if operation == &GRANT { "client_credentials" } else { "refresh_token" };
+        let mut form = vec![("grant_type", grant.to_owned())];
+        form.extend(request.parameters.iter().map(|(name, value)| (name.as_str(), value.clone())));
+        let response = self.authority().ask(&form).await?;
+        let head = Head::of(&response);
+        let body = match head.is_success() {
+            true => transport::body(response, self.authority().timeout()).await?,
+            false => transport::error_body(response).await,
+        };
+        Ok(RawAnswer::of(head, body))
     }
 }
 
 /// Puts each value where its name belongs: the path, the header, else the query.
-fn outgoing(operation: &Operation, request: Raw) -> Result<Outgoing, Kind> {
-    let mut path = operation.path.to_owned();
-    for name in operation.path_parameters() {
+fn outgoing(operation: &Operation, template: &str, request: Raw) -> Result<Outgoing, Kind> {
+    let mut path = template.to_owned();
+    for name in path_parameters(template) {
         let value = request.parameters.iter().find(|(given, _)| given == name);
         let Some((_, value)) = value else {
             return Err(Kind::Parameter { name: name.to_owned(), problem: "is missing" });
@@ -76,7 +101,7 @@ fn outgoing(operation: &Operation, request: Raw) -> Result<Outgoing, Kind> {
     let (since, query): (Vec<_>, Vec<_>) = request
         .parameters
         .iter()
-        .filter(|(name, _)| !operation.path_parameters().any(|parameter| parameter == name))
+        .filter(|(name, _)| !path_parameters(template).any(|parameter| parameter == name))
         .partition(|(name, _)| name.eq_ignore_ascii_case(SINCE));
     let since = match since.first() {
         Some((name, value)) if value.chars().any(|c| c.is_control() || !c.is_ascii()) => {
@@ -85,7 +110,8 @@ fn outgoing(operation: &Operation, request: Raw) -> Result<Outgoing, Kind> {
         since => since.map(|(_, value)| value.clone()),
     };
     let query = query.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    Ok(Outgoing { method: operation.method, target: target(&path, query), since, body: request.body })
+    let body = request.body.map(|bytes| (request.media_type.unwrap_or_else(|| JSON.to_owned()), bytes));
+    Ok(Outgoing { verb: operation.verb, target: target(&path, query), since, body })
 }
 
 /// Shows no values (law 11).
@@ -108,7 +134,8 @@ mod tests {
 
     fn outgoing_of(name: &str, parameters: &[(&str, &str)]) -> Result<Outgoing, Kind> {
         let parameters = parameters.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
-        outgoing(table::by_name(name).unwrap(), Raw { operation: name.to_owned(), parameters, body: None })
+        let operation = table::by_name(name).unwrap();
+        outgoing(operation, operation.path, Raw { operation: name.to_owned(), parameters, ..Raw::default() })
     }
 
     #[test]

@@ -4,14 +4,29 @@ use std::marker::PhantomData;
 
 use serde::Serialize;
 
-use super::call::{Call, Query};
+use super::call::Call;
 use super::operation::Operation;
 use super::page::Page;
-use super::wire::Wire;
+use super::query::Query;
+use super::wire::Entity;
 use crate::record::RemoteId;
 
+/// Where a kind of entity lies: below the base address, or below an entity of another kind.
+pub trait Placed {
+    /// [`Root`] or [`Within`].
+    type Scope;
+}
+
+/// Directly below the base address.
+#[derive(Clone, Copy, Debug)]
+pub enum Root {}
+
+/// Below one entity of kind `P`.
+#[derive(Clone, Copy, Debug)]
+pub struct Within<P>(PhantomData<fn() -> P>);
+
 /// A kind of entity; the type is what its answers are read into.
-pub trait Resource: Wire {
+pub trait Resource: Entity + Placed {
     /// The stem of its operations' names.
     const NAME: &'static str;
 }
@@ -30,16 +45,38 @@ pub trait Listable: Resource {
     const LIST: &'static Operation;
 }
 
-/// A resource whose list takes `order` and `q`, so that it can be walked by id.
-#[diagnostic::on_unimplemented(message = "the list of `{Self}` has no id cursor", note = "see src/api/table.rs")]
-pub trait Walkable: Listable {}
-
 /// A resource with one list for each of several kinds.
 #[diagnostic::on_unimplemented(message = "the API has no list of `{Self}` for `{Kind}`", note = "see src/api/table.rs")]
 pub trait ListableFor<Kind>: Resource {
     /// The operation.
     const LIST: &'static Operation;
 }
+
+/// A resource whose list takes a filter (`q`).
+#[diagnostic::on_unimplemented(message = "the list of `{Self}` takes no filter", note = "see src/api/table.rs")]
+pub trait Filterable: Listable {}
+
+/// A resource whose list takes an order.
+#[diagnostic::on_unimplemented(message = "the list of `{Self}` takes no order", note = "see src/api/table.rs")]
+pub trait Ordered: Listable {}
+
+/// A resource whose list takes a limit.
+#[diagnostic::on_unimplemented(message = "the list of `{Self}` takes no limit", note = "see src/api/table.rs")]
+pub trait Limited: Listable {}
+
+/// A resource whose list takes the number of a page.
+#[diagnostic::on_unimplemented(message = "the list of `{Self}` has no numbered pages", note = "see src/api/table.rs")]
+pub trait Paged: Listable {}
+
+/// A resource whose list takes If-Modified-Since.
+#[diagnostic::on_unimplemented(message = "the list of `{Self}` takes no time", note = "see src/api/table.rs")]
+pub trait Tracked: Listable {}
+
+/// A resource whose list takes filter, order and limit, so that it can be walked by id.
+#[diagnostic::on_unimplemented(message = "the list of `{Self}` has no id cursor", note = "see src/api/table.rs")]
+pub trait Walkable: Filterable + Ordered + Limited + Placed<Scope = Root> {}
+
+impl<R: Filterable + Ordered + Limited + Placed<Scope = Root>> Walkable for R {}
 
 /// A resource that can be created.
 #[diagnostic::on_unimplemented(message = "the API has no POST for `{Self}`", note = "see src/api/table.rs")]
@@ -66,56 +103,106 @@ pub trait Deletable: Resource {
     const DELETE: &'static Operation;
 }
 
+/// Movements: somebody is signed in or out by a PUT without an id.
+#[diagnostic::on_unimplemented(message = "the API signs nobody in or out with `{Self}`", note = "see src/api/table.rs")]
+pub trait Movable: Resource {
+    /// What is sent.
+    type Input: Serialize;
+    /// The operation.
+    const PUT: &'static Operation;
+}
+
 /// Builds the calls of one resource; sends nothing. What the service can't do does not compile:
 ///
 /// ```
-/// use rosterd::api::{Api, Staff};
+/// use rosterd::api::{Api, Certification, CertificationHolder, Staff};
 /// use rosterd::record::RemoteId;
 ///
 /// let id = RemoteId::new(7).expect("7 is an id");
 /// assert_eq!(Api::<Staff>::root().delete(id).target(), "/staff/7");
+/// let holders = Api::<Certification>::root().below::<CertificationHolder>(id);
+/// assert_eq!(holders.delete(id).target(), "/certification/7/holder/7");
+/// ```
+///
+/// Zones and assets stay for ever:
+///
+/// ```compile_fail,E0277
+/// # use rosterd::{api::{Api, Zone}, record::RemoteId};
+/// # let id = RemoteId::new(7).expect("7 is an id");
+/// Api::<Zone>::root().delete(id);
 /// ```
 ///
 /// ```compile_fail,E0277
-/// use rosterd::api::{Api, Location};
-/// use rosterd::record::RemoteId;
-///
-/// let id = RemoteId::new(7).expect("7 is an id");
-/// Api::<Location>::root().delete(id);
+/// # use rosterd::{api::{Api, Asset}, record::RemoteId};
+/// # let id = RemoteId::new(7).expect("7 is an id");
+/// Api::<Asset>::root().delete(id);
 /// ```
-#[derive(Clone, Copy, Debug)]
+///
+/// Holders of a certification are not below a community, and not below the base address:
+///
+/// ```compile_fail,E0271
+/// # use rosterd::{api::{Api, CertificationHolder, Community}, record::RemoteId};
+/// # let id = RemoteId::new(7).expect("7 is an id");
+/// Api::<Community>::root().below::<CertificationHolder>(id);
+/// ```
+///
+/// ```compile_fail,E0271
+/// # use rosterd::api::{Api, CertificationHolder};
+/// Api::<CertificationHolder>::root();
+/// ```
+#[derive(Clone, Debug)]
 pub struct Api<R> {
+    /// The ids of the entities above, the highest first.
+    parents: Vec<RemoteId>,
     resource: PhantomData<fn() -> R>,
 }
 
-impl<R: Resource> Api<R> {
+impl<R: Placed> Api<R> {
     /// The resource as it lies directly below the base address.
-    pub fn root() -> Self {
-        Self { resource: PhantomData }
+    pub fn root() -> Self
+    where
+        R: Placed<Scope = Root>,
+    {
+        Self { parents: Vec::new(), resource: PhantomData }
     }
 
+    /// What lies below one entity of this resource.
+    pub fn below<C: Placed<Scope = Within<R>>>(&self, id: RemoteId) -> Api<C> {
+        Api { parents: [self.parents.as_slice(), &[id]].concat(), resource: PhantomData }
+    }
+
+    pub(super) fn call<T>(&self, operation: &'static Operation) -> Call<T> {
+        Call::new(operation, self.parents.clone())
+    }
+
+    pub(super) fn one<T>(&self, operation: &'static Operation, id: RemoteId) -> Call<T> {
+        Call::new(operation, [self.parents.as_slice(), &[id]].concat())
+    }
+}
+
+impl<R: Resource> Api<R> {
     /// Reads one entity; `None` where there is none of that id.
     pub fn get(&self, id: RemoteId) -> Call<Option<R>>
     where
         R: Gettable,
     {
-        Call::one(R::GET, id).time_zone()
+        self.one(R::GET, id).of(id).utc()
     }
 
     /// Lists what fits `query`, at most one page of it.
-    pub fn list(&self, query: &Query) -> Call<Vec<R>>
+    pub fn list(&self, query: &Query<R>) -> Call<Vec<R>>
     where
         R: Listable,
     {
-        Call::new(R::LIST).query(query)
+        self.call(R::LIST).asking(&query.asked)
     }
 
     /// Lists one page, and tells nothing new, nothing there and nothing left from each other.
-    pub fn page(&self, query: &Query) -> Call<Page<R>>
+    pub fn page(&self, query: &Query<R>) -> Call<Page<R>>
     where
         R: Listable,
     {
-        Call::new(R::LIST).query(query)
+        self.call(R::LIST).asking(&query.asked)
     }
 
     /// Lists all of one kind by one plain request.
@@ -123,7 +210,7 @@ impl<R: Resource> Api<R> {
     where
         R: ListableFor<Kind>,
     {
-        Call::new(R::LIST).query(&Query::default())
+        self.call(R::LIST).utc()
     }
 
     /// Creates an entity; `None` where the service confirms it without showing it.
@@ -131,7 +218,7 @@ impl<R: Resource> Api<R> {
     where
         R: Creatable,
     {
-        Call::new(R::CREATE).body(input)
+        self.call(R::CREATE).json(input)
     }
 
     /// Replaces an entity as a whole; `None` where the service confirms it without showing it.
@@ -139,7 +226,7 @@ impl<R: Resource> Api<R> {
     where
         R: Replaceable,
     {
-        Call::one(R::REPLACE, id).body(input)
+        self.one(R::REPLACE, id).of(id).json(input)
     }
 
     /// Removes an entity; one that is not there is removed already.
@@ -147,7 +234,15 @@ impl<R: Resource> Api<R> {
     where
         R: Deletable,
     {
-        Call::one(R::DELETE, id)
+        self.one(R::DELETE, id)
+    }
+
+    /// Signs somebody in or out. It may create a movement each time: read the status first, and skip what is so already.
+    pub fn put(&self, input: &R::Input) -> Call<Option<R>>
+    where
+        R: Movable,
+    {
+        self.call(R::PUT).json(input)
     }
 }
 

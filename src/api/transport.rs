@@ -29,6 +29,7 @@ pub(super) struct Head {
     pub(super) status: u16,
     pub(super) content_type: Option<String>,
     pub(super) date: Option<Timestamp>,
+    pub(super) length: Option<u64>,
     retry_after: Option<String>,
 }
 
@@ -122,6 +123,7 @@ impl Head {
             status: response.status().as_u16(),
             content_type: text("content-type"),
             date: text("date").as_deref().and_then(http_date),
+            length: text("content-length").and_then(|text| text.parse().ok()),
             retry_after: text("retry-after"),
         }
     }
@@ -195,7 +197,8 @@ mod tests {
     fn fault_29_retry_after_is_seconds_or_a_date() {
         let date = http_date("Sun, 06 Nov 1994 08:49:37 GMT");
         let check = |text: Option<&str>, expected: Option<u64>| {
-            let head = Head { status: 429, content_type: None, date, retry_after: text.map(str::to_owned) };
+            let head =
+                Head { status: 429, content_type: None, date, length: None, retry_after: text.map(str::to_owned) };
             let now = "2026-01-01T00:00:00Z".parse().unwrap();
             assert_eq!(head.retry_after(now), expected.map(Duration::from_secs), "{text:?}");
         };

@@ -26,6 +26,7 @@ pub(super) async fn run(ui: &Ui, config: &Path, args: &ApiArgs) -> Result<Exit, 
         operation: name.clone(),
         parameters: parameters(args)?,
         body: args.body.as_deref().map(body).transpose()?,
+        media_type: None,
     };
     let config = open::configuration(ui, config)?;
     let client = client(&config)?;

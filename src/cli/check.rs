@@ -84,7 +84,7 @@ fn source(job: &Job) -> Finding {
 async fn service(config: &Config, findings: &mut Vec<Finding>) -> Result<(), Failure> {
     store::lay_down(&config.state.dir)?;
     let client = Client::new(&config.api, &Clock::system())?;
-    let query = Query { order_by_id: true, limit: Some(1), ..Query::default() };
+    let query = Query::default().ascending("id").limit(1);
     let staff = client.send(Api::<Staff>::root().list(&query)).await;
     let reached = staff.is_ok();
     findings.push(Finding {
@@ -113,7 +113,7 @@ async fn service(config: &Config, findings: &mut Vec<Finding>) -> Result<(), Fai
     }
     let located = fields.iter().any(|name| Target::Staff.field(name).is_some_and(|field| field.kind == Kind::Location));
     if located {
-        let query = Query { limit: Some(client.page_size()), ..Query::default() };
+        let query = Query::default().limit(client.page_size());
         let result = match client.send(Api::<Location>::root().list(&query)).await {
             Ok(answered) => {
                 let names: Vec<String> = answered.value.into_iter().filter_map(|location| location.name).collect();

@@ -34,6 +34,9 @@ pub(super) struct RawApi {
     pub(super) page_size: Option<i64>,
     pub(super) ca_file: Option<String>,
     pub(super) proxy: Option<String>,
+    pub(super) bulk_path: Option<String>,
+    pub(super) issue_path: Option<String>,
+    pub(super) org_groups_path: Option<String>,
 }
 
 #[derive(Default, Deserialize)]

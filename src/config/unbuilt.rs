@@ -16,9 +16,6 @@ pub(super) enum Off {
 
 /// Every key that is known and not built yet.
 pub(super) const UNBUILT: &[(&str, Off)] = &[
-    ("api.bulk_path", Off::Text("")),
-    ("api.issue_path", Off::Text("")),
-    ("api.org_groups_path", Off::Text("")),
     ("retention", Off::Section),
     ("retention.processed", Off::Never),
     ("retention.before_images", Off::Never),

@@ -21,6 +21,7 @@ mod collection;
 mod entities;
 mod error;
 mod pull;
+mod staff;
 
 pub use collection::{Locations, Wanted};
 pub use entities::{Mirror, Removal, doubt, drop_gone, put};

@@ -74,7 +74,7 @@ impl Mirror {
     }
 
     async fn pull_locations(&mut self, client: &Client) -> Result<(), Kind> {
-        let query = Query { limit: Some(client.page_size()), ..Query::default() };
+        let query = Query::default().limit(client.page_size());
         let locations: Option<Vec<Location>> = none_by_404(client.send(Api::<Location>::root().list(&query)).await)?;
         self.last.locations = counted(&locations, self.last.locations)?;
         let locations = locations.unwrap_or_default();

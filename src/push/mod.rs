@@ -20,6 +20,7 @@ mod lookup;
 mod one;
 mod outcome;
 mod phase;
+mod set;
 mod staff;
 
 use std::time::Duration;

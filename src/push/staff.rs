@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::api::{Elements, Staff, StaffInput};
+use crate::api::{Carry as _, CarryError, Elements, Input as _, Staff, StaffInput};
 use crate::record::{Target, Value};
 
 /// A new employee. What can't be sent is said in words.
@@ -21,13 +21,17 @@ pub(super) fn changed(
     moved: &[&str],
     elements: &Elements,
 ) -> Result<StaffInput, String> {
-    let mut input =
-        StaffInput::carried(fresh, |field| wanted.contains_key(field)).map_err(|error| error.to_string())?;
-    for field in moved {
-        let value = wanted.get(*field).unwrap_or(&Value::Empty);
+    let mut input = fresh.carried(|field| wanted.contains_key(field)).map_err(|error| error.to_string())?;
+    // What no answer shows is sent as it is wanted, or not at all.
+    let hidden = wanted.keys().map(String::as_str).filter(|field| input.undecided() == Some(*field));
+    for field in hidden.chain(moved.iter().copied()).collect::<Vec<_>>() {
+        let value = wanted.get(field).unwrap_or(&Value::Empty);
         input.set(field, value, elements).map_err(|error| error.to_string())?;
     }
-    Ok(input)
+    match input.undecided() {
+        Some(field) => Err(CarryError::Unshown { field }.to_string()),
+        None => Ok(input),
+    }
 }
 
 /// A field that held something, that nobody meant to change, and that came back empty.

@@ -227,7 +227,7 @@ async fn any_status_is_an_answer_to_a_raw_request() {
     let raw = |operation: &str, name: &str, value: &str| Raw {
         operation: operation.to_owned(),
         parameters: vec![(name.to_owned(), value.to_owned())],
-        body: None,
+        ..Raw::default()
     };
     assert_eq!(client.raw(raw("staff.list", "q", "name%A")).await.unwrap().status, 500);
     assert_eq!(client.raw(raw("staff.update", "id", "7")).await.unwrap().body, b"<p>");

@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::api::client::Client;
-use crate::api::options::{Credential, Options, SecretSource};
+use crate::api::options::{Credential, Options, Paths, SecretSource};
 use crate::api::retry::Backoff;
 use crate::clock::Clock;
 
@@ -97,6 +97,7 @@ impl Server {
         Options {
             base_url: format!("{}/v1", self.url),
             credential: Credential::ApiKey(SecretSource::Text("k3y-canary".into())),
+            paths: Paths::default(),
             requests_per_minute: 1_000,
             timeout: Duration::from_secs(20),
             page_size: 100,

@@ -1,13 +1,10 @@
 //! Custom field elements: how a title becomes an id.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
-use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::Wire;
-use super::read::Reader;
+use super::value::{Flag, Int, Text};
 use crate::record::RemoteId;
 
 /// The custom fields of employees.
@@ -18,47 +15,13 @@ pub enum ForStaff {}
 #[derive(Clone, Copy, Debug)]
 pub enum ForMembers {}
 
-/// One custom field (specification, Custom field element).
-#[derive(Clone, PartialEq)]
-pub struct Element {
-    /// Its id, the key in `customfields` and `cf`.
-    pub id: RemoteId,
-    /// Its title.
-    pub title: Option<String>,
-    /// Its kind; `checkbox` is the known one.
-    pub element_type: Option<String>,
-    /// Whether it must have a value.
-    pub is_mandatory: Option<bool>,
-    /// Whether no two may have the same value.
-    pub is_unique: Option<bool>,
-    /// Whether it is shown.
-    pub is_visible: Option<bool>,
-    /// Fields that are of no use here, or unknown.
-    pub extra: BTreeMap<String, Value>,
-}
-
-impl Wire for Element {
-    fn read(object: Map<String, Value>) -> Result<Self, &'static str> {
-        let mut reader = Reader::new(object);
-        let id = reader.id()?;
-        let title = reader.text("title");
-        let element_type = reader.text("element_type");
-        let is_mandatory = reader.flag("is_mandatory");
-        let is_unique = reader.flag("is_unique");
-        let is_visible = reader.flag("is_visible");
-        let (extra, _) = reader.finish();
-        Ok(Self { id, title, element_type, is_mandatory, is_unique, is_visible, extra })
-    }
-
-    fn id(&self) -> RemoteId {
-        self.id
-    }
-}
-
-/// Shows id and title.
-impl fmt::Debug for Element {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Element").field("id", &self.id).field("title", &self.title).finish_non_exhaustive()
+entity! {
+    /// One custom field (specification, Custom field element): its id is the key in `customfields` and `cf`; of
+    /// `element_type`, `checkbox` is the known value.
+    Element
+    shown {
+        created: Text, modified: Text, cf_tab_id: Int, is_visible: Flag, is_mandatory: Flag, is_unique: Flag,
+        title: Text, created_by: Int, modified_by: Int, element_type: Text,
     }
 }
 
@@ -71,6 +34,7 @@ pub struct Elements {
 
 /// A title that can't be resolved.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ElementError {
     /// No custom field has that title.
     #[error("the service has no custom field {title:?}{}", nearest.as_ref().map(|near| format!("; did you mean {near:?}?")).unwrap_or_default())]
@@ -130,6 +94,9 @@ impl Elements {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Map, Value};
+
+    use super::super::Wire as _;
     use super::*;
 
     fn elements(text: &str) -> Elements {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{Ground, credential, text, url};
-use crate::api::Options;
+use crate::api::{Options, Paths};
 use crate::config::raw::RawApi;
 use crate::config::report::Report;
 use crate::config::units;
@@ -42,9 +42,15 @@ pub(super) fn check(raw: &RawApi, state_dir: &Path, ground: &Ground, report: &mu
             None
         }
     });
+    let paths = Paths {
+        bulk: path("api.bulk_path", raw.bulk_path.as_deref(), "/staff", report),
+        issue: path("api.issue_path", raw.issue_path.as_deref(), "/asset/{id}/issue", report),
+        org_groups: path("api.org_groups_path", raw.org_groups_path.as_deref(), "/sp/org/{id}/groups", report),
+    };
     Some(Options {
         base_url: base_url?,
         credential: credential?,
+        paths,
         requests_per_minute: requests_per_minute.unwrap_or(REQUESTS_PER_MINUTE),
         timeout: timeout.unwrap_or(TIMEOUT),
         page_size: page_size.unwrap_or(PAGE_SIZE),
@@ -74,6 +80,18 @@ fn base_url(raw: &RawApi, report: &mut Report) -> Option<String> {
             None
         }
     }
+}
+
+/// A path below `base_url` that asks for the same values as the usual one.
+fn path(place: &str, given: Option<&str>, usual: &str, report: &mut Report) -> Option<String> {
+    let given = text::unless_empty(given)?;
+    let asks = |path: &str| path.matches("{id}").count();
+    let plain = given.replace("{id}", "");
+    if given.starts_with('/') && asks(given) == asks(usual) && !plain.contains(['{', '}', '?', '#', ' ']) {
+        return Some(given.to_owned());
+    }
+    report.problem(place, "is no path of this operation", Some(&format!("write it like {usual:?}")));
+    None
 }
 
 fn requests_per_minute(raw: &RawApi, report: &mut Report) -> Option<u32> {

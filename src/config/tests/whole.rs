@@ -179,7 +179,5 @@ fn what_is_unusual_is_a_warning() {
 fn what_is_not_built_yet_may_stand_there_turned_off() {
     let job = JOB.replace("key =", "seed_only = []\non_drift = \"overwrite\"\nprotect = []\nkey =");
     let job = job.replace("path =", "order = \"name\"\npath =");
-    Place::with(&format!("{API}bulk_path = \"\"\n[status]\nlisten = \"\"\n[notify]\n{job}[job.leavers.set]\n"))
-        .load(&[])
-        .unwrap();
+    Place::with(&format!("{API}[status]\nlisten = \"\"\n[notify]\n{job}[job.leavers.set]\n")).load(&[]).unwrap();
 }

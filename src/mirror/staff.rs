@@ -1,0 +1,144 @@
+//! Employees in the program's own field names.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::Value as Json;
+
+use crate::api::{Elements, Staff};
+use crate::record::{Entity, Target, Value};
+
+impl Staff {
+    /// The employee in the program's own field names: those of [`Target::Staff`], `cf.TITLE`, and `onsite_status`.
+    pub fn entity(&self, elements: &Elements) -> Entity {
+        let mut fields = BTreeMap::from([
+            ("name", text(&self.name)),
+            ("title", text(&self.title)),
+            ("altname", text(&self.altname)),
+            ("email", text(&self.email)),
+            ("phone", text(&self.phone)),
+            ("mobile", text(&self.mobile)),
+            ("ice", text(&self.ice)),
+            ("employee_id", text(&self.employee_id)),
+            ("location", text(&self.location)),
+            ("roletype", Value::list(self.role_types.clone())),
+            ("globalroaming", self.globalroaming.map_or(Value::Empty, Value::Flag)),
+            ("globalroaming_locations", Value::ids(self.globalroaming_locations.clone().unwrap_or_default())),
+            ("onsite_status", text(&self.onsite_status)),
+        ])
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect::<BTreeMap<_, _>>();
+        for (title, id) in elements.titles() {
+            let value = self.customfields.get(&id.to_string()).map_or(Value::Empty, custom);
+            fields.insert(format!("{}{title}", Target::CUSTOM), value);
+        }
+        fields.retain(|_, value| !value.is_empty());
+        // One moment has many spellings: an answer to a write may come in another zone than a list.
+        let moment = |text: &str| text.parse::<Timestamp>().map_or_else(|_| text.to_owned(), |at| at.to_string());
+        Entity { id: self.id, created: self.created.as_deref().map(moment).unwrap_or_default(), fields }
+    }
+
+    /// When it was last changed, where that can be read as a time with an offset.
+    pub fn modified_at(&self) -> Option<Timestamp> {
+        self.modified.as_deref()?.parse().ok()
+    }
+
+    /// Whether exactly `onsite` is what the service says (law 10).
+    pub fn is_onsite(&self) -> bool {
+        self.onsite_status.as_deref() == Some("onsite")
+    }
+}
+
+fn text(value: &Option<String>) -> Value {
+    value.as_deref().map_or(Value::Empty, Value::text)
+}
+
+/// A custom field's value: text as it is, a checkbox as 1 or 0, anything else as its JSON.
+fn custom(value: &Json) -> Value {
+    match value {
+        Json::Null => Value::Empty,
+        Json::String(text) => Value::text(text.as_str()),
+        Json::Bool(flag) => Value::text(if *flag { "1" } else { "0" }),
+        other => Value::text(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Map;
+
+    use super::*;
+    use crate::api::{Element, Wire as _};
+
+    fn staff(text: &str) -> Staff {
+        Staff::read(serde_json::from_str(text).unwrap()).unwrap()
+    }
+
+    fn elements() -> Elements {
+        let one = r#"{"id":4,"title":"Locker","element_type":"text"}"#;
+        let two = r#"{"id":5,"title":"First aider","element_type":"checkbox"}"#;
+        Elements::new(vec![
+            Element::read(serde_json::from_str(one).unwrap()).unwrap(),
+            Element::read(serde_json::from_str(two).unwrap()).unwrap(),
+        ])
+    }
+
+    #[test]
+    fn every_field_becomes_its_own() {
+        let staff = staff(
+            r#"{"id":"9","created":"2021-10-06T15:35:50+13:00","modified":"2026-01-02T03:04:05+00:00","name":"Ada",
+                "title":null,"email":"","employee_id":123,"role_types":[["Warden"],["Nurse"]],"customfields":{"4":"B7",
+                "5":1,"99":"x"},"globalroaming":"1","globalroaming_locations":[{"id":3,"name":"Quay"}],
+                "onsite_status":"onsite","roles":[[44,6]],"tokens":[],"remote":0,"badge":{"a":1}}"#,
+        );
+        assert!(staff.unreadable.is_empty(), "{:?}", staff.unreadable);
+        assert_eq!(staff.extra.keys().collect::<Vec<_>>(), ["badge"]);
+        assert_eq!(staff.modified_at(), Some("2026-01-02T03:04:05Z".parse().unwrap()));
+        let entity = staff.entity(&elements());
+        assert_eq!((entity.id.get(), entity.created.as_str()), (9, "2021-10-06T02:35:50Z"));
+        let check = |field: &str, expected: Value| assert!(*entity.value(field) == expected, "{field}");
+        check("name", Value::text("Ada"));
+        check("title", Value::Empty);
+        check("email", Value::Empty);
+        check("employee_id", Value::text("123"));
+        check("roletype", Value::List(vec!["Warden".into(), "Nurse".into()]));
+        check("globalroaming", Value::Flag(true));
+        check("globalroaming_locations", Value::Ids(vec![3]));
+        check("onsite_status", Value::text("onsite"));
+        check("cf.Locker", Value::text("B7"));
+        check("cf.First aider", Value::text("1"));
+    }
+
+    #[test]
+    fn every_field_of_the_target_is_read() {
+        let json = Target::Staff.fields().map(|field| (field.response.to_owned(), Json::from("1"))).collect();
+        let mut staff = Staff::read({
+            let mut object: Map<String, Json> = json;
+            object.insert("id".into(), 1.into());
+            object.insert("role_types".into(), serde_json::json!(["1"]));
+            object.insert("globalroaming_locations".into(), serde_json::json!([1]));
+            object
+        })
+        .unwrap();
+        assert!(staff.extra.is_empty());
+        staff.customfields = BTreeMap::from([("4".to_owned(), Json::from("x"))]);
+        let entity = staff.entity(&elements());
+        for field in Target::Staff.fields() {
+            assert!(!entity.value(&field.name).is_empty(), "{} is not read", field.name);
+        }
+    }
+
+    #[test]
+    fn an_odd_field_spoils_its_record_only() {
+        let staff =
+            staff(r#"{"id":1,"name":{"first":"A"},"role_types":[[44,6]],"customfields":[],"globalroaming":"x"}"#);
+        assert_eq!(staff.unreadable, ["name", "role_types", "globalroaming"]);
+        assert!(staff.customfields.is_empty());
+    }
+
+    #[test]
+    fn law_11_debug_shows_the_id_only() {
+        assert_eq!(format!("{:?}", staff(r#"{"id":1,"name":"Canary"}"#)), "Staff { id: RemoteId(1), .. }");
+    }
+}
