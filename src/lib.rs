@@ -26,23 +26,38 @@
 //! cli       Arguments, one file per command, two renderers, failures.
 //! ```
 //!
+//! The feature `client` builds `api` alone, with the three small modules that it stands on, for other programs.
+//!
 //! A module imports only modules above it in this list; `tests/it/imports.rs` reads every `use` and fails on the first
 //! that points down.
 
 pub mod clock;
 pub mod fault;
 pub mod record;
+#[cfg(feature = "full")]
 pub mod source;
+#[cfg(feature = "full")]
 pub mod mapping;
+#[cfg(feature = "full")]
 pub mod store;
+#[cfg(feature = "full")]
 pub mod snapshot;
+#[cfg(feature = "full")]
 pub mod plan;
+#[cfg(feature = "full")]
 pub mod queue;
 pub mod api;
+#[cfg(feature = "full")]
 pub mod mirror;
+#[cfg(feature = "full")]
 pub mod push;
+#[cfg(feature = "full")]
 pub mod history;
+#[cfg(feature = "full")]
 pub mod sandbox;
+#[cfg(feature = "full")]
 pub mod config;
+#[cfg(feature = "full")]
 pub mod run;
+#[cfg(feature = "full")]
 pub mod cli;

@@ -225,7 +225,7 @@ fn decode(path: String, problem: &'static str) -> Kind {
 }
 
 /// A list: an array, or an object without an id that has exactly one array of objects.
-fn list(value: Value, alone: bool) -> Result<Vec<Map<String, Value>>, Kind> {
+pub(super) fn list(value: Value, alone: bool) -> Result<Vec<Map<String, Value>>, Kind> {
     let items = match value {
         Value::Array(items) => items,
         Value::Object(object) if alone && object.contains_key("id") => return Ok(vec![object]),

@@ -29,6 +29,24 @@ pub struct Options {
     pub budget_file: Option<PathBuf>,
 }
 
+impl Options {
+    /// What suits most accounts: 100 requests a minute (specification, Limits), a minute for each, pages of 1,000, the
+    /// system's certificates, no proxy, and the sent requests remembered in memory only.
+    pub fn new(base_url: impl Into<String>, credential: Credential) -> Self {
+        Self {
+            base_url: base_url.into(),
+            credential,
+            paths: Paths::default(),
+            requests_per_minute: 100,
+            timeout: Duration::from_secs(60),
+            page_size: 1000,
+            ca_file: None,
+            proxy: None,
+            budget_file: None,
+        }
+    }
+}
+
 /// Paths below the base address that the specification does not show; `None` for the likely ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Paths {

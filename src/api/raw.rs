@@ -3,11 +3,15 @@
 use std::fmt;
 
 use jiff::Timestamp;
+use serde_json::Value;
 
+use super::answer;
 use super::call::{path_parameters, segment, target};
 use super::client::{Client, JSON, Outgoing};
 use super::error::{Error, Kind};
+use super::json;
 use super::operation::{Operation, Verb};
+use super::photo;
 use super::table::{self, GRANT};
 use super::transport::{self, Head};
 
@@ -23,7 +27,7 @@ pub struct Raw {
     pub parameters: Vec<(String, String)>,
     /// The body, sent as it is.
     pub body: Option<Vec<u8>>,
-    /// What the body is; JSON where it isn't said.
+    /// What the body is; where it isn't said, the format of an image, and JSON for anything else.
     pub media_type: Option<String>,
 }
 
@@ -45,6 +49,12 @@ pub struct RawAnswer {
 impl RawAnswer {
     fn of(head: Head, body: Vec<u8>) -> Self {
         Self { status: head.status, content_type: head.content_type, length: head.length, date: head.date, body }
+    }
+
+    /// The entities of a list, however it is wrapped; `None` where it is none.
+    pub fn list(&self) -> Option<Vec<Value>> {
+        let list = answer::list(json::parse(&self.body).ok()?, false).ok()?;
+        Some(list.into_iter().map(Value::Object).collect())
     }
 
     /// Whether the status is one of success.
@@ -110,7 +120,10 @@ fn outgoing(operation: &Operation, template: &str, request: Raw) -> Result<Outgo
         since => since.map(|(_, value)| value.clone()),
     };
     let query = query.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let body = request.body.map(|bytes| (request.media_type.unwrap_or_else(|| JSON.to_owned()), bytes));
+    let body = request.body.map(|bytes| {
+        let guess = || photo::media_type(&bytes).unwrap_or(JSON).to_owned();
+        (request.media_type.unwrap_or_else(guess), bytes)
+    });
     Ok(Outgoing { verb: operation.verb, target: target(&path, query), since, body })
 }
 

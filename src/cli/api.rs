@@ -3,19 +3,22 @@
 use std::io::Read as _;
 use std::path::Path;
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::args::ApiArgs;
 use super::failure::{Exit, Failure, Words};
 use super::open;
 use super::ui::Ui;
-use crate::api::{Client, Method, Operation, Raw, RawAnswer, operations};
+use crate::api::{Client, Method, Operation, Raw, RawAnswer, Verb, operations};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::store;
 
 /// The most pages that `--all` reads.
 const PAGES_MAX: usize = 20_000;
+/// The header that is given like a parameter.
+const SINCE: &str = "If-Modified-Since";
 
 pub(super) async fn run(ui: &Ui, config: &Path, args: &ApiArgs) -> Result<Exit, Failure> {
     let Some(name) = &args.operation else {
@@ -26,8 +29,13 @@ pub(super) async fn run(ui: &Ui, config: &Path, args: &ApiArgs) -> Result<Exit, 
         operation: name.clone(),
         parameters: parameters(args)?,
         body: args.body.as_deref().map(body).transpose()?,
-        media_type: None,
+        media_type: args.content_type.clone(),
     };
+    let operation = operations().iter().find(|operation| operation.name == *name);
+    let verb = operation.map(|operation| operation.verb);
+    if verb == Some(Verb::Photo) && args.out.is_none() {
+        return Err(Failure::usage(Words("a photo can't be shown here".to_owned())).hint("give --out FILE"));
+    }
     let config = open::configuration(ui, config)?;
     let client = client(&config)?;
     if args.all {
@@ -37,7 +45,11 @@ pub(super) async fn run(ui: &Ui, config: &Path, args: &ApiArgs) -> Result<Exit, 
     if answer.is_success() && args.out.is_none() && !answer.body.is_empty() && !is_json(&answer) {
         show(ui, &answer);
         return Err(Failure::failed(Words(format!("the answer {} is not JSON", answer.status)))
-            .hint("check base_url and what stands between, or give --out FILE for a photo"));
+            .hint("check base_url and what stands between, or give --out FILE for whatever it is"));
+    }
+    if verb == Some(Verb::PhotoHead) && answer.is_success() {
+        ui.shown(&json!({"content_type": answer.content_type, "length": answer.length}));
+        return Ok(Exit::Done);
     }
     match &args.out {
         Some(path) if answer.is_success() => std::fs::write(path, &answer.body)
@@ -84,9 +96,15 @@ fn parameters(args: &ApiArgs) -> Result<Vec<(String, String)>, Failure> {
         parameters.push((name.to_owned(), value.to_owned()));
     }
     if let Some(since) = &args.since {
-        parameters.push(("If-Modified-Since".to_owned(), since.clone()));
+        parameters.push((SINCE.to_owned(), since_header(since)));
     }
     Ok(parameters)
+}
+
+/// A time with a zone becomes the form that the service reads; anything else is sent as it is.
+fn since_header(text: &str) -> String {
+    let utc = |at: Timestamp| at.strftime("%Y-%m-%dT%H:%M:%S").to_string();
+    text.parse::<Timestamp>().map_or_else(|_| text.to_owned(), utc)
 }
 
 fn body(text: &str) -> Result<Vec<u8>, Failure> {
@@ -107,11 +125,10 @@ fn is_json(answer: &RawAnswer) -> bool {
     serde_json::from_slice::<serde::de::IgnoredAny>(&answer.body).is_ok()
 }
 
-/// Prints JSON on one line with `--json`, and set out for reading otherwise; anything else as it is.
+/// Prints what was answered: JSON as such, anything else as it is.
 fn show(ui: &Ui, answer: &RawAnswer) {
     match serde_json::from_slice::<Value>(&answer.body) {
-        Ok(value) if ui.json => ui.document(&value),
-        Ok(value) => ui.line(format!("{value:#}")),
+        Ok(value) => ui.shown(&value),
         Err(_) => ui.bytes(&answer.body),
     }
 }
@@ -149,7 +166,7 @@ async fn all(ui: &Ui, client: &Client, first: Raw, page_size: u32) -> Result<Exi
             show(ui, &answer);
             return Ok(ended(ui, &answer));
         }
-        let Ok(Value::Array(mut found)) = serde_json::from_slice(&answer.body) else {
+        let Some(mut found) = answer.list() else {
             return Err(Failure::failed(Words(format!("the answer to {} is no list", operation.name))));
         };
         if found.is_empty() {
@@ -162,12 +179,7 @@ async fn all(ui: &Ui, client: &Client, first: Raw, page_size: u32) -> Result<Exi
         cursor = last;
         items.append(&mut found);
     }
-    let list = Value::Array(items);
-    if ui.json {
-        ui.document(&list)
-    } else {
-        ui.line(format!("{list:#}"))
-    }
+    ui.shown(&Value::Array(items));
     Ok(Exit::Done)
 }
 

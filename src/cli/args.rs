@@ -62,6 +62,8 @@ pub(super) enum Command {
     Api(ApiArgs),
     /// Serve a stand-in for the service, for rehearsals
     Sandbox(SandboxArgs),
+    /// Print the completions of a shell
+    Completions(CompletionsArgs),
 }
 
 #[derive(Debug, Args)]
@@ -140,15 +142,24 @@ pub(super) struct ApiArgs {
     /// The body: JSON, @FILE, or - for standard input
     #[arg(long, value_name = "JSON|@FILE|-")]
     pub(super) body: Option<String>,
+    /// What the body is, such as text/csv; JSON or an image where it is not said
+    #[arg(long, value_name = "TYPE", requires = "body")]
+    pub(super) content_type: Option<String>,
     /// Write the answer's body to this file
     #[arg(long, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
     /// Walk all pages of a list
     #[arg(long, conflicts_with_all = ["body", "out"])]
     pub(super) all: bool,
-    /// Only what was created or changed since then (If-Modified-Since, UTC: 2026-01-31T12:00:00)
+    /// Only what was created or changed since then (If-Modified-Since; 2026-01-31T12:00:00 is UTC)
     #[arg(long, value_name = "TIME")]
     pub(super) since: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CompletionsArgs {
+    /// The shell
+    pub(super) shell: clap_complete::Shell,
 }
 
 #[derive(Debug, Args)]

@@ -10,6 +10,7 @@
 mod api;
 mod args;
 mod check;
+mod completions;
 mod decide;
 mod demo;
 mod failure;
@@ -78,5 +79,6 @@ async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
         Command::Status => status::run(ui, &config),
         Command::Api(args) => api::run(ui, &config, &args).await,
         Command::Sandbox(args) => sandbox::run(ui, args).await,
+        Command::Completions(args) => completions::run(ui, &args),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::args::Color;
 use super::failure::Failure;
@@ -47,6 +47,11 @@ impl Ui {
     /// Writes a document of data.
     pub(super) fn document(self, document: &serde_json::Value) {
         self.line(document.to_string());
+    }
+
+    /// Writes a document that is itself the data: on one line with `--json`, else set out for reading.
+    pub(super) fn shown(self, value: &Value) {
+        if self.json { self.document(value) } else { self.line(format!("{value:#}")) }
     }
 
     /// Writes data as it is.

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use rosterd::sandbox::Options;
 use serde_json::{Value, json};
 
-use crate::support::{Ran, World};
+use crate::support::{Config, Ran, World};
 
 fn world() -> World {
     let world = World::new(Options::default());
@@ -133,6 +133,11 @@ fn what_changed_since_is_asked_with_since() {
     let walked =
         world.run(&["api", "staff.list", "limit=4", "--all", "--since", "2020-01-31T12:00:00"]).expect(0).json();
     assert_eq!(walked.as_array().unwrap().len(), 25);
+    // A time with a zone is turned into the one form that the service reads.
+    for since in ["2020-01-31T12:00:00Z", "2020-02-01T00:00:00+12:00"] {
+        let list = world.run(&["api", "staff.list", "--since", since]).expect(0).json();
+        assert_eq!(list.as_array().unwrap().len(), 25, "{since}");
+    }
 }
 
 #[test]
@@ -150,15 +155,89 @@ fn an_answer_may_go_to_a_file_and_an_answer_without_body_is_fine() {
 }
 
 #[test]
-fn without_an_operation_all_are_listed() {
+fn without_an_operation_all_are_listed_with_a_line_each() {
     let world = world();
     let shown = world.run(&["api"]).expect(0);
-    for name in ["staff.list", "staff.create", "staff.get", "staff.update", "staff.delete", "location.list"] {
-        assert!(shown.out.lines().any(|line| line.starts_with(name)), "{name} is missing");
+    let expected: Vec<&str> =
+        include_str!("../../src/operations.tsv").lines().skip(1).filter_map(|row| row.split('\t').next()).collect();
+    assert_eq!((expected.len(), shown.out.lines().count()), (114, 114));
+    for name in &expected {
+        assert!(shown.out.lines().any(|line| line.starts_with(&format!("{name} "))), "{name} is missing");
     }
     let document = world.run(&["api", "--json"]).expect(0).json();
-    assert!(document["operations"].as_array().unwrap().iter().any(|row| row["name"] == "staff.get"));
+    let mut names: Vec<&str> =
+        document["operations"].as_array().unwrap().iter().filter_map(|row| row["name"].as_str()).collect();
+    names.sort_unstable();
+    let mut sorted = expected.clone();
+    sorted.sort_unstable();
+    assert_eq!(names, sorted);
     assert_eq!(world.service().requests(), []);
+}
+
+#[test]
+fn a_photo_is_put_described_and_fetched() {
+    let world = world();
+    let id = format!("id={}", first(&world));
+    let png = [b"\x89PNG\r\n\x1a\n".as_slice(), &[0, 1, 2, 255]].concat();
+    let file = format!("@{}", world.put("photo.png", &png).display());
+    let out = world.dir().join("fetched");
+    let fetch = ["api", "staff.photo.get", &id, "--out", out.to_str().unwrap()];
+    assert!(world.run(&fetch).expect(1).err.contains("404"));
+    assert!(!out.exists(), "an error is no photo");
+
+    world.run(&["api", "staff.photo.put", &id, "--body", &file]).expect(0);
+    let head = world.run(&["api", "staff.photo.head", &id]).expect(0).json();
+    assert_eq!(head, json!({"content_type": "image/png", "length": png.len()}));
+    world.run(&fetch).expect(0);
+    assert_eq!(std::fs::read(&out).unwrap(), png);
+
+    let before = world.service().requests().len();
+    assert!(world.run(&["api", "staff.photo.get", &id]).expect(2).err.contains("--out"));
+    assert_eq!(world.service().requests().len(), before, "nothing is sent that can't be shown");
+}
+
+#[test]
+fn a_body_of_another_kind_says_so() {
+    let world = World::new(Options::default());
+    let csv = format!("@{}", world.put("people.csv", b"name,email\nAda,ada@example.com\n").display());
+    let upload = ["api", "staff.bulk", "--body", &csv, "--content-type", "text/csv"];
+    let people = world.run(&upload).expect(0).json();
+    assert_eq!(people[0]["email"], "ada@example.com");
+    assert_eq!(world.service().requests()[0].path, "/staff");
+}
+
+#[test]
+fn tokens_are_asked_for_by_name() {
+    let mut world = World::new(Options::default());
+    assert!(world.run(&["api", "oauth2.token-client-credentials"]).expect(2).err.contains("client_id"));
+    let url = world.service().auth_url();
+    world.put("secret", b"sandbox-secret");
+    world.reconfigure(|config| Config {
+        credential: format!("auth_url = {url:?}\nclient_id = \"sandbox-client\"\nclient_secret_file = \"secret\""),
+        ..config
+    });
+    let token =
+        world.run(&["api", "oauth2.token-client-credentials", "scope=staff:read visitor:read"]).expect(0).json();
+    assert_eq!((&token["token_type"], &token["scope"]), (&"Bearer".into(), &"staff:read visitor:read".into()));
+    let refresh = format!("refresh_token={}", token["refresh_token"].as_str().unwrap());
+    let renewed = world.run(&["api", "oauth2.token-refresh", &refresh]).expect(0).json();
+    assert_ne!(renewed["access_token"], token["access_token"]);
+    let refused = world.run(&["api", "oauth2.token-refresh", "refresh_token=x"]).expect(1);
+    assert_eq!(refused.json()["error"], "invalid_grant");
+    assert_eq!(world.service().requests(), [], "tokens alone were asked for");
+}
+
+#[test]
+fn operations_with_a_configured_path_are_sent_there() {
+    let mut world = World::new(Options::default());
+    world.reconfigure(|config| Config { api: config.api + "issue_path = \"/v9/asset/{id}/lend\"\n", ..config });
+    world.run(&["api", "asset.issue", "id=7", "--body", "{}"]).expect(1);
+    world.run(&["api", "sp.org.groups.update", "id=7", "--body", "{}"]).expect(1);
+    let paths: Vec<String> = world.service().requests().into_iter().map(|request| request.path).collect();
+    assert_eq!(paths, ["/v9/asset/7/lend", "/sp/org/7/groups"]);
+    assert!(world.run(&["api", "asset.issue", "--body", "{}"]).expect(2).err.contains("\"id\""));
+    world.reconfigure(|config| Config { api: "bulk_path = \"staff\"\n".to_owned(), ..config });
+    assert!(world.run(&["check", "--offline"]).expect(2).err.contains("bulk_path"));
 }
 
 #[test]

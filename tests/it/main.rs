@@ -23,6 +23,7 @@ mod init;
 mod kept;
 mod killed;
 mod leavers;
+mod library;
 mod lying_lists;
 mod narrowed;
 mod oauth;

@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::api::client::Client;
-use crate::api::options::{Credential, Options, Paths, SecretSource};
+use crate::api::options::{Credential, Options, SecretSource};
 use crate::api::retry::Backoff;
 use crate::clock::Clock;
 
@@ -94,17 +94,9 @@ impl Server {
     }
 
     pub(super) fn options(&self) -> Options {
-        Options {
-            base_url: format!("{}/v1", self.url),
-            credential: Credential::ApiKey(SecretSource::Text("k3y-canary".into())),
-            paths: Paths::default(),
-            requests_per_minute: 1_000,
-            timeout: Duration::from_secs(20),
-            page_size: 100,
-            ca_file: None,
-            proxy: None,
-            budget_file: None,
-        }
+        let credential = Credential::ApiKey(SecretSource::Text("k3y-canary".into()));
+        let options = Options::new(format!("{}/v1", self.url), credential);
+        Options { requests_per_minute: 1_000, timeout: Duration::from_secs(20), page_size: 100, ..options }
     }
 
     /// The options with the other kind of credential.

@@ -47,7 +47,8 @@ pub use place::{
 };
 pub use questionnaire::{Notification, Question};
 pub use staff::{Staff, StaffInput};
-pub use value::{Any, Decimal, Fields, Flag, Ids, Int, Items, Names, Text, Value};
+use value::Value;
+pub use value::{Any, Decimal, Fields, Flag, Ids, Int, Items, Names, Text};
 pub use visitor::{
     Visit, VisitInput, VisitorEvent, VisitorEventCreate, VisitorEventInput, VisitorGroup, VisitorGroupInput,
 };

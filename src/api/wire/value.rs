@@ -27,7 +27,7 @@ pub type Items = Vec<Json>;
 pub type Any = Option<Json>;
 
 /// A value of a field.
-pub trait Value: Clone + Default {
+pub(in crate::api) trait Value: Clone + Default {
     /// Reads what is not null; `None` where it has none of the forms that are understood.
     fn read(json: Json) -> Option<Self>;
 

@@ -1,7 +1,6 @@
 //! Checks `[api]`.
 
 use std::path::Path;
-use std::time::Duration;
 
 use super::{Ground, credential, text, url};
 use crate::api::{Options, Paths};
@@ -9,14 +8,10 @@ use crate::config::raw::RawApi;
 use crate::config::report::Report;
 use crate::config::units;
 
-/// Requests in any 60 seconds unless told otherwise, and what the service grants (specification, Limits).
+/// What the service grants in a minute (specification, Limits).
 const REQUESTS_PER_MINUTE: u32 = 100;
 /// The most that can be asked for; far above what any service grants.
 const REQUESTS_PER_MINUTE_MAX: i64 = 1_000_000;
-/// The total time of one request unless told otherwise.
-const TIMEOUT: Duration = Duration::from_secs(60);
-/// Entities asked for at once unless told otherwise.
-const PAGE_SIZE: u32 = 1000;
 /// The largest page that any list of the service gives (specification, Limits).
 const PAGE_SIZE_MAX: i64 = 10_000;
 /// The file under `state.dir` that keeps the times of sent requests.
@@ -47,16 +42,16 @@ pub(super) fn check(raw: &RawApi, state_dir: &Path, ground: &Ground, report: &mu
         issue: path("api.issue_path", raw.issue_path.as_deref(), "/asset/{id}/issue", report),
         org_groups: path("api.org_groups_path", raw.org_groups_path.as_deref(), "/sp/org/{id}/groups", report),
     };
+    let usual = Options::new(base_url?, credential?);
     Some(Options {
-        base_url: base_url?,
-        credential: credential?,
         paths,
-        requests_per_minute: requests_per_minute.unwrap_or(REQUESTS_PER_MINUTE),
-        timeout: timeout.unwrap_or(TIMEOUT),
-        page_size: page_size.unwrap_or(PAGE_SIZE),
+        requests_per_minute: requests_per_minute.unwrap_or(usual.requests_per_minute),
+        timeout: timeout.unwrap_or(usual.timeout),
+        page_size: page_size.unwrap_or(usual.page_size),
         ca_file,
         proxy,
         budget_file: Some(state_dir.join(BUDGET_FILE)),
+        ..usual
     })
 }
 
