@@ -173,6 +173,9 @@ pub(super) struct SandboxArgs {
     /// Begin with so many invented employees
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(super) seed_staff: u32,
+    /// Begin with so many invented contractors, and something in every other list
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(super) seed_contractors: u32,
     /// Requests allowed in a minute; 0 for any number
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(super) rate: u32,

@@ -16,6 +16,7 @@ pub(super) async fn run(ui: &Ui, args: SandboxArgs) -> Result<Exit, Failure> {
         listen: args.listen,
         data: args.data,
         seed_staff: args.seed_staff,
+        seed_contractors: args.seed_contractors,
         rate: args.rate,
         window: args.window,
         faults: args.faults,

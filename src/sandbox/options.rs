@@ -23,6 +23,8 @@ pub struct Options {
     pub data: Option<PathBuf>,
     /// How many people to make up, where there are none yet.
     pub seed_staff: u32,
+    /// How many contractor members to make up, where there are none yet, with something in every other list.
+    pub seed_contractors: u32,
     /// Requests allowed per minute and credential (specification, Limits); 0 for no limit.
     pub rate: u32,
     /// How a minute is counted.
@@ -74,6 +76,7 @@ impl Default for Options {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             data: None,
             seed_staff: 0,
+            seed_contractors: 0,
             rate: 100,
             window: Window::Sliding,
             faults: Vec::new(),

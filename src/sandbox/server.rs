@@ -53,9 +53,9 @@ impl Sandbox {
         let listener = TcpListener::bind(options.listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let store = Store::open(options.data.as_deref())?;
-        let seed_staff = options.seed_staff;
+        let seeds = (options.seed_staff, options.seed_contractors);
         let service = Arc::new(Service::open(options, store)?);
-        seed::sow(&service.store, seed_staff, service.clock.now())
+        seed::sow(&service.store, seeds, service.clock.now())
             .map_err(|source| Error::Data { path: service.options.data.clone().unwrap_or_default(), source })?;
         let (stop, stop_seen) = watch::channel(false);
         let listener = CuttableListener { inner: listener, stop: stop_seen.clone() };

@@ -26,7 +26,7 @@ macro_rules! kept {
     };
 }
 
-/// What the employee or member in that field is called.
+/// A field of the entity that another field refers to.
 macro_rules! of {
     ($name:literal, $from:literal, $resource:literal, $field:literal) => {
         Field::own($name, Kind::Derived(Derived::Of(&[($from, $resource)], $field)))

@@ -1,25 +1,22 @@
-//! People, places and custom fields to begin with; invented, and the same in every sandbox but for the times, which lie
-//! within the year before its start.
+//! Employees, their locations and custom fields.
 
 use std::io;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::chance::{bits, pick};
-use super::resource::Resource;
-use super::row::Row;
-use super::store::Store;
-use super::tables::{LOCATION, STAFF, STAFF_ELEMENT};
-use super::zone;
+use super::super::chance::{bits, pick};
+use super::super::row::Row;
+use super::super::store::Entities;
+use super::super::tables::{LOCATION, STAFF, STAFF_ELEMENT};
+use super::super::zone;
+use super::{DAY, ago, ascii, element, row};
 
 /// How many people are laid down at once.
 const BATCH: u32 = 10_000;
 
-const DAY: i64 = 86_400;
-
 /// (name, address, postcode, phone)
-const LOCATIONS: &[(&str, &str, &str, &str)] = &[
+pub(super) const LOCATIONS: &[(&str, &str, &str, &str)] = &[
     ("Auckland Office", "12 Sample Quay, Auckland", "1010", "64 95550100"),
     ("Wellington Office", "3 Specimen Terrace, Wellington", "6011", "64 45550101"),
     ("Christchurch Depot", "88 Pattern Road, Christchurch", "8011", "64 35550102"),
@@ -32,12 +29,12 @@ const LOCATIONS: &[(&str, &str, &str, &str)] = &[
 const ELEMENTS: &[(i64, &str, &str)] =
     &[(3, "Locker", "text"), (4, "Shirt size", "text"), (5, "First aider", "checkbox")];
 
-const FIRST_NAMES: &[&str] = &[
+pub(super) const FIRST_NAMES: &[&str] = &[
     "Aroha", "Ben", "Carla", "Dinesh", "Eleni", "Farid", "Grace", "Hemi", "Ingrid", "Jonas", "Kiri", "Liam", "Mei",
     "Nikau", "Olga", "Pania", "Quentin", "Rosa", "Sione", "Tui", "Ulla", "Vikram", "Wiremu", "Xenia", "Yusuf", "Zoë",
 ];
 
-const LAST_NAMES: &[&str] = &[
+pub(super) const LAST_NAMES: &[&str] = &[
     "Archer",
     "Bennett",
     "Castillo",
@@ -72,15 +69,15 @@ const TITLES: &[&str] =
 const DEPARTMENTS: &[&str] = &["Operations", "Finance", "People", "Engineering", "Logistics", "Safety"];
 
 /// Lays down what is missing: places and custom fields always, people where there is nobody yet.
-pub(super) fn sow(store: &Store, people: u32, now: Timestamp) -> io::Result<()> {
-    let mut entities = store.write();
+pub(super) fn sow(entities: &mut Entities, people: u32, now: Timestamp) -> io::Result<()> {
     let early = ago(now, 400 * DAY);
     if entities.rows(LOCATION.name).is_empty() {
         let numbered = (LOCATION.first_id..).zip(LOCATIONS);
         entities.put(&LOCATION, numbered.map(|(id, location)| self::location(id, location, early)).collect())?;
     }
     if entities.rows(STAFF_ELEMENT.name).is_empty() {
-        entities.put(&STAFF_ELEMENT, ELEMENTS.iter().map(|element| self::element(element, early)).collect())?;
+        let rows = ELEMENTS.iter().map(|described| element(&STAFF_ELEMENT, described, early));
+        entities.put(&STAFF_ELEMENT, rows.collect())?;
     }
     if entities.rows(STAFF.name).is_empty() {
         for first in (1..=people).step_by(BATCH as usize) {
@@ -98,14 +95,6 @@ fn location(id: i64, (name, address, postcode, phone): &(&str, &str, &str, &str)
         "lacps": [{ "id": id * 10, "name": "Front door" }],
     });
     row(&LOCATION, fields, at)
-}
-
-fn element((id, title, kind): &(i64, &str, &str), at: Timestamp) -> Row {
-    let fields = json!({
-        "id": id, "cf_tab_id": 1, "is_visible": true, "is_mandatory": false, "is_unique": false, "title": title,
-        "created_by": 1, "modified_by": 1, "element_type": kind,
-    });
-    row(&STAFF_ELEMENT, fields, at)
 }
 
 /// The person of a number, counted from 1.
@@ -155,23 +144,6 @@ fn person(number: u64, now: Timestamp) -> Row {
     row(&STAFF, fields, ago(now, age))
 }
 
-fn row(resource: &Resource, fields: Value, at: Timestamp) -> Row {
-    let mut row = Row::new(resource, 0, at);
-    if let Value::Object(fields) = fields {
-        row.merge(resource, fields);
-    }
-    row
-}
-
-fn ago(now: Timestamp, seconds: i64) -> Timestamp {
-    now.saturating_sub(SignedDuration::from_secs(seconds)).unwrap_or(now)
-}
-
-/// The letters of a name that an email address may have.
-fn ascii(name: &str) -> String {
-    name.to_lowercase().replace('ä', "ae").replace('ë', "e").chars().filter(char::is_ascii_alphabetic).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -194,7 +166,7 @@ mod tests {
         assert!(one.iter().all(|person| person["email"].as_str().unwrap().ends_with("@example.com")));
         for field in ["phone", "mobile", "ice"] {
             for number in one.iter().filter_map(|person| person[field].as_str()) {
-                assert_eq!(super::super::normal::phone(number), number);
+                assert_eq!(crate::sandbox::normal::phone(number), number);
             }
         }
     }
@@ -206,17 +178,5 @@ mod tests {
             assert!(person.created <= person.modified && person.modified < ago(now(), DAY), "{number}");
             assert!(person.created > ago(now(), 366 * DAY), "{number}");
         }
-    }
-
-    #[test]
-    fn a_store_with_people_gets_no_more() {
-        let store = Store::open(None).unwrap();
-        sow(&store, 3, now()).unwrap();
-        sow(&store, 5, now()).unwrap();
-        let entities = store.read();
-        assert_eq!(entities.rows("staff").len(), 3);
-        assert_eq!(entities.rows("location").len(), LOCATIONS.len());
-        assert_eq!(entities.rows("customfield.element.staff").len(), ELEMENTS.len());
-        assert_eq!(entities.next_id(&STAFF), 1004);
     }
 }
