@@ -2,11 +2,21 @@
 
 mod access;
 mod control;
+mod compliance;
+mod contractors;
 mod entities;
+mod everything;
 mod faults;
+mod holdings;
 mod lists;
 mod media;
+mod movements;
+mod photos;
+mod refusals;
+mod replaced;
 mod restart;
+mod rosters;
+mod visits;
 
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
 use serde_json::Value;
@@ -17,6 +27,11 @@ use super::{Options, Sandbox};
 struct Rig {
     sandbox: Sandbox,
     client: Client,
+}
+
+/// A sandbox with something in every list.
+fn full() -> Options {
+    Options { seed_staff: 9, seed_contractors: 20, rate: 0, ..Options::default() }
 }
 
 async fn rig(options: Options) -> Rig {

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::sandbox::Error;
+use crate::sandbox::tables::RESOURCES;
 
 #[tokio::test]
 async fn a_data_folder_survives_a_restart() {
@@ -51,4 +52,24 @@ async fn a_page_of_a_hundred_thousand_people_is_quick() {
     }
     // Debug builds on a busy machine; a walk over everybody each time would take many times as long.
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn a_restart_keeps_every_collection() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = || Options { data: Some(folder.path().to_owned()), ..full() };
+    let first = rig(options()).await;
+    let movement = json!({ "onsite_status": "onsite", "location_id": 11, "staff_id": 1001 });
+    assert_eq!(first.send("PUT", "/staff/movement", Some(movement)).await.0, 200);
+    assert_eq!(first.send("PUT", "/asset/4001/return", None).await.0, 200);
+    assert_eq!(first.send("DELETE", "/certification/801", None).await.0, 204);
+    let all = |rig: &Rig| RESOURCES.iter().map(|resource| rig.sandbox.all(resource.name)).collect::<Vec<_>>();
+    let before = all(&first);
+    first.sandbox.stop().await;
+    // The second start reads what the first one wrote, the third what the second one rewrote.
+    for _ in 0..2 {
+        let again = rig(options()).await;
+        assert_eq!(all(&again), before);
+        again.sandbox.stop().await;
+    }
 }
