@@ -277,7 +277,7 @@ impl Client {
         let url = Url::parse(&format!("{}{}", self.inner.base_url, out.target))
             .map_err(|_| Kind::Options("base_url makes no URL with the operation's path".to_owned()))?;
         let method = out.verb.method();
-        let mut request = self.inner.http.request(method.http(), url);
+        let mut request = self.inner.http.request(http(method), url);
         if out.verb == Verb::Photo {
             request = request.header(ACCEPT, ACCEPT_PHOTO);
         }
@@ -331,6 +331,10 @@ impl Client {
             denied.insert(operation.name, serial);
         }
     }
+}
+
+fn http(method: Method) -> reqwest::Method {
+    reqwest::Method::from_bytes(method.as_str().as_bytes()).expect("the service's methods are HTTP's")
 }
 
 /// Enough requests in flight to use the budget where an answer takes seconds.

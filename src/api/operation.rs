@@ -29,16 +29,6 @@ impl Method {
         }
     }
 
-    pub(super) const fn http(self) -> reqwest::Method {
-        match self {
-            Self::Get => reqwest::Method::GET,
-            Self::Head => reqwest::Method::HEAD,
-            Self::Post => reqwest::Method::POST,
-            Self::Put => reqwest::Method::PUT,
-            Self::Delete => reqwest::Method::DELETE,
-        }
-    }
-
     /// Whether a request of this method may be sent again without asking what became of the first.
     pub const fn is_read(self) -> bool {
         matches!(self, Self::Get | Self::Head)

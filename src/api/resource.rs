@@ -31,86 +31,60 @@ pub trait Resource: Entity + Placed {
     const NAME: &'static str;
 }
 
-/// A resource of which one entity can be read.
-#[diagnostic::on_unimplemented(message = "the API has no GET of one `{Self}`", note = "see src/api/table.rs")]
-pub trait Gettable: Resource {
-    /// The operation.
-    const GET: &'static Operation;
+/// Declares what a resource may be able to do: the trait, what the compiler says where a resource can't, and what the
+/// trait holds: the operation, and what it sends.
+macro_rules! capabilities {
+    ($($(#[$about:meta])* $name:ident $(<$kind:ident>)? : $above:ident, $message:literal
+        $(, $operation:ident $($input:ident)?)?;)+
+    ) => {
+        $(
+            $(#[$about])*
+            #[diagnostic::on_unimplemented(message = $message, note = "see src/api/table.rs")]
+            pub trait $name $(<$kind>)?: $above {
+                $(
+                    $(
+                        /// What is sent.
+                        type $input: Serialize;
+                    )?
+                    /// The operation.
+                    const $operation: &'static Operation;
+                )?
+            }
+        )+
+    };
 }
 
-/// A resource that can be listed.
-#[diagnostic::on_unimplemented(message = "the API has no list of `{Self}`", note = "see src/api/table.rs")]
-pub trait Listable: Resource {
-    /// The operation.
-    const LIST: &'static Operation;
+capabilities! {
+    /// A resource of which one entity can be read.
+    Gettable: Resource, "the API has no GET of one `{Self}`", GET;
+    /// A resource that can be listed.
+    Listable: Resource, "the API has no list of `{Self}`", LIST;
+    /// A resource with one list for each of several kinds.
+    ListableFor<Kind>: Resource, "the API has no list of `{Self}` for `{Kind}`", LIST;
+    /// A resource whose list takes a filter (`q`).
+    Filterable: Listable, "the list of `{Self}` takes no filter";
+    /// A resource whose list takes an order.
+    Ordered: Listable, "the list of `{Self}` takes no order";
+    /// A resource whose list takes a limit.
+    Limited: Listable, "the list of `{Self}` takes no limit";
+    /// A resource whose list takes the number of a page.
+    Paged: Listable, "the list of `{Self}` has no numbered pages";
+    /// A resource whose list takes If-Modified-Since.
+    Tracked: Listable, "the list of `{Self}` takes no time";
+    /// A resource that can be created.
+    Creatable: Resource, "the API has no POST for `{Self}`", CREATE Input;
+    /// A resource that can be replaced.
+    Replaceable: Resource, "the API has no PUT for `{Self}`", REPLACE Input;
+    /// A resource that can be removed.
+    Deletable: Resource, "the API has no DELETE for `{Self}`", DELETE;
+    /// Movements: somebody is signed in or out by a PUT without an id.
+    Movable: Resource, "the API signs nobody in or out with `{Self}`", PUT Input;
 }
-
-/// A resource with one list for each of several kinds.
-#[diagnostic::on_unimplemented(message = "the API has no list of `{Self}` for `{Kind}`", note = "see src/api/table.rs")]
-pub trait ListableFor<Kind>: Resource {
-    /// The operation.
-    const LIST: &'static Operation;
-}
-
-/// A resource whose list takes a filter (`q`).
-#[diagnostic::on_unimplemented(message = "the list of `{Self}` takes no filter", note = "see src/api/table.rs")]
-pub trait Filterable: Listable {}
-
-/// A resource whose list takes an order.
-#[diagnostic::on_unimplemented(message = "the list of `{Self}` takes no order", note = "see src/api/table.rs")]
-pub trait Ordered: Listable {}
-
-/// A resource whose list takes a limit.
-#[diagnostic::on_unimplemented(message = "the list of `{Self}` takes no limit", note = "see src/api/table.rs")]
-pub trait Limited: Listable {}
-
-/// A resource whose list takes the number of a page.
-#[diagnostic::on_unimplemented(message = "the list of `{Self}` has no numbered pages", note = "see src/api/table.rs")]
-pub trait Paged: Listable {}
-
-/// A resource whose list takes If-Modified-Since.
-#[diagnostic::on_unimplemented(message = "the list of `{Self}` takes no time", note = "see src/api/table.rs")]
-pub trait Tracked: Listable {}
 
 /// A resource whose list takes filter, order and limit, so that it can be walked by id.
-#[diagnostic::on_unimplemented(message = "the list of `{Self}` has no id cursor", note = "see src/api/table.rs")]
 pub trait Walkable: Filterable + Ordered + Limited + Placed<Scope = Root> {}
 
 impl<R: Filterable + Ordered + Limited + Placed<Scope = Root>> Walkable for R {}
-
-/// A resource that can be created.
-#[diagnostic::on_unimplemented(message = "the API has no POST for `{Self}`", note = "see src/api/table.rs")]
-pub trait Creatable: Resource {
-    /// What is sent.
-    type Input: Serialize;
-    /// The operation.
-    const CREATE: &'static Operation;
-}
-
-/// A resource that can be replaced.
-#[diagnostic::on_unimplemented(message = "the API has no PUT for `{Self}`", note = "see src/api/table.rs")]
-pub trait Replaceable: Resource {
-    /// What is sent.
-    type Input: Serialize;
-    /// The operation.
-    const REPLACE: &'static Operation;
-}
-
-/// A resource that can be removed.
-#[diagnostic::on_unimplemented(message = "the API has no DELETE for `{Self}`", note = "see src/api/table.rs")]
-pub trait Deletable: Resource {
-    /// The operation.
-    const DELETE: &'static Operation;
-}
-
-/// Movements: somebody is signed in or out by a PUT without an id.
-#[diagnostic::on_unimplemented(message = "the API signs nobody in or out with `{Self}`", note = "see src/api/table.rs")]
-pub trait Movable: Resource {
-    /// What is sent.
-    type Input: Serialize;
-    /// The operation.
-    const PUT: &'static Operation;
-}
 
 /// Builds the calls of one resource; sends nothing. What the service can't do does not compile:
 ///

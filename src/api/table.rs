@@ -5,16 +5,7 @@ use super::resource::{
     Creatable, Deletable, Filterable, Gettable, Limited, Listable, ListableFor, Movable, Ordered, Paged, Placed,
     Replaceable, Resource, Root, Tracked, Within,
 };
-use super::wire::{
-    Asset, AssetGroup, AssetGroupInput, AssetInput, Certification, CertificationHolder, CertificationInput,
-    CommunityMember, CommunityMemberCreate, CommunityMemberInput, Document, Element, ForMembers, ForStaff, HolderInput,
-    InductionHolder, InductionHolderCreate, InductionHolderInput, Insurance, InsuranceInput, InsuranceType, Location,
-    LocationInput, Member, MemberInput, MemberMovement, MemberMovementInput, Membership, MembershipInput, Notification,
-    Organization, OrganizationGroup, OrganizationGroupCreate, OrganizationGroupInput, OrganizationInput, Qualification,
-    QualificationHolder, QualificationHolderInput, QualificationInput, Question, Staff, StaffInput, StaffMovement,
-    StaffMovementInput, Visit, VisitInput, VisitorEvent, VisitorEventCreate, VisitorEventInput, VisitorGroup,
-    VisitorGroupInput, Zone, ZoneInput,
-};
+use super::wire::*;
 
 /// Makes the [`Operation`] of one capability of one row.
 macro_rules! operation {

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::collection::{Last, Locations};
+use super::elements::Elements;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::api::Elements;
 use crate::record::{Entity, JobName, RemoteId, Target};
 use crate::snapshot::{Known, Owner};
 use crate::store::{self, Batch, Space, Store};

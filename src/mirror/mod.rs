@@ -18,11 +18,13 @@
 //! credential would take everyone with it.
 
 mod collection;
+mod elements;
 mod entities;
 mod error;
 mod pull;
 mod staff;
 
 pub use collection::{Locations, Wanted};
+pub use elements::{ElementError, Elements};
 pub use entities::{Mirror, Removal, doubt, drop_gone, put};
 pub use error::{Error, Kind};

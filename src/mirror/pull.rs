@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::collection::{Last, Locations, Wanted};
+use super::elements::Elements;
 use super::entities::{Mirror, Removal, flush, kept};
 use super::error::{Error, Kind};
-use crate::api::{self, Answered, Api, Client, Element, Elements, ForStaff, Location, Query, Staff, walk};
+use crate::api::{self, Answered, Api, Client, Element, ForStaff, Location, Query, Staff, walk};
 use crate::clock::Clock;
 use crate::record::{RemoteId, Target};
 use crate::store::{self, Space, Store};

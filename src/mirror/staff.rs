@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::Value as Json;
 
-use crate::api::{Elements, Staff};
+use super::elements::Elements;
+use crate::api::Staff;
 use crate::record::{Entity, Target, Value};
 
 impl Staff {

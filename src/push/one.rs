@@ -3,9 +3,9 @@
 use super::brake::Brake;
 use super::error::Error;
 use super::{LOOK_AGAIN, Outcome, Push, staff};
-use crate::api::{self, Api, Elements, Fate, Staff};
+use crate::api::{self, Api, Fate, Staff};
 use crate::fault::chain;
-use crate::mirror::Mirror;
+use crate::mirror::{Elements, Mirror};
 use crate::queue::Change;
 use crate::record::{Action, Entity, Kind, RemoteId, Value, digits, fold};
 use crate::snapshot::Known;

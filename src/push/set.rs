@@ -3,7 +3,8 @@
 use serde_json::Value as Json;
 use thiserror::Error;
 
-use crate::api::{ElementError, Elements, StaffInput};
+use crate::api::StaffInput;
+use crate::mirror::{ElementError, Elements};
 use crate::record::{Target, Value};
 
 /// Why a field can't be set. Holds no value.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::api::{Carry as _, CarryError, Elements, Input as _, Staff, StaffInput};
+use crate::api::{Carry as _, CarryError, Input as _, Staff, StaffInput};
+use crate::mirror::Elements;
 use crate::record::{Target, Value};
 
 /// A new employee. What can't be sent is said in words.

@@ -89,11 +89,15 @@ macro_rules! wire {
             fn unreadable(&self) -> &[&'static str] {
                 &self.unreadable
             }
+        }
 
-            fn sent(&self) -> serde_json::Value {
-                let mut object: serde_json::Map<_, _> = self.extra.clone().into_iter().collect();
-                $(object.insert(wire!(@name $field).to_owned(), $crate::api::wire::Value::sent(&self.$field));)*
-                object.into()
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let fields = [
+                    $((stringify!($id), $crate::api::wire::sent::plain(&self.$id)),)?
+                    $((wire!(@name $field), $crate::api::wire::sent::plain(&self.$field)),)*
+                ];
+                $crate::api::wire::sent::object(&self.extra, fields).serialize(serializer)
             }
         }
 
@@ -147,9 +151,8 @@ macro_rules! input {
 
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                let mut object: serde_json::Map<_, _> = self.extra.clone().into_iter().collect();
-                $(object.insert(wire!(@name $field).to_owned(), $form(&self.$field));)*
-                object.serialize(serializer)
+                let fields = [$((wire!(@name $field), $form(&self.$field)),)*];
+                $crate::api::wire::sent::object(&self.extra, fields).serialize(serializer)
             }
         }
 

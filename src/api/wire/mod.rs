@@ -39,7 +39,7 @@ pub use contractor::{
     Insurance, InsuranceInput, InsuranceType, Member, MemberInput, Membership, MembershipInput, Organization,
     OrganizationGroup, OrganizationGroupCreate, OrganizationGroupInput, OrganizationInput,
 };
-pub use element::{Element, ElementError, Elements, ForMembers, ForStaff};
+pub use element::{Element, ForMembers, ForStaff};
 pub use movement::{MemberMovement, MemberMovementInput, StaffMovement, StaffMovementInput};
 pub use part::{CardToken, GroupRef, Guest, Named, Place};
 pub use place::{
@@ -47,18 +47,18 @@ pub use place::{
 };
 pub use questionnaire::{Notification, Question};
 pub use staff::{Staff, StaffInput};
-use value::Value;
 pub use value::{Any, Decimal, Fields, Flag, Ids, Int, Items, Names, Text};
 pub use visitor::{
     Visit, VisitInput, VisitorEvent, VisitorEventCreate, VisitorEventInput, VisitorGroup, VisitorGroupInput,
 };
 
+use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
 use crate::record::RemoteId;
 
 /// Something that answers carry.
-pub trait Wire: Sized + Send + 'static {
+pub trait Wire: Serialize + Sized + Send + 'static {
     /// The names of its fields.
     const FIELDS: &'static [&'static str];
 
@@ -67,9 +67,6 @@ pub trait Wire: Sized + Send + 'static {
 
     /// The names of fields that hold something other than the specification says.
     fn unreadable(&self) -> &[&'static str];
-
-    /// It as JSON: its fields but for its own id, and whatever else was read.
-    fn sent(&self) -> Json;
 }
 
 /// Something that answers carry with an id of its own.

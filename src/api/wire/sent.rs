@@ -1,20 +1,32 @@
 //! The forms in which values are sent.
 
-use serde_json::{Value as Json, json};
+use serde::Serialize;
+use serde_json::{Map, Value as Json, json};
 
-use super::{Flag, Guest, Int, Named, Place, Text, Value, Wire as _};
+use super::{Fields, Flag, Guest, Ids, Int, Named, Place, Text};
+
+/// An object of these fields, and of whatever else was read.
+pub(in crate::api) fn object<const N: usize>(extra: &Fields, fields: [(&'static str, Json); N]) -> Json {
+    let fields = fields.into_iter().map(|(name, value)| (name.to_owned(), value));
+    extra.clone().into_iter().chain(fields).collect::<Map<_, _>>().into()
+}
 
 /// As it is.
-pub(in crate::api) fn plain<T: Value>(value: &T) -> Json {
-    value.sent()
+pub(in crate::api) fn plain(value: &(impl Serialize + ?Sized)) -> Json {
+    serde_json::to_value(value).expect("what is read and sent has text keys and finite numbers")
 }
 
 /// The specification's requests show an integer, its answers text: `00123` must not become 123.
 pub(in crate::api) fn number(text: &Text) -> Json {
     match text.as_deref().map(|text| (text, text.parse::<i32>())) {
         Some((text, Ok(number))) if number.to_string() == text => number.into(),
-        _ => text.sent(),
+        _ => text.clone().into(),
     }
+}
+
+/// A list, empty where nothing is known.
+pub(in crate::api) fn list(ids: &Ids) -> Json {
+    ids.clone().unwrap_or_default().into()
 }
 
 /// 1 or 0.
@@ -41,7 +53,7 @@ pub(in crate::api) fn periods(places: &[Place]) -> Json {
 /// Visitors without the ids that answers give them.
 pub(in crate::api) fn guests(guests: &[Guest]) -> Json {
     let guest = |guest: &Guest| {
-        let mut json = guest.sent();
+        let mut json = plain(guest);
         json.as_object_mut().map(|fields| fields.remove("id"));
         json
     };

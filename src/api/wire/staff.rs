@@ -1,7 +1,7 @@
 //! Employees.
 
 use super::part::CardToken;
-use super::sent::{bit, number, plain};
+use super::sent::{bit, list, number, plain};
 use super::value::{Any, Fields, Flag, Ids, Names, Text};
 
 entity! {
@@ -17,11 +17,12 @@ entity! {
     StaffInput if roams_unseen
     both {
         name: Text, title: Text, altname: Text, email: Text, phone: Text, mobile: Text, ice: Text, onsite_status: Text,
-        location: Text, globalroaming_locations: Ids,
+        location: Text,
     }
     renamed {
         employee_id: Text => employee_id as number, role_types: Names => roletype as plain,
         customfields: Fields => cf as plain, globalroaming: Flag => globalroaming as bit,
+        globalroaming_locations: Ids => globalroaming_locations as list,
     }
 }
 

@@ -30,9 +30,6 @@ pub type Any = Option<Json>;
 pub(in crate::api) trait Value: Clone + Default {
     /// Reads what is not null; `None` where it has none of the forms that are understood.
     fn read(json: Json) -> Option<Self>;
-
-    /// What is sent for it.
-    fn sent(&self) -> Json;
 }
 
 impl Value for Text {
@@ -44,19 +41,11 @@ impl Value for Text {
             _ => None,
         }
     }
-
-    fn sent(&self) -> Json {
-        self.clone().into()
-    }
 }
 
 impl Value for Int {
     fn read(json: Json) -> Option<Self> {
         if blank(&json) { Some(None) } else { whole(&json).map(Some) }
-    }
-
-    fn sent(&self) -> Json {
-        (*self).into()
     }
 }
 
@@ -78,10 +67,6 @@ impl Value for Flag {
             _ => None,
         }
     }
-
-    fn sent(&self) -> Json {
-        (*self).into()
-    }
 }
 
 impl Value for Decimal {
@@ -93,19 +78,11 @@ impl Value for Decimal {
             _ => None,
         }
     }
-
-    fn sent(&self) -> Json {
-        (*self).into()
-    }
 }
 
 impl Value for Names {
     fn read(json: Json) -> Option<Self> {
         flat(json)?.into_iter().map(name).collect()
-    }
-
-    fn sent(&self) -> Json {
-        self.clone().into()
     }
 }
 
@@ -113,10 +90,6 @@ impl Value for Ids {
     fn read(json: Json) -> Option<Self> {
         let id = |item: Json| i32::try_from(whole(item.get("id").unwrap_or(&item))?).ok();
         flat(json)?.into_iter().map(id).collect::<Option<_>>().map(Some)
-    }
-
-    fn sent(&self) -> Json {
-        self.clone().unwrap_or_default().into()
     }
 }
 
@@ -129,10 +102,6 @@ impl Value for Fields {
             _ => None,
         }
     }
-
-    fn sent(&self) -> Json {
-        Json::Object(self.clone().into_iter().collect())
-    }
 }
 
 impl Value for Items {
@@ -144,19 +113,11 @@ impl Value for Items {
             _ => None,
         }
     }
-
-    fn sent(&self) -> Json {
-        self.clone().into()
-    }
 }
 
 impl Value for Any {
     fn read(json: Json) -> Option<Self> {
         Some(Some(json))
-    }
-
-    fn sent(&self) -> Json {
-        self.clone().unwrap_or_default()
     }
 }
 
@@ -168,10 +129,6 @@ impl<T: Wire + Clone> Value for Vec<T> {
             _ => None,
         };
         flat(json)?.into_iter().map(part).collect()
-    }
-
-    fn sent(&self) -> Json {
-        self.iter().map(T::sent).collect()
     }
 }
 
