@@ -109,7 +109,7 @@ impl Term {
             }
             Test::Time(_, None) => view.time(row, self.position).is_none(),
             Test::Text(manner, wanted) => {
-                let is_name = matches!(view.resource.fields[self.position].kind, Kind::Name);
+                let is_name = view.is_name(self.position);
                 any_text(&view.value(row, self.position), |own| is_match(own, *manner, wanted, is_name))
             }
             Test::Token(wanted) => {

@@ -42,7 +42,8 @@ pub struct Options {
     pub page_max: u32,
     /// Whether a list without hits is 404 instead of 200 with `[]`.
     pub empty_as_404: bool,
-    /// Whether a second person with the same email or employee id is accepted instead of 409.
+    /// Whether a second entity of the same kind (a person with the same email or employee id, say) is accepted instead
+    /// of 409.
     pub accept_duplicates: bool,
     /// Whether a PUT that would answer 200 with the entity answers 204 without a body.
     pub put_without_body: bool,

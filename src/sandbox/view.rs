@@ -126,6 +126,20 @@ impl<'e> View<'e> {
         }
     }
 
+    /// Whether the field at a position holds a person's name, its own or another entity's.
+    pub(super) fn is_name(&self, position: usize) -> bool {
+        let is_name = |other: &str, field: &str| {
+            let other = tables::resource(other);
+            other.is_some_and(|other| matches!(other.fields[other.at(field)].kind, Kind::Name))
+        };
+        match self.resource.fields[position].kind {
+            Kind::Name => true,
+            Kind::Derived(Derived::Of(references, field)) => references.iter().any(|(_, other)| is_name(other, field)),
+            Kind::Derived(Derived::OfRecord(field)) => is_name("staff", field),
+            _ => false,
+        }
+    }
+
     /// The number in a field.
     #[expect(clippy::cast_precision_loss, reason = "ids and counts are far below 2^53")]
     pub(super) fn number(&self, row: &Row, position: usize) -> Option<f64> {

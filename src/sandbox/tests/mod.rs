@@ -16,6 +16,7 @@ mod refusals;
 mod replaced;
 mod restart;
 mod rosters;
+mod shapes;
 mod visits;
 
 use reqwest::{Client, Method, RequestBuilder, StatusCode};

@@ -127,6 +127,18 @@ async fn scans_belong_to_their_way_and_flags_are_taken_as_they_come() {
 }
 
 #[tokio::test]
+async fn movements_are_found_by_the_last_name_of_who_moved() {
+    let rig = rig(at_noon()).await;
+    let everybody = rig.get("/staff/movement").await.1;
+    let name = everybody[0]["name"].as_str().unwrap();
+    let (_, last) = name.split_once(' ').unwrap();
+    let response = rig.request("GET", "/staff/movement").query(&[("q", format!("name%{last}"))]).send().await.unwrap();
+    let found: Value = response.json().await.unwrap();
+    assert!(found.as_array().unwrap().contains(&everybody[0]));
+    assert!(found.as_array().unwrap().iter().all(|movement| movement["name"].as_str().unwrap().contains(last)));
+}
+
+#[tokio::test]
 async fn a_movement_may_count_as_a_change_of_the_person() {
     let rig = rig(Options { movement_touches_person: true, ..at_noon() }).await;
     let body = json!({ "onsite_status": "onsite", "location_id": 11, "staff_id": 1001 });

@@ -1,5 +1,5 @@
-//! A PUT that sends back what was read changes nothing: whatever can be read under one name and sent under another is
-//! named so in the tables, and no input is forgotten.
+//! A PUT that sends back what was read changes nothing: whatever is read under one name and sent under another is named
+//! so in the tables.
 
 use std::collections::BTreeSet;
 
