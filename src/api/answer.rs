@@ -139,20 +139,18 @@ impl Answer for Option<Vec<GroupRef>> {
 
 impl Answer for Option<Photo> {
     fn read(received: &Received) -> Result<Self, Kind> {
-        match received.content_type.as_deref() {
-            _ if received.status == 404 => Ok(None),
-            Some(media_type) if media_type.starts_with("image/") && !received.body.is_empty() => {
-                Ok(Some(Photo::received(media_type.to_owned(), received.body.clone())))
-            }
-            _ => Err(Kind::Photo { problem: "came as something that is no image" }),
+        let photo = |media_type: &str| Photo::received(media_type.to_owned(), received.body.clone());
+        match received.image()? {
+            Some(_) if received.body.is_empty() => Err(Kind::Photo { problem: "came without its bytes" }),
+            media_type => Ok(media_type.map(photo)),
         }
     }
 }
 
 impl Answer for Option<PhotoHead> {
     fn read(received: &Received) -> Result<Self, Kind> {
-        let head = || PhotoHead { media_type: received.content_type.clone(), length: received.length };
-        Ok((received.status != 404).then(head))
+        let head = |media_type: &str| PhotoHead { media_type: media_type.to_owned(), length: received.length };
+        Ok(received.image()?.map(head))
     }
 }
 
@@ -181,6 +179,15 @@ impl Answer for Deleted {
 impl Received {
     fn is_blank(&self) -> bool {
         self.body.iter().all(u8::is_ascii_whitespace)
+    }
+
+    /// The format of a photo; `None` where there is no photo. A proxy's page is none.
+    fn image(&self) -> Result<Option<&str>, Kind> {
+        match self.content_type.as_deref() {
+            _ if self.status == 404 => Ok(None),
+            Some(media_type) if media_type.starts_with("image/") => Ok(Some(media_type)),
+            _ => Err(Kind::Photo { problem: "came as something that is no image" }),
+        }
     }
 
     /// One object that has `key`; `None` where it is absent, or confirmed without being shown.
@@ -339,6 +346,23 @@ mod tests {
                 assert_eq!(seen, "NotJson", "{verb:?} {content_type} {body}");
             }
         }
+    }
+
+    #[test]
+    fn fault_38_a_photo_is_an_image_or_an_error() {
+        let check = |status: u16, content_type: &str, body: &str, photo: &str, head: &str| {
+            let read = |verb| received(verb, status, content_type, body);
+            let shown = |there: bool| if there { "read" } else { "none" }.to_owned();
+            let seen = outcome(&read(Verb::Photo), |photo: Option<Photo>| shown(photo.is_some()));
+            assert_eq!(seen, photo, "photo: {status} {content_type}");
+            let seen = outcome(&read(Verb::PhotoHead), |head: Option<PhotoHead>| shown(head.is_some()));
+            assert_eq!(seen, head, "head: {status} {content_type}");
+        };
+        check(200, "image/png", "bytes", "read", "read");
+        check(200, "image/png", "", "Photo", "read");
+        check(200, "text/html", "<html>", "Photo", "Photo");
+        check(200, "", "bytes", "Photo", "Photo");
+        check(404, "application/json", "{}", "none", "none");
     }
 
     #[test]

@@ -24,9 +24,9 @@ pub enum Part {
 
 impl Api<Staff> {
     /// Uploads employees as a whole. Whoever belongs to `part` and is not in `people` may be removed, so a part must never
-    /// be sent as the account; what became of it is known only after another listing. Not in the specification (Employees,
-    /// bulk): the path is configurable.
-    pub fn bulk(&self, people: &[StaffInput], part: &Part) -> Call<Vec<Staff>> {
+    /// be sent as the account; what became of it is known only after another listing, and `None` is an upload that is
+    /// confirmed without being shown. Not in the specification (Employees, bulk): the path is configurable.
+    pub fn bulk(&self, people: &[StaffInput], part: &Part) -> Call<Option<Vec<Staff>>> {
         let call = self.call(Staff::BULK).json(&people);
         match part {
             Part::Account => call,
@@ -76,8 +76,14 @@ impl Api<Organization> {
         call.utc()
     }
 
-    /// Changes the groups of an organization, and shows those that it has then. The path is configurable.
-    pub fn change_groups(&self, id: RemoteId, groups: &[GroupRef], function: GroupFunction) -> Call<Vec<GroupRef>> {
+    /// Changes the groups of an organization, and shows those that it has then; `None` where the service confirms it
+    /// without showing them. The path is configurable.
+    pub fn change_groups(
+        &self,
+        id: RemoteId,
+        groups: &[GroupRef],
+        function: GroupFunction,
+    ) -> Call<Option<Vec<GroupRef>>> {
         let group = |group: &GroupRef| json!({"id": group.id, "name": group.name, "category_id": group.category_id});
         let groups: Vec<_> = groups.iter().map(group).collect();
         self.one(Organization::GROUPS_UPDATE, id).json(&json!({"groups": groups, "function": function}))

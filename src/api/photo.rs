@@ -22,7 +22,7 @@ pub struct Photo {
 #[non_exhaustive]
 pub struct PhotoHead {
     /// Its format, such as `image/png`.
-    pub media_type: Option<String>,
+    pub media_type: String,
     /// Its size in bytes.
     pub length: Option<u64>,
 }
