@@ -54,6 +54,7 @@ pub(super) async fn run(ui: &Ui, args: SandboxArgs) -> Result<Exit, Failure> {
         ui.note("a stand-in for rehearsals: nothing here is a secret; end it with Ctrl-C");
     }
     ui.note(format!("clients, keys and faults are changed at {}/control", sandbox.auth_url()));
+    ui.note(format!("the API is described at {}/openapi.json", sandbox.auth_url()));
     Interrupt::wait().await?;
     sandbox.stop().await;
     Ok(Exit::Done)

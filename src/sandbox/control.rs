@@ -3,6 +3,8 @@
 //! It lies outside the API root, asks for no credential, is not counted and never struck by a fault: a test that has
 //! spent its rate or revoked its client must still reach it. It speaks JSON. `openapi.json` lies beside it.
 
+use std::sync::atomic::Ordering;
+
 use axum::http::{Method, StatusCode};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -44,6 +46,7 @@ static ROUTES: &[Route] = &[
     Route { method: Method::POST, path: &["keys"], act: create_key },
     Route { method: Method::DELETE, path: &["keys", "*"], act: delete_key },
     Route { method: Method::PUT, path: &["faults"], act: set_faults },
+    Route { method: Method::PUT, path: &["assets"], act: set_assets },
 ];
 
 /// Answers a request; `path` are the decoded segments below `/control`.
@@ -74,6 +77,12 @@ struct NewClient {
 struct NewKey {
     name: String,
     restrictions: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Assets {
+    enabled: bool,
 }
 
 /// A client as it is shown, never with its secret.
@@ -175,6 +184,12 @@ fn set_faults(request: &Request<'_>) -> Result<Answer, Refusal> {
     let faults: Result<Vec<Fault>, _> = specs.iter().map(|spec| spec.parse()).collect();
     let faults = faults.map_err(|error| Refusal::bad(error.to_string()))?;
     *request.service.faults() = FaultRules::new(faults);
+    Ok(Answer::bare(StatusCode::NO_CONTENT))
+}
+
+fn set_assets(request: &Request<'_>) -> Result<Answer, Refusal> {
+    let assets: Assets = request.body("an object of enabled, true or false")?;
+    request.service.assets.store(assets.enabled, Ordering::Relaxed);
     Ok(Answer::bare(StatusCode::NO_CONTENT))
 }
 

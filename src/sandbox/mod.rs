@@ -33,6 +33,7 @@ mod journal;
 mod list;
 mod media;
 mod normal;
+mod openapi;
 mod operation;
 mod options;
 mod part;

@@ -27,6 +27,8 @@ pub(super) struct Operation {
     pub(super) method: &'static str,
     /// The scope it needs, such as `staff:read`.
     pub(super) scope: String,
+    /// What the table says about it besides.
+    pub(super) note: &'static str,
     /// The status of its success.
     pub(super) success: u16,
     errors: Vec<u16>,
@@ -65,6 +67,7 @@ impl Operation {
             name,
             method,
             scope: format!("{}:{access}", column(3)),
+            note: column(7),
             success: column(4).parse().unwrap_or(200),
             errors: column(5).split(' ').filter_map(|status| status.parse().ok()).collect(),
             path: segments(path).map(Segment::read).collect(),
@@ -73,13 +76,22 @@ impl Operation {
     }
 
     /// Its path, each parameter as a name in braces.
-    #[cfg(test)]
     pub(super) fn template(&self) -> String {
         let segment = |segment: &Segment| match segment {
             Segment::Literal(text) => format!("/{text}"),
             Segment::Parameter(name) => format!("/{{{name}}}"),
         };
         self.path.iter().map(segment).collect()
+    }
+
+    /// The domain of scopes that it belongs to, `oauth2` for token requests.
+    pub(super) fn domain(&self) -> &str {
+        if self.is_token_request() { "oauth2" } else { self.scope.split(':').next().unwrap_or_default() }
+    }
+
+    /// Whether callers are asked to use another one.
+    pub(super) fn is_deprecated(&self) -> bool {
+        self.note.starts_with("deprecated")
     }
 
     /// Whether it lists entities.

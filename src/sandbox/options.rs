@@ -51,7 +51,7 @@ pub struct Options {
     pub normalize: bool,
     /// Whether `globalroaming_locations` is in answers, as a list of id and name.
     pub show_roaming: bool,
-    /// Whether the account has the add-on for assets; without it they are forbidden.
+    /// Whether the account has the add-on for assets at first; without it they are forbidden.
     pub assets: bool,
     /// Whether a movement counts as a change of the person, whose `modified` it moves then.
     pub movement_touches_person: bool,

@@ -1,11 +1,12 @@
 //! One request from its arrival to its answer.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use axum::http::StatusCode;
 use axum::http::request::Parts;
+use axum::http::{Method, StatusCode};
 use tokio::time::{Instant, sleep};
 
 use super::answer::{Answer, Refusal};
@@ -17,6 +18,7 @@ use super::error::Error;
 use super::fault::{Effect, Target};
 use super::fault_rules::{FaultRules, Strike};
 use super::media;
+use super::openapi;
 use super::operation::{Operation, Route, operations, route};
 use super::options::Options;
 use super::rate::Rate;
@@ -34,12 +36,17 @@ const TOKEN: &str = "/oauth2/token";
 /// Where the control interface's paths begin.
 const CONTROL: &str = "/control";
 
+/// Where the sandbox describes itself.
+const DESCRIPTION: &str = "/openapi.json";
+
 /// What all requests share.
 pub(super) struct Service {
     pub(super) options: Options,
     pub(super) store: Store,
     pub(super) clock: ServiceClock,
     pub(super) credentials: Credentials,
+    /// Whether the account has the add-on for assets now.
+    pub(super) assets: AtomicBool,
     rate: Mutex<Rate>,
     faults: Mutex<FaultRules>,
     traffic: Mutex<Traffic>,
@@ -74,6 +81,7 @@ impl Service {
         Ok(Self {
             clock: ServiceClock::new(options.clock.clone(), options.clock_offset),
             credentials: Credentials::open(&options)?,
+            assets: AtomicBool::new(options.assets),
             rate: Mutex::new(Rate::new(options.rate, options.window)),
             faults: Mutex::new(FaultRules::new(faults)),
             traffic: Mutex::new(Traffic::new()),
@@ -176,7 +184,15 @@ impl Service {
             Route::Unknown => return Err(Refusal::missing("there is no such path")),
         };
         let query = parts.uri.query().unwrap_or_default();
-        let order = Order { operation, path, query, headers: &parts.headers, body, now: self.clock.now() };
+        let order = Order {
+            operation,
+            path,
+            query,
+            headers: &parts.headers,
+            body,
+            now: self.clock.now(),
+            assets: self.assets.load(Ordering::Relaxed),
+        };
         engine::carry_out(&self.store, &self.options, &order)
     }
 
@@ -217,11 +233,14 @@ impl Service {
                 body.map_or_else(|| too_large().into(), |body| control::answer(self, &parts.method, &path, &body));
             return Outcome::Answered(answer);
         }
+        if parts.uri.path() == DESCRIPTION {
+            return Outcome::Answered(description(&parts.method));
+        }
         if parts.uri.path() != TOKEN {
             let answer = Refusal::missing("the API is below /v1").into();
             return Outcome::Answered(media::accepted(answer, &parts.headers, None));
         }
-        if parts.method != axum::http::Method::POST {
+        if parts.method != Method::POST {
             return Outcome::Answered(Answer::other_method(&["POST"]));
         }
         let Some(body) = body else { return Outcome::Answered(too_large().into()) };
@@ -239,6 +258,13 @@ fn below_root(parts: &Parts) -> Option<&str> {
         "" => Some("/"),
         rest => rest.starts_with('/').then_some(rest),
     }
+}
+
+fn description(method: &Method) -> Answer {
+    if !matches!(*method, Method::GET | Method::HEAD) {
+        return Answer::other_method(&["GET", "HEAD"]);
+    }
+    Answer::document(StatusCode::OK, openapi::document().to_string().into_bytes())
 }
 
 fn too_large() -> Refusal {

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::clock::Clock;
 
 /// The values that `time_zone` may have (specification, Common behaviour); case matters.
-const ZONES: &[&str] = &[
+pub(super) const ZONES: &[&str] = &[
     "UTC",
     "Africa/Algiers",
     "Africa/Cairo",

@@ -38,6 +38,8 @@ pub(super) struct Order<'a> {
     pub(super) headers: &'a HeaderMap,
     pub(super) body: &'a [u8],
     pub(super) now: Timestamp,
+    /// Whether the account has the add-on for assets.
+    pub(super) assets: bool,
 }
 
 /// Query parameters of lists. One that the operation's row doesn't name is refused: the caller would take the answer
@@ -56,7 +58,7 @@ pub(super) fn carry_out(store: &Store, options: &Options, order: &Order<'_>) -> 
     if let Some(name) = foreign {
         return Err(Refusal::bad(format!("{} doesn't take {name}", order.operation.name)));
     }
-    if !options.assets && order.operation.scope.starts_with("asset:") {
+    if !order.assets && order.operation.scope.starts_with("asset:") {
         return Err(Refusal::new(StatusCode::FORBIDDEN, "the account doesn't have the add-on for assets"));
     }
     match action {

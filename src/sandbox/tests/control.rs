@@ -140,6 +140,25 @@ async fn faults_are_changed_while_it_runs() {
 }
 
 #[tokio::test]
+async fn the_add_on_for_assets_is_switched() {
+    let rig = rig(Options { assets: false, ..Options::default() }).await;
+    for (enabled, status) in [(true, 200), (false, 403)] {
+        assert_eq!(control(&rig, "PUT", "/assets", Some(json!({ "enabled": enabled }))).await.0, 204);
+        for path in ["/asset", "/assetgroup"] {
+            assert_eq!(rig.get(path).await.0, status, "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_description_needs_no_credential_and_is_not_counted() {
+    let rig = rig(Options::default()).await;
+    let (status, document) = answer(rig.client.get(format!("{}/openapi.json", rig.sandbox.auth_url()))).await;
+    assert_eq!((status, &document["openapi"]), (200, &json!("3.1.0")));
+    assert!(rig.sandbox.requests().is_empty());
+}
+
+#[tokio::test]
 async fn what_is_wrong_is_said() {
     let rig = rig(Options::default()).await;
     for (method, path, body, status) in [
@@ -154,6 +173,7 @@ async fn what_is_wrong_is_said() {
         ("POST", "/keys", json!({ "name": "x", "restrictions": ["assets"] }), 400),
         ("POST", "/keys", json!([]), 400),
         ("PUT", "/faults", json!({}), 400),
+        ("PUT", "/assets", json!({ "enabled": 1 }), 400),
         ("GET", "/shoes", Value::Null, 404),
         ("GET", "/faults", Value::Null, 405),
         ("PATCH", "/clients", Value::Null, 405),

@@ -8,6 +8,7 @@ mod entities;
 mod everything;
 mod faults;
 mod holdings;
+mod garbage;
 mod lists;
 mod media;
 mod movements;
