@@ -109,7 +109,14 @@ impl Input<'_> {
     ) -> Result<(), Refusal> {
         let inputs = self.resource.fields.iter().enumerate().filter(|(_, field)| field.is_input() && self.takes(field));
         for (position, field) in inputs {
-            set(position, field, field.inputs.iter().find_map(|name| self.body.get(*name)))?;
+            // Each of several names for one field is read, so that none hides a mistake; the first one counts.
+            let mut sent = field.inputs.iter().rev().filter_map(|name| self.body.get(*name)).peekable();
+            if sent.peek().is_none() {
+                set(position, field, None)?;
+            }
+            for sent in sent {
+                set(position, field, Some(sent))?;
+            }
         }
         Ok(())
     }

@@ -29,6 +29,44 @@ pub(super) enum Comparison {
     Never,
 }
 
+impl Comparison {
+    /// How what a field of that kind shows can be compared.
+    pub(super) fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Id
+            | Kind::Integer
+            | Kind::Decimal
+            | Kind::IdOf(_)
+            | Kind::AccessPoint
+            | Kind::Flag
+            | Kind::Bool
+            | Kind::Minutes
+            | Kind::Derived(Derived::Count(..) | Derived::SameAsOrganization) => Self::Number,
+            Kind::Created | Kind::LocalCreated | Kind::Modified | Kind::Timestamp | Kind::LocalTime | Kind::Date => {
+                Self::Time
+            }
+            Kind::NestedNames => Self::Texts,
+            Kind::IdsOf(_)
+            | Kind::Places(_)
+            | Kind::Custom(_)
+            | Kind::Tokens
+            | Kind::List(_)
+            | Kind::Any
+            | Kind::Parts(_)
+            | Kind::Derived(Derived::Members | Derived::Organizations) => Self::Never,
+            Kind::Text
+            | Kind::Name
+            | Kind::Email
+            | Kind::Phone
+            | Kind::Number
+            | Kind::Loose
+            | Kind::Choice(_)
+            | Kind::NameOf(_)
+            | Kind::Derived(_) => Self::Text,
+        }
+    }
+}
+
 /// How a caller wants to see entities.
 #[derive(Clone)]
 pub(super) struct Sight {
@@ -92,38 +130,7 @@ impl<'e> View<'e> {
 
     /// How the field at a position can be compared.
     pub(super) fn comparison(&self, position: usize) -> Comparison {
-        match self.resource.fields[position].kind {
-            Kind::Id
-            | Kind::Integer
-            | Kind::Decimal
-            | Kind::IdOf(_)
-            | Kind::AccessPoint
-            | Kind::Flag
-            | Kind::Bool
-            | Kind::Minutes
-            | Kind::Derived(Derived::Count(..) | Derived::SameAsOrganization) => Comparison::Number,
-            Kind::Created | Kind::LocalCreated | Kind::Modified | Kind::Timestamp | Kind::LocalTime | Kind::Date => {
-                Comparison::Time
-            }
-            Kind::NestedNames => Comparison::Texts,
-            Kind::IdsOf(_)
-            | Kind::Places(_)
-            | Kind::Custom(_)
-            | Kind::Tokens
-            | Kind::List(_)
-            | Kind::Any
-            | Kind::Parts(_)
-            | Kind::Derived(Derived::Members | Derived::Organizations) => Comparison::Never,
-            Kind::Text
-            | Kind::Name
-            | Kind::Email
-            | Kind::Phone
-            | Kind::Number
-            | Kind::Loose
-            | Kind::Choice(_)
-            | Kind::NameOf(_)
-            | Kind::Derived(_) => Comparison::Text,
-        }
+        Comparison::of(self.resource.fields[position].kind)
     }
 
     /// Whether the field at a position holds a person's name, its own or another entity's.

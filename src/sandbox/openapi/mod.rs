@@ -7,6 +7,7 @@
 //! fragment behind its path, which no request carries.
 
 mod body;
+mod listing;
 mod operation;
 mod parameter;
 mod schema;

@@ -2,21 +2,17 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::binding::binding;
+use super::super::binding::{Action, Binding, binding};
 use super::super::operation::{Operation, operations};
 use super::super::resource::Resource;
-use super::super::tables;
+use super::super::tables::{self, ORG_GROUP};
 use super::super::zone::ZONES;
+use super::listing;
 
 /// Parameters that many operations have: (the name in a row, the description of it).
-fn known() -> [(&'static str, Value); 7] {
+fn known() -> [(&'static str, Value); 5] {
     let query = |name: &str, description: &str, schema: Value| json!({ "name": name, "in": "query", "description": description, "schema": schema });
     [
-        (
-            "q",
-            query("q", "comma-separated terms of a field, one of : % > < ~, and a value", json!({ "type": "string" })),
-        ),
-        ("order", query("order", "a field to sort by; - before it turns the order round", json!({ "type": "string" }))),
         ("limit", query("limit", "the most entities to answer with", json!({ "type": "integer", "minimum": 1 }))),
         ("page", query("page", "which page, from 1", json!({ "type": "integer", "minimum": 1 }))),
         ("id", query("id", "the one record to answer with", json!({ "type": "integer", "format": "int32" }))),
@@ -56,10 +52,27 @@ pub(super) fn of(operation: &Operation) -> Vec<Value> {
     let names = known().map(|(name, _)| name);
     let taken = names.iter().filter(|name| **name == "time_zone" || operation.takes(name));
     let shared = taken.map(|name| json!({ "$ref": format!("#/components/parameters/{name}") }));
+    let listing = listing(operation);
     let own = OWN.iter().filter(|(of, ..)| *of == operation.name).map(|(_, name, description)| {
         json!({ "name": name, "in": "query", "description": description, "schema": { "type": "string" } })
     });
-    path(operation).into_iter().chain(shared).chain(own).collect()
+    path(operation).into_iter().chain(listing).chain(shared).chain(own).collect()
+}
+
+/// What a list is filtered and ordered by: every resource has fields of its own.
+fn listing(operation: &Operation) -> Vec<Value> {
+    let Binding { action, resource, only, .. } = binding(operation.name);
+    // The groups of an organization are a list within a document.
+    let resource = if action == Action::ListGroups { &ORG_GROUP } else { resource };
+    let parameters = [
+        ("q", "comma-separated terms of a field, one of : % > < ~, and a value", listing::filter(resource, only)),
+        ("order", "a field to sort by; - before it turns the order round", listing::order(resource, only)),
+    ];
+    let taken = parameters.into_iter().filter(|(name, ..)| operation.takes(name));
+    let described = taken.map(|(name, description, schema)| {
+        json!({ "name": name, "in": "query", "description": description, "schema": schema })
+    });
+    described.collect()
 }
 
 /// Whether a parameter of the query may be sent instead of a field of the body.
