@@ -65,7 +65,13 @@ fn answered(resource: &Resource, only: Option<&[&str]>) -> Value {
         "type": "object",
         "properties": properties(shown.iter().map(|field| (field.name, answered_field(field.kind)))),
         "required": required.collect::<Vec<_>>(),
+        "xml": { "name": element(resource) },
     })
+}
+
+/// What the element of an entity is called in XML.
+fn element(resource: &Resource) -> &'static str {
+    resource.name.rsplit('.').next().unwrap_or(resource.name)
 }
 
 fn taken(resource: &Resource, action: Action) -> Value {
@@ -87,6 +93,7 @@ fn taken(resource: &Resource, action: Action) -> Value {
         "properties": properties(inputs.into_iter().chain(ignored)),
         "required": required.collect::<Vec<_>>(),
         "additionalProperties": false,
+        "xml": { "name": element(resource) },
     })
 }
 
@@ -165,7 +172,8 @@ fn taken_field(kind: Kind) -> Value {
             "type": ["integer", "string", "null"], "format": "int32", "minimum": -INT_MAX - 1, "maximum": INT_MAX,
             "pattern": "^(0|-?[1-9][0-9]*)?$",
         }),
-        Kind::IdOf(_) | Kind::AccessPoint => id(&["integer", "string", "null"]),
+        Kind::IdOf(other) => known(id(&["integer", "string", "null"]), other),
+        Kind::AccessPoint => id(&["integer", "string", "null"]),
         Kind::Timestamp | Kind::LocalTime => {
             json!({ "anyOf": [{ "type": "string", "format": "date-time" }, day_text(), nothing()] })
         }
@@ -183,7 +191,7 @@ fn taken_field(kind: Kind) -> Value {
             "pattern": "^(true|false|0|[1-9][0-9]*)$",
         }),
         Kind::NestedNames => sent_list(json!({ "type": "string", "minLength": 1 })),
-        Kind::IdsOf(_) => sent_list(id(&["integer", "string"])),
+        Kind::IdsOf(other) => sent_list(known(id(&["integer", "string"]), other)),
         Kind::Places(_) => sent_list(json!({
             "type": "object",
             "properties": {
@@ -234,6 +242,14 @@ fn nothing() -> Value {
 
 fn id(types: &[&str]) -> Value {
     json!({ "type": types, "format": "int32", "minimum": 0, "maximum": INT_MAX, "pattern": "^(0|[1-9][0-9]*)$" })
+}
+
+/// The same with the id of an entity that is there where entities were made up.
+fn known(mut schema: Value, other: &str) -> Value {
+    if let Some(other) = resource(other) {
+        schema["examples"] = json!([other.first_id]);
+    }
+    schema
 }
 
 /// An object of id and name, and what else there is.
