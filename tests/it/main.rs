@@ -29,6 +29,7 @@ mod narrowed;
 mod oauth;
 mod one_at_a_time;
 mod one_of_many;
+mod operations;
 mod secrecy;
 mod shared_mailbox;
 mod source_faults;

@@ -1,5 +1,7 @@
 //! What the tests share: a folder with a configuration and a CSV file, a service in this process, and the real binary.
 
+pub(crate) mod caller;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
