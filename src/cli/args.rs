@@ -135,9 +135,10 @@ pub(super) struct PreviewArgs {
 #[derive(Debug, Args)]
 pub(super) struct ApiArgs {
     /// The operation, for example `staff.get`; none lists them
+    #[arg(index = 1)]
     pub(super) operation: Option<String>,
     /// Path and query parameters
-    #[arg(value_name = "NAME=VALUE")]
+    #[arg(index = 2, value_name = "NAME=VALUE")]
     pub(super) parameters: Vec<String>,
     /// The body: JSON, @FILE, or - for standard input
     #[arg(long, value_name = "JSON|@FILE|-")]
@@ -159,7 +160,14 @@ pub(super) struct ApiArgs {
 #[derive(Debug, Args)]
 pub(super) struct CompletionsArgs {
     /// The shell
-    pub(super) shell: clap_complete::Shell,
+    pub(super) shell: Shell,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Shell {
+    Bash,
+    Fish,
+    Zsh,
 }
 
 #[derive(Debug, Args)]
