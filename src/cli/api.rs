@@ -10,13 +10,15 @@ use super::args::ApiArgs;
 use super::failure::{Exit, Failure, Words};
 use super::open;
 use super::ui::Ui;
-use crate::api::{Client, Method, Operation, Raw, RawAnswer, Verb, operations};
+use crate::api::{Client, Operation, Raw, RawAnswer, Verb, operations};
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, Needs};
 use crate::store;
 
 /// The most pages that `--all` reads.
 const PAGES_MAX: usize = 20_000;
+/// Lists that can't be walked, and how many entries the service shows of them (specification, Limits).
+const SHOWN_AT_MOST: [(&str, usize); 2] = [("induction.holder.list", 1000), ("notification.list", 200)];
 /// The header that is given like a parameter.
 const SINCE: &str = "If-Modified-Since";
 
@@ -36,7 +38,7 @@ pub(super) async fn run(ui: &Ui, config: &Path, args: &ApiArgs) -> Result<Exit, 
     if verb == Some(Verb::Photo) && args.out.is_none() {
         return Err(Failure::usage(Words("a photo can't be shown here".to_owned())).hint("give --out FILE"));
     }
-    let config = open::configuration(ui, config)?;
+    let config = open::configuration_for(ui, config, Needs::Account)?;
     let client = client(&config)?;
     if args.all {
         return all(ui, &client, raw, config.api.page_size).await;
@@ -148,9 +150,11 @@ async fn all(ui: &Ui, client: &Client, first: Raw, page_size: u32) -> Result<Exi
         return Ok(Exit::Failed);
     };
     let takes = |name| operation.parameters.contains(&name);
-    if operation.method != Method::Get || !takes("q") || !takes("order") {
-        let words = format!("{} can't be walked: it takes no q and order", operation.name);
-        return Err(Failure::usage(Words(words)).hint("leave --all out; the answer is the whole list"));
+    if operation.verb != Verb::List {
+        return Err(Failure::usage(Words(format!("{} is no list", operation.name))).hint("leave --all out"));
+    }
+    if !takes("q") || !takes("order") {
+        return plain(ui, client, first).await;
     }
     if let Some((name, _)) = first.parameters.iter().find(|(name, _)| matches!(name.as_str(), "order" | "page")) {
         return Err(Failure::usage(Words(format!("--all walks by id and can't be given {name}"))));
@@ -181,6 +185,18 @@ async fn all(ui: &Ui, client: &Client, first: Raw, page_size: u32) -> Result<Exi
     }
     ui.shown(&Value::Array(items));
     Ok(Exit::Done)
+}
+
+/// Reads a list that has no order, and so no pages: one request brings all that the service shows.
+async fn plain(ui: &Ui, client: &Client, request: Raw) -> Result<Exit, Failure> {
+    let name = request.operation.clone();
+    let answer = client.raw(request).await?;
+    show(ui, &answer);
+    let count = answer.list().map_or(0, |list| list.len());
+    if SHOWN_AT_MOST.iter().any(|(list, most)| *list == name && count >= *most) {
+        ui.warn(format!("the service shows {count} entries of this list at most; there may be more"));
+    }
+    Ok(ended(ui, &answer))
 }
 
 fn page(first: &Raw, cursor: Option<i64>, page_size: u32) -> Raw {

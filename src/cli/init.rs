@@ -254,7 +254,7 @@ mod tests {
             use std::os::unix::fs::PermissionsExt as _;
             std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o600)).unwrap();
         }
-        let config = config::load(&path, std::iter::empty()).unwrap();
+        let config = config::load(&path, std::iter::empty(), config::Needs::Jobs).unwrap();
         assert_eq!(config.jobs[0].name.as_str(), "staff");
         assert_eq!(config.jobs[0].writes, crate::plan::Writes::Approve);
     }

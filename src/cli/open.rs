@@ -9,16 +9,21 @@ use super::progress::Progress;
 use super::ui::Ui;
 use crate::api::Client;
 use crate::clock::Clock;
-use crate::config::{self, Config, Job, nearest};
+use crate::config::{self, Config, Job, Needs, nearest};
 use crate::record::Key;
 use crate::run::{self, Context, Narrow};
 use crate::store::Store;
 
 /// Loads the configuration and prints its warnings.
 pub(super) fn configuration(ui: &Ui, path: &Path) -> Result<Config, Failure> {
+    configuration_for(ui, path, Needs::Jobs)
+}
+
+/// The same for what does without jobs.
+pub(super) fn configuration_for(ui: &Ui, path: &Path, needs: Needs) -> Result<Config, Failure> {
     let environment =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let config = config::load(path, environment).map_err(|errors| {
+    let config = config::load(path, environment, needs).map_err(|errors| {
         let missing = !path.exists();
         let failure = Failure::from(errors);
         if missing {

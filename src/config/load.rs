@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::check::{self, Ground};
 use super::layers;
-use super::options::Config;
+use super::options::{Config, Needs};
 use super::permissions::{self, CONFIG_SIZE_MAX, Content};
 use super::problem::{Errors, Problem};
 use super::report::Report;
@@ -16,12 +16,17 @@ const CREDENTIALS_DIRECTORY: &str = "CREDENTIALS_DIRECTORY";
 /// Reads and checks the configuration at `path` under the variables of `environment`.
 ///
 /// Secret files are looked at (they must be there, closed to others and
-/// not empty), source files are not: a file that HR has yet to drop is no mistake of the configuration.
+/// not empty), source files are not: a file that HR has yet to drop is no mistake of the configuration. Without a job it
+/// is good for what `needs` the account alone.
 ///
 /// # Errors
 ///
 /// Every mistake at once, in the order of the file.
-pub fn load(path: &Path, environment: impl Iterator<Item = (String, String)>) -> Result<Config, Errors> {
+pub fn load(
+    path: &Path,
+    environment: impl Iterator<Item = (String, String)>,
+    needs: Needs,
+) -> Result<Config, Errors> {
     let variables: Vec<(String, String)> = environment.collect();
     let (source_path, content) = open(path)?;
     let mut report = Report::new(path.display().to_string());
@@ -33,7 +38,7 @@ pub fn load(path: &Path, environment: impl Iterator<Item = (String, String)>) ->
         dir: source_path.parent().unwrap_or(Path::new("/")).to_owned(),
         credentials: credentials_directory(&variables),
     };
-    let checked = raw.and_then(|raw| check::check(raw, &ground, &mut report));
+    let checked = raw.and_then(|raw| check::check(raw, needs, &ground, &mut report));
     let warnings = report.finish()?;
     let Some((api, state, jobs)) = checked else {
         return Err(Errors { problems: vec![whole_file(path, "the configuration can't be used")] });

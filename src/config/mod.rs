@@ -30,7 +30,7 @@ mod weekday;
 
 pub use load::load;
 pub use nearest::nearest;
-pub use options::{Config, Job, Mode, State};
+pub use options::{Config, Job, Mode, Needs, State};
 pub use problem::{Errors, Problem};
 pub use schedule::{Schedule, ScheduleError};
 

@@ -17,12 +17,21 @@ pub struct Config {
     pub api: api::Options,
     /// What is kept on this machine.
     pub state: State,
-    /// The jobs in the order of the file; at least one.
+    /// The jobs in the order of the file; at least one where they are needed.
     pub jobs: Vec<Job>,
     /// The file that all this was read from, as an absolute path.
     pub source_path: PathBuf,
     /// What is allowed but worth a second look, one line each, with file, line and key.
     pub warnings: Vec<String>,
+}
+
+/// What a configuration is read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// The account and its state; jobs may be missing.
+    Account,
+    /// The jobs too.
+    Jobs,
 }
 
 /// What is kept on this machine.

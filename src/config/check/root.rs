@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{api, job, text};
 use crate::api as client;
-use crate::config::options::{Job, State};
+use crate::config::options::{Job, Needs, State};
 use crate::config::raw::{Raw, RawState};
 use crate::config::report::Report;
 use crate::config::units;
@@ -29,12 +29,13 @@ impl Ground {
 /// Checks everything; `None` where anything is wrong.
 pub(in crate::config) fn check(
     raw: Raw,
+    needs: Needs,
     ground: &Ground,
     report: &mut Report,
 ) -> Option<(client::Options, State, Vec<Job>)> {
     let state = state(&raw.state, ground, report);
     let api = api::check(&raw.api, &state.dir, ground, report);
-    if raw.job.is_empty() && !report.is_bad("job") {
+    if raw.job.is_empty() && needs == Needs::Jobs && !report.is_bad("job") {
         report.problem("job", "there is no job", Some("add one with [[job]]"));
     }
     let jobs: Vec<Option<Job>> = raw

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use crate::config::{Config, load};
+use crate::config::{Config, Needs, load};
 
 pub(super) const API: &str = r#"[api]
 base_url = "https://api.example.com/v1"
@@ -49,7 +49,7 @@ impl Place {
     /// Loads it; mistakes as lines without the folder's name.
     pub(super) fn load(&self, variables: &[(&str, &str)]) -> Result<Config, Vec<String>> {
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        load(&self.dir.path().join("config.toml"), variables)
+        load(&self.dir.path().join("config.toml"), variables, Needs::Jobs)
             .map_err(|errors| errors.to_string().lines().map(|line| bare(line, self.dir.path())).collect())
     }
 }
