@@ -2,8 +2,7 @@
 //!
 //! It serves for rehearsing a configuration before it touches the real service, for the demonstration and for the
 //! tests. A request goes through `service` (log, credential, rate, route, scope, faults), then through `engine`, which
-//! carries the action that `binding` names out on `store`, by the description of
-//! its resource in `tables`.
+//! carries out on `store` what `binding` says, by the description of the resource in `tables`.
 //!
 //! Invariants:
 //! - Nothing of the client is used here: routes, types and matching are the sandbox's own, so that one misreading of

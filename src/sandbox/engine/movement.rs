@@ -3,7 +3,6 @@
 //! Nobody has more than one open movement. To sign in where one is open updates it; to sign in elsewhere closes it
 //! first. To sign out without one leaves a movement that never began.
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
@@ -41,7 +40,8 @@ impl Call<'_> {
         };
         let open = self.open_movement(&entities, person_field, id);
         let is_in = form.text(self.resource.at("onsite_status")) == Some("onsite");
-        let (movement, left) = if is_in { self.sign_in(form, open, &body) } else { (self.sign_out(form, open), None) };
+        let (movement, left) =
+            if is_in { self.sign_in(form, open, &body) } else { (self.sign_out(form, open, &body), None) };
         set_presence(people, &mut person, &movement, self.resource, &entities);
         if self.options.movement_touches_person {
             person.modified = self.order.now;
@@ -75,39 +75,45 @@ impl Call<'_> {
 
     /// The movement of a sign-in, and the one that it ended elsewhere.
     fn sign_in(&self, form: Row, open: Option<Row>, body: &Map<String, Value>) -> (Row, Option<Row>) {
-        let location = self.resource.at("location_id");
-        let is_here = |open: &Row| open.value(location) == form.value(location);
-        let (mut movement, left) = match open {
-            Some(open) if is_here(&open) => (self.renewed(open, &form, body), None),
+        let [location, access_point] = ["location_id", "lacp_id"].map(|name| self.resource.at(name));
+        let mut left = None;
+        let mut movement = match open {
+            Some(open) if open.value(location) == form.value(location) => self.renewed(open, &form, body, &[]),
             other => {
-                let left = other.map(|open| self.ended(open, &form));
+                left = other.map(|open| self.ended(open, &form));
                 let mut fresh = form.clone();
                 fresh.set(self.resource.at("signed_in"), self.moment(&form));
                 fresh.set(self.resource.at("mode_in"), MODE.into());
-                (fresh, left)
+                fresh
             }
         };
-        let access_point = form.value(self.resource.at("lacp_id"));
-        if !access_point.is_null() {
-            movement.set(self.resource.at("lacp_in_id"), access_point.clone());
+        if !form.value(access_point).is_null() {
+            movement.set(self.resource.at("lacp_in_id"), form.value(access_point).clone());
         }
         movement.set(self.resource.at("scanned_out"), Value::Null);
         (movement, left)
     }
 
-    fn sign_out(&self, mut form: Row, open: Option<Row>) -> Row {
-        if let Some(open) = open {
-            return self.ended(open, &form);
-        }
-        form.set(self.resource.at("scanned_in"), Value::Null);
-        let same = form.clone();
-        self.ended(form, &same)
+    fn sign_out(&self, form: Row, open: Option<Row>, body: &Map<String, Value>) -> Row {
+        let mut movement = match open {
+            Some(open) => self.renewed(open, &form, body, &["location_id", "scanned_in"]),
+            None => {
+                let mut never_begun = form.clone();
+                never_begun.set(self.resource.at("scanned_in"), Value::Null);
+                never_begun
+            }
+        };
+        movement.set(self.resource.at("lacp_out_id"), form.value(self.resource.at("lacp_id")).clone());
+        self.ended(movement, &form)
     }
 
-    /// An open movement with what was sent anew.
-    fn renewed(&self, mut open: Row, form: &Row, body: &Map<String, Value>) -> Row {
-        for (position, field) in self.resource.fields.iter().enumerate() {
-            if field.inputs.iter().any(|name| body.get(*name).is_some_and(|sent| !sent.is_null())) {
+    /// An open movement with what was sent anew, but for the fields that it keeps.
+    fn renewed(&self, mut open: Row, form: &Row, body: &Map<String, Value>, kept: &[&str]) -> Row {
+        let is_sent = |name: &&str| body.get(*name).is_some_and(|sent| !sent.is_null());
+        for (position, field) in
+            self.resource.fields.iter().enumerate().filter(|(_, field)| !kept.contains(&field.name))
+        {
+            if field.inputs.iter().any(is_sent) {
                 open.set(position, form.value(position).clone());
             }
         }
@@ -115,18 +121,10 @@ impl Call<'_> {
         open
     }
 
-    /// A movement that ends as the form says.
+    /// A movement that ends when the form says.
     fn ended(&self, mut movement: Row, form: &Row) -> Row {
-        let is_out = form.text(self.resource.at("onsite_status")) == Some("offsite");
         movement.set(self.resource.at("signed_out"), self.moment(form));
         movement.set(self.resource.at("mode_out"), MODE.into());
-        for (from, to) in
-            [("lacp_id", "lacp_out_id"), ("scanned_out", "scanned_out"), ("onsite_status", "onsite_status")]
-        {
-            if is_out {
-                movement.set(self.resource.at(to), form.value(self.resource.at(from)).clone());
-            }
-        }
         movement.modified = self.order.now;
         movement
     }
@@ -134,8 +132,7 @@ impl Call<'_> {
     /// When it happened: now, or when an employee's caller says.
     fn moment(&self, form: &Row) -> Value {
         let stated = self.resource.position("changed_at").and_then(|position| form.text(position));
-        let at = stated.and_then(zone::read).unwrap_or(self.order.now);
-        written(at)
+        zone::written(stated.and_then(zone::read).unwrap_or(self.order.now), &TimeZone::UTC).into()
     }
 }
 
@@ -163,8 +160,4 @@ fn set_presence(people: &Resource, person: &mut Row, movement: &Row, movements: 
         let name = location.map_or(Value::Null, |location| location.value(LOCATION.at("name")).clone());
         person.set(people.at("cur_location"), here(name));
     }
-}
-
-fn written(at: Timestamp) -> Value {
-    zone::written(at, &TimeZone::UTC).into()
 }

@@ -2,13 +2,14 @@
 //!
 //! A row is the person of its `employee_id`, else of its email, else somebody new. Whoever is in no row is removed:
 //! of everybody, or of the department that the parameter `group` names. Who is in a row belongs to that department from
-//! then on, and works at the location that the parameter `location` names. A row that can't be taken refuses all.
+//! then on, and works at the location that the parameter `location` names. A row that can't be taken refuses all, and so
+//! does one that says the same of whom it means as another row.
 
 use std::collections::BTreeSet;
 
 use super::super::answer::{Answer, Refusal};
 use super::super::reply::Reply;
-use super::super::row::Row;
+use super::super::row::{Row, unique_form};
 use super::super::store::{Change, Entities};
 use super::super::tables::STAFF;
 use super::Call;
@@ -24,12 +25,15 @@ impl Call<'_> {
         }
         let mut next = entities.next_id(&STAFF);
         let mut taken = BTreeSet::new();
+        let mut meant = BTreeSet::new();
         let mut people = Vec::with_capacity(roster.len());
         for (index, entry) in roster.into_iter().enumerate() {
             let person = self
                 .person(&entities, entry, next, location)
                 .map_err(|refusal| Refusal::new(refusal.status, format!("row {}: {}", index + 1, refusal.message)))?;
-            if !taken.insert(person.id) {
+            let mut forms = STAFF.unique.iter().filter_map(|group| unique_form(&STAFF, group, &person));
+            let is_double = forms.any(|form| !meant.insert(form));
+            if !taken.insert(person.id) || is_double && !self.options.accept_duplicates {
                 return Err(at_row(index, "a person who is in another row too"));
             }
             next += i64::from(person.id == next);

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::sandbox::operation::operations;
+use crate::sandbox::tables::RESOURCES;
 
 /// A request of each operation, in an order in which all succeed; what is deleted is deleted last.
 const REQUESTS: &[(&str, &str, &str, &str)] = &[
@@ -176,6 +177,18 @@ async fn every_operation_succeeds_as_its_row_says() {
             _ if status == 204 => {}
             name => assert!(answer["id"].is_i64(), "{name}: {answer}"),
         }
+    }
+}
+
+#[tokio::test]
+async fn tests_reach_into_every_collection() {
+    let rig = rig(Options::default()).await;
+    for resource in RESOURCES {
+        let id = rig.sandbox.put(resource.name, json!({ "badge": "B7" }));
+        rig.sandbox.edit(resource.name, id, json!({ "badge": "B8" }));
+        let all = rig.sandbox.all(resource.name);
+        assert!(all.iter().any(|entity| entity["id"] == id && entity["badge"] == "B8"), "{}", resource.name);
+        assert!(rig.sandbox.remove(resource.name, id) && !rig.sandbox.remove(resource.name, id), "{}", resource.name);
     }
 }
 

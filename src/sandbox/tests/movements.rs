@@ -117,7 +117,12 @@ async fn scans_belong_to_their_way_and_flags_are_taken_as_they_come() {
     assert_eq!((&onsite["scanned_in"], &onsite["scanned_out"]), (&json!("IN"), &Value::Null));
     let flags = ["carpark_question", "assistance", "loneworker", "expected"].map(|field| onsite[field].clone());
     assert_eq!(json!(flags), json!([true, true, false, true]));
-    let (_, offsite) = rig.send("PUT", "/sp/member/movement", Some(put("offsite"))).await;
+    let mut leaving = put("offsite");
+    leaving["location_id"] = 12.into();
+    leaving["scanned_in"] = "LATE".into();
+    leaving["cardnumber"] = "C7".into();
+    let (_, offsite) = rig.send("PUT", "/sp/member/movement", Some(leaving)).await;
+    assert_eq!((&offsite["location_id"], &offsite["cardnumber"]), (&json!(11), &json!("C7")));
     assert_eq!((&offsite["scanned_in"], &offsite["scanned_out"]), (&json!("IN"), &json!("OUT")));
     assert_eq!(offsite["id"], onsite["id"]);
     let (_, alone) = rig.send("PUT", "/sp/member/movement", Some(put("offsite"))).await;

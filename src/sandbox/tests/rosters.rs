@@ -92,11 +92,13 @@ async fn a_roster_may_be_csv() {
 async fn a_roster_with_one_bad_row_changes_nothing() {
     let rig = with(three()).await;
     let before = rig.sandbox.all("staff");
-    let good = json!({ "name": "Ana", "employee_id": "E1" });
+    let good = json!({ "name": "Ana", "employee_id": "E1", "email": "new@example.com" });
     for bad in [
         json!({ "shoe": 9 }),
         json!(7),
         json!({ "name": "Ana", "email": "ana@example.com" }),
+        json!({ "name": "Ana", "employee_id": "e1" }),
+        json!({ "name": "Two", "email": "NEW@example.com" }),
         json!({ "name": "Bo", "location": "Atlantis" }),
         json!({ "name": "Bo", "token1number": -4 }),
         json!({ "name": "Bo", "token1issued": "soon" }),
