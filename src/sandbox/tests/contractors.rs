@@ -109,6 +109,7 @@ async fn groups_are_added_and_hold_on_to_their_organizations() {
     ] {
         assert_eq!(rig.send("PUT", path, Some(body.clone())).await.0, expected, "{body}");
     }
+    assert_eq!(rig.sandbox.all("sp.org")[0]["groups"], json!([502, 501]));
     let preferred = json!({ "id": 501, "name": "Preferred", "category_id": 1 });
     let risky = json!({ "id": 502, "name": "High risk", "category_id": 2 });
     assert_eq!(rig.get(path).await, (200, json!({ "group": [preferred, risky] })));

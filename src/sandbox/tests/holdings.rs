@@ -61,3 +61,17 @@ async fn an_asset_goes_out_once_and_comes_back_once() {
     assert_eq!(issue(body).await.0, 200);
     assert_eq!(rig.sandbox.all("asset.movement").len(), 2);
 }
+
+#[tokio::test]
+async fn who_refers_to_what_is_gone_may_say_so_again_and_nobody_else() {
+    let rig = rig(Options { seed_staff: 2, ..Options::default() }).await;
+    for owner in [1001, 1002] {
+        let body = json!({ "name": "Drill", "owner_staff_id": owner });
+        assert_eq!(rig.send("POST", "/asset", Some(body)).await.0, 200);
+    }
+    assert_eq!(rig.send("DELETE", "/staff/1001", None).await.0, 204);
+    for (asset, expected) in [(4001, 200), (4002, 400)] {
+        let body = json!({ "name": "Drill", "owner_staff_id": 1001 });
+        assert_eq!(rig.send("PUT", &format!("/asset/{asset}"), Some(body)).await.0, expected, "{asset}");
+    }
+}

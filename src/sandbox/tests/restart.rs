@@ -63,6 +63,8 @@ async fn a_restart_keeps_every_collection() {
     assert_eq!(first.send("PUT", "/staff/movement", Some(movement)).await.0, 200);
     assert_eq!(first.send("PUT", "/asset/4001/return", None).await.0, 200);
     assert_eq!(first.send("DELETE", "/certification/801", None).await.0, 204);
+    let event = json!({ "name": "Vi", "visiting_staff_name": "Somebody" });
+    assert_eq!(first.send("PUT", "/visitor/event/70001", Some(event)).await.0, 200);
     let all = |rig: &Rig| RESOURCES.iter().map(|resource| rig.sandbox.all(resource.name)).collect::<Vec<_>>();
     let before = all(&first);
     first.sandbox.stop().await;
@@ -70,6 +72,7 @@ async fn a_restart_keeps_every_collection() {
     for _ in 0..2 {
         let again = rig(options()).await;
         assert_eq!(all(&again), before);
+        assert_eq!(again.get("/visitor/event/70001").await.1["visiting_staff_name"], "Somebody");
         again.sandbox.stop().await;
     }
 }

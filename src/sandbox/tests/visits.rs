@@ -71,11 +71,12 @@ async fn a_visitor_of_a_visit_keeps_the_id_that_is_sent() {
         (&json!(true), &json!(false))
     );
     let path = format!("/visitor/register/{}", visit["id"]);
-    let put = visitors(&[json!({ "name": "New" }), json!({ "id": first[0], "name": "Vi" })]);
-    let (_, visit) = rig.send("PUT", &path, Some(put)).await;
+    let put = [json!({ "name": "New" }), json!({ "id": first[0], "name": "Vi" }), json!({ "id": 7, "name": "Other" })];
+    let (_, visit) = rig.send("PUT", &path, Some(visitors(&put))).await;
     let second = ids(&visit);
     assert_eq!(second[1], first[0]);
-    assert!(!first.contains(&second[0]), "{second:?}");
+    // Without an id, or with one of another visit, it is a new visitor.
+    assert!(!first.contains(&second[0]) && !first.contains(&second[2]) && second[2] != 7, "{second:?}");
 }
 
 #[tokio::test]
