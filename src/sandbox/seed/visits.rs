@@ -52,6 +52,7 @@ fn event(field: &Field, number: usize) -> Value {
     let group = number.is_multiple_of(5).then_some(VISITOR_GROUP.first_id + i64::from(number.is_multiple_of(2)));
     json!({
         "location_id": location(number), "visiting_staff_id": field.host(number), "name": VISITORS[number % VISITORS.len()],
+        "created": field.time(since), "modified": field.time(since - HOUR),
         "signed_in": field.time(since), "signed_out": field.time(since - HOUR), "mode_in": "Kiosk", "mode_out": "Kiosk",
         "email": format!("visitor{}@example.com", number + 1), "from": "Example Partners", "purpose": "Meeting",
         "lacp_in_id": location(number) * 10, "lacp_out_id": location(number) * 10, "visitor_group_id": group,
@@ -95,6 +96,7 @@ fn notification(field: &Field, number: usize) -> Value {
 fn movement(field: &Field, number: usize, mut person: Value) -> Value {
     let since = (3 + i64::try_from(number % 10).unwrap_or(0)) * DAY;
     let common = json!({
+        "created": field.time(since), "modified": field.time(since - 8 * HOUR),
         "location_id": location(number), "signed_in": field.time(since), "signed_out": field.time(since - 8 * HOUR),
         "mode_in": "Touchless", "mode_out": "Touchless", "lacp_in_id": location(number) * 10,
     });
