@@ -9,6 +9,8 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
 use super::super::answer::Refusal;
+use super::super::resource::Field;
+use super::super::tables::STAFF;
 use super::super::zone;
 use super::Call;
 
@@ -58,6 +60,10 @@ fn from_csv(bytes: &[u8]) -> Result<Vec<Map<String, Value>>, Refusal> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let mut reader = csv::Reader::from_reader(bytes);
     let header = reader.headers().map_err(|_| Refusal::bad("the CSV has no header in UTF-8"))?.clone();
+    // Without a row below it a wrong header would be an empty roster, which removes everybody.
+    if header.is_empty() || !header.iter().all(is_column) {
+        return Err(Refusal::bad("the CSV has no column, or one that doesn't exist"));
+    }
     let mut rows = Vec::new();
     for (index, record) in reader.records().enumerate() {
         let record = record.map_err(|_| at_row(index, "other columns than the header, or is not UTF-8"))?;
@@ -66,10 +72,15 @@ fn from_csv(bytes: &[u8]) -> Result<Vec<Map<String, Value>>, Refusal> {
     Ok(rows)
 }
 
+/// Whether a column of that name is taken.
+fn is_column(name: &str) -> bool {
+    let is_field = |field: &Field| field.name == name || field.inputs.contains(&name);
+    element_column(name).is_some() || token_column(name).is_some() || STAFF.fields.iter().any(is_field)
+}
+
 /// The row with one more cell.
 fn with_cell(mut row: Map<String, Value>, (name, cell): (&str, &str)) -> Map<String, Value> {
-    let element = name.strip_prefix("cf").filter(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()));
-    if let Some(id) = element {
+    if let Some(id) = element_column(name) {
         let custom = row.entry("cf").or_insert_with(|| json!({}));
         if let Value::Object(custom) = custom {
             custom.insert(id.to_owned(), cell.into());
@@ -80,6 +91,11 @@ fn with_cell(mut row: Map<String, Value>, (name, cell): (&str, &str)) -> Map<Str
         row.insert(name.to_owned(), cell.into());
     }
     row
+}
+
+/// The element whose custom field a column holds.
+fn element_column(name: &str) -> Option<&str> {
+    name.strip_prefix("cf").filter(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Takes the columns of tokens out of a row; `Some(None)` where there are none.

@@ -112,7 +112,7 @@ async fn a_roster_with_one_bad_row_changes_nothing() {
         assert_eq!(upload(&rig, "", body).await.0, 400);
     }
     assert_eq!(upload(&rig, "?location=Atlantis", json!([])).await.0, 400);
-    for text in ["name,shoe\nAna,9\n", "name,email\nAna\n", "name\n\u{fffd}\nAna,x\n"] {
+    for text in ["", "2249", "name,shoe\n", "name,shoe\nAna,9\n", "name,email\nAna\n", "name\n\u{fffd}\nAna,x\n"] {
         assert_eq!(upload_csv(&rig, text).await.0, 400, "{text}");
     }
     assert_eq!(rig.sandbox.all("staff"), before);
