@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use axum::http::{Method, StatusCode};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::answer::{Answer, Refusal};
 use super::credential::{ApiKey, Client, Restriction, State, fresh_secret};
@@ -102,7 +102,7 @@ fn list_clients(request: &Request<'_>) -> Result<Answer, Refusal> {
 }
 
 fn create_client(request: &Request<'_>) -> Result<Answer, Refusal> {
-    let wanted: NewClient = request.body("an object of name, a text, and scopes, a list of texts")?;
+    let wanted: NewClient = request.object("an object of name, a text, and scopes, a list of texts")?;
     check_name(&wanted.name)?;
     if wanted.scopes.is_empty() || wanted.scopes.iter().any(|scope| !scopes().contains(scope)) {
         return Err(Refusal::bad(format!("scopes takes at least one of {}", scopes().join(", "))));
@@ -150,7 +150,7 @@ fn list_keys(request: &Request<'_>) -> Result<Answer, Refusal> {
 }
 
 fn create_key(request: &Request<'_>) -> Result<Answer, Refusal> {
-    let wanted: NewKey = request.body("an object of name, a text, and restrictions, a list of texts")?;
+    let wanted: NewKey = request.object("an object of name, a text, and restrictions, a list of texts")?;
     check_name(&wanted.name)?;
     if wanted.restrictions.is_empty() {
         return Err(Refusal::bad(
@@ -188,7 +188,7 @@ fn set_faults(request: &Request<'_>) -> Result<Answer, Refusal> {
 }
 
 fn set_assets(request: &Request<'_>) -> Result<Answer, Refusal> {
-    let assets: Assets = request.body("an object of enabled, true or false")?;
+    let assets: Assets = request.object("an object of enabled, true or false")?;
     request.service.assets.store(assets.enabled, Ordering::Relaxed);
     Ok(Answer::bare(StatusCode::NO_CONTENT))
 }
@@ -200,8 +200,14 @@ impl Route {
 }
 
 impl Request<'_> {
+    /// The body as an object; a list of its values, which serde would take as well, is none.
+    fn object<T: DeserializeOwned>(&self, expected: &str) -> Result<T, Refusal> {
+        let members: Map<String, Value> = self.body(expected)?;
+        serde_json::from_value(Value::Object(members)).map_err(|_| not(expected))
+    }
+
     fn body<T: DeserializeOwned>(&self, expected: &str) -> Result<T, Refusal> {
-        serde_json::from_slice(self.body).map_err(|_| Refusal::bad(format!("the body is {expected}, as JSON")))
+        serde_json::from_slice(self.body).map_err(|_| not(expected))
     }
 
     fn change_client(&self, change: impl FnOnce(&mut Client) -> Result<Answer, Refusal>) -> Result<Answer, Refusal> {
@@ -216,6 +222,10 @@ impl<'a> Shown<'a> {
     fn of(client: &'a Client) -> Self {
         Self { id: &client.id, name: &client.name, scopes: &client.scopes, state: client.state }
     }
+}
+
+fn not(expected: &str) -> Refusal {
+    Refusal::bad(format!("the body is not {expected}, as JSON"))
 }
 
 fn check_name(name: &str) -> Result<(), Refusal> {

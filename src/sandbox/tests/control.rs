@@ -174,6 +174,7 @@ async fn what_is_wrong_is_said() {
         ("POST", "/keys", json!([]), 400),
         ("PUT", "/faults", json!({}), 400),
         ("PUT", "/assets", json!({ "enabled": 1 }), 400),
+        ("PUT", "/assets", json!([false]), 400),
         ("GET", "/shoes", Value::Null, 404),
         ("GET", "/faults", Value::Null, 405),
         ("PATCH", "/clients", Value::Null, 405),

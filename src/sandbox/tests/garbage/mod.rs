@@ -15,6 +15,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::*;
+use crate::clock::Clock;
 use crate::sandbox::operation::operations;
 use crate::sandbox::tables::RESOURCES;
 use crate::sandbox::{chance, openapi, xml};
@@ -102,7 +103,9 @@ async fn garbage_is_refused_and_breaks_nothing() {
 /// Sends some cases to a sandbox of their own, since those that are taken remove what later ones could name.
 async fn round(seed: u64, cases: Range<u64>, taken: &mut BTreeSet<&str>) {
     let folder = tempfile::tempdir().unwrap();
-    let kept = |options| Options { data: Some(folder.path().to_owned()), ..options };
+    // Some answers say how long ago something was.
+    let clock = Clock::fixed("2026-06-01T12:00:00Z".parse().unwrap());
+    let kept = |options| Options { clock: clock.clone(), data: Some(folder.path().to_owned()), ..options };
     let rig = rig(kept(full())).await;
     let address = rig.sandbox.auth_url().trim_start_matches("http://").to_owned();
     let world = World::of(&rig.sandbox);
@@ -122,5 +125,11 @@ async fn round(seed: u64, cases: Range<u64>, taken: &mut BTreeSet<&str>) {
     let before = lists(&rig).await;
     rig.sandbox.stop().await;
     let rig = super::rig(kept(Options { rate: 0, ..Options::default() })).await;
-    assert_eq!(lists(&rig).await, before);
+    for ((path, after), (_, before)) in lists(&rig).await.into_iter().zip(before) {
+        let (after, before) = (after.as_array().unwrap(), before.as_array().unwrap());
+        assert_eq!(after.len(), before.len(), "{path} after a restart");
+        for (after, before) in after.iter().zip(before) {
+            assert_eq!(after, before, "{path} after a restart");
+        }
+    }
 }
