@@ -38,3 +38,4 @@ mod support;
 mod unowned;
 mod unsure;
 mod views;
+mod written_back;
