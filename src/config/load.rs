@@ -22,11 +22,7 @@ const CREDENTIALS_DIRECTORY: &str = "CREDENTIALS_DIRECTORY";
 /// # Errors
 ///
 /// Every mistake at once, in the order of the file.
-pub fn load(
-    path: &Path,
-    environment: impl Iterator<Item = (String, String)>,
-    needs: Needs,
-) -> Result<Config, Errors> {
+pub fn load(path: &Path, environment: impl Iterator<Item = (String, String)>, needs: Needs) -> Result<Config, Errors> {
     let variables: Vec<(String, String)> = environment.collect();
     let (source_path, content) = open(path)?;
     let mut report = Report::new(path.display().to_string());

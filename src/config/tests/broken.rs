@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::support::{API, JOB, Place, check, job_with};
-use crate::config::load;
+use crate::config::{Needs, load};
 
 #[test]
 fn fault_101_every_mistake_is_named_at_once() {
@@ -64,7 +64,7 @@ fn fault_101_what_is_no_toml_is_named_with_its_line() {
 fn a_file_that_is_not_there_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("none.toml");
-    let errors = load(&path, std::iter::empty()).unwrap_err();
+    let errors = load(&path, std::iter::empty(), Needs::Jobs).unwrap_err();
     assert_eq!(errors.to_string(), format!("{}: no such file", path.display()));
 }
 
@@ -294,7 +294,7 @@ proptest! {
         let (from, to) = (at.min(text.len()), (at + length).min(text.len()));
         text.replace_range(from..to, &put);
         let place = Place::with(&text);
-        if let Err(errors) = load(&place.dir.path().join("config.toml"), std::iter::empty()) {
+        if let Err(errors) = load(&place.dir.path().join("config.toml"), std::iter::empty(), Needs::Jobs) {
             prop_assert!(!errors.problems.is_empty());
             let lines = text.split('\n').count();
             for problem in &errors.problems {
