@@ -189,8 +189,9 @@ fn encode(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use reqwest::Method;
+
     use super::super::filter::Filter;
-    use super::super::operation::Method;
     use super::super::query::Query;
     use super::super::resource::Api;
     use super::super::wire::{Element, ForMembers, ForStaff, Location, Staff, StaffInput};
@@ -203,22 +204,22 @@ mod tests {
     #[test]
     fn calls_are_data() {
         fn check<T>(call: &Call<T>, method: Method, target: &str) {
-            assert_eq!((call.operation().method, call.target().as_str()), (method, target));
+            assert_eq!((&call.operation().method, call.target().as_str()), (&method, target));
         }
         let staff = Api::<Staff>::root();
-        check(&staff.get(id(7)), Method::Get, "/staff/7?time_zone=UTC");
-        check(&staff.list(&Query::default()), Method::Get, "/staff?time_zone=UTC");
+        check(&staff.get(id(7)), Method::GET, "/staff/7?time_zone=UTC");
+        check(&staff.list(&Query::default()), Method::GET, "/staff?time_zone=UTC");
         let page = Query::default().filter(Filter::default().id_above(id(12))).ascending("id").limit(50);
-        check(&staff.list(&page), Method::Get, "/staff?q=id%3E12&order=id&limit=50&time_zone=UTC");
-        check(&staff.create(&StaffInput::default()), Method::Post, "/staff");
-        check(&staff.replace(id(7), &StaffInput::default()), Method::Put, "/staff/7");
-        check(&staff.delete(id(7)), Method::Delete, "/staff/7");
+        check(&staff.list(&page), Method::GET, "/staff?q=id%3E12&order=id&limit=50&time_zone=UTC");
+        check(&staff.create(&StaffInput::default()), Method::POST, "/staff");
+        check(&staff.replace(id(7), &StaffInput::default()), Method::PUT, "/staff/7");
+        check(&staff.delete(id(7)), Method::DELETE, "/staff/7");
         let call = staff.delete(id(7)).zone(TimeZone::AmericaBuenosAires);
-        check(&call, Method::Delete, "/staff/7?time_zone=America%2FArgentina%2FBuenos_Aires");
-        check(&Api::<Location>::root().list(&Query::default()), Method::Get, "/location?time_zone=UTC");
+        check(&call, Method::DELETE, "/staff/7?time_zone=America%2FArgentina%2FBuenos_Aires");
+        check(&Api::<Location>::root().list(&Query::default()), Method::GET, "/location?time_zone=UTC");
         let elements = Api::<Element>::root();
-        check(&elements.list_for::<ForStaff>(), Method::Get, "/customfield/element/staff?time_zone=UTC");
-        check(&elements.list_for::<ForMembers>(), Method::Get, "/customfield/element/sp-member?time_zone=UTC");
+        check(&elements.list_for::<ForStaff>(), Method::GET, "/customfield/element/staff?time_zone=UTC");
+        check(&elements.list_for::<ForMembers>(), Method::GET, "/customfield/element/sp-member?time_zone=UTC");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use reqwest::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
-use reqwest::{RequestBuilder, Url};
+use reqwest::{Method, RequestBuilder, Url};
 use tokio::sync::Semaphore;
 
 use super::answer::{Answer, Answered, Meaning, Received, meaning};
@@ -15,7 +15,7 @@ use super::budget::{Budget, PAUSE_MAX, Time};
 use super::call::{Body, Call};
 use super::credential::{Authority, Authorization};
 use super::error::{Error, Kind};
-use super::operation::{Method, Operation, Verb};
+use super::operation::{Operation, Verb};
 use super::options::{Credential, Options, Paths};
 use super::retry::{ATTEMPTS_MAX, Allowance, Backoff, jitter};
 use super::transport::{self, Head};
@@ -176,7 +176,7 @@ impl Client {
                 Ok(answered) => return Ok(answered),
                 Err(kind) => kind,
             };
-            let again = kind.is_never_sent() || (call.operation.method.is_read() && kind.is_transient());
+            let again = kind.is_never_sent() || (call.operation.verb.is_read() && kind.is_transient());
             if !again || attempt == ATTEMPTS_MAX {
                 return Err(kind);
             }
@@ -277,7 +277,7 @@ impl Client {
         let url = Url::parse(&format!("{}{}", self.inner.base_url, out.target))
             .map_err(|_| Kind::Options("base_url makes no URL with the operation's path".to_owned()))?;
         let method = out.verb.method();
-        let mut request = self.inner.http.request(http(method), url);
+        let mut request = self.inner.http.request(method.clone(), url);
         if out.verb == Verb::Photo {
             request = request.header(ACCEPT, ACCEPT_PHOTO);
         }
@@ -286,7 +286,7 @@ impl Client {
         }
         Ok(match (&out.body, method) {
             (Some((media_type, body)), _) => request.header(CONTENT_TYPE, media_type).body(body.clone()),
-            (None, Method::Post | Method::Put) => request.header(CONTENT_LENGTH, 0),
+            (None, Method::POST | Method::PUT) => request.header(CONTENT_LENGTH, 0),
             (None, _) => request,
         })
     }
@@ -331,10 +331,6 @@ impl Client {
             denied.insert(operation.name, serial);
         }
     }
-}
-
-fn http(method: Method) -> reqwest::Method {
-    reqwest::Method::from_bytes(method.as_str().as_bytes()).expect("the service's methods are HTTP's")
 }
 
 /// Enough requests in flight to use the budget where an answer takes seconds.

@@ -45,7 +45,7 @@ pub use client::{BudgetState, Client};
 pub use error::{Error, Fate, Kind, Retry};
 pub use extra::{GroupFunction, Part};
 pub use filter::{Filter, FilterError, Operator};
-pub use operation::{Method, Operation, Verb};
+pub use operation::{Operation, Verb};
 pub use options::{Credential, Options, Paths, SecretSource};
 pub use page::{Page, Pages, Walked, walk};
 pub use photo::{Photo, PhotoHead};

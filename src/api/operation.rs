@@ -1,39 +1,8 @@
 //! One operation of the service, as data.
 
+use reqwest::Method;
+
 use super::call::path_parameters;
-
-/// An HTTP method that the service knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// Reads.
-    Get,
-    /// Reads the headers only.
-    Head,
-    /// Creates.
-    Post,
-    /// Replaces.
-    Put,
-    /// Removes.
-    Delete,
-}
-
-impl Method {
-    /// Its name on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Head => "HEAD",
-            Self::Post => "POST",
-            Self::Put => "PUT",
-            Self::Delete => "DELETE",
-        }
-    }
-
-    /// Whether a request of this method may be sent again without asking what became of the first.
-    pub const fn is_read(self) -> bool {
-        matches!(self, Self::Get | Self::Head)
-    }
-}
 
 /// What an operation is for; decides what a 404 and an empty body mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,20 +26,25 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// Whether such a request may be sent again without asking what became of the first.
+    pub fn is_read(self) -> bool {
+        self.method().is_safe()
+    }
+
     /// The method that carries it.
     pub const fn method(self) -> Method {
         match self {
-            Self::Get | Self::List | Self::Photo => Method::Get,
-            Self::PhotoHead => Method::Head,
-            Self::Create | Self::Token => Method::Post,
-            Self::Replace => Method::Put,
-            Self::Delete => Method::Delete,
+            Self::Get | Self::List | Self::Photo => Method::GET,
+            Self::PhotoHead => Method::HEAD,
+            Self::Create | Self::Token => Method::POST,
+            Self::Replace => Method::PUT,
+            Self::Delete => Method::DELETE,
         }
     }
 }
 
 /// One operation of the service (specification, Endpoints).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
     /// Its name, for example `staff.get`.
     pub name: &'static str,

@@ -85,7 +85,7 @@ impl Client {
 
     /// A token request takes its fields from the parameters; whose it is, from the client's own id and secret.
     async fn raw_token(&self, operation: &'static Operation, request: Raw) -> Result<RawAnswer, Kind> {
-        let grant = if operation == &GRANT { "client_credentials" } else { "refresh_token" };
+        let grant = if operation == GRANT { "client_credentials" } else { "refresh_token" };
         let mut form = vec![("grant_type", grant.to_owned())];
         form.extend(request.parameters.iter().map(|(name, value)| (name.as_str(), value.clone())));
         let response = self.authority().ask(&form).await?;

@@ -19,6 +19,14 @@ macro_rules! operation {
             verb: Verb::$verb,
         }
     };
+    (grant) => {
+        operation!(@make "oauth2.token-client-credentials", Token, "{auth_url}/oauth2/token",
+            "Asks for an access token with the client's id and secret", ["scope"])
+    };
+    (refresh) => {
+        operation!(@make "oauth2.token-refresh", Token, "{auth_url}/oauth2/token",
+            "Asks for an access token with a refresh token", ["refresh_token", "scope"])
+    };
     (@parameter q) => { "q" };
     (@parameter order) => { "order" };
     (@parameter limit) => { "limit" };
@@ -125,7 +133,7 @@ macro_rules! resources {
         /// Every operation of the table, in its order.
         static OPERATIONS: &[Operation] = &[$($(
             capability!(@row $row $capability $($($parameter)*)?)
-        ),+),+, GRANT, REFRESH];
+        ),+),+, operation!(grant), operation!(refresh)];
 
         $(
             impl Placed for $resource {
@@ -232,10 +240,8 @@ impl Placed for Community {
 }
 
 /// The two grants (specification, OAuth 2.0 client credentials).
-pub(super) const GRANT: Operation = operation!(@make "oauth2.token-client-credentials", Token, "{auth_url}/oauth2/token",
-    "Asks for an access token with the client's id and secret", ["scope"]);
-pub(super) const REFRESH: Operation = operation!(@make "oauth2.token-refresh", Token, "{auth_url}/oauth2/token",
-    "Asks for an access token with a refresh token", ["refresh_token", "scope"]);
+pub(super) const GRANT: &Operation = &operation!(grant);
+pub(super) const REFRESH: &Operation = &operation!(refresh);
 
 /// Every operation that the client knows, in the order of the table.
 pub fn operations() -> &'static [Operation] {
@@ -291,7 +297,7 @@ mod tests {
             assert_eq!((operation.method.as_str(), operation.path), (row[1], row[2]), "{}", operation.name);
             // The list names what a body holds before the query; so the queries of writes stand here.
             let mut expected: Vec<&str> = match operation.name {
-                _ if operation.method.is_read() => row[6].split(' ').collect(),
+                _ if operation.verb.is_read() => row[6].split(' ').collect(),
                 "staff.bulk" => vec!["group", "location", "time_zone"],
                 "sp.member.movement.put" => vec!["sp_member_id", "time_zone"],
                 "oauth2.token-client-credentials" => vec!["scope"],

@@ -55,8 +55,8 @@ impl Grant {
     /// The operation that it is.
     pub(super) fn operation(&self) -> &'static Operation {
         match self {
-            Self::ClientCredentials { .. } => &GRANT,
-            Self::Refresh { .. } => &REFRESH,
+            Self::ClientCredentials { .. } => GRANT,
+            Self::Refresh { .. } => REFRESH,
         }
     }
 
