@@ -53,6 +53,9 @@ pub(super) async fn run(ui: &Ui, args: SandboxArgs) -> Result<Exit, Failure> {
         ui.line(format!("client_secret {}", options.client_secret));
         ui.note("a stand-in for rehearsals: nothing here is a secret; end it with Ctrl-C");
     }
+    if !sandbox.takes_its_options() {
+        ui.note("the key or the client was changed since, at /control: what is printed here is not taken any more");
+    }
     ui.note(format!("clients, keys and faults are changed at {}/control", sandbox.auth_url()));
     ui.note(format!("the API is described at {}/openapi.json", sandbox.auth_url()));
     Interrupt::wait().await?;

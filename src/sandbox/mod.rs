@@ -2,7 +2,9 @@
 //!
 //! It serves for rehearsing a configuration before it touches the real service, for the demonstration and for the
 //! tests. A request goes through `service` (log, credential, rate, route, scope, faults), then through `engine`, which
-//! carries out on `store` what `binding` says, by the description of the resource in `tables`.
+//! carries out on `store` what `binding` says, by the description of the resource in `tables`. Every document is made as
+//! JSON; `media` turns it into what the caller accepts. Beside the API lie the token endpoint, the control interface
+//! (`control`) and the sandbox's description of itself (`openapi`).
 //!
 //! Invariants:
 //! - Nothing of the client is used here: routes, types and matching are the sandbox's own, so that one misreading of

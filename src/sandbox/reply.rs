@@ -1,4 +1,4 @@
-//! What an operation answers with, before it becomes bytes: the one place where a media type is written.
+//! What an operation answers with, before it becomes bytes: documents as JSON, which `media` turns into what is accepted.
 
 use axum::http::StatusCode;
 use serde_json::Value;

@@ -82,6 +82,12 @@ impl Sandbox {
         &self.service.options
     }
 
+    /// Whether it takes the key and the client of its options; the control interface may have changed or removed them,
+    /// before a restart too.
+    pub fn takes_its_options(&self) -> bool {
+        self.service.credentials.see(|account| account.takes(&self.service.options))
+    }
+
     /// All entities of a resource (`staff`, `location`, …) as they are stored, by id; none of an unknown resource.
     pub fn all(&self, resource: &str) -> Vec<Value> {
         let Some(resource) = tables::resource(resource) else { return Vec::new() };

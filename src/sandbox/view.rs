@@ -1,7 +1,7 @@
 //! Entities as a caller sees them: what each field shows, and the JSON of an answer.
 //!
-//! Answers are written straight from the stored values; a page of thousands is never copied first. An answer in another
-//! media type would be a second writer beside [`View::write`].
+//! Answers are written straight from the stored values; a page of thousands is never copied first. Where a caller
+//! wants XML, `xml` makes it from this JSON.
 
 use std::borrow::Cow;
 use std::cell::RefCell;

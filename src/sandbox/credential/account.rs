@@ -64,6 +64,16 @@ impl Account {
     }
 }
 
+impl Account {
+    /// Whether the key and the client of the options are still taken.
+    pub(in crate::sandbox) fn takes(&self, options: &Options) -> bool {
+        let given = Self::given(options);
+        let mut clients = given.clients.iter();
+        given.keys.iter().all(|key| self.keys.contains(key))
+            && clients.all(|client| self.clients.iter().any(|own| own.is_same(client)))
+    }
+}
+
 impl ApiKey {
     /// What it may do; `None` for everything.
     pub(super) fn scopes(&self) -> Option<Vec<String>> {
@@ -85,6 +95,11 @@ impl Client {
     /// An active client with a secret of its own.
     pub(in crate::sandbox) fn new(id: String, name: String, scopes: Vec<String>) -> Self {
         Self { id, name, secret: fresh_secret(), scopes, state: State::Active, rotations: 0 }
+    }
+
+    /// Whether it is that client with that secret, and in the same state.
+    fn is_same(&self, other: &Self) -> bool {
+        (&self.id, &self.secret, self.state) == (&other.id, &other.secret, other.state)
     }
 
     /// Gives it another secret; its tokens are void from then on.

@@ -201,6 +201,7 @@ async fn clients_and_keys_survive_a_restart() {
     let (_, rotated) = control(&first, "POST", "/clients/sandbox-client/rotate", None).await;
     let path = folder.path().join("credentials.json");
     assert_eq!(std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions()) & 0o777, 0o600);
+    assert!(!first.sandbox.takes_its_options());
     first.sandbox.stop().await;
 
     let second = rig(options()).await;
@@ -208,10 +209,12 @@ async fn clients_and_keys_survive_a_restart() {
     assert_eq!(token(&second, text(&gone, "id"), text(&gone, "secret"), GRANT).await.0, 401);
     assert_eq!(staff(&second, &format!("APIKEY {}", text(&key, "key"))).await, 200);
     assert_eq!(token(&second, "sandbox-client", text(&rotated, "secret"), GRANT).await.0, 200);
+    assert!(!second.sandbox.takes_its_options());
     second.sandbox.stop().await;
 
     // What the command line gives anew takes the place of what it gave, and nothing else does.
     let third = rig(Options { client_secret: "given".into(), ..options() }).await;
+    assert!(third.sandbox.takes_its_options());
     assert_eq!(token(&third, "sandbox-client", "given", GRANT).await.0, 200);
     assert_eq!(token(&third, "sandbox-client", text(&rotated, "secret"), GRANT).await.0, 401);
     assert_eq!(token(&third, text(&made, "id"), text(&made, "secret"), GRANT).await.0, 200);

@@ -125,6 +125,62 @@ async fn a_fault_breaks_xml_as_it_breaks_json() {
 }
 
 #[tokio::test]
+async fn a_roster_may_be_xml() {
+    let rig = rig(Options { seed_staff: 3, rate: 0, ..Options::default() }).await;
+    let xml =
+        "<list><staff><name>Ana</name><employee_id>E00001</employee_id><token1number>7</token1number></staff></list>";
+    let (status, _, text) = raw(&rig, "PUT", "/staff", None, Some(("application/xml", xml))).await;
+    assert_eq!(status, 200, "{text}");
+    let people = rig.sandbox.all("staff");
+    assert_eq!((people.len(), &people[0]["name"], &people[0]["tokens"][0]["number"]), (1, &json!("Ana"), &json!(7)));
+    // A lone person is no list of one.
+    let (status, ..) =
+        raw(&rig, "PUT", "/staff", None, Some(("application/xml", "<staff><name>Bo</name></staff>"))).await;
+    assert_eq!((status, rig.sandbox.all("staff").len()), (400, 1));
+}
+
+#[tokio::test]
+async fn numbers_and_flags_are_taken_as_text() {
+    let rig = rig(full()).await;
+    let xml = "<zone><name>Lab</name><location_id>11</location_id><maximum_occupancy>40</maximum_occupancy>\
+        <spaces_enabled>true</spaces_enabled></zone>";
+    let (status, _, text) = raw(&rig, "POST", "/zone", Some("application/json"), Some(("text/xml", xml))).await;
+    let zone: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((status, &zone["location_id"], &zone["maximum_occupancy"]), (200, &json!(11), &json!(40)));
+    assert_eq!(zone["spaces_enabled"], true);
+}
+
+#[tokio::test]
+async fn a_fault_breaks_a_photo_as_it_breaks_a_document() {
+    let rig = rig(Options { seed_staff: 1, rate: 0, ..Options::default() }).await;
+    let photo = vec![0x89_u8; 1000];
+    let put = rig.request("PUT", "/staff/1001/photo").header(CONTENT_TYPE, "image/png").body(photo.clone());
+    assert_eq!(put.send().await.unwrap().status(), 200);
+    let get = || {
+        rig.client.get(format!("{}/staff/1001/photo", rig.sandbox.url())).header("authorization", "APIKEY sandbox-key")
+    };
+    for (fault, status, kind) in [
+        ("delay=1ms", 200, "image/png"),
+        ("status=500", 500, "application/xml"),
+        ("not-found", 404, "application/xml"),
+        ("html", 200, "text/html; charset=utf-8"),
+    ] {
+        rig.sandbox.set_faults(vec![fault.parse().unwrap()]);
+        let response = get().send().await.unwrap();
+        assert_eq!((response.status().as_u16(), response.headers()[CONTENT_TYPE].to_str().unwrap()), (status, kind));
+        assert_eq!(response.bytes().await.unwrap() == photo, kind == "image/png", "{fault}");
+    }
+    for fault in ["cut-before", "cut-after", "half"] {
+        rig.sandbox.set_faults(vec![fault.parse().unwrap()]);
+        let whole = match get().send().await {
+            Ok(response) => response.bytes().await.is_ok(),
+            Err(_) => false,
+        };
+        assert!(!whole, "{fault}");
+    }
+}
+
+#[tokio::test]
 async fn head_is_get_without_its_body() {
     let rig = rig(Options { seed_staff: 3, rate: 0, ..Options::default() }).await;
     // HEAD of a photo is an operation of its own.
