@@ -85,7 +85,14 @@ impl<R: Resource> Answer for Option<R> {
 /// What was done with an asset; `None` where the service confirms it without showing it.
 impl Answer for Option<AssetMovement> {
     fn read(received: &Received) -> Result<Self, Kind> {
-        received.shown("asset_id")
+        let Some(movement) = received.shown::<AssetMovement>("asset_id")? else { return Ok(None) };
+        match movement.asset_id.and_then(RemoteId::new) {
+            None => Err(decode("$.asset_id".to_owned(), "no id that is a whole int32")),
+            Some(asset) if received.id.is_some_and(|id| id != asset) => {
+                Err(decode("$.asset_id".to_owned(), "another id than the one asked for"))
+            }
+            Some(_) => Ok(Some(movement)),
+        }
     }
 }
 
@@ -123,10 +130,17 @@ impl<R: Resource> Answer for Option<Vec<R>> {
     }
 }
 
-/// The groups of an organization.
+/// The groups of an organization. One without an id is an error, as any entity is.
 impl Answer for Vec<GroupRef> {
     fn read(received: &Received) -> Result<Self, Kind> {
-        if received.status == 404 { received.nothing() } else { received.items() }
+        if received.status == 404 {
+            return received.nothing();
+        }
+        let groups: Vec<GroupRef> = received.items()?;
+        match groups.iter().position(|group| group.id.and_then(RemoteId::new).is_none()) {
+            Some(index) => Err(decode(format!("[{index}]"), "no id that is a whole int32")),
+            None => Ok(groups),
+        }
     }
 }
 

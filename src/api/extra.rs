@@ -105,11 +105,11 @@ impl Api<Zone> {
 impl Api<Asset> {
     /// Issues an asset to somebody. The path is configurable.
     pub fn issue(&self, id: RemoteId, issue: &Issue) -> Call<Option<AssetMovement>> {
-        self.one(Asset::ISSUE, id).json(issue)
+        self.one(Asset::ISSUE, id).of(id).json(issue)
     }
 
     /// Takes an asset back.
     pub fn take_back(&self, id: RemoteId) -> Call<Option<AssetMovement>> {
-        self.one(Asset::RETURN, id)
+        self.one(Asset::RETURN, id).of(id)
     }
 }
