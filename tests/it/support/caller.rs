@@ -38,3 +38,10 @@ pub(crate) fn oauth_options(sandbox: &Sandbox, secret: &str, scopes: &[&str]) ->
 pub(crate) fn client(options: &Options) -> Client {
     Client::new(options, &Clock::system()).unwrap()
 }
+
+/// Leaves the client no retry: a read that fails for a passing reason fails at once, instead of after a wait.
+pub(crate) fn without_retries(client: &Client) -> &Client {
+    client.begin_run();
+    while client.take_retry() {}
+    client
+}
