@@ -32,6 +32,8 @@ mod oauth;
 mod one_at_a_time;
 mod one_of_many;
 mod operations;
+mod queries;
+mod refusals;
 mod secrecy;
 mod shared_mailbox;
 mod source_faults;
