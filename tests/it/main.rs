@@ -39,6 +39,7 @@ mod shared_mailbox;
 mod source_faults;
 mod source_forms;
 mod support;
+mod transitions;
 mod unowned;
 mod unsure;
 mod views;
