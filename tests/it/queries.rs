@@ -2,7 +2,7 @@
 //! a time, zones of time.
 
 use rosterd::api::{
-    Api, Client, Filter, Member, Operator, Page, Pages, Query, Question, Staff, StaffInput, TimeZone, Visit,
+    Api, Client, Filter, Member, Operator, Page, Pages, Query, Question, Raw, Staff, StaffInput, TimeZone, Visit,
     VisitorEvent, VisitorGroup, walk,
 };
 use rosterd::clock::Clock;
@@ -164,7 +164,7 @@ async fn times_are_written_in_the_zone_that_is_named() {
         let visit = client.send(Api::<Visit>::root().get(id(75_001)).zone(*zone)).await;
         assert!(groups.is_ok() && visit.is_ok(), "{zone} is of the specification's list");
     }
-    let unknown = client.raw(rosterd::api::Raw {
+    let unknown = client.raw(Raw {
         operation: "staff.list".into(),
         parameters: vec![("time_zone".into(), "pacific/auckland".into())],
         ..Default::default()
@@ -176,7 +176,7 @@ async fn times_are_written_in_the_zone_that_is_named() {
 async fn a_put_replaces_and_custom_fields_alone_change_alone() {
     let (sandbox, client) = rig(Options::default()).await;
     sandbox.edit("staff", 1, json!({"customfields": {"3": "L1"}, "title": "Planner", "phone": "64 9"}));
-    let put = |body: Value| rosterd::api::Raw {
+    let put = |body: Value| Raw {
         operation: "staff.update".into(),
         parameters: vec![("id".into(), "1".into())],
         body: Some(body.to_string().into_bytes()),
@@ -193,4 +193,23 @@ async fn a_put_replaces_and_custom_fields_alone_change_alone() {
         (&stored()["title"], &stored()["phone"], &stored()["email"]),
         (&json!("Lead"), &Value::Null, &Value::Null)
     );
+}
+
+#[tokio::test]
+async fn no_list_is_longer_than_its_maximum() {
+    let (sandbox, client) = rig(Options { seed_contractors: 1, page_max: 100_000, ..Options::default() }).await;
+    // Of the limits of the specification, those that a test reaches fast.
+    for (resource, operation, path, maximum) in [
+        ("notification", "notification.list", None, 200),
+        ("induction.holder", "induction.holder.list", Some("901"), 1_000),
+        ("sp.member.movement", "sp.member.movement.list", None, 3_000),
+    ] {
+        for _ in 0..=maximum {
+            sandbox.put(resource, json!({"induction_id": 901, "sp_member_id": 1}));
+        }
+        let parameters = path.map(|number| ("id".to_owned(), number.to_owned())).into_iter().collect();
+        let answer = client.raw(Raw { operation: operation.into(), parameters, ..Raw::default() }).await.unwrap();
+        let list: Vec<Value> = serde_json::from_slice(&answer.body).unwrap();
+        assert_eq!((answer.status, list.len()), (200, maximum), "{operation}");
+    }
 }
