@@ -52,6 +52,10 @@ pub(super) enum Command {
     Approve(DecideArgs),
     /// Drop held changes, until their records change or come back
     Reject(DecideArgs),
+    /// Send nothing more, of one job or of all, until `resume`
+    Pause(PauseArgs),
+    /// Send again
+    Resume(PauseArgs),
     /// Check configuration, permissions and mapping, then source and service
     Check(CheckArgs),
     /// Show source rows beside the records that they become
@@ -111,6 +115,12 @@ pub(super) struct DecideArgs {
     /// Refuse if the held set is another one by now
     #[arg(long, value_name = "N")]
     pub(super) set: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct PauseArgs {
+    /// The job; all of them where none is named
+    pub(super) job: Option<String>,
 }
 
 #[derive(Debug, Args)]

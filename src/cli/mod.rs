@@ -17,6 +17,7 @@ mod failure;
 mod init;
 mod interrupt;
 mod open;
+mod pause;
 mod plan;
 mod preview;
 mod progress;
@@ -74,6 +75,8 @@ async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
         Command::Plan(args) => plan::run(ui, &config, &args).await,
         Command::Approve(args) => decide::approve(ui, &config, &args),
         Command::Reject(args) => decide::reject(ui, &config, &args),
+        Command::Pause(args) => pause::pause(ui, &config, &args),
+        Command::Resume(args) => pause::resume(ui, &config, &args),
         Command::Check(args) => check::run(ui, &config, &args).await,
         Command::Preview(args) => preview::run(ui, &config, &args),
         Command::Status => status::run(ui, &config),

@@ -7,12 +7,13 @@ use serde_json::json;
 
 use super::failure::{Exit, Failure};
 use super::open;
+use super::pause;
 use super::ui::{Paint, Ui, tame};
 use crate::api::Client;
 use crate::clock::Clock;
 use crate::config::{Config, Job};
 use crate::queue::{self, State};
-use crate::run::{self, JobState, Status};
+use crate::run::{self, JobState, Pause, Status};
 use crate::snapshot::{Index, Known};
 use crate::store::{self, Store};
 
@@ -27,13 +28,15 @@ struct View<'a> {
     /// The leaver who waits longest for the end of the grace.
     oldest_leaver: Option<Timestamp>,
     next: Option<Timestamp>,
+    paused: Option<Pause>,
 }
 
 pub(super) fn run(ui: &Ui, config: &Path) -> Result<Exit, Failure> {
     let config = open::configuration(ui, config)?;
     let store = Store::open(&config.state.dir)?;
     let clock = Clock::system();
-    let views = config.jobs.iter().map(|job| view(&store, job, clock.now())).collect::<Result<Vec<_>, _>>()?;
+    let pauses = run::pauses(&config.state.dir).map_err(Failure::failed)?;
+    let views = config.jobs.iter().map(|job| view(&store, &pauses, job, clock.now())).collect::<Result<Vec<_>, _>>()?;
     let budget = Client::new(&config.api, &clock)?.budget();
     if ui.json {
         ui.document(&json!({
@@ -59,7 +62,7 @@ pub(super) fn run(ui: &Ui, config: &Path) -> Result<Exit, Failure> {
     Ok(Exit::of_runs(statuses))
 }
 
-fn view<'a>(store: &Store, job: &'a Job, now: Timestamp) -> Result<View<'a>, store::Error> {
+fn view<'a>(store: &Store, pauses: &[Pause], job: &'a Job, now: Timestamp) -> Result<View<'a>, store::Error> {
     let changes = queue::list(store, &job.name)?;
     let parked = changes.iter().filter(|change| matches!(change.state, State::Parked { .. })).count();
     let index = Index::load(store, &job.name)?;
@@ -79,6 +82,7 @@ fn view<'a>(store: &Store, job: &'a Job, now: Timestamp) -> Result<View<'a>, sto
         parked,
         oldest_leaver,
         next: job.schedule.as_ref().and_then(|schedule| schedule.next_after(now, &job.time_zone)),
+        paused: pauses.iter().find(|pause| pause.scope.stops(&job.name)).cloned(),
     })
 }
 
@@ -93,6 +97,7 @@ fn document(view: &View<'_>) -> serde_json::Value {
         "queued": view.queued,
         "parked": view.parked,
         "oldest_leaver": view.oldest_leaver,
+        "paused": view.paused.as_ref().map(pause::document),
     })
 }
 
@@ -119,6 +124,9 @@ fn lines(ui: &Ui, config: &Config, views: &[View<'_>]) {
                 ));
                 last.reason.iter().for_each(|reason| ui.line(format!("  {}", tame(reason))));
             }
+        }
+        if let Some(pause) = &view.paused {
+            ui.line(format!("  {}", ui.paint(Paint::Yellow, &tame(&pause.reason()))));
         }
         let set = if view.held > 0 { format!(" (set {})", view.state.held_set) } else { String::new() };
         ui.line(format!(

@@ -34,19 +34,29 @@ pub enum Line<'a> {
         /// The owned fields that moved: before and after.
         fields: BTreeMap<&'a str, [&'a Value; 2]>,
     },
-    /// What a person decided about a held change.
+    /// What was decided: about a held change, or about sending at all.
     Decision {
         /// When.
         at: Timestamp,
-        /// The job.
-        job: &'a JobName,
-        /// The record.
-        key: &'a Key,
-        /// `approved` or `rejected`.
+        /// The job; none where it is about all of them.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        job: Option<&'a JobName>,
+        /// The record; none where it is about the whole job.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        key: Option<&'a Key>,
+        /// `approved`, `rejected`, `paused`, `resumed` and the like.
         decision: &'a str,
-        /// The user of this machine who decided.
+        /// Who decided.
         by: String,
+        /// What it was about, or why, where that needs words.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        why: Option<&'a str>,
     },
+}
+
+/// The user of this machine on whose behalf the program runs.
+pub fn acting_user() -> String {
+    format!("uid {}", rustix::process::getuid().as_raw())
 }
 
 /// The audit file of one state folder.

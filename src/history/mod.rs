@@ -12,4 +12,4 @@
 
 mod audit;
 
-pub use audit::{Audit, Line};
+pub use audit::{Audit, Line, acting_user};

@@ -41,8 +41,8 @@ impl Brake {
     }
 
     pub(super) fn stopped(&self, witness: &dyn Witness) -> bool {
-        if witness.interrupted() {
-            self.stop("interrupted".to_owned());
+        if let Some(reason) = witness.halted() {
+            self.stop(reason);
         }
         self.reason().is_some()
     }

@@ -125,7 +125,7 @@ impl Push<'_> {
                 };
                 let after = match &shown {
                     Some(staff) => {
-                        self.watch_losses(&fresh, staff, change, mirror.elements(), brake);
+                        self.watch_losses(&fresh, staff, change, mirror.elements(), brake)?;
                         staff.entity(mirror.elements())
                     }
                     None => laid_over(&before, change, &moved),
@@ -159,15 +159,19 @@ impl Push<'_> {
         })
     }
 
-    /// Ends the push where the service emptied a field that nobody meant to change (law 2).
-    fn watch_losses(&self, fresh: &Staff, shown: &Staff, change: &Change, elements: &Elements, brake: &Brake) {
-        if let Some(field) = staff::lost(fresh, shown, &change.wish.fields, elements) {
-            brake.stop(format!(
-                "the service emptied {field} of id {}, which nobody meant to change; nothing more is sent until someone \
-                 has looked at it",
-                fresh.id
-            ));
-        }
+    /// Ends this push and stops later ones where the service emptied a field that nobody meant to change (law 2).
+    fn watch_losses(
+        &self,
+        fresh: &Staff,
+        shown: &Staff,
+        change: &Change,
+        elements: &Elements,
+        brake: &Brake,
+    ) -> Result<(), Error> {
+        let Some(field) = staff::lost(fresh, shown, &change.wish.fields, elements) else { return Ok(()) };
+        let reason = format!("the service emptied {field} of id {}, which nobody meant to change", fresh.id);
+        brake.stop(format!("{reason}; nothing more is sent until someone has looked at it and said `rosterd resume`"));
+        self.witness.alarm(&reason).map_err(Error::Audit)
     }
 
     async fn delete(&self, mirror: &Mirror, change: &mut Change, brake: &Brake) -> Result<Step, Error> {

@@ -26,6 +26,9 @@ pub trait Witness: Sync {
     /// A change has come to its outcome.
     fn outcome(&self, change: &Change, outcome: &Outcome);
 
-    /// Whether someone asked to end: requests under way are finished, no further ones are begun.
-    fn interrupted(&self) -> bool;
+    /// Why nothing more is to be begun, where it is so; requests under way are finished.
+    fn halted(&self) -> Option<String>;
+
+    /// The service did what it must not: nothing is sent any more, by later runs either, before a person has seen to it.
+    fn alarm(&self, reason: &str) -> io::Result<()>;
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::prepare::ON_SITE;
 use super::state::JobState;
 use crate::clock::Clock;
-use crate::history::{Audit, Line};
+use crate::history::{Audit, Line, acting_user};
 use crate::plan::{Held, Verdict};
 use crate::queue::{self, Change, State};
 use crate::record::{Action, JobName, Key, Target, Wish};
@@ -91,10 +91,9 @@ fn decide(
     }
     waiting.retain(|_, change| change.action.is_some());
     let audit = Audit::new(store.dir());
-    let by = rustix::process::getuid().as_raw().to_string();
     for key in waiting.keys() {
         let at = clock.now();
-        let line = Line::Decision { at, job, key, decision, by: format!("uid {by}") };
+        let line = Line::Decision { at, job: Some(job), key: Some(key), decision, by: acting_user(), why: None };
         audit.append(at, &line).map_err(DecisionError::Audit)?;
     }
     let sent: BTreeSet<Key> = queue::list(store, job)?

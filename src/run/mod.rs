@@ -9,6 +9,7 @@
 //! - `plan` and `sync` go the same way up to the guard; a plan stores nothing and sends nothing but reads.
 //! - Nothing is written, here or there, before source and service were both read without a fault.
 //! - One job's failure is its own: the others run.
+//! - A paused job's run goes the whole way but for the push: it reads, judges and remembers, and sends nothing.
 //!
 //! Rejected: a stored plan that `sync` carries out. What was true when it was made may not be when it is sent; what a
 //! person released is kept as a verdict on a wish instead, and compared with what is wanted now.
@@ -19,6 +20,7 @@ mod error;
 mod gather;
 mod held;
 mod leave;
+mod pause;
 mod prepare;
 mod report;
 mod rows;
@@ -30,6 +32,7 @@ use std::collections::BTreeSet;
 
 pub use error::{Error, Kind};
 pub use held::{DecisionError, HeldChange, approve, held, reject};
+pub use pause::{Note, Pause, Scope, pause, pauses, resume};
 pub use prepare::Prepared;
 pub use report::{Counts, Report, Status};
 pub use rows::{mapping, rows};

@@ -48,7 +48,7 @@ pub struct Prepared {
     pub waits: BTreeMap<Key, String>,
     /// What a person rejected.
     pub dropped: Vec<Change>,
-    /// Why nothing is taken from the read, where it is so.
+    /// Why nothing is sent, where it is so: nothing is taken from the read, or the job is paused.
     pub hold: Option<String>,
     /// Further things worth knowing.
     pub notes: Vec<String>,
@@ -58,6 +58,14 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    /// Notes one more reason for which nothing is sent.
+    pub(super) fn hold_by(&mut self, reason: String) {
+        self.hold = Some(match self.hold.take() {
+            Some(before) => format!("{before}; {reason}"),
+            None => reason,
+        });
+    }
+
     /// Holds records of which it is not known whether an earlier request made them.
     pub(super) fn hold_unclear(&mut self, unclear: Vec<(Key, String)>) {
         for (key, reason) in unclear {

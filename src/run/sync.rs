@@ -9,7 +9,7 @@ use super::error::Error;
 use super::prepare::{ON_SITE, Prepared, prepare};
 use super::report::{Counts, Report, Status};
 use super::state::{JobState, LastRun, next_run};
-use super::{Context, Narrow, Stage, held, rows};
+use super::{Context, Narrow, Stage, held, pause, rows};
 use crate::config::{Job, Mode};
 use crate::fault::chain;
 use crate::history::{Audit, Line};
@@ -74,7 +74,8 @@ async fn plan_one(
     narrow: &Narrow,
 ) -> Result<(Prepared, u64), Error> {
     let mirror = pulled(context, job, mirror, false).await?;
-    let prepared = prepare(context, job, &rows::mapping(job), mirror, narrow, &mut |_, _| Ok(()))?;
+    let mut prepared = prepare(context, job, &rows::mapping(job), mirror, narrow, &mut |_, _| Ok(()))?;
+    pause::reason(context.store.dir(), &job.name).into_iter().for_each(|reason| prepared.hold_by(reason));
     let foreign = foreign(context.store, mirror, job, &prepared.new.matched)?;
     Ok((prepared, foreign))
 }
@@ -91,7 +92,7 @@ async fn one(
     let mapping = rows::mapping(job);
     let fields: Vec<Field> = mapping.fields().cloned().collect();
     let mirror = pulled(context, job, mirror, true).await?;
-    let witness = Recorder { context, audit: Audit::new(store.dir()), run, fields: &fields };
+    let witness = Recorder { context, audit: Audit::new(store.dir()), run, job: &job.name, fields: &fields };
     let push = Push {
         client: context.client,
         store,
@@ -107,15 +108,24 @@ async fn one(
     prepared.hold_unclear(unclear);
     adoption.flush()?;
     mirror.save(store)?;
-    if prepared.hold.is_some() {
+    let nothing_taken = prepared.hold.is_some();
+    let paused = pause::reason(store.dir(), &job.name);
+    paused.iter().for_each(|reason| prepared.hold_by(reason.clone()));
+    if nothing_taken {
         let requests = context.client.requests() - requests_before;
         return Ok(report(job, prepared, &Drained::default(), parked(store, job)?, requests));
     }
     let changes = commit(store, job, &mut prepared, narrow)?;
-    let requests = changes.iter().map(|change| if change.wish.action == Action::Create { 1 } else { 2 }).sum();
-    context.watch.stage(&job.name, Stage::Sending { changes: changes.len(), requests });
     let before = mirror.changed().clone();
-    let drained = push.drain(mirror, changes).await?;
+    let mut drained = Drained::default();
+    if paused.is_none() {
+        let requests = changes.iter().map(|change| if change.wish.action == Action::Create { 1 } else { 2 }).sum();
+        context.watch.stage(&job.name, Stage::Sending { changes: changes.len(), requests });
+        drained = push.drain(mirror, changes).await?;
+        pause::excuse(store.dir(), &mut prepared, &mut drained);
+    } else if !changes.is_empty() {
+        prepared.hold_by(counted(changes.len(), "change waits", "changes wait"));
+    }
     save_index(store, job, mirror, &before, &prepared, &drained)?;
     let on_site = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::OnSite);
     held::wait_on_site(store, &job.name, on_site.map(|(key, _, _)| key))?;
@@ -436,6 +446,7 @@ struct Recorder<'a> {
     context: &'a Context<'a>,
     audit: Audit,
     run: u64,
+    job: &'a JobName,
     fields: &'a [Field],
 }
 
@@ -471,7 +482,12 @@ impl Witness for Recorder<'_> {
         self.context.watch.outcome(change, outcome);
     }
 
-    fn interrupted(&self) -> bool {
-        self.context.watch.interrupted()
+    fn halted(&self) -> Option<String> {
+        let interrupted = self.context.watch.interrupted().then(|| "interrupted".to_owned());
+        interrupted.or_else(|| pause::reason(self.context.store.dir(), self.job))
+    }
+
+    fn alarm(&self, reason: &str) -> std::io::Result<()> {
+        pause::alarm(self.context.store.dir(), self.context.clock, reason)
     }
 }

@@ -1,0 +1,82 @@
+//! `rosterd pause` and `rosterd resume`.
+//!
+//! Neither takes the store: what is to stop at once must not wait until the run that it is to stop has ended.
+
+use std::io;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::args::PauseArgs;
+use super::failure::{Exit, Failure, Words};
+use super::open;
+use super::ui::Ui;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::record::JobName;
+use crate::run::{self, Pause, Scope};
+use crate::store;
+
+pub(super) fn pause(ui: &Ui, config: &Path, args: &PauseArgs) -> Result<Exit, Failure> {
+    let config = open::configuration(ui, config)?;
+    let job = args.job.as_deref().map(|name| open::job(&config, name)).transpose()?.map(|job| &job.name);
+    store::lay_down(&config.state.dir)?;
+    let changed = run::pause(&config.state.dir, &Clock::system(), job).map_err(|error| unwritten(&config, &error))?;
+    let what = job.map_or("all jobs are".to_owned(), |job| format!("job {job} is"));
+    let already = if changed { "" } else { " already" };
+    show(ui, &config, "paused", changed, &format!("{what} paused{already}: nothing is sent until `rosterd resume`"))
+}
+
+pub(super) fn resume(ui: &Ui, config: &Path, args: &PauseArgs) -> Result<Exit, Failure> {
+    let config = open::configuration(ui, config)?;
+    // A job that is out of the configuration by now may be resumed too.
+    let job = args.job.as_deref().map(|name| JobName::new(name).ok_or_else(|| Failure::usage("that is no job's name")));
+    let job = job.transpose()?;
+    store::lay_down(&config.state.dir)?;
+    let dir = &config.state.dir;
+    let fail = |error: io::Error| unwritten(&config, &error);
+    let lifted = run::resume(dir, &Clock::system(), job.as_ref()).map_err(fail)?;
+    let left = run::pauses(dir).map_err(fail)?;
+    if let (Some(job), Some(pause)) = (&job, left.iter().find(|pause| job.iter().any(|job| pause.scope.stops(job)))) {
+        return Err(Failure::failed(Words(format!("job {job} does not go on: {}", pause.reason()))));
+    }
+    if let Some(job) = job.iter().find(|_| lifted.is_empty()) {
+        open::job(&config, job.as_str())?;
+    }
+    let text = match (lifted.is_empty(), &job) {
+        (true, _) => "nothing was paused".to_owned(),
+        (false, Some(job)) => format!("job {job} goes on: the next `rosterd sync {job}` sends what is wanted then"),
+        (false, None) => "all goes on: the next `rosterd sync` sends what is wanted then".to_owned(),
+    };
+    show(ui, &config, "resumed", !lifted.is_empty(), &text)
+}
+
+fn show(ui: &Ui, config: &Config, word: &str, changed: bool, text: &str) -> Result<Exit, Failure> {
+    if ui.json {
+        let pauses = run::pauses(&config.state.dir).map_err(|error| unwritten(config, &error))?;
+        let pauses: Vec<Value> = pauses.iter().map(document).collect();
+        ui.document(&json!({"version": 1, word: changed, "pauses": pauses}));
+    } else {
+        ui.line(text);
+    }
+    Ok(Exit::Done)
+}
+
+/// One pause as `--json` shows it; `job` is null where it is of all jobs.
+pub(super) fn document(pause: &Pause) -> Value {
+    let job = match &pause.scope {
+        Scope::Job(job) => Some(job),
+        Scope::All | Scope::Alarm => None,
+    };
+    let note = pause.note.as_ref();
+    json!({
+        "job": job,
+        "since": note.map(|note| note.since),
+        "by": note.map(|note| &note.by),
+        "why": note.and_then(|note| note.why.as_ref()),
+    })
+}
+
+fn unwritten(config: &Config, error: &io::Error) -> Failure {
+    Failure::failed(Words(format!("the pauses under {} can't be used: {error}", config.state.dir.display())))
+}

@@ -1,0 +1,130 @@
+//! Pauses: nothing is sent while one stands, across restarts, and everybody is told.
+
+use std::fs;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rosterd::sandbox::Options;
+use serde_json::json;
+
+use crate::support::{Config, World, people, row};
+
+/// Three people of whom one got another title, and a new one.
+fn changed() -> String {
+    people(1..4).replace(&row(1, "Clerk"), &row(1, "Boss")) + &row(4, "Clerk")
+}
+
+fn audit(world: &World) -> String {
+    let mut text = String::new();
+    for entry in fs::read_dir(world.state().join("audit")).unwrap() {
+        text += &fs::read_to_string(entry.unwrap().path()).unwrap();
+    }
+    text
+}
+
+#[test]
+fn while_all_is_paused_nothing_is_sent_and_everything_says_so() {
+    let world = World::synced(Config::default(), 3);
+    let before = world.service().writes();
+    let paused = world.run(&["pause", "--json"]).expect(0).json();
+    assert_eq!((&paused["paused"], &paused["pauses"][0]["job"]), (&json!(true), &json!(null)), "{paused}");
+    world.csv(changed());
+    for _ in 0..2 {
+        let ran = world.sync().expect(4);
+        let (status, complete, reason) = ran.ended();
+        assert_eq!((status.as_str(), complete, ran.writes()), ("held", true, (0, 0, 0)), "{reason}");
+        assert!(reason.contains("paused since") && reason.contains("2 changes wait"), "{reason}");
+    }
+    assert!(world.plan().expect(0).job()["held"]["reason"].as_str().unwrap().contains("rosterd resume"));
+    let status = world.run(&["status", "--json"]).job();
+    assert_eq!((&status["queued"], status["paused"]["since"].is_string()), (&json!(2), true), "{status}");
+    assert!(world.run(&["status"]).out.contains("paused since"));
+    assert_eq!(world.service().writes(), before);
+
+    world.run(&["resume"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (1, 1, 0));
+    let audit = audit(&world);
+    for decision in ["paused", "resumed"] {
+        let line = audit.lines().find(|line| line.contains(&format!("\"decision\":\"{decision}\""))).unwrap();
+        assert!(line.contains("\"by\":\"uid ") && line.contains("\"at\":\"20"), "{line}");
+    }
+}
+
+#[test]
+fn a_paused_job_stops_no_other() {
+    let second = "[[job]]\nname = \"other\"\ntarget = \"staff\"\nkey = \"{{ employee_no }}\"\nmatch_on = [\"employee_id\"]\n\
+                  [job.source]\ntype = \"csv\"\npath = \"other.csv\"\nsettle = \"0s\"\n[job.map]\nname = \"{{ name }}\"\n\
+                  employee_id = \"{{ employee_no }}\"\n";
+    let world = World::with(Options::default(), Config::rest(second));
+    world.csv(people(1..3));
+    world.put("other.csv", people(10..12).as_bytes());
+    world.run(&["pause", "staff"]).expect(0);
+    world.sync().expect(4);
+    world.expect_people(10..12);
+    world.run(&["resume", "other"]).expect(0);
+    assert!(world.run(&["resume", "othr"]).expect(2).err.contains("other"));
+    world.run(&["pause"]).expect(0);
+    assert!(world.run(&["resume", "staff"]).expect(1).err.contains("rosterd resume"), "all is paused still");
+    assert_eq!(world.sync().expect(4).json()["jobs"][0]["created"], 0);
+    world.run(&["resume"]).expect(0);
+    assert!(world.run(&["resume"]).expect(0).out.contains("nothing was paused"));
+    world.sync().expect(0);
+    assert_eq!(world.staff().len(), 4);
+}
+
+#[test]
+fn a_pause_stops_a_run_that_holds_the_store_and_nothing_of_it_counts_as_failed() {
+    let options = Options { delay: Duration::from_millis(60), ..Options::default() };
+    let world = World::new(options);
+    world.csv(people(0..90));
+    let mut child = world.start(&["sync"]);
+    let begin = Instant::now();
+    while world.service().writes() < 5 && begin.elapsed() < Duration::from_secs(10) {
+        sleep(Duration::from_millis(2));
+    }
+    world.run(&["pause"]).expect(0);
+    let at_pause = world.service().writes();
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+    let sent = world.service().writes();
+    assert!(sent < 90 && sent <= at_pause + 32, "only what was in flight was finished: {at_pause}, then {sent}");
+    world.run(&["resume"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes().0, 90 - sent as u64);
+    world.expect_people(0..90);
+}
+
+#[test]
+fn law_2_a_service_that_empties_an_unowned_field_is_left_alone_until_a_person_says_otherwise() {
+    let config = Config::rest("[job.guard]\nmax_updates = \"off\"\n");
+    let world = World::with(Options { put_without_body: true, ..Options::default() }, config);
+    let ids: Vec<i64> = (1..13).map(|number| world.person(number, "Clerk")).collect();
+    for id in &ids {
+        world.service().edit("staff", *id, json!({"mobile": "64 211234567"}));
+    }
+    world.csv(people(1..13));
+    world.sync().expect(0);
+    world.csv(people(1..13).replace("Clerk", "Baker"));
+    // What comes back is read after the PUT: in between, the service loses a number.
+    world.faults(&["staff.get delay-before=400ms"]);
+    let mut child = world.start(&["sync"]);
+    let begin = Instant::now();
+    while world.service().writes() < 1 && begin.elapsed() < Duration::from_secs(10) {
+        sleep(Duration::from_millis(1));
+    }
+    let titled = |person: &&serde_json::Value| person["title"] == "Baker";
+    let id = world.staff().iter().find(titled).unwrap()["id"].as_i64().unwrap();
+    world.service().edit("staff", id, json!({"mobile": null}));
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    world.faults(&[]);
+    assert_eq!(world.service().writes(), 1, "it goes alone, and nothing follows");
+    for _ in 0..2 {
+        let ran = world.sync().expect(4);
+        assert!(ran.reason().contains(&format!("emptied mobile of id {id}")), "{ran:?}");
+    }
+    fs::remove_dir_all(world.state().join("store")).unwrap();
+    fs::remove_file(world.state().join("commits")).unwrap();
+    world.sync().expect(4);
+    assert_eq!(world.service().writes(), 1, "a lost store lifts nothing");
+    world.run(&["resume", "staff"]).expect(1);
+    world.run(&["resume"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (0, 11, 0));
+}
