@@ -1,7 +1,7 @@
 //! Whatever an answer holds, the client says that it is an error, or that a write is confirmed by no more than its
 //! status: it never panics, and never takes garbage for an empty list (law 1).
 //!
-//! The named garbage is tried on every kind of call, about 2,850 cases. Besides, 5,000 random answers are drawn, each for
+//! The named garbage is tried on every kind of call, about 2,850 cases. Besides, 3,000 random answers are drawn, each for
 //! one kind of call; `ROSTERD_CASES` draws more.
 
 mod calls;
@@ -23,7 +23,7 @@ use crate::support::answering::{Answering, answer, json};
 use crate::support::caller::{client, options, without_retries};
 
 /// How many random answers, unless more are asked for.
-const CASES: u32 = 5_000;
+const CASES: u32 = 3_000;
 
 /// A service that answers garbage, and who calls it: with a key, and for a token.
 struct Rig {
