@@ -16,7 +16,7 @@ use subjects::subjects;
 use crate::support::caller::id;
 
 /// How many entities of each resource.
-const CASES: u32 = 64;
+const CASES: u32 = 40;
 
 /// What can be written and not be read: these keep an entity from being sent until somebody says what they hold. Of the
 /// first that is so where the employee roams and no answer shows where; so it does not stand among an input's own.

@@ -94,16 +94,24 @@ fn text() -> Option<String> {
     Some(CHANGED.to_owned())
 }
 
-/// Where someone may roam is shown by no answer of the specification.
+/// Where someone may roam is shown by no answer of the specification. Whoever doesn't roam is taken to have no such
+/// places: a PUT leaves none.
 fn staff(is_roaming_shown: bool) -> Subject<Staff> {
     let plain = plain("staff", Api::<Staff>::root(), fields::STAFF, "title", |input| input.title = text());
     if is_roaming_shown {
         return plain;
     }
     Subject {
+        fit: |entity| {
+            if entity["globalroaming"] == 0 {
+                entity["globalroaming_locations"] = json!([]);
+            }
+        },
         refused_for: |entity| (entity["globalroaming"] == 1).then_some("globalroaming_locations"),
         decide: |input, entity| {
-            input.globalroaming_locations = serde_json::from_value(entity["globalroaming_locations"].clone()).ok();
+            if entity["globalroaming"] == 1 {
+                input.globalroaming_locations = serde_json::from_value(entity["globalroaming_locations"].clone()).ok();
+            }
         },
         ..plain
     }
