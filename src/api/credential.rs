@@ -83,6 +83,15 @@ impl Authority {
         Ok(Self { credential: credential.clone(), key, token_url, http, timeout, backoff, state })
     }
 
+    pub(super) fn credential(&self) -> &Credential {
+        &self.credential
+    }
+
+    /// The API key; none with an OAuth client.
+    pub(super) fn key(&self) -> Option<&SecretString> {
+        self.key.as_ref()
+    }
+
     /// What to sign the next request with; fetches a token where there is none that lasts.
     pub(super) async fn authorization(&self) -> Result<Authorization, Kind> {
         let key = || self.key.clone().unwrap_or_default();

@@ -22,6 +22,7 @@ mod credential;
 mod error;
 mod extra;
 mod filter;
+mod identity;
 mod json;
 mod modify;
 mod operation;

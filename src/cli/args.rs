@@ -48,6 +48,8 @@ pub(super) enum Command {
     Sync(JobArgs),
     /// Show what `sync` would change, changing nothing
     Plan(PlanArgs),
+    /// Send the changes of a saved plan that are still as it says
+    Apply(ApplyArgs),
     /// Release held changes; the next `sync` sends them
     Approve(DecideArgs),
     /// Drop held changes, until their records change or come back
@@ -103,6 +105,15 @@ pub(super) struct PlanArgs {
     /// Show sensitive values (phone numbers, custom fields) too
     #[arg(long)]
     pub(super) show_values: bool,
+    /// Write the plan to this file too, for `rosterd apply`
+    #[arg(long, value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ApplyArgs {
+    /// What `rosterd plan --out` wrote
+    pub(super) file: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -77,6 +77,17 @@ impl Failure {
         self
     }
 
+    /// Says what it is about, before the rest.
+    pub(super) fn about(mut self, what: &str) -> Self {
+        self.error = Words(format!("{what}: {}", crate::fault::chain(self.error.as_ref()))).into();
+        self
+    }
+
+    /// Whether a plan file is what is wrong.
+    pub(super) fn is_plan(&self) -> bool {
+        self.error.downcast_ref::<run::Error>().is_some_and(|error| matches!(error, run::Error::PlanFile(_)))
+    }
+
     pub(super) fn exit(&self) -> Exit {
         self.exit
     }

@@ -8,6 +8,7 @@
 //! Rejected: printing where something happens. What a library prints can't be tested, quieted or turned into JSON.
 
 mod api;
+mod apply;
 mod args;
 mod check;
 mod completions;
@@ -73,6 +74,7 @@ async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
         Command::Init(args) => init::run(ui, &args),
         Command::Sync(args) => sync::run(ui, &config, &args).await,
         Command::Plan(args) => plan::run(ui, &config, &args).await,
+        Command::Apply(args) => apply::run(ui, &config, &args).await,
         Command::Approve(args) => decide::approve(ui, &config, &args),
         Command::Reject(args) => decide::reject(ui, &config, &args),
         Command::Pause(args) => pause::pause(ui, &config, &args),

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::apply;
 use super::args::PlanArgs;
 use super::failure::{Exit, Failure};
 use super::open::{self, Session};
@@ -14,7 +15,7 @@ use crate::config::Config;
 use crate::fault::chain;
 use crate::plan::{Change, Delta};
 use crate::record::{Action, Target};
-use crate::run::{self, Narrow, Plan, Prepared};
+use crate::run::{self, Narrow, Plan, PlanFile, Prepared};
 
 /// How many changes of each kind are listed; the rest is counted.
 const LISTED_MAX: usize = 100;
@@ -22,14 +23,28 @@ const LISTED_MAX: usize = 100;
 pub(super) async fn run(ui: &Ui, config: &Path, args: &PlanArgs) -> Result<Exit, Failure> {
     let config = open::configuration(ui, config)?;
     let narrow = open::narrow(&args.jobs.keys)?;
-    let plans = plan(ui, &config, &args.jobs.jobs, &narrow).await?;
+    let jobs = open::jobs(&config, &args.jobs.jobs)?;
+    let session = Session::open(ui, &config)?;
+    let plans = session.guard(run::plan(&session.context(), &jobs, &narrow)).await?;
     show(ui, &plans, args.show_values, LISTED_MAX);
     let made = || plans.iter().filter_map(|plan| plan.result.as_ref().ok());
     if made().count() < plans.len() {
+        args.out.iter().for_each(|path| ui.warn(format!("{} was not written: a job has no plan", path.display())));
         return Ok(Exit::Failed);
+    }
+    if let Some(path) = &args.out {
+        save(ui, path, &PlanFile::new(&session.context(), &plans, &narrow, args.show_values))?;
     }
     let changes = made().any(|(plan, _)| changes(plan).next().is_some());
     Ok(if args.exit_code && changes { Exit::Changes } else { Exit::Done })
+}
+
+fn save(ui: &Ui, path: &Path, file: &PlanFile) -> Result<(), Failure> {
+    apply::write(path, file)?;
+    let (go, held) = file.counts();
+    let besides = if held > 0 { format!(", and shows {held} that wait for an approval") } else { String::new() };
+    ui.note(format!("{} holds {go} changes{besides}; `rosterd apply` sends them once", path.display()));
+    Ok(())
 }
 
 pub(super) async fn plan(ui: &Ui, config: &Config, jobs: &[String], narrow: &Narrow) -> Result<Vec<Plan>, Failure> {
@@ -167,9 +182,16 @@ fn change(ui: &Ui, plan: &Prepared, change: &Change, held: Option<&str>, show_va
             _ if sensitive && !show_values => "***".to_owned(),
             value => format!("\"{}\"", tame(&value.shown())),
         };
+        // What is hidden is still to be judged: whether there will be something, something else, or nothing.
+        let fate = match (delta.from.is_empty(), delta.to.is_empty()) {
+            _ if !sensitive || show_values => "",
+            (true, _) => " (set)",
+            (false, true) => " (cleared)",
+            (false, false) => " (changed)",
+        };
         match change.wish.action {
             Action::Create => ui.line(format!("      {}: {}", tame(field), text(&delta.to))),
-            _ => ui.line(format!("      {}: {} → {}", tame(field), text(&delta.from), text(&delta.to))),
+            _ => ui.line(format!("      {}: {} → {}{fate}", tame(field), text(&delta.from), text(&delta.to))),
         }
     }
     if let Some(reason) = held {

@@ -47,7 +47,7 @@ pub(super) fn show(ui: &Ui, reports: &[Report]) {
     }
 }
 
-fn document(report: &Report) -> Value {
+pub(super) fn document(report: &Report) -> Value {
     let counts = &report.counts;
     json!({
         "name": report.name,
@@ -66,7 +66,7 @@ fn document(report: &Report) -> Value {
     })
 }
 
-fn lines(ui: &Ui, report: &Report) {
+pub(super) fn lines(ui: &Ui, report: &Report) {
     let counts = &report.counts;
     let paint = match report.status {
         Status::Done => Paint::Green,

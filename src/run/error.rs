@@ -1,5 +1,6 @@
 //! What makes a job's run fail.
 
+use super::plan_file::PlanFileError;
 use crate::mapping;
 use crate::mirror;
 use crate::push;
@@ -33,6 +34,9 @@ pub enum Error {
         /// What is wrong.
         problem: String,
     },
+    /// The plan file is not one that can be applied here.
+    #[error(transparent)]
+    PlanFile(#[from] PlanFileError),
     /// The store belongs to another account.
     #[error("the state folder belongs to the account at {stored}, and the configuration names {configured}")]
     Account {
@@ -56,7 +60,7 @@ impl Error {
     /// What kind of failure it is.
     pub fn kind(&self) -> Kind {
         match self {
-            Self::Account { .. } => Kind::Usage,
+            Self::Account { .. } | Self::PlanFile(_) => Kind::Usage,
             Self::Store(error) => match error.kind {
                 store::Kind::Permission | store::Kind::Owner { .. } | store::Kind::NoFolder => Kind::Usage,
                 _ => Kind::Failed,

@@ -11,16 +11,22 @@
 //! - One job's failure is its own: the others run.
 //! - A paused job's run goes the whole way but for the push: it reads, judges and remembers, and sends nothing.
 //!
+//! - A plan file never says what to send: it names what a person saw, and of that is sent what a run that is worked out
+//!   anew wants just the same.
+//!
 //! Rejected: a stored plan that `sync` carries out. What was true when it was made may not be when it is sent; what a
 //! person released is kept as a verdict on a wish instead, and compared with what is wanted now.
 
 mod adopt;
+mod apply;
+mod basis;
 mod claims;
 mod error;
 mod gather;
 mod held;
 mod leave;
 mod pause;
+mod plan_file;
 mod prepare;
 mod report;
 mod rows;
@@ -30,9 +36,11 @@ mod sync;
 
 use std::collections::BTreeSet;
 
+pub use apply::{Applied, Skipped, apply};
 pub use error::{Error, Kind};
 pub use held::{DecisionError, HeldChange, approve, held, reject};
 pub use pause::{Note, Pause, Scope, pause, pauses, resume};
+pub use plan_file::{PlanFile, PlanFileError};
 pub use prepare::Prepared;
 pub use report::{Counts, Report, Status};
 pub use rows::{mapping, rows};

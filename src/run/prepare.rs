@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 
+use super::basis::Basis;
 use super::claims::Identity;
 use super::error::Error;
 use super::gather::gather;
@@ -93,6 +94,8 @@ pub(super) struct Extra {
     pub(super) standing: BTreeSet<Key>,
     /// Of the keys with a verdict, those whose row is there: a verdict on their removal is void.
     pub(super) there: BTreeSet<Key>,
+    /// What each change is based on; worked out for plans only.
+    pub(super) bases: BTreeMap<Key, Basis>,
     /// Whether the run judged everybody, so that what it does not mention is not wanted.
     pub(super) judged_all: bool,
 }
@@ -148,6 +151,7 @@ pub(super) fn prepare(
             standing: BTreeSet::new(),
             there: verdicts.keys().filter(|key| there(key)).cloned().collect(),
             verdicts,
+            bases: BTreeMap::new(),
             judged_all: false,
         },
     };

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::adopt::Adoption;
+use super::basis;
 use super::error::Error;
 use super::prepare::{ON_SITE, Prepared, prepare};
 use super::report::{Counts, Report, Status};
@@ -76,6 +77,7 @@ async fn plan_one(
     let mirror = pulled(context, job, mirror, false).await?;
     let mut prepared = prepare(context, job, &rows::mapping(job), mirror, narrow, &mut |_, _| Ok(()))?;
     pause::reason(context.store.dir(), &job.name).into_iter().for_each(|reason| prepared.hold_by(reason));
+    prepared.new.bases = basis::all(&prepared, mirror, context.store)?;
     let foreign = foreign(context.store, mirror, job, &prepared.new.matched)?;
     Ok((prepared, foreign))
 }
@@ -89,8 +91,7 @@ async fn one(
     requests_before: u64,
 ) -> Result<Report, Error> {
     let store = context.store;
-    let mapping = rows::mapping(job);
-    let fields: Vec<Field> = mapping.fields().cloned().collect();
+    let fields: Vec<Field> = rows::mapping(job).fields().cloned().collect();
     let mirror = pulled(context, job, mirror, true).await?;
     let witness = Recorder { context, audit: Audit::new(store.dir()), run, job: &job.name, fields: &fields };
     let push = Push {
@@ -101,13 +102,7 @@ async fn one(
         match_on: &job.match_on,
         witness: &witness,
     };
-    let unknown = left_unknown(store, job)?;
-    let unclear = if unknown.is_empty() { Vec::new() } else { push.settle(mirror, unknown).await? };
-    let mut adoption = Adoption::new(job, store);
-    let mut prepared = prepare(context, job, &mapping, mirror, narrow, &mut |key, known| adoption.take(key, known))?;
-    prepared.hold_unclear(unclear);
-    adoption.flush()?;
-    mirror.save(store)?;
+    let mut prepared = settled(context, job, &push, mirror, narrow).await?;
     let nothing_taken = prepared.hold.is_some();
     let paused = pause::reason(store.dir(), &job.name);
     paused.iter().for_each(|reason| prepared.hold_by(reason.clone()));
@@ -134,8 +129,29 @@ async fn one(
     Ok(report(job, prepared, &drained, parked, requests))
 }
 
+/// Works out what a run would do, once it is known what became of what an earlier process left behind; stores what was
+/// learned of the service on the way.
+pub(super) async fn settled(
+    context: &Context<'_>,
+    job: &Job,
+    push: &Push<'_>,
+    mirror: &mut Mirror,
+    narrow: &Narrow,
+) -> Result<Prepared, Error> {
+    let store = context.store;
+    let unknown = left_unknown(store, job)?;
+    let unclear = if unknown.is_empty() { Vec::new() } else { push.settle(mirror, unknown).await? };
+    let mut adoption = Adoption::new(job, store);
+    let mapping = rows::mapping(job);
+    let mut prepared = prepare(context, job, &mapping, mirror, narrow, &mut |key, known| adoption.take(key, known))?;
+    prepared.hold_unclear(unclear);
+    adoption.flush()?;
+    mirror.save(store)?;
+    Ok(prepared)
+}
+
 /// The mirror, pulled once for all jobs of a command.
-async fn pulled<'a>(
+pub(super) async fn pulled<'a>(
     context: &Context<'_>,
     job: &Job,
     mirror: &'a mut Option<Mirror>,
@@ -241,7 +257,7 @@ fn commit(store: &Store, job: &Job, prepared: &mut Prepared, narrow: &Narrow) ->
     Ok(changes.into_values().collect())
 }
 
-fn queued(job: &Job, change: &crate::plan::Change, approved: bool) -> Change {
+pub(super) fn queued(job: &Job, change: &crate::plan::Change, approved: bool) -> Change {
     Change {
         job: job.name.clone(),
         key: change.key.clone(),
@@ -291,7 +307,7 @@ fn is_as_wanted(store: &Store, job: &Job, mirror: &Mirror, fields: &[Field], key
     }))
 }
 
-fn parked(store: &Store, job: &Job) -> Result<Vec<(Key, Action, String)>, store::Error> {
+pub(super) fn parked(store: &Store, job: &Job) -> Result<Vec<(Key, Action, String)>, store::Error> {
     let parked = |change: Change| match change.state {
         State::Parked { status: 0, words } => Some((change.key, change.wish.action, words)),
         State::Parked { status, words } => Some((change.key, change.wish.action, format!("{status}: {words}"))),
@@ -300,7 +316,7 @@ fn parked(store: &Store, job: &Job) -> Result<Vec<(Key, Action, String)>, store:
     Ok(queue::list(store, &job.name)?.into_iter().filter_map(parked).collect())
 }
 
-fn report(
+pub(super) fn report(
     job: &Job,
     prepared: Prepared,
     drained: &Drained,
@@ -387,12 +403,18 @@ fn some(reasons: BTreeSet<&str>) -> Vec<String> {
     some
 }
 
-fn counted(count: usize, one: &str, many: &str) -> String {
+pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// Remembers how a run ended.
-fn record(context: &Context<'_>, job: &Job, report: &Report, run: u64, started: Timestamp) -> Result<(), Error> {
+pub(super) fn record(
+    context: &Context<'_>,
+    job: &Job,
+    report: &Report,
+    run: u64,
+    started: Timestamp,
+) -> Result<(), Error> {
     let mut state = JobState::load(context.store, &job.name)?;
     state.last = Some(LastRun {
         run,
@@ -413,7 +435,7 @@ const ACCOUNT: &str = "account";
 const REASONS_MAX: usize = 3;
 
 /// Fails where the store belongs to another account (law 2).
-fn check_account(context: &Context<'_>) -> Result<bool, Error> {
+pub(super) fn check_account(context: &Context<'_>) -> Result<bool, Error> {
     let configured = context.config.api.base_url.clone();
     match context.store.get::<String>(Space::Meta, ACCOUNT)? {
         Some(stored) if stored != configured => Err(Error::Account { stored, configured }),
@@ -422,7 +444,7 @@ fn check_account(context: &Context<'_>) -> Result<bool, Error> {
 }
 
 /// Makes the store this account's.
-fn claim_account(context: &Context<'_>) -> Result<(), Error> {
+pub(super) fn claim_account(context: &Context<'_>) -> Result<(), Error> {
     if !check_account(context)? {
         let mut batch = Batch::default();
         batch.put(Space::Meta, ACCOUNT, &context.config.api.base_url);
@@ -442,12 +464,12 @@ fn foreign(store: &Store, mirror: &Mirror, job: &Job, matched: &[RemoteId]) -> R
 }
 
 /// Writes the audit file and passes on what happens.
-struct Recorder<'a> {
-    context: &'a Context<'a>,
-    audit: Audit,
-    run: u64,
-    job: &'a JobName,
-    fields: &'a [Field],
+pub(super) struct Recorder<'a> {
+    pub(super) context: &'a Context<'a>,
+    pub(super) audit: Audit,
+    pub(super) run: u64,
+    pub(super) job: &'a JobName,
+    pub(super) fields: &'a [Field],
 }
 
 impl Witness for Recorder<'_> {

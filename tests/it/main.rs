@@ -33,6 +33,7 @@ mod one_at_a_time;
 mod one_of_many;
 mod operations;
 mod pauses;
+mod plan_files;
 mod queries;
 mod refusals;
 mod secrecy;

@@ -1,0 +1,312 @@
+//! A plan as a file: what a person saw and may apply later.
+//!
+//! Invariants:
+//! - It carries for each change what that was based on, and for each job what the job said, by digest. Nothing of it is
+//!   ever sent: `apply` works the run out anew and sends what is in both.
+//! - A plan is used once. The mark is a file in the state folder, on disk before the first request that changes anything.
+//! - Sensitive values are in it only where that was asked for; of the others a person sees before and after.
+//!
+//! Rejected: rendered requests in the file. A PUT that was put together yesterday would undo what others did since.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use ring::rand::{SecureRandom as _, SystemRandom};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::basis::Basis;
+use super::prepare::Prepared;
+use super::sync::Plan;
+use super::{Context, Narrow};
+use crate::config::{Config, Job};
+use crate::history::acting_user;
+use crate::plan::Change;
+use crate::record::{Action, JobName, Key, RemoteId, Target, Value};
+
+/// The form that this program writes and reads.
+const VERSION: u64 = 1;
+/// What a value is shown as that is sensitive.
+const HIDDEN: &str = "***";
+
+/// A plan as a file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanFile {
+    id: String,
+    /// When it was made.
+    pub made: Timestamp,
+    by: String,
+    base_url: String,
+    credential: String,
+    /// The records that it was narrowed to; empty for all.
+    keys: Vec<Key>,
+    pub(super) jobs: Vec<PlannedJob>,
+}
+
+/// What is planned for one job.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PlannedJob {
+    pub(super) name: JobName,
+    config: String,
+    complete: bool,
+    pub(super) changes: Vec<Planned>,
+}
+
+/// One planned change.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Planned {
+    pub(super) action: Action,
+    target: Target,
+    pub(super) key: Key,
+    pub(super) id: Option<RemoteId>,
+    line: Option<u64>,
+    /// Why it waits for a person; such a one is for the reader only.
+    pub(super) held: Option<String>,
+    fields: BTreeMap<String, Shown>,
+    pub(super) based_on: Basis,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Shown {
+    from: Json,
+    to: Json,
+}
+
+/// Why a plan file can't be applied.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanFileError {
+    /// It is no plan, or not as it was written.
+    #[error("it is no plan file, or it was changed or damaged since it was written")]
+    Damaged,
+    /// Another version of the program wrote it.
+    #[error("it was written by another version of rosterd (form {0})")]
+    Version(u64),
+    /// It was made for another service.
+    #[error("it was made for the service at {planned}, and the configuration names {configured}")]
+    Service {
+        /// The service that it was made for.
+        planned: String,
+        /// The one configured.
+        configured: String,
+    },
+    /// It was made with another credential.
+    #[error("it was made with another credential than the one configured")]
+    Credential,
+    /// A job of it changed, or is no more.
+    #[error("job {0} is configured differently since it was made, or not at all")]
+    Job(JobName),
+    /// It was applied before.
+    #[error("it was applied already")]
+    Used,
+    /// The mark that it is used could not be written; nothing was sent.
+    #[error("it could not be marked as used under {}; nothing was sent", .0.display())]
+    Mark(PathBuf, #[source] io::Error),
+}
+
+impl PlanFile {
+    /// The largest file that is read.
+    pub const SIZE_MAX: u64 = 512 * 1024 * 1024;
+
+    /// Puts down what was planned; jobs whose plan failed are left out. Sensitive values are in it only with `values`.
+    pub fn new(context: &Context<'_>, plans: &[Plan], narrow: &Narrow, values: bool) -> Self {
+        let id = unique();
+        let planned = plans.iter().filter_map(|plan| {
+            let (prepared, _) = plan.result.as_ref().ok()?;
+            let job = context.config.jobs.iter().find(|job| job.name == plan.job)?;
+            Some(PlannedJob::new(job, prepared, values))
+        });
+        Self {
+            made: context.clock.now(),
+            by: acting_user(),
+            base_url: context.config.api.base_url.clone(),
+            credential: context.client.identity(id.as_bytes()),
+            keys: narrow.keys.iter().cloned().collect(),
+            jobs: planned.collect(),
+            id,
+        }
+    }
+
+    /// The file's text.
+    pub fn encode(&self) -> String {
+        let plan = serde_json::to_value(self).expect("plain values");
+        let document = json!({"version": VERSION, "seal": seal(&plan), "plan": plan});
+        format!("{document:#}\n")
+    }
+
+    /// Reads what [`PlanFile::encode`] wrote.
+    pub fn decode(bytes: &[u8]) -> Result<Self, PlanFileError> {
+        let document: Json = serde_json::from_slice(bytes).map_err(|_| PlanFileError::Damaged)?;
+        let version = document.get("version").and_then(Json::as_u64).ok_or(PlanFileError::Damaged)?;
+        if version != VERSION {
+            return Err(PlanFileError::Version(version));
+        }
+        let plan = document.get("plan").ok_or(PlanFileError::Damaged)?;
+        if document.get("seal").and_then(Json::as_str) != Some(seal(plan).as_str()) {
+            return Err(PlanFileError::Damaged);
+        }
+        let file: Self = serde_json::from_value(plan.clone()).map_err(|_| PlanFileError::Damaged)?;
+        let named = file.id.len() == 32 && file.id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if named { Ok(file) } else { Err(PlanFileError::Damaged) }
+    }
+
+    /// How many changes it would send, and how many it shows that are held.
+    pub fn counts(&self) -> (usize, usize) {
+        let all = || self.jobs.iter().flat_map(|job| &job.changes);
+        let held = all().filter(|change| change.held.is_some()).count();
+        (all().count() - held, held)
+    }
+
+    /// Fails unless it was made for this service and these jobs, and never applied.
+    pub(super) fn check(&self, context: &Context<'_>) -> Result<(), PlanFileError> {
+        let configured = &context.config.api.base_url;
+        if self.base_url != *configured {
+            return Err(PlanFileError::Service { planned: self.base_url.clone(), configured: configured.clone() });
+        }
+        if self.credential != context.client.identity(self.id.as_bytes()) {
+            return Err(PlanFileError::Credential);
+        }
+        if let Some(job) = self.jobs.iter().find(|planned| planned.job(context.config).is_none()) {
+            return Err(PlanFileError::Job(job.name.clone()));
+        }
+        if self.mark_path(context.store.dir()).exists() {
+            return Err(PlanFileError::Used);
+        }
+        Ok(())
+    }
+
+    /// Puts on disk that it is used.
+    pub(super) fn mark(&self, dir: &Path) -> Result<(), PlanFileError> {
+        let path = self.mark_path(dir);
+        let folder = path.parent().unwrap_or(dir);
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).and_then(|()| {
+            File::options().write(true).create_new(true).mode(0o600).open(&path)?.sync_all()?;
+            File::open(folder)?.sync_all()
+        });
+        made.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => PlanFileError::Used,
+            _ => PlanFileError::Mark(path.clone(), error),
+        })
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(super) fn narrow(&self) -> Narrow {
+        Narrow { keys: self.keys.iter().cloned().collect() }
+    }
+
+    fn mark_path(&self, dir: &Path) -> PathBuf {
+        dir.join("used-plans").join(&self.id)
+    }
+}
+
+impl PlannedJob {
+    fn new(job: &Job, prepared: &Prepared, values: bool) -> Self {
+        let held = prepared.held.iter().filter_map(|held| Some((held.change.as_ref()?, Some(held.reason.clone()))));
+        let changes = prepared.go.iter().map(|(change, _)| (change, None)).chain(held);
+        Self {
+            name: job.name.clone(),
+            config: stamp(job),
+            complete: prepared.complete,
+            changes: changes.map(|(change, held)| planned(job, prepared, change, held, values)).collect(),
+        }
+    }
+
+    /// The job of the configuration that it was planned for, as it was then.
+    pub(super) fn job<'c>(&self, config: &'c Config) -> Option<&'c Job> {
+        config.jobs.iter().find(|job| job.name == self.name && stamp(job) == self.config)
+    }
+}
+
+fn planned(job: &Job, prepared: &Prepared, change: &Change, held: Option<String>, values: bool) -> Planned {
+    let sensitive = |name: &str| prepared.fields.iter().any(|field| field.name == name && field.sensitive);
+    let shown = |name: &str, value: &Value| match value {
+        value if !value.is_empty() && sensitive(name) && !values => HIDDEN.into(),
+        value => value.to_json(),
+    };
+    let fields = change.fields.iter().map(|(name, delta)| {
+        let (from, to) = (shown(name, &delta.from), shown(name, &delta.to));
+        (name.clone(), Shown { from, to })
+    });
+    Planned {
+        action: change.wish.action,
+        target: job.mapping.target,
+        key: change.key.clone(),
+        id: change.wish.id,
+        line: change.line,
+        held,
+        fields: fields.collect(),
+        based_on: prepared.new.bases[&change.key].clone(),
+    }
+}
+
+/// Stands for all that a job says: what a new key of the configuration means to it is in its `Debug` too.
+fn stamp(job: &Job) -> String {
+    format!("{:032x}", xxh3_128(format!("{job:?}").as_bytes()))
+}
+
+fn seal(plan: &Json) -> String {
+    format!("{:032x}", xxh3_128(plan.to_string().as_bytes()))
+}
+
+/// A name that no other plan has.
+fn unique() -> String {
+    let mut bytes = [0; 16];
+    SystemRandom::new().fill(&mut bytes).expect("the kernel gives random bytes");
+    format!("{:032x}", u128::from_le_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file() -> PlanFile {
+        PlanFile {
+            id: unique(),
+            made: "2026-01-02T03:04:05Z".parse().unwrap(),
+            by: "uid 0".into(),
+            base_url: "https://api.example.com/v1".into(),
+            credential: "00".into(),
+            keys: vec![Key::new("42").unwrap()],
+            jobs: vec![],
+        }
+    }
+
+    #[test]
+    fn fault_111_a_plan_file_that_was_changed_in_any_byte_is_refused() {
+        let text = file().encode();
+        assert_eq!(PlanFile::decode(text.as_bytes()).unwrap().encode(), text);
+        for at in 0..text.len() {
+            let mut bytes = text.clone().into_bytes();
+            bytes[at] ^= 1;
+            // White space between the words says nothing.
+            let same = PlanFile::decode(&bytes).is_ok_and(|read| read.encode() == text);
+            assert!(
+                PlanFile::decode(&bytes).is_err() || same && text.as_bytes()[at].is_ascii_whitespace(),
+                "byte {at}"
+            );
+        }
+        for cut in 0..text.len() - 2 {
+            assert!(PlanFile::decode(&text.as_bytes()[..cut]).is_err(), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn fault_111_a_plan_is_used_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = file();
+        file.mark(dir.path()).unwrap();
+        assert!(matches!(file.mark(dir.path()), Err(PlanFileError::Used)));
+    }
+}
