@@ -58,6 +58,8 @@ pub(super) enum Command {
     Pause(PauseArgs),
     /// Send again
     Resume(PauseArgs),
+    /// Drop what is remembered and match people again at the next `sync`
+    Rebuild(RebuildArgs),
     /// Check configuration, permissions and mapping, then source and service
     Check(CheckArgs),
     /// Show source rows beside the records that they become
@@ -132,6 +134,13 @@ pub(super) struct DecideArgs {
 pub(super) struct PauseArgs {
     /// The job; all of them where none is named
     pub(super) job: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct RebuildArgs {
+    /// Only if the store is damaged
+    #[arg(long)]
+    pub(super) damaged: bool,
 }
 
 #[derive(Debug, Args)]

@@ -117,9 +117,9 @@ impl From<store::Error> for Failure {
                 Self::usage(error).hint(hint)
             }
             store::Kind::NoFolder => Self::usage(error).hint("set state.dir to a folder"),
-            store::Kind::Damaged(_) => Self::failed(error).hint(format!(
-                "move {dir} away (keep its folder audit) and sync again: people are matched anew, nobody is doubled"
-            )),
+            store::Kind::Damaged(_) => Self::failed(error).hint(
+                "`rosterd rebuild` drops it; the next sync matches people anew: nobody is doubled and nobody leaves by it",
+            ),
             store::Kind::Newer { .. } => Self::failed(error).hint("install the version that wrote it, or a later one"),
             store::Kind::Full => Self::failed(error).hint("free some space; what was confirmed is safe"),
             _ => Self::failed(error),
@@ -132,7 +132,7 @@ impl From<run::Error> for Failure {
         match error {
             run::Error::Store(error) => error.into(),
             error @ run::Error::Account { .. } => Self::usage(error)
-                .hint("name another state.dir for another account, or remove that folder to begin anew"),
+                .hint("name another state.dir for another account; to give this one up, say `rosterd rebuild`"),
             error => match error.kind() {
                 run::Kind::Usage => Self::usage(error),
                 run::Kind::Failed => Self::failed(error),

@@ -22,6 +22,7 @@ mod pause;
 mod plan;
 mod preview;
 mod progress;
+mod rebuild;
 mod sandbox;
 mod status;
 mod sync;
@@ -79,6 +80,7 @@ async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
         Command::Reject(args) => decide::reject(ui, &config, &args),
         Command::Pause(args) => pause::pause(ui, &config, &args),
         Command::Resume(args) => pause::resume(ui, &config, &args),
+        Command::Rebuild(args) => rebuild::run(ui, &config, &args),
         Command::Check(args) => check::run(ui, &config, &args).await,
         Command::Preview(args) => preview::run(ui, &config, &args),
         Command::Status => status::run(ui, &config),

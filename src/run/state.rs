@@ -56,11 +56,14 @@ impl JobState {
     }
 }
 
+/// The row of the number of the last run.
+pub(super) const RUNS: &str = "runs";
+
 /// The number of the next run, counted over all jobs.
 pub(super) fn next_run(store: &Store) -> Result<u64, store::Error> {
-    let run = store.get::<u64>(Space::Meta, "runs")?.unwrap_or(0) + 1;
+    let run = store.get::<u64>(Space::Meta, RUNS)?.unwrap_or(0) + 1;
     let mut batch = Batch::default();
-    batch.put(Space::Meta, "runs", &run);
+    batch.put(Space::Meta, RUNS, &run);
     store.commit(batch)?;
     Ok(run)
 }

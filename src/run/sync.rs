@@ -430,7 +430,7 @@ pub(super) fn record(
     Ok(context.store.commit(batch)?)
 }
 
-const ACCOUNT: &str = "account";
+pub(super) const ACCOUNT: &str = "account";
 /// How many different reasons of held and of parked changes a report names.
 const REASONS_MAX: usize = 3;
 

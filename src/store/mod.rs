@@ -15,6 +15,7 @@
 
 mod error;
 mod manifest;
+mod renew;
 mod row;
 mod space;
 
@@ -28,6 +29,7 @@ use std::sync::{Mutex, PoisonError};
 
 pub use error::{Error, Kind};
 use manifest::Manifest;
+pub use renew::{Dropped, renew};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 pub use space::Space;
@@ -81,9 +83,12 @@ impl Store {
 
     /// Opens the store under `dir`, making it where there is none. Fails at once where another process holds it.
     pub fn open(dir: &Path) -> Result<Self, Error> {
-        let fail = |kind| Error { dir: dir.to_owned(), kind };
         lay_down(dir)?;
-        let lock = lock(dir)?;
+        Self::open_locked(dir, lock(dir)?)
+    }
+
+    fn open_locked(dir: &Path, lock: File) -> Result<Self, Error> {
+        let fail = |kind| Error { dir: dir.to_owned(), kind };
         let path = dir.join("store");
         let config = sled::Config::new().path(&path).cache_capacity(Self::CACHE_BYTES);
         let tree = guarded(|| config.open()).map_err(fail)?;

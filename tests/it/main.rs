@@ -35,6 +35,7 @@ mod operations;
 mod pauses;
 mod plan_files;
 mod queries;
+mod rebuilt;
 mod refusals;
 mod secrecy;
 mod shared_mailbox;

@@ -1,0 +1,109 @@
+//! A rebuild drops what is remembered, and nobody at the service notices.
+
+use std::fs;
+
+use rosterd::sandbox::Options;
+
+use crate::support::{Config, World, people, row};
+
+const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
+
+fn flip(world: &World) {
+    let path = world.state().join("store/db");
+    let mut bytes = fs::read(&path).unwrap();
+    let middle = bytes.iter().rposition(|byte| *byte != 0).unwrap() / 2;
+    bytes[middle..middle + 64].iter_mut().for_each(|byte| *byte ^= 0x55);
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn law_9_after_a_rebuild_nobody_is_doubled_and_nobody_leaves() {
+    let world = World::synced(Config::rest(LEAVE_AT_ONCE), 10);
+    world.csv(people(1..10).replace(&row(1, "Clerk"), &row(1, "Boss")));
+    let audit = fs::read_dir(world.state().join("audit")).unwrap().next().unwrap().unwrap().path();
+    let before = fs::read_to_string(&audit).unwrap();
+    let writes = world.service().writes();
+    let told = world.run(&["rebuild"]).expect(0);
+    assert!(told.out.contains("10 people known"), "{told:?}");
+    assert_eq!(world.service().writes(), writes);
+    let plan = world.plan().expect(0).job();
+    assert_eq!((&plan["matched"], &plan["new"]), (&9.into(), &0.into()), "{plan}");
+    assert_eq!(world.sync().expect(0).writes(), (0, 1, 0), "only what is truly different");
+    assert_eq!(world.staff().len(), 10, "who was gone from the file belongs to nobody now");
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    let after = fs::read_to_string(&audit).unwrap();
+    assert!(after.starts_with(&before), "the audit file is only appended to");
+    assert!(after[before.len()..].contains("\"rebuilt\""), "{after}");
+    assert!(world.run(&["status", "--json"]).job()["last"]["run"].as_u64() > Some(2), "runs are counted on");
+}
+
+#[test]
+fn law_9_what_a_person_rejected_stays_so_and_what_was_approved_is_asked_again() {
+    let job = Config::default().job + "writes = \"approve\"\n";
+    let world = World::with(Options::default(), Config { job, ..Config::default() });
+    world.csv(people(1..4));
+    world.sync().expect(4);
+    world.run(&["approve", "staff", "P00001"]).expect(0);
+    world.run(&["reject", "staff", "P00002"]).expect(0);
+    let told = world.run(&["rebuild", "--json"]).expect(0).json();
+    assert_eq!((&told["rebuilt"], &told["kept_rejections"]), (&true.into(), &1.into()), "{told}");
+    let ran = world.sync().expect(4);
+    assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(2)), "{ran:?}");
+}
+
+#[test]
+fn law_3_a_create_of_unknown_fate_outlives_a_rebuild() {
+    let world = World::new(Options { accept_duplicates: true, ..Options::default() });
+    world.csv(people(1..4));
+    world.faults(&["staff.create cut-after", "staff.list status=500 after=1"]);
+    world.sync().expect(1);
+    world.faults(&[]);
+    let made = world.staff().len();
+    assert!(made > 0, "at least one was made without an answer");
+    let told = world.run(&["rebuild", "--json"]).expect(0).json();
+    assert!(told["kept_unknown"].as_u64() > Some(0), "{told}");
+    world.sync().expect(0);
+    world.expect_people(1..4);
+}
+
+#[test]
+fn law_9_fault_12_a_damaged_store_fails_every_command_until_it_is_rebuilt() {
+    let world = World::synced(Config::rest(LEAVE_AT_ONCE), 30);
+    world.run(&["pause"]).expect(0);
+    flip(&world);
+    world.csv(people(1..30));
+    for command in [&["sync"][..], &["plan"], &["status"], &["approve", "staff"]] {
+        let ran = world.run(command).expect(1);
+        assert!(ran.err.contains("rosterd rebuild") && ran.err.contains("damaged"), "{command:?}: {ran:?}");
+    }
+    assert_eq!(world.service().writes(), 30);
+    let told = world.run(&["rebuild", "--damaged"]).expect(0);
+    assert!(told.out.contains("dropped whole: damaged"), "{told:?}");
+    world.sync().expect(4);
+    world.run(&["resume"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    assert_eq!(world.staff().len(), 30);
+    assert!(world.run(&["rebuild", "--damaged"]).expect(0).out.contains("nothing was dropped"));
+    assert_eq!(world.run(&["status", "--json"]).job()["known"], 29);
+}
+
+#[test]
+fn law_2_a_store_of_another_account_can_be_given_up() {
+    let one = World::synced(Config::default(), 3);
+    let other = World::new(Options::default());
+    let path = one.dir().join("config.toml");
+    let text = fs::read_to_string(&path).unwrap().replace(&one.service().url(), &other.service().url());
+    one.put("config.toml", text.as_bytes());
+    assert!(one.run(&["sync"]).expect(2).err.contains("rosterd rebuild"));
+    one.run(&["rebuild"]).expect(0);
+    assert_eq!(one.sync().expect(0).writes(), (3, 0, 0));
+    assert_eq!(other.staff().len(), 3);
+}
+
+#[test]
+fn without_a_store_there_is_nothing_to_drop() {
+    let world = World::new(Options::default());
+    assert!(world.run(&["rebuild"]).expect(0).out.contains("nothing to drop"));
+    world.csv(people(1..3));
+    assert_eq!(world.sync().expect(0).writes(), (2, 0, 0));
+}
