@@ -42,6 +42,8 @@ const ACCEPT_PHOTO: &str = "image/*, application/json;q=0.5";
 #[derive(Clone)]
 pub struct Client {
     inner: Arc<Inner>,
+    /// Whether its requests go before all others that wait for the rate limit.
+    urgent: bool,
 }
 
 struct Inner {
@@ -119,6 +121,7 @@ impl Client {
                 denied: Mutex::default(),
                 clock: clock.clone(),
             }),
+            urgent: false,
         })
     }
 
@@ -157,6 +160,17 @@ impl Client {
     /// Takes one of the run's retries for a write that is known not to have happened; false where none is left.
     pub fn take_retry(&self) -> bool {
         self.inner.allowance.take()
+    }
+
+    /// The same client, whose requests go before all others that wait for the rate limit: for what must follow soon upon
+    /// what was sent already, and is sent by one caller at a time.
+    pub fn urgent(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner), urgent: true }
+    }
+
+    /// How long until so many requests could be sent at once. Where that can't be read, for ever: nothing is sent then.
+    pub fn free_in(&self, requests: u32) -> Duration {
+        self.inner.budget.free_in(requests).unwrap_or(Duration::MAX)
     }
 
     /// How many requests are worth having in flight at once.
@@ -234,8 +248,11 @@ impl Client {
     /// Sends one request as soon as the budget has a slot. A 429, or a 503 that says how long, holds up all others.
     pub(super) async fn exchange(&self, out: &Outgoing, authorization: &Authorization) -> Result<Incoming, Kind> {
         let inner = &self.inner;
-        let _in_flight = inner.in_flight.acquire().await.expect("the semaphore is never closed");
-        let permit = inner.budget.permit().await?;
+        let _in_flight = match self.urgent {
+            true => None,
+            false => Some(inner.in_flight.acquire().await.expect("the semaphore is never closed")),
+        };
+        let permit = inner.budget.permit(self.urgent).await?;
         let request = authorization.sign(self.request(out)?);
         let response = match request.send().await.map_err(|error| transport::failure(error, inner.timeout)) {
             Ok(response) => response,

@@ -64,6 +64,11 @@ impl Mirror {
         &self.changed
     }
 
+    /// A time of the service's before this pull.
+    pub fn watermark(&self) -> Option<Timestamp> {
+        self.last.watermark
+    }
+
     /// The service's locations.
     pub fn locations(&self) -> &Locations {
         &self.locations

@@ -11,12 +11,18 @@ use crate::store::Batch;
 impl Push<'_> {
     /// Puts on disk that a request is about to leave.
     pub(super) fn intend(&self, change: &mut Change) -> Result<(), Error> {
+        self.intend_with(change, Batch::default())
+    }
+
+    /// The same, together with a batch.
+    pub(super) fn intend_with(&self, change: &mut Change, mut batch: Batch) -> Result<(), Error> {
         let attempts = match change.state {
             State::Sent { attempts } => attempts,
             State::Waiting | State::Parked { .. } => 0,
         };
         change.state = State::Sent { attempts: attempts + 1 };
-        self.keep(change)
+        queue::put(&mut batch, change);
+        Ok(self.store.commit(batch)?)
     }
 
     /// Puts on disk that nothing of a change has happened.

@@ -7,7 +7,8 @@
 //!   service that loses a field that nobody meant to change stops the push (law 2).
 //! - A create whose fate is unknown is looked up twice, 3 seconds apart, before it is sent again (law 3). An update or a
 //!   removal of unknown fate begins anew with a fresh copy.
-//! - Only a person who is not on site is removed (law 10).
+//! - Only a person who is not on site is removed, and whoever signs in or out while they are updated stands as they signed
+//!   (law 10): see [`Presence`].
 //! - Leavers, joiners and movers go one after the other, several requests in flight within each (law 12).
 //!
 //! Rejected: repeating failed writes inside the client. Only here it is known what a write was for, and so whether it has
@@ -15,11 +16,13 @@
 
 mod brake;
 mod commit;
+mod echo;
 mod error;
 mod lookup;
 mod one;
 mod outcome;
 mod phase;
+mod presence;
 mod set;
 mod staff;
 
@@ -28,6 +31,7 @@ use std::time::Duration;
 use brake::Brake;
 pub use error::Error;
 pub use outcome::{Outcome, Witness};
+pub use presence::Presence;
 
 use crate::api::Client;
 use crate::clock::Clock;
@@ -51,6 +55,8 @@ pub struct Push<'a> {
     pub fields: &'a [Field],
     /// The fields by which a person of unknown fate is looked up, in this order.
     pub match_on: &'a [String],
+    /// Looks after who stands where.
+    pub presence: &'a Presence<'a>,
     /// Is told of every outcome.
     pub witness: &'a dyn Witness,
 }
@@ -62,11 +68,26 @@ pub struct Drained {
     pub outcomes: Vec<(Key, Action, Outcome)>,
     /// Why the push stopped before the end, where it did.
     pub stopped: Option<String>,
+    /// Further things worth knowing.
+    pub notes: Vec<String>,
 }
 
 impl Push<'_> {
-    /// Works through all changes. Changes that could not be delivered stay in the queue.
-    pub async fn drain(&self, mirror: &mut Mirror, mut changes: Vec<Change>) -> Result<Drained, Error> {
+    /// Works through all changes, and looks after the presence of those who are updated. Changes that could not be
+    /// delivered stay in the queue.
+    pub async fn drain(&self, mirror: &mut Mirror, changes: Vec<Change>) -> Result<Drained, Error> {
+        let work = async {
+            let drained = self.work(mirror, changes).await;
+            self.presence.close();
+            drained
+        };
+        let (drained, notes) = tokio::join!(work, self.presence.watch());
+        let mut drained = drained?;
+        drained.notes = notes?;
+        Ok(drained)
+    }
+
+    async fn work(&self, mirror: &mut Mirror, mut changes: Vec<Change>) -> Result<Drained, Error> {
         queue::order(&mut changes);
         let brake = Brake::new(changes.len());
         let mut drained = Drained::default();

@@ -1,5 +1,7 @@
 //! One change on its way through the service.
 
+use jiff::Timestamp;
+
 use super::brake::Brake;
 use super::error::Error;
 use super::{LOOK_AGAIN, Outcome, Push, staff};
@@ -9,6 +11,7 @@ use crate::mirror::{Elements, Mirror};
 use crate::queue::Change;
 use crate::record::{Action, Entity, Kind, RemoteId, Value, digits, fold};
 use crate::snapshot::Known;
+use crate::store::Batch;
 
 /// The status under which a change stays parked that the service took and did not carry out.
 const NOT_TAKEN: u16 = 200;
@@ -81,7 +84,13 @@ impl Push<'_> {
 
     async fn update(&self, mirror: &Mirror, change: &mut Change, brake: &Brake) -> Result<Step, Error> {
         let id = change.wish.id.expect("an update names its entity");
-        let fresh = match self.look(id).await {
+        let Some(mut room) = self.presence.room(id, || brake.stopped(self.witness)).await else {
+            return Ok(Step::Done(Outcome::Undelivered(brake.reason().unwrap_or_default())));
+        };
+        let mut batch = Batch::default();
+        room.intend(&mut batch, mirror.watermark());
+        self.intend_with(change, batch)?;
+        let (fresh, date) = match self.look(id).await {
             Ok(fresh) => fresh,
             Err(error) => return self.unread(change, &error, brake),
         };
@@ -111,8 +120,8 @@ impl Push<'_> {
             Ok(input) => input,
             Err(reason) => return Ok(Step::Done(self.park(change, 0, &reason)?)),
         };
-        self.intend(change)?;
-        match self.client.send(Api::<Staff>::root().replace(id, &input)).await {
+        room.send(date, fresh.is_onsite());
+        match self.client.urgent().send(Api::<Staff>::root().replace(id, &input)).await {
             Ok(answered) => {
                 // Confirmed without being shown: so it is read, or the service's spelling of it would look like an edit.
                 let shown = match answered.value {
@@ -176,7 +185,7 @@ impl Push<'_> {
 
     async fn delete(&self, mirror: &Mirror, change: &mut Change, brake: &Brake) -> Result<Step, Error> {
         let id = change.wish.id.expect("a removal names its entity");
-        let fresh = match self.look(id).await {
+        let (fresh, _) = match self.look(id).await {
             Ok(fresh) => fresh,
             Err(error) => return self.unread(change, &error, brake),
         };
@@ -197,14 +206,16 @@ impl Push<'_> {
         }
     }
 
-    /// A fresh copy of an entity; one that seems to be gone is asked for once more after 3 seconds.
-    async fn look(&self, id: RemoteId) -> Result<Option<Staff>, api::Error> {
+    /// A fresh copy of an entity, and the date of the answer; one that seems to be gone is asked for once more after 3
+    /// seconds.
+    async fn look(&self, id: RemoteId) -> Result<(Option<Staff>, Option<Timestamp>), api::Error> {
         let get = || self.client.send(Api::<Staff>::root().get(id));
-        if let Some(fresh) = get().await?.value {
-            return Ok(Some(fresh));
+        let mut answered = get().await?;
+        if answered.value.is_none() {
+            tokio::time::sleep(LOOK_AGAIN).await;
+            answered = get().await?;
         }
-        tokio::time::sleep(LOOK_AGAIN).await;
-        Ok(get().await?.value)
+        Ok((answered.value, answered.date))
     }
 
     /// What a failed read before a write means: nothing was changed.

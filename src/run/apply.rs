@@ -12,7 +12,7 @@ use crate::fault::chain;
 use crate::history::{Audit, Line, acting_user};
 use crate::mirror::{Mirror, Removal};
 use crate::plan::Change;
-use crate::push::{Drained, Push};
+use crate::push::{Drained, Presence, Push};
 use crate::queue;
 use crate::record::{Action, Field, Key, Target};
 use crate::store::Batch;
@@ -80,6 +80,9 @@ impl Application<'_> {
         let context = self.context;
         let store = context.store;
         let fields: Vec<Field> = rows::mapping(job).fields().cloned().collect();
+        let presence = Presence::open(context.client, store, context.clock, job.mapping.target)?;
+        let is_paused = pause::reason(store.dir(), &job.name).is_some();
+        let unlooked = if is_paused { None } else { presence.look().await? };
         pulled(context, job, &mut self.mirror, true).await?;
         let witness = Recorder { context, audit: Audit::new(store.dir()), run, job: &job.name, fields: &fields };
         let push = Push {
@@ -88,6 +91,7 @@ impl Application<'_> {
             clock: context.clock,
             fields: &fields,
             match_on: &job.match_on,
+            presence: &presence,
             witness: &witness,
         };
         let mirror = self.mirror.as_mut().expect("it was just pulled");
@@ -108,6 +112,7 @@ impl Application<'_> {
         prepared.held.clear();
         prepared.rejected.clear();
         prepared.incomplete.clear();
+        prepared.notes.extend(unlooked);
         let mut drained = Drained::default();
         if !go.is_empty() {
             self.use_up(job)?;

@@ -16,7 +16,7 @@ use crate::fault::chain;
 use crate::history::{Audit, Line};
 use crate::mirror::{Mirror, Removal, Wanted};
 use crate::plan::Held;
-use crate::push::{Drained, Outcome, Push, Witness};
+use crate::push::{Drained, Outcome, Presence, Push, Witness};
 use crate::queue::{self, Change, State};
 use crate::record::{Action, Entity, Field, JobName, Key, RemoteId, Target, Value};
 use crate::snapshot::{Entry, Index, Known, Owner};
@@ -92,6 +92,9 @@ async fn one(
 ) -> Result<Report, Error> {
     let store = context.store;
     let fields: Vec<Field> = rows::mapping(job).fields().cloned().collect();
+    let presence = Presence::open(context.client, store, context.clock, job.mapping.target)?;
+    let is_paused = pause::reason(store.dir(), &job.name).is_some();
+    let unlooked = if is_paused { None } else { presence.look().await? };
     let mirror = pulled(context, job, mirror, true).await?;
     let witness = Recorder { context, audit: Audit::new(store.dir()), run, job: &job.name, fields: &fields };
     let push = Push {
@@ -100,6 +103,7 @@ async fn one(
         clock: context.clock,
         fields: &fields,
         match_on: &job.match_on,
+        presence: &presence,
         witness: &witness,
     };
     let mut prepared = settled(context, job, &push, mirror, narrow).await?;
@@ -107,6 +111,7 @@ async fn one(
     let paused = pause::reason(store.dir(), &job.name);
     paused.iter().for_each(|reason| prepared.hold_by(reason.clone()));
     if nothing_taken {
+        prepared.notes.extend(unlooked);
         let requests = context.client.requests() - requests_before;
         return Ok(report(job, prepared, &Drained::default(), parked(store, job)?, requests));
     }
@@ -371,6 +376,7 @@ pub(super) fn report(
         Status::Done
     };
     reasons.extend(prepared.notes);
+    reasons.extend(drained.notes.iter().cloned());
     Report {
         name: job.name.clone(),
         status,

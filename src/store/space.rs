@@ -28,6 +28,8 @@ pub enum Space {
     Decision = b'd',
     /// By job: facts of its last run.
     Job = b'j',
+    /// By collection and id: whose presence a PUT echoed that was not compared since (law 10).
+    Echo = b'e',
     /// By collection and id: removed a short while ago.
     Removed = b'r',
 }

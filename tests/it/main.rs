@@ -34,6 +34,7 @@ mod one_of_many;
 mod operations;
 mod pauses;
 mod plan_files;
+mod presence;
 mod queries;
 mod rebuilt;
 mod refusals;

@@ -48,6 +48,8 @@ pub(super) struct Budget {
     store: Store,
     /// Whoever holds it is next; those behind it wait in order.
     turn: tokio::sync::Mutex<()>,
+    /// What is not urgent waits here, so that at most one of it stands before what is.
+    line: tokio::sync::Mutex<()>,
 }
 
 /// A slot that was taken for one request.
@@ -57,15 +59,16 @@ pub(super) struct Permit(u64);
 
 impl Budget {
     pub(super) fn new(limit: u32, file: Option<PathBuf>, time: Time) -> Self {
-        Self { limit: limit.max(1), time, store: Store::new(file), turn: tokio::sync::Mutex::new(()) }
+        Self { limit: limit.max(1), time, store: Store::new(file), turn: Default::default(), line: Default::default() }
     }
 
     pub(super) fn limit(&self) -> u32 {
         self.limit
     }
 
-    /// Waits for a slot, as long as it takes.
-    pub(super) async fn permit(&self) -> Result<Permit, Kind> {
+    /// Waits for a slot, as long as it takes. What is urgent goes before all that waits and is not.
+    pub(super) async fn permit(&self, urgent: bool) -> Result<Permit, Kind> {
+        let _line = if urgent { None } else { Some(self.line.lock().await) };
         let _turn = self.turn.lock().await;
         loop {
             let (now, taken) = self.change(|window, now, limit| (now, window.take(now, limit)))?;
@@ -93,6 +96,11 @@ impl Budget {
     pub(super) fn pause(&self, duration: Duration, ease: bool) -> Result<(), Kind> {
         let millis = u64::try_from(duration.min(PAUSE_MAX).as_millis()).expect("15 minutes fit");
         self.change(|window, now, _| window.pause(now, millis, ease))
+    }
+
+    /// How long until so many slots are free at once, where nobody takes any meanwhile.
+    pub(super) fn free_in(&self, slots: u32) -> Result<Duration, Kind> {
+        self.change(|window, now, limit| Duration::from_millis(window.free_in(now, limit, slots)))
     }
 
     pub(super) fn state(&self) -> Result<Use, Kind> {

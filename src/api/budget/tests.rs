@@ -45,7 +45,7 @@ async fn work(budget: Arc<Budget>, service: Service, start: Instant, minutes: u6
         tokio::spawn(async move {
             let mut dice = Dice(seed + 1);
             while Instant::now() < end {
-                let Ok(Ok(permit)) = tokio::time::timeout_at(end, budget.permit()).await else { return };
+                let Ok(Ok(permit)) = tokio::time::timeout_at(end, budget.permit(false)).await else { return };
                 let answer = latency / 2 + dice.roll(latency / 2 + 1);
                 let counted = dice.roll(answer.min(REACH) + 1);
                 service.counted.lock().unwrap().push(start.elapsed().as_millis() as u64 + counted);
@@ -98,7 +98,7 @@ async fn fault_54_of_250_requests_no_minute_sees_more_than_100() {
     for chunk in 0..5 {
         let budget = budget(100, Some(folder.path().join("budget")), start);
         for _ in 0..50 {
-            let permit = budget.permit().await.unwrap();
+            let permit = budget.permit(false).await.unwrap();
             sent.push(start.elapsed().as_millis() as u64);
             // A process that is killed answers nothing.
             if chunk % 2 == 0 {
@@ -117,7 +117,7 @@ async fn a_burst_is_sent_at_once_and_a_pause_holds_all_up() {
     let start = Instant::now();
     let one = budget(100, file.clone(), start);
     for _ in 0..50 {
-        let permit = one.permit().await.unwrap();
+        let permit = one.permit(false).await.unwrap();
         one.answered(permit).unwrap();
     }
     assert_eq!(start.elapsed(), Duration::ZERO);
@@ -125,7 +125,7 @@ async fn a_burst_is_sent_at_once_and_a_pause_holds_all_up() {
     let state = one.state().unwrap();
     assert_eq!((state.used, state.limit, state.blocked), (50, 100, Some(Duration::from_secs(20))));
     let restarted = budget(100, file, start);
-    let permit = restarted.permit().await.unwrap();
+    let permit = restarted.permit(false).await.unwrap();
     assert!(start.elapsed() >= Duration::from_secs(20) && start.elapsed() < Duration::from_secs(21));
     restarted.never_sent(permit).unwrap();
     assert_eq!(restarted.state().unwrap().used, 50);

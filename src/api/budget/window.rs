@@ -74,6 +74,16 @@ impl Window {
         self.blocked_until = self.blocked_until.max(now + millis);
     }
 
+    /// How many milliseconds it takes until so many slots are free; no more are asked for than there are.
+    pub(super) fn free_in(&self, now: u64, limit: u32, slots: u32) -> u64 {
+        let allowed = self.allowed(now, limit);
+        let mut taken: Vec<u64> = self.taken.iter().copied().filter(|until| *until > now).collect();
+        taken.sort_unstable();
+        let over = (taken.len() + slots.min(allowed) as usize).saturating_sub(allowed as usize);
+        let free = over.checked_sub(1).map_or(now, |last| taken[last]);
+        free.max(self.blocked_until).saturating_sub(now)
+    }
+
     pub(super) fn used(&self, now: u64) -> u32 {
         u32::try_from(self.taken.iter().filter(|until| **until > now).count()).unwrap_or(u32::MAX)
     }
@@ -161,6 +171,22 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn it_is_known_when_so_many_slots_are_free() {
+        let mut window = Window::default();
+        for at in [1_000, 2_000, 3_000] {
+            let slot = window.take(at, 4).unwrap();
+            window.answered(slot, at);
+        }
+        for (slots, at, expected) in
+            [(1, 4_000, 0), (2, 4_000, 57_050), (3, 4_000, 58_050), (9, 4_000, 59_050), (2, 61_050, 0)]
+        {
+            assert_eq!(window.free_in(at, 4, slots), expected, "{slots} at {at}");
+        }
+        window.pause(4_000, 70_000, false);
+        assert_eq!(window.free_in(4_000, 4, 1), 70_000);
+    }
 
     #[test]
     fn a_slot_is_free_60_s_after_its_answer_and_no_later_than_its_bound() {
