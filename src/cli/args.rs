@@ -64,6 +64,8 @@ pub(super) enum Command {
     Check(CheckArgs),
     /// Show source rows beside the records that they become
     Preview(PreviewArgs),
+    /// Show past runs and decisions, or what one run changed
+    History(HistoryArgs),
     /// Show jobs, their last runs, what waits, and the budget
     Status,
     /// Send one operation of the service's API, or list them all
@@ -160,6 +162,18 @@ pub(super) struct PreviewArgs {
     /// At most so many rows
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(super) limit: usize,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct HistoryArgs {
+    /// The number of a run: show what it changed
+    pub(super) run: Option<u64>,
+    /// At most so many runs and decisions; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 50, conflicts_with = "run")]
+    pub(super) limit: usize,
+    /// Show sensitive values (phone numbers, custom fields) too
+    #[arg(long, requires = "run")]
+    pub(super) show_values: bool,
 }
 
 #[derive(Debug, Args)]

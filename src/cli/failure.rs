@@ -2,6 +2,8 @@
 
 use std::error::Error;
 use std::fmt;
+use std::io;
+use std::path::Path;
 
 use crate::api;
 use crate::config;
@@ -70,6 +72,17 @@ impl Failure {
 
     pub(super) fn usage(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::new(Exit::Usage, error)
+    }
+
+    /// The audit files under a state folder could not be read or written.
+    pub(super) fn unreadable(dir: &Path, error: io::Error) -> Self {
+        let words = format!("the audit files under {}: {error}", dir.display());
+        match error.kind() {
+            io::ErrorKind::PermissionDenied => {
+                Self::usage(words).hint(format!("run as the owner of {}", dir.display()))
+            }
+            _ => Self::failed(words),
+        }
     }
 
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {

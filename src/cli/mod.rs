@@ -15,6 +15,7 @@ mod completions;
 mod decide;
 mod demo;
 mod failure;
+mod history;
 mod init;
 mod interrupt;
 mod open;
@@ -27,6 +28,7 @@ mod sandbox;
 mod status;
 mod sync;
 mod ui;
+mod values;
 
 use std::process::ExitCode;
 
@@ -83,6 +85,7 @@ async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
         Command::Rebuild(args) => rebuild::run(ui, &config, &args),
         Command::Check(args) => check::run(ui, &config, &args).await,
         Command::Preview(args) => preview::run(ui, &config, &args),
+        Command::History(args) => history::run(ui, &config, &args),
         Command::Status => status::run(ui, &config),
         Command::Api(args) => api::run(ui, &config, &args).await,
         Command::Sandbox(args) => sandbox::run(ui, args).await,

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -11,9 +11,11 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
+use super::entry::{Ended, Entry};
+use super::month::months;
 use crate::record::{Action, JobName, Key, RemoteId, Value};
 
-/// One line of the audit file.
+/// One line of the audit file, as it is written; [`Entry`] is the same line as it is read.
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase", tag = "what")]
 pub enum Line<'a> {
@@ -52,11 +54,8 @@ pub enum Line<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         why: Option<&'a str>,
     },
-}
-
-/// The user of this machine on whose behalf the program runs.
-pub fn acting_user() -> String {
-    format!("uid {}", rustix::process::getuid().as_raw())
+    /// The end of a run.
+    Run(&'a Ended),
 }
 
 /// The audit file of one state folder.
@@ -66,9 +65,12 @@ pub struct Audit {
 }
 
 impl Audit {
+    /// What the newest lines are looked for in.
+    const TAIL_BYTES: u64 = 64 * 1024;
+
     /// The audit file under the state folder `dir`; nothing is made before the first line.
     pub fn new(dir: &Path) -> Self {
-        Self { dir: dir.join("audit"), open: Mutex::new(None) }
+        Self { dir: folder(dir), open: Mutex::new(None) }
     }
 
     /// Appends a line and returns when it is on disk.
@@ -77,34 +79,90 @@ impl Audit {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = lock(&self.dir)?;
         if open.as_ref().is_none_or(|(current, _)| *current != month) {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
-            let path = self.dir.join(format!("{month}.ndjson"));
-            let file = File::options().append(true).create(true).mode(0o600).open(path)?;
-            *open = Some((month, file));
+            *open = Some((month.clone(), open_month(&self.dir.join(format!("{month}.ndjson")))?));
         }
         let (_, file) = open.as_mut().expect("it was just opened");
         file.write_all(&text)?;
         file.sync_data()
     }
+
+    /// The highest number of a run that the newest lines tell of; 0 where none does. A store that was lost or restored
+    /// must not give a number a second time.
+    pub fn last_run(dir: &Path) -> io::Result<u64> {
+        for month in months(dir)?.into_iter().rev() {
+            let mut file = File::open(month)?;
+            let size = file.metadata()?.len();
+            for start in [size.saturating_sub(Self::TAIL_BYTES), 0] {
+                file.seek(SeekFrom::Start(start))?;
+                let mut bytes = Vec::new();
+                file.read_to_end(&mut bytes)?;
+                let run = |line: &[u8]| match serde_json::from_slice(line).ok()? {
+                    Entry::Change(changed) => Some(changed.run),
+                    Entry::Run(ended) => Some(ended.run),
+                    Entry::Decision(_) => None,
+                };
+                if let Some(run) = bytes.split(|byte| *byte == b'\n').filter_map(run).max() {
+                    return Ok(run);
+                }
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// The folder of the audit files in a state folder.
+pub(super) fn folder(dir: &Path) -> PathBuf {
+    dir.join("audit")
+}
+
+/// Makes the folder where there is none, and waits until nobody else appends to or rewrites a file in it: who pauses a job
+/// does not own the store.
+pub(super) fn lock(folder: &Path) -> io::Result<File> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let file = File::options().write(true).create(true).truncate(false).mode(0o600).open(folder.join("lock"))?;
+    file.lock()?;
+    Ok(file)
+}
+
+/// Opens a file for lines at its end. A last line that a crash cut off is ended first, so that it takes no other with it.
+fn open_month(path: &Path) -> io::Result<File> {
+    let mut file = File::options().read(true).append(true).create(true).mode(0o600).open(path)?;
+    let size = file.metadata()?.len();
+    let mut last = [b'\n'];
+    if size > 0 {
+        file.read_exact_at(&mut last, size - 1)?;
+    }
+    if last != [b'\n'] {
+        file.write_all(b"\n")?;
+    }
+    Ok(file)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::read;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    fn write(dir: &Path, when: &str, run: u64) {
+        let (job, key) = (JobName::new("employees").unwrap(), Key::new("42").unwrap());
+        let (from, to) = (Value::Empty, Value::text("Ana"));
+        let fields = BTreeMap::from([("name", [&from, &to])]);
+        let (at, action, id) = (at(when), Action::Create, RemoteId::new(5));
+        Audit::new(dir).append(at, &Line::Change { at, run, job: &job, key: &key, action, id, fields }).unwrap();
+    }
 
     #[test]
     fn law_9_a_line_a_change_one_file_a_month() {
         let dir = tempfile::tempdir().unwrap();
-        let (job, key) = (JobName::new("employees").unwrap(), Key::new("42").unwrap());
-        let (from, to) = (Value::Empty, Value::text("Ana"));
-        for at in ["2026-01-31T23:59:59Z", "2026-02-01T00:00:00Z", "2026-02-02T00:00:00Z"] {
-            let at = at.parse().unwrap();
-            let fields = BTreeMap::from([("name", [&from, &to])]);
-            let line =
-                Line::Change { at, run: 1, job: &job, key: &key, action: Action::Create, id: RemoteId::new(5), fields };
+        for when in ["2026-01-31T23:59:59Z", "2026-02-01T00:00:00Z", "2026-02-02T00:00:00Z"] {
             // A new value each time: a line is appended to what an earlier process wrote.
-            Audit::new(dir.path()).append(at, &line).unwrap();
+            write(dir.path(), when, 1);
         }
         let read = |month: &str| fs::read_to_string(dir.path().join(format!("audit/{month}.ndjson"))).unwrap();
         assert_eq!(read("2026-02").lines().count(), 2);
@@ -113,5 +171,65 @@ mod tests {
             "{\"what\":\"change\",\"at\":\"2026-01-31T23:59:59Z\",\"run\":1,\"job\":\"employees\",\"key\":\"42\",\
              \"action\":\"create\",\"id\":5,\"fields\":{\"name\":[null,\"Ana\"]}}\n"
         );
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let (job, key) = (JobName::new("employees").unwrap(), Key::new("42").unwrap());
+        let at = at("2026-02-01T00:00:00Z");
+        write(dir.path(), "2026-02-01T00:00:00Z", 7);
+        let ended = Ended {
+            at,
+            run: 7,
+            job: job.clone(),
+            started: at,
+            status: "done".into(),
+            complete: true,
+            counts: BTreeMap::from([("created".to_owned(), 1)]),
+            reason: Some("none".into()),
+            reverts: Some(6),
+            by: Some("root".into()),
+        };
+        let audit = Audit::new(dir.path());
+        audit.append(at, &Line::Run(&ended)).unwrap();
+        let (why, by) = (Some("why"), "root".to_owned());
+        let decision = Line::Decision { at, job: Some(&job), key: Some(&key), decision: "approved", by, why };
+        audit.append(at, &decision).unwrap();
+        let mut seen = Vec::new();
+        assert_eq!(read(dir.path(), |entry| seen.push(entry)).unwrap(), []);
+        let text = fs::read_to_string(dir.path().join("audit/2026-02.ndjson")).unwrap();
+        let again: Vec<String> = seen.iter().map(|entry| serde_json::to_string(entry).unwrap()).collect();
+        assert_eq!(again, text.lines().collect::<Vec<_>>());
+        assert_eq!(seen[1], Entry::Run(ended));
+    }
+
+    #[test]
+    fn a_line_that_a_crash_cut_off_takes_no_other_with_it() {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), "2026-02-01T00:00:00Z", 1);
+        let path = dir.path().join("audit/2026-02.ndjson");
+        let whole = fs::read_to_string(&path).unwrap();
+        fs::write(&path, format!("{whole}{}", &whole[..30])).unwrap();
+        write(dir.path(), "2026-02-01T00:00:01Z", 2);
+        let mut runs = Vec::new();
+        let damaged = read(dir.path(), |entry| runs.push(entry.at().to_string())).unwrap();
+        assert_eq!((runs.len(), damaged.len(), damaged[0].line), (2, 1, 2));
+        assert_eq!(Audit::last_run(dir.path()).unwrap(), 2);
+    }
+
+    #[test]
+    fn the_last_run_is_found_behind_many_decisions() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(Audit::last_run(dir.path()).unwrap(), 0);
+        write(dir.path(), "2026-01-01T00:00:00Z", 9);
+        let path = dir.path().join("audit/2026-01.ndjson");
+        let decision =
+            "{\"what\":\"decision\",\"at\":\"2026-01-02T03:04:05Z\",\"decision\":\"paused\",\"by\":\"root\"}\n";
+        let many = fs::read_to_string(&path).unwrap() + &decision.repeat(1000);
+        fs::write(&path, many).unwrap();
+        assert_eq!(Audit::last_run(dir.path()).unwrap(), 9);
+        fs::write(dir.path().join("audit/2026-02.ndjson"), decision).unwrap();
+        assert_eq!(Audit::last_run(dir.path()).unwrap(), 9);
     }
 }

@@ -26,6 +26,9 @@ pub enum Error {
     /// The state could not be read or written.
     #[error(transparent)]
     Store(#[from] store::Error),
+    /// The audit files could not be read or written.
+    #[error("the audit files could not be read or written")]
+    History(#[source] std::io::Error),
     /// The service lacks a custom field that the mapping names, or has several of that title.
     #[error("the mapping names {field}: {problem}")]
     Element {
@@ -65,7 +68,12 @@ impl Error {
                 store::Kind::Permission | store::Kind::Owner { .. } | store::Kind::NoFolder => Kind::Usage,
                 _ => Kind::Failed,
             },
-            Self::Source(_) | Self::Mapping(_) | Self::Mirror(_) | Self::Push(_) | Self::Element { .. } => Kind::Failed,
+            Self::Source(_)
+            | Self::Mapping(_)
+            | Self::Mirror(_)
+            | Self::Push(_)
+            | Self::Element { .. }
+            | Self::History(_) => Kind::Failed,
         }
     }
 }

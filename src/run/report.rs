@@ -1,5 +1,7 @@
 //! What a run came to.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Action, JobName, Key, Rejected};
@@ -51,6 +53,14 @@ pub struct Counts {
     pub held: u64,
     /// Requests sent to the service.
     pub requests: u64,
+}
+
+impl Counts {
+    /// The numbers by their names.
+    pub fn by_name(&self) -> BTreeMap<String, u64> {
+        let json = serde_json::to_value(self).expect("plain numbers");
+        serde_json::from_value(json).expect("they were written from numbers")
+    }
 }
 
 /// What a run of one job came to.

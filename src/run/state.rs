@@ -3,7 +3,9 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::error::Error;
 use super::report::{Counts, Status};
+use crate::history::Audit;
 use crate::record::JobName;
 use crate::source::csv;
 use crate::store::{self, Batch, Space, Store};
@@ -59,9 +61,10 @@ impl JobState {
 /// The row of the number of the last run.
 pub(super) const RUNS: &str = "runs";
 
-/// The number of the next run, counted over all jobs.
-pub(super) fn next_run(store: &Store) -> Result<u64, store::Error> {
-    let run = store.get::<u64>(Space::Meta, RUNS)?.unwrap_or(0) + 1;
+/// The number of the next run, counted over all jobs. The history outlives a store, so no number of it is given again.
+pub(super) fn next_run(store: &Store) -> Result<u64, Error> {
+    let told = Audit::last_run(store.dir()).map_err(Error::History)?;
+    let run = store.get::<u64>(Space::Meta, RUNS)?.unwrap_or(0).max(told) + 1;
     let mut batch = Batch::default();
     batch.put(Space::Meta, RUNS, &run);
     store.commit(batch)?;

@@ -13,7 +13,7 @@ use super::state::{JobState, LastRun, next_run};
 use super::{Context, Narrow, Stage, held, pause, rows};
 use crate::config::{Job, Mode};
 use crate::fault::chain;
-use crate::history::{Audit, Line};
+use crate::history::{Audit, Ended, Line};
 use crate::mirror::{Mirror, Removal, Wanted};
 use crate::plan::Held;
 use crate::push::{Drained, Outcome, Presence, Push, Witness};
@@ -413,7 +413,7 @@ pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// Remembers how a run ended.
+/// Remembers how a run ended. Where the audit file can't be written, the run stands all the same (fault 10).
 pub(super) fn record(
     context: &Context<'_>,
     job: &Job,
@@ -421,11 +421,27 @@ pub(super) fn record(
     run: u64,
     started: Timestamp,
 ) -> Result<(), Error> {
+    let ended = context.clock.now();
+    let line = Ended {
+        at: ended,
+        run,
+        job: job.name.clone(),
+        started,
+        status: report.status.name().to_owned(),
+        complete: report.complete,
+        counts: report.counts.by_name(),
+        reason: report.reason(),
+        reverts: None,
+        by: None,
+    };
+    if let Err(error) = Audit::new(context.store.dir()).append(ended, &Line::Run(&line)) {
+        tracing::warn!(run, %error, "the end of the run could not be written to the audit file");
+    }
     let mut state = JobState::load(context.store, &job.name)?;
     state.last = Some(LastRun {
         run,
         started,
-        ended: context.clock.now(),
+        ended,
         status: report.status,
         complete: report.complete,
         counts: report.counts,

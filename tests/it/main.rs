@@ -18,6 +18,7 @@ mod garbage_answers;
 mod gone;
 mod grace;
 mod guard;
+mod history;
 mod identity;
 mod imports;
 mod init;

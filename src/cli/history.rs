@@ -1,0 +1,232 @@
+//! `rosterd history`.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::args::HistoryArgs;
+use super::failure::{Exit, Failure, Words};
+use super::ui::{Paint, Ui, tame};
+use super::{open, values};
+use crate::config::Needs;
+use crate::history::{Changed, Damage, Decisions, Event, Past, PastRun, Story};
+use crate::record::{Action, Key};
+
+/// How many keys of decisions are listed; the rest is counted.
+const KEYS_MAX: usize = 10;
+/// How many changes of a run are listed; the rest is counted.
+const CHANGES_MAX: usize = 1000;
+
+/// Reads nothing but the audit files: it works while a run is under way, and with a damaged store.
+pub(super) fn run(ui: &Ui, config: &Path, args: &HistoryArgs) -> Result<Exit, Failure> {
+    let config = open::configuration_for(ui, config, Needs::Account)?;
+    let dir = &config.state.dir;
+    match args.run {
+        None => {
+            let past = Past::read(dir).map_err(|error| Failure::unreadable(dir, error))?;
+            warn(ui, &past.damaged);
+            list(ui, &past, args.limit);
+        }
+        Some(run) => {
+            let story = Story::read(dir, run).map_err(|error| Failure::unreadable(dir, error))?;
+            let story = story.ok_or_else(|| unknown(run))?;
+            warn(ui, &story.damaged);
+            tell(ui, &story, args.show_values);
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// There is no such run.
+pub(super) fn unknown(run: u64) -> Failure {
+    Failure::failed(Words(format!("nothing is told of run {run}"))).hint("`rosterd history` lists the runs")
+}
+
+fn warn(ui: &Ui, damaged: &[Damage]) {
+    for Damage { file, line } in damaged {
+        ui.warn(format!("{}:{line}: the line can't be read", file.display()));
+    }
+}
+
+fn list(ui: &Ui, past: &Past, limit: usize) {
+    let newest = past.events.iter().rev().take(if limit == 0 { usize::MAX } else { limit });
+    if ui.json {
+        let events: Vec<Value> = newest.map(document).collect();
+        ui.document(&json!({"version": 1, "events": events, "damaged": damages(&past.damaged)}));
+        return;
+    }
+    if past.events.is_empty() {
+        ui.line("nothing has happened yet");
+    }
+    for event in newest {
+        match event {
+            Event::Run(past) => run_line(ui, past),
+            Event::Decisions(decisions) => ui.line(decision_line(decisions)),
+        }
+    }
+    if limit > 0 && past.events.len() > limit {
+        ui.note(format!("{} earlier ones are not shown; --limit 0 shows all", past.events.len() - limit));
+    }
+}
+
+fn document(event: &Event) -> Value {
+    match event {
+        Event::Run(past) => {
+            let end = past.end.as_ref();
+            json!({
+                "what": "run",
+                "run": past.run,
+                "job": past.job,
+                "started": past.started,
+                "ended": end.map(|end| end.at),
+                "status": end.map(|end| &end.status),
+                "complete": end.map(|end| end.complete),
+                "counts": end.map(|end| &end.counts),
+                "changes": past.changes,
+                "reason": end.and_then(|end| end.reason.as_ref()),
+                "reverts": end.and_then(|end| end.reverts),
+                "by": end.and_then(|end| end.by.as_ref()),
+            })
+        }
+        Event::Decisions(Decisions { first, keys }) => json!({
+            "what": "decision",
+            "at": first.at,
+            "job": first.job,
+            "decision": first.decision,
+            "by": first.by,
+            "why": first.why,
+            "keys": keys,
+        }),
+    }
+}
+
+fn run_line(ui: &Ui, past: &PastRun) {
+    let name = ui.paint(Paint::Bold, &format!("run {}", past.run));
+    let begun = format!("{:.0}  {name}  {}", past.started, past.job);
+    let Some(end) = &past.end else {
+        ui.line(format!("{begun}: {}, {} changes", ui.paint(Paint::Yellow, "its end is not told"), past.changes));
+        return;
+    };
+    let count = |name: &str| end.counts.get(name).copied().unwrap_or(0);
+    let undoes = end.reverts.map(|run| format!(", undoing run {run}")).unwrap_or_default();
+    let by = end.by.as_ref().map(|by| format!(", by {}", tame(by))).unwrap_or_default();
+    ui.line(format!(
+        "{begun}: {}{undoes}{by}: {} created, {} updated, {} removed, {} held, {} parked",
+        ui.paint(paint(&end.status), &end.status),
+        count("created"),
+        count("updated"),
+        count("deleted"),
+        count("held"),
+        count("parked"),
+    ));
+}
+
+fn paint(status: &str) -> Paint {
+    match status {
+        "done" => Paint::Green,
+        "failed" => Paint::Red,
+        _ => Paint::Yellow,
+    }
+}
+
+fn decision_line(Decisions { first, keys }: &Decisions) -> String {
+    let of = first.job.as_ref().map_or_else(|| "all jobs".to_owned(), ToString::to_string);
+    let why = first.why.as_ref().map(|why| format!(": {}", tame(why))).unwrap_or_default();
+    let many = if keys.is_empty() { String::new() } else { format!(" {}", keys.len()) };
+    let whose = if keys.is_empty() { format!(" {of}") } else { format!(" of {of}: {}", some(keys)) };
+    format!("{:.0}  {}{many}{whose} by {}{why}", first.at, tame(&first.decision), tame(&first.by))
+}
+
+fn some(keys: &[Key]) -> String {
+    let shown: Vec<String> = keys.iter().take(KEYS_MAX).map(|key| tame(key.as_str())).collect();
+    let more = keys.len().saturating_sub(KEYS_MAX);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", shown.join(", "))
+}
+
+fn damages(damaged: &[Damage]) -> Vec<Value> {
+    damaged.iter().map(|one| json!({"file": one.file, "line": one.line})).collect()
+}
+
+fn tell(ui: &Ui, story: &Story, show_values: bool) {
+    if ui.json {
+        ui.document(&story_document(story));
+        return;
+    }
+    let started = story.end.as_ref().map(|end| end.started).or_else(|| story.changes.first().map(|first| first.at));
+    let past = PastRun {
+        run: story.run,
+        job: story.job.clone(),
+        started: started.expect("there is an end or a change, or there would be no story"),
+        end: story.end.clone(),
+        changes: story.changes.len() as u64,
+    };
+    run_line(ui, &past);
+    let reason = story.end.as_ref().and_then(|end| end.reason.as_ref());
+    reason.into_iter().for_each(|reason| ui.line(format!("  {}", tame(reason))));
+    let mut decisions = Past::grouped(&story.decisions).into_iter().peekable();
+    for changed in story.changes.iter().take(CHANGES_MAX) {
+        while let Some(before) = decisions.next_if(|decided| decided.first.at <= changed.at) {
+            ui.line(format!("  {}", decision_line(&before)));
+        }
+        change_lines(ui, changed, show_values);
+    }
+    let more = story.changes.len().saturating_sub(CHANGES_MAX);
+    if more > 0 {
+        ui.line(format!("  … and {more} more (--json lists all)"));
+    }
+    decisions.for_each(|decided| ui.line(format!("  {}", decision_line(&decided))));
+    for undone in &story.reverts {
+        let by = undone.by.as_ref().map(|by| format!(" by {}", tame(by))).unwrap_or_default();
+        ui.line(format!("  {:.0}  undone by run {}{by}", undone.at, undone.run));
+    }
+}
+
+fn change_lines(ui: &Ui, changed: &Changed, show_values: bool) {
+    let sign = match changed.action {
+        Action::Create => ui.paint(Paint::Green, "+"),
+        Action::Update => ui.paint(Paint::Yellow, "~"),
+        Action::Delete => ui.paint(Paint::Red, "-"),
+    };
+    let id = changed.id.map(|id| format!("  id {id}")).unwrap_or_default();
+    let (key, action) = (tame(changed.key.as_str()), changed.action.name());
+    ui.line(format!("  {:.0}  {sign} {key}  {action}{id}", changed.at));
+    for (field, moved) in &changed.fields {
+        let text = |value| values::text(field, value, show_values);
+        ui.line(match moved {
+            None => format!("      {}: values dropped (retention.before_images)", tame(field)),
+            Some([_, to]) if changed.action == Action::Create => format!("      {}: {}", tame(field), text(to)),
+            Some([from, to]) => format!("      {}: {} → {}", tame(field), text(from), text(to)),
+        });
+    }
+}
+
+fn story_document(story: &Story) -> Value {
+    let end = story.end.as_ref();
+    let change = |changed: &Changed| {
+        json!({
+            "at": changed.at,
+            "action": changed.action,
+            "key": changed.key,
+            "id": changed.id,
+            "fields": values::moved(changed.fields.iter()),
+        })
+    };
+    json!({
+        "version": 1,
+        "run": story.run,
+        "job": story.job,
+        "started": end.map(|end| end.started),
+        "ended": end.map(|end| end.at),
+        "status": end.map(|end| &end.status),
+        "complete": end.map(|end| end.complete),
+        "counts": end.map(|end| &end.counts),
+        "reason": end.and_then(|end| end.reason.as_ref()),
+        "reverts": end.and_then(|end| end.reverts),
+        "by": end.and_then(|end| end.by.as_ref()),
+        "reverted_by": story.reverts.iter().map(|undone| undone.run).collect::<Vec<_>>(),
+        "changes": story.changes.iter().map(change).collect::<Vec<_>>(),
+        "decisions": story.decisions,
+        "damaged": damages(&story.damaged),
+    })
+}
