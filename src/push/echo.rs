@@ -145,7 +145,7 @@ mod tests {
         let input = stand(r#""signed_in":"2026-01-02T09:30:00+00:00","zone_id":7,"remote":1"#).unwrap().again(person);
         let sent = serde_json::to_value(input.unwrap()).unwrap();
         assert_eq!((&sent["onsite_status"], &sent["location_id"]), (&"onsite".into(), &3.into()));
-        assert_eq!((&sent["zone_id"], &sent["staff_id"], &sent["remote"]), (&7.into(), &9.into(), &1.into()));
+        assert_eq!((&sent["zone_id"], &sent["staff_id"], &sent["remote"]), (&7.into(), &9.into(), &true.into()));
         assert!(sent["changed_at"].is_null());
         assert!(
             stand(r#""signed_in":"2026-01-02T09:30:00+00:00","location_id":null"#).unwrap().again(person).is_none()
