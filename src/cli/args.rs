@@ -60,6 +60,8 @@ pub(super) enum Command {
     Resume(PauseArgs),
     /// Drop what is remembered and match people again at the next `sync`
     Rebuild(RebuildArgs),
+    /// Show what waits to be sent, or decide about it
+    Queue(QueueArgs),
     /// Check configuration, permissions and mapping, then source and service
     Check(CheckArgs),
     /// Show source rows beside the records that they become
@@ -143,6 +145,34 @@ pub(super) struct RebuildArgs {
     /// Only if the store is damaged
     #[arg(long)]
     pub(super) damaged: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct QueueArgs {
+    #[command(subcommand)]
+    pub(super) command: QueueCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum QueueCommand {
+    /// Show what waits, what was sent and is not settled, and what the service refused
+    List {
+        /// Only of this job
+        job: Option<String>,
+    },
+    /// Let the next `sync` send again what the service refused
+    Retry(QueuedArgs),
+    /// Drop changes, until their records change
+    Drop(QueuedArgs),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct QueuedArgs {
+    /// The job
+    pub(super) job: String,
+    /// The records; all where none is named
+    #[arg(value_name = "KEY")]
+    pub(super) keys: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -23,6 +23,7 @@ mod pause;
 mod plan;
 mod preview;
 mod progress;
+mod queue;
 mod rebuild;
 mod sandbox;
 mod status;
@@ -86,6 +87,7 @@ async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
         Command::Check(args) => check::run(ui, &config, &args).await,
         Command::Preview(args) => preview::run(ui, &config, &args),
         Command::History(args) => history::run(ui, &config, &args),
+        Command::Queue(args) => queue::run(ui, &config, &args),
         Command::Status => status::run(ui, &config),
         Command::Api(args) => api::run(ui, &config, &args).await,
         Command::Sandbox(args) => sandbox::run(ui, args).await,

@@ -63,6 +63,12 @@ pub enum DecisionError {
         /// The key.
         key: Key,
     },
+    /// Nothing of that key is queued.
+    #[error("nothing of key {key} is queued")]
+    NotQueued {
+        /// The key.
+        key: Key,
+    },
     /// There is nothing to decide but something to mend.
     #[error("key {key} can't be decided on: {reason}")]
     Mend {

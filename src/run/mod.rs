@@ -34,6 +34,7 @@ mod rows;
 mod stand;
 mod state;
 mod sync;
+mod waiting;
 
 use std::collections::BTreeSet;
 
@@ -48,6 +49,7 @@ pub use report::{Counts, Report, Status};
 pub use rows::{mapping, rows};
 pub use state::JobState;
 pub use sync::{Plan, plan, sync};
+pub use waiting::{Waiting, discard, retry, waiting};
 
 use crate::api::Client;
 use crate::clock::Clock;

@@ -37,6 +37,7 @@ mod pauses;
 mod plan_files;
 mod presence;
 mod queries;
+mod queue;
 mod rebuilt;
 mod refusals;
 mod secrecy;

@@ -1,0 +1,129 @@
+//! `rosterd queue list`, `retry` and `drop`.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::args::{QueueArgs, QueueCommand, QueuedArgs};
+use super::failure::{Exit, Failure, Words};
+use super::open;
+use super::ui::{Ui, tame};
+use crate::clock::Clock;
+use crate::queue::{Change, State};
+use crate::record::{JobName, Key};
+use crate::run::{self, DecisionError, Waiting};
+use crate::store::{self, Store};
+
+type Decide = fn(&Store, &Clock, &JobName, &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError>;
+
+pub(super) fn run(ui: &Ui, config: &Path, args: &QueueArgs) -> Result<Exit, Failure> {
+    match &args.command {
+        QueueCommand::List { job } => list(ui, config, job.as_deref()),
+        QueueCommand::Retry(args) => {
+            decide(ui, config, args, "retried", "parked", run::retry)?;
+            if !ui.json {
+                ui.note(format!("the next `rosterd sync {}` sends them, if they are still wanted then", args.job));
+            }
+            Ok(Exit::Done)
+        }
+        QueueCommand::Drop(args) => {
+            decide(ui, config, args, "dropped", "queued that can be dropped", run::discard)?;
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn list(ui: &Ui, config: &Path, job: Option<&str>) -> Result<Exit, Failure> {
+    let config = open::configuration(ui, config)?;
+    let names: Vec<String> = job.map(str::to_owned).into_iter().collect();
+    let jobs = open::jobs(&config, &names)?;
+    let store = Store::open(&config.state.dir)?;
+    let queued: Result<Vec<Vec<Waiting>>, store::Error> =
+        jobs.iter().map(|job| run::waiting(&store, &job.name)).collect();
+    let queued: Vec<Waiting> = queued?.into_iter().flatten().collect();
+    if ui.json {
+        ui.document(&json!({"version": 1, "changes": queued.iter().map(document).collect::<Vec<_>>()}));
+    } else if queued.is_empty() {
+        ui.line("nothing is queued");
+    } else {
+        queued.iter().for_each(|waiting| ui.line(line(waiting)));
+    }
+    Ok(Exit::Done)
+}
+
+/// Names people by key only (law 11).
+fn document(waiting: &Waiting) -> Value {
+    let Waiting { change, unclear } = waiting;
+    let (attempts, status) = match change.state {
+        State::Waiting => (None, None),
+        State::Sent { attempts } => (Some(attempts), None),
+        State::Parked { status, .. } => (None, (status > 0).then_some(status)),
+    };
+    json!({
+        "job": change.job,
+        "key": change.key,
+        "action": change.wish.action,
+        "id": change.wish.id,
+        "state": state(change, unclear.is_some()),
+        "approved": change.approved,
+        "attempts": attempts,
+        "status": status,
+        "reason": reason(change).or(unclear.as_deref()),
+    })
+}
+
+fn line(waiting: &Waiting) -> String {
+    let Waiting { change, unclear } = waiting;
+    let (state, action) = (state(change, unclear.is_some()), change.wish.action.name());
+    let (job, key) = (change.job.as_str(), tame(change.key.as_str()));
+    let told = match &change.state {
+        State::Waiting => String::new(),
+        State::Sent { .. } if unclear.is_some() => unclear.as_deref().map(tame).unwrap_or_default(),
+        State::Sent { attempts: 1 } => "sent once; the next run looks up what became of it".to_owned(),
+        State::Sent { attempts } => format!("sent {attempts} times; the next run looks up what became of it"),
+        State::Parked { status: 0, words } => tame(words),
+        State::Parked { status, words } => format!("{status}: {}", tame(words)),
+    };
+    let line = format!("{state:<8}  {job}  {key} ({action})");
+    if told.is_empty() { line } else { format!("{line}: {told}") }
+}
+
+fn state(change: &Change, unclear: bool) -> &'static str {
+    match change.state {
+        State::Waiting => "waiting",
+        State::Sent { .. } if unclear => "unclear",
+        State::Sent { .. } => "sent",
+        State::Parked { .. } => "parked",
+    }
+}
+
+fn reason(change: &Change) -> Option<&str> {
+    match &change.state {
+        State::Parked { words, .. } => Some(words),
+        State::Waiting | State::Sent { .. } => None,
+    }
+}
+
+fn decide(ui: &Ui, config: &Path, args: &QueuedArgs, word: &str, what: &str, decide: Decide) -> Result<(), Failure> {
+    let config = open::configuration(ui, config)?;
+    let job = open::job(&config, &args.job)?;
+    let keys = open::keys(&args.keys)?;
+    let store = Store::open(&config.state.dir)?;
+    let done = decide(&store, &Clock::system(), &job.name, &keys).map_err(|error| match error {
+        DecisionError::Store(error) => error.into(),
+        error => Failure::failed(error),
+    })?;
+    if done.is_empty() {
+        return Err(Failure::failed(Words(format!("nothing of job {} is {what}", job.name)))
+            .hint("`rosterd queue list` shows what waits"));
+    }
+    if ui.json {
+        ui.document(&json!({"version": 1, "job": job.name, word: done}));
+    } else {
+        let listed: Vec<String> = done.iter().take(10).map(|key| tame(key.as_str())).collect();
+        let more = if done.len() > 10 { format!(" and {} more", done.len() - 10) } else { String::new() };
+        ui.line(format!("{word} {} of job {}: {}{more}", done.len(), job.name, listed.join(", ")));
+    }
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! What waits in the queue, and what a person decides about it.
+//!
+//! Of the queue only what is surely without effect can be decided on: a change that was sent, and whose fate the next run
+//! looks up, stays. The one exception is a create of which several people at the service may be the result: the looking is
+//! over, it found no answer, and only a person can give one.
+
+use std::collections::BTreeSet;
+
+use super::held::{DecisionError, held};
+use crate::clock::Clock;
+use crate::history::{Audit, Line, acting_user};
+use crate::plan::Verdict;
+use crate::queue::{self, Change, State};
+use crate::record::{Action, JobName, Key};
+use crate::store::{self, Batch, Space, Store};
+
+/// One change of the queue.
+pub struct Waiting {
+    /// The change.
+    pub change: Change,
+    /// Why it is not known what became of it, where a look at the service did not tell.
+    pub unclear: Option<String>,
+}
+
+/// All changes of a job's queue, in order of key.
+pub fn waiting(store: &Store, job: &JobName) -> Result<Vec<Waiting>, store::Error> {
+    let held = held(store, job)?;
+    let with_reason = |change: Change| {
+        let looked = held.get(&change.key).filter(|held| held.action.is_none());
+        let is_open = change.wish.action == Action::Create && matches!(change.state, State::Sent { .. });
+        Waiting { unclear: looked.filter(|_| is_open).map(|held| held.reason.clone()), change }
+    };
+    Ok(queue::list(store, job)?.into_iter().map(with_reason).collect())
+}
+
+/// Lets the next run send parked changes again: all of them, or those of `keys`. Returns the keys.
+pub fn retry(store: &Store, clock: &Clock, job: &JobName, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
+    let is_parked = |waiting: &Waiting| matches!(waiting.change.state, State::Parked { .. });
+    let chosen = choose(store, job, keys, is_parked, "it is not parked; the next run sees to it by itself")?;
+    decide(store, clock, job, &chosen, "retried", |batch, waiting| {
+        queue::put(batch, &Change { state: State::Waiting, ..waiting.change.clone() });
+    })
+}
+
+/// Drops changes: all that can be, or those of `keys`. A change that was not sent, or was refused, stays dropped until its
+/// record changes; what an unclear create is for is worked out anew. Returns the keys.
+pub fn discard(store: &Store, clock: &Clock, job: &JobName, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
+    let is_over = |waiting: &Waiting| waiting.unclear.is_some() || !matches!(waiting.change.state, State::Sent { .. });
+    let chosen = choose(store, job, keys, is_over, "it was sent, and the next run looks up what became of it")?;
+    decide(store, clock, job, &chosen, "dropped", |batch, waiting| {
+        let key = &waiting.change.key;
+        queue::remove(batch, job, key);
+        if waiting.unclear.is_some() {
+            batch.remove(Space::Held, &Space::by_job(job, key.as_str()));
+        } else {
+            let verdict = Verdict::Rejected(waiting.change.wish.digest());
+            batch.put(Space::Decision, &Space::by_job(job, key.as_str()), &verdict);
+        }
+    })
+}
+
+/// The changes that are meant and can be decided on; one that was named and can't be is an error.
+fn choose(
+    store: &Store,
+    job: &JobName,
+    keys: &BTreeSet<Key>,
+    fits: impl Fn(&Waiting) -> bool,
+    otherwise: &str,
+) -> Result<Vec<Waiting>, DecisionError> {
+    let mut all = waiting(store, job)?;
+    for key in keys {
+        match all.iter().find(|waiting| waiting.change.key == *key) {
+            None => return Err(DecisionError::NotQueued { key: key.clone() }),
+            Some(waiting) if !fits(waiting) => {
+                return Err(DecisionError::Mend { key: key.clone(), reason: otherwise.to_owned() });
+            }
+            Some(_) => {}
+        }
+    }
+    all.retain(|waiting| fits(waiting) && (keys.is_empty() || keys.contains(&waiting.change.key)));
+    Ok(all)
+}
+
+/// Writes the decision down before it counts.
+fn decide(
+    store: &Store,
+    clock: &Clock,
+    job: &JobName,
+    chosen: &[Waiting],
+    decision: &str,
+    carry_out: impl Fn(&mut Batch, &Waiting),
+) -> Result<Vec<Key>, DecisionError> {
+    let audit = Audit::new(store.dir());
+    let mut batch = Batch::default();
+    for waiting in chosen {
+        let (at, key) = (clock.now(), Some(&waiting.change.key));
+        let line = Line::Decision { at, job: Some(job), key, decision, by: acting_user(), why: None };
+        audit.append(at, &line).map_err(DecisionError::Audit)?;
+        carry_out(&mut batch, waiting);
+    }
+    store.commit(batch)?;
+    Ok(chosen.iter().map(|waiting| waiting.change.key.clone()).collect())
+}
