@@ -15,6 +15,9 @@ pub struct Wanted {
     pub fields: BTreeSet<String>,
     /// How often a whole listing must come.
     pub full_pull: SignedDuration,
+    /// Whether the credential may be another account's: then a whole listing comes, and nothing of it is stored or believed
+    /// unless it shows the people known.
+    pub doubted: bool,
 }
 
 impl Wanted {
@@ -24,7 +27,7 @@ impl Wanted {
     /// What a job that maps and matches by `fields` needs.
     pub fn new(fields: impl IntoIterator<Item = String>, full_pull: SignedDuration) -> Self {
         let always = Self::ALWAYS.map(str::to_owned);
-        Self { fields: fields.into_iter().chain(always).collect(), full_pull }
+        Self { fields: fields.into_iter().chain(always).collect(), full_pull, doubted: false }
     }
 
     pub(super) fn elements(&self) -> bool {
@@ -64,7 +67,7 @@ impl Last {
         let full_at = self.full_at?;
         let age = now.duration_since(full_at);
         // A clock that was set back says nothing about the age.
-        let fresh = !age.is_negative() && age < wanted.full_pull;
+        let fresh = !wanted.doubted && !age.is_negative() && age < wanted.full_pull;
         (fresh && wanted.fields.is_subset(&self.fields)).then_some(self.watermark).flatten()
     }
 

@@ -38,6 +38,20 @@ pub enum Kind {
         /// Whether the list was said not to be there.
         not_found: bool,
     },
+    /// With another credential, the people known are not there.
+    #[error(
+        "the credential changed, and of {known} people known {missing} are missing and {others} were made at another time: \
+         this looks like another account, and nothing is taken from it (for another account name another state.dir; if it \
+         is the same one, `rosterd rebuild` matches people anew)"
+    )]
+    Strangers {
+        /// How many are known.
+        known: u64,
+        /// How many of them the listing lacks.
+        missing: u64,
+        /// How many of them were made at another time.
+        others: u64,
+    },
     /// A whole listing lacks an entity that is there.
     #[error("the list lacks id {id}, which the service still has: the list lies, and nothing is taken from it")]
     Lacks {

@@ -11,6 +11,7 @@ use super::error::{Error, Kind};
 use crate::api::{self, Answered, Api, Client, Element, ForStaff, Location, Query, Staff, walk};
 use crate::clock::Clock;
 use crate::record::{RemoteId, Target};
+use crate::snapshot::Known;
 use crate::store::{self, Space, Store};
 
 /// How long a list may still show what was removed.
@@ -36,7 +37,7 @@ impl Mirror {
         let mut mirror = Self {
             target,
             found: BTreeMap::new(),
-            through,
+            through: through && !wanted.doubted,
             saved: false,
             fields: wanted.fields.union(&last.fields).cloned().collect(),
             last,
@@ -55,14 +56,14 @@ impl Mirror {
             // A whole listing is the occasion to forget fields that no job needs any more.
             mirror.fields.clone_from(&wanted.fields);
         }
-        mirror.pull_staff(client, store, since, clock).await.map_err(fail("staff"))?;
+        mirror.pull_staff(client, store, since, wanted.doubted, clock).await.map_err(fail("staff"))?;
         Ok(mirror)
     }
 
     /// Reads what changed since the last finished pull once more, for looking up what became of a request (law 3).
     pub async fn refresh(&mut self, client: &Client, store: &Store, clock: &Clock) -> Result<(), Error> {
         let since = self.last.watermark;
-        self.pull_staff(client, store, since, clock).await.map_err(|kind| Error { what: "staff", kind })
+        self.pull_staff(client, store, since, false, clock).await.map_err(|kind| Error { what: "staff", kind })
     }
 
     async fn pull_elements(&mut self, client: &Client) -> Result<(), Kind> {
@@ -88,6 +89,7 @@ impl Mirror {
         client: &Client,
         store: &Store,
         since: Option<Timestamp>,
+        doubted: bool,
         clock: &Clock,
     ) -> Result<(), Kind> {
         let removed = removed(store, self.target, clock.now())?;
@@ -125,6 +127,9 @@ impl Mirror {
         if let Some(error) = failure {
             return Err(error.into());
         }
+        if doubted {
+            self.recognize(store, &listed)?;
+        }
         if whole {
             self.find_gone(client, store, &listed, walked.listed_nothing_by_404).await?;
             self.last.count = listed.len() as u64;
@@ -133,6 +138,24 @@ impl Mirror {
         }
         self.last.moved(walked.date, newest);
         Ok(())
+    }
+
+    /// Fails where a whole listing does not show the people known: one that was made at another time is somebody else, and
+    /// where most are missing it is another account's (law 2).
+    fn recognize(&self, store: &Store, listed: &BTreeSet<RemoteId>) -> Result<(), Kind> {
+        let (mut known, mut missing, mut others) = (0u64, 0u64, 0u64);
+        for (_, before) in store.list::<Known>(Space::Known, "")? {
+            known += 1;
+            match self.get(store, before.id)?.filter(|_| listed.contains(&before.id)) {
+                None => missing += 1,
+                Some(now) => {
+                    others += u64::from(
+                        !before.created.is_empty() && !now.created.is_empty() && before.created != now.created,
+                    )
+                }
+            }
+        }
+        if others > 0 || missing * 2 > known { Err(Kind::Strangers { known, missing, others }) } else { Ok(()) }
     }
 
     /// Looks after the entities that a whole listing lacks.

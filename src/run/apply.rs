@@ -5,8 +5,8 @@ use super::error::Error;
 use super::plan_file::{PlanFile, PlannedJob};
 use super::report::{Report, Status};
 use super::state::next_run;
-use super::sync::{Recorder, check_account, claim_account, counted, parked, pulled, queued, record, report, settled};
-use super::{Context, Stage, pause, rows};
+use super::sync::{Recorder, counted, parked, pulled, queued, record, report, settled};
+use super::{Context, Stage, account, pause, rows};
 use crate::config::Job;
 use crate::fault::chain;
 use crate::history::{Audit, Line, acting_user};
@@ -40,9 +40,9 @@ pub struct Skipped {
 /// Sends the changes of a plan that source, service, guard and verdicts still want just as they stand in it. What is held,
 /// parked or queued besides stays as it is.
 pub async fn apply(context: &Context<'_>, file: &PlanFile) -> Result<Vec<Applied>, Error> {
-    check_account(context)?;
+    account::check(context)?;
     file.check(context)?;
-    claim_account(context)?;
+    account::claim(context)?;
     let mut all = Vec::new();
     let mut application = Application { context, file, mirror: None, marked: false };
     for planned in &file.jobs {

@@ -17,6 +17,7 @@
 //! Rejected: a stored plan that `sync` carries out. What was true when it was made may not be when it is sent; what a
 //! person released is kept as a verdict on a wish instead, and compared with what is wanted now.
 
+mod account;
 mod adopt;
 mod apply;
 mod basis;

@@ -6,8 +6,8 @@
 
 use std::io;
 
+use super::account::ADDRESS;
 use super::state::RUNS;
-use super::sync::ACCOUNT;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::history::{Audit, Line, acting_user};
@@ -64,7 +64,7 @@ fn keep(store: &Store, base_url: &str) -> Result<(Batch, Rebuilt), store::Error>
     if let Some(runs) = store.get::<u64>(Space::Meta, RUNS)? {
         batch.put(Space::Meta, RUNS, &runs);
     }
-    let account: Option<String> = store.get(Space::Meta, ACCOUNT)?;
+    let account: Option<String> = store.get(Space::Meta, ADDRESS)?;
     let ours = account.is_none_or(|account| account == base_url);
     let mut carry = |space: Space, kept: &dyn Fn(&[u8]) -> bool| -> Result<(u64, u64), store::Error> {
         let (mut all, mut carried) = (0, 0);

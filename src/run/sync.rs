@@ -10,7 +10,7 @@ use super::error::Error;
 use super::prepare::{ON_SITE, Prepared, prepare};
 use super::report::{Counts, Report, Status};
 use super::state::{JobState, LastRun, next_run};
-use super::{Context, Narrow, Stage, held, pause, rows};
+use super::{Context, Narrow, Stage, account, held, pause, rows};
 use crate::config::{Job, Mode};
 use crate::fault::chain;
 use crate::history::{Audit, Ended, Line};
@@ -20,11 +20,11 @@ use crate::push::{Drained, Outcome, Presence, Push, Witness};
 use crate::queue::{self, Change, State};
 use crate::record::{Action, Entity, Field, JobName, Key, RemoteId, Target, Value};
 use crate::snapshot::{Entry, Index, Known, Owner};
-use crate::store::{self, Batch, Space, Store};
+use crate::store::{self, Batch, Store};
 
 /// Runs jobs one after the other, in the order given. An error is one of the state: every other failure is in a report.
 pub async fn sync(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow) -> Result<Vec<Report>, Error> {
-    claim_account(context)?;
+    account::claim(context)?;
     let mut reports = Vec::new();
     let mut mirror = None;
     for job in jobs {
@@ -57,7 +57,7 @@ pub struct Plan {
 
 /// Works out what `sync` would do, and changes nothing here or there. One job's failure is its own.
 pub async fn plan(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow) -> Result<Vec<Plan>, Error> {
-    check_account(context)?;
+    account::check(context)?;
     context.client.begin_run();
     let mut plans = Vec::new();
     let mut mirror = None;
@@ -169,8 +169,13 @@ pub(super) async fn pulled<'a>(
             .jobs
             .iter()
             .flat_map(|job| job.mapping.fields.keys().chain(&job.match_on).cloned().collect::<Vec<_>>());
-        let wanted = Wanted::new(fields, context.config.state.full_pull);
-        *mirror = Some(Mirror::pull(context.client, context.store, &wanted, context.clock, through).await?);
+        let doubted = account::is_doubted(context)?;
+        let wanted = Wanted { doubted, ..Wanted::new(fields, context.config.state.full_pull) };
+        let mut read = Mirror::pull(context.client, context.store, &wanted, context.clock, through).await?;
+        if doubted && through {
+            account::trust(context, &mut read)?;
+        }
+        *mirror = Some(read);
     }
     Ok(mirror.as_mut().expect("it was just pulled"))
 }
@@ -452,28 +457,8 @@ pub(super) fn record(
     Ok(context.store.commit(batch)?)
 }
 
-pub(super) const ACCOUNT: &str = "account";
 /// How many different reasons of held and of parked changes a report names.
 const REASONS_MAX: usize = 3;
-
-/// Fails where the store belongs to another account (law 2).
-pub(super) fn check_account(context: &Context<'_>) -> Result<bool, Error> {
-    let configured = context.config.api.base_url.clone();
-    match context.store.get::<String>(Space::Meta, ACCOUNT)? {
-        Some(stored) if stored != configured => Err(Error::Account { stored, configured }),
-        stored => Ok(stored.is_some()),
-    }
-}
-
-/// Makes the store this account's.
-pub(super) fn claim_account(context: &Context<'_>) -> Result<(), Error> {
-    if !check_account(context)? {
-        let mut batch = Batch::default();
-        batch.put(Space::Meta, ACCOUNT, &context.config.api.base_url);
-        context.store.commit(batch)?;
-    }
-    Ok(())
-}
 
 /// How many people at the service belong to no record of the job.
 fn foreign(store: &Store, mirror: &Mirror, job: &Job, matched: &[RemoteId]) -> Result<u64, Error> {

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
 mod access;
+mod account;
 mod api_command;
 mod approvals;
 mod budget;
@@ -10,6 +11,7 @@ mod changes;
 mod clock_skew;
 mod config_faults;
 mod conflict;
+mod damage;
 mod decisions;
 mod documents;
 mod drift;
