@@ -36,10 +36,10 @@ pub fn load(path: &Path, environment: impl Iterator<Item = (String, String)>, ne
     };
     let checked = raw.and_then(|raw| check::check(raw, needs, &ground, &mut report));
     let warnings = report.finish()?;
-    let Some((api, state, jobs)) = checked else {
+    let Some((api, state, retention, jobs)) = checked else {
         return Err(Errors { problems: vec![whole_file(path, "the configuration can't be used")] });
     };
-    Ok(Config { api, state, jobs, source_path, warnings })
+    Ok(Config { api, state, retention, jobs, source_path, warnings })
 }
 
 fn open(path: &Path) -> Result<(PathBuf, Content), Errors> {

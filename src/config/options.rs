@@ -6,6 +6,7 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use super::schedule::Schedule;
+use crate::history::Retention;
 use crate::record::JobName;
 use crate::source::csv;
 use crate::{api, mapping, plan};
@@ -17,6 +18,8 @@ pub struct Config {
     pub api: api::Options,
     /// What is kept on this machine.
     pub state: State,
+    /// How long people's data is kept.
+    pub retention: Retention,
     /// The jobs in the order of the file; at least one where they are needed.
     pub jobs: Vec<Job>,
     /// The file that all this was read from, as an absolute path.

@@ -13,6 +13,7 @@ use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 pub(super) struct Raw {
     pub(super) api: RawApi,
     pub(super) state: RawState,
+    pub(super) retention: RawRetention,
     pub(super) job: Vec<RawJob>,
 }
 
@@ -44,6 +45,13 @@ pub(super) struct RawApi {
 pub(super) struct RawState {
     pub(super) dir: Option<String>,
     pub(super) full_pull: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawRetention {
+    pub(super) before_images: Option<String>,
+    pub(super) runs: Option<String>,
 }
 
 #[derive(Default, Deserialize)]

@@ -16,10 +16,7 @@ pub(super) enum Off {
 
 /// Every key that is known and not built yet.
 pub(super) const UNBUILT: &[(&str, Off)] = &[
-    ("retention", Off::Section),
     ("retention.processed", Off::Never),
-    ("retention.before_images", Off::Never),
-    ("retention.runs", Off::Never),
     ("status", Off::Section),
     ("status.listen", Off::Text("")),
     ("notify", Off::Section),

@@ -1,8 +1,8 @@
 //! The audit file: what was done and what was decided, for people.
 //!
 //! Invariants:
-//! - It lies outside the store, under `audit/` in the state folder, one file a month, and lines are only ever appended to
-//!   it: it survives a store that is thrown away (law 9).
+//! - It lies outside the store, under `audit/` in the state folder, one file a month, and is only ever appended to: it
+//!   survives a store that is thrown away (law 9). People's data goes from it when it has grown too old, in one step a file.
 //! - One line a confirmed change, a decision and the end of a run, as JSON. A line is on disk before what it tells of is
 //!   committed; so after a crash a line may be there twice, and none is missing.
 //! - A reader takes lines of other versions, and names by file and line what it can't read.
@@ -15,6 +15,8 @@ mod audit;
 mod entry;
 mod month;
 mod past;
+mod retention;
+mod rewrite;
 mod story;
 mod user;
 
@@ -22,5 +24,6 @@ pub use audit::{Audit, Line};
 pub use entry::{Changed, Decided, Ended, Entry};
 pub use month::{Damage, read};
 pub use past::{Decisions, Event, Past, PastRun};
+pub use retention::Retention;
 pub use story::Story;
 pub use user::acting_user;

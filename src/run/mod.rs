@@ -31,6 +31,7 @@ mod plan_file;
 mod prepare;
 mod rebuild;
 mod report;
+mod retention;
 mod rows;
 mod stand;
 mod state;

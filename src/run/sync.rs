@@ -10,7 +10,7 @@ use super::error::Error;
 use super::prepare::{ON_SITE, Prepared, prepare};
 use super::report::{Counts, Report, Status};
 use super::state::{JobState, LastRun, next_run};
-use super::{Context, Narrow, Stage, account, held, pause, rows};
+use super::{Context, Narrow, Stage, account, held, pause, retention, rows};
 use crate::config::{Job, Mode};
 use crate::fault::chain;
 use crate::history::{Audit, Ended, Line};
@@ -44,6 +44,7 @@ pub async fn sync(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow) -> Resu
         reports.push(report);
     }
     Removal::prune(context.store, Target::Staff, context.clock.now())?;
+    retention::apply(context)?;
     Ok(reports)
 }
 

@@ -42,6 +42,7 @@ mod queries;
 mod queue;
 mod rebuilt;
 mod refusals;
+mod retention;
 mod secrecy;
 mod shared_mailbox;
 mod source_faults;

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use super::{api, job, text};
 use crate::api as client;
 use crate::config::options::{Job, Needs, State};
-use crate::config::raw::{Raw, RawState};
+use crate::config::raw::{Raw, RawRetention, RawState};
 use crate::config::report::Report;
 use crate::config::units;
+use crate::history::Retention;
 use crate::record::{JobName, Target};
 
 /// What the checks stand on besides the text.
@@ -32,8 +33,9 @@ pub(in crate::config) fn check(
     needs: Needs,
     ground: &Ground,
     report: &mut Report,
-) -> Option<(client::Options, State, Vec<Job>)> {
+) -> Option<(client::Options, State, Retention, Vec<Job>)> {
     let state = state(&raw.state, ground, report);
+    let retention = retention(&raw.retention, report);
     let api = api::check(&raw.api, &state.dir, ground, report);
     if raw.job.is_empty() && needs == Needs::Jobs && !report.is_bad("job") {
         report.problem("job", "there is no job", Some("add one with [[job]]"));
@@ -47,7 +49,7 @@ pub(in crate::config) fn check(
     check_names(&jobs, report);
     check_files(&jobs, report);
     let jobs: Option<Vec<Job>> = jobs.into_iter().collect();
-    if report.is_clean() { Some((api?, state, jobs?)) } else { None }
+    if report.is_clean() { Some((api?, state, retention, jobs?)) } else { None }
 }
 
 fn state(raw: &RawState, ground: &Ground, report: &mut Report) -> State {
@@ -57,6 +59,17 @@ fn state(raw: &RawState, ground: &Ground, report: &mut Report) -> State {
         units::duration(text).and_then(text::more_than_nothing)
     });
     State { dir, full_pull: full_pull.unwrap_or(State::FULL_PULL) }
+}
+
+fn retention(raw: &RawRetention, report: &mut Report) -> Retention {
+    let kept = Retention::default();
+    let mut age = |key: &str, given: Option<&str>| {
+        text::parsed(&format!("retention.{key}"), given, text::DURATION_HINT, report, units::duration)
+    };
+    Retention {
+        before_images: age("before_images", raw.before_images.as_deref()).unwrap_or(kept.before_images),
+        runs: age("runs", raw.runs.as_deref()).unwrap_or(kept.runs),
+    }
 }
 
 fn check_names(jobs: &[Option<Job>], report: &mut Report) {

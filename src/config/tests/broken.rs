@@ -226,8 +226,8 @@ fn a_changed_line_is_named_with_what_helps() {
         ),
         (
             "[[job]]",
-            "[retention]\nruns = \"1d\"\n[[job]]",
-            "config.toml:7: retention.runs: is not built yet; leave it out",
+            "[retention]\nprocessed = \"1d\"\n[[job]]",
+            "config.toml:7: retention.processed: is not built yet; leave it out",
         ),
         (
             "[[job]]",

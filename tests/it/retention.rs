@@ -1,0 +1,59 @@
+//! How long people's data is kept.
+
+use std::fs;
+
+use rosterd::sandbox::Options;
+
+use crate::support::{Config, World, people, row};
+
+/// All that the audit files hold.
+fn audit(world: &World) -> String {
+    let Ok(folder) = fs::read_dir(world.state().join("audit")) else { return String::new() };
+    let months = folder.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some());
+    months.map(|path| fs::read_to_string(path).unwrap()).collect()
+}
+
+fn world(retention: &str) -> World {
+    let state = format!("[retention]\n{retention}\n");
+    let world = World::with(Options::default(), Config { state, ..Config::default() });
+    world.sync_of(people(1..4)).expect(0);
+    world.sync_of(people(1..3) + &row(3, "Baker")).expect(0);
+    world
+}
+
+#[test]
+fn values_are_kept_for_90_days_unless_told_otherwise() {
+    let world = world("");
+    assert!(audit(&world).contains("Baker"));
+    assert!(world.run(&["history", "2"]).out.contains("\"Clerk\" → \"Baker\""));
+}
+
+#[test]
+fn values_that_are_not_to_be_kept_are_gone_once_the_sync_has_ended_and_the_rest_stays() {
+    let world = world("before_images = \"0s\"");
+    let audit = audit(&world);
+    for value in ["Baker", "Clerk", "Person ", "@example.com"] {
+        assert!(!audit.contains(value), "{value}: {audit}");
+    }
+    let document = world.run(&["history", "2", "--json"]).expect(0).json();
+    assert_eq!(document["changes"][0]["key"], "P00003");
+    assert_eq!(document["changes"][0]["fields"], serde_json::json!({"title": null}));
+    assert!(world.run(&["history", "2"]).out.contains("title: values dropped"));
+}
+
+#[test]
+fn lines_that_are_not_to_be_kept_go_and_no_number_is_given_twice() {
+    let world = world("runs = \"0s\"");
+    assert_eq!(audit(&world), "");
+    assert_eq!(world.run(&["status", "--json"]).job()["last"]["run"], 2);
+}
+
+#[test]
+fn a_negative_age_or_none_at_all_is_a_mistake() {
+    for lines in ["runs = \"-1d\"", "before_images = \"\"", "runs = 5", "before_images = \"soon\""] {
+        let state = format!("[retention]\n{lines}\n");
+        let world = World::with(Options::default(), Config { state, ..Config::default() });
+        let ran = world.run(&["status"]).expect(2);
+        assert!(ran.err.contains("retention."), "{lines}: {ran:?}");
+    }
+}
