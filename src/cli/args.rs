@@ -66,6 +66,8 @@ pub(super) enum Command {
     Check(CheckArgs),
     /// Show source rows beside the records that they become
     Preview(PreviewArgs),
+    /// Show one record from source to service, and why
+    Explain(ExplainArgs),
     /// Show past runs and decisions, or what one run changed
     History(HistoryArgs),
     /// Show jobs, their last runs, what waits, and the budget
@@ -192,6 +194,17 @@ pub(super) struct PreviewArgs {
     /// At most so many rows
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(super) limit: usize,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ExplainArgs {
+    /// The job
+    pub(super) job: String,
+    /// The record
+    pub(super) key: String,
+    /// Show sensitive values (phone numbers, custom fields) and the cells of the row too
+    #[arg(long)]
+    pub(super) show_values: bool,
 }
 
 #[derive(Debug, Args)]

@@ -14,6 +14,7 @@ mod check;
 mod completions;
 mod decide;
 mod demo;
+mod explain;
 mod failure;
 mod history;
 mod init;
@@ -86,6 +87,7 @@ async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
         Command::Rebuild(args) => rebuild::run(ui, &config, &args),
         Command::Check(args) => check::run(ui, &config, &args).await,
         Command::Preview(args) => preview::run(ui, &config, &args),
+        Command::Explain(args) => explain::run(ui, &config, &args),
         Command::History(args) => history::run(ui, &config, &args),
         Command::Queue(args) => queue::run(ui, &config, &args),
         Command::Status => status::run(ui, &config),

@@ -84,7 +84,7 @@ impl Last {
 }
 
 /// The names of the locations and how often each occurs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Locations {
     names: Option<BTreeMap<String, u32>>,
 }

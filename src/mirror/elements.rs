@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::api::Element;
 use crate::record::RemoteId;
 
 /// The custom fields of one kind of entity, by title.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Elements {
     /// Title → (id, whether it is a checkbox); a title that is there twice has several.
     by_title: BTreeMap<String, Vec<(RemoteId, bool)>>,

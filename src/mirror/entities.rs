@@ -93,6 +93,7 @@ impl Mirror {
         }
         let mut batch = Batch::default();
         batch.put(Space::Pull, self.target.name(), &self.last);
+        self.put_names(&mut batch);
         store.commit(batch)
     }
 }

@@ -23,6 +23,7 @@ mod entities;
 mod error;
 mod pull;
 mod staff;
+mod stored;
 
 pub use collection::{Locations, Wanted};
 pub use elements::{ElementError, Elements};

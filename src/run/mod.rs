@@ -23,6 +23,7 @@ mod apply;
 mod basis;
 mod claims;
 mod error;
+mod explain;
 mod gather;
 mod held;
 mod leave;
@@ -42,6 +43,7 @@ use std::collections::BTreeSet;
 
 pub use apply::{Applied, Skipped, apply};
 pub use error::{Error, Kind};
+pub use explain::{Explanation, FieldState, FieldView, Fit, Outlook, SourceRow, explain};
 pub use held::{DecisionError, HeldChange, approve, held, reject};
 pub use pause::{Note, Pause, Scope, pause, pauses, resume};
 pub use plan_file::{PlanFile, PlanFileError};

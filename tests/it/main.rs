@@ -15,6 +15,7 @@ mod damage;
 mod decisions;
 mod documents;
 mod drift;
+mod explain;
 mod first_sync;
 mod garbage_answers;
 mod gone;

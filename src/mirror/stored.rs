@@ -1,0 +1,48 @@
+//! The mirror as the last pull left it, for those who only look.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::collection::{Last, Locations};
+use super::elements::Elements;
+use super::entities::Mirror;
+use crate::record::Target;
+use crate::store::{self, Batch, Space, Store};
+
+/// The names that a pull found besides people.
+#[derive(Default, Serialize, Deserialize)]
+struct Names {
+    locations: Locations,
+    elements: Elements,
+}
+
+impl Mirror {
+    /// The mirror as the last finished pull left it; `None` where there was none. Nothing is asked of the service.
+    pub fn stored(store: &Store) -> Result<Option<Self>, store::Error> {
+        let target = Target::Staff;
+        let Some(last) = store.get::<Last>(Space::Pull, target.name())? else { return Ok(None) };
+        let Names { locations, elements } = store.get(Space::Pull, &row(target))?.unwrap_or_default();
+        Ok(Some(Self {
+            target,
+            found: BTreeMap::new(),
+            through: false,
+            saved: true,
+            fields: last.fields.clone(),
+            last,
+            locations,
+            elements,
+            changed: BTreeSet::new(),
+        }))
+    }
+
+    /// Puts what a later look needs besides people.
+    pub(super) fn put_names(&self, batch: &mut Batch) {
+        let names = Names { locations: self.locations.clone(), elements: self.elements.clone() };
+        batch.put(Space::Pull, &row(self.target), &names);
+    }
+}
+
+fn row(target: Target) -> String {
+    format!("{target}.names")
+}

@@ -1,0 +1,363 @@
+//! One record from source to service, and why.
+//!
+//! Reads the source as it is now and everything else as it is stored. What would be done is decided by the very code that
+//! a run decides with, narrowed to the one key; a second version of it would drift from the truth. Nothing is stored, and
+//! nothing is asked of the service.
+
+use std::ops::ControlFlow;
+
+use jiff::Timestamp;
+
+use super::error::Error;
+use super::held::{HeldChange, held, verdicts};
+use super::prepare::{Prepared, prepare};
+use super::state::{JobState, LastRun};
+use super::{Context, Narrow, rows};
+use crate::config::Job;
+use crate::fault::chain;
+use crate::history::{self, Changed, Decided};
+use crate::mapping::{Bound, Mapped};
+use crate::mirror::Mirror;
+use crate::plan::{Change, LeaverAction, Verdict};
+use crate::queue;
+use crate::record::{Entity, Key, Record, RemoteId, Target, Value, fold};
+use crate::snapshot::{Index, Known, Owner};
+use crate::source::Row;
+use crate::store::{self, Store};
+
+/// All there is to say about one record.
+pub struct Explanation {
+    /// Its rows; several where the source has it twice.
+    pub rows: Vec<SourceRow>,
+    /// Why the source could not be read.
+    pub unreadable: Option<String>,
+    /// Why the source does not prove who is absent.
+    pub incomplete: Vec<String>,
+    /// What was confirmed of it.
+    pub known: Option<Known>,
+    /// Its entity, as the service held it at the last pull.
+    pub entity: Option<Entity>,
+    /// Whose the entity is.
+    pub owner: Option<Owner>,
+    /// Each mapped field.
+    pub fields: Vec<FieldView>,
+    /// By field of `match_on`: the people at the service who fit.
+    pub fits: Vec<Fit>,
+    /// What a run would do, as far as one record says.
+    pub outlook: Outlook,
+    /// What waits for a person, and the number of the held set.
+    pub held: Option<(HeldChange, u64)>,
+    /// What a person decided.
+    pub decision: Option<Verdict>,
+    /// The change on its way, or parked.
+    pub queued: Option<queue::Change>,
+    /// When the grace of a leaver is over; none where the job keeps leavers.
+    pub due: Option<Timestamp>,
+    /// The job's last run.
+    pub last_run: Option<LastRun>,
+    /// The last change that the service confirmed, and what it answered.
+    pub last_change: Option<Changed>,
+    /// What was decided about the record, the oldest first.
+    pub decisions: Vec<Decided>,
+    /// Keys that look like it, where nothing is known of it.
+    pub nearest: Vec<Key>,
+}
+
+/// A row of the source.
+pub struct SourceRow {
+    /// Its line.
+    pub line: u64,
+    /// Its columns and cells.
+    pub cells: Vec<(String, String)>,
+    /// What the mapping makes of it.
+    pub mapped: Mapped,
+}
+
+/// Who at the service fits a record by one field.
+pub struct Fit {
+    /// The field.
+    pub field: String,
+    /// The people, and whose they are.
+    pub people: Vec<(RemoteId, Option<Owner>)>,
+}
+
+/// A mapped field.
+pub struct FieldView {
+    /// Its name.
+    pub name: String,
+    /// Its template.
+    pub template: String,
+    /// What the source wants; none without a usable row.
+    pub wanted: Option<Value>,
+    /// What the service holds; none without an entity.
+    pub holds: Option<Value>,
+    /// What was last sent or found equal; none where nothing was.
+    pub sent: Option<Value>,
+    /// What the service made of that, where it differs.
+    pub echo: Option<Value>,
+    /// How source and service stand to each other.
+    pub state: FieldState,
+}
+
+/// How source and service stand to each other in one field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldState {
+    /// One of them is missing.
+    Unknown,
+    /// They agree.
+    Same,
+    /// The source wants something else than was last sent.
+    Differs,
+    /// The service holds something else than was last sent, and the source still wants that.
+    Drifted,
+}
+
+/// What a run would do, as far as one record says.
+pub enum Outlook {
+    /// It can't be said, and why.
+    Unclear(String),
+    /// The source has no such row.
+    Absent,
+    /// Nothing.
+    Nothing,
+    /// The row can't be used.
+    Rejected(Vec<String>),
+    /// A change.
+    Change(Box<Change>),
+    /// It would wait for a person.
+    Held {
+        /// Why.
+        reason: String,
+        /// For what.
+        change: Option<Box<Change>>,
+    },
+    /// Nothing, since a person rejected the change.
+    Dropped(Box<Change>),
+}
+
+impl Explanation {
+    /// Whether anything at all is known of the record.
+    pub fn is_known(&self) -> bool {
+        !self.rows.is_empty()
+            || self.known.is_some()
+            || self.held.is_some()
+            || self.decision.is_some()
+            || self.queued.is_some()
+            || self.last_change.is_some()
+            || !self.decisions.is_empty()
+    }
+}
+
+/// How many similar keys are named.
+const NEAREST_MAX: usize = 3;
+
+/// Explains one record.
+pub fn explain(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanation, Error> {
+    let store = context.store;
+    let mirror = Mirror::stored(store)?;
+    let known = Known::get(store, &job.name, key)?;
+    let entity = match (&mirror, &known) {
+        (Some(mirror), Some(known)) => mirror.get(store, known.id)?,
+        _ => None,
+    };
+    let state = JobState::load(store, &job.name)?;
+    let read = read(context, job, key);
+    let (rows, incomplete, mut nearest, unreadable) = match read {
+        Ok(read) => (read.rows, read.incomplete, read.nearest, None),
+        Err(error) => (Vec::new(), Vec::new(), Nearest::default(), Some(chain(&error))),
+    };
+    let record = rows.iter().find_map(|row| match &row.mapped {
+        Mapped::Record(record) => Some(record),
+        _ => None,
+    });
+    let (last_change, decisions) = told(context, job, key)?;
+    let mut explanation = Explanation {
+        fields: fields(job, record, entity.as_ref(), known.as_ref()),
+        fits: fits(store, job, mirror.as_ref(), record)?,
+        owner: known.as_ref().map(|known| Owner::of(store, Target::Staff, known.id)).transpose()?.flatten(),
+        outlook: outlook(context, job, key, mirror.as_ref(), &rows, unreadable.as_deref()),
+        held: held(store, &job.name)?.remove(key).map(|held| (held, state.held_set)),
+        decision: verdicts(store, &job.name)?.remove(key),
+        queued: queue::list(store, &job.name)?.into_iter().find(|change| change.key == *key),
+        due: due(job, known.as_ref()),
+        last_run: state.last,
+        rows,
+        unreadable,
+        incomplete,
+        known,
+        entity,
+        last_change,
+        decisions,
+        nearest: Vec::new(),
+    };
+    if !explanation.is_known() {
+        let index = Index::load(store, &job.name)?;
+        (0..index.len()).filter_map(|at| Key::new(index.entry(at).key)).for_each(|other| nearest.take(key, other));
+        explanation.nearest = nearest.0.into_iter().map(|(_, key)| key).collect();
+    }
+    Ok(explanation)
+}
+
+struct SourceRead {
+    rows: Vec<SourceRow>,
+    incomplete: Vec<String>,
+    nearest: Nearest,
+}
+
+fn read(context: &Context<'_>, job: &Job, key: &Key) -> Result<SourceRead, Error> {
+    let mapping = rows::mapping(job);
+    let mut found = Vec::new();
+    let mut nearest = Nearest::default();
+    let mut visit = |row: &Row, bound: &Bound<'_>| {
+        let mapped = bound.map(row);
+        let own = match &mapped {
+            Mapped::Record(record) => Some(&record.key),
+            Mapped::Left(own) => Some(own),
+            Mapped::Rejected(rejected) => rejected.key.as_ref(),
+            Mapped::Dropped => None,
+        };
+        if own == Some(key) {
+            let cells = row.pairs().map(|(column, cell)| (column.to_owned(), cell.to_owned())).collect();
+            found.push(SourceRow { line: row.line, cells, mapped });
+        } else if let Some(own) = own {
+            nearest.take(key, own.clone());
+        }
+        ControlFlow::Continue(())
+    };
+    let read = rows::rows(job, &mapping, None, context.clock, &mut visit)?;
+    Ok(SourceRead { incomplete: read.incomplete().to_vec(), rows: found, nearest })
+}
+
+/// The keys that look most like one that is not there, with their distance to it.
+#[derive(Default)]
+struct Nearest(Vec<(usize, Key)>);
+
+impl Nearest {
+    fn take(&mut self, wanted: &Key, other: Key) {
+        let length = wanted.as_str().chars().count();
+        if other.as_str().chars().count().abs_diff(length) > length.div_ceil(2) {
+            return;
+        }
+        let distance = strsim::osa_distance(&wanted.as_str().to_lowercase(), &other.as_str().to_lowercase());
+        if distance <= length.div_ceil(2) && !self.0.iter().any(|(_, key)| *key == other) {
+            self.0.push((distance, other));
+            self.0.sort();
+            self.0.truncate(NEAREST_MAX);
+        }
+    }
+}
+
+fn fields(job: &Job, record: Option<&Record>, entity: Option<&Entity>, known: Option<&Known>) -> Vec<FieldView> {
+    let templates = job.mapping.fields.iter();
+    let view = |(name, template): (&String, &String)| {
+        let kind = job.mapping.target.field(name)?.kind;
+        let wanted = record.and_then(|record| record.fields.get(name)).cloned();
+        let holds = entity.map(|entity| entity.value(name).clone());
+        let sent = known.and_then(|known| known.sent.get(name)).cloned();
+        let state = match (&wanted, &holds) {
+            (Some(wanted), Some(holds)) => {
+                let same = known.map_or(kind.same(wanted, holds), |known| known.settled(name, kind, wanted, holds));
+                match () {
+                    () if same => FieldState::Same,
+                    () if sent.as_ref() == Some(wanted) => FieldState::Drifted,
+                    () => FieldState::Differs,
+                }
+            }
+            _ => FieldState::Unknown,
+        };
+        let echo = known.and_then(|known| known.echo.get(name)).cloned();
+        Some(FieldView { name: name.clone(), template: template.clone(), wanted, holds, sent, echo, state })
+    };
+    templates.filter_map(view).collect()
+}
+
+/// Who at the service fits the record, field by field.
+fn fits(store: &Store, job: &Job, mirror: Option<&Mirror>, record: Option<&Record>) -> Result<Vec<Fit>, store::Error> {
+    let (Some(mirror), Some(record)) = (mirror, record) else { return Ok(Vec::new()) };
+    let folded = |value: Option<&Value>| value.and_then(Value::as_text).map(fold).filter(|text| !text.is_empty());
+    let wanted: Vec<(&String, Option<String>)> =
+        job.match_on.iter().map(|field| (field, folded(record.fields.get(field)))).collect();
+    let mut found: Vec<Vec<RemoteId>> = vec![Vec::new(); wanted.len()];
+    mirror.each(store, |entity| {
+        for ((field, text), ids) in wanted.iter().zip(&mut found) {
+            if text.is_some() && *text == folded(Some(entity.value(field))) {
+                ids.push(entity.id);
+            }
+        }
+    })?;
+    let mut fits = Vec::new();
+    for ((field, _), ids) in wanted.into_iter().zip(found) {
+        let owned = ids.into_iter().map(|id| Ok((id, Owner::of(store, Target::Staff, id)?)));
+        fits.push(Fit { field: field.clone(), people: owned.collect::<Result<_, store::Error>>()? });
+    }
+    Ok(fits)
+}
+
+fn outlook(
+    context: &Context<'_>,
+    job: &Job,
+    key: &Key,
+    mirror: Option<&Mirror>,
+    rows: &[SourceRow],
+    unreadable: Option<&str>,
+) -> Outlook {
+    if let Some(reason) = unreadable {
+        return Outlook::Unclear(format!("the source can't be read: {reason}"));
+    }
+    if rows.is_empty() || rows.iter().all(|row| matches!(row.mapped, Mapped::Left(_))) {
+        return Outlook::Absent;
+    }
+    let Some(mirror) = mirror else {
+        return Outlook::Unclear("the service was never read; `rosterd plan` reads it".to_owned());
+    };
+    let narrow = Narrow { keys: [key.clone()].into() };
+    match prepare(context, job, &rows::mapping(job), mirror, &narrow, &mut |_, _| Ok(())) {
+        Ok(prepared) => of_prepared(prepared, key),
+        Err(error) => Outlook::Unclear(chain(&error)),
+    }
+}
+
+fn of_prepared(prepared: Prepared, key: &Key) -> Outlook {
+    let rejected: Vec<String> = prepared
+        .rejected
+        .into_iter()
+        .filter(|rejected| rejected.key.as_ref() == Some(key))
+        .map(|rejected| match rejected.field {
+            Some(field) => format!("{field}: {}", rejected.reason),
+            None => rejected.reason,
+        })
+        .collect();
+    if !rejected.is_empty() {
+        return Outlook::Rejected(rejected);
+    }
+    if let Some(held) = prepared.held.into_iter().find(|held| held.key == *key) {
+        return Outlook::Held { reason: held.reason, change: held.change.map(Box::new) };
+    }
+    if let Some(dropped) = prepared.dropped.into_iter().find(|change| change.key == *key) {
+        return Outlook::Dropped(Box::new(dropped));
+    }
+    let go = prepared.go.into_iter().map(|(change, _)| change).find(|change| change.key == *key);
+    go.map_or(Outlook::Nothing, |change| Outlook::Change(Box::new(change)))
+}
+
+fn due(job: &Job, known: Option<&Known>) -> Option<Timestamp> {
+    let gone = known?.gone.as_ref()?;
+    if job.leavers.action == LeaverAction::Keep { None } else { gone.since.checked_add(job.leavers.grace).ok() }
+}
+
+/// What the audit files tell of the record: its last change, and what was decided.
+fn told(context: &Context<'_>, job: &Job, key: &Key) -> Result<(Option<Changed>, Vec<Decided>), Error> {
+    let mut last = None;
+    let mut decisions = Vec::new();
+    history::read(context.store.dir(), |entry| match entry {
+        history::Entry::Change(changed) if changed.job == job.name && changed.key == *key => last = Some(changed),
+        history::Entry::Decision(decided)
+            if decided.job.as_ref() == Some(&job.name) && decided.key.as_ref() == Some(key) =>
+        {
+            decisions.push(decided);
+        }
+        _ => {}
+    })
+    .map_err(Error::History)?;
+    Ok((last, decisions))
+}

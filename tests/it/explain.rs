@@ -1,0 +1,171 @@
+//! `explain` answers for every state that a record can be in.
+
+use rosterd::sandbox::Options;
+use serde_json::{Value, json};
+
+use crate::support::{Config, Ran, World, people, row};
+
+fn explained(world: &World, key: &str) -> Value {
+    let before = (world.service().requests().len(), world.run(&["status", "--json"]).json());
+    let document = world.run(&["explain", "staff", key, "--json"]).expect(0).json();
+    assert_eq!(document["version"], 1);
+    let after = (world.service().requests().len(), world.run(&["status", "--json"]).json());
+    assert_eq!((after.0, &after.1["jobs"]), (before.0, &before.1["jobs"]), "it asks nothing and writes nothing");
+    document
+}
+
+fn field(document: &Value, name: &str) -> Value {
+    document["fields"].as_array().unwrap().iter().find(|field| field["field"] == name).unwrap().clone()
+}
+
+fn shown(world: &World, key: &str) -> Ran {
+    world.run(&["explain", "staff", key]).expect(0)
+}
+
+#[test]
+fn someone_who_is_in_step_is_told_from_row_to_service() {
+    let world = World::synced(Config::default(), 3);
+    world.sync_of(people(1..3) + &row(3, "Baker")).expect(0);
+    let document = explained(&world, "P00003");
+    assert_eq!((&document["source"]["rows"][0]["line"], &document["outlook"]["is"]), (&4.into(), &"nothing".into()));
+    assert_eq!(document["source"]["rows"][0]["cells"]["Title"], "Baker");
+    let title = field(&document, "title");
+    let expected = json!({
+        "field": "title", "template": "{{ title }}", "source": "Baker", "service": "Baker", "sent": "Baker",
+        "echo": null, "owner": "staff", "state": "same",
+    });
+    assert_eq!(title, expected);
+    assert_eq!(document["entity"]["owner"], json!({"job": "staff", "key": "P00003"}));
+    let presence = world.held_as(3).unwrap()["onsite_status"].clone();
+    assert_eq!((&document["entity"]["presence"], &document["entity"]["at_service"]), (&presence, &true.into()));
+    assert_eq!((&document["last_change"]["run"], &document["last_change"]["action"]), (&2.into(), &"update".into()));
+    assert_eq!(document["last_change"]["fields"]["title"], json!({"from": "Clerk", "to": "Baker"}));
+    assert_eq!(document["match"][0]["fits"].as_array().unwrap().len(), 1);
+    let shown = shown(&world, "P00003");
+    for word in
+        ["line 4", "owned by this record", "in step", "\"Clerk\" → \"Baker\"", "nothing: source and service agree"]
+    {
+        assert!(shown.out.contains(word), "{word}: {shown:?}");
+    }
+}
+
+#[test]
+fn someone_who_was_rejected_is_told_why() {
+    let world = World::synced(Config::default(), 3);
+    world.sync_of(people(1..3) + "P00003,,person3@example.com,Clerk\n").expect(3);
+    let document = explained(&world, "P00003");
+    assert_eq!(document["outlook"]["is"], "rejected");
+    assert!(document["outlook"]["reason"].as_str().unwrap().starts_with("name: "), "{document}");
+    assert_eq!(document["source"]["rows"][0]["rejected"]["field"], "name");
+    assert!(shown(&world, "P00003").out.contains("the row is rejected: name: "));
+
+    world.sync_of(people(1..4) + &row(3, "Other")).expect(3);
+    let document = explained(&world, "P00003");
+    assert_eq!(document["source"]["rows"].as_array().unwrap().len(), 2, "both rows of the key: {document}");
+    assert!(document["outlook"]["reason"].as_str().unwrap().contains("lines 4, 5"), "{document}");
+}
+
+#[test]
+fn someone_who_is_held_is_told_with_rivals_and_decisions() {
+    let job = Config::default().job + "writes = \"approve\"\n";
+    let world = World::with(Options::default(), Config { job, ..Config::default() });
+    let ids = [world.person(1, "Clerk"), world.person(1, "Clerk"), world.person(2, "Clerk")];
+    world.sync_of(people(1..3).replace("person2@example.com,Clerk", "person2@example.com,Baker")).expect(4);
+    let document = explained(&world, "P00001");
+    let rivals: Vec<&Value> =
+        document["match"][0]["fits"].as_array().unwrap().iter().map(|person| &person["id"]).collect();
+    assert_eq!(rivals, [&json!(ids[0]), &json!(ids[1])]);
+    assert_eq!((&document["outlook"]["is"], &document["held"]["action"]), (&"held".into(), &Value::Null));
+
+    let document = explained(&world, "P00002");
+    assert_eq!(document["held"]["action"], "update");
+    assert!(document["held"]["reason"].as_str().unwrap().contains("approve"), "{document}");
+    assert_eq!(field(&document, "title")["state"], "unknown", "nobody is matched for good before it is approved");
+    world.run(&["reject", "staff", "P00002"]).expect(0);
+    let document = explained(&world, "P00002");
+    assert_eq!((&document["decision"], &document["outlook"]["is"]), (&"rejected".into(), &"dropped".into()));
+    assert_eq!(document["decisions"][0]["decision"], "rejected");
+    assert!(shown(&world, "P00002").out.contains("was rejected, until the record changes"));
+}
+
+#[test]
+fn someone_whose_change_was_refused_is_told_with_the_service_s_words() {
+    let world = World::synced(Config::default(), 3);
+    world.faults(&["staff.update status=422"]);
+    world.sync_of(people(1..3) + &row(3, "Baker")).expect(3);
+    let document = explained(&world, "P00003");
+    assert_eq!(
+        (&document["queued"]["state"]["is"], &document["queued"]["state"]["status"]),
+        (&"parked".into(), &422.into())
+    );
+    assert_eq!(field(&document, "title")["state"], "differs");
+    assert_eq!(document["outlook"]["change"]["fields"]["title"], json!({"from": "Clerk", "to": "Baker"}));
+    assert!(shown(&world, "P00003").out.contains("parked: the service answered 422: "));
+}
+
+#[test]
+fn someone_whom_a_person_edited_at_the_service_has_drifted() {
+    let job = Config::default().job + "writes = \"approve\"\n";
+    let world = World::with(Options::default(), Config { job, ..Config::default() });
+    let id = world.person(1, "Clerk");
+    world.sync_of(people(1..2)).expect(0);
+    world.service().edit("staff", id, json!({"title": "Chief", "onsite_status": "onsite"}));
+    world.sync().expect(4);
+    let document = explained(&world, "P00001");
+    let title = field(&document, "title");
+    assert_eq!(
+        (&title["state"], &title["service"], &title["sent"]),
+        (&"drifted".into(), &"Chief".into(), &"Clerk".into())
+    );
+    assert_eq!(document["entity"]["presence"], "onsite");
+    let shown = shown(&world, "P00001");
+    assert!(shown.out.contains("edited at the service since it was sent") && shown.out.contains("onsite"), "{shown:?}");
+}
+
+#[test]
+fn a_leaver_is_told_with_the_end_of_the_grace() {
+    let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"48h\"\n";
+    let world = World::synced(Config::rest(rest), 3);
+    world.sync_of(people(1..3)).expect(0);
+    let document = explained(&world, "P00003");
+    assert_eq!((&document["outlook"]["is"], &document["source"]["rows"]), (&"absent".into(), &json!([])));
+    assert!(document["missing"]["since"].is_string() && document["missing"]["grace_ends"].is_string(), "{document}");
+    assert!(shown(&world, "P00003").out.contains("the grace ends"));
+}
+
+#[test]
+fn a_key_that_was_never_seen_fails_with_those_that_look_like_it() {
+    let world = World::synced(Config::default(), 12);
+    let ran = world.run(&["explain", "staff", "P0012"]).expect(1);
+    assert!(ran.err.contains("never saw") && ran.err.contains("P00012"), "{ran:?}");
+    assert_eq!(ran.out, "");
+    let ran = world.run(&["explain", "staff", "Jane.Doe@example.com"]).expect(1);
+    assert!(ran.err.contains("{{ employee_no }}") && !ran.err.contains("P000"), "{ran:?}");
+    world.run(&["explain", "managers", "P00001"]).expect(2);
+}
+
+#[test]
+fn before_the_first_run_and_without_a_file_what_can_be_said_is_said() {
+    let world = World::with(Options::default(), Config::default());
+    world.csv(people(1..3));
+    let document = world.run(&["explain", "staff", "P00001", "--json"]).expect(0).json();
+    assert_eq!((&document["outlook"]["is"], &document["entity"]), (&"unclear".into(), &Value::Null));
+    world.sync().expect(0);
+    std::fs::remove_file(world.dir().join("staff.csv")).unwrap();
+    let document = explained(&world, "P00001");
+    assert!(document["source"]["error"].as_str().unwrap().contains("does not exist"), "{document}");
+    assert_eq!(field(&document, "title")["service"], "Clerk");
+}
+
+#[test]
+fn sensitive_values_are_shown_where_somebody_asks_for_them() {
+    let map = Config::default().map + "mobile = \"{{ title }}\"\n\"cf.Locker\" = \"{{ title }}\"\n";
+    let world = World::with(Options::default(), Config { map, ..Config::default() });
+    world.sync_of(people(1..2).replace("Clerk", "64215550")).expect(0);
+    let hidden = shown(&world, "P00001");
+    assert!(hidden.out.contains("source ***, service ***"), "{hidden:?}");
+    assert!(!hidden.out.contains("mobile: \"64215550\""), "{hidden:?}");
+    let all = world.run(&["explain", "staff", "P00001", "--show-values"]).expect(0);
+    assert!(all.out.matches("\"64215550\"").count() > 6, "{all:?}");
+    assert!(all.out.contains("nothing: source and service agree"), "the stored titles of custom fields serve: {all:?}");
+}
