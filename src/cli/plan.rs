@@ -13,7 +13,7 @@ use super::sync::rejections;
 use super::ui::{Paint, Ui, tame};
 use crate::config::Config;
 use crate::fault::chain;
-use crate::plan::{Change, Delta};
+use crate::plan::{Change, Delta, Protection};
 use crate::record::{Action, Target};
 use crate::run::{self, Narrow, Plan, PlanFile, Prepared};
 
@@ -109,6 +109,7 @@ fn document(plan: &Prepared, foreign: u64) -> Value {
             "id": change.wish.id,
             "line": change.line,
             "held": held,
+            "leaver": change.wish.leaves(),
             "fields": fields(&change.fields),
         })
     };
@@ -124,6 +125,9 @@ fn document(plan: &Prepared, foreign: u64) -> Value {
         "foreign": foreign,
         "held": reasons(plan).map(|reason| json!({"reason": reason})),
         "changes": changes(plan).map(change).collect::<Vec<_>>(),
+        "matched_by": plan.matched_by,
+        "protected": plan.protected,
+        "drift": plan.drift,
         "rejected": plan.rejected.iter().map(|row| json!({
             "key": row.key, "line": row.line, "field": row.field, "reason": row.reason,
         })).collect::<Vec<_>>(),
@@ -160,6 +164,13 @@ fn lines(ui: &Ui, plan: &Prepared, foreign: u64, show_values: bool, listed_max: 
         let sign = ui.paint(Paint::Yellow, "!");
         ui.line(format!("  {sign} {}: {}", tame(held.key.as_str()), tame(&held.reason)));
     }
+    for key in &plan.protected {
+        let sign = ui.paint(Paint::Yellow, "!");
+        ui.line(format!("  {sign} {}: gone from the source, and {}", tame(key.as_str()), Protection::REASON));
+    }
+    for (key, fields) in &plan.drift {
+        ui.line(format!("  = {}  edited at the service: {}", tame(key.as_str()), tame(&fields.join(", "))));
+    }
     if let Some(reason) = &plan.hold {
         ui.line(format!("  {} {reason}", ui.paint(Paint::Yellow, "held:")));
     }
@@ -174,7 +185,9 @@ fn change(ui: &Ui, plan: &Prepared, change: &Change, held: Option<&str>, show_va
     };
     let id = change.wish.id.map(|id| format!("  id {id}")).unwrap_or_default();
     let line = change.line.map(|line| format!("  line {line}")).unwrap_or_default();
-    ui.line(format!("  {sign} {}  {}{id}{line}", tame(change.key.as_str()), change.wish.action.name()));
+    let leaver = if change.wish.leaver { " (gone from the source)" } else { "" };
+    let what = change.wish.action.name();
+    ui.line(format!("  {sign} {}  {what}{leaver}{id}{line}", tame(change.key.as_str())));
     for (field, delta) in &change.fields {
         let sensitive = plan.fields.iter().any(|known| known.name == *field && known.sensitive);
         let text = |value: &crate::record::Value| match value {

@@ -90,6 +90,8 @@ pub(super) fn lines(ui: &Ui, report: &Report) {
     report.reasons.iter().for_each(|reason| ui.line(format!("  {}", tame(reason))));
     rejections(ui, &report.rejections);
     list(ui, report.held.iter().map(|(key, reason)| format!("held      {}: {}", tame(key.as_str()), tame(reason))));
+    let drift = report.drift.iter();
+    list(ui, drift.map(|(key, fields)| format!("drift     {}: {}", tame(key.as_str()), tame(&fields.join(", ")))));
     let parked = report.parked.iter();
     list(
         ui,

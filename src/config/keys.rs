@@ -68,7 +68,13 @@ pub(super) const KNOWN: &[(&str, Shape)] = &[
     ("job.key", Shape::Text),
     ("job.match_on", Shape::List),
     ("job.include", Shape::Text),
+    ("job.active_from", Shape::Text),
+    ("job.active_until", Shape::Text),
+    ("job.prefer", Shape::Text),
     ("job.writes", Shape::Text),
+    ("job.seed_only", Shape::List),
+    ("job.on_drift", Shape::Text),
+    ("job.protect", Shape::List),
     ("job.values", Shape::Lookups),
     ("job.source", Shape::Table),
     ("job.source.type", Shape::Text),
@@ -86,12 +92,14 @@ pub(super) const KNOWN: &[(&str, Shape)] = &[
     ("job.leavers.action", Shape::Text),
     ("job.leavers.grace", Shape::Text),
     ("job.leavers.grace_reads", Shape::Number),
+    ("job.leavers.set", Shape::Texts),
     ("job.guard", Shape::Table),
     ("job.guard.max_leavers", Shape::TextOrNumber),
     ("job.guard.max_updates", Shape::TextOrNumber),
     ("job.guard.max_blanked", Shape::TextOrNumber),
     ("job.guard.max_creates", Shape::TextOrNumber),
     ("job.guard.min_records", Shape::Number),
+    ("job.guard.segment", Shape::Text),
 ];
 
 /// Keys whose values are never quoted, wherever they stand (law 11).

@@ -68,14 +68,31 @@ pub struct Job {
     pub match_on: Vec<String>,
     /// Whether changes are sent by themselves.
     pub writes: plan::Writes,
+    /// Mapped fields that are set when somebody is created, and never again.
+    pub seed_only: Vec<String>,
+    /// What becomes of edits at the service.
+    pub on_drift: plan::OnDrift,
+    /// People whom no job may remove, by key or email.
+    pub protect: Vec<String>,
     /// How leavers are treated.
     pub leavers: plan::Leavers,
+    /// What is set in leavers who stay; no field unless they are updated.
+    pub leaver_set: mapping::LeaverOptions,
     /// The guard.
     pub limits: plan::Limits,
     /// When it runs; `None` runs it only on demand.
     pub schedule: Option<Schedule>,
     /// The zone in which the schedule is read.
     pub time_zone: TimeZone,
+}
+
+impl Job {
+    /// The fields of the service's people that the job needs to know.
+    pub fn fields(&self) -> impl Iterator<Item = String> + '_ {
+        let mapped = self.mapping.fields.keys().chain(&self.match_on).chain(self.leaver_set.fields.keys());
+        let named = (!self.protect.is_empty()).then(|| plan::Protection::FIELD.to_owned());
+        mapped.cloned().chain(named)
+    }
 }
 
 /// What absence from a file means.

@@ -65,6 +65,12 @@ pub(super) struct RawJob {
     pub(super) match_on: Option<Vec<String>>,
     pub(super) include: Option<String>,
     pub(super) writes: Option<String>,
+    pub(super) seed_only: Vec<String>,
+    pub(super) on_drift: Option<String>,
+    pub(super) protect: Vec<String>,
+    pub(super) active_from: Option<String>,
+    pub(super) active_until: Option<String>,
+    pub(super) prefer: Option<String>,
     pub(super) values: BTreeMap<String, BTreeMap<String, String>>,
     pub(super) source: RawSource,
     pub(super) map: BTreeMap<String, String>,
@@ -94,6 +100,7 @@ pub(super) struct RawLeavers {
     pub(super) action: Option<String>,
     pub(super) grace: Option<String>,
     pub(super) grace_reads: Option<i64>,
+    pub(super) set: BTreeMap<String, String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -104,6 +111,7 @@ pub(super) struct RawGuard {
     pub(super) max_blanked: Option<Scalar>,
     pub(super) max_creates: Option<Scalar>,
     pub(super) min_records: Option<i64>,
+    pub(super) segment: Option<String>,
 }
 
 /// A text or a whole number.

@@ -25,12 +25,6 @@ pub(super) const UNBUILT: &[(&str, Off)] = &[
     ("notify.heartbeat", Off::Text("")),
     ("control", Off::Section),
     ("control.socket", Off::Text("")),
-    ("job.active_from", Off::Text("")),
-    ("job.active_until", Off::Text("")),
-    ("job.prefer", Off::Text("")),
-    ("job.seed_only", Off::EmptyList),
-    ("job.on_drift", Off::Text("overwrite")),
-    ("job.protect", Off::EmptyList),
     ("job.org_key", Off::Text("")),
     ("job.source.pattern", Off::Text("")),
     ("job.source.order", Off::Text("name")),
@@ -45,8 +39,6 @@ pub(super) const UNBUILT: &[(&str, Off)] = &[
     ("job.source.filter", Off::Text("")),
     ("job.source.page_size", Off::Never),
     ("job.source.ignore_referrals", Off::EmptyList),
-    ("job.leavers.set", Off::Section),
-    ("job.guard.segment", Off::Text("")),
 ];
 
 /// The word that turns off what `key` does; `None` for a key that is not in the table.

@@ -4,14 +4,16 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jiff::civil::Date;
 use minijinja::Value as Given;
 
 use super::cells::Slots;
 use super::compile::Mapping;
 use super::error::Error;
+use super::marks::{Mark, Marked};
 use super::outcome::Outcome;
 use super::template::{Compiled, Ready};
-use crate::record::{Field, Key, Record, Rejected};
+use crate::record::{Field, Key, Marks, Record, Rejected};
 use crate::source::{Name, Row};
 
 /// The longest key, in bytes.
@@ -22,7 +24,21 @@ pub struct Bound<'m> {
     slots: Arc<Slots>,
     key: Ready<'m>,
     include: Option<Ready<'m>>,
+    marks: Vec<(Mark, Ready<'m>)>,
     fields: Vec<(&'m Field, Ready<'m>)>,
+}
+
+/// A row as it is read on some day.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// What it came to.
+    pub mapped: Mapped,
+    /// What it says about itself besides.
+    pub marks: Marks,
+    /// Whose row does not count yet: they are not to be made, and not gone either.
+    pub early: Option<Key>,
+    /// The first day on which the same row comes to something else.
+    pub due: Option<Date>,
 }
 
 /// What a row came to.
@@ -55,11 +71,17 @@ impl<'m> Bound<'m> {
                 .iter()
                 .map(|(field, template)| Ok((field, ready(template)?)))
                 .collect::<Result<_, Error>>()?,
+            marks: mapping.marks.iter().map(|(mark, it)| Ok((*mark, ready(it)?))).collect::<Result<_, Error>>()?,
         })
     }
 
-    /// Maps one row of the source that this was bound to.
+    /// Maps one row of the source that this was bound to, whatever the day.
     pub fn map(&self, row: &Row) -> Mapped {
+        self.read(row, None).mapped
+    }
+
+    /// Reads one row of the source that this was bound to, as it counts on the day `today`.
+    pub fn read(&self, row: &Row, today: Option<Date>) -> Reading {
         let variables = OnceCell::new();
         let seen = Seen { row, slots: &self.slots, variables: &variables };
         let included = match &self.include {
@@ -67,13 +89,42 @@ impl<'m> Bound<'m> {
             Some(include) => seen.on(include).and_then(|outcome| outcome.truth()),
         };
         let key = self.key(&seen);
-        match (included, key) {
+        let mapped = match (included, key) {
             (Ok(false), Ok(key)) => Mapped::Left(key),
             (Ok(false), Err(_)) => Mapped::Dropped,
             (Err(reason), key) => reject(row, key.ok(), "include", reason),
             (Ok(true), Err(reason)) => reject(row, None, "key", reason),
-            (Ok(true), Ok(key)) => self.record(&seen, key),
+            (Ok(true), Ok(key)) => match self.marked(&seen) {
+                Ok(marked) => return self.on(today, &seen, key, marked),
+                Err((mark, reason)) => reject(row, Some(key), mark.place(), reason),
+            },
+        };
+        Reading { mapped, marks: Marks::default(), early: None, due: None }
+    }
+
+    /// A row that is included, on a day. What else is wrong with a row that counts no more does not matter.
+    fn on(&self, today: Option<Date>, seen: &Seen<'_>, key: Key, marked: Marked) -> Reading {
+        let Marked { marks, from, until } = marked;
+        let is_past = |day: Option<Date>| day.zip(today).is_some_and(|(day, today)| day < today);
+        let is_ahead = |day: Option<Date>| day.zip(today).is_some_and(|(day, today)| today < day);
+        let (mapped, early, due) = if is_past(until) {
+            (Mapped::Left(key), None, None)
+        } else if is_ahead(from) {
+            (Mapped::Dropped, Some(key), from)
+        } else {
+            (self.record(seen, key), None, until.and_then(|day| day.tomorrow().ok()))
+        };
+        Reading { mapped, marks, early, due }
+    }
+
+    fn marked(&self, seen: &Seen<'_>) -> Result<Marked, (Mark, String)> {
+        let mut marked = Marked::default();
+        for (mark, template) in &self.marks {
+            let taken = seen.on(template).and_then(|outcome| marked.take(*mark, outcome));
+            taken.map_err(|reason| (*mark, reason))?;
         }
+        marked.check()?;
+        Ok(marked)
     }
 
     fn key(&self, seen: &Seen<'_>) -> Result<Key, String> {

@@ -12,6 +12,7 @@ use super::cells::Slots;
 use super::check::unknown;
 use super::engine::environment;
 use super::error::Error;
+use super::marks::Mark;
 use super::options::Options;
 use super::outcome::place_of;
 use super::template::Compiled;
@@ -26,6 +27,7 @@ pub struct Mapping {
     pub(super) environment: Environment<'static>,
     pub(super) key: Compiled,
     pub(super) include: Option<Compiled>,
+    pub(super) marks: Vec<(Mark, Compiled)>,
     pub(super) fields: Vec<(Field, Compiled)>,
     wanted: Wanted,
     digest: u128,
@@ -43,6 +45,8 @@ impl Mapping {
         };
         let key = compile("key", &options.key);
         let include = options.include.as_ref().map(|text| compile("include", text));
+        let marks = Mark::ALL.into_iter().filter_map(|mark| Some((mark, mark.template(options)?)));
+        let marks: Vec<_> = marks.filter_map(|(mark, text)| Some((mark, compile(mark.place(), text)?))).collect();
         let mut fields = Vec::new();
         let mut strange = Vec::new();
         for (name, text) in &options.fields {
@@ -63,16 +67,17 @@ impl Mapping {
         match key {
             Some(key) if faults.is_empty() => {
                 let include = include.flatten();
-                let wanted =
-                    wanted(options, std::iter::once(&key).chain(&include).chain(fields.iter().map(|it| &it.1)));
-                Ok(Self { environment, key, include, fields, wanted, digest: digest(options) })
+                let templates = std::iter::once(&key).chain(&include);
+                let templates = templates.chain(marks.iter().map(|it| &it.1)).chain(fields.iter().map(|it| &it.1));
+                let wanted = wanted(options, templates);
+                Ok(Self { environment, key, include, marks, fields, wanted, digest: digest(options) })
             }
             _ => Err(faults),
         }
     }
 
     /// The digest of everything that decides what a row comes to: target, templates, tables, optional columns, and this
-    /// program's own rules.
+    /// program's own rules. The segment is not among them: it alters nobody.
     pub fn digest(&self) -> u128 {
         self.digest
     }
@@ -111,7 +116,9 @@ impl Mapping {
     }
 
     fn templates(&self) -> impl Iterator<Item = &Compiled> {
-        std::iter::once(&self.key).chain(&self.include).chain(self.fields.iter().map(|(_, template)| template))
+        let marks = self.marks.iter().map(|(_, template)| template);
+        let fields = self.fields.iter().map(|(_, template)| template);
+        std::iter::once(&self.key).chain(&self.include).chain(marks).chain(fields)
     }
 
     fn optional(&self, name: &Name) -> bool {
@@ -160,6 +167,12 @@ fn digest(options: &Options) -> u128 {
         for (from, to) in table {
             part(from);
             part(to);
+        }
+    }
+    for mark in Mark::ALL.into_iter().filter(|mark| *mark != Mark::Segment) {
+        if let Some(text) = mark.template(options) {
+            part(mark.place());
+            part(text);
         }
     }
     let mut optional = options.optional.clone();

@@ -24,14 +24,17 @@ mod compile;
 mod engine;
 mod error;
 mod filters;
+mod leaver;
+mod marks;
 mod options;
 mod outcome;
 mod scan;
 mod template;
 
-pub use bound::{Bound, Mapped};
+pub use bound::{Bound, Mapped, Reading};
 pub use compile::Mapping;
 pub use error::Error;
+pub use leaver::{LeaverOptions, LeaverSet};
 pub use options::Options;
 
 #[cfg(test)]

@@ -13,6 +13,14 @@ pub struct Options {
     pub key: String,
     /// Must give true or false; a row with false is dropped.
     pub include: Option<String>,
+    /// Gives the first day on which a row counts, or nothing.
+    pub active_from: Option<String>,
+    /// Gives the last day on which a row counts, or nothing.
+    pub active_until: Option<String>,
+    /// Gives the number by which a row is preferred to others of its key.
+    pub prefer: Option<String>,
+    /// Gives the part of the people that a row belongs to, for the guard.
+    pub segment: Option<String>,
     /// Templates by field name; every name is one of the target's fields.
     pub fields: BTreeMap<String, String>,
     /// Look-up tables by name, for the filter `lookup`.

@@ -66,6 +66,22 @@ impl Compiled {
         matches!(self.shape, Shape::Lone(_) | Shape::Mixed)
     }
 
+    /// What it comes to on variables that are no row; the error is a reason without any value of theirs.
+    pub(super) fn on_variables(&self, environment: &Environment<'static>, variables: Value) -> Result<Outcome, String> {
+        match &self.shape {
+            Shape::Literal => from_text(&self.text),
+            Shape::Mixed => {
+                let text = environment.get_template(&self.place).and_then(|template| template.render(variables));
+                text.map_err(|error| reason(&error)).and_then(|text| from_text(&text))
+            }
+            Shape::Column(_) | Shape::Lone(_) => {
+                let inner = scan(&self.text).pieces.first().map_or(0..0, |piece| piece.inner.clone());
+                let value = environment.compile_expression(&self.text[inner]).and_then(|code| code.eval(variables));
+                value.map_err(|error| reason(&error)).and_then(|value| from_value(&value))
+            }
+        }
+    }
+
     /// Makes it ready for rows; `column` finds the column of a name.
     pub(super) fn ready<'m>(
         &'m self,

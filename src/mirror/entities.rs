@@ -147,6 +147,9 @@ pub struct Removal {
     pub job: JobName,
     /// Whether a person had released it.
     pub approved: bool,
+    /// The part of the job's people that they belonged to; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub segment: String,
 }
 
 impl Removal {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::rules::{OnDrift, Rules};
 use super::{Change, Delta, Held};
-use crate::record::{Action, Entity, Field, Key, Record, RemoteId, Value, Wish};
+use crate::record::{Action, Entity, Key, Marks, Record, RemoteId, Value, Wish};
 use crate::snapshot::Known;
 
 /// A record and where it stands.
@@ -13,6 +14,8 @@ pub struct Subject {
     pub record: Record,
     /// The line of its row, where the source has lines.
     pub line: Option<u64>,
+    /// What its row says about itself.
+    pub marks: Marks,
     /// Where it stands.
     pub standing: Standing,
 }
@@ -84,6 +87,11 @@ pub enum Standing {
         /// The other key.
         key: Key,
     },
+    /// The service has none, but somebody of the same name whom no record matches.
+    Namesake {
+        /// The entity.
+        id: RemoteId,
+    },
     /// Another record of the same read fits the same entity.
     Contested {
         /// The entity.
@@ -92,6 +100,9 @@ pub enum Standing {
         key: Key,
     },
 }
+
+/// How the reason begins for which a new record of a known name is held.
+pub const NAMESAKE: &str = "this new record has the name of somebody at the service whom no record matches";
 
 /// What one record needs.
 #[derive(Clone, Debug)]
@@ -107,29 +118,36 @@ pub enum Decision {
     Held(Held),
 }
 
-/// Decides what one record needs. `fields` are those that the job maps.
-pub fn decide(subject: Subject, fields: &[Field]) -> Decision {
-    let Subject { record, line, standing } = subject;
+/// Decides what one record needs.
+pub fn decide(subject: Subject, rules: Rules<'_>) -> Decision {
+    let Subject { record, line, marks, standing } = subject;
+    let is_new = |record: Record, known| create(record, line, marks.clone(), known);
     match standing {
         Standing::Mine { known, entity } => {
-            let deltas = deltas(&record, &entity, fields, Some(&known));
+            let drifted = rules.drifted(&record.fields, &known, &entity);
+            let deltas = deltas(&record, &entity, rules, Some((&known, &drifted)));
             if deltas.is_empty() {
-                let remember = remembered(&record, &entity, fields, Some(&known));
+                let remember = remembered(&record, &entity, rules, marks, Some((&known, &drifted)));
                 Decision::Settled { remember: (remember != known).then_some(remember) }
             } else {
-                Decision::Change(update(record, entity.id, deltas, line))
+                let mut change = update(record, entity.id, deltas, line, marks, rules);
+                if rules.on_drift != OnDrift::Overwrite && known.left.is_none() {
+                    // What somebody edits at the service until this is sent stays theirs too.
+                    change.wish.fields.retain(|field, _| change.fields.contains_key(field));
+                }
+                Decision::Change(change)
             }
         }
         Standing::Matched { entity, .. } => {
-            let deltas = deltas(&record, &entity, fields, None);
+            let deltas = deltas(&record, &entity, rules, None);
             if deltas.is_empty() {
-                Decision::Settled { remember: Some(remembered(&record, &entity, fields, None)) }
+                Decision::Settled { remember: Some(remembered(&record, &entity, rules, marks, None)) }
             } else {
-                Decision::Change(update(record, entity.id, deltas, line))
+                Decision::Change(update(record, entity.id, deltas, line, marks, rules))
             }
         }
-        Standing::Vanished { .. } => Decision::Change(create(record, line, true)),
-        Standing::New => Decision::Change(create(record, line, false)),
+        Standing::Vanished { .. } => Decision::Change(is_new(record, true)),
+        Standing::New => Decision::Change(is_new(record, false)),
         Standing::Ambiguous { by, ids } => {
             let ids: Vec<String> = ids.iter().map(RemoteId::to_string).collect();
             held(
@@ -142,17 +160,17 @@ pub fn decide(subject: Subject, fields: &[Field]) -> Decision {
         }
         Standing::Doubtful { reason, entity } => {
             let key = record.key.clone();
-            let deltas = deltas(&record, &entity, fields, None);
+            let deltas = deltas(&record, &entity, rules, None);
             let new = Held {
                 key: key.clone(),
                 reason: format!(
                     "it was rejected that this new record is the person with id {}; approve it to create somebody else",
                     entity.id
                 ),
-                change: Some(create(record.clone(), line, false)),
+                change: Some(is_new(record.clone(), false)),
                 other: None,
             };
-            let change = Some(update(record, entity.id, deltas, line));
+            let change = Some(update(record, entity.id, deltas, line, marks, rules));
             Decision::Held(Held { key, reason, change, other: Some(Box::new(new)) })
         }
         Standing::Unfindable => {
@@ -160,20 +178,27 @@ pub fn decide(subject: Subject, fields: &[Field]) -> Decision {
                 "this new record is empty in every field of match_on, so nobody could tell whether this person \
                           exists already; approve it if they don't"
                     .to_owned();
-            held_new(record, line, reason)
+            held_new(is_new(record, false), reason)
         }
         Standing::Shared { by, key } => {
             let reason = format!(
                 "this new record has the {by} of key {key}, who is in the source too; approve it if they are two people"
             );
-            held_new(record, line, reason)
+            held_new(is_new(record, false), reason)
         }
         Standing::Twin { by, key } => {
             let reason = format!(
                 "this new record and that of key {key} have the same {by}: one person under two keys would be made twice; \
                  approve those who are different people"
             );
-            held_new(record, line, reason)
+            held_new(is_new(record, false), reason)
+        }
+        Standing::Namesake { id } => {
+            let reason = format!(
+                "{NAMESAKE} (id {id}), and on a job's first run they may be the same person; approve it to create somebody \
+                 else, or make match_on fit them"
+            );
+            held_new(is_new(record, false), reason)
         }
         Standing::Contested { id, key } => {
             held(record.key, format!("this record and that of key {key} both fit the person with id {id}"))
@@ -185,19 +210,23 @@ fn held(key: Key, reason: String) -> Decision {
     Decision::Held(Held { key, reason, change: None, other: None })
 }
 
-fn held_new(record: Record, line: Option<u64>, reason: String) -> Decision {
-    let key = record.key.clone();
-    Decision::Held(Held { key, reason, change: Some(create(record, line, false)), other: None })
+fn held_new(change: Change, reason: String) -> Decision {
+    Decision::Held(Held { key: change.key.clone(), reason, change: Some(change), other: None })
 }
 
-fn deltas(record: &Record, entity: &Entity, fields: &[Field], known: Option<&Known>) -> BTreeMap<String, Delta> {
-    fields
-        .iter()
+/// What is known of a record, and which of its fields stay as somebody edited them at the service.
+type Before<'a> = Option<(&'a Known, &'a [&'a str])>;
+
+fn deltas(record: &Record, entity: &Entity, rules: Rules<'_>, before: Before<'_>) -> BTreeMap<String, Delta> {
+    rules
+        .owned()
         .filter_map(|field| {
             let wanted = record.fields.get(&field.name)?;
             let value = entity.value(&field.name);
-            let settled = match known {
-                Some(known) => known.settled(&field.name, field.kind, wanted, value),
+            let settled = match before {
+                Some((known, drifted)) => {
+                    drifted.contains(&field.name.as_str()) || known.settled(&field.name, field.kind, wanted, value)
+                }
                 None => field.kind.same(wanted, value),
             };
             (!settled).then(|| (field.name.clone(), Delta { from: value.clone(), to: wanted.clone() }))
@@ -206,40 +235,59 @@ fn deltas(record: &Record, entity: &Entity, fields: &[Field], known: Option<&Kno
 }
 
 /// What is remembered of a record whose entity needs nothing: what was wanted, and what the service made of it where
-/// that differs.
-fn remembered(record: &Record, entity: &Entity, fields: &[Field], known: Option<&Known>) -> Known {
-    let echo = fields
-        .iter()
-        .filter(|field| {
-            let wanted = record.fields.get(&field.name).unwrap_or(&Value::Empty);
-            wanted != entity.value(&field.name)
+/// that differs. What somebody edited there is not what the service made of it.
+fn remembered(record: &Record, entity: &Entity, rules: Rules<'_>, marks: Marks, before: Before<'_>) -> Known {
+    let drifted = before.map_or(&[][..], |(_, drifted)| drifted);
+    let echo = rules
+        .owned()
+        .filter_map(|field| {
+            let name = field.name.as_str();
+            let value = match before {
+                Some((known, _)) if drifted.contains(&name) => known.echo.get(name)?,
+                _ => entity.value(name),
+            };
+            (record.fields.get(name).unwrap_or(&Value::Empty) != value).then(|| (name.to_owned(), value.clone()))
         })
-        .map(|field| (field.name.clone(), entity.value(&field.name).clone()))
         .collect();
-    let created = known.map_or_else(|| entity.created.clone(), |known| known.created.clone());
-    Known { id: entity.id, created, sent: record.fields.clone(), echo, gone: None }
+    let created = before.map_or_else(|| entity.created.clone(), |(known, _)| known.created.clone());
+    let sent = seedless(record.fields.clone(), rules);
+    Known { sent, echo, marks, ..Known::of(entity.id, created) }
 }
 
-fn update(record: Record, id: RemoteId, fields: BTreeMap<String, Delta>, line: Option<u64>) -> Change {
-    let wish = Wish { action: Action::Update, id: Some(id), fields: record.fields };
-    Change { key: record.key, wish, fields, line, known: true }
+fn update(
+    record: Record,
+    id: RemoteId,
+    fields: BTreeMap<String, Delta>,
+    line: Option<u64>,
+    marks: Marks,
+    rules: Rules<'_>,
+) -> Change {
+    let wanted = seedless(record.fields, rules);
+    let wish = Wish { action: Action::Update, id: Some(id), fields: wanted, leaver: false };
+    Change { key: record.key, wish, fields, line, known: true, marks }
 }
 
-fn create(record: Record, line: Option<u64>, known: bool) -> Change {
+/// The fields that stay the job's own.
+fn seedless(mut fields: BTreeMap<String, Value>, rules: Rules<'_>) -> BTreeMap<String, Value> {
+    fields.retain(|field, _| !rules.seed_only.contains(field));
+    fields
+}
+
+fn create(record: Record, line: Option<u64>, marks: Marks, known: bool) -> Change {
     let fields = record
         .fields
         .iter()
         .filter(|(_, value)| !value.is_empty())
         .map(|(name, value)| (name.clone(), Delta { from: Value::Empty, to: value.clone() }))
         .collect();
-    let wish = Wish { action: Action::Create, id: None, fields: record.fields };
-    Change { key: record.key, wish, fields, line, known }
+    let wish = Wish { action: Action::Create, id: None, fields: record.fields, leaver: false };
+    Change { key: record.key, wish, fields, line, known, marks }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Target;
+    use crate::record::{Field, Target};
 
     fn field(name: &str) -> Field {
         Target::Staff.field(name).unwrap()
@@ -258,18 +306,19 @@ mod tests {
     }
 
     fn known(sent: &[(&str, &str)], echo: &[(&str, &str)]) -> Known {
-        Known {
-            id: RemoteId::new(5).unwrap(),
-            created: "then".into(),
-            sent: values(sent),
-            echo: values(echo),
-            gone: None,
-        }
+        let id = RemoteId::new(5).unwrap();
+        Known { sent: values(sent), echo: values(echo), ..Known::of(id, "then".into()) }
     }
 
     fn moved(standing: Standing, wanted: &[(&str, &str)]) -> Vec<String> {
-        let subject = Subject { record: record(wanted), line: Some(2), standing };
-        match decide(subject, &[field("name"), field("mobile"), field("email")]) {
+        under(OnDrift::Overwrite, &[], standing, wanted)
+    }
+
+    fn under(on_drift: OnDrift, seed_only: &[&str], standing: Standing, wanted: &[(&str, &str)]) -> Vec<String> {
+        let subject = Subject { record: record(wanted), line: Some(2), marks: Marks::default(), standing };
+        let seed_only: Vec<String> = seed_only.iter().map(|name| (*name).to_owned()).collect();
+        let fields = [field("name"), field("mobile"), field("email")];
+        match decide(subject, Rules { fields: &fields, seed_only: &seed_only, on_drift }) {
             Decision::Settled { .. } => vec![],
             Decision::Change(change) => change.fields.into_keys().collect(),
             Decision::Held(held) => vec![held.reason],
@@ -317,5 +366,43 @@ mod tests {
         let holds = entity(&[("email", "a@example.com"), ("mobile", "64 21"), ("name", "Ana")]);
         let wanted = [("email", "a@example.com"), ("mobile", ""), ("name", "Ana")];
         assert_eq!(moved(Standing::Mine { known: known(&wanted, &[]), entity: holds }, &wanted), ["mobile"]);
+    }
+    #[test]
+    fn an_edit_at_the_service_stays_until_the_sources_own_value_changes() {
+        let sent = [("email", "a@example.com"), ("mobile", "21"), ("name", "Ana")];
+        let holds = || entity(&[("email", "a@example.com"), ("mobile", "99"), ("name", "Ana")]);
+        let mine = |known: Known| Standing::Mine { known, entity: holds() };
+        let same = &sent[..];
+        let other_name = &[("email", "a@example.com"), ("mobile", "21"), ("name", "Bo")][..];
+        let other_mobile = &[("email", "a@example.com"), ("mobile", "22"), ("name", "Ana")][..];
+        let left = Known {
+            left: Some(crate::snapshot::Left { at: jiff::Timestamp::UNIX_EPOCH, approved: false }),
+            ..known(&sent, &[])
+        };
+        for (on_drift, seed_only, known, wanted, moved) in [
+            (OnDrift::Overwrite, &[][..], known(&sent, &[]), same, &["mobile"][..]),
+            (OnDrift::Keep, &[], known(&sent, &[]), same, &[]),
+            (OnDrift::Report, &[], known(&sent, &[]), same, &[]),
+            (OnDrift::Keep, &[], known(&sent, &[]), other_name, &["name"]),
+            (OnDrift::Keep, &[], known(&sent, &[]), other_mobile, &["mobile"]),
+            (OnDrift::Keep, &[], known(&sent, &[("mobile", "99")]), same, &[]),
+            (OnDrift::Keep, &[], left, same, &["mobile"]),
+            (OnDrift::Overwrite, &["mobile"], known(&sent, &[]), same, &[]),
+            (OnDrift::Overwrite, &["mobile"], known(&sent, &[]), other_mobile, &[]),
+        ] {
+            assert_eq!(under(on_drift, seed_only, mine(known), wanted), moved, "{on_drift:?} {seed_only:?}");
+        }
+    }
+
+    #[test]
+    fn law_4_an_edit_that_stays_is_not_taken_for_the_services_spelling() {
+        let fields = [field("name"), field("mobile"), field("email")];
+        let rules = Rules { fields: &fields, seed_only: &[], on_drift: OnDrift::Keep };
+        let wanted = [("email", "a@example.com"), ("mobile", "21"), ("name", "Ana  B")];
+        let before = known(&wanted, &[("name", "Ana B")]);
+        let holds = entity(&[("email", "edited@example.com"), ("mobile", "21"), ("name", "Ana B")]);
+        let standing = Standing::Mine { known: before, entity: holds };
+        let subject = Subject { record: record(&wanted), line: None, marks: Marks::default(), standing };
+        assert!(matches!(decide(subject, rules), Decision::Settled { remember: None }));
     }
 }

@@ -72,7 +72,7 @@ pub fn guard(
 
 /// Why changes of a kind wait.
 #[derive(Default)]
-struct Reasons {
+pub(super) struct Reasons {
     all: Option<String>,
     leavers: Option<String>,
     updates: Option<String>,
@@ -81,7 +81,7 @@ struct Reasons {
 }
 
 impl Reasons {
-    fn of(changes: &[Change], limits: &Limits, base: Base, writes: Writes) -> Self {
+    pub(super) fn of(changes: &[Change], limits: &Limits, base: Base, writes: Writes) -> Self {
         let all = match writes {
             Writes::Auto => None,
             Writes::Approve => Some("writes = \"approve\": every change waits for an approval".to_owned()),
@@ -89,8 +89,9 @@ impl Reasons {
         };
         let count = |kind: fn(&Change) -> bool| changes.iter().filter(|change| kind(change)).count() as u64;
         let people = base.known + base.matched;
-        let leavers = count(|change| change.wish.action == Action::Delete);
-        let updates = count(|change| change.known && change.wish.action != Action::Delete);
+        let verb = if changes.iter().any(|change| change.wish.leaver) { "be set as gone" } else { "be removed" };
+        let leavers = count(|change| change.wish.leaves());
+        let updates = count(|change| change.known && !change.wish.leaves());
         let creates = count(|change| !change.known && change.wish.action == Action::Create);
         Self {
             all,
@@ -99,7 +100,7 @@ impl Reasons {
                     0 => String::new(),
                     removed => format!(" besides {removed} of the last 24 hours"),
                 };
-                format!("max_leavers: {leavers} people would be removed{before}, {allowed} are allowed")
+                format!("max_leavers: {leavers} people would {verb}{before}, {allowed} are allowed")
             })
             .filter(|_| leavers > 0),
             updates: over(limits.updates, updates, people, |allowed| {
@@ -120,11 +121,11 @@ impl Reasons {
         }
     }
 
-    fn for_change(&self, change: &Change) -> Option<&str> {
+    pub(super) fn for_change(&self, change: &Change) -> Option<&str> {
         let kind = match change.wish.action {
-            Action::Delete => &self.leavers,
+            _ if change.wish.leaves() => return self.leavers.as_ref().or(self.all.as_ref()).map(String::as_str),
             Action::Create if !change.known => &self.creates,
-            Action::Create | Action::Update => &self.updates,
+            Action::Create | Action::Update | Action::Delete => &self.updates,
         };
         let blanked = || {
             change.fields.iter().find_map(|(field, delta)| {
@@ -143,7 +144,7 @@ fn over(limit: Limit, count: u64, base: u64, reason: impl FnOnce(u64) -> String)
 /// How many people would lose each field.
 fn blanked(changes: &[Change]) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
-    for change in changes.iter().filter(|change| change.wish.action == Action::Update) {
+    for change in changes.iter().filter(|change| change.wish.action == Action::Update && !change.wish.leaver) {
         for (field, delta) in &change.fields {
             if !delta.from.is_empty() && delta.to.is_empty() {
                 *counts.entry(field.clone()).or_default() += 1;
@@ -157,13 +158,20 @@ fn blanked(changes: &[Change]) -> BTreeMap<String, u64> {
 mod tests {
     use super::*;
     use crate::plan::Delta;
-    use crate::record::{RemoteId, Value, Wish};
+    use crate::record::{Marks, RemoteId, Value, Wish};
 
     fn change(key: usize, action: Action) -> Change {
         let id = (action != Action::Create).then(|| RemoteId::new(key as i64 + 1).unwrap());
-        let wish = Wish { action, id, fields: BTreeMap::new() };
+        let wish = Wish { action, id, fields: BTreeMap::new(), leaver: false };
         let known = action != Action::Create;
-        Change { key: Key::new(&key.to_string()).unwrap(), wish, fields: BTreeMap::new(), line: None, known }
+        Change {
+            key: Key::new(&key.to_string()).unwrap(),
+            wish,
+            fields: BTreeMap::new(),
+            line: None,
+            known,
+            marks: Marks::default(),
+        }
     }
 
     fn many(count: usize, action: Action) -> Vec<Change> {

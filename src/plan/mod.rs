@@ -20,16 +20,22 @@ mod guard;
 mod leavers;
 mod matching;
 mod options;
+mod protect;
+mod rules;
+mod segment;
 
 use std::collections::BTreeMap;
 
-pub use decide::{Decision, Standing, Subject, decide};
+pub use decide::{Decision, NAMESAKE, Standing, Subject, decide};
 pub use guard::{Base, Guarded, Verdict, guard};
 pub use leavers::{Absence, Present, absent, missing};
 pub use matching::{Match, Matcher};
 pub use options::{LeaverAction, Leavers, Limit, Limits, Writes};
+pub use protect::Protection;
+pub use rules::{OnDrift, Rules};
+pub use segment::guard_segments;
 
-use crate::record::{Key, Value, Wish};
+use crate::record::{Key, Marks, Value, Wish};
 
 /// One change that a run would make.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +51,8 @@ pub struct Change {
     /// Whether the record was known or matched to its entity before: it counts as an update even where its entity has to
     /// be made again.
     pub known: bool,
+    /// What its row says about itself.
+    pub marks: Marks,
 }
 
 /// One field that moves.

@@ -65,6 +65,8 @@ impl Default for Limits {
 pub enum LeaverAction {
     /// Nothing.
     Keep,
+    /// Some of their fields are set, once.
+    Update,
     /// They are removed from the service.
     Delete,
 }

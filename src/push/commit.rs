@@ -5,7 +5,7 @@ use super::{Outcome, Push};
 use crate::mirror::{self, Mirror, Removal};
 use crate::queue::{self, Change, State};
 use crate::record::{Entity, RemoteId, Value, fold};
-use crate::snapshot::{Known, Owner};
+use crate::snapshot::{Gone, Known, Left, Owner};
 use crate::store::Batch;
 
 impl Push<'_> {
@@ -82,21 +82,13 @@ impl Push<'_> {
         echoes: impl Fn(&Value, &Value) -> bool,
     ) -> Result<Outcome, Error> {
         self.witness.confirmed(change, before, Some(&after)).map_err(Error::Audit)?;
-        let echo = change
-            .wish
-            .fields
-            .iter()
-            .filter(|(field, wanted)| *wanted != after.value(field) && echoes(wanted, after.value(field)))
-            .map(|(field, _)| (field.clone(), after.value(field).clone()))
-            .collect();
-        let known =
-            Known { id: after.id, created: after.created.clone(), sent: change.wish.fields.clone(), echo, gone: None };
         let mut batch = Batch::default();
         let before = Known::get(self.store, &change.job, &change.key)?;
-        if let Some(before) = before.filter(|before| before.id != known.id) {
+        if let Some(before) = before.as_ref().filter(|before| before.id != after.id) {
             // The entity that it was is gone, and was made anew under another id.
             Owner::remove(&mut batch, change.target, before.id);
         }
+        let known = self.remembered(change, before.filter(|before| before.id == after.id), &after, echoes);
         if let Some(other) = Owner::of(self.store, change.target, after.id)?
             && (other.job != change.job || other.key != change.key)
         {
@@ -111,6 +103,34 @@ impl Push<'_> {
         Ok(Outcome::Confirmed)
     }
 
+    /// What is known after a confirmed write: of the fields that it did not set, what was known before.
+    fn remembered(
+        &self,
+        change: &Change,
+        before: Option<Known>,
+        after: &Entity,
+        echoes: impl Fn(&Value, &Value) -> bool,
+    ) -> Known {
+        let mut known = before.unwrap_or_else(|| Known::of(after.id, after.created.clone()));
+        if change.wish.leaver {
+            known.gone.get_or_insert_with(|| Gone { since: self.clock.now(), reads: 0, content: String::new() });
+            known.left = Some(Left { at: self.clock.now(), approved: change.approved });
+            return known;
+        }
+        let mapped = |field: &String| self.fields.iter().any(|known| known.name == *field);
+        known.sent.retain(|field, _| mapped(field));
+        known.echo.retain(|field, _| mapped(field) && !change.wish.fields.contains_key(field));
+        for (field, wanted) in &change.wish.fields {
+            let value = after.value(field);
+            known.sent.insert(field.clone(), wanted.clone());
+            if wanted != value && echoes(wanted, value) {
+                known.echo.insert(field.clone(), value.clone());
+            }
+        }
+        let marks = if change.marks.is_empty() { known.marks } else { change.marks.clone() };
+        Known { created: after.created.clone(), gone: None, left: None, marks, ..known }
+    }
+
     /// Puts on disk that the service no longer holds the entity of a leaver.
     pub(super) fn confirm_removed(
         &self,
@@ -122,11 +142,13 @@ impl Push<'_> {
         let mut batch = Batch::default();
         Known::remove(&mut batch, &change.job, &change.key);
         Owner::remove(&mut batch, change.target, id);
-        Removal { at: self.clock.now(), job: change.job.clone(), approved: change.approved }.put(
-            &mut batch,
-            change.target,
-            id,
-        );
+        let removal = Removal {
+            at: self.clock.now(),
+            job: change.job.clone(),
+            approved: change.approved,
+            segment: change.marks.segment.clone(),
+        };
+        removal.put(&mut batch, change.target, id);
         queue::remove(&mut batch, &change.job, &change.key);
         self.store.commit(batch)?;
         Ok(Outcome::Confirmed)

@@ -95,6 +95,8 @@ impl Push<'_> {
                 taken.insert(entity.id);
                 change.wish.action = Action::Update;
                 change.wish.id = Some(entity.id);
+                // They exist, so what is set at a creation only is theirs.
+                change.wish.fields.retain(|field, _| !self.seed_only.contains(field));
                 self.wait(&mut change)?;
                 adopted.push(change);
             } else {

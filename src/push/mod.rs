@@ -36,6 +36,7 @@ pub use presence::Presence;
 use crate::api::Client;
 use crate::clock::Clock;
 use crate::mirror::Mirror;
+use crate::plan::Protection;
 use crate::queue::{self, Change};
 use crate::record::{Action, Field, Key};
 use crate::store::Store;
@@ -51,8 +52,12 @@ pub struct Push<'a> {
     pub store: &'a Store,
     /// The time of removals.
     pub clock: &'a Clock,
-    /// The fields that the job maps.
+    /// The fields that the job maps, or sets in leavers.
     pub fields: &'a [Field],
+    /// Those of them that are set when somebody is created, and never again.
+    pub seed_only: &'a [String],
+    /// Nobody of them is removed.
+    pub protection: &'a Protection,
     /// The fields by which a person of unknown fate is looked up, in this order.
     pub match_on: &'a [String],
     /// Looks after who stands where.

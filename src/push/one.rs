@@ -8,6 +8,7 @@ use super::{LOOK_AGAIN, Outcome, Push, staff};
 use crate::api::{self, Api, Fate, Staff};
 use crate::fault::chain;
 use crate::mirror::{Elements, Mirror};
+use crate::plan::Protection;
 use crate::queue::Change;
 use crate::record::{Action, Entity, Kind, RemoteId, Value, digits, fold};
 use crate::snapshot::Known;
@@ -104,7 +105,7 @@ impl Push<'_> {
             .fields
             .iter()
             .filter(|field| {
-                let wanted = change.wish.fields.get(&field.name).unwrap_or(&Value::Empty);
+                let Some(wanted) = change.wish.fields.get(&field.name) else { return false };
                 let value = before.value(&field.name);
                 match &known {
                     Some(known) => !known.settled(&field.name, field.kind, wanted, value),
@@ -198,6 +199,10 @@ impl Push<'_> {
         let known = Known::get(self.store, &change.job, &change.key)?;
         if let Some(words) = somebody_else(known.as_ref(), &before) {
             return Ok(Step::Done(self.park(change, 0, &words)?));
+        }
+        // Whoever released it, and whenever: the list may have grown since, or the person got that email.
+        if self.protection.covers(&change.key, known.as_ref(), &before) {
+            return Ok(Step::Done(self.park(change, 0, Protection::REASON)?));
         }
         self.intend(change)?;
         match self.client.send(Api::<Staff>::root().delete(id)).await {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::{Action, JobName, Key, Target, Wish};
+use crate::record::{Action, JobName, Key, Marks, Target, Wish};
 
 /// How far a change is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +37,9 @@ pub struct Change {
     pub wish: Wish,
     /// Whether a person released it past the guard.
     pub approved: bool,
+    /// What its row says about itself.
+    #[serde(default, skip_serializing_if = "Marks::is_empty")]
+    pub marks: Marks,
     /// How far it is.
     pub state: State,
 }

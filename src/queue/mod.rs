@@ -44,15 +44,21 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::record::{Action, Target, Value, Wish};
+    use crate::record::{Action, Marks, Target, Value, Wish};
 
     fn change(key: &str, action: Action) -> Change {
         Change {
             job: JobName::new("employees").unwrap(),
             key: Key::new(key).unwrap(),
             target: Target::Staff,
-            wish: Wish { action, id: None, fields: BTreeMap::from([("name".to_owned(), Value::text("Ana Secret"))]) },
+            wish: Wish {
+                action,
+                id: None,
+                fields: BTreeMap::from([("name".to_owned(), Value::text("Ana Secret"))]),
+                leaver: false,
+            },
             approved: false,
+            marks: Marks::default(),
             state: State::Waiting,
         }
     }

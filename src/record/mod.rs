@@ -13,6 +13,7 @@
 mod entity;
 mod field;
 mod key;
+mod marks;
 mod normal;
 mod reject;
 mod target;
@@ -22,6 +23,7 @@ mod wish;
 pub use entity::{Entity, Record};
 pub use field::{Field, Kind};
 pub use key::{JobName, Key, RemoteId};
+pub use marks::{Marks, Number};
 pub use normal::{digits, fold};
 pub use reject::Rejected;
 pub use target::Target;

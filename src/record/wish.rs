@@ -39,11 +39,19 @@ pub struct Wish {
     pub action: Action,
     /// The entity; none for a create.
     pub id: Option<RemoteId>,
-    /// Every field that the job owns, as it should be; empty for a delete.
+    /// The fields that are to be set, as they should be; empty for a delete. A field that is not among them stays as it is.
     pub fields: BTreeMap<String, Value>,
+    /// Whether it is what `[job.leavers.set]` makes of someone who is gone: what their record last was stays remembered.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub leaver: bool,
 }
 
 impl Wish {
+    /// Whether it removes someone who is gone, or changes them for being gone.
+    pub fn leaves(&self) -> bool {
+        self.leaver || self.action == Action::Delete
+    }
+
     /// Stands for the wish: the same for the same action, entity and values.
     pub fn digest(&self) -> u64 {
         xxh3_64(&serde_json::to_vec(self).expect("plain values"))

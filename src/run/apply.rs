@@ -3,6 +3,7 @@
 use super::basis::Present;
 use super::error::Error;
 use super::plan_file::{PlanFile, PlannedJob};
+use super::prepare::{protection, written};
 use super::report::{Report, Status};
 use super::state::next_run;
 use super::sync::{Recorder, counted, parked, pulled, queued, record, report, settled};
@@ -14,7 +15,7 @@ use crate::mirror::{Mirror, Removal};
 use crate::plan::Change;
 use crate::push::{Drained, Presence, Push};
 use crate::queue;
-use crate::record::{Action, Field, Key, Target};
+use crate::record::{Action, Key, Target};
 use crate::store::Batch;
 
 /// What applying a plan came to for one job.
@@ -79,7 +80,8 @@ impl Application<'_> {
     async fn one(&mut self, job: &Job, planned: &PlannedJob, run: u64, requests_before: u64) -> Result<Applied, Error> {
         let context = self.context;
         let store = context.store;
-        let fields: Vec<Field> = rows::mapping(job).fields().cloned().collect();
+        let fields = written(job, &rows::mapping(job));
+        let protection = protection(context);
         let presence = Presence::open(context.client, store, context.clock, job.mapping.target)?;
         let is_paused = pause::reason(store.dir(), &job.name).is_some();
         let unlooked = if is_paused { None } else { presence.look().await? };
@@ -90,6 +92,8 @@ impl Application<'_> {
             store,
             clock: context.clock,
             fields: &fields,
+            seed_only: &job.seed_only,
+            protection: &protection,
             match_on: &job.match_on,
             presence: &presence,
             witness: &witness,
@@ -110,6 +114,8 @@ impl Application<'_> {
         }
         // What else the run found is for the next sync to tell.
         prepared.held.clear();
+        prepared.protected.clear();
+        prepared.drift.clear();
         prepared.rejected.clear();
         prepared.incomplete.clear();
         prepared.notes.extend(unlooked);

@@ -34,6 +34,7 @@ pub(super) struct Claims {
     twins: BTreeMap<usize, (String, usize)>,
     /// Candidates with nothing in the fields that people are matched by.
     unfindable: BTreeSet<usize>,
+    has_new: bool,
     match_on: Vec<String>,
 }
 
@@ -65,6 +66,11 @@ impl Claims {
         Ok(claims)
     }
 
+    /// Whether a candidate may be new.
+    pub(super) fn has_new(&self) -> bool {
+        self.has_new
+    }
+
     /// The entities that are claimed.
     pub(super) fn entities(&self) -> impl Iterator<Item = RemoteId> + '_ {
         let several = self.found.values().flat_map(|found| match found {
@@ -78,6 +84,7 @@ impl Claims {
         let found = matcher.find(&record.fields);
         match &found {
             Match::None => {
+                self.has_new = true;
                 let mut marks = matcher.marks(&record.fields).peekable();
                 if marks.peek().is_none() {
                     self.unfindable.insert(at);
@@ -163,7 +170,7 @@ impl Claims {
 
 impl Identity<'_> {
     /// The record that owns an entity, other than `key` of this job, and of a job that still exists.
-    fn owner(&self, id: RemoteId, key: &Key) -> Result<Option<Owner>, store::Error> {
+    pub(super) fn owner(&self, id: RemoteId, key: &Key) -> Result<Option<Owner>, store::Error> {
         let owner = Owner::of(self.store, Target::Staff, id)?;
         Ok(owner
             .filter(|owner| owner.job != *self.job || owner.key != *key)

@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use super::Narrow;
+use super::duplicates::{Choice, choose};
 use super::error::Error;
 use super::rows::rows;
+use super::stamp;
 use crate::clock::Clock;
 use crate::config::Job;
-use crate::mapping::{Bound, Mapped, Mapping};
+use crate::mapping::{Bound, Mapped, Mapping, Reading};
 use crate::plan::Present;
-use crate::record::{Key, Record, Rejected};
-use crate::snapshot::{Index, Known};
+use crate::record::{Key, Marks, Record, Rejected};
+use crate::snapshot::{Day, Index, Known};
 use crate::source::csv::Found;
 use crate::source::{Read, Row};
 use crate::store::{self, Store};
@@ -22,6 +24,10 @@ pub(super) struct Candidate {
     pub(super) line: u64,
     /// Of the row and of the job's mapping.
     pub(super) digest: u128,
+    /// What its row says about itself.
+    pub(super) marks: Marks,
+    /// The first day on which the same row comes to something else.
+    pub(super) due: Option<Day>,
     fields: Box<[u8]>,
 }
 
@@ -29,6 +35,11 @@ impl Candidate {
     pub(super) fn record(&self) -> Record {
         let fields = serde_json::from_slice(&self.fields).expect("it was written from fields");
         Record { key: self.key.clone(), fields }
+    }
+
+    /// Whether another maps to the same.
+    pub(super) fn same_fields(&self, other: &Self) -> bool {
+        self.fields == other.fields
     }
 }
 
@@ -61,25 +72,29 @@ pub(super) fn gather(
     let mut gatherer = Gatherer {
         candidates: Vec::new(),
         left: BTreeMap::new(),
+        early: BTreeSet::new(),
         rejected: Vec::new(),
         present: Present::none(index),
         lines: vec![0; index.len()],
         unreadable: 0,
         read: None,
     };
-    let stamp = mapping.digest();
+    let stamp = stamp::of_rows(job, mapping);
+    let today = clock.now().to_zoned(job.time_zone.clone()).date();
+    let today_as_day = Day::of(today);
     let mut visit = |row: &Row, bound: &Bound<'_>| {
         let digest = row.digest ^ stamp;
         if let Some(at) = index.by_digest(digest)
             && !narrow.keys.iter().any(|key| key.as_str() == index.entry(at).key)
             && !dirty.contains(&at)
             && !index.entry(at).gone
+            && index.entry(at).due.is_none_or(|due| today_as_day.is_some_and(|today| today < due))
         {
             gatherer.present.mark(at);
             gatherer.lines[at] = row.line;
             return ControlFlow::Continue(());
         }
-        gatherer.take(bound.map(row), row.line, digest, narrow);
+        gatherer.take(bound.read(row, Some(today)), row.line, digest, narrow);
         ControlFlow::Continue(())
     };
     let read = rows(job, mapping, found, clock, &mut visit)?;
@@ -91,6 +106,8 @@ pub(super) fn gather(
 pub(super) struct Gatherer {
     candidates: Vec<Candidate>,
     left: BTreeMap<Key, u64>,
+    /// Keys whose row does not count yet.
+    early: BTreeSet<Key>,
     rejected: Vec<Rejected>,
     present: Present,
     /// By position of the index: the line of the row that stands as it stood; 0 for none.
@@ -100,12 +117,15 @@ pub(super) struct Gatherer {
 }
 
 impl Gatherer {
-    fn take(&mut self, mapped: Mapped, line: u64, digest: u128, narrow: &Narrow) {
+    fn take(&mut self, reading: Reading, line: u64, digest: u128, narrow: &Narrow) {
+        let Reading { mapped, marks, early, due } = reading;
+        self.early.extend(early);
         match mapped {
             // Those who are not asked for are looked at too: one of them may be the same person.
             Mapped::Record(record) => {
                 let fields = serde_json::to_vec(&record.fields).expect("plain values").into_boxed_slice();
-                self.candidates.push(Candidate { key: record.key, line, digest, fields });
+                let due = due.and_then(Day::of);
+                self.candidates.push(Candidate { key: record.key, line, digest, marks, due, fields });
             }
             Mapped::Left(key) if narrow.has(&key) => {
                 self.left.insert(key, line);
@@ -117,7 +137,7 @@ impl Gatherer {
         }
     }
 
-    /// Holds rows of one key against each other: equal ones are one, different ones are all rejected (law 8).
+    /// Holds rows of one key against each other (law 8).
     pub(super) fn settle(mut self, job: &Job, index: &Index, store: &Store) -> Result<Gathered, store::Error> {
         let read = self.read.take().expect("the read has ended");
         // The reader counts its own rejected rows among its reasons.
@@ -132,22 +152,21 @@ impl Gatherer {
             while let Some(next) = rows.next_if(|next| next.key == group[0].key) {
                 group.push(next);
             }
-            let standing = index.by_key(group[0].key.as_str()).filter(|at| self.present.has(*at));
-            let mut lines: Vec<u64> = group.iter().map(|candidate| candidate.line).collect();
-            let mut equal = group.iter().all(|candidate| candidate.fields == group[0].fields);
-            if let Some(at) = standing {
-                lines.push(self.lines[at]);
-                let known = Known::get(store, &job.name, &group[0].key)?;
-                equal &= known.is_some_and(|known| known.sent == group[0].record().fields);
-            }
-            lines.sort_unstable();
-            let spoilt = spoilt.contains(&group[0].key);
-            if spoilt || !equal {
-                self.reject(&group[0].key, &lines, spoilt);
+            let key = group[0].key.clone();
+            let standing = index.by_key(key.as_str()).filter(|at| self.present.has(*at));
+            if spoilt.contains(&key) {
+                let lines = group.iter().map(|row| row.line).chain(standing.map(|at| self.lines[at])).collect();
+                self.reject(&key, lines, true);
                 standing.into_iter().for_each(|at| self.lines[at] = 0);
-            } else if standing.is_none() {
-                kept.extend(group.into_iter().next());
+                continue;
             }
+            let known = standing.map(|_| Known::get(store, &job.name, &key)).transpose()?.flatten();
+            match choose(group, standing.map(|at| (self.lines[at], known)), &job.seed_only) {
+                Choice::Standing => continue,
+                Choice::Row(row) => kept.push(row),
+                Choice::Unclear(lines) => self.reject(&key, lines, false),
+            }
+            standing.into_iter().for_each(|at| self.lines[at] = 0);
         }
         for key in
             kept.iter().map(|candidate| &candidate.key).chain(self.rejected.iter().filter_map(|r| r.key.as_ref()))
@@ -156,6 +175,11 @@ impl Gatherer {
                 self.present.mark(at);
             }
             self.left.remove(key);
+        }
+        // Who is not to be there yet is not gone; who was there and is gone in between is.
+        let early = self.early.iter().filter(|key| !self.left.contains_key(*key));
+        for at in early.filter_map(|key| index.by_key(key.as_str())) {
+            self.present.mark(at);
         }
         let lines = &self.lines;
         let unchanged = (0..index.len()).filter(|at| lines[*at] > 0).count() as u64;
@@ -171,7 +195,8 @@ impl Gatherer {
         })
     }
 
-    fn reject(&mut self, key: &Key, lines: &[u64], spoilt: bool) {
+    fn reject(&mut self, key: &Key, mut lines: Vec<u64>, spoilt: bool) {
+        lines.sort_unstable();
         let listed: Vec<String> = lines.iter().map(u64::to_string).collect();
         let reason = if spoilt {
             "another row of this key can't be used, so this one is not used either".to_owned()
@@ -181,7 +206,7 @@ impl Gatherer {
         for line in lines {
             self.rejected.push(Rejected {
                 key: Some(key.clone()),
-                line: Some(*line),
+                line: Some(line),
                 field: None,
                 reason: reason.clone(),
             });

@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::prepare::ON_SITE;
 use super::state::JobState;
 use crate::clock::Clock;
 use crate::history::{Audit, Line, acting_user};
 use crate::plan::{Held, Verdict};
 use crate::queue::{self, Change, State};
-use crate::record::{Action, JobName, Key, Target, Wish};
+use crate::record::{Action, JobName, Key, Marks, Target, Wish};
 use crate::store::{self, Batch, Space, Store};
 
 /// A held change as it is kept between runs.
@@ -117,7 +116,15 @@ fn decide(
             && !sent.contains(key)
         {
             let (job, key, wish) = (job.clone(), key.clone(), wish.clone());
-            let waits = Change { job, key, target: Target::Staff, wish, approved: true, state: State::Waiting };
+            let waits = Change {
+                job,
+                key,
+                target: Target::Staff,
+                wish,
+                approved: true,
+                marks: Marks::default(),
+                state: State::Waiting,
+            };
             queue::put(&mut batch, &waits);
         }
     }
@@ -165,15 +172,16 @@ pub(super) fn replace_some(batch: &mut Batch, job: &JobName, keys: &BTreeSet<Key
     }
 }
 
-/// Keeps those as held who are on site: nothing can be decided about them, and they wait all the same.
-pub(super) fn wait_on_site<'a>(
+/// Keeps those as held who wait for something else than a person: nothing can be decided about them.
+pub(super) fn wait<'a>(
     store: &Store,
     job: &JobName,
     keys: impl Iterator<Item = &'a Key>,
+    reason: &str,
 ) -> Result<(), store::Error> {
     let mut batch = Batch::default();
     for key in keys {
-        let waits = HeldChange { action: None, wish: 0, change: None, reason: ON_SITE.to_owned() };
+        let waits = HeldChange { action: None, wish: 0, change: None, reason: reason.to_owned() };
         batch.put(Space::Held, &Space::by_job(job, key.as_str()), &waits);
     }
     store.commit(batch)

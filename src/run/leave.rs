@@ -1,24 +1,30 @@
-//! Who has left.
+//! Who has left, and what becomes of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::error::Error;
+use super::stand::fit;
 use crate::config::{Job, Mode};
-use crate::mirror::Mirror;
-use crate::plan::{Change, LeaverAction, Present, absent, missing};
-use crate::record::{Action, Key, RemoteId, Wish};
-use crate::snapshot::{Index, Known};
+use crate::mapping::LeaverSet;
+use crate::mirror::{Mirror, Removal};
+use crate::plan::{Change, Delta, Held, LeaverAction, Present, Protection, absent, missing};
+use crate::record::{Action, Entity, Field, JobName, Key, Marks, Record, RemoteId, Target, Wish};
+use crate::snapshot::{Gone, Index, Known, Left};
 use crate::source::Complete;
-use crate::store::Store;
+use crate::store::{self, Store};
 
 /// What a read says about those who are not in it.
 #[derive(Default)]
 pub(super) struct Departed {
-    /// Removals that are due.
+    /// Leavers who are due.
     pub(super) changes: Vec<Change>,
-    /// What is to be remembered of those whose grace runs.
+    /// Those for whom what is to be set can't be had.
+    pub(super) held: Vec<Held>,
+    /// Those who would be removed were they not protected.
+    pub(super) protected: Vec<Key>,
+    /// What is to be remembered of those whose grace runs, and of those who are as they should be.
     pub(super) waiting: Vec<(Key, Known)>,
     /// Those whose entity is gone already: nothing is left to remove.
     pub(super) forgotten: Vec<(Key, RemoteId)>,
@@ -30,8 +36,12 @@ pub(super) struct Judge<'a> {
     pub(super) store: &'a Store,
     pub(super) mirror: &'a Mirror,
     pub(super) now: Timestamp,
-    /// Entities that a record of this read lays claim to: nobody of them is removed.
+    /// Entities that a record of this read lays claim to: nobody of them leaves.
     pub(super) claimed: &'a BTreeSet<RemoteId>,
+    /// Nobody of them is removed (law 6).
+    pub(super) protection: &'a Protection,
+    /// What is set in those who leave and stay at the service.
+    pub(super) set: &'a LeaverSet,
 }
 
 impl Judge<'_> {
@@ -50,20 +60,14 @@ impl Judge<'_> {
         }
         for at in missing(present) {
             let Some(key) = Key::new(index.entry(at).key).filter(|key| !left.contains_key(key)) else { continue };
-            let Some(known) = Known::get(self.store, &self.job.name, &key)? else { continue };
-            if self.claimed.contains(&known.id) {
-                continue;
-            }
-            if self.mirror.get(self.store, known.id)?.is_none() {
-                departed.forgotten.push((key, known.id));
-                continue;
-            }
+            let Some((known, entity)) = self.leaver(&key, departed)? else { continue };
             let Some(absence) = absent(known.gone.as_ref(), &self.job.leavers, self.now, content) else { continue };
+            let mut remembered = Known { gone: Some(absence.gone), ..known.clone() };
             if absence.due {
-                departed.changes.push(removal(key.clone(), known.id, None));
+                self.leave(&key, &mut remembered, &entity, None, departed)?;
             }
-            if known.gone.as_ref() != Some(&absence.gone) {
-                departed.waiting.push((key, Known { gone: Some(absence.gone), ..known }));
+            if remembered != known {
+                departed.waiting.push((key, remembered));
             }
         }
         Ok(())
@@ -75,21 +79,127 @@ impl Judge<'_> {
             return Ok(());
         }
         for (key, line) in left {
-            let Some(known) = Known::get(self.store, &self.job.name, key)? else { continue };
-            if self.claimed.contains(&known.id) {
-                continue;
+            let Some((known, entity)) = self.leaver(key, departed)? else { continue };
+            let mut remembered = known.clone();
+            if self.job.leavers.action == LeaverAction::Update {
+                // The day on which it was first said stays the same, whenever it is sent.
+                remembered.gone.get_or_insert(Gone { since: self.now, reads: 0, content: String::new() });
             }
-            if self.mirror.get(self.store, known.id)?.is_none() {
-                departed.forgotten.push((key.clone(), known.id));
-            } else {
-                departed.changes.push(removal(key.clone(), known.id, Some(*line)));
+            self.leave(key, &mut remembered, &entity, Some(*line), departed)?;
+            if remembered != known {
+                departed.waiting.push((key.clone(), remembered));
             }
         }
         Ok(())
     }
+
+    /// Someone of this key with whom something may still have to be done.
+    fn leaver(&self, key: &Key, departed: &mut Departed) -> Result<Option<(Known, Entity)>, Error> {
+        let Some(known) = Known::get(self.store, &self.job.name, key)? else { return Ok(None) };
+        let done = self.job.leavers.action == LeaverAction::Update && known.left.is_some();
+        if done || self.claimed.contains(&known.id) {
+            return Ok(None);
+        }
+        let entity = self.mirror.get(self.store, known.id)?;
+        if entity.is_none() {
+            departed.forgotten.push((key.clone(), known.id));
+        }
+        Ok(entity.map(|entity| (known, entity)))
+    }
+
+    /// What becomes of someone who is gone, the grace being over.
+    fn leave(
+        &self,
+        key: &Key,
+        known: &mut Known,
+        entity: &Entity,
+        line: Option<u64>,
+        departed: &mut Departed,
+    ) -> Result<(), Error> {
+        match self.job.leavers.action {
+            LeaverAction::Keep => {}
+            LeaverAction::Delete if self.protection.covers(key, Some(known), entity) => {
+                departed.protected.push(key.clone())
+            }
+            LeaverAction::Delete => departed.changes.push(removal(key.clone(), known, line)),
+            LeaverAction::Update => match self.update(key, known, entity, line)? {
+                Ok(Some(change)) => departed.changes.push(change),
+                Ok(None) => known.left = Some(Left { at: self.now, approved: false }),
+                Err(reason) => {
+                    departed.held.push(Held { key: key.clone(), reason, change: None, other: None });
+                }
+            },
+        }
+        Ok(())
+    }
+
+    /// What sets the fields of someone who is gone; none where they are so already, or why they can't be set.
+    fn update(
+        &self,
+        key: &Key,
+        known: &Known,
+        entity: &Entity,
+        line: Option<u64>,
+    ) -> Result<Result<Option<Change>, String>, Error> {
+        let since = known.gone.as_ref().map_or(self.now, |gone| gone.since);
+        let since = since.to_zoned(self.job.time_zone.clone()).date();
+        let fields: Vec<Field> = self.set.fields().cloned().collect();
+        let values = match self.set.values(&known.sent, since) {
+            Ok(values) => values,
+            Err(fault) => return Ok(Err(told(fault))),
+        };
+        let mut record = Record { key: key.clone(), fields: values };
+        if let Some(fault) = fit(&mut record, &fields, self.mirror)? {
+            return Ok(Err(told(fault)));
+        }
+        let moved = |field: &Field| {
+            let (from, to) = (entity.value(&field.name), record.fields.get(&field.name)?);
+            let delta = Delta { from: from.clone(), to: to.clone() };
+            (!field.kind.same(to, from)).then(|| (field.name.clone(), delta))
+        };
+        let deltas: BTreeMap<String, Delta> = fields.iter().filter_map(moved).collect();
+        if deltas.is_empty() {
+            return Ok(Ok(None));
+        }
+        let wish = Wish { action: Action::Update, id: Some(known.id), fields: record.fields, leaver: true };
+        let (key, marks) = (record.key, known.marks.clone());
+        Ok(Ok(Some(Change { key, wish, fields: deltas, line, known: true, marks })))
+    }
 }
 
-fn removal(key: Key, id: RemoteId, line: Option<u64>) -> Change {
-    let wish = Wish { action: Action::Delete, id: Some(id), fields: BTreeMap::new() };
-    Change { key, wish, fields: BTreeMap::new(), line, known: true }
+/// Those who left a job by themselves in the last 24 hours, each by their segment; and how many of those whom the job knows
+/// have left and stay at the service.
+pub(super) fn left_lately(
+    store: &Store,
+    job: &JobName,
+    index: &Index,
+    now: Timestamp,
+) -> Result<(Vec<Marks>, u64), store::Error> {
+    let lately =
+        |at: Timestamp, approved: bool| !approved && now.duration_since(at).abs() < SignedDuration::from_hours(24);
+    let mut marks = Vec::new();
+    for (_, removal) in Removal::list(store, Target::Staff)? {
+        if removal.job == *job && lately(removal.at, removal.approved) {
+            marks.push(Marks { segment: removal.segment, ..Marks::default() });
+        }
+    }
+    let mut staying = 0;
+    for at in (0..index.len()).filter(|at| index.entry(*at).gone) {
+        let known = Key::new(index.entry(at).key).map(|key| Known::get(store, job, &key)).transpose()?.flatten();
+        let Some((left, known)) = known.and_then(|known| Some((known.left.clone()?, known))) else { continue };
+        staying += 1;
+        if lately(left.at, left.approved) {
+            marks.push(known.marks);
+        }
+    }
+    Ok((marks, staying))
+}
+
+fn told((field, reason): (String, String)) -> String {
+    format!("leavers.set.{field}: {reason}")
+}
+
+fn removal(key: Key, known: &Known, line: Option<u64>) -> Change {
+    let wish = Wish { action: Action::Delete, id: Some(known.id), fields: BTreeMap::new(), leaver: false };
+    Change { key, wish, fields: BTreeMap::new(), line, known: true, marks: known.marks.clone() }
 }

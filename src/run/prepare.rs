@@ -2,23 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::SignedDuration;
-
 use super::basis::Basis;
 use super::claims::Identity;
 use super::error::Error;
 use super::gather::gather;
-use super::leave::{Departed, Judge};
+use super::leave::{Departed, Judge, left_lately};
 use super::stand::{Remember, stand};
 use super::state::JobState;
-use super::{Context, Narrow, Stage, held};
+use super::{Context, Narrow, Stage, drift, held, segments, stamp};
 use crate::config::{Job, Mode};
-use crate::mapping::Mapping;
-use crate::mirror::{Mirror, Removal};
-use crate::plan::{Base, Change, Guarded, Held, Present, Verdict, Writes, guard};
+use crate::mapping::{LeaverSet, Mapping};
+use crate::mirror::Mirror;
+use crate::plan::{Base, Change, Guarded, Held, Present, Protection, Rules, Verdict, Writes, guard};
 use crate::queue::{self, State};
-use crate::record::{Action, Field, JobName, Key, Rejected, RemoteId, Target};
-use crate::snapshot::{Index, Known};
+use crate::record::{Action, Field, JobName, Key, Rejected, RemoteId};
+use crate::snapshot::{Day, Index, Known};
 use crate::source::csv::Found;
 use crate::store::Store;
 
@@ -49,11 +47,15 @@ pub struct Prepared {
     pub waits: BTreeMap<Key, String>,
     /// What a person rejected.
     pub dropped: Vec<Change>,
+    /// Leavers who are not removed because they are protected.
+    pub protected: Vec<Key>,
+    /// Fields that somebody edited at the service and that stay so, where the job names them.
+    pub drift: BTreeMap<Key, Vec<String>>,
     /// Why nothing is sent, where it is so: nothing is taken from the read, or the job is paused.
     pub hold: Option<String>,
     /// Further things worth knowing.
     pub notes: Vec<String>,
-    /// The fields that the job maps.
+    /// The fields that the job maps, or sets in leavers.
     pub fields: Vec<Field>,
     pub(super) new: Extra,
 }
@@ -86,6 +88,8 @@ pub(super) struct Extra {
     pub(super) found: Option<Found>,
     pub(super) settled: Vec<(Key, u128)>,
     pub(super) digests: BTreeMap<Key, u128>,
+    /// The first day on which a row comes to something else.
+    pub(super) due: BTreeMap<Key, Day>,
     pub(super) waiting: Vec<(Key, Known)>,
     pub(super) forgotten: Vec<(Key, RemoteId)>,
     pub(super) matched: Vec<RemoteId>,
@@ -116,8 +120,9 @@ pub(super) fn prepare(
     context.watch.stage(&job.name, Stage::Reading);
     let gathered = gather(job, mapping, &index, &dirty, state.found.as_ref(), narrow, context.clock)?
         .settle(job, &index, store)?;
-    let fields: Vec<Field> = mapping.fields().cloned().collect();
-    let stamp = format!("{:032x} {}", mapping.digest(), job.match_on.join(" "));
+    let mapped: Vec<Field> = mapping.fields().cloned().collect();
+    let set = leaver_set(job);
+    let stamp = stamp::of_mapping(job, mapping);
     let mapping_changed = !state.mapping.is_empty() && state.mapping != stamp;
     let asked = gathered.candidates.iter().filter(|one| narrow.has(&one.key)).count() as u64;
     let records = if narrow.is_narrow() { asked } else { gathered.unchanged + asked };
@@ -137,14 +142,17 @@ pub(super) fn prepare(
         waits: BTreeMap::new(),
         dropped: Vec::new(),
         hold: None,
+        protected: Vec::new(),
+        drift: BTreeMap::new(),
         notes: Vec::new(),
-        fields,
+        fields: written(job, mapping),
         new: Extra {
             mapping: stamp,
             mapping_settled: true,
             found: Some(gathered.read.found.clone()),
             settled: Vec::new(),
             digests: asked_for.map(|one| (one.key.clone(), one.digest)).collect(),
+            due: gathered.candidates.iter().filter_map(|one| Some((one.key.clone(), one.due?))).collect(),
             waiting: Vec::new(),
             forgotten: Vec::new(),
             matched: Vec::new(),
@@ -173,9 +181,12 @@ pub(super) fn prepare(
     let is_absent = |key: &Key| sees_all && index.by_key(key.as_str()).is_some_and(|at| !seen.has(at));
     let jobs: Vec<JobName> = context.config.jobs.iter().map(|job| job.name.clone()).collect();
     let identity = Identity { job: &job.name, jobs: &jobs, store, mirror, is_absent: &is_absent };
-    let stood = stand(job, &prepared.fields, &gathered.candidates, narrow, &identity, remember)?;
+    let rules = Rules { fields: &mapped, seed_only: &job.seed_only, on_drift: job.on_drift };
+    let stood = stand(job, &state, rules, &gathered.candidates, narrow, &identity, remember)?;
     let mut departed = Departed::default();
-    let judge = Judge { job, store, mirror, now: context.clock.now(), claimed: &stood.claimed };
+    let protection = protection(context);
+    let now = context.clock.now();
+    let judge = Judge { job, store, mirror, now, claimed: &stood.claimed, protection: &protection, set: &set };
     if !narrow.is_narrow() {
         judge.by_statement(&gathered.left, &mut departed)?;
     }
@@ -190,18 +201,20 @@ pub(super) fn prepare(
         }
         Err(reasons) => prepared.incomplete.clone_from(reasons),
     }
-    let removed = removed_lately(context, &job.name)?;
-    let base = Base { known: index.len() as u64, matched: stood.matched.len() as u64, removed };
+    let (lately, staying) = left_lately(store, &job.name, &index, now)?;
+    let known = (index.len() as u64).saturating_sub(staying);
+    let base = Base { known, matched: stood.matched.len() as u64, removed: lately.len() as u64 };
     let mut changes = departed.changes;
     changes.extend(stood.changes);
     let (undecided, standing) = decided(stood.held, job.writes, &prepared.new.verdicts);
     prepared.new.standing = standing;
     let mut guarded = guard(changes, &job.limits, base, job.writes, &prepared.new.verdicts);
+    segments::guard(&mut guarded, job, store, &stood.matched_in, &lately)?;
     guarded.go.extend(undecided.go);
     if mapping_changed {
         let altered = hold_all(&mut guarded);
         prepared.new.mapping_settled = altered == 0;
-        prepared.notes.push("the job's mapping, filter or key changed since its last run".to_owned());
+        prepared.notes.push("the job's mapping, filter, key or match_on changed since its last run".to_owned());
     }
     let Guarded { go, held, rejected } = guarded;
     prepared.unchanged += stood.settled.len() as u64;
@@ -211,7 +224,11 @@ pub(super) fn prepare(
     prepared.records = prepared.records.saturating_sub(stood.rejected.len() as u64);
     prepared.go = go;
     prepared.held = undecided.held;
+    prepared.held.extend(departed.held);
     prepared.held.extend(held);
+    prepared.protected = departed.protected;
+    prepared.notes.extend(drift::note(&stood.drift));
+    prepared.drift = stood.drift;
     prepared.dropped = rejected;
     prepared.dropped.extend(undecided.rejected);
     prepared.new.settled = stood.settled;
@@ -271,13 +288,36 @@ fn decided(held: Vec<Held>, writes: Writes, verdicts: &BTreeMap<Key, Verdict>) -
     (guarded, standing)
 }
 
+/// Whom no job may remove, whichever job says so.
+pub(super) fn protection(context: &Context<'_>) -> Protection {
+    Protection::new(context.config.jobs.iter().flat_map(|job| &job.protect))
+}
+
+/// What is set in leavers, which the configuration was checked with.
+fn leaver_set(job: &Job) -> LeaverSet {
+    LeaverSet::compile(&job.leaver_set).expect("the configuration was checked with these very templates")
+}
+
+/// The fields that the job writes: those that it maps, and those that it sets in leavers.
+pub(super) fn written(job: &Job, mapping: &Mapping) -> Vec<Field> {
+    let mut fields: Vec<Field> = mapping.fields().cloned().collect();
+    for name in job.leaver_set.fields.keys().filter(|name| !job.mapping.fields.contains_key(*name)) {
+        fields.extend(job.mapping.target.field(name));
+    }
+    fields
+}
+
 /// Holds everything that a person has not released, and says how many people that is.
 fn hold_all(guarded: &mut Guarded) -> usize {
     let (approved, open): (Vec<_>, Vec<_>) =
         std::mem::take(&mut guarded.go).into_iter().partition(|(_, approved)| *approved);
     guarded.go = approved;
     let altered = open.len() + guarded.held.len();
-    let reason = format!("the change of the job's mapping, filter or key alters {altered} people");
+    let people = if altered == 1 { "1 person".to_owned() } else { format!("{} people", thousands(altered)) };
+    let reason = format!("the mapping change alters {people}");
+    for held in &mut guarded.held {
+        held.reason = format!("{reason}; {}", held.reason);
+    }
     guarded.held.extend(open.into_iter().map(|(change, _)| Held {
         key: change.key.clone(),
         reason: reason.clone(),
@@ -285,6 +325,13 @@ fn hold_all(guarded: &mut Guarded) -> usize {
         other: None,
     }));
     altered
+}
+
+/// A number as people read it: 1,204.
+fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    groups.collect::<Vec<_>>().join(",")
 }
 
 /// What waits for something else than an approval.
@@ -312,12 +359,14 @@ fn waits(prepared: &Prepared, job: &JobName, mirror: &Mirror, store: &Store) -> 
     Ok(waits)
 }
 
-/// People whom the job removed by itself in the last 24 hours.
-fn removed_lately(context: &Context<'_>, job: &JobName) -> Result<u64, Error> {
-    let now = context.clock.now();
-    let day = SignedDuration::from_hours(24);
-    let removals = Removal::list(context.store, Target::Staff)?;
-    let counts =
-        |removal: &Removal| removal.job == *job && !removal.approved && now.duration_since(removal.at).abs() < day;
-    Ok(removals.iter().filter(|(_, removal)| counts(removal)).count() as u64)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_grouped_by_thousands() {
+        for (number, text) in [(0, "0"), (999, "999"), (1204, "1,204"), (12_000, "12,000"), (1_000_000, "1,000,000")] {
+            assert_eq!(thousands(number), text);
+        }
+    }
 }

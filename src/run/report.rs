@@ -82,6 +82,8 @@ pub struct Report {
     pub held: Vec<(Key, String)>,
     /// What the service refused, and its words.
     pub parked: Vec<(Key, Action, String)>,
+    /// Fields that somebody edited at the service and that stay so, where the job names them.
+    pub drift: Vec<(Key, Vec<String>)>,
 }
 
 impl Report {
@@ -101,6 +103,7 @@ impl Report {
             rejections: Vec::new(),
             held: Vec::new(),
             parked: Vec::new(),
+            drift: Vec::new(),
         }
     }
 }

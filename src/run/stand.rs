@@ -6,9 +6,11 @@ use super::Narrow;
 use super::claims::{Claims, Identity};
 use super::error::Error;
 use super::gather::Candidate;
+use super::namesakes::Namesakes;
+use super::state::JobState;
 use crate::config::Job;
 use crate::mirror::{ElementError, Mirror};
-use crate::plan::{Change, Decision, Held, Standing, Subject, decide};
+use crate::plan::{Change, Decision, Held, OnDrift, Rules, Standing, Subject, decide};
 use crate::record::{Field, Key, Kind, Record, Rejected, RemoteId, Target, Value};
 use crate::snapshot::Known;
 use crate::store;
@@ -25,8 +27,12 @@ pub(super) struct Stood {
     pub(super) matched_by: BTreeMap<String, u64>,
     /// Entities that were found the first time.
     pub(super) matched: Vec<RemoteId>,
+    /// Their keys, with the segments of their rows.
+    pub(super) matched_in: BTreeMap<Key, String>,
     /// Entities that a record of this read lays claim to, rightly or not: nobody of them is removed.
     pub(super) claimed: BTreeSet<RemoteId>,
+    /// Fields that somebody edited at the service and that stay so, by key, where the job names them.
+    pub(super) drift: BTreeMap<Key, Vec<String>>,
 }
 
 /// Takes what is to be remembered of a candidate that needs nothing.
@@ -35,15 +41,18 @@ pub(super) type Remember<'a> = dyn FnMut(Key, Known) -> Result<(), store::Error>
 /// Finds out where each candidate stands and decides what it needs.
 pub(super) fn stand(
     job: &Job,
-    fields: &[Field],
+    state: &JobState,
+    rules: Rules<'_>,
     candidates: &[Candidate],
     narrow: &Narrow,
     identity: &Identity<'_>,
     remember: &mut Remember<'_>,
 ) -> Result<Stood, Error> {
     let Identity { mirror, store, .. } = *identity;
+    let fields = rules.fields;
     let checkboxes = checkboxes(fields, mirror)?;
     let claims = Claims::make(&job.match_on, identity, candidates)?;
+    let namesakes = Namesakes::make(state, identity, &claims)?;
     let mut stood = Stood { claimed: claims.entities().collect(), ..Stood::default() };
     for (at, candidate) in candidates.iter().enumerate().filter(|(_, candidate)| narrow.has(&candidate.key)) {
         let mut record = candidate.record();
@@ -64,22 +73,48 @@ pub(super) fn stand(
             },
             None => claims.standing(at, candidates, identity)?,
         };
+        let standing = match standing {
+            Standing::New => match namesakes.of(candidate, identity)? {
+                Some(id) => Standing::Namesake { id },
+                None => Standing::New,
+            },
+            standing => standing,
+        };
         if let Standing::Matched { by, entity } = &standing {
             *stood.matched_by.entry(by.clone()).or_default() += 1;
             stood.matched.push(entity.id);
+            stood.matched_in.insert(candidate.key.clone(), candidate.marks.segment.clone());
         }
-        match decide(Subject { record, line: Some(candidate.line), standing }, fields) {
+        if let Standing::Mine { known, entity } = &standing
+            && rules.on_drift == OnDrift::Report
+        {
+            let drifted = rules.drifted(&record.fields, known, entity);
+            if !drifted.is_empty() {
+                stood.drift.insert(candidate.key.clone(), drifted.into_iter().map(str::to_owned).collect());
+            }
+        }
+        let (line, marks) = (Some(candidate.line), candidate.marks.clone());
+        match decide(Subject { record, line, marks, standing }, rules) {
             Decision::Settled { remember: known } => {
                 if let Some(known) = known {
                     remember(candidate.key.clone(), known)?;
                 }
-                stood.settled.push((candidate.key.clone(), candidate.digest));
+                // Who is to be named in every run must be looked at in every run.
+                let digest = if stood.drift.contains_key(&candidate.key) { 0 } else { candidate.digest };
+                stood.settled.push((candidate.key.clone(), digest));
             }
             Decision::Change(change) => stood.changes.push(change),
             Decision::Held(held) => stood.held.push(held),
         }
     }
     Ok(stood)
+}
+
+/// Fits a record to what the service has; else the field that does not fit, and why.
+pub(super) fn fit(record: &mut Record, fields: &[Field], mirror: &Mirror) -> Result<Option<(String, String)>, Error> {
+    let checkboxes = checkboxes(fields, mirror)?;
+    let fault = location_fault(record, fields, mirror).or_else(|| tick(record, &checkboxes));
+    Ok(fault.map(|(field, reason)| (field, reason.to_owned())))
 }
 
 /// The mapped custom fields that are checkboxes. A title that the service does not have, or has twice, is a mistake in the

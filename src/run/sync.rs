@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::adopt::Adoption;
 use super::basis;
 use super::error::Error;
-use super::prepare::{ON_SITE, Prepared, prepare};
+use super::prepare::{ON_SITE, Prepared, prepare, protection, written};
 use super::report::{Counts, Report, Status};
 use super::state::{JobState, LastRun, next_run};
 use super::{Context, Narrow, Stage, account, held, pause, retention, rows};
@@ -15,11 +15,11 @@ use crate::config::{Job, Mode};
 use crate::fault::chain;
 use crate::history::{Audit, Ended, Line};
 use crate::mirror::{Mirror, Removal, Wanted};
-use crate::plan::Held;
+use crate::plan::{Held, Protection};
 use crate::push::{Drained, Outcome, Presence, Push, Witness};
 use crate::queue::{self, Change, State};
 use crate::record::{Action, Entity, Field, JobName, Key, RemoteId, Target, Value};
-use crate::snapshot::{Entry, Index, Known, Owner};
+use crate::snapshot::{Day, Entry, Index, Known, Owner};
 use crate::store::{self, Batch, Store};
 
 /// Runs jobs one after the other, in the order given. An error is one of the state: every other failure is in a report.
@@ -92,17 +92,20 @@ async fn one(
     requests_before: u64,
 ) -> Result<Report, Error> {
     let store = context.store;
-    let fields: Vec<Field> = rows::mapping(job).fields().cloned().collect();
+    let fields = written(job, &rows::mapping(job));
     let presence = Presence::open(context.client, store, context.clock, job.mapping.target)?;
     let is_paused = pause::reason(store.dir(), &job.name).is_some();
     let unlooked = if is_paused { None } else { presence.look().await? };
     let mirror = pulled(context, job, mirror, true).await?;
     let witness = Recorder { context, audit: Audit::new(store.dir()), run, job: &job.name, fields: &fields };
+    let protection = protection(context);
     let push = Push {
         client: context.client,
         store,
         clock: context.clock,
         fields: &fields,
+        seed_only: &job.seed_only,
+        protection: &protection,
         match_on: &job.match_on,
         presence: &presence,
         witness: &witness,
@@ -129,7 +132,8 @@ async fn one(
     }
     save_index(store, job, mirror, &before, &prepared, &drained)?;
     let on_site = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::OnSite);
-    held::wait_on_site(store, &job.name, on_site.map(|(key, _, _)| key))?;
+    held::wait(store, &job.name, on_site.map(|(key, _, _)| key), ON_SITE)?;
+    held::wait(store, &job.name, prepared.protected.iter(), Protection::REASON)?;
     let parked = parked(store, job)?;
     let requests = context.client.requests() - requests_before;
     Ok(report(job, prepared, &drained, parked, requests))
@@ -165,11 +169,7 @@ pub(super) async fn pulled<'a>(
 ) -> Result<&'a mut Mirror, Error> {
     if mirror.is_none() {
         context.watch.stage(&job.name, Stage::Pulling);
-        let fields = context
-            .config
-            .jobs
-            .iter()
-            .flat_map(|job| job.mapping.fields.keys().chain(&job.match_on).cloned().collect::<Vec<_>>());
+        let fields = context.config.jobs.iter().flat_map(Job::fields);
         let doubted = account::is_doubted(context)?;
         let wanted = Wanted { doubted, ..Wanted::new(fields, context.config.state.full_pull) };
         let mut read = Mirror::pull(context.client, context.store, &wanted, context.clock, through).await?;
@@ -275,6 +275,7 @@ pub(super) fn queued(job: &Job, change: &crate::plan::Change, approved: bool) ->
         target: job.mapping.target,
         wish: change.wish.clone(),
         approved,
+        marks: change.marks.clone(),
         state: State::Waiting,
     }
 }
@@ -299,11 +300,15 @@ fn save_index(
         }
     }
     let index = Index::load(store, &job.name)?;
+    let due: BTreeMap<&str, Day> = prepared.new.due.iter().map(|(key, day)| (key.as_str(), *day)).collect();
     let late: BTreeSet<i32> = mirror.changed().difference(before).map(|id| id.get()).collect();
     let entries = (0..index.len()).map(|at| {
         let entry = index.entry(at);
-        let digest = digests.get(entry.key).copied().unwrap_or(entry.digest);
-        Entry { digest: if late.contains(&entry.id) { 0 } else { digest }, ..entry }
+        let (digest, due) = match digests.get(entry.key) {
+            Some(digest) => (*digest, due.get(entry.key).copied()),
+            None => (entry.digest, entry.due),
+        };
+        Entry { digest: if late.contains(&entry.id) { 0 } else { digest }, due, ..entry }
     });
     Index::save(store, &job.name, entries)
 }
@@ -312,7 +317,8 @@ fn save_index(
 fn is_as_wanted(store: &Store, job: &Job, mirror: &Mirror, fields: &[Field], key: &Key) -> Result<bool, store::Error> {
     let Some(known) = Known::get(store, &job.name, key)? else { return Ok(true) };
     let Some(entity) = mirror.get(store, known.id)? else { return Ok(false) };
-    Ok(fields.iter().all(|field| {
+    let owned = fields.iter().filter(|field| !job.seed_only.contains(&field.name));
+    Ok(owned.filter(|field| job.mapping.fields.contains_key(&field.name)).all(|field| {
         let wanted = known.sent.get(&field.name).unwrap_or(&Value::Empty);
         known.settled(&field.name, field.kind, wanted, entity.value(&field.name))
     }))
@@ -343,6 +349,7 @@ pub(super) fn report(
     let waits = held.len() as u64 + u64::from(prepared.hold.is_some());
     let on_site = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::OnSite);
     held.extend(on_site.map(|(key, _, _)| (key.clone(), ON_SITE.to_owned())));
+    held.extend(prepared.protected.iter().map(|key| (key.clone(), Protection::REASON.to_owned())));
     let undelivered: Vec<&str> = drained
         .outcomes
         .iter()
@@ -402,6 +409,7 @@ pub(super) fn report(
         rejections: prepared.rejected,
         held,
         parked,
+        drift: prepared.drift.into_iter().collect(),
     }
 }
 

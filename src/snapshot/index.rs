@@ -1,6 +1,9 @@
 //! All keys of a job with the digests of their rows, in memory while a run lasts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::num::NonZeroU32;
+
+use jiff::civil::Date;
 
 use super::known::Known;
 use super::pages;
@@ -18,9 +21,33 @@ pub struct Entry<'a> {
     pub id: i32,
     /// Whether complete reads miss it.
     pub gone: bool,
+    /// The first day on which its row comes to something else though it stays the same.
+    pub due: Option<Day>,
 }
 
-/// All keys of a job in order, at 25 bytes and the key each.
+/// A day as pages hold it: year, month and day as one number. Later days are greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Day(NonZeroU32);
+
+impl Day {
+    /// A day of our era; `None` for one before it.
+    pub fn of(date: Date) -> Option<Self> {
+        let year = u32::try_from(date.year()).ok()?;
+        Self::from_number(
+            year * 10_000 + u32::from(date.month().unsigned_abs()) * 100 + u32::from(date.day().unsigned_abs()),
+        )
+    }
+
+    pub(super) fn from_number(number: u32) -> Option<Self> {
+        NonZeroU32::new(number).map(Self)
+    }
+
+    pub(super) fn number(self) -> u32 {
+        self.0.get()
+    }
+}
+
+/// All keys of a job in order, at 29 bytes and the key each.
 #[derive(Debug, Default)]
 pub struct Index {
     keys: String,
@@ -28,6 +55,7 @@ pub struct Index {
     digests: Vec<u128>,
     ids: Vec<i32>,
     gone: Vec<bool>,
+    due: Vec<Option<Day>>,
     by_digest: HashMap<u128, u32>,
 }
 
@@ -117,7 +145,7 @@ impl Index {
 
     /// The entry at a position.
     pub fn entry(&self, at: usize) -> Entry<'_> {
-        Entry { key: self.key(at), digest: self.digests[at], id: self.ids[at], gone: self.gone[at] }
+        Entry { key: self.key(at), digest: self.digests[at], id: self.ids[at], gone: self.gone[at], due: self.due[at] }
     }
 
     /// The position of the key whose settled row has this digest.
@@ -158,11 +186,12 @@ impl Index {
         self.digests.push(entry.digest);
         self.ids.push(entry.id);
         self.gone.push(entry.gone);
+        self.due.push(entry.due);
     }
 
     fn push_moved(&mut self, key: &str, state: Option<(RemoteId, bool)>) {
         if let Some((id, gone)) = state {
-            self.push(Entry { key, digest: 0, id: id.get(), gone });
+            self.push(Entry { key, digest: 0, id: id.get(), gone, due: None });
         }
     }
 }
@@ -186,7 +215,7 @@ mod tests {
 
     fn known(id: i32) -> Known {
         let id = RemoteId::new(id.into()).unwrap();
-        Known { id, created: String::new(), sent: BTreeMap::new(), echo: BTreeMap::new(), gone: None }
+        Known::of(id, String::new())
     }
 
     fn entries(index: &Index) -> Vec<(String, u128, i32)> {
@@ -234,7 +263,7 @@ mod tests {
                     }
                     Step::Save => {
                         settled = truth.keys().map(|key| (key.clone(), u128::from(xxhash_rust::xxh3::xxh3_64(key.as_bytes())))).collect();
-                        let all = truth.iter().map(|(key, id)| Entry { key, digest: settled[key], id: *id, gone: false });
+                        let all = truth.iter().map(|(key, id)| Entry { key, digest: settled[key], id: *id, gone: false, due: None });
                         Index::save(&store, &job(), all).unwrap();
                     }
                 }
@@ -255,7 +284,7 @@ mod tests {
     #[test]
     fn one_new_key_rewrites_one_page() {
         let keys: Vec<String> = (0..20_000).map(|number| format!("E{number:06}")).collect();
-        let entry = |key| Entry { key, digest: 7, id: 1, gone: false };
+        let entry = |key| Entry { key, digest: 7, id: 1, gone: false, due: None };
         let before = pages::encode(keys.iter().map(|key| entry(key.as_str())));
         let mut more: Vec<&str> = keys.iter().map(String::as_str).collect();
         more.insert(9_000, "E008999x");

@@ -6,7 +6,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::record::{JobName, Key, Kind, RemoteId, Value};
+use crate::record::{JobName, Key, Kind, Marks, RemoteId, Value};
 use crate::store::{self, Batch, Space, Store};
 
 /// What was confirmed of one key of one job.
@@ -24,6 +24,21 @@ pub struct Known {
     /// Since when the key is missing from complete reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gone: Option<Gone>,
+    /// What became of someone who is gone and stays at the service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<Left>,
+    /// What the row said about itself.
+    #[serde(default, skip_serializing_if = "Marks::is_empty")]
+    pub marks: Marks,
+}
+
+/// That what `[job.leavers.set]` asks for was done to someone who is gone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Left {
+    /// When, by this machine's clock.
+    pub at: Timestamp,
+    /// Whether a person had released it.
+    pub approved: bool,
 }
 
 /// Since when a key is missing from complete reads.
@@ -38,6 +53,19 @@ pub struct Gone {
 }
 
 impl Known {
+    /// What is known of an entity of which nothing was sent yet.
+    pub fn of(id: RemoteId, created: String) -> Self {
+        Self {
+            id,
+            created,
+            sent: BTreeMap::new(),
+            echo: BTreeMap::new(),
+            gone: None,
+            left: None,
+            marks: Marks::default(),
+        }
+    }
+
     /// Whether the remote `value` of a field means what this job wants: equal by kind, or what the service made of just
     /// this wish before (law 4).
     pub fn settled(&self, field: &str, kind: Kind, wanted: &Value, value: &Value) -> bool {

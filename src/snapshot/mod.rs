@@ -18,6 +18,6 @@ mod known;
 mod owner;
 mod pages;
 
-pub use index::{Entry, Index};
-pub use known::{Gone, Known};
+pub use index::{Day, Entry, Index};
+pub use known::{Gone, Known, Left};
 pub use owner::Owner;

@@ -5,10 +5,13 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::index::Entry;
+use super::index::{Day, Entry};
 
 /// One key in so many ends a page.
 const PAGE_KEYS: u64 = 1024;
+/// Flags of an entry: complete reads miss its key; a day follows on which its row comes to something else.
+const GONE: u8 = 1;
+const DUE: u8 = 2;
 /// A page is never longer than this.
 const PAGE_KEYS_MAX: usize = 8 * 1024;
 
@@ -25,7 +28,8 @@ pub(super) fn encode<'a>(entries: impl Iterator<Item = Entry<'a>>) -> Vec<(Strin
         bytes.extend_from_slice(entry.key.as_bytes());
         bytes.extend_from_slice(&entry.digest.to_le_bytes());
         bytes.extend_from_slice(&entry.id.to_le_bytes());
-        bytes.push(entry.gone.into());
+        bytes.push(if entry.gone { GONE } else { 0 } | if entry.due.is_some() { DUE } else { 0 });
+        bytes.extend(entry.due.into_iter().flat_map(|day| day.number().to_le_bytes()));
         count += 1;
         if xxh3_64(entry.key.as_bytes()).is_multiple_of(PAGE_KEYS) || count == PAGE_KEYS_MAX {
             pages.push((first.take().expect("the page has a key"), std::mem::take(&mut bytes)));
@@ -43,14 +47,40 @@ pub(super) fn decode(mut bytes: &[u8], mut visit: impl FnMut(Entry<'_>)) -> Opti
         let (key, rest) = rest.split_at_checked(u16::from_le_bytes(*length).into())?;
         let (digest, rest) = rest.split_first_chunk::<16>()?;
         let (id, rest) = rest.split_first_chunk::<4>()?;
-        let (gone, rest) = rest.split_first()?;
+        let (flags, mut rest) = rest.split_first()?;
+        let mut due = None;
+        if flags & DUE != 0 {
+            let (day, after) = rest.split_first_chunk::<4>()?;
+            (due, rest) = (Day::from_number(u32::from_le_bytes(*day)), after);
+        }
         visit(Entry {
             key: std::str::from_utf8(key).ok()?,
             digest: u128::from_le_bytes(*digest),
             id: i32::from_le_bytes(*id),
-            gone: *gone != 0,
+            gone: flags & GONE != 0,
+            due,
         });
         bytes = rest;
     }
     Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_read_as_it_was_written() {
+        let day = Day::of(jiff::civil::date(2026, 2, 28));
+        let entry = |key, gone, due| Entry { key, digest: 7, id: 1, gone, due };
+        let entries = [entry("a", false, None), entry("b", true, None), entry("c", false, day), entry("d", true, day)];
+        let pages = encode(entries.into_iter());
+        let mut read = Vec::new();
+        for (_, bytes) in &pages {
+            decode(bytes, |entry| read.push((entry.key.to_owned(), entry.gone, entry.due))).unwrap();
+        }
+        let expected = entries.map(|entry| (entry.key.to_owned(), entry.gone, entry.due));
+        assert_eq!(read, expected);
+        assert!(decode(&pages[0].1[..pages[0].1.len() - 1], |_| {}).is_none(), "a page that was cut is none");
+    }
 }

@@ -48,7 +48,8 @@ fn fault_101_a_mistake_is_named_with_line_and_key() {
         ("grace = \"24h\"", "grace = \"-1h\"", &["grace"]),
         ("grace = \"24h\"", "grace_reads = -1", &["grace_reads"]),
         ("action = \"keep\"", "action = \"remove\"", &["action", "delete"]),
-        ("action = \"keep\"", "action = \"update\"", &["action", "not built"]),
+        ("action = \"keep\"", "action = \"update\"", &["action", "leavers.set"]),
+        ("action = \"keep\"", "set.title = \"{{ title }}\"\naction = \"update\"", &["set.title", "no row"]),
         ("requests_per_minute = 3000", "requests_per_minute = 0", &["requests_per_minute"]),
         ("requests_per_minute = 3000", "timeout = 60", &["timeout"]),
         ("requests_per_minute = 3000", "page_size = 0", &["page_size"]),
@@ -57,11 +58,12 @@ fn fault_101_a_mistake_is_named_with_line_and_key() {
         ("match_on = [", "schedule = \"* * *\"\nmatch_on = [", &["schedule"]),
         ("match_on = [", "time_zone = \"Mars/Base\"\nmatch_on = [", &["time_zone", "Mars/Base"]),
         ("match_on = [", "writes = \"maybe\"\nmatch_on = [", &["writes", "approve"]),
-        ("match_on = [", "prefer = \"{{ fte }}\"\nmatch_on = [", &["prefer", "not built"]),
-        ("match_on = [", "protect = [\"x@example.com\"]\nmatch_on = [", &["protect", "not built"]),
-        ("match_on = [", "active_until = \"{{ end }}\"\nmatch_on = [", &["active_until", "not built"]),
-        ("match_on = [", "on_drift = \"keep\"\nmatch_on = [", &["on_drift", "not built"]),
-        ("max_leavers = \"2%\"", "segment = \"{{ title }}\"", &["segment", "not built"]),
+        ("match_on = [", "prefer = \"{{ fte | nubmer }}\"\nmatch_on = [", &["prefer", "nubmer"]),
+        ("match_on = [", "protect = \"x@example.com\"\nmatch_on = [", &["protect", "brackets"]),
+        ("match_on = [", "seed_only = [\"shoe_size\"]\nmatch_on = [", &["seed_only", "shoe_size"]),
+        ("match_on = [", "active_until = \"{{ end | date('dd') }}\"\nmatch_on = [", &["active_until", "dd"]),
+        ("match_on = [", "on_drift = \"ask\"\nmatch_on = [", &["on_drift", "report"]),
+        ("max_leavers = \"2%\"", "segment = \"{{ title \"", &["segment"]),
         ("key = \"{{ employee_no }}\"", "key = \"{{ employee_no \"", &["key"]),
         ("name = \"{{ name }}\"", "name = \"{{ name | uper }}\"", &["name", "uper"]),
         ("name = \"{{ name }}\"", "name = \"{% if name %}x\"", &["name"]),
@@ -125,7 +127,6 @@ fn what_is_not_built_yet_is_refused_as_such() {
         ("[notify]\nwebhook = \"https://x.example.com\"\n", "notify"),
         ("[status]\nlisten = \"127.0.0.1:9464\"\n", "listen"),
         ("[control]\nsocket = \"control.sock\"\n", "control"),
-        ("[job.leavers.set]\ntitle = \"Left\"\n", "leavers"),
     ] {
         let world = world();
         let good = text(&world);
@@ -151,8 +152,11 @@ fn a_configuration_that_is_missing_or_no_toml_exits_2() {
 fn what_is_turned_off_may_be_said_though_it_is_not_built() {
     let world = world();
     let job = "match_on = [";
-    let good = text(&world).replacen(job, &format!("seed_only = []\nprotect = []\non_drift = \"overwrite\"\n{job}"), 1)
-        + "\n[status]\nlisten = \"\"\n";
+    let good = text(&world).replacen(
+        job,
+        &format!("seed_only = []\nprotect = []\nactive_until = \"\"\norg_key = \"\"\n{job}"),
+        1,
+    ) + "\n[status]\nlisten = \"\"\n";
     world.put("config.toml", good.as_bytes());
     assert_eq!(world.sync().expect(0).writes(), (3, 0, 0));
 }

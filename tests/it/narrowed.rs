@@ -92,7 +92,7 @@ fn law_7_fault_104_a_mapping_that_changes_everyone_is_held() {
     world.configure(Config { map, ..Config::default() });
     let ran = world.sync().expect(4);
     assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(40)), "{ran:?}");
-    assert!(ran.ended().2.contains("max_updates"), "{ran:?}");
+    assert!(ran.ended().2.contains("the mapping change alters 40 people; max_updates: 40 of 40"), "{ran:?}");
     assert!(world.texts("title").iter().all(|title| title == "Clerk"));
 }
 

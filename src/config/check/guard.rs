@@ -1,32 +1,12 @@
-//! Checks `[job.leavers]` and `[job.guard]`.
+//! Checks `[job.guard]`.
 
 use super::text;
-use crate::config::raw::{RawGuard, RawLeavers, Scalar};
+use crate::config::raw::{RawGuard, Scalar};
 use crate::config::report::Report;
 use crate::config::units;
-use crate::plan::{LeaverAction, Leavers, Limit, Limits};
+use crate::plan::{Limit, Limits};
 
 const LIMIT_HINT: &str = "write a share such as \"2%\", a plain count, or \"off\"";
-
-pub(super) fn leavers(place: &str, raw: &RawLeavers, report: &mut Report) -> Leavers {
-    let at = |key: &str| format!("{place}.{key}");
-    let defaults = Leavers::default();
-    let grace = text::parsed(&at("grace"), raw.grace.as_deref(), text::DURATION_HINT, report, units::duration);
-    let grace_reads = text::number(&at("grace_reads"), raw.grace_reads, (0, 1000), report);
-    Leavers {
-        action: action(&at("action"), raw.action.as_deref(), report).unwrap_or(defaults.action),
-        grace: grace.unwrap_or(defaults.grace),
-        grace_reads: grace_reads.unwrap_or(defaults.grace_reads),
-    }
-}
-
-fn action(place: &str, given: Option<&str>, report: &mut Report) -> Option<LeaverAction> {
-    if given == Some("update") {
-        report.problem(place, "\"update\" is not built yet", Some("use \"keep\" or \"delete\""));
-        return None;
-    }
-    text::choice(place, given, &[("keep", LeaverAction::Keep), ("delete", LeaverAction::Delete)], report)
-}
 
 pub(super) fn limits(place: &str, raw: &RawGuard, report: &mut Report) -> Limits {
     let at = |key: &str| format!("{place}.{key}");

@@ -2,17 +2,20 @@
 
 use jiff::tz::{self, TimeZone};
 
-use super::{Ground, guard, mapping, source, text};
+use super::{Ground, guard, leavers, mapping, source, text};
 use crate::config::nearest;
 use crate::config::options::Job;
 use crate::config::raw::RawJob;
 use crate::config::report::Report;
 use crate::config::schedule::Schedule;
-use crate::plan::Writes;
+use crate::plan::{OnDrift, Writes};
 use crate::record::{JobName, Target};
 
 /// Targets that are known and not built yet.
 const TARGETS_UNBUILT: &[&str] = &["contractor", "contractor-organization", "certification-holder"];
+
+const ON_DRIFT: &[(&str, OnDrift)] =
+    &[("overwrite", OnDrift::Overwrite), ("keep", OnDrift::Keep), ("report", OnDrift::Report)];
 
 const SCHEDULE_HINT: &str = "write five fields as in crontab: minute hour day month weekday";
 
@@ -22,7 +25,11 @@ pub(super) fn check(place: &str, raw: RawJob, ground: &Ground, report: &mut Repo
     let name = name(&at("name"), raw.name.as_deref(), report);
     let target = target(&at("target"), raw.target.as_deref(), report);
     let source = source::check(&at("source"), &raw.source, ground, report);
-    let leavers = guard::leavers(&at("leavers"), &raw.leavers, report);
+    let policy = leavers::leavers(&at("leavers"), &raw.leavers, report);
+    let leaver_set = target.map(|target| leavers::set(place, &raw, policy.action, target, report));
+    let protect = leavers::protect(&at("protect"), &raw.protect, report);
+    let seed_only = mapping::seed_only(&at("seed_only"), &raw, report);
+    let on_drift = text::choice(&at("on_drift"), raw.on_drift.as_deref(), ON_DRIFT, report);
     let limits = guard::limits(&at("guard"), &raw.guard, report);
     let writes = [("auto", Writes::Auto), ("approve", Writes::Approve), ("off", Writes::Off)];
     let writes = text::choice(&at("writes"), raw.writes.as_deref(), &writes, report);
@@ -42,7 +49,11 @@ pub(super) fn check(place: &str, raw: RawJob, ground: &Ground, report: &mut Repo
         mapping,
         match_on,
         writes: writes.unwrap_or_default(),
-        leavers,
+        seed_only,
+        on_drift: on_drift.unwrap_or_default(),
+        protect,
+        leavers: policy,
+        leaver_set: leaver_set?,
         limits,
         schedule,
         time_zone,

@@ -33,7 +33,19 @@ pub(super) fn check(
     let all_known = raw.map.keys().all(|name| target.field(name).is_some());
     let fields = raw.map.into_iter().filter(|(name, _)| target.field(name).is_some()).collect();
     let key_template = key.clone().unwrap_or_default();
-    let options = Options { target, key: key_template, include, fields, tables: raw.values, optional };
+    let given = |text: &Option<String>| text::unless_empty(text.as_deref()).map(str::to_owned);
+    let options = Options {
+        target,
+        key: key_template,
+        include,
+        active_from: given(&raw.active_from),
+        active_until: given(&raw.active_until),
+        prefer: given(&raw.prefer),
+        segment: given(&raw.guard.segment),
+        fields,
+        tables: raw.values,
+        optional,
+    };
     // Templates are compiled in any case: what is wrong with them is to be told at once with the rest.
     for error in Mapping::compile(&options).err().unwrap_or_default() {
         // A key that is missing or no template was told of already.
@@ -79,6 +91,15 @@ fn check_fields(place: &str, raw: &RawJob, target: Target, report: &mut Report) 
         let hint = "the service does not tell where they roam; map both or neither";
         report.warning(&format!("{place}.globalroaming"), message, Some(hint));
     }
+}
+
+/// The mapped fields that are set at a creation only.
+pub(super) fn seed_only(place: &str, raw: &RawJob, report: &mut Report) -> Vec<String> {
+    for name in raw.seed_only.iter().filter(|name| !raw.map.contains_key(*name)) {
+        let hint = nearest(name, raw.map.keys().map(String::as_str)).map(|known| format!("did you mean {known}?"));
+        report.problem(place, format!("{name:?} is not mapped"), hint.as_deref().or(Some("map it in [job.map]")));
+    }
+    raw.seed_only.clone()
 }
 
 fn nearest_field(name: &str, target: Target) -> String {

@@ -10,6 +10,7 @@ mod api;
 mod credential;
 mod guard;
 mod job;
+mod leavers;
 mod mapping;
 mod root;
 mod secret;

@@ -106,9 +106,14 @@ fn a_line_of_a_job_is_named_with_what_helps() {
         ("writes = \"of\"", "\"of\" is none of \"auto\", \"approve\", \"off\""),
         ("values = { AKL = \"Auckland\" }", "must be a table"),
         ("values.site = { AKL = 1 }", "must be a text in quotes; put it in quotes"),
-        ("protect = [\"ceo@example.com\"]", "is not built yet; leave it out"),
-        ("on_drift = \"keep\"", "is not built yet; leave it out"),
-        ("prefer = \"{{ fte }}\"", "is not built yet; leave it out"),
+        ("protect = [\"\"]", "holds an empty text; write keys or emails"),
+        ("on_drift = \"ask\"", "\"ask\" is none of \"overwrite\", \"keep\", \"report\""),
+        ("seed_only = [\"nmae\"]", "\"nmae\" is not mapped; did you mean name?"),
+        (
+            "prefer = \"{{ fte | nubmer }}\"",
+            "there is no filter `nubmer`; did you mean `upper`? (line 1, column 10 of the template)",
+        ),
+        ("org_key = \"{{ org }}\"", "is not built yet; leave it out"),
     ] {
         let errors = Place::with(&job_with(line)).load(&[]).unwrap_err();
         assert_eq!(errors.len(), 1, "{line}: {errors:?}");
@@ -207,12 +212,13 @@ fn a_changed_line_is_named_with_what_helps() {
         (
             "[job.map]",
             "[job.leavers]\naction = \"update\"\n[job.map]",
-            "config.toml:14: job.leavers.action: \"update\" is not built yet; use \"keep\" or \"delete\"",
+            "config.toml:14: job.leavers.action: \"update\" sets nothing without [job.leavers.set]; name the fields to set in \
+             [job.leavers.set], such as title = \"Left {{ left }}\"",
         ),
         (
             "[job.map]",
-            "[job.leavers.set]\ntitle = \"left\"\n[job.map]",
-            "config.toml:13: job.leavers.set: is not built yet; leave it out",
+            "[job.leavers]\naction = \"update\"\nset.tilte = \"left\"\n[job.map]",
+            "config.toml:15: job.leavers.set.tilte: staff has no such field",
         ),
         (
             "[job.map]",

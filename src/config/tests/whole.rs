@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use super::support::{API, JOB, Place, bare};
 use crate::api::Credential;
 use crate::config::{Mode, State};
-use crate::plan::{LeaverAction, Leavers, Limit, Limits, Writes};
+use crate::plan::{LeaverAction, Leavers, Limit, Limits, OnDrift, Writes};
 use crate::source::csv::Encoding;
 
 #[test]
@@ -56,6 +56,12 @@ key = "{{ no }}"
 match_on = ["email", "name"]
 include = "{{ status != 'Terminated' }}"
 writes = "approve"
+active_from = "{{ start }}"
+active_until = "{{ end }}"
+prefer = "{{ fte }}"
+seed_only = ["cf.Locker No."]
+on_drift = "report"
+protect = ["ceo@example.com"]
 values.Site = { AKL = "Auckland Office", "a.b" = "Dotted" }
 [job.source]
 type = "csv"
@@ -82,6 +88,7 @@ max_updates = "12.5%"
 max_blanked = "7"
 max_creates = "100%"
 min_records = 100
+segment = "{{ department }}"
 "#,
     );
     let config = place.load(&[]).unwrap();
@@ -113,6 +120,14 @@ min_records = 100
     assert_eq!(job.source.optional, ["Locker"]);
     let grace = SignedDuration::from_hours(30 * 24);
     assert_eq!(job.leavers, Leavers { action: LeaverAction::Delete, grace, grace_reads: 2 });
+    assert!(job.leaver_set.fields.is_empty());
+    let given = |text: &Option<String>| text.clone().unwrap_or_default();
+    assert_eq!(given(&job.mapping.active_from), "{{ start }}");
+    assert_eq!(given(&job.mapping.active_until), "{{ end }}");
+    assert_eq!(given(&job.mapping.prefer), "{{ fte }}");
+    assert_eq!(given(&job.mapping.segment), "{{ department }}");
+    assert_eq!((&job.seed_only[..], job.on_drift), (&["cf.Locker No.".to_owned()][..], OnDrift::Report));
+    assert_eq!(job.protect, ["ceo@example.com"]);
     let limits = Limits {
         leavers: Limit::Count(40),
         updates: Limit::Percent(12.5),
@@ -176,8 +191,27 @@ fn what_is_unusual_is_a_warning() {
 }
 
 #[test]
+fn what_is_set_in_leavers_is_taken_and_what_will_stay_so_is_told() {
+    let set =
+        "[job.leavers]\naction = \"update\"\n[job.leavers.set]\nname = \"{{ last.name }} (left)\"\ntitle = \"Left\"\n";
+    let place = Place::with(&format!("{API}{JOB}{set}"));
+    let config = place.load(&[]).unwrap();
+    let job = &config.jobs[0];
+    assert_eq!(job.leavers.action, LeaverAction::Update);
+    assert_eq!(job.leaver_set.fields.keys().collect::<Vec<_>>(), ["name", "title"]);
+    let warnings: Vec<String> = config.warnings.iter().map(|line| bare(line, place.dir.path())).collect();
+    assert_eq!(
+        warnings,
+        [
+            "config.toml:20: job.leavers.set.title: stays as it is set when somebody comes back, since the job does not own \
+          this field; map it in [job.map] to have it set back"
+        ]
+    );
+}
+
+#[test]
 fn what_is_not_built_yet_may_stand_there_turned_off() {
-    let job = JOB.replace("key =", "seed_only = []\non_drift = \"overwrite\"\nprotect = []\nkey =");
+    let job = JOB.replace("key =", "seed_only = []\nprotect = []\norg_key = \"\"\nkey =");
     let job = job.replace("path =", "order = \"name\"\npath =");
     Place::with(&format!("{API}[status]\nlisten = \"\"\n[notify]\n{job}[job.leavers.set]\n")).load(&[]).unwrap();
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod answering;
 pub(crate) mod caller;
+mod inside;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

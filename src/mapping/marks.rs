@@ -1,0 +1,117 @@
+//! What the templates beside the fields say of a row: from when to when it counts, its segment, its preference.
+
+use jiff::civil::Date;
+
+use super::options::Options;
+use super::outcome::Outcome;
+use crate::record::{Marks, Number};
+
+/// The longest name of a segment, in bytes: it stands in messages.
+const SEGMENT_BYTES_MAX: usize = 200;
+
+/// A template beside the fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    From,
+    Until,
+    Preference,
+    Segment,
+}
+
+impl Mark {
+    /// All of them.
+    pub(super) const ALL: [Self; 4] = [Self::From, Self::Until, Self::Preference, Self::Segment];
+
+    /// How its template is called in messages: its key in the configuration.
+    pub(super) fn place(self) -> &'static str {
+        match self {
+            Self::From => "active_from",
+            Self::Until => "active_until",
+            Self::Preference => "prefer",
+            Self::Segment => "guard.segment",
+        }
+    }
+
+    /// Its template, where the job has one.
+    pub(super) fn template(self, options: &Options) -> Option<&String> {
+        match self {
+            Self::From => options.active_from.as_ref(),
+            Self::Until => options.active_until.as_ref(),
+            Self::Preference => options.prefer.as_ref(),
+            Self::Segment => options.segment.as_ref(),
+        }
+    }
+}
+
+/// What the marks of one row came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Marked {
+    pub(super) marks: Marks,
+    /// The first and the last day on which the row counts.
+    pub(super) from: Option<Date>,
+    pub(super) until: Option<Date>,
+}
+
+impl Marked {
+    /// Takes what the template of a mark came to; the error is a reason without any value of the row.
+    pub(super) fn take(&mut self, mark: Mark, outcome: Outcome) -> Result<(), String> {
+        let text = outcome.text()?;
+        match mark {
+            Mark::From => self.from = date(&text)?,
+            Mark::Until => self.until = date(&text)?,
+            Mark::Preference => {
+                let number = Number::parse(&text);
+                self.marks.preference = Some(number.ok_or("the value is no number (a decimal point, no comma)")?);
+            }
+            Mark::Segment if text.len() > SEGMENT_BYTES_MAX => {
+                return Err(format!("the segment has more than {SEGMENT_BYTES_MAX} bytes"));
+            }
+            Mark::Segment => self.marks.segment = text,
+        }
+        Ok(())
+    }
+
+    /// A last day before the first is a slip, such as an old end date that stayed when somebody was hired again.
+    pub(super) fn check(&self) -> Result<(), (Mark, String)> {
+        match (self.from, self.until) {
+            (Some(from), Some(until)) if until < from => {
+                Err((Mark::Until, "the last day lies before the first (active_from)".to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A day written YYYY-MM-DD; none for an empty text.
+fn date(text: &str) -> Result<Option<Date>, String> {
+    /// Longer texts have a time in them, and shorter ones are no whole date.
+    const LENGTH: usize = 10;
+    let wrong = || "the value is no date of the form YYYY-MM-DD; the filter `date` makes one".to_owned();
+    match text.trim() {
+        "" => Ok(None),
+        text if text.len() == LENGTH => text.parse().map(Some).map_err(|_| wrong()),
+        _ => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_whole_date_is_one() {
+        let day = |text: &str| Ok(Some(text.parse::<Date>().unwrap()));
+        for (text, expected) in [
+            ("2026-02-28", day("2026-02-28")),
+            (" 2024-02-29 ", day("2024-02-29")),
+            ("", Ok(None)),
+            ("2026-02-29", Err(())),
+            ("28/02/2026", Err(())),
+            ("2026-02-28T10:00", Err(())),
+            ("2026-2-28", Err(())),
+            ("soon", Err(())),
+        ] {
+            assert_eq!(date(text).map_err(|_| ()), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! People whom no job may remove.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use crate::record::{Entity, Key, fold};
+use crate::snapshot::Known;
+
+/// People whom no job may remove, named by key or email; case, outer spaces and leading zeros don't matter (law 6).
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Protection(BTreeSet<String>);
+
+impl Protection {
+    /// The field of an entity by which it may be named besides its key.
+    pub const FIELD: &'static str = "email";
+
+    /// Why somebody stays.
+    pub const REASON: &'static str = "named in protect; nobody removes them";
+
+    /// Protects the people of these names.
+    pub fn new<'a>(names: impl IntoIterator<Item = &'a String>) -> Self {
+        Self(names.into_iter().map(|name| fold(name)).filter(|name| !name.is_empty()).collect())
+    }
+
+    /// Whether someone is protected: by key, by the email at the service, or by the one that was last sent.
+    pub fn covers(&self, key: &Key, known: Option<&Known>, entity: &Entity) -> bool {
+        let emails = [Some(entity.value(Self::FIELD)), known.and_then(|known| known.sent.get(Self::FIELD))];
+        let emails = emails.into_iter().flatten().filter_map(|value| value.as_text());
+        emails.chain([key.as_str()]).any(|name| self.0.contains(&fold(name)))
+    }
+}
+
+/// Counts them (law 11).
+impl fmt::Debug for Protection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Protection({})", self.0.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::record::{RemoteId, Value};
+
+    #[test]
+    fn law_6_people_are_protected_by_key_or_by_either_email() {
+        let id = RemoteId::new(1).unwrap();
+        let email = |text: &str| BTreeMap::from([("email".to_owned(), Value::text(text))]);
+        let entity = Entity { id, created: String::new(), fields: email("ana@example.com") };
+        let known = Known { sent: email("a.smith@example.com"), ..Known::of(id, String::new()) };
+        for (name, covered) in [
+            ("0042", true),
+            ("42", true),
+            (" Ana@Example.com", true),
+            ("a.smith@example.com", true),
+            ("ana", false),
+            ("bo@example.com", false),
+            ("", false),
+        ] {
+            let protection = Protection::new(&[name.to_owned()]);
+            assert_eq!(protection.covers(&Key::new("042").unwrap(), Some(&known), &entity), covered, "{name}");
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! How a job treats the fields that it maps.
+//!
+//! Every mapped field belongs to the job, with two exceptions: one of `seed_only` belongs to the service as soon as its
+//! person exists, and one that somebody edited at the service may stay so (`on_drift`) until the source's own value changes.
+
+use std::collections::BTreeMap;
+
+use crate::record::{Entity, Field, Value};
+use crate::snapshot::Known;
+
+/// What becomes of a field that somebody edited at the service while the source stayed the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnDrift {
+    /// It is set as the source has it.
+    #[default]
+    Overwrite,
+    /// It stays until the source's own value changes.
+    Keep,
+    /// The same, and it is named in every run.
+    Report,
+}
+
+/// How a job treats the fields that it maps.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules<'a> {
+    /// The fields.
+    pub fields: &'a [Field],
+    /// Those of them that are set when somebody is created, and never again.
+    pub seed_only: &'a [String],
+    /// What becomes of edits at the service.
+    pub on_drift: OnDrift,
+}
+
+impl<'a> Rules<'a> {
+    /// The fields that stay the job's own.
+    pub fn owned(self) -> impl Iterator<Item = &'a Field> {
+        self.fields.iter().filter(move |field| !self.seed_only.contains(&field.name))
+    }
+
+    /// The fields that were edited at the service and stay so. What was set for somebody's absence is no such edit.
+    pub fn drifted(self, wanted: &BTreeMap<String, Value>, known: &Known, entity: &Entity) -> Vec<&'a str> {
+        if self.on_drift == OnDrift::Overwrite || known.left.is_some() {
+            return Vec::new();
+        }
+        let drifted = |field: &&Field| {
+            wanted.get(&field.name).is_some_and(|wanted| {
+                known.sent.get(&field.name) == Some(wanted)
+                    && !known.settled(&field.name, field.kind, wanted, entity.value(&field.name))
+            })
+        };
+        self.owned().filter(drifted).map(|field| field.name.as_str()).collect()
+    }
+}

@@ -1,0 +1,123 @@
+//! Rows that count from one day to another: both act on their day, though nothing in the file changed.
+
+use jiff::SignedDuration;
+use rosterd::clock::Clock;
+use rosterd::run::Report;
+use rosterd::sandbox::Options;
+
+use crate::support::{Config, World, people, row};
+
+const HEADER: &str = "Employee No,Name,Email,Title,Start,End\n";
+
+/// A job with both days, in Auckland, that removes leavers after a long grace.
+fn dated() -> Config {
+    let days = "active_from = \"{{ start }}\"\nactive_until = \"{{ end | date('%d/%m/%Y') }}\"\n";
+    Config {
+        job: Config::default().job + "time_zone = \"Pacific/Auckland\"\n" + days,
+        ..Config::rest("[job.leavers]\naction = \"delete\"\ngrace = \"240h\"\ngrace_reads = 9\n")
+    }
+}
+
+fn person(number: usize, start: &str, end: &str) -> String {
+    format!("{},{start},{end}\n", row(number, "Clerk").trim_end())
+}
+
+/// Twenty people without days, and then these rows.
+fn file(rows: &str) -> String {
+    (50..70).fold(HEADER.to_owned(), |text, number| text + &person(number, "", "")) + rows
+}
+
+fn writes(report: &Report) -> (u64, u64, u64) {
+    (report.counts.created, report.counts.updated, report.counts.deleted)
+}
+
+#[test]
+fn both_days_act_on_their_day_in_the_jobs_zone_though_no_row_changed() {
+    let world = World::with(Options::default(), dated());
+    world.csv(file(&person(1, "2027-03-05", "31/03/2027")));
+    // It is the evening of the 3rd in UTC and the 4th in Auckland, thirteen hours ahead.
+    let clock = Clock::fixed("2027-03-03T20:00:00Z".parse().unwrap());
+    let run = |hours| {
+        clock.advance(SignedDuration::from_hours(hours));
+        world.sync_at(&clock)
+    };
+    assert_eq!(writes(&run(0)), (20, 0, 0), "not there yet");
+    assert_eq!(writes(&run(14)), (0, 0, 0), "23:00 of the 4th");
+    assert_eq!(writes(&run(2)), (1, 0, 0), "01:00 of the 5th");
+    assert!(world.held_as(1).is_some());
+    assert_eq!(writes(&run(24 * 26)), (0, 0, 0), "the last day is included");
+    let unchanged = run(0);
+    assert_eq!((writes(&unchanged), unchanged.counts.unchanged), ((0, 0, 0), 21));
+    let ran = run(24);
+    assert_eq!(writes(&ran), (0, 0, 1), "by statement, so without grace: {:?}", ran.reasons);
+    assert!(world.held_as(1).is_none());
+    assert_eq!(writes(&run(24)), (0, 0, 0));
+}
+
+#[test]
+fn whose_last_day_has_passed_is_a_leaver_under_the_guard_in_any_read() {
+    let world = World::with(Options::default(), dated());
+    let rows = |end: &str| (1..6).fold(String::new(), |text, number| text + &person(number, "", end));
+    world.csv(file(&rows("")));
+    world.sync().expect(0);
+    let ran = world.sync_of(file(&rows("31/12/2020"))).expect(4);
+    assert!(ran.ended().2.contains("max_leavers: 5 people"), "{ran:?}");
+    let cut = file(&(person(1, "", "31/12/2020") + &person(2, "", "")));
+    let ran = world.sync_of(&cut[..cut.len() - 3]).expect(3);
+    assert_eq!(ran.writes(), (0, 0, 1), "{ran:?}");
+    assert!(world.held_as(1).is_none());
+}
+
+#[test]
+fn who_is_hired_again_after_a_gap_leaves_and_comes_back() {
+    let world = World::with(Options::default(), dated());
+    let clock = Clock::fixed("2027-03-01T00:00:00Z".parse().unwrap());
+    world.csv(file(&(person(1, "", "10/03/2027") + &person(1, "2027-05-01", ""))));
+    assert_eq!(writes(&world.sync_at(&clock)), (21, 0, 0));
+    clock.advance(SignedDuration::from_hours(24 * 20));
+    assert_eq!(writes(&world.sync_at(&clock)), (0, 0, 1));
+    clock.advance(SignedDuration::from_hours(24 * 60));
+    assert_eq!(writes(&world.sync_at(&clock)), (1, 0, 0));
+}
+
+#[test]
+fn a_known_person_whose_first_day_lies_ahead_is_left_alone() {
+    let world = World::with(Options::default(), dated());
+    world.csv(file(&person(1, "", "")));
+    assert_eq!(world.sync().expect(0).writes(), (21, 0, 0));
+    let later = person(1, "2999-01-01", "").replace("Clerk", "Chief");
+    for _ in 0..2 {
+        assert_eq!(world.sync_of(file(&later)).expect(0).writes(), (0, 0, 0));
+    }
+    assert_eq!(world.held_as(1).unwrap()["title"], "Clerk");
+}
+
+#[test]
+fn law_8_a_value_that_is_no_date_rejects_its_row_and_nobody_leaves_by_it() {
+    let world = World::with(Options::default(), dated());
+    world.csv(file(&person(1, "", "")));
+    world.sync().expect(0);
+    for (start, end, field) in [
+        ("soon", "", "active_from"),
+        ("05/03/2020", "", "active_from"),
+        ("2020-02-30", "", "active_from"),
+        ("", "2020-03-05", "active_until"),
+        ("2026-01-01", "31/12/2020", "active_until"),
+    ] {
+        let ran = world.sync_of(file(&person(1, start, end))).expect(3);
+        assert_eq!((ran.writes(), ran.job()["rejected"].as_u64()), ((0, 0, 0), Some(1)), "{start} {end}: {ran:?}");
+        let plan = world.plan().expect(0).job();
+        assert_eq!(plan["rejected"][0]["field"], field, "{start} {end}: {plan}");
+        assert!(world.held_as(1).is_some());
+    }
+}
+
+#[test]
+fn days_that_are_introduced_are_a_mapping_change() {
+    let world = World::synced(Config::rest("[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n"), 40);
+    let job = Config::default().job + "active_until = \"{{ '2020-01-01' if employee_no < 'P00003' else '' }}\"\n";
+    world.configure(Config { job, ..Config::rest("[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n") });
+    let ran = world.sync_of(people(1..41)).expect(4);
+    assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(2)), "{ran:?}");
+    assert!(ran.ended().2.contains("the mapping change alters 2 people"), "{ran:?}");
+}

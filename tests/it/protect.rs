@@ -1,0 +1,64 @@
+//! Law 6: `protect` names people whom no job removes.
+
+use crate::support::{Config, World, people, row};
+
+const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
+
+fn protecting(names: &str) -> Config {
+    Config { job: Config::default().job + &format!("protect = [{names}]\n"), ..Config::rest(LEAVE_AT_ONCE) }
+}
+
+#[test]
+fn law_6_who_is_protected_stays_and_is_told_and_the_others_leave() {
+    let world = World::synced(protecting("\"P00002\", \"Person3@Example.com\""), 40);
+    world.csv(people(4..41));
+    let plan = world.plan().expect(0).job();
+    let leaving: Vec<&str> = plan["changes"].as_array().unwrap().iter().filter_map(|one| one["key"].as_str()).collect();
+    assert_eq!((leaving, &plan["protected"]), (vec!["P00001"], &serde_json::json!(["P00002", "P00003"])), "{plan}");
+    assert!(plan["held"].is_null(), "{plan}");
+    for (run, deleted) in [1, 0, 0].into_iter().enumerate() {
+        let ran = world.sync().expect(0);
+        assert_eq!((ran.writes(), ran.ended().0.as_str()), ((0, 0, deleted), "done"), "run {run}: {ran:?}");
+        assert_eq!(ran.job()["held"], 2, "run {run}: alone they don't make the run held: {ran:?}");
+    }
+    let shown = world.run(&["sync"]).expect(0).hides(&["Person", "@example.com"]);
+    assert!(shown.out.contains("held      P00002: named in protect"), "{shown:?}");
+    assert_eq!(world.run(&["approve", "staff", "P00002"]).code, Some(1), "there is nothing to approve");
+    assert_eq!(world.staff().len(), 39);
+}
+
+#[test]
+fn law_6_the_protected_do_not_count_for_the_guard() {
+    let world = World::synced(protecting("\"P00001\", \"P00002\", \"P00003\""), 40);
+    assert_eq!(world.sync_of(people(6..41)).expect(0).writes(), (0, 0, 2), "five are gone, two would be removed");
+}
+
+#[test]
+fn law_6_a_row_that_says_so_removes_nobody_who_is_protected() {
+    let mut config = protecting("\"P00001\"");
+    config.job += "include = \"{{ title != 'Gone' }}\"\n";
+    let world = World::synced(config, 10);
+    let text = people(1..11).replace(&row(1, "Clerk"), &row(1, "Gone"));
+    assert_eq!(world.sync_of(text).expect(0).writes(), (0, 0, 0));
+    assert!(world.held_as(1).is_some());
+}
+
+#[test]
+fn law_6_who_gets_a_protected_email_at_the_service_is_protected() {
+    let world = World::synced(protecting("\"ceo@example.com\""), 10);
+    let id = world.held_as(1).unwrap()["id"].as_i64().unwrap();
+    world.csv(people(2..11));
+    world.service().edit("staff", id, serde_json::json!({"email": "ceo@example.com"}));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    assert!(world.held_as(1).is_some());
+}
+
+#[test]
+fn law_6_an_approval_does_not_lift_a_later_protection() {
+    let world = World::synced(protecting("\"nobody\""), 10);
+    world.sync_of(people(6..11)).expect(4);
+    world.run(&["approve", "staff"]).expect(0);
+    world.configure(protecting("\"P00001\", \"person2@example.com\""));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 3));
+    assert!(world.held_as(1).is_some() && world.held_as(2).is_some());
+}
