@@ -68,6 +68,8 @@ pub(super) enum Command {
     Preview(PreviewArgs),
     /// Show one record from source to service, and why
     Explain(ExplainArgs),
+    /// Remove a person from what is kept on this machine; the service is left alone
+    Forget(ForgetArgs),
     /// Show past runs and decisions, or what one run changed
     History(HistoryArgs),
     /// Show jobs, their last runs, what waits, and the budget
@@ -205,6 +207,12 @@ pub(super) struct ExplainArgs {
     /// Show sensitive values (phone numbers, custom fields) and the cells of the row too
     #[arg(long)]
     pub(super) show_values: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ForgetArgs {
+    /// The record, whatever its job
+    pub(super) key: String,
 }
 
 #[derive(Debug, Args)]

@@ -16,6 +16,7 @@ mod decide;
 mod demo;
 mod explain;
 mod failure;
+mod forget;
 mod history;
 mod init;
 mod interrupt;
@@ -88,6 +89,7 @@ async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
         Command::Check(args) => check::run(ui, &config, &args).await,
         Command::Preview(args) => preview::run(ui, &config, &args),
         Command::Explain(args) => explain::run(ui, &config, &args),
+        Command::Forget(args) => forget::run(ui, &config, &args),
         Command::History(args) => history::run(ui, &config, &args),
         Command::Queue(args) => queue::run(ui, &config, &args),
         Command::Status => status::run(ui, &config),

@@ -13,6 +13,7 @@
 
 mod audit;
 mod entry;
+mod forget;
 mod month;
 mod past;
 mod retention;
@@ -22,6 +23,7 @@ mod user;
 
 pub use audit::{Audit, Line};
 pub use entry::{Changed, Decided, Ended, Entry};
+pub use forget::{forget, without};
 pub use month::{Damage, read};
 pub use past::{Decisions, Event, Past, PastRun};
 pub use retention::Retention;

@@ -35,7 +35,7 @@ impl Retention {
         }
         let _alone = lock(&folder(dir))?;
         for month in months(dir)? {
-            changed += rewrite(&month, &|entry, latest| self.fate(entry, latest, now))?;
+            changed += rewrite(&month, &|_, entry, latest| self.fate(entry, latest, now))?;
         }
         Ok(changed)
     }

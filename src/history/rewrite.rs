@@ -21,7 +21,7 @@ pub(super) enum Fate {
 }
 
 /// Judges a line, or what can't be read (`None`), by the time of it or of the line before it that could be read.
-pub(super) type Judge<'a> = dyn Fn(Option<&Entry>, Option<Timestamp>) -> Fate + 'a;
+pub(super) type Judge<'a> = dyn Fn(&[u8], Option<&Entry>, Option<Timestamp>) -> Fate + 'a;
 
 /// Writes a file anew, line by line. Where every line stays, it is left alone; otherwise the new file takes the place of the
 /// old in one step, so that a crash leaves one of the two. A file without lines is removed. Returns how many lines changed
@@ -70,7 +70,7 @@ fn judged(file: &Path, judge: &Judge<'_>, mut visit: impl FnMut(&[u8], Fate)) ->
         if !line.is_empty() {
             let entry: Option<Entry> = serde_json::from_slice(line).ok();
             latest = entry.as_ref().map(Entry::at).or(latest);
-            visit(line, judge(entry.as_ref(), latest));
+            visit(line, judge(line, entry.as_ref(), latest));
         }
     })
 }

@@ -13,6 +13,7 @@
 //! Rejected: one sled tree per kind of row. A commit has to move rows of several kinds at once, and sled applies a batch
 //! atomically within one tree only; so there is one tree, and the first byte of a key says the kind.
 
+mod compact;
 mod error;
 mod manifest;
 mod renew;
@@ -89,6 +90,7 @@ impl Store {
 
     fn open_locked(dir: &Path, lock: File) -> Result<Self, Error> {
         let fail = |kind| Error { dir: dir.to_owned(), kind };
+        compact::recover(dir).map_err(|error| fail(Kind::from_io(error)))?;
         let path = dir.join("store");
         let config = sled::Config::new().path(&path).cache_capacity(Self::CACHE_BYTES);
         let tree = guarded(|| config.open()).map_err(fail)?;

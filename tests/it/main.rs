@@ -19,6 +19,7 @@ mod drift;
 mod duplicates;
 mod explain;
 mod first_sync;
+mod forgotten;
 mod garbage_answers;
 mod gone;
 mod grace;

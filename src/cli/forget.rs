@@ -1,0 +1,47 @@
+//! `rosterd forget`.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::args::ForgetArgs;
+use super::failure::{Exit, Failure, Words};
+use super::open;
+use super::ui::{Ui, tame};
+use crate::clock::Clock;
+use crate::config::Needs;
+use crate::record::Key;
+use crate::run::{self, ForgetError};
+use crate::store::Store;
+
+pub(super) fn run(ui: &Ui, config: &Path, args: &ForgetArgs) -> Result<Exit, Failure> {
+    let config = open::configuration_for(ui, config, Needs::Account)?;
+    let key = Key::new(&args.key).ok_or_else(|| Failure::usage("a key can't be empty"))?;
+    let store = Store::open(&config.state.dir)?;
+    let forgotten = run::forget(store, &Clock::system(), &key).map_err(|error| match error {
+        ForgetError::Store(error) => Failure::from(error),
+        error => Failure::failed(error),
+    })?;
+    let Some(forgotten) = forgotten else {
+        return Err(Failure::failed(Words(format!("nothing here is about key {key}")))
+            .hint("`rosterd explain JOB KEY` tells of a record; keys are case-sensitive"));
+    };
+    if ui.json {
+        ui.document(&json!({
+            "version": 1,
+            "key": key,
+            "jobs": forgotten.jobs,
+            "ids": forgotten.ids,
+            "rows": forgotten.rows,
+            "lines": forgotten.lines,
+        }));
+        return Ok(Exit::Done);
+    }
+    let (rows, lines) = (forgotten.rows, forgotten.lines);
+    ui.line(format!("forgot {}: {rows} rows of the state, {lines} lines of the audit files", tame(key.as_str())));
+    for id in &forgotten.ids {
+        ui.line(format!("id {id} is still at the service, and belongs to no record any more"));
+    }
+    ui.line("who is still in the source is matched again by the next `rosterd sync`, as if seen for the first time");
+    Ok(Exit::Done)
+}

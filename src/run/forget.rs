@@ -1,0 +1,142 @@
+//! Forgetting a person: what this machine holds of them, not what the service does.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use super::held::HeldChange;
+use super::state::JobState;
+use crate::clock::Clock;
+use crate::history::{self, Audit, Line, acting_user};
+use crate::mirror;
+use crate::record::{JobName, Key, RemoteId, Target};
+use crate::snapshot::{Index, Known, Owner};
+use crate::store::{self, Batch, Space, Store};
+
+/// What was forgotten.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    /// The jobs that knew the key, by name; those that are no longer configured too.
+    pub jobs: BTreeSet<JobName>,
+    /// The entities that the key was: they are still at the service.
+    pub ids: BTreeSet<RemoteId>,
+    /// How many rows of the state went.
+    pub rows: u64,
+    /// How many lines of the audit files went.
+    pub lines: u64,
+}
+
+/// Why a person could not be forgotten.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ForgetError {
+    /// The state could not be read or written.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// The audit files could not be written anew.
+    #[error("the audit files could not be written anew; say it again once they can")]
+    Audit(#[source] io::Error),
+}
+
+/// Rows by job and key.
+const BY_KEY: [Space; 5] = [Space::Known, Space::Touched, Space::Queue, Space::Held, Space::Decision];
+
+/// Stands while somebody's rows are removed and may still be in the store's file.
+const UNFINISHED: &str = "forgetting";
+
+/// Forgets every record of that key: its rows, what the mirror holds of its entity, its lines in the audit files, and the
+/// places where other rows name it. `None` where there is nothing of it. A process that ends half way is made good by
+/// saying it again.
+pub fn forget(store: Store, clock: &Clock, key: &Key) -> Result<Option<Forgotten>, ForgetError> {
+    let mut forgotten = Forgotten::default();
+    let mut batch = Batch::default();
+    rows(&store, key, &mut batch, &mut forgotten)?;
+    for id in forgotten.ids.clone() {
+        Owner::remove(&mut batch, Target::Staff, id);
+        // A listing of the whole fills the mirror again with those who are still there: one that lacks them would have
+        // them made a second time.
+        mirror::drop_gone(&mut batch, Target::Staff, id);
+        mirror::doubt(&mut batch, &store, Target::Staff)?;
+    }
+    forgotten.lines = history::forget(store.dir(), key).map_err(ForgetError::Audit)?;
+    let unfinished = store.get::<bool>(Space::Meta, UNFINISHED)?.is_some();
+    if forgotten.rows == 0 && forgotten.lines == 0 && !unfinished {
+        return Ok(None);
+    }
+    let jobs = jobs(&store)?;
+    mentions(&store, key, &jobs, &mut batch)?;
+    batch.put(Space::Meta, UNFINISHED, &true);
+    store.commit(batch)?;
+    for job in &jobs {
+        // Its pages name every key.
+        let index = Index::load(&store, job)?;
+        Index::save(&store, job, (0..index.len()).map(|at| index.entry(at)))?;
+    }
+    let at = clock.now();
+    let line = Line::Decision { at, job: None, key: None, decision: "forgot a person", by: acting_user(), why: None };
+    Audit::new(store.dir()).append(at, &line).map_err(ForgetError::Audit)?;
+    let store = store.compacted()?;
+    let mut batch = Batch::default();
+    batch.remove(Space::Meta, UNFINISHED);
+    store.commit(batch)?;
+    Ok(Some(forgotten))
+}
+
+fn rows(store: &Store, key: &Key, batch: &mut Batch, forgotten: &mut Forgotten) -> Result<(), store::Error> {
+    for space in BY_KEY {
+        let mut found = Vec::new();
+        store.scan(space, "", |name, row| {
+            if let Some((job, own)) = name.split_once(Space::APART)
+                && own == key.as_str()
+            {
+                found.push((name.to_owned(), job.to_owned(), row.to_vec()));
+            }
+        })?;
+        for (name, job, row) in found {
+            batch.remove(space, &name);
+            forgotten.rows += 1;
+            forgotten.jobs.extend(JobName::new(&job));
+            if space == Space::Known
+                && let Ok(known) = serde_json::from_slice::<Known>(&row)
+                && let Some(job) = JobName::new(&job)
+            {
+                forgotten.ids.insert(known.id);
+                // Until the pages are written anew, the mark says that the key is not there.
+                Known::mark(batch, &job, key);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The jobs of which anything is stored.
+fn jobs(store: &Store) -> Result<BTreeSet<JobName>, store::Error> {
+    let mut jobs = BTreeSet::new();
+    for space in [Space::Job, Space::Pages] {
+        store.scan(space, "", |name, _| {
+            jobs.extend(name.split(Space::APART).next().and_then(JobName::new));
+        })?;
+    }
+    Ok(jobs)
+}
+
+/// Takes the key out of what other rows say.
+fn mentions(store: &Store, key: &Key, jobs: &BTreeSet<JobName>, batch: &mut Batch) -> Result<(), store::Error> {
+    for job in jobs {
+        let prefix = Space::by_job(job, "");
+        for (other, held) in store.list::<HeldChange>(Space::Held, &prefix)? {
+            if other != key.as_str()
+                && let Some(reason) = history::without(&held.reason, key)
+            {
+                batch.put(Space::Held, &Space::by_job(job, &other), &HeldChange { reason, ..held });
+            }
+        }
+        let mut state = JobState::load(store, job)?;
+        if let Some(last) = &mut state.last
+            && let Some(reason) = last.reason.as_ref().and_then(|reason| history::without(reason, key))
+        {
+            last.reason = Some(reason);
+            state.put(batch, job);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! Who is forgotten is gone from this machine, and from nowhere else.
+
+use std::fs;
+use std::path::Path;
+
+use rosterd::sandbox::Options;
+use serde_json::json;
+
+use crate::support::{Config, HEADER, World, people, row};
+
+const CANARIES: [&str; 4] = ["Canaryname", "canarymail", "Canarytitle", "CANARYKEY"];
+
+/// The canaries that some file below holds.
+fn found(folder: &Path) -> Vec<String> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.extend(found(&path));
+            continue;
+        }
+        let bytes = fs::read(&path).unwrap();
+        let holds = |canary: &str| bytes.windows(canary.len()).any(|window| window == canary.as_bytes());
+        all.extend(
+            CANARIES.iter().filter(|canary| holds(canary)).map(|canary| format!("{canary} in {}", path.display())),
+        );
+    }
+    all
+}
+
+fn canary(title: &str) -> String {
+    format!("CANARYKEY,Canaryname,canarymail@example.com,{title}\n")
+}
+
+#[test]
+fn fault_114_nothing_of_a_forgotten_person_is_left_in_any_file_of_the_state() {
+    let world = World::with(Options::default(), Config::default());
+    for title in ["Canarytitle", "Canarytitle 2", "Canarytitle 3"] {
+        world.sync_of(people(1..30) + &canary(title)).expect(0);
+    }
+    // Another record that is held names the key as its reason.
+    let twin = "P00099,Canaryname,canarymail@example.com,Canarytitle\n";
+    world.sync_of(people(1..30) + &canary("Canarytitle 3") + twin).expect(4);
+    assert!(fs::read_dir(world.state().join("audit")).unwrap().count() > 0);
+    assert!(found(&world.state()).len() > 4, "the canaries are there before");
+    world.run(&["forget", "P00099"]).expect(0);
+    let document = world.run(&["forget", "CANARYKEY", "--json"]).expect(0).json();
+    assert_eq!((&document["version"], &document["jobs"]), (&1.into(), &json!(["staff"])));
+    assert_eq!(found(&world.state()), [] as [String; 0]);
+    assert!(world.texts("name").contains(&"Canaryname".to_owned()), "the service is left alone");
+
+    world.run(&["forget", "CANARYKEY"]).expect(1);
+    let document = world.run(&["history", "2", "--json"]).expect(0).json();
+    assert_eq!(document["changes"], json!([]), "the run is told of without it");
+    let events = world.run(&["history", "--json"]).expect(0).json()["events"].clone();
+    assert_eq!(events[0]["decision"], "forgot a person");
+    assert!(!events.to_string().contains("CANARYKEY"));
+}
+
+#[test]
+fn who_is_still_in_the_source_is_matched_anew_and_nobody_is_doubled_or_removed() {
+    let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
+    let world = World::with(Options::default(), Config::rest(rest));
+    world.sync_of(people(1..30) + &canary("Canarytitle")).expect(0);
+    world.run(&["forget", "CANARYKEY"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    assert_eq!(world.staff().len(), 30);
+    assert_eq!(world.sync_of(people(1..30) + &canary("Other")).expect(0).writes(), (0, 1, 0), "it is known again");
+
+    world.run(&["forget", "CANARYKEY"]).expect(0);
+    assert_eq!(world.sync_of(people(1..30)).expect(0).writes(), (0, 0, 0), "who is forgotten is nobody's leaver");
+    assert_eq!(world.sync_of(people(1..30)).expect(0).writes(), (0, 0, 0));
+    assert_eq!(world.staff().len(), 30);
+    assert_eq!(world.sync_of(HEADER.to_owned() + &people(1..29)[HEADER.len()..]).expect(0).writes(), (0, 0, 1));
+}
+
+#[test]
+fn what_is_held_parked_or_decided_of_a_person_is_forgotten_too() {
+    let job = Config::default().job + "writes = \"approve\"\n";
+    let world = World::with(Options::default(), Config { job, ..Config::default() });
+    world.sync_of(people(1..3) + &canary("Canarytitle") + &row(9, "Clerk")).expect(4);
+    world.run(&["reject", "staff", "CANARYKEY"]).expect(0);
+    world.sync().expect(4);
+    world.run(&["forget", "CANARYKEY"]).expect(0);
+    assert_eq!(found(&world.state()), [] as [String; 0]);
+    assert_eq!(world.sync().expect(4).job()["held"], 4, "it is held anew");
+    world.run(&["approve", "staff", "CANARYKEY"]).expect(0);
+    world.faults(&["staff.create status=422"]);
+    world.sync().expect(4);
+    assert_eq!(world.run(&["status", "--json"]).job()["parked"], 1);
+    world.run(&["forget", "CANARYKEY"]).expect(0);
+    assert_eq!(found(&world.state()), [] as [String; 0]);
+    assert_eq!(world.run(&["status", "--json"]).job()["parked"], 0);
+}
