@@ -43,6 +43,27 @@ fn fault_17_a_later_format_is_refused() {
 }
 
 #[test]
+fn fault_13_a_panic_inside_the_storage_library_is_damage() {
+    let result = guarded(|| -> sled::Result<()> { panic!("as sled does over a torn page") });
+    assert!(matches!(result, Err(Kind::Damaged(_))));
+}
+
+#[test]
+fn fault_14_a_half_written_snapshot_of_the_storage_library_loses_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    put(&store, "a", 1);
+    drop(store);
+    for name in ["snap.00000000000000FF.generating", "snap.00000000000FFFFF.in___motion"] {
+        fs::write(dir.path().join("store").join(name), [7; 100]).unwrap();
+        match Store::open(dir.path()) {
+            Ok(store) => assert_eq!(store.get::<u32>(Space::Known, "a").unwrap(), Some(1), "{name}"),
+            Err(error) => assert!(matches!(error.kind, Kind::Damaged(_)), "{name}: {error}"),
+        }
+    }
+}
+
+#[test]
 fn a_load_of_many_rows_arrives_whole() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path()).unwrap();

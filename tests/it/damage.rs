@@ -133,7 +133,7 @@ fn fault_16_a_mass_reversal_by_an_old_file_over_an_old_state_is_held() {
 }
 
 #[test]
-fn fault_11_a_store_that_cannot_be_read_exits_1_or_2_and_names_it() {
+fn fault_11_a_store_that_cannot_be_read_fails_and_names_it() {
     let world = world();
     let writes = world.service().writes();
     let (db, aside) = (world.state().join("store/db"), world.state().join("store/aside"));
@@ -148,7 +148,7 @@ fn fault_11_a_store_that_cannot_be_read_exits_1_or_2_and_names_it() {
 }
 
 #[test]
-fn fault_10_an_audit_file_that_cannot_be_written_stops_the_run_and_the_next_one_finishes() {
+fn law_9_an_audit_file_that_cannot_be_written_stops_the_run_and_the_next_one_finishes() {
     let world = world();
     let audit = world.state().join("audit");
     let month =

@@ -18,6 +18,7 @@ mod documents;
 mod drift;
 mod duplicates;
 mod explain;
+mod faults;
 mod first_sync;
 mod forgotten;
 mod garbage_answers;

@@ -152,7 +152,7 @@ fn law_1_a_byte_that_is_no_utf_8_in_a_file_said_to_be_utf_8_loses_nobody() {
 }
 
 #[test]
-fn law_8_a_key_twice_is_one_person_where_the_rows_are_equal_and_none_where_they_differ() {
+fn law_8_fault_88_a_key_twice_is_one_person_where_the_rows_are_equal_and_none_where_they_differ() {
     let world = World::synced(Config::rest(LEAVE_AT_ONCE), 40);
     let equal = moved() + &row(40, "Clerk");
     let ran = world.sync_of(equal).expect(0).hides(&VALUES);
