@@ -57,9 +57,8 @@ fn a_plan_is_applied_once_and_sends_just_what_it_shows() {
     assert!(again.err.contains("applied already"), "{again:?}");
     assert_eq!(world.service().writes(), writes);
     assert_eq!(world.sync().expect(0).writes(), (1, 0, 0), "the rest is the next sync's");
-    let audit = fs::read_dir(world.state().join("audit")).unwrap().next().unwrap().unwrap().path();
-    let audit = fs::read_to_string(audit).unwrap();
-    assert!(audit.lines().any(|line| line.contains("\"applied\"") && line.contains("\"by\":\"uid ")), "{audit}");
+    let audit = fs::read_to_string(world.audit_file()).unwrap();
+    assert!(audit.lines().any(|line| line.contains("\"applied\"") && line.contains("\"by\":\"")), "{audit}");
 }
 
 #[test]

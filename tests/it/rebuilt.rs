@@ -20,7 +20,7 @@ fn flip(world: &World) {
 fn law_9_after_a_rebuild_nobody_is_doubled_and_nobody_leaves() {
     let world = World::synced(Config::rest(LEAVE_AT_ONCE), 10);
     world.csv(people(1..10).replace(&row(1, "Clerk"), &row(1, "Boss")));
-    let audit = fs::read_dir(world.state().join("audit")).unwrap().next().unwrap().unwrap().path();
+    let audit = world.audit_file();
     let before = fs::read_to_string(&audit).unwrap();
     let writes = world.service().writes();
     let told = world.run(&["rebuild"]).expect(0);

@@ -147,6 +147,12 @@ impl World {
         self.dir().join("state")
     }
 
+    /// The newest audit file.
+    pub(crate) fn audit_file(&self) -> PathBuf {
+        let files = fs::read_dir(self.state().join("audit")).unwrap().map(|entry| entry.unwrap().path());
+        files.filter(|path| path.extension().is_some_and(|extension| extension == "ndjson")).max().unwrap()
+    }
+
     /// Writes a file that only its owner may read.
     pub(crate) fn put(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let path = self.dir().join(name);
