@@ -2,7 +2,7 @@
 //!
 //! Kept are the audit files, pauses and used plans, which lie outside the store, and of a store that is whole and this
 //! account's what must not be lost by it: what a person rejected, what may have been created, who was removed a short
-//! while ago, and the number of the last run. Approvals are dropped: what they were given for is worked out anew.
+//! while ago, whose presence is still to be compared (law 10), and the number of the last run. Approvals are dropped: what they were given for is worked out anew.
 
 use std::io;
 
@@ -87,5 +87,6 @@ fn keep(store: &Store, base_url: &str) -> Result<(Batch, Rebuilt), store::Error>
         })
     })?;
     carry(Space::Removed, &|_| true)?;
+    carry(Space::Echo, &|_| true)?;
     Ok((batch, seen))
 }

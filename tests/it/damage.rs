@@ -150,15 +150,13 @@ fn fault_11_a_store_that_cannot_be_read_fails_and_names_it() {
 #[test]
 fn law_9_an_audit_file_that_cannot_be_written_stops_the_run_and_the_next_one_finishes() {
     let world = world();
-    let audit = world.state().join("audit");
-    let month =
-        fs::read_dir(&audit).unwrap().map(|entry| entry.unwrap().path()).find(|path| path.extension().is_some());
-    let month = month.unwrap();
+    let (month, writes) = (world.audit_file(), world.service().writes());
     let aside = world.dir().join("aside.ndjson");
     fs::rename(&month, &aside).unwrap();
     fs::create_dir(&month).unwrap();
-    let ran = world.sync().expect(1);
-    assert!(ran.reason().contains("audit file"), "{ran:?}");
+    let ran = world.run(&["sync"]).expect(1);
+    assert!(ran.err.contains("audit"), "{ran:?}");
+    assert_eq!(world.service().writes(), writes);
     fs::remove_dir(&month).unwrap();
     fs::rename(&aside, &month).unwrap();
     world.sync().expect(0);

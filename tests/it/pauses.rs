@@ -14,14 +14,6 @@ fn changed() -> String {
     people(1..4).replace(&row(1, "Clerk"), &row(1, "Boss")) + &row(4, "Clerk")
 }
 
-fn audit(world: &World) -> String {
-    let mut text = String::new();
-    for entry in fs::read_dir(world.state().join("audit")).unwrap() {
-        text += &fs::read_to_string(entry.unwrap().path()).unwrap();
-    }
-    text
-}
-
 #[test]
 fn while_all_is_paused_nothing_is_sent_and_everything_says_so() {
     let world = World::synced(Config::default(), 3);
@@ -43,7 +35,7 @@ fn while_all_is_paused_nothing_is_sent_and_everything_says_so() {
 
     world.run(&["resume"]).expect(0);
     assert_eq!(world.sync().expect(0).writes(), (1, 1, 0));
-    let audit = audit(&world);
+    let audit = fs::read_to_string(world.audit_file()).unwrap();
     for decision in ["paused", "resumed"] {
         let line = audit.lines().find(|line| line.contains(&format!("\"decision\":\"{decision}\""))).unwrap();
         assert!(line.contains("\"by\":\"") && line.contains("\"at\":\"20"), "{line}");
