@@ -68,6 +68,8 @@ pub(super) enum Command {
     Preview(PreviewArgs),
     /// Show one record from source to service, and why
     Explain(ExplainArgs),
+    /// Put back what a run changed, as far as it still stands so
+    Revert(RevertArgs),
     /// Remove a person from what is kept on this machine; the service is left alone
     Forget(ForgetArgs),
     /// Show past runs and decisions, or what one run changed
@@ -205,6 +207,18 @@ pub(super) struct ExplainArgs {
     /// The record
     pub(super) key: String,
     /// Show sensitive values (phone numbers, custom fields) and the cells of the row too
+    #[arg(long)]
+    pub(super) show_values: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct RevertArgs {
+    /// The number of the run
+    pub(super) run: u64,
+    /// Show what would be put back, and send nothing
+    #[arg(long)]
+    pub(super) plan: bool,
+    /// Show sensitive values (phone numbers, custom fields) too
     #[arg(long)]
     pub(super) show_values: bool,
 }

@@ -27,6 +27,7 @@ mod preview;
 mod progress;
 mod queue;
 mod rebuild;
+mod revert;
 mod sandbox;
 mod status;
 mod sync;
@@ -89,6 +90,7 @@ async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
         Command::Check(args) => check::run(ui, &config, &args).await,
         Command::Preview(args) => preview::run(ui, &config, &args),
         Command::Explain(args) => explain::run(ui, &config, &args),
+        Command::Revert(args) => revert::run(ui, &config, &args).await,
         Command::Forget(args) => forget::run(ui, &config, &args),
         Command::History(args) => history::run(ui, &config, &args),
         Command::Queue(args) => queue::run(ui, &config, &args),

@@ -7,7 +7,7 @@ use super::elements::Elements;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::record::{Entity, JobName, RemoteId, Target};
+use crate::record::{Entity, JobName, RemoteId, Target, Value};
 use crate::snapshot::{Known, Owner};
 use crate::store::{self, Batch, Space, Store};
 
@@ -18,6 +18,7 @@ pub(super) type Found = BTreeMap<RemoteId, Option<Box<[u8]>>>;
 const FLUSHED_AT_ONCE: usize = 1000;
 
 /// What the service holds, as far as the jobs need it.
+#[derive(Clone)]
 pub struct Mirror {
     pub(super) target: Target,
     pub(super) found: Found,
@@ -56,6 +57,21 @@ impl Mirror {
                 visit(&entity);
             }
         }
+        Ok(())
+    }
+
+    /// Supposes, in a copy that is never saved, that an entity has these values, or is gone.
+    pub fn suppose(
+        &mut self,
+        store: &Store,
+        id: RemoteId,
+        fields: Option<&BTreeMap<String, Value>>,
+    ) -> Result<(), store::Error> {
+        let entity = self.get(store, id)?.zip(fields).map(|(mut entity, fields)| {
+            entity.fields.extend(fields.iter().map(|(field, value)| (field.clone(), value.clone())));
+            serde_json::to_vec(&self.kept(entity)).expect("plain values").into_boxed_slice()
+        });
+        self.found.insert(id, entity);
         Ok(())
     }
 

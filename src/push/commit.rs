@@ -3,10 +3,11 @@
 use super::error::Error;
 use super::{Outcome, Push};
 use crate::mirror::{self, Mirror, Removal};
+use crate::plan::Verdict;
 use crate::queue::{self, Change, State};
 use crate::record::{Entity, RemoteId, Value, fold};
 use crate::snapshot::{Gone, Known, Left, Owner};
-use crate::store::Batch;
+use crate::store::{Batch, Space};
 
 impl Push<'_> {
     /// Puts on disk that a request is about to leave.
@@ -98,6 +99,7 @@ impl Push<'_> {
         known.put(&mut batch, &change.job, &change.key);
         Owner { job: change.job.clone(), key: change.key.clone() }.put(&mut batch, change.target, after.id);
         mirror::put(&mut batch, change.target, &mirror.kept(after));
+        overrule(&mut batch, change);
         queue::remove(&mut batch, &change.job, &change.key);
         self.store.commit(batch)?;
         Ok(Outcome::Confirmed)
@@ -112,6 +114,11 @@ impl Push<'_> {
         echoes: impl Fn(&Value, &Value) -> bool,
     ) -> Known {
         let mut known = before.unwrap_or_else(|| Known::of(after.id, after.created.clone()));
+        if change.undo.is_some() {
+            // The source did not say so: what was last sent for it stays known.
+            known.echo.retain(|field, _| !change.wish.fields.contains_key(field));
+            return known;
+        }
         if change.wish.leaver {
             known.gone.get_or_insert_with(|| Gone { since: self.clock.now(), reads: 0, content: String::new() });
             known.left = Some(Left { at: self.clock.now(), approved: change.approved });
@@ -149,6 +156,7 @@ impl Push<'_> {
             segment: change.marks.segment.clone(),
         };
         removal.put(&mut batch, change.target, id);
+        overrule(&mut batch, change);
         queue::remove(&mut batch, &change.job, &change.key);
         self.store.commit(batch)?;
         Ok(Outcome::Confirmed)
@@ -163,5 +171,12 @@ impl Push<'_> {
         queue::remove(&mut batch, &change.job, &change.key);
         self.store.commit(batch)?;
         Ok(Outcome::Undelivered(format!("id {id} is gone from the service; the next run makes it anew")))
+    }
+}
+
+/// With what is undone, the wish with which the source would do it again counts as rejected.
+fn overrule(batch: &mut Batch, change: &Change) {
+    if let Some(again) = change.undo.as_ref().and_then(|undo| undo.again) {
+        batch.put(Space::Decision, &Space::by_job(&change.job, change.key.as_str()), &Verdict::Rejected(again));
     }
 }

@@ -107,6 +107,9 @@ impl Push<'_> {
             .filter(|field| {
                 let Some(wanted) = change.wish.fields.get(&field.name) else { return false };
                 let value = before.value(&field.name);
+                if change.undo.as_ref().is_some_and(|undo| !undo.is_left(&field.name, field.kind, value)) {
+                    return false;
+                }
                 match &known {
                     Some(known) => !known.settled(&field.name, field.kind, wanted, value),
                     None => !field.kind.same(wanted, value),

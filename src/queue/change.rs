@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::undo::Undo;
 use crate::record::{Action, JobName, Key, Marks, Target, Wish};
 
 /// How far a change is.
@@ -40,6 +41,9 @@ pub struct Change {
     /// What its row says about itself.
     #[serde(default, skip_serializing_if = "Marks::is_empty")]
     pub marks: Marks,
+    /// What it takes back, where it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo: Option<Undo>,
     /// How far it is.
     pub state: State,
 }

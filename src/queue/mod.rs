@@ -13,8 +13,10 @@
 //! Rejected: a log of requests to replay. Replaying yesterday's PUT would undo what others did since.
 
 mod change;
+mod undo;
 
 pub use change::{Change, State};
+pub use undo::Undo;
 
 use crate::record::{JobName, Key};
 use crate::store::{self, Batch, Space, Store};
@@ -59,6 +61,7 @@ mod tests {
             },
             approved: false,
             marks: Marks::default(),
+            undo: None,
             state: State::Waiting,
         }
     }

@@ -8,7 +8,7 @@ use super::state::JobState;
 use crate::clock::Clock;
 use crate::history::{Audit, Line, acting_user};
 use crate::plan::{Held, Verdict};
-use crate::queue::{self, Change, State};
+use crate::queue::{self, Change, State, Undo};
 use crate::record::{Action, JobName, Key, Marks, Target, Wish};
 use crate::store::{self, Batch, Space, Store};
 
@@ -22,6 +22,9 @@ pub struct HeldChange {
     /// What is wanted: a file that holds changes only does not say it a second time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<Wish>,
+    /// What it takes back, where it does: such a change waits until it is decided on, whatever the source wants.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo: Option<Undo>,
     /// Why it waits.
     pub reason: String,
 }
@@ -123,6 +126,7 @@ fn decide(
                 wish,
                 approved: true,
                 marks: Marks::default(),
+                undo: change.undo.clone(),
                 state: State::Waiting,
             };
             queue::put(&mut batch, &waits);
@@ -144,7 +148,7 @@ pub(super) fn replace(
 ) -> Result<BTreeMap<Key, HeldChange>, store::Error> {
     let before = held(store, job)?;
     let mut kept = before.clone();
-    kept.retain(|key, _| keep(key));
+    kept.retain(|key, held| held.undo.is_some() || keep(key));
     let mut after = kept.clone();
     after.extend(now.iter().map(|held| (held.key.clone(), HeldChange::of(held))));
     let set = |held: &BTreeMap<Key, HeldChange>| -> Vec<(Key, u64)> {
@@ -164,10 +168,31 @@ pub(super) fn replace(
 }
 
 /// The same for the keys of a narrowed run.
-pub(super) fn replace_some(batch: &mut Batch, job: &JobName, keys: &BTreeSet<Key>, now: &[Held], state: &mut JobState) {
-    keys.iter().for_each(|key| batch.remove(Space::Held, &Space::by_job(job, key.as_str())));
-    for held in now {
-        batch.put(Space::Held, &Space::by_job(job, held.key.as_str()), &HeldChange::of(held));
+pub(super) fn replace_some(
+    store: &Store,
+    batch: &mut Batch,
+    job: &JobName,
+    keys: &BTreeSet<Key>,
+    now: &[Held],
+    state: &mut JobState,
+) -> Result<(), store::Error> {
+    for (key, _) in held(store, job)?.iter().filter(|(key, held)| held.undo.is_none() && keys.contains(*key)) {
+        batch.remove(Space::Held, &Space::by_job(job, key.as_str()));
+    }
+    add(batch, job, now.iter().map(|held| (held, None)), state);
+    Ok(())
+}
+
+/// Puts what is held besides what was.
+pub(super) fn add<'a>(
+    batch: &mut Batch,
+    job: &JobName,
+    now: impl Iterator<Item = (&'a Held, Option<Undo>)>,
+    state: &mut JobState,
+) {
+    for (held, undo) in now {
+        let change = HeldChange { undo, ..HeldChange::of(held) };
+        batch.put(Space::Held, &Space::by_job(job, held.key.as_str()), &change);
         state.held_set += 1;
     }
 }
@@ -181,7 +206,7 @@ pub(super) fn wait<'a>(
 ) -> Result<(), store::Error> {
     let mut batch = Batch::default();
     for key in keys {
-        let waits = HeldChange { action: None, wish: 0, change: None, reason: reason.to_owned() };
+        let waits = HeldChange { action: None, wish: 0, change: None, undo: None, reason: reason.to_owned() };
         batch.put(Space::Held, &Space::by_job(job, key.as_str()), &waits);
     }
     store.commit(batch)
@@ -209,6 +234,7 @@ impl HeldChange {
             action: held.change.as_ref().map(|change| change.wish.action),
             wish: held.change.as_ref().map_or(0, |change| change.wish.digest()),
             change: held.change.as_ref().map(|change| change.wish.clone()),
+            undo: None,
             reason: held.reason.clone(),
         }
     }

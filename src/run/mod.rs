@@ -37,12 +37,14 @@ mod prepare;
 mod rebuild;
 mod report;
 mod retention;
+mod revert;
 mod rows;
 mod segments;
 mod stamp;
 mod stand;
 mod state;
 mod sync;
+mod takeback;
 mod waiting;
 
 use std::collections::BTreeSet;
@@ -57,9 +59,11 @@ pub use plan_file::{PlanFile, PlanFileError};
 pub use prepare::Prepared;
 pub use rebuild::{RebuildError, Rebuilt, rebuild};
 pub use report::{Counts, Report, Status};
+pub use revert::{Reverted, plan_revert, revert};
 pub use rows::{mapping, rows};
 pub use state::JobState;
 pub use sync::{Plan, plan, sync};
+pub use takeback::Untouched;
 pub use waiting::{Waiting, discard, retry, waiting};
 
 use crate::api::Client;

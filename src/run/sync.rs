@@ -15,7 +15,7 @@ use crate::config::{Job, Mode};
 use crate::fault::chain;
 use crate::history::{Audit, Ended, Line};
 use crate::mirror::{Mirror, Removal, Wanted};
-use crate::plan::{Held, Protection};
+use crate::plan::{Held, Protection, Writes};
 use crate::push::{Drained, Outcome, Presence, Push, Witness};
 use crate::queue::{self, Change, State};
 use crate::record::{Action, Entity, Field, JobName, Key, RemoteId, Target, Value};
@@ -223,6 +223,9 @@ fn commit(store: &Store, job: &Job, prepared: &mut Prepared, narrow: &Narrow) ->
             Some(_) => {}
             // What became of it is not known, and stays so until the next run looks again.
             None if unclear(&old) => {}
+            // A person undid a run: that is sent, or parked, whatever the source says of the record.
+            None if old.undo.is_some() && (parked || !narrow.has(&old.key) || job.writes == Writes::Off) => {}
+            None if old.undo.is_some() => carried.push(old),
             None if job.mode == Mode::Changes && !judged(&old.key) && old.state == State::Waiting => carried.push(old),
             None if judged(&old.key) || (!parked && narrow.has(&old.key)) => {
                 queue::remove(&mut batch, &job.name, &old.key);
@@ -249,7 +252,7 @@ fn commit(store: &Store, job: &Job, prepared: &mut Prepared, narrow: &Narrow) ->
         }
         state.found.clone_from(&extra.found);
     } else {
-        held::replace_some(&mut batch, &job.name, &narrow.keys, &prepared.held, &mut state);
+        held::replace_some(store, &mut batch, &job.name, &narrow.keys, &prepared.held, &mut state)?;
     }
     let held = prepared.held.iter().filter_map(|held| held.change.as_ref());
     let wanted: BTreeMap<Key, u64> = prepared
@@ -276,6 +279,7 @@ pub(super) fn queued(job: &Job, change: &crate::plan::Change, approved: bool) ->
         wish: change.wish.clone(),
         approved,
         marks: change.marks.clone(),
+        undo: None,
         state: State::Waiting,
     }
 }
@@ -435,19 +439,8 @@ pub(super) fn record(
     run: u64,
     started: Timestamp,
 ) -> Result<(), Error> {
-    let ended = context.clock.now();
-    let line = Ended {
-        at: ended,
-        run,
-        job: job.name.clone(),
-        started,
-        status: report.status.name().to_owned(),
-        complete: report.complete,
-        counts: report.counts.by_name(),
-        reason: report.reason(),
-        reverts: None,
-        by: None,
-    };
+    let line = ended(context, job, report, run, started);
+    let ended = line.at;
     if let Err(error) = Audit::new(context.store.dir()).append(ended, &Line::Run(&line)) {
         tracing::warn!(run, %error, "the end of the run could not be written to the audit file");
     }
@@ -464,6 +457,22 @@ pub(super) fn record(
     let mut batch = Batch::default();
     state.put(&mut batch, &job.name);
     Ok(context.store.commit(batch)?)
+}
+
+/// The end of a run, which is now.
+pub(super) fn ended(context: &Context<'_>, job: &Job, report: &Report, run: u64, started: Timestamp) -> Ended {
+    Ended {
+        at: context.clock.now(),
+        run,
+        job: job.name.clone(),
+        started,
+        status: report.status.name().to_owned(),
+        complete: report.complete,
+        counts: report.counts.by_name(),
+        reason: report.reason(),
+        reverts: None,
+        by: None,
+    }
 }
 
 /// How many different reasons of held and of parked changes a report names.

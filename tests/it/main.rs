@@ -52,6 +52,7 @@ mod queue;
 mod rebuilt;
 mod refusals;
 mod retention;
+mod reverts;
 mod secrecy;
 mod segments;
 mod shared_mailbox;

@@ -1,0 +1,298 @@
+//! Undoing a run: what it changed is put back, and nothing else.
+//!
+//! - A field is put back only where it still holds what the run left; what others did since stays theirs. This is looked at
+//!   when the plan is made, and once more on the copy that is read just before the PUT.
+//! - The guard of the job judges it like a plan of the source. Nobody whom the run made is removed unless a person approves
+//!   just that.
+//! - The source still wants what is undone. The wish with which it would do it again counts as rejected from the very
+//!   commit that confirms the undoing: it stays so until the record changes.
+//! - What is held stays held, whatever syncs run in between, until a person approves or rejects it; the next sync sends it.
+//!
+//! Rejected: to let the source's next run find the undone fields by itself. It would take them for somebody's edit, and
+//! write them again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::error::Error;
+use super::leave::left_lately;
+use super::prepare::{ON_SITE, prepare, protection, written};
+use super::report::{Counts, Report, Status};
+use super::state::{JobState, next_run};
+use super::sync::{Recorder, counted, ended, parked, pulled};
+use super::takeback::{Ground, Takeback, Untouched};
+use super::{Context, Narrow, Stage, account, held, pause, rows, segments};
+use crate::config::Job;
+use crate::fault::chain;
+use crate::history::{Audit, Line, Story, acting_user};
+use crate::mirror::Mirror;
+use crate::plan::{Base, Change, Guarded, Held, Writes, guard};
+use crate::push::{Drained, Outcome, Presence, Push};
+use crate::queue::{self, State, Undo};
+use crate::record::{Action, Field, Key};
+use crate::snapshot::Index;
+use crate::store::Batch;
+
+/// What undoes a run, or what came of it.
+pub struct Reverted {
+    /// As of a run; its counts are those of a plan where nothing was sent.
+    pub report: Report,
+    /// The number of the run that undid it; none for a plan.
+    pub run: Option<u64>,
+    /// What is sent.
+    pub go: Vec<Change>,
+    /// What waits for a person.
+    pub held: Vec<Held>,
+    /// What can't be undone, or need not be.
+    pub untouched: Vec<Untouched>,
+}
+
+/// Why people whom a run made are held.
+const MADE: &str = "undoing the run removes this person, whom it made; approve it if that is meant";
+
+/// Works out what undoes a run, and changes nothing here or there.
+pub async fn plan_revert(context: &Context<'_>, job: &Job, story: &Story) -> Result<Reverted, Error> {
+    account::check(context)?;
+    context.client.begin_run();
+    let mut mirror = None;
+    let mirror = pulled(context, job, &mut mirror, false).await?;
+    let (guarded, untouched) = judged(context, job, story, mirror)?;
+    let report = Report { status: Status::Done, ..Report::failed(job.name.clone(), String::new(), 0) };
+    let go = guarded.go.into_iter().map(|(change, _)| change).collect();
+    Ok(Reverted { report, run: None, go, held: guarded.held, untouched })
+}
+
+/// Undoes a run.
+pub async fn revert(context: &Context<'_>, job: &Job, story: &Story) -> Result<Reverted, Error> {
+    account::claim(context)?;
+    let (before, started) = (context.client.requests(), context.clock.now());
+    context.client.begin_run();
+    let run = next_run(context.store)?;
+    let reverted = match one(context, job, story, run).await {
+        Ok(reverted) => reverted,
+        Err(error) => Reverted {
+            report: Report::failed(job.name.clone(), chain(&error), 0),
+            run: Some(run),
+            go: Vec::new(),
+            held: Vec::new(),
+            untouched: Vec::new(),
+        },
+    };
+    let mut report = reverted.report;
+    report.counts.requests = context.client.requests() - before;
+    let mut line = ended(context, job, &report, run, started);
+    line.reverts = Some(story.run);
+    line.by = Some(acting_user());
+    Audit::new(context.store.dir()).append(line.at, &Line::Run(&line)).map_err(Error::History)?;
+    Ok(Reverted { report, ..reverted })
+}
+
+async fn one(context: &Context<'_>, job: &Job, story: &Story, run: u64) -> Result<Reverted, Error> {
+    let store = context.store;
+    let fields = written(job, &rows::mapping(job));
+    let presence = Presence::open(context.client, store, context.clock, job.mapping.target)?;
+    let paused = pause::reason(store.dir(), &job.name);
+    let unlooked = if paused.is_some() { None } else { presence.look().await? };
+    let mut pulled_mirror = None;
+    let mirror = pulled(context, job, &mut pulled_mirror, true).await?;
+    let (guarded, untouched) = judged(context, job, story, mirror)?;
+    let again = overruled(context, job, mirror, &guarded)?;
+    mirror.save(store)?;
+    let changes = keep(context, job, story, &guarded, &again)?;
+    let witness = Recorder { context, audit: Audit::new(store.dir()), run, job: &job.name, fields: &fields };
+    let protection = protection(context);
+    let push = Push {
+        client: context.client,
+        store,
+        clock: context.clock,
+        fields: &fields,
+        seed_only: &job.seed_only,
+        protection: &protection,
+        match_on: &job.match_on,
+        presence: &presence,
+        witness: &witness,
+    };
+    let mut drained = Drained::default();
+    if paused.is_none() && !changes.is_empty() {
+        context.watch.stage(&job.name, Stage::Sending { changes: changes.len(), requests: 2 * changes.len() });
+        drained = push.drain(mirror, changes).await?;
+    }
+    let on_site = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::OnSite);
+    held::wait(store, &job.name, on_site.map(|(key, _, _)| key), ON_SITE)?;
+    let mut report = told(context, job, &guarded, &untouched, &drained, paused)?;
+    report.reasons.extend(unlooked);
+    let go = guarded.go.into_iter().map(|(change, _)| change).collect();
+    Ok(Reverted { report, run: Some(run), go, held: guarded.held, untouched })
+}
+
+/// What undoes a run, divided by the guard, and what is left alone.
+fn judged(
+    context: &Context<'_>,
+    job: &Job,
+    story: &Story,
+    mirror: &Mirror,
+) -> Result<(Guarded, Vec<Untouched>), Error> {
+    let store = context.store;
+    let mapping = rows::mapping(job);
+    let mapped: Vec<Field> = mapping.fields().cloned().collect();
+    let protection = protection(context);
+    let ground = Ground { job, store, mirror, mapped: &mapped, protection: &protection };
+    let (mut changes, mut untouched) = (Vec::new(), Vec::new());
+    for (key, takeback) in Takeback::of(&story.changes) {
+        changes.extend(takeback.change(&key, &ground, &mut untouched)?);
+    }
+    let index = Index::load(store, &job.name)?;
+    let (lately, staying) = left_lately(store, &job.name, &index, context.clock.now())?;
+    let known = (index.len() as u64).saturating_sub(staying);
+    let base = Base { known, matched: 0, removed: lately.len() as u64 };
+    let verdicts = held::verdicts(store, &job.name)?;
+    let mut guarded = guard(changes, &job.limits, base, job.writes, &verdicts);
+    segments::guard(&mut guarded, job, store, &BTreeMap::new(), &lately)?;
+    let (go, made): (Vec<_>, Vec<_>) = std::mem::take(&mut guarded.go)
+        .into_iter()
+        .partition(|(change, approved)| *approved || change.wish.action != Action::Delete);
+    guarded.go = go;
+    guarded.held.extend(made.into_iter().map(|(change, _)| Held {
+        key: change.key.clone(),
+        reason: MADE.to_owned(),
+        change: Some(change),
+        other: None,
+    }));
+    for held in &mut guarded.held {
+        held.reason = format!("undoing run {}: {}", story.run, held.reason);
+    }
+    Ok((guarded, untouched))
+}
+
+/// The wishes with which the source would do again what is undone, by key: what the next run would want over a service that
+/// holds what is put back.
+fn overruled(
+    context: &Context<'_>,
+    job: &Job,
+    mirror: &Mirror,
+    guarded: &Guarded,
+) -> Result<BTreeMap<Key, u64>, Error> {
+    let changes = || guarded.go.iter().map(|(change, _)| change).chain(held_changes(guarded));
+    let keys: BTreeSet<Key> = changes().map(|change| change.key.clone()).collect();
+    if keys.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let mut supposed = mirror.clone();
+    for change in changes() {
+        let Some(id) = change.wish.id else { continue };
+        supposed.suppose(context.store, id, (change.wish.action != Action::Delete).then_some(&change.wish.fields))?;
+    }
+    let narrow = Narrow { keys };
+    let next = prepare(context, job, &rows::mapping(job), &supposed, &narrow, &mut |_, _| Ok(()))?;
+    let go = next.go.into_iter().map(|(change, _)| change);
+    let wanted = go.chain(next.held.into_iter().filter_map(|held| held.change)).chain(next.dropped);
+    Ok(wanted.map(|change| (change.key.clone(), change.wish.digest())).collect())
+}
+
+fn held_changes(guarded: &Guarded) -> impl Iterator<Item = &Change> {
+    guarded.held.iter().filter_map(|held| held.change.as_ref())
+}
+
+/// Puts on disk what is to be sent and what is held, and returns the former.
+fn keep(
+    context: &Context<'_>,
+    job: &Job,
+    story: &Story,
+    guarded: &Guarded,
+    again: &BTreeMap<Key, u64>,
+) -> Result<Vec<queue::Change>, Error> {
+    let undo = |change: &Change| Undo {
+        run: story.run,
+        left: change.fields.iter().map(|(field, delta)| (field.clone(), delta.from.clone())).collect(),
+        again: again.get(&change.key).copied(),
+    };
+    let changes: Vec<queue::Change> = guarded
+        .go
+        .iter()
+        .map(|(change, approved)| queue::Change {
+            job: job.name.clone(),
+            key: change.key.clone(),
+            target: job.mapping.target,
+            wish: change.wish.clone(),
+            approved: *approved,
+            marks: change.marks.clone(),
+            undo: Some(undo(change)),
+            state: State::Waiting,
+        })
+        .collect();
+    let mut batch = Batch::default();
+    changes.iter().for_each(|change| queue::put(&mut batch, change));
+    context.store.load(batch)?;
+    let mut batch = Batch::default();
+    let mut state = JobState::load(context.store, &job.name)?;
+    held::add(
+        &mut batch,
+        &job.name,
+        guarded.held.iter().map(|held| (held, held.change.as_ref().map(undo))),
+        &mut state,
+    );
+    state.put(&mut batch, &job.name);
+    context.store.commit(batch)?;
+    Ok(changes)
+}
+
+/// What came of it.
+fn told(
+    context: &Context<'_>,
+    job: &Job,
+    guarded: &Guarded,
+    untouched: &[Untouched],
+    drained: &Drained,
+    paused: Option<String>,
+) -> Result<Report, Error> {
+    let count = |action: Action| {
+        let done = |(_, done, outcome): &&(Key, Action, Outcome)| *done == action && *outcome == Outcome::Confirmed;
+        drained.outcomes.iter().filter(done).count() as u64
+    };
+    let undelivered: Vec<&str> = drained
+        .outcomes
+        .iter()
+        .filter_map(|(_, _, outcome)| match outcome {
+            Outcome::Undelivered(reason) => Some(reason.as_str()),
+            _ => None,
+        })
+        .collect();
+    let mut parked = parked(context.store, job)?;
+    parked.retain(|(key, _, _)| guarded.go.iter().any(|(change, _)| change.key == *key));
+    let mut reasons = Vec::new();
+    if let Some(reason) = drained.stopped.as_deref().or(undelivered.first().copied()) {
+        let what = counted(undelivered.len(), "change could not be delivered", "changes could not be delivered");
+        reasons.push(format!("{what} and will be tried again by the next sync: {reason}"));
+    }
+    let waits = !guarded.held.is_empty() || paused.is_some();
+    reasons.extend(paused);
+    let different: BTreeSet<&str> = guarded.held.iter().map(|held| held.reason.as_str()).collect();
+    reasons.extend(different.into_iter().map(str::to_owned));
+    if !untouched.is_empty() {
+        reasons.push(counted(untouched.len(), "thing was left as it is", "things were left as they are"));
+    }
+    if !parked.is_empty() {
+        reasons.push(counted(parked.len(), "change is parked", "changes are parked"));
+    }
+    let status = match () {
+        () if drained.stopped.is_some() || !undelivered.is_empty() => Status::Failed,
+        () if waits => Status::Held,
+        () if !untouched.is_empty() || !parked.is_empty() => Status::Partial,
+        () => Status::Done,
+    };
+    reasons.extend(drained.notes.iter().cloned());
+    if job.writes == Writes::Off {
+        reasons.push("writes = \"off\": nothing is sent, approved or not".to_owned());
+    }
+    let on_site = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::OnSite);
+    let on_site = on_site.map(|(key, _, _)| (key.clone(), ON_SITE.to_owned()));
+    let held: Vec<(Key, String)> =
+        guarded.held.iter().map(|held| (held.key.clone(), held.reason.clone())).chain(on_site).collect();
+    let counts = Counts {
+        updated: count(Action::Update),
+        deleted: count(Action::Delete),
+        parked: parked.len() as u64,
+        held: held.len() as u64,
+        ..Counts::default()
+    };
+    Ok(Report { status, counts, reasons, held, parked, ..Report::failed(job.name.clone(), String::new(), 0) })
+}

@@ -1,0 +1,161 @@
+//! `revert` puts back what a run changed, and nothing else.
+
+use rosterd::sandbox::Options;
+use serde_json::{Value, json};
+
+use crate::support::{Config, Ran, World, people, row};
+
+const FREE: &str = "[job.guard]\nmax_updates = \"off\"\nmax_creates = \"off\"\n";
+
+/// A job with so many people at the service and in the file, whose titles run 2 changed to Baker.
+fn changed(config: Config, count: usize) -> World {
+    let world = World::with(Options::default(), config);
+    for number in 1..count + 1 {
+        world.person(number, "Clerk");
+    }
+    assert_eq!(world.sync_of(people(1..count + 1)).expect(0).writes(), (0, 0, 0));
+    assert_eq!(world.sync_of(bakers(count)).expect(0).writes(), (0, count as u64, 0));
+    world
+}
+
+fn bakers(count: usize) -> String {
+    people(1..count + 1).replace("Clerk", "Baker")
+}
+
+fn revert(world: &World, run: u64) -> Ran {
+    world.run(&["revert", &run.to_string(), "--json"])
+}
+
+fn title(world: &World, number: usize) -> Value {
+    world.held_as(number).unwrap()["title"].clone()
+}
+
+#[test]
+fn a_run_that_changed_500_people_is_put_back_and_later_edits_of_others_stay() {
+    let world = changed(Config::rest(FREE), 500);
+    let id = |number: usize| world.held_as(number).unwrap()["id"].as_i64().unwrap();
+    // Others since: a title, a field of the job that the run did not touch, and one that no job maps.
+    world.service().edit("staff", id(7), json!({"title": "Chief"}));
+    world.service().edit("staff", id(8), json!({"mobile": "64 21 555"}));
+    let before = world.staff();
+    let document = revert(&world, 2).expect(3).json();
+    assert_eq!((&document["reverts"], &document["run"], &document["updated"]), (&2.into(), &3.into(), &499.into()));
+    assert_eq!(
+        document["untouched"],
+        json!([{"key": "P00007", "field": "title", "reason": "it is another by now than the run left it"}])
+    );
+    for (before, after) in before.iter().zip(world.staff()) {
+        let mut expected = before.clone();
+        if before["id"] != id(7) {
+            expected["title"] = json!("Clerk");
+        }
+        for (field, value) in expected.as_object().unwrap() {
+            assert!(field == "modified" || field == "modified_by" || after[field] == *value, "{field}: {after}");
+        }
+    }
+}
+
+#[test]
+fn what_is_undone_is_not_done_again_until_the_record_changes() {
+    let world = changed(Config::rest(FREE), 5);
+    assert_eq!(revert(&world, 2).expect(0).json()["updated"], 5);
+    for _ in 0..2 {
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "the file still says Baker");
+    }
+    assert_eq!(world.plan().job()["changes"], json!([]));
+    let explained = world.run(&["explain", "staff", "P00001", "--json"]).expect(0).json();
+    assert_eq!((&explained["outlook"]["is"], &explained["decision"]), (&"dropped".into(), &"rejected".into()));
+
+    let cook =
+        bakers(5).replace("P00001,Person 1,person1@example.com,Baker", "P00001,Person 1,person1@example.com,Cook");
+    assert_eq!(world.sync_of(cook).expect(0).writes(), (0, 1, 0));
+    assert_eq!((title(&world, 1), title(&world, 2)), (json!("Cook"), json!("Clerk")));
+
+    let events = world.run(&["history", "--json"]).json()["events"].clone();
+    let undoing = events.as_array().unwrap().iter().find(|event| event["reverts"] == 2).unwrap().clone();
+    assert!(undoing["by"].is_string() && undoing["counts"]["updated"] == 5, "{undoing}");
+    assert_eq!(world.run(&["history", "2", "--json"]).json()["reverted_by"], json!([3]));
+    // Undoing the undoing is what makes it so again.
+    let document = revert(&world, 3).json();
+    assert_eq!((&document["updated"], document["untouched"].as_array().unwrap().len()), (&4.into(), 1));
+    assert_eq!((title(&world, 2), title(&world, 1)), (json!("Baker"), json!("Cook")));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+}
+
+#[test]
+fn a_revert_answers_to_the_guard_and_what_it_holds_outlives_syncs_until_it_is_approved() {
+    let rest = "[job.guard]\nmax_updates = \"30%\"\n";
+    let mut world = changed(Config::rest(FREE), 20);
+    world.reconfigure(|config| Config { rest: rest.into(), ..config });
+    let document = revert(&world, 2).expect(4).json();
+    assert_eq!((&document["updated"], &document["held"]), (&0.into(), &20.into()));
+    let reason = document["changes"][0]["held"].as_str().unwrap();
+    assert!(reason.starts_with("undoing run 2: max_updates: 20 of 20"), "{reason}");
+    assert_eq!(world.sync().expect(4).writes(), (0, 0, 0));
+    let ran = world.sync_of(bakers(20) + &row(21, "Clerk")).expect(4);
+    assert_eq!((ran.writes(), &ran.job()["held"]), ((1, 0, 0), &json!(20)), "they wait still");
+
+    world.run(&["reject", "staff", "P00020"]).expect(0);
+    world.run(&["approve", "staff"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (0, 19, 0));
+    assert_eq!((title(&world, 1), title(&world, 20)), (json!("Clerk"), json!("Baker")));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "nor is that done again");
+}
+
+#[test]
+fn whom_a_run_made_is_removed_only_once_approved_and_off_site_and_does_not_come_back() {
+    let world = World::synced(Config::default(), 3);
+    let id = world.held_as(2).unwrap()["id"].as_i64().unwrap();
+    world.service().edit("staff", id, json!({"onsite_status": "onsite"}));
+    let document = revert(&world, 1).expect(4).json();
+    assert_eq!((&document["held"], world.staff().len()), (&3.into(), 3));
+    world.run(&["approve", "staff", "P00001", "P00002"]).expect(0);
+    assert_eq!(world.sync().expect(4).writes(), (0, 0, 1), "who is on site waits");
+    assert!(world.held_as(1).is_none() && world.held_as(2).is_some());
+    world.service().edit("staff", id, json!({"onsite_status": "offsite"}));
+    assert_eq!(world.sync().expect(4).writes(), (0, 0, 1));
+    assert_eq!(world.sync().expect(4).writes(), (0, 0, 0), "the file still has them");
+    assert_eq!(world.keys(), ["P00003"]);
+}
+
+#[test]
+fn what_can_t_be_undone_is_told() {
+    let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
+    let world = World::synced(Config::rest(rest), 3);
+    assert_eq!(world.sync_of(people(1..3)).expect(0).writes(), (0, 0, 1));
+    let document = revert(&world, 2).expect(3).json();
+    assert_eq!((&document["updated"], &document["changes"]), (&0.into(), &json!([])));
+    assert!(document["untouched"][0]["reason"].as_str().unwrap().contains("joins again"), "{document}");
+    let writes = world.service().writes();
+    for (arguments, code) in [(&["revert", "9"][..], 1), (&["revert", "one"], 2), (&["revert"], 2)] {
+        assert_eq!(world.run(arguments).code, Some(code), "{arguments:?}");
+    }
+    world.sync().expect(0);
+    let last = world.run(&["history", "--json"]).json()["events"][0]["run"].to_string();
+    assert!(world.run(&["revert", &last]).expect(1).err.contains("changed nobody"));
+    assert_eq!(world.service().writes(), writes);
+}
+
+#[test]
+fn a_plan_of_a_revert_changes_nothing_here_or_there() {
+    let world = changed(Config::rest(FREE), 5);
+    let state = world.run(&["status", "--json"]).json()["jobs"].clone();
+    let writes = world.service().writes();
+    let ran = world.run(&["revert", "2", "--plan"]).expect(0);
+    assert!(ran.out.contains("title: \"Baker\" → \"Clerk\"") && ran.out.contains("5 to put back"), "{ran:?}");
+    assert_eq!(world.run(&["revert", "2", "--plan", "--json"]).expect(0).json()["run"], Value::Null);
+    assert_eq!((world.service().writes(), &world.run(&["status", "--json"]).json()["jobs"]), (writes, &state));
+    assert_eq!(world.run(&["history", "--json"]).json()["events"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_revert_that_could_not_be_delivered_is_finished_by_the_next_sync() {
+    let world = changed(Config::rest(FREE), 5);
+    world.faults(&["staff.update status=503"]);
+    revert(&world, 2).expect(1);
+    assert_eq!(title(&world, 1), "Baker");
+    world.faults(&[]);
+    assert_eq!(world.sync().expect(0).writes(), (0, 5, 0));
+    assert_eq!(title(&world, 5), "Clerk");
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+}
