@@ -8,6 +8,7 @@
 //!
 //! ```text
 //! clock     The only place that reads the wall clock.
+//! crash     Points at which a test ends the process; nothing in a release.
 //! fault     Errors as people read them.
 //! record    The vocabulary: targets and their field tables, records, keys, ids; pure values, no wire format.
 //! source    CSV files → rows, rejected rows and a proof of completeness.
@@ -32,6 +33,7 @@
 //! that points down.
 
 pub mod clock;
+pub mod crash;
 pub mod fault;
 pub mod record;
 #[cfg(feature = "full")]

@@ -22,6 +22,7 @@ use super::transport::{self, Head};
 use super::wire::{Asset, Organization, Staff};
 use super::words::words;
 use crate::clock::Clock;
+use crate::crash::point;
 
 /// Requests in flight at once, at least and at most.
 const IN_FLIGHT: (usize, usize) = (8, 32);
@@ -254,6 +255,7 @@ impl Client {
         };
         let permit = inner.budget.permit(self.urgent).await?;
         let request = authorization.sign(self.request(out)?);
+        point("request: before it is sent");
         let response = match request.send().await.map_err(|error| transport::failure(error, inner.timeout)) {
             Ok(response) => response,
             Err(kind) if kind.is_never_sent() => {
@@ -267,6 +269,7 @@ impl Client {
             }
         };
         inner.allowance.count();
+        point("request: sent and answered, unread");
         inner.budget.answered(permit)?;
         let head = Head::of(&response);
         self.heed(&head)?;
@@ -274,6 +277,7 @@ impl Client {
             true => transport::body(response, inner.timeout).await?,
             false => transport::error_body(response).await,
         };
+        point("request: the answer is read");
         Ok(Incoming { head, body })
     }
 

@@ -305,7 +305,7 @@ impl View<'_> {
                 "queue",
                 match &change.state {
                     State::Waiting => format!("{action} waits to be sent"),
-                    State::Sent { attempts } => {
+                    State::Sent { attempts, .. } => {
                         format!("{action} was sent ({attempts} attempts), and what became of it is not known yet")
                     }
                     State::Parked { status: 0, words } => format!("{action} is parked: {}", tame(words)),

@@ -57,7 +57,7 @@ fn document(waiting: &Waiting) -> Value {
     let Waiting { change, unclear } = waiting;
     let (attempts, status) = match change.state {
         State::Waiting => (None, None),
-        State::Sent { attempts } => (Some(attempts), None),
+        State::Sent { attempts, .. } => (Some(attempts), None),
         State::Parked { status, .. } => (None, (status > 0).then_some(status)),
     };
     json!({
@@ -80,8 +80,8 @@ fn line(waiting: &Waiting) -> String {
     let told = match &change.state {
         State::Waiting => String::new(),
         State::Sent { .. } if unclear.is_some() => unclear.as_deref().map(tame).unwrap_or_default(),
-        State::Sent { attempts: 1 } => "sent once; the next run looks up what became of it".to_owned(),
-        State::Sent { attempts } => format!("sent {attempts} times; the next run looks up what became of it"),
+        State::Sent { attempts: 1, .. } => "sent once; the next run looks up what became of it".to_owned(),
+        State::Sent { attempts, .. } => format!("sent {attempts} times; the next run looks up what became of it"),
         State::Parked { status: 0, words } => tame(words),
         State::Parked { status, words } => format!("{status}: {}", tame(words)),
     };

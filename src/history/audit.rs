@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::entry::{Ended, Entry};
 use super::month::months;
+use crate::crash::point;
 use crate::record::{Action, JobName, Key, RemoteId, Value};
 
 /// One line of the audit file, as it is written; [`Entry`] is the same line as it is read.
@@ -84,8 +85,12 @@ impl Audit {
             *open = Some((month.clone(), open_month(&self.dir.join(format!("{month}.ndjson")))?));
         }
         let (_, file) = open.as_mut().expect("it was just opened");
+        point("audit: before a line");
         file.write_all(&text)?;
-        file.sync_data()
+        point("audit: a line is written");
+        file.sync_data()?;
+        point("audit: a line is on disk");
+        Ok(())
     }
 
     /// The highest number of a run that the newest lines tell of; 0 where none does. A store that was lost or restored

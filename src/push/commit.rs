@@ -10,18 +10,13 @@ use crate::snapshot::{Gone, Known, Left, Owner};
 use crate::store::{Batch, Space};
 
 impl Push<'_> {
-    /// Puts on disk that a request is about to leave.
-    pub(super) fn intend(&self, change: &mut Change) -> Result<(), Error> {
-        self.intend_with(change, Batch::default())
-    }
-
-    /// The same, together with a batch.
-    pub(super) fn intend_with(&self, change: &mut Change, mut batch: Batch) -> Result<(), Error> {
-        let attempts = match change.state {
-            State::Sent { attempts } => attempts,
-            State::Waiting | State::Parked { .. } => 0,
+    /// Puts on disk that a request is about to leave, and what the entity was before, together with `batch`.
+    pub(super) fn intend(&self, change: &mut Change, before: Option<Entity>, mut batch: Batch) -> Result<(), Error> {
+        let (attempts, before) = match &mut change.state {
+            State::Sent { attempts, before } => (*attempts, before.take()),
+            State::Waiting | State::Parked { .. } => (0, before.map(Box::new)),
         };
-        change.state = State::Sent { attempts: attempts + 1 };
+        change.state = State::Sent { attempts: attempts + 1, before };
         queue::put(&mut batch, change);
         Ok(self.store.commit(batch)?)
     }
@@ -63,14 +58,20 @@ impl Push<'_> {
         })
     }
 
-    /// Puts on disk that the service was found to hold `after`, which is what became of a create of unknown fate. Only
+    /// Puts on disk that the service was found to hold `after`, which is what became of a write of unknown fate. Only
     /// another spelling counts as what the service made of the wish: the rest may be somebody's edit.
-    pub(super) fn confirm_found(&self, mirror: &Mirror, change: &Change, after: Entity) -> Result<Outcome, Error> {
+    pub(super) fn confirm_found(
+        &self,
+        mirror: &Mirror,
+        change: &Change,
+        before: Option<&Entity>,
+        after: Entity,
+    ) -> Result<Outcome, Error> {
         let spelling = |wanted: &Value, value: &Value| match (wanted.as_text(), value.as_text()) {
             (Some(wanted), Some(value)) => fold(wanted) == fold(value),
             _ => false,
         };
-        self.confirm_as(mirror, change, None, after, spelling)
+        self.confirm_as(mirror, change, before, after, spelling)
     }
 
     /// Snapshot, owner, mirror and queue in one commit (law 5).

@@ -55,7 +55,7 @@ impl Push<'_> {
                     }
                     Seen::One(entity) => {
                         taken.insert(entity.id);
-                        self.confirm_found(mirror, &change, entity)?;
+                        self.confirm_found(mirror, &change, None, entity)?;
                         looked.found.push(change);
                     }
                 }

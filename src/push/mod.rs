@@ -24,6 +24,7 @@ mod outcome;
 mod phase;
 mod presence;
 mod set;
+mod settle;
 mod staff;
 
 use std::time::Duration;
@@ -108,13 +109,6 @@ impl Push<'_> {
         }
         drained.stopped = brake.reason();
         Ok(drained)
-    }
-
-    /// Settles creates of unknown fate that an earlier process left behind, without sending any of them again; returns
-    /// those of which several people at the service could be the result.
-    pub async fn settle(&self, mirror: &mut Mirror, unknown: Vec<Change>) -> Result<Vec<(Key, String)>, Error> {
-        let looked = self.look_up(mirror, unknown).await?;
-        Ok(looked.unclear.into_iter().map(|(change, reason)| (change.key, reason)).collect())
     }
 }
 

@@ -9,7 +9,7 @@ use crate::api::{self, Api, Fate, Staff};
 use crate::fault::chain;
 use crate::mirror::{Elements, Mirror};
 use crate::plan::Protection;
-use crate::queue::Change;
+use crate::queue::{Change, State};
 use crate::record::{Action, Entity, Kind, RemoteId, Value, digits, fold};
 use crate::snapshot::Known;
 use crate::store::Batch;
@@ -67,7 +67,7 @@ impl Push<'_> {
             Ok(input) => input,
             Err(reason) => return Ok(Step::Done(self.park(change, 0, &reason)?)),
         };
-        self.intend(change)?;
+        self.intend(change, None, Batch::default())?;
         match self.client.send(Api::<Staff>::root().create(&input)).await {
             Ok(answered) => match answered.value {
                 Some(staff) => {
@@ -90,7 +90,7 @@ impl Push<'_> {
         };
         let mut batch = Batch::default();
         room.intend(&mut batch, mirror.watermark());
-        self.intend_with(change, batch)?;
+        self.intend(change, mirror.get(self.store, id)?, batch)?;
         let (fresh, date) = match self.look(id).await {
             Ok(fresh) => fresh,
             Err(error) => return self.unread(change, &error, brake),
@@ -118,7 +118,9 @@ impl Push<'_> {
             .map(|field| field.name.as_str())
             .collect();
         if moved.is_empty() {
-            return Ok(Step::Done(self.confirm(mirror, change, Some(&before), before.clone())?));
+            // Perhaps by an earlier try whose answer was lost.
+            let earlier = earlier(change).unwrap_or_else(|| before.clone());
+            return Ok(Step::Done(self.confirm(mirror, change, Some(&earlier), before)?));
         }
         let input = match staff::changed(&fresh, &change.wish.fields, &moved, mirror.elements()) {
             Ok(input) => input,
@@ -155,7 +157,13 @@ impl Push<'_> {
     }
 
     /// A field that the service left as it was, or emptied, though it was to change. Another spelling is a change.
-    fn not_taken<'f>(&self, change: &Change, moved: &[&'f str], before: &Entity, after: &Entity) -> Option<&'f str> {
+    pub(super) fn not_taken<'f>(
+        &self,
+        change: &Change,
+        moved: &[&'f str],
+        before: &Entity,
+        after: &Entity,
+    ) -> Option<&'f str> {
         moved.iter().copied().find(|name| {
             let wanted = change.wish.fields.get(*name).unwrap_or(&Value::Empty);
             let (old, new) = (before.value(name), after.value(name));
@@ -193,7 +201,9 @@ impl Push<'_> {
             Ok(fresh) => fresh,
             Err(error) => return self.unread(change, &error, brake),
         };
-        let Some(fresh) = fresh else { return Ok(Step::Done(self.confirm_removed(change, id, None)?)) };
+        let Some(fresh) = fresh else {
+            return Ok(Step::Done(self.confirm_removed(change, id, earlier(change).as_ref())?));
+        };
         let before = fresh.entity(mirror.elements());
         if fresh.is_onsite() {
             self.wait(change)?;
@@ -207,7 +217,7 @@ impl Push<'_> {
         if self.protection.covers(&change.key, known.as_ref(), &before) {
             return Ok(Step::Done(self.park(change, 0, Protection::REASON)?));
         }
-        self.intend(change)?;
+        self.intend(change, Some(mirror.kept(before.clone())), Batch::default())?;
         match self.client.send(Api::<Staff>::root().delete(id)).await {
             Ok(_) => Ok(Step::Done(self.confirm_removed(change, id, Some(&before))?)),
             Err(error) => self.failed(change, &error, brake),
@@ -216,7 +226,7 @@ impl Push<'_> {
 
     /// A fresh copy of an entity, and the date of the answer; one that seems to be gone is asked for once more after 3
     /// seconds.
-    async fn look(&self, id: RemoteId) -> Result<(Option<Staff>, Option<Timestamp>), api::Error> {
+    pub(super) async fn look(&self, id: RemoteId) -> Result<(Option<Staff>, Option<Timestamp>), api::Error> {
         let get = || self.client.send(Api::<Staff>::root().get(id));
         let mut answered = get().await?;
         if answered.value.is_none() {
@@ -261,6 +271,14 @@ impl Push<'_> {
         } else {
             brake.trouble(chain(error));
         }
+    }
+}
+
+/// What the entity was before the change was tried first.
+pub(super) fn earlier(change: &Change) -> Option<Entity> {
+    match &change.state {
+        State::Sent { before, .. } => before.as_deref().cloned(),
+        State::Waiting | State::Parked { .. } => None,
     }
 }
 

@@ -37,6 +37,8 @@ const LOOK_AFTER: Duration = Duration::from_secs(15);
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// How long an update may wait for its requests after it was begun.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Requests of an update: a copy and a PUT.
+const REQUESTS: u32 = 2;
 /// Requests that are left for a look: a listing, one person read and put back.
 const RESERVE: u32 = 4;
 /// How often it is asked whether something is due.
@@ -64,8 +66,10 @@ struct State {
     /// Movements that this process made, as they were answered.
     own: BTreeMap<RemoteId, Stand>,
     serial: u64,
-    /// Updates that were begun and have not ended.
+    /// Updates that were begun and have not ended,
     under_way: u32,
+    /// and the requests that they have yet to send.
+    to_send: u32,
     /// Updates that wait until the rate limit lets them begin.
     waiting: u32,
     closing: bool,
@@ -92,6 +96,7 @@ pub(super) struct Room<'a> {
     presence: &'a Presence<'a>,
     id: RemoteId,
     began: Instant,
+    to_send: u32,
 }
 
 /// Why a look did not end well.
@@ -120,9 +125,10 @@ impl<'a> Presence<'a> {
             let needed = {
                 let mut state = self.state();
                 state.under_way += 1;
-                2 * state.under_way + RESERVE
+                state.to_send += REQUESTS;
+                state.to_send + RESERVE
             };
-            let room = Room { presence: self, id, began: Instant::now() };
+            let room = Room { presence: self, id, began: Instant::now(), to_send: REQUESTS };
             let wait = self.client.free_in(needed);
             if wait <= PATIENCE || wait == Duration::MAX {
                 return Some(room);
@@ -321,13 +327,19 @@ impl<'a> Presence<'a> {
     }
 
     fn is_due(&self) -> bool {
+        let wait = self.client.free_in(REQUESTS + RESERVE);
         let state = self.state();
-        let mut sent = state.open.values().filter(|open| open.is_done).map(|open| open.sent).peekable();
         let now = Instant::now();
-        if state.denied || sent.peek().is_none() || state.not_before.is_some_and(|before| now < before) {
+        let Some(first) = state.open.values().filter(|open| open.is_done).map(|open| open.sent).min() else {
+            return false;
+        };
+        if state.denied || state.not_before.is_some_and(|before| now < before) {
             return false;
         }
-        sent.any(|sent| now.duration_since(sent) >= LOOK_AFTER) || (state.waiting > 0 && state.under_way == 0)
+        let age = now.duration_since(first);
+        // Where all others wait for the rate limit, there is no better time than now.
+        let is_lull = state.waiting > 0 && state.under_way == 0;
+        age >= LOOK_AFTER || (is_lull && age.saturating_add(wait) >= LOOK_AFTER)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -348,8 +360,9 @@ impl Room<'_> {
     }
 
     /// The copy has come, its answer bears `date`, and the PUT is about to say `onsite`.
-    pub(super) fn send(&self, date: Option<Timestamp>, onsite: bool) {
+    pub(super) fn send(&mut self, date: Option<Timestamp>, onsite: bool) {
         let presence = self.presence;
+        self.to_send -= 1;
         let date = date.unwrap_or_else(|| presence.clock.now().saturating_sub(UNDATED).unwrap_or(Timestamp::MIN));
         let took = SignedDuration::try_from(self.began.elapsed()).unwrap_or(SignedDuration::MAX);
         let mut echo = Echo::new(date, took, onsite);
@@ -358,6 +371,7 @@ impl Room<'_> {
             // An earlier PUT may have undone what the copy shows undone already.
             echo.since = echo.since.min(open.echo.since);
         }
+        state.to_send -= 1;
         state.serial += 1;
         let serial = state.serial;
         state.open.insert(self.id, Open { echo, serial, sent: Instant::now(), is_done: false });
@@ -368,6 +382,7 @@ impl Drop for Room<'_> {
     fn drop(&mut self) {
         let mut state = self.presence.state();
         state.under_way -= 1;
+        state.to_send -= self.to_send;
         match state.open.get_mut(&self.id) {
             Some(open) => open.is_done = true,
             None => state.unsent.push(self.id),

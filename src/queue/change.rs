@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::undo::Undo;
-use crate::record::{Action, JobName, Key, Marks, Target, Wish};
+use crate::record::{Action, Entity, JobName, Key, Marks, Target, Wish};
 
 /// How far a change is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +15,9 @@ pub enum State {
     Sent {
         /// How often it was tried.
         attempts: u32,
+        /// The entity before it was tried first, where there was one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<Box<Entity>>,
     },
     /// The service refused it for good.
     Parked {

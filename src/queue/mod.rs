@@ -83,7 +83,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path()).unwrap();
         let mut wanted = change("a", Action::Create);
-        for state in [State::Waiting, State::Sent { attempts: 1 }, State::Parked { status: 409, words: "no".into() }] {
+        for state in [
+            State::Waiting,
+            State::Sent { attempts: 1, before: None },
+            State::Parked { status: 409, words: "no".into() },
+        ] {
             wanted.state = state;
             let mut batch = Batch::default();
             put(&mut batch, &wanted);

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::prepare::Prepared;
 use crate::clock::Clock;
+use crate::crash::point;
 use crate::history::{Audit, Line, acting_user};
 use crate::push::{Drained, Outcome};
 use crate::record::JobName;
@@ -183,9 +184,11 @@ fn stop(dir: &Path, clock: &Clock, scope: &Scope, by: String, why: Option<&str>)
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
         Err(error) => return Err(error),
     };
+    point("pause: made");
     file.write_all(&serde_json::to_vec(&note)?)?;
     file.sync_all()?;
     File::open(&folder)?.sync_all()?;
+    point("pause: on disk");
     tell(dir, clock, scope, "paused", by, why)?;
     Ok(true)
 }

@@ -25,6 +25,7 @@ use super::prepare::Prepared;
 use super::sync::Plan;
 use super::{Context, Narrow};
 use crate::config::{Config, Job};
+use crate::crash::point;
 use crate::history::acting_user;
 use crate::plan::Change;
 use crate::record::{Action, JobName, Key, RemoteId, Target, Value};
@@ -190,6 +191,7 @@ impl PlanFile {
         let folder = path.parent().unwrap_or(dir);
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).and_then(|()| {
             File::options().write(true).create_new(true).mode(0o600).open(&path)?.sync_all()?;
+            point("plan file: marked");
             File::open(folder)?.sync_all()
         });
         made.map_err(|error| match error.kind() {

@@ -2,7 +2,8 @@
 //!
 //! Kept are the audit files, pauses and used plans, which lie outside the store, and of a store that is whole and this
 //! account's what must not be lost by it: what a person rejected, what may have been created, who was removed a short
-//! while ago, whose presence is still to be compared (law 10), and the number of the last run. Approvals are dropped: what they were given for is worked out anew.
+//! while ago, whose presence is yet to be looked after, and the number of the last run. Approvals are dropped: what they
+//! were given for is worked out anew.
 
 use std::io;
 

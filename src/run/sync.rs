@@ -181,16 +181,15 @@ pub(super) async fn pulled<'a>(
     Ok(mirror.as_mut().expect("it was just pulled"))
 }
 
-/// Creates that left an earlier process and whose fate nobody knows; everything else of the queue is planned anew.
+/// Changes that left an earlier process and whose fate nobody knows; everything else of the queue is planned anew.
 fn left_unknown(store: &Store, job: &Job) -> Result<Vec<Change>, store::Error> {
-    // A file of changes says nothing a second time: what waits from an earlier one is sent as it is, so it is looked up.
-    let open = |state: &State| match state {
+    let open = |change: &Change| match &change.state {
         State::Sent { .. } => true,
-        State::Waiting => job.mode == Mode::Changes,
+        // A file of changes says nothing a second time: what waits from an earlier one is sent as it is, so it is looked up.
+        State::Waiting => job.mode == Mode::Changes && change.wish.action == Action::Create,
         State::Parked { .. } => false,
     };
-    let sent = |change: &Change| change.wish.action == Action::Create && open(&change.state);
-    Ok(queue::list(store, &job.name)?.into_iter().filter(sent).collect())
+    Ok(queue::list(store, &job.name)?.into_iter().filter(open).collect())
 }
 
 /// Stores what the plan found and wants, and returns what is to be sent.

@@ -35,6 +35,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 pub use space::Space;
 
+use crate::crash::point;
+
 /// The rows of one state folder.
 pub struct Store {
     dir: PathBuf,
@@ -183,16 +185,22 @@ impl Store {
         }
         let (key, row) = next.to_row();
         batch.insert(key, row);
+        point("store: before a batch");
         guarded(|| self.tree.apply_batch(batch)).map_err(|kind| self.error(kind))?;
+        point("store: a batch is applied");
         *manifest = next;
         Ok(())
     }
 
     fn sync(&self) -> Result<(), Error> {
         guarded(|| self.tree.flush()).map_err(|kind| self.error(kind))?;
+        point("store: flushed");
         self.file.sync_data().map_err(|error| self.error(Kind::from_io(error)))?;
+        point("store: on disk");
         let commits = self.manifest.lock().unwrap_or_else(PoisonError::into_inner).commits;
-        self.commits.write(commits).map_err(|error| self.error(Kind::from_io(error)))
+        self.commits.write(commits).map_err(|error| self.error(Kind::from_io(error)))?;
+        point("store: committed");
+        Ok(())
     }
 
     /// Compares the rows with the manifest; lays both down in a store that is new.

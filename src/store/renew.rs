@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::{Batch, Error, Kind, Store, lay_down, lock};
+use crate::crash::point;
 
 /// What a store was before it was thrown away.
 #[derive(Debug)]
@@ -43,10 +44,14 @@ pub fn renew<T>(
         }
         Err(error) => return Err(error),
     };
+    point("rebuild: before the store is dropped");
     absent(fs::rename(&store, &aside)).map_err(fail)?;
+    point("rebuild: the store is aside");
     absent(fs::remove_file(&commits)).map_err(fail)?;
+    point("rebuild: the store is dropped");
     File::open(dir).and_then(|dir| dir.sync_all()).map_err(fail)?;
     Store::open_locked(dir, lock)?.commit(batch)?;
+    point("rebuild: the new store is there");
     absent(fs::remove_dir_all(&aside)).map_err(fail)?;
     Ok(dropped)
 }

@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use super::time::Time;
 use super::window::Window;
 use crate::api::error::Kind;
+use crate::crash::point;
 
 /// A file larger than this is none of ours.
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -59,8 +60,11 @@ fn in_file<T>(path: &Path, time: &Time, limit: u32, change: impl FnOnce(&mut Win
     let outcome = change(&mut window, now);
     let written = window.encode(time.boot(), now);
     if window != before || bytes.len() != written.len() {
+        point("budget: before it is written");
         file.write_all_at(&written, 0)?;
+        point("budget: written, not cut to length");
         file.set_len(written.len() as u64)?;
+        point("budget: written");
     }
     Ok(outcome)
 }
@@ -74,6 +78,7 @@ fn create(path: &Path, time: &Time) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new().prefix(".budget").tempfile_in(folder)?;
     file.write_all(&Window::default().encode(time.boot(), time.now()))?;
+    point("budget: before it is made");
     match file.persist_noclobber(path) {
         Ok(_) => Ok(()),
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),

@@ -1,0 +1,63 @@
+//! What an earlier process left without an outcome, settled before anything is planned (law 3).
+//!
+//! Creates are looked up, twice where need be. Of an update the pull has just shown what became of it, and of a removal one
+//! request shows it. What is found to be done is confirmed as if the answer had come: it stands in the snapshot and in the
+//! audit file. What is not is planned anew.
+
+use super::error::Error;
+use super::one::earlier;
+use super::{Outcome, Push};
+use crate::mirror::Mirror;
+use crate::queue::Change;
+use crate::record::{Action, Entity, Key, Value};
+
+impl Push<'_> {
+    /// Settles changes of unknown fate, without sending any of them again; returns the creates of which several people at
+    /// the service could be the result.
+    pub async fn settle(&self, mirror: &mut Mirror, unknown: Vec<Change>) -> Result<Vec<(Key, String)>, Error> {
+        let (creates, others): (Vec<Change>, Vec<Change>) =
+            unknown.into_iter().partition(|change| change.wish.action == Action::Create);
+        for change in others {
+            let before = earlier(&change);
+            match change.wish.action {
+                Action::Update => self.settle_update(mirror, &change, before.as_ref())?,
+                Action::Create | Action::Delete => self.settle_removal(&change, before.as_ref()).await?,
+            };
+        }
+        if creates.is_empty() {
+            return Ok(Vec::new());
+        }
+        let looked = self.look_up(mirror, creates).await?;
+        Ok(looked.unclear.into_iter().map(|(change, reason)| (change.key, reason)).collect())
+    }
+
+    /// It is done where each field that was to move did, and holds what was wanted or what the service makes of it.
+    fn settle_update(
+        &self,
+        mirror: &Mirror,
+        change: &Change,
+        before: Option<&Entity>,
+    ) -> Result<Option<Outcome>, Error> {
+        let after = change.wish.id.map(|id| mirror.get(self.store, id)).transpose()?.flatten();
+        let (Some(before), Some(after)) = (before, after) else { return Ok(None) };
+        let to_move = self.fields.iter().filter(|field| {
+            let wanted = change.wish.fields.get(&field.name).unwrap_or(&Value::Empty);
+            !field.kind.same(wanted, before.value(&field.name))
+        });
+        let moved: Vec<&str> = to_move.map(|field| field.name.as_str()).collect();
+        let stayed = moved.iter().any(|field| before.value(field) == after.value(field));
+        if stayed || before.created != after.created || self.not_taken(change, &moved, before, &after).is_some() {
+            return Ok(None);
+        }
+        self.confirm_found(mirror, change, Some(before), after).map(Some)
+    }
+
+    /// It is done where the service no longer has them. One that can't be asked now is asked when it is tried again.
+    async fn settle_removal(&self, change: &Change, before: Option<&Entity>) -> Result<Option<Outcome>, Error> {
+        let Some(id) = change.wish.id else { return Ok(None) };
+        match self.look(id).await {
+            Ok((None, _)) => self.confirm_removed(change, id, before).map(Some),
+            Ok((Some(_), _)) | Err(_) => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Every point at which the process can end: all that is durable, and all that is sent.
+//!
+//! A scenario is a service, a file and a few commands. Each command is ended at its first point, at its second, and so on
+//! until it comes to its end; after each, the same command and those after it are run again, and everything must stand as
+//! it does where nothing ended. Every third time the resumed command is ended too.
+
+#![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
+
+#[path = "../it/support/mod.rs"]
+#[expect(dead_code, reason = "the other tests use more of it")]
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::process::Output;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use rosterd::sandbox::Options;
+use serde_json::Value;
+
+use support::{Config, HEADER, World, people, row};
+
+/// What the program goes through.
+struct Scenario {
+    name: &'static str,
+    /// Lines of the job.
+    job: &'static str,
+    /// Lays down who is there, and runs what comes before.
+    before: fn(&World),
+    commands: &'static [&'static [&'static str]],
+}
+
+const SYNC: &[&str] = &["sync", "--json"];
+const LEAVERS: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n[job.guard]\nmax_updates = \"off\"\n";
+
+static SCENARIOS: &[Scenario] = &[
+    Scenario { name: "first run: creates, matches, updates", job: "", before: first_run, commands: &[SYNC] },
+    Scenario { name: "joiners, movers and leavers", job: "", before: all_kinds, commands: &[SYNC] },
+    Scenario {
+        name: "approvals and rejections",
+        job: "writes = \"approve\"\n",
+        before: held,
+        commands: &[&["approve", "staff", "P00001", "P00007"], &["reject", "staff", "P00002"], SYNC],
+    },
+    Scenario {
+        name: "parked changes",
+        job: "",
+        before: parked,
+        commands: &[&["queue", "retry", "staff", "P00002"], &["queue", "drop", "staff", "P00004"], SYNC],
+    },
+    Scenario { name: "rebuild", job: "", before: all_kinds, commands: &[&["rebuild"], SYNC] },
+    Scenario { name: "pause and resume", job: "", before: all_kinds, commands: &[&["pause"], SYNC, &["resume"], SYNC] },
+];
+
+fn first_run(world: &World) {
+    world.person(1, "Clerk");
+    world.person(2, "Baker");
+    world.csv(people(1..7));
+}
+
+fn all_kinds(world: &World) {
+    world.csv(people(1..8));
+    world.sync().expect(0);
+    world.csv(
+        HEADER.to_owned() + &row(1, "Clerk") + &(2..6).map(|n| row(n, "Baker")).collect::<String>() + &row(9, "New"),
+    );
+}
+
+fn held(world: &World) {
+    world.csv(people(1..5));
+    world.sync().expect(4);
+    world.run(&["approve", "staff"]).expect(0);
+    world.sync().expect(0);
+    world.csv(people(1..4).replace("Clerk", "Baker") + &row(7, "New"));
+    world.sync().expect(4);
+}
+
+fn parked(world: &World) {
+    world.csv(HEADER.to_owned() + &row(2, "Clerk") + &row(4, "Clerk"));
+    world.faults(&["staff.create status=422"]);
+    world.sync().expect(3);
+    world.faults(&[]);
+    world.csv(people(1..6));
+}
+
+/// How everything stands in the end.
+#[derive(Debug, PartialEq, Eq)]
+struct End {
+    /// Everybody at the service, in order.
+    people: Vec<[String; 4]>,
+    /// The exit code of the last run.
+    code: Option<i32>,
+    /// What is queued, by key and state.
+    queue: Vec<(String, String)>,
+    /// What the audit files tell: key and what was done, each once.
+    told: BTreeSet<(String, String)>,
+}
+
+impl Scenario {
+    fn world(&self) -> World {
+        let job = Config::default().job + self.job;
+        let config = Config { job, ..Config::rest(LEAVERS) };
+        let world = World::with(Options { accept_duplicates: true, ..Options::default() }, config);
+        (self.before)(&world);
+        world
+    }
+
+    /// Goes on with the commands from that one on, and syncs until nothing changes any more.
+    fn finish(&self, world: &World, from: usize) -> End {
+        for command in &self.commands[from..] {
+            world.run(command);
+        }
+        let mut code = world.sync().code;
+        for _ in 0..3 {
+            let next = world.sync().code;
+            if next == code {
+                break;
+            }
+            code = next;
+        }
+        let writes = world.service().writes();
+        world.sync();
+        assert_eq!(world.service().writes(), writes, "{}: a run on unchanged input writes", self.name);
+        end(world, code)
+    }
+
+    /// How many points a command passes where nothing ends.
+    fn points(&self, at: usize) -> Vec<String> {
+        let world = self.world();
+        self.commands[..at].iter().for_each(|command| drop(world.run(command)));
+        let log = world.dir().join("points");
+        let Output { .. } = world.command(self.commands[at]).env("ROSTERD_CRASH_LOG", &log).output().unwrap();
+        fs::read_to_string(log).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    /// Ends a command at a point, goes on, and compares. Tells whether the point was reached.
+    fn check(&self, at: usize, point: usize, expected: &End) -> bool {
+        let world = self.world();
+        self.commands[..at].iter().for_each(|command| drop(world.run(command)));
+        let ended = crash(&world, self.commands[at], point);
+        if point.is_multiple_of(3) {
+            crash(&world, self.commands[at], point * 7 % 40 + 1);
+        }
+        let found = self.finish(&world, at);
+        assert_eq!(found, *expected, "{}: {:?} ended at point {point}", self.name, self.commands[at]);
+        ended
+    }
+}
+
+/// Runs a command that ends at that point; tells whether it did.
+fn crash(world: &World, command: &[&str], point: usize) -> bool {
+    let output = world.command(command).env("ROSTERD_CRASH_AT", point.to_string()).output().unwrap();
+    output.status.code().is_none()
+}
+
+fn end(world: &World, code: Option<i32>) -> End {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let fields = ["employee_id", "name", "email", "title"];
+    let mut people: Vec<[String; 4]> = world.staff().iter().map(|one| fields.map(|field| text(&one[field]))).collect();
+    people.sort();
+    let queued = world.run(&["queue", "list", "--json"]).expect(0).json();
+    let changes = queued["changes"].as_array().unwrap().iter();
+    let queue = changes.map(|change| (text(&change["key"]), text(&change["state"]))).collect();
+    let mut told = BTreeSet::new();
+    let files = fs::read_dir(world.state().join("audit")).unwrap().map(|file| file.unwrap().path());
+    for file in files.filter(|file| file.extension().is_some_and(|extension| extension == "ndjson")) {
+        for line in fs::read_to_string(file).unwrap().lines() {
+            let line: Value = serde_json::from_str(line).expect("a line of the audit file is whole");
+            let what = if line["what"] == "change" { "action" } else { "decision" };
+            told.insert((text(&line["key"]), text(&line[what])));
+        }
+    }
+    End { people, code, queue, told }
+}
+
+/// Each of so many points is taken; all of them unless the environment names another share.
+fn share() -> usize {
+    std::env::var("ROSTERD_CRASH_SHARE").map_or(1, |share| share.parse().expect("a number"))
+}
+
+/// Worlds side by side: most of the time they wait to look a second time.
+const WORKERS: usize = 6;
+
+#[test]
+fn fault_7_nothing_is_lost_or_doubled_wherever_the_process_ends() {
+    let mut names: BTreeMap<String, usize> = BTreeMap::new();
+    let mut total = 0;
+    for scenario in SCENARIOS {
+        let expected = scenario.finish(&scenario.world(), 0);
+        let mut todo: Vec<(usize, usize)> = Vec::new();
+        for at in 0..scenario.commands.len() {
+            let points = scenario.points(at);
+            todo.extend((1..=points.len()).map(|point| (at, point)));
+            points.into_iter().for_each(|name| *names.entry(name).or_default() += 1);
+        }
+        todo.retain(|(at, point)| (at + point).is_multiple_of(share()));
+        let (next, ended, failed) = (AtomicUsize::new(0), AtomicUsize::new(0), Mutex::new(Vec::new()));
+        thread::scope(|scope| {
+            for _ in 0..WORKERS {
+                scope.spawn(|| {
+                    while let Some((at, point)) = todo.get(next.fetch_add(1, Ordering::SeqCst)) {
+                        match std::panic::catch_unwind(|| scenario.check(*at, *point, &expected)) {
+                            Ok(reached) => drop(ended.fetch_add(usize::from(reached), Ordering::SeqCst)),
+                            Err(_) => failed.lock().unwrap().push((*at, *point)),
+                        }
+                    }
+                });
+            }
+        });
+        let (ended, failed) = (ended.into_inner(), failed.into_inner().unwrap());
+        assert!(failed.is_empty(), "{}: {failed:?} of {} points", scenario.name, todo.len());
+        // Several requests are in flight, so that a point or two more or less are passed from run to run.
+        assert!(ended * 10 >= todo.len() * 9, "{}: only {ended} of {} points were reached", scenario.name, todo.len());
+        println!("{}: ended at {ended} points of {}", scenario.name, todo.len());
+        total += ended;
+    }
+    println!("{total} points in all; by name, before any share was taken:");
+    names.iter().for_each(|(name, count)| println!("{count:6}  {name}"));
+}
