@@ -13,7 +13,7 @@ impl Store {
     /// Copies every row into a new store that takes the place of this one.
     ///
     /// The copy is whole and on disk before the old store is moved away, so a process that ends in between leaves one of
-    /// the two: [`recover`] finds out which at the next opening. The folder's lock is held all the way.
+    /// the two: `recover` finds out which at the next opening. The folder's lock is held all the way.
     pub fn compacted(self) -> Result<Self, Error> {
         let dir = self.dir.clone();
         let fail = |kind| Error { dir: dir.clone(), kind };
