@@ -37,6 +37,7 @@ mod lenient;
 mod library;
 mod lying_lists;
 mod namesakes;
+mod model;
 mod narrowed;
 mod oauth;
 mod one_at_a_time;

@@ -1,0 +1,405 @@
+//! Engine and service as a history drives them, and the laws.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use rosterd::api::{Api, Client, Fate, StaffMovement, StaffMovementInput};
+use rosterd::clock::Clock;
+use rosterd::config::{self, Config, Needs};
+use rosterd::push::Outcome;
+use rosterd::queue::Change;
+use rosterd::record::{JobName, Key};
+use rosterd::run::{self, Context, Narrow, Report, Stage, Watch};
+use rosterd::sandbox::{Options, Sandbox};
+use rosterd::store::{self, Store};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::history::{History, PEOPLE, Step, Sync};
+
+/// People of whom HR knows nothing.
+const FOREIGN: usize = 2;
+/// So many may leave by themselves: no limit is below three.
+const LEAVERS_MAX: usize = 3;
+/// The runs in which everything must come to rest.
+const SETTLING_RUNS_MAX: usize = 8;
+
+struct Quiet;
+
+impl Watch for Quiet {
+    fn stage(&self, _: &JobName, _: Stage) {}
+    fn outcome(&self, _: &Change, _: &Outcome) {}
+    fn interrupted(&self) -> bool {
+        false
+    }
+}
+
+/// A service, a state folder, and what must be true of them.
+struct World {
+    dir: TempDir,
+    sandbox: Sandbox,
+    config: Config,
+    clock: Clock,
+    movers: Client,
+    location: i64,
+    /// HR's file: who is in it, and whether it is whole.
+    file: BTreeMap<u8, u8>,
+    is_whole: bool,
+    /// Who was in a file that a run read since the state was lost.
+    seen: BTreeSet<String>,
+    /// By id: the field that the job does not map, as somebody left it.
+    unowned: BTreeMap<i64, Value>,
+    /// By id: where the person stands by their own movement.
+    stands: BTreeMap<i64, bool>,
+    /// Whose change somebody released, at any time.
+    released: BTreeSet<String>,
+}
+
+/// Runs a history to its end; the error is the law that broke, and after which step.
+pub(super) async fn run(history: &History) -> Result<(), String> {
+    let mut world = World::new().await;
+    let result = world.live(history).await;
+    world.sandbox.stop().await;
+    result
+}
+
+impl World {
+    async fn new() -> Self {
+        let shared_memory = Path::new("/dev/shm");
+        let dir = if shared_memory.is_dir() { TempDir::new_in(shared_memory) } else { TempDir::new() }.unwrap();
+        let clock = Clock::fixed("2026-03-02T08:00:00Z".parse().unwrap());
+        let options = Options { accept_duplicates: true, rate: 0, clock: clock.clone(), ..Options::default() };
+        let sandbox = Sandbox::start(options).await.unwrap();
+        let put = |name: &str, text: &str| {
+            fs::write(dir.path().join(name), text).unwrap();
+            fs::set_permissions(dir.path().join(name), fs::Permissions::from_mode(0o600)).unwrap();
+        };
+        put("key", &sandbox.options().api_key);
+        put("staff.csv", "No,Name,Title\n");
+        put("config.toml", &CONFIG.replace("URL", &sandbox.url()));
+        let config = config::load(&dir.path().join("config.toml"), std::iter::empty(), Needs::Jobs).unwrap();
+        let movers = Client::new(&rosterd::api::Options { budget_file: None, ..config.api.clone() }, &clock).unwrap();
+        let location = sandbox.put("location", json!({"name": "Quay"}));
+        let mut unowned = BTreeMap::new();
+        for number in 0..FOREIGN {
+            let person =
+                json!({"name": format!("Foreign {number}"), "employee_id": format!("F{number}"), "mobile": "1"});
+            unowned.insert(sandbox.put("staff", person), json!("1"));
+        }
+        let (file, seen, stands) = Default::default();
+        Self {
+            dir,
+            sandbox,
+            config,
+            clock,
+            movers,
+            location,
+            file,
+            is_whole: true,
+            seen,
+            unowned,
+            stands,
+            released: BTreeSet::new(),
+        }
+    }
+
+    async fn live(&mut self, history: &History) -> Result<(), String> {
+        for (at, step) in history.iter().enumerate() {
+            // A second passes, so that the service's times tell one step from the next.
+            self.clock.advance(SignedDuration::from_secs(1));
+            let after = |law: String| format!("after step {at} ({step:?}): {law}");
+            self.step(step).await.map_err(after)?;
+            self.check().map_err(after)?;
+        }
+        self.settle().await.map_err(|law| format!("in the end: {law}"))
+    }
+
+    async fn step(&mut self, step: &Step) -> Result<(), String> {
+        match step {
+            Step::File { rows, cut } => self.write(rows.iter().copied().collect(), *cut),
+            Step::Edit { person, owned, value } => {
+                let Some(id) = self.id(*person) else { return Ok(()) };
+                let field = if *owned { "title" } else { "mobile" };
+                let value = json!(value.to_string());
+                self.sandbox.edit("staff", id, json!({field: value}));
+                if !owned {
+                    self.unowned.insert(id, value);
+                }
+            }
+            Step::Remove { person } => {
+                if let Some(id) = self.id(*person) {
+                    self.sandbox.remove("staff", id);
+                    self.stands.remove(&id);
+                    self.unowned.remove(&id);
+                }
+            }
+            Step::Sign { person, onsite } => {
+                if let Some(id) = self.id(*person) {
+                    let moved = sign(&self.movers, self.location, id, *onsite).await;
+                    self.stands.extend(moved.then_some((id, *onsite)));
+                }
+            }
+            Step::Sync(sync) => self.sync(sync).await?,
+            Step::Approve => drop(self.decide(run::approve, None).await),
+            Step::Reject { which } => drop(self.decide(run::reject, Some(*which)).await),
+            Step::Lose => {
+                fs::remove_dir_all(self.dir.path().join("state")).unwrap_or_default();
+                self.seen.clear();
+            }
+            Step::Wait { hours } => self.clock.advance(SignedDuration::from_hours(i64::from(*hours))),
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, file: BTreeMap<u8, u8>, cut: bool) {
+        let mut text = "No,Name,Title\n".to_owned();
+        for (person, title) in &file {
+            text += &format!("{},Person {person},Title {title}\n", number(*person));
+        }
+        self.is_whole = !cut;
+        if cut {
+            text += "P99,\"Per";
+        }
+        self.file = file;
+        fs::write(self.dir.path().join("staff.csv"), text).unwrap();
+    }
+
+    /// A run, and the laws about what it may remove.
+    async fn sync(&mut self, sync: &Sync) -> Result<(), String> {
+        self.sandbox.set_faults(sync.faults.iter().map(|spec| spec.parse().unwrap()).collect());
+        let before = self.people();
+        let narrow = Narrow { keys: sync.only.and_then(|person| Key::new(&number(person))).into_iter().collect() };
+        let inside: BTreeSet<i64> = self.stands.iter().filter(|(_, onsite)| **onsite).map(|(id, _)| *id).collect();
+        let movers = async {
+            let mut moved = Vec::new();
+            for (person, onsite) in &sync.moves {
+                tokio::time::sleep(Duration::from_millis(4)).await;
+                let Some(id) = self.id(*person) else { continue };
+                if sign(&self.movers, self.location, id, *onsite).await {
+                    moved.push((id, *onsite));
+                }
+            }
+            moved
+        };
+        let (report, moved) = tokio::join!(self.engine(&narrow, sync.killed_after), movers);
+        // What a killed process left in flight arrives.
+        tokio::time::sleep(Duration::from_millis(if report.is_none() { 60 } else { 0 })).await;
+        self.sandbox.set_faults(Vec::new());
+        self.stands.extend(moved.iter().copied());
+        self.seen.extend(self.file.keys().map(|person| number(*person)));
+        let after = self.people();
+        let removed: Vec<(&i64, &String)> = before.iter().filter(|(id, _)| !after.contains_key(id)).collect();
+        for (id, key) in &removed {
+            let here = self.file.keys().any(|person| number(*person) == **key);
+            let stayed_inside = inside.contains(id) && !moved.iter().any(|(other, _)| other == *id);
+            for (law, broken) in [
+                ("law 1: somebody was removed who is in the file", here),
+                ("law 1: somebody was removed by an incomplete read", !self.is_whole),
+                ("law 6: somebody was removed whom no run knew", !self.seen.contains(*key)),
+                ("law 7: somebody was removed by a narrowed run", sync.only.is_some()),
+                ("law 10: somebody was removed who is on site", stayed_inside),
+            ] {
+                if broken {
+                    return Err(format!("{law} ({key})"));
+                }
+            }
+        }
+        let by_itself = removed.iter().filter(|(_, key)| !self.released.contains(*key)).count();
+        if by_itself > LEAVERS_MAX {
+            return Err(format!("the guard: {by_itself} people were removed whom nobody released"));
+        }
+        self.forget_gone(&after);
+        if let Some(report) = report
+            && sync.faults.is_empty()
+            && report.status != run::Status::Failed
+        {
+            self.check_presence()?;
+        }
+        Ok(())
+    }
+
+    /// The state; within one process the storage library lets go of it a moment after it was closed.
+    async fn open(&self) -> Store {
+        let mut tries = 0;
+        loop {
+            match Store::open(&self.config.state.dir) {
+                Err(error) if matches!(error.kind, store::Kind::InUse { .. }) && tries < 500 => tries += 1,
+                store => return store.unwrap(),
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// One run of the engine; `None` where the process died.
+    async fn engine(&self, narrow: &Narrow, killed_after: Option<u8>) -> Option<Report> {
+        let store = self.open().await;
+        let client = Client::new(&self.config.api, &self.clock).unwrap();
+        let Self { config, clock, .. } = self;
+        let context = Context { config, client: &client, store: &store, clock, watch: &Quiet };
+        let jobs: Vec<_> = config.jobs.iter().collect();
+        let death = async {
+            let Some(requests) = killed_after else { return std::future::pending().await };
+            while client.requests() < u64::from(requests) {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::select! {
+            reports = run::sync(&context, &jobs, narrow) => reports.unwrap().pop(),
+            () = death => None,
+        }
+    }
+}
+
+impl World {
+    /// Takes a decision about one held change, or about all; tells whether there was any.
+    async fn decide(&mut self, decide: Decide, which: Option<u8>) -> bool {
+        let store = self.open().await;
+        let job = &self.config.jobs[0].name;
+        let held = run::held(&store, job).unwrap();
+        let mut keys: Vec<Key> =
+            held.into_iter().filter(|(_, held)| held.action.is_some()).map(|(key, _)| key).collect();
+        if let Some(which) = which.filter(|_| !keys.is_empty()) {
+            keys = vec![keys.swap_remove(usize::from(which) % keys.len())];
+        }
+        if keys.is_empty() {
+            return false;
+        }
+        self.released.extend(keys.iter().map(|key| key.as_str().to_owned()));
+        decide(&store, &self.clock, job, &keys.into_iter().collect()).unwrap();
+        true
+    }
+
+    /// The laws that hold at any time.
+    fn check(&self) -> Result<(), String> {
+        let staff = self.sandbox.all("staff");
+        let mut keys = BTreeSet::new();
+        for person in &staff {
+            let (id, key) = (person["id"].as_i64().unwrap(), person["employee_id"].as_str().unwrap_or_default());
+            if !keys.insert(key.to_owned()) {
+                return Err(format!("law 3: {key} is there twice"));
+            }
+            let expected = self.unowned.get(&id).cloned().unwrap_or(Value::Null);
+            if person["mobile"] != expected {
+                return Err(format!("law 2: mobile of {key} is {} and was {expected}", person["mobile"]));
+            }
+        }
+        for foreign in 0..FOREIGN {
+            let name = json!(format!("Foreign {foreign}"));
+            if !staff.iter().any(|person| person["name"] == name && person["title"].is_null()) {
+                return Err(format!("law 6: {name} was touched, and no job knows them"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Everybody stands as they signed last.
+    fn check_presence(&self) -> Result<(), String> {
+        for person in self.sandbox.all("staff") {
+            let (id, is_inside) = (person["id"].as_i64().unwrap(), person["onsite_status"] == "onsite");
+            if self.stands.get(&id).is_some_and(|onsite| *onsite != is_inside) {
+                return Err(format!("law 10: {} stands {}", person["employee_id"], person["onsite_status"]));
+            }
+        }
+        Ok(())
+    }
+
+    /// With a whole file, a service without faults and every release given, all comes to rest as the file says.
+    async fn settle(&mut self) -> Result<(), String> {
+        let people = if self.file.is_empty() { vec![0] } else { self.file.keys().copied().collect() };
+        // New titles make every earlier verdict void.
+        self.write(people.into_iter().map(|person| (person, 100 + person)).collect(), false);
+        let calm = Sync { faults: Vec::new(), killed_after: None, only: None, moves: Vec::new() };
+        let mut rests = false;
+        for _ in 0..SETTLING_RUNS_MAX {
+            // A day and more, so that what counts for a day does not count.
+            self.clock.advance(SignedDuration::from_hours(25));
+            let writes = self.sandbox.writes();
+            self.sync(&calm).await?;
+            self.check()?;
+            rests = self.sandbox.writes() == writes;
+            if !self.decide(run::approve, None).await && rests {
+                break;
+            }
+        }
+        if !rests {
+            return Err("law 4: runs on unchanged input go on writing".to_owned());
+        }
+        self.check_presence()?;
+        let staff = self.sandbox.all("staff");
+        for (person, title) in &self.file {
+            let (key, title) = (json!(number(*person)), json!(format!("Title {title}")));
+            if !staff.iter().any(|one| one["employee_id"] == key && one["title"] == title) {
+                return Err(format!("law 3: {key} of the file is missing, or not as the file says"));
+            }
+        }
+        Ok(())
+    }
+
+    fn people(&self) -> BTreeMap<i64, String> {
+        let key = |person: &Value| person["employee_id"].as_str().unwrap_or_default().to_owned();
+        self.sandbox.all("staff").iter().map(|person| (person["id"].as_i64().unwrap(), key(person))).collect()
+    }
+
+    /// The id of a person whom HR knows, where the service has them.
+    fn id(&self, person: u8) -> Option<i64> {
+        let wanted = number(person % PEOPLE);
+        self.people().into_iter().find(|(_, key)| *key == wanted).map(|(id, _)| id)
+    }
+
+    fn forget_gone(&mut self, there: &BTreeMap<i64, String>) {
+        self.stands.retain(|id, _| there.contains_key(id));
+        self.unowned.retain(|id, _| there.contains_key(id));
+    }
+}
+
+type Decide = fn(&Store, &Clock, &JobName, &BTreeSet<Key>) -> Result<Vec<Key>, run::DecisionError>;
+
+fn number(person: u8) -> String {
+    format!("P{person}")
+}
+
+/// Signs somebody in or out; tells whether the service did it.
+async fn sign(client: &Client, location: i64, person: i64, onsite: bool) -> bool {
+    let input = StaffMovementInput {
+        onsite_status: Some(if onsite { "onsite" } else { "offsite" }.into()),
+        location_id: Some(location),
+        staff_id: Some(person),
+        ..StaffMovementInput::default()
+    };
+    // The faults that strike it lose the answer only.
+    let sent = client.send(Api::<StaffMovement>::root().put(&input)).await;
+    sent.map_or_else(|error| error.fate() == Fate::Unknown, |_| true)
+}
+
+const CONFIG: &str = r#"
+[api]
+base_url = "URL"
+api_key_file = "key"
+requests_per_minute = 1000000
+timeout = "20s"
+[state]
+dir = "state"
+[[job]]
+name = "staff"
+target = "staff"
+key = "{{ no }}"
+match_on = ["employee_id"]
+[job.source]
+type = "csv"
+path = "staff.csv"
+settle = "0s"
+[job.map]
+name = "{{ name }}"
+employee_id = "{{ no }}"
+title = "{{ title }}"
+[job.leavers]
+action = "delete"
+grace = "0s"
+[job.guard]
+max_updates = "off"
+max_blanked = "off"
+"#;
