@@ -55,6 +55,9 @@ pub struct Note {
     /// What the program saw; none where a person asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// Whether the audit file has it.
+    #[serde(default)]
+    told: bool,
 }
 
 /// Who sets an alarm.
@@ -177,11 +180,16 @@ fn folder(dir: &Path) -> PathBuf {
 fn stop(dir: &Path, clock: &Clock, scope: &Scope, by: String, why: Option<&str>) -> io::Result<bool> {
     let folder = folder(dir);
     fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-    let note = Note { since: clock.now(), by: by.clone(), why: why.map(str::to_owned) };
+    let note = Note { since: clock.now(), by, why: why.map(str::to_owned), told: false };
     let made = File::options().write(true).create_new(true).mode(0o600).open(folder.join(scope.file_name()));
     let mut file = match made {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let standing = pauses(dir)?.into_iter().find(|pause| pause.scope == *scope).and_then(|pause| pause.note);
+            // A process that ended before it was told leaves it to whoever asks next.
+            finish(dir, clock, scope, standing.unwrap_or(note))?;
+            return Ok(false);
+        }
         Err(error) => return Err(error),
     };
     point("pause: made");
@@ -189,8 +197,21 @@ fn stop(dir: &Path, clock: &Clock, scope: &Scope, by: String, why: Option<&str>)
     file.sync_all()?;
     File::open(&folder)?.sync_all()?;
     point("pause: on disk");
-    tell(dir, clock, scope, "paused", by, why)?;
+    finish(dir, clock, scope, note)?;
     Ok(true)
+}
+
+/// Tells of a pause, once.
+fn finish(dir: &Path, clock: &Clock, scope: &Scope, note: Note) -> io::Result<()> {
+    if note.told {
+        return Ok(());
+    }
+    tell(dir, clock, scope, "paused", note.by.clone(), note.why.as_deref())?;
+    let mut file = tempfile::NamedTempFile::new_in(folder(dir))?;
+    file.write_all(&serde_json::to_vec(&Note { told: true, ..note })?)?;
+    file.as_file().sync_all()?;
+    file.persist(folder(dir).join(scope.file_name()))?;
+    Ok(())
 }
 
 fn tell(dir: &Path, clock: &Clock, scope: &Scope, decision: &str, by: String, why: Option<&str>) -> io::Result<()> {
