@@ -243,6 +243,9 @@ impl<'a> Presence<'a> {
             }
             let again = self.moved(&people).await?;
             people.retain(|id, _| again.get(id) == moved.get(id));
+            if people.is_empty() {
+                return Ok(());
+            }
             let stands = people.keys().filter_map(|id| Some((*id, again.get(id)?.clone())));
             self.repeat(stands.collect()).await?;
         }
