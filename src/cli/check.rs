@@ -48,15 +48,17 @@ pub(super) async fn run(ui: &Ui, path: &Path, args: &CheckArgs) -> Result<Exit, 
 fn source(job: &Job) -> Finding {
     let what = format!("source of {}", job.name);
     let (mut records, mut dropped, mut rejected) = (0u64, 0u64, Vec::new());
+    let clock = Clock::system();
+    let today = job.day(clock.now());
     let mut visit = |row: &Row, bound: &Bound<'_>| {
-        match bound.map(row) {
+        match bound.read(row, Some(today)).mapped {
             Mapped::Record(_) => records += 1,
             Mapped::Left(_) | Mapped::Dropped => dropped += 1,
             Mapped::Rejected(row) => rejected.push(row),
         }
         ControlFlow::Continue(())
     };
-    let read = match rows(job, &mapping(job), None, &Clock::system(), &mut visit) {
+    let read = match rows(job, &mapping(job), None, &clock, &mut visit) {
         Ok(read) => read,
         Err(error) => return Finding { what, result: Err(chain(&error)) },
     };

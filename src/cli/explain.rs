@@ -56,6 +56,8 @@ fn state_name(state: FieldState) -> &'static str {
         FieldState::Same => "same",
         FieldState::Differs => "differs",
         FieldState::Drifted => "drifted",
+        FieldState::Kept => "kept",
+        FieldState::Seeded => "seeded",
     }
 }
 
@@ -65,12 +67,18 @@ fn document(job: &Job, key: &Key, all: &Explanation) -> Json {
     let row = |row: &SourceRow| {
         let cells: serde_json::Map<String, Json> =
             row.cells.iter().map(|(column, cell)| (column.clone(), cell.as_str().into())).collect();
-        let rejected = match &row.mapped {
+        let rejected = match &row.reading.mapped {
             Mapped::Rejected(rejected) => json!({"field": rejected.field, "reason": rejected.reason}),
             _ => Json::Null,
         };
-        let included = !matches!(row.mapped, Mapped::Left(_) | Mapped::Dropped);
-        json!({"line": row.line, "included": included, "cells": cells, "rejected": rejected})
+        let absence = row.reading.absence();
+        json!({
+            "line": row.line,
+            "included": absence.is_none(),
+            "absence": absence,
+            "cells": cells,
+            "rejected": rejected,
+        })
     };
     let field = |field: &FieldView| {
         json!({
@@ -116,6 +124,14 @@ fn document(job: &Job, key: &Key, all: &Explanation) -> Json {
         "missing": all.known.as_ref().and_then(|known| known.gone.as_ref()).map(|gone| {
             json!({"since": gone.since, "further_reads": gone.reads, "grace_ends": all.due})
         }),
+        "leaving": all.leaving.as_ref().map(|leaving| match leaving {
+            Ok(values) => {
+                let values = values.iter().map(|(field, value)| (field.clone(), value.to_json()));
+                json!({"fields": values.collect::<serde_json::Map<_, _>>(), "error": null})
+            }
+            Err(reason) => json!({"fields": null, "error": reason}),
+        }),
+        "left": all.known.as_ref().and_then(|known| known.left.as_ref()).map(|left| left.at),
         "last_run": all.last_run,
         "last_change": all.last_change.as_ref().map(|changed| json!({
             "at": changed.at,
@@ -194,13 +210,12 @@ impl View<'_> {
             self.say("source", format!("{path}: no row has this key"));
         }
         for row in &self.all.rows {
-            let said = match &row.mapped {
-                Mapped::Left(_) | Mapped::Dropped => ": not included, so whoever it is has left".to_owned(),
+            let said = match &row.reading.mapped {
                 Mapped::Rejected(rejected) => {
                     let field = rejected.field.as_ref().map(|field| format!("{field}: ")).unwrap_or_default();
                     format!(": rejected: {}{}", tame(&field), tame(&rejected.reason))
                 }
-                Mapped::Record(_) => String::new(),
+                _ => row.reading.absence().map(|absence| format!(": {absence}")).unwrap_or_default(),
             };
             self.say("source", format!("{path}, line {}{said}", row.line));
             if self.show_values {
@@ -241,6 +256,10 @@ impl View<'_> {
                 FieldState::Same => "  in step".to_owned(),
                 FieldState::Differs => self.ui.paint(Paint::Yellow, "  differs"),
                 FieldState::Drifted => self.ui.paint(Paint::Yellow, "  edited at the service since it was sent"),
+                FieldState::Kept => {
+                    "  edited at the service, which stays until the source changes (on_drift)".to_owned()
+                }
+                FieldState::Seeded => "  the service's own since it was made (seed_only)".to_owned(),
             };
             self.say("field", format!("{} = {}{state}", tame(&field.name), tame(&field.template)));
             let echo = match &field.echo {
@@ -322,6 +341,19 @@ impl View<'_> {
             };
             let reads = gone.reads;
             self.say("missing", format!("since {:.0}, and in {reads} further complete reads{end}", gone.since));
+        }
+        if let Some(left) = self.all.known.as_ref().and_then(|known| known.left.as_ref()) {
+            self.say("left", format!("what leavers.set asks for was done {:.0}", left.at));
+        }
+        match &self.all.leaving {
+            None => {}
+            Some(Err(reason)) => self.say("leaving", tame(reason)),
+            Some(Ok(values)) => {
+                for (field, value) in values {
+                    let text = values::text(field, value, self.show_values);
+                    self.say("leaving", format!("{} = {text} (leavers.set)", tame(field)));
+                }
+            }
         }
     }
 

@@ -11,7 +11,7 @@ use super::open;
 use super::ui::{Paint, Ui, tame};
 use crate::clock::Clock;
 use crate::config::Job;
-use crate::mapping::{Bound, Mapped};
+use crate::mapping::{Bound, Mapped, Reading};
 use crate::record::Key;
 use crate::run::{mapping, rows};
 use crate::source::Row;
@@ -20,7 +20,7 @@ use crate::source::Row;
 struct Seen {
     line: u64,
     source: Vec<(String, String)>,
-    mapped: Mapped,
+    reading: Reading,
 }
 
 pub(super) fn run(ui: &Ui, config: &Path, args: &PreviewArgs) -> Result<Exit, Failure> {
@@ -46,38 +46,31 @@ pub(super) fn run(ui: &Ui, config: &Path, args: &PreviewArgs) -> Result<Exit, Fa
 
 fn look(job: &Job, key: Option<&Key>, limit: usize) -> Result<Vec<Seen>, Failure> {
     let mut seen = Vec::new();
+    let clock = Clock::system();
+    let today = job.day(clock.now());
     let mut visit = |row: &Row, bound: &Bound<'_>| {
-        let mapped = bound.map(row);
-        if key.is_none_or(|key| key_of(&mapped) == Some(key)) {
+        let reading = bound.read(row, Some(today));
+        if key.is_none_or(|key| reading.key() == Some(key)) {
             let source = row.pairs().map(|(column, cell)| (column.to_owned(), cell.to_owned())).collect();
-            seen.push(Seen { line: row.line, source, mapped });
+            seen.push(Seen { line: row.line, source, reading });
         }
         if seen.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
-    let read = rows(job, &mapping(job), None, &Clock::system(), &mut visit)?;
+    let read = rows(job, &mapping(job), None, &clock, &mut visit)?;
     let room = limit.saturating_sub(seen.len());
     let rejected = read.rejected.into_iter().filter(|_| key.is_none()).take(room);
     seen.extend(rejected.map(|rejected| Seen {
         line: rejected.line.unwrap_or(0),
         source: Vec::new(),
-        mapped: Mapped::Rejected(rejected),
+        reading: Reading::rejected(rejected),
     }));
     Ok(seen)
-}
-
-fn key_of(mapped: &Mapped) -> Option<&Key> {
-    match mapped {
-        Mapped::Record(record) => Some(&record.key),
-        Mapped::Left(key) => Some(key),
-        Mapped::Dropped => None,
-        Mapped::Rejected(rejected) => rejected.key.as_ref(),
-    }
 }
 
 fn document(seen: &Seen) -> Value {
     let source: Map<String, Value> =
         seen.source.iter().map(|(column, cell)| (column.clone(), cell.as_str().into())).collect();
-    let (record, rejected) = match &seen.mapped {
+    let (record, rejected) = match &seen.reading.mapped {
         Mapped::Record(record) => {
             let fields: Map<String, Value> =
                 record.fields.iter().map(|(field, value)| (field.clone(), value.to_json())).collect();
@@ -86,11 +79,12 @@ fn document(seen: &Seen) -> Value {
         Mapped::Rejected(rejected) => (Value::Null, json!({"field": rejected.field, "reason": rejected.reason})),
         Mapped::Left(_) | Mapped::Dropped => (Value::Null, Value::Null),
     };
-    let included = !matches!(seen.mapped, Mapped::Left(_) | Mapped::Dropped);
+    let absence = seen.reading.absence();
     json!({
         "line": seen.line,
-        "key": key_of(&seen.mapped),
-        "included": included,
+        "key": seen.reading.key(),
+        "included": absence.is_none(),
+        "absence": absence,
         "source": source,
         "record": record,
         "rejected": rejected,
@@ -98,11 +92,11 @@ fn document(seen: &Seen) -> Value {
 }
 
 fn lines(ui: &Ui, seen: &Seen) {
-    let key = key_of(&seen.mapped).map(|key| format!("  key {}", tame(key.as_str()))).unwrap_or_default();
+    let key = seen.reading.key().map(|key| format!("  key {}", tame(key.as_str()))).unwrap_or_default();
     ui.line(format!("{}{key}", ui.paint(Paint::Bold, &format!("line {}", seen.line))));
     let left: Vec<(String, String)> =
         seen.source.iter().map(|(column, cell)| (tame(column), format!("{:?}", tame(cell)))).collect();
-    let right: Vec<String> = match &seen.mapped {
+    let right: Vec<String> = match &seen.reading.mapped {
         Mapped::Record(record) => record
             .fields
             .iter()
@@ -111,7 +105,7 @@ fn lines(ui: &Ui, seen: &Seen) {
                 format!("{} = {shown}", tame(field))
             })
             .collect(),
-        Mapped::Left(_) | Mapped::Dropped => vec!["not included: `include` gives false".to_owned()],
+        Mapped::Left(_) | Mapped::Dropped => seen.reading.absence().into_iter().collect(),
         Mapped::Rejected(rejected) => {
             let field = rejected.field.as_ref().map(|field| format!("{}: ", tame(field))).unwrap_or_default();
             vec![ui.paint(Paint::Red, &format!("rejected: {field}{}", tame(&rejected.reason)))]

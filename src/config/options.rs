@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use jiff::SignedDuration;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
 use super::schedule::Schedule;
 use crate::history::Retention;
@@ -87,6 +88,11 @@ pub struct Job {
 }
 
 impl Job {
+    /// The day that it is, in the job's time zone, at some time.
+    pub fn day(&self, at: Timestamp) -> Date {
+        at.to_zoned(self.time_zone.clone()).date()
+    }
+
     /// The fields of the service's people that the job needs to know.
     pub fn fields(&self) -> impl Iterator<Item = String> + '_ {
         let mapped = self.mapping.fields.keys().chain(&self.match_on).chain(self.leaver_set.fields.keys());

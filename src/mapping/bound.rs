@@ -39,6 +39,39 @@ pub struct Reading {
     pub early: Option<Key>,
     /// The first day on which the same row comes to something else.
     pub due: Option<Date>,
+    /// The last day on which the row counted, where it has passed.
+    pub past: Option<Date>,
+}
+
+impl Reading {
+    /// A row of which nothing else is known than why it can't be used.
+    pub fn rejected(rejected: Rejected) -> Self {
+        Self::plain(Mapped::Rejected(rejected))
+    }
+
+    fn plain(mapped: Mapped) -> Self {
+        Self { mapped, marks: Marks::default(), early: None, due: None, past: None }
+    }
+
+    /// Whose row it is, where that could be read.
+    pub fn key(&self) -> Option<&Key> {
+        match &self.mapped {
+            Mapped::Record(record) => Some(&record.key),
+            Mapped::Left(key) => Some(key),
+            Mapped::Dropped => self.early.as_ref(),
+            Mapped::Rejected(rejected) => rejected.key.as_ref(),
+        }
+    }
+
+    /// Why a row that can be used is no record today, in words; none for a record and for a row that can't be used.
+    pub fn absence(&self) -> Option<String> {
+        match (&self.mapped, &self.early, self.due, self.past) {
+            (Mapped::Record(_) | Mapped::Rejected(_), ..) => None,
+            (_, Some(_), Some(from), _) => Some(format!("does not count before {from} (active_from)")),
+            (.., Some(until)) => Some(format!("has left: the last day was {until} (active_until)")),
+            _ => Some("not included: `include` gives false".to_owned()),
+        }
+    }
 }
 
 /// What a row came to.
@@ -76,7 +109,8 @@ impl<'m> Bound<'m> {
     }
 
     /// Maps one row of the source that this was bound to, whatever the day.
-    pub fn map(&self, row: &Row) -> Mapped {
+    #[cfg(test)]
+    pub(super) fn map(&self, row: &Row) -> Mapped {
         self.read(row, None).mapped
     }
 
@@ -99,7 +133,7 @@ impl<'m> Bound<'m> {
                 Err((mark, reason)) => reject(row, Some(key), mark.place(), reason),
             },
         };
-        Reading { mapped, marks: Marks::default(), early: None, due: None }
+        Reading::plain(mapped)
     }
 
     /// A row that is included, on a day. What else is wrong with a row that counts no more does not matter.
@@ -114,7 +148,7 @@ impl<'m> Bound<'m> {
         } else {
             (self.record(seen, key), None, until.and_then(|day| day.tomorrow().ok()))
         };
-        Reading { mapped, marks, early, due }
+        Reading { mapped, marks, early, due, past: until.filter(|_| is_past(until)) }
     }
 
     fn marked(&self, seen: &Seen<'_>) -> Result<Marked, (Mark, String)> {

@@ -4,21 +4,22 @@
 //! a run decides with, narrowed to the one key; a second version of it would drift from the truth. Nothing is stored, and
 //! nothing is asked of the service.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use jiff::Timestamp;
 
 use super::error::Error;
 use super::held::{HeldChange, held, verdicts};
-use super::prepare::{Prepared, prepare};
+use super::prepare::{Prepared, leaver_set, prepare};
 use super::state::{JobState, LastRun};
-use super::{Context, Narrow, rows};
+use super::{Context, Narrow, leave, rows};
 use crate::config::Job;
 use crate::fault::chain;
 use crate::history::{self, Changed, Decided};
-use crate::mapping::{Bound, Mapped};
+use crate::mapping::{Bound, Mapped, Reading};
 use crate::mirror::Mirror;
-use crate::plan::{Change, LeaverAction, Verdict};
+use crate::plan::{Change, LeaverAction, OnDrift, Verdict};
 use crate::queue;
 use crate::record::{Entity, Key, Record, RemoteId, Target, Value, fold};
 use crate::snapshot::{Index, Known, Owner};
@@ -53,6 +54,9 @@ pub struct Explanation {
     pub queued: Option<queue::Change>,
     /// When the grace of a leaver is over; none where the job keeps leavers.
     pub due: Option<Timestamp>,
+    /// By field: what is to be set in them for being gone; or why that can't be had. None where they are not gone, or
+    /// where nothing is set in leavers, or was already.
+    pub leaving: Option<Result<BTreeMap<String, Value>, String>>,
     /// The job's last run.
     pub last_run: Option<LastRun>,
     /// The last change that the service confirmed, and what it answered.
@@ -69,8 +73,8 @@ pub struct SourceRow {
     pub line: u64,
     /// Its columns and cells.
     pub cells: Vec<(String, String)>,
-    /// What the mapping makes of it.
-    pub mapped: Mapped,
+    /// What the mapping makes of it today.
+    pub reading: Reading,
 }
 
 /// Who at the service fits a record by one field.
@@ -110,6 +114,10 @@ pub enum FieldState {
     Differs,
     /// The service holds something else than was last sent, and the source still wants that.
     Drifted,
+    /// The same, and the job lets it stay (`on_drift`).
+    Kept,
+    /// It was set when the record was made, and is the service's own since (`seed_only`).
+    Seeded,
 }
 
 /// What a run would do, as far as one record says.
@@ -166,7 +174,7 @@ pub fn explain(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanatio
         Ok(read) => (read.rows, read.incomplete, read.nearest, None),
         Err(error) => (Vec::new(), Vec::new(), Nearest::default(), Some(chain(&error))),
     };
-    let record = rows.iter().find_map(|row| match &row.mapped {
+    let record = rows.iter().find_map(|row| match &row.reading.mapped {
         Mapped::Record(record) => Some(record),
         _ => None,
     });
@@ -180,6 +188,7 @@ pub fn explain(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanatio
         decision: verdicts(store, &job.name)?.remove(key),
         queued: queue::list(store, &job.name)?.into_iter().find(|change| change.key == *key),
         due: due(job, known.as_ref()),
+        leaving: leaving(context, job, &rows, known.as_ref()),
         last_run: state.last,
         rows,
         unreadable,
@@ -208,17 +217,13 @@ fn read(context: &Context<'_>, job: &Job, key: &Key) -> Result<SourceRead, Error
     let mapping = rows::mapping(job);
     let mut found = Vec::new();
     let mut nearest = Nearest::default();
+    let today = job.day(context.clock.now());
     let mut visit = |row: &Row, bound: &Bound<'_>| {
-        let mapped = bound.map(row);
-        let own = match &mapped {
-            Mapped::Record(record) => Some(&record.key),
-            Mapped::Left(own) => Some(own),
-            Mapped::Rejected(rejected) => rejected.key.as_ref(),
-            Mapped::Dropped => None,
-        };
+        let reading = bound.read(row, Some(today));
+        let own = reading.key();
         if own == Some(key) {
             let cells = row.pairs().map(|(column, cell)| (column.to_owned(), cell.to_owned())).collect();
-            found.push(SourceRow { line: row.line, cells, mapped });
+            found.push(SourceRow { line: row.line, cells, reading });
         } else if let Some(own) = own {
             nearest.take(key, own.clone());
         }
@@ -259,6 +264,8 @@ fn fields(job: &Job, record: Option<&Record>, entity: Option<&Entity>, known: Op
                 let same = known.map_or(kind.same(wanted, holds), |known| known.settled(name, kind, wanted, holds));
                 match () {
                     () if same => FieldState::Same,
+                    () if known.is_some() && job.seed_only.contains(name) => FieldState::Seeded,
+                    () if sent.as_ref() == Some(wanted) && job.on_drift != OnDrift::Overwrite => FieldState::Kept,
                     () if sent.as_ref() == Some(wanted) => FieldState::Drifted,
                     () => FieldState::Differs,
                 }
@@ -304,7 +311,7 @@ fn outlook(
     if let Some(reason) = unreadable {
         return Outlook::Unclear(format!("the source can't be read: {reason}"));
     }
-    if rows.is_empty() || rows.iter().all(|row| matches!(row.mapped, Mapped::Left(_))) {
+    if rows.iter().all(|row| row.reading.absence().is_some()) {
         return Outlook::Absent;
     }
     let Some(mirror) = mirror else {
@@ -343,6 +350,22 @@ fn of_prepared(prepared: Prepared, key: &Key) -> Outlook {
 fn due(job: &Job, known: Option<&Known>) -> Option<Timestamp> {
     let gone = known?.gone.as_ref()?;
     if job.leavers.action == LeaverAction::Keep { None } else { gone.since.checked_add(job.leavers.grace).ok() }
+}
+
+/// What is to be set in someone for being gone.
+fn leaving(
+    context: &Context<'_>,
+    job: &Job,
+    rows: &[SourceRow],
+    known: Option<&Known>,
+) -> Option<Result<BTreeMap<String, Value>, String>> {
+    let says_so = rows.iter().any(|row| matches!(row.reading.mapped, Mapped::Left(_)));
+    let known = known.filter(|known| known.left.is_none() && (says_so || known.gone.is_some()))?;
+    if job.leavers.action != LeaverAction::Update {
+        return None;
+    }
+    let since = known.gone.as_ref().map_or(context.clock.now(), |gone| gone.since);
+    Some(leaver_set(job).values(&known.sent, job.day(since)).map_err(leave::told))
 }
 
 /// What the audit files tell of the record: its last change, and what was decided.

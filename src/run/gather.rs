@@ -80,7 +80,7 @@ pub(super) fn gather(
         read: None,
     };
     let stamp = stamp::of_rows(job, mapping);
-    let today = clock.now().to_zoned(job.time_zone.clone()).date();
+    let today = job.day(clock.now());
     let today_as_day = Day::of(today);
     let mut visit = |row: &Row, bound: &Bound<'_>| {
         let digest = row.digest ^ stamp;
@@ -118,7 +118,7 @@ pub(super) struct Gatherer {
 
 impl Gatherer {
     fn take(&mut self, reading: Reading, line: u64, digest: u128, narrow: &Narrow) {
-        let Reading { mapped, marks, early, due } = reading;
+        let Reading { mapped, marks, early, due, .. } = reading;
         self.early.extend(early);
         match mapped {
             // Those who are not asked for are looked at too: one of them may be the same person.

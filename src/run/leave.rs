@@ -134,7 +134,7 @@ impl Judge<'_> {
     }
 
     /// What sets the fields of someone who is gone; none where they are so already, or why they can't be set.
-    fn update(
+    pub(super) fn update(
         &self,
         key: &Key,
         known: &Known,
@@ -142,9 +142,8 @@ impl Judge<'_> {
         line: Option<u64>,
     ) -> Result<Result<Option<Change>, String>, Error> {
         let since = known.gone.as_ref().map_or(self.now, |gone| gone.since);
-        let since = since.to_zoned(self.job.time_zone.clone()).date();
         let fields: Vec<Field> = self.set.fields().cloned().collect();
-        let values = match self.set.values(&known.sent, since) {
+        let values = match self.set.values(&known.sent, self.job.day(since)) {
             Ok(values) => values,
             Err(fault) => return Ok(Err(told(fault))),
         };
@@ -195,7 +194,8 @@ pub(super) fn left_lately(
     Ok((marks, staying))
 }
 
-fn told((field, reason): (String, String)) -> String {
+/// Why a field of leavers can't be set.
+pub(super) fn told((field, reason): (String, String)) -> String {
     format!("leavers.set.{field}: {reason}")
 }
 

@@ -294,7 +294,7 @@ pub(super) fn protection(context: &Context<'_>) -> Protection {
 }
 
 /// What is set in leavers, which the configuration was checked with.
-fn leaver_set(job: &Job) -> LeaverSet {
+pub(super) fn leaver_set(job: &Job) -> LeaverSet {
     LeaverSet::compile(&job.leaver_set).expect("the configuration was checked with these very templates")
 }
 

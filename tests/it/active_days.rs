@@ -69,6 +69,22 @@ fn whose_last_day_has_passed_is_a_leaver_under_the_guard_in_any_read() {
 }
 
 #[test]
+fn fault_63_a_day_is_a_day_of_the_jobs_zone_leap_days_and_midnight_included() {
+    let world = World::with(Options::default(), dated());
+    world.csv(file(&(person(1, "2028-02-29", "") + &person(2, "", "29/02/2028"))));
+    // Thirteen hours ahead of UTC: the leap day lasts from 11:00 of the 28th to 11:00 of the 29th.
+    let clock = Clock::fixed("2028-02-28T10:59:59Z".parse().unwrap());
+    assert_eq!(writes(&world.sync_at(&clock)), (21, 0, 0), "the last second of the 28th");
+    clock.advance(SignedDuration::from_secs(1));
+    assert_eq!(writes(&world.sync_at(&clock)), (1, 0, 0), "midnight");
+    clock.advance(SignedDuration::from_secs(24 * 3600 - 1));
+    assert_eq!(writes(&world.sync_at(&clock)), (0, 0, 0), "the last day is today");
+    clock.advance(SignedDuration::from_secs(1));
+    assert_eq!(writes(&world.sync_at(&clock)), (0, 0, 1), "1 March");
+    assert!(world.held_as(1).is_some() && world.held_as(2).is_none());
+}
+
+#[test]
 fn who_is_hired_again_after_a_gap_leaves_and_comes_back() {
     let world = World::with(Options::default(), dated());
     let clock = Clock::fixed("2027-03-01T00:00:00Z".parse().unwrap());

@@ -134,6 +134,66 @@ fn a_leaver_is_told_with_the_end_of_the_grace() {
 }
 
 #[test]
+fn what_is_set_in_leavers_is_told_before_and_after() {
+    let rest = "[job.leavers]\naction = \"update\"\ngrace = \"48h\"\nset.title = \"{{ last.title }} (left)\"\n";
+    let mut world = World::synced(Config::rest(rest), 3);
+    assert_eq!(explained(&world, "P00003")["leaving"], Value::Null);
+    world.sync_of(people(1..3)).expect(0);
+    let document = explained(&world, "P00003");
+    assert_eq!(document["leaving"], json!({"fields": {"title": "Clerk (left)"}, "error": null}));
+    assert_eq!(document["left"], Value::Null);
+    assert!(shown(&world, "P00003").out.contains("title = \"Clerk (left)\" (leavers.set)"));
+
+    world.reconfigure(|config| Config { rest: config.rest.replace("48h", "0s"), ..config });
+    world.sync().expect(0);
+    let document = explained(&world, "P00003");
+    assert!(document["left"].is_string() && document["leaving"].is_null(), "{document}");
+    assert!(shown(&world, "P00003").out.contains("what leavers.set asks for was done 2"));
+}
+
+#[test]
+fn what_the_job_does_not_overwrite_is_told_apart() {
+    let job = Config::default().job + "on_drift = \"keep\"\nseed_only = [\"name\"]\n";
+    let world = World::synced(Config { job, ..Config::default() }, 1);
+    let id = world.held_as(1).unwrap()["id"].as_i64().unwrap();
+    world.service().edit("staff", id, json!({"title": "Chief", "name": "Somebody Else"}));
+    world.sync().expect(0);
+    let document = explained(&world, "P00001");
+    assert_eq!(field(&document, "title")["state"], "kept", "{document}");
+    assert_eq!(field(&document, "name")["state"], "seeded", "{document}");
+    let shown = shown(&world, "P00001").out;
+    assert!(shown.contains("(on_drift)") && shown.contains("(seed_only)"), "{shown}");
+}
+
+#[test]
+fn a_row_outside_of_its_days_is_told_with_the_day_here_and_by_preview() {
+    let days = "active_from = \"{{ title }}\"\nactive_until = \"{{ email }}\"\n";
+    let map = "name = \"{{ name }}\"\nemployee_id = \"{{ employee_no }}\"\n".to_owned();
+    let job = Config::default().job.replace(", \"email\"", "") + days;
+    let world = World::with(Options::default(), Config { job, map, ..Config::default() });
+    let file = "Employee No,Name,Email,Title\nP1,Ann,,2999-02-01\nP2,Bo,2020-02-29,\nP3,Cy,,\n";
+    world.csv(file);
+    assert_eq!(world.sync().expect(0).writes(), (1, 0, 0));
+    for (key, absence) in [
+        ("P1", Some("does not count before 2999-02-01 (active_from)")),
+        ("P2", Some("has left: the last day was 2020-02-29 (active_until)")),
+        ("P3", None),
+    ] {
+        let document = explained(&world, key);
+        let outlook = if absence.is_some() { "absent" } else { "nothing" };
+        let row = &document["source"]["rows"][0];
+        assert_eq!((&row["absence"], &document["outlook"]["is"]), (&json!(absence), &json!(outlook)), "{document}");
+        let preview = world.run(&["preview", "staff", "--key", key, "--json"]).expect(0).json();
+        let row = &preview["rows"][0];
+        assert_eq!((&row["absence"], &row["included"]), (&json!(absence), &json!(absence.is_none())), "{preview}");
+        let texts = [shown(&world, key).out, world.run(&["preview", "staff", "--key", key]).expect(0).out];
+        assert!(texts.iter().all(|text| text.contains(absence.unwrap_or("Cy"))), "{key}: {texts:?}");
+    }
+    let check = world.run(&["check"]).expect(0);
+    assert!(check.out.contains("1 records, 2 not included, 0 rejected"), "{check:?}");
+}
+
+#[test]
 fn a_key_that_was_never_seen_fails_with_those_that_look_like_it() {
     let world = World::synced(Config::default(), 12);
     let ran = world.run(&["explain", "staff", "P0012"]).expect(1);
