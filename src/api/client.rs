@@ -158,6 +158,17 @@ impl Client {
         self.inner.allowance.begin_run();
     }
 
+    /// How many 429 came since the run began. The limit being kept, each means that somebody else uses the credential, or
+    /// that the service allows less.
+    pub fn throttled(&self) -> u64 {
+        self.inner.allowance.throttled()
+    }
+
+    /// By how much the service's clock was ahead of this machine's at its last answer that bore a date.
+    pub fn ahead(&self) -> SignedDuration {
+        self.inner.allowance.ahead()
+    }
+
     /// Takes one of the run's retries for a write that is known not to have happened; false where none is left.
     pub fn take_retry(&self) -> bool {
         self.inner.allowance.take()
@@ -272,6 +283,9 @@ impl Client {
         point("request: sent and answered, unread");
         inner.budget.answered(permit)?;
         let head = Head::of(&response);
+        if let Some(date) = head.date {
+            inner.allowance.note_ahead(date.duration_since(inner.clock.now()));
+        }
         self.heed(&head)?;
         let body = match head.is_success() {
             true => transport::body(response, inner.timeout).await?,
@@ -291,6 +305,9 @@ impl Client {
             _ => return Ok(()),
         };
         tracing::warn!(status = head.status, seconds = pause.as_secs(), "the service asked to wait");
+        if head.status == 429 {
+            self.inner.allowance.count_throttled();
+        }
         self.inner.budget.pause(pause + Duration::from_millis(jitter(PAUSE_JITTER)), head.status == 429)
     }
 

@@ -1,8 +1,10 @@
 //! How often a run may try again, and how long it waits.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
+
+use jiff::SignedDuration;
 
 /// Attempts of one request, the first included.
 pub(super) const ATTEMPTS_MAX: u32 = 3;
@@ -10,12 +12,15 @@ pub(super) const ATTEMPTS_MAX: u32 = 3;
 const RETRIES_MIN: u64 = 10;
 const RETRIES_SHARE: u64 = 10;
 
-/// Counts the requests of the client and the retries of the run.
+/// Counts the requests of the client and the retries of the run, and what its answers say by the way.
 #[derive(Debug, Default)]
 pub(super) struct Allowance {
     requests: AtomicU64,
     begun_at: AtomicU64,
     retries: AtomicU64,
+    throttled: AtomicU64,
+    /// Seconds by which the service's clock was ahead at its last answer.
+    ahead: AtomicI64,
 }
 
 impl Allowance {
@@ -30,6 +35,24 @@ impl Allowance {
     pub(super) fn begin_run(&self) {
         self.begun_at.store(self.requests(), Ordering::Relaxed);
         self.retries.store(0, Ordering::Relaxed);
+        self.throttled.store(0, Ordering::Relaxed);
+    }
+
+    /// How many 429 the run has met.
+    pub(super) fn throttled(&self) -> u64 {
+        self.throttled.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn ahead(&self) -> SignedDuration {
+        SignedDuration::from_secs(self.ahead.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn note_ahead(&self, ahead: SignedDuration) {
+        self.ahead.store(ahead.as_secs(), Ordering::Relaxed);
+    }
+
+    pub(super) fn count_throttled(&self) {
+        self.throttled.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Takes one retry, if the run has one left.

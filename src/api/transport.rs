@@ -44,7 +44,8 @@ pub(super) fn client(options: &Options, urls: &[&Url]) -> Result<reqwest::Client
         .redirect(redirect::Policy::none())
         .retry(reqwest::retry::never())
         .timeout(options.timeout)
-        .connect_timeout(CONNECT_MAX.min(options.timeout))
+        // Ahead of the deadline of the whole request, so that what was surely never sent is known as such.
+        .connect_timeout(CONNECT_MAX.min(options.timeout / 2))
         .pool_idle_timeout(IDLE_MAX)
         .no_proxy();
     if let Some(proxy) = &options.proxy {

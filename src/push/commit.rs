@@ -85,12 +85,15 @@ impl Push<'_> {
     ) -> Result<Outcome, Error> {
         self.witness.confirmed(change, before, Some(&after)).map_err(Error::Audit)?;
         let mut batch = Batch::default();
+        let was = before;
         let before = Known::get(self.store, &change.job, &change.key)?;
         if let Some(before) = before.as_ref().filter(|before| before.id != after.id) {
             // The entity that it was is gone, and was made anew under another id.
             Owner::remove(&mut batch, change.target, before.id);
         }
+        let edited = before.as_ref().zip(was).is_some_and(|(known, was)| self.was_edited(change, known, was));
         let known = self.remembered(change, before.filter(|before| before.id == after.id), &after, echoes);
+        let known = Known { edits: if edited { known.edits + 1 } else { 0 }, ..known };
         if let Some(other) = Owner::of(self.store, change.target, after.id)?
             && (other.job != change.job || other.key != change.key)
         {
@@ -104,6 +107,17 @@ impl Push<'_> {
         queue::remove(&mut batch, &change.job, &change.key);
         self.store.commit(batch)?;
         Ok(Outcome::Confirmed)
+    }
+
+    /// Whether a write set back somebody's edit: what is wanted is what was last sent, and it stood there no more.
+    fn was_edited(&self, change: &Change, known: &Known, was: &Entity) -> bool {
+        !change.wish.leaver
+            && change.undo.is_none()
+            && self.fields.iter().filter(|field| !self.seed_only.contains(&field.name)).any(|field| {
+                let wanted = change.wish.fields.get(&field.name);
+                let settled = |wanted| known.settled(&field.name, field.kind, wanted, was.value(&field.name));
+                wanted.is_some_and(|wanted| known.sent.get(&field.name) == Some(wanted) && !settled(wanted))
+            })
     }
 
     /// What is known after a confirmed write: of the fields that it did not set, what was known before.

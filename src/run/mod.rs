@@ -22,6 +22,7 @@ mod adopt;
 mod apply;
 mod basis;
 mod claims;
+
 mod drift;
 mod duplicates;
 mod error;
@@ -40,6 +41,7 @@ mod retention;
 mod revert;
 mod rows;
 mod segments;
+mod signs;
 mod stamp;
 mod stand;
 mod state;

@@ -10,7 +10,7 @@ use super::error::Error;
 use super::prepare::{ON_SITE, Prepared, prepare, protection, written};
 use super::report::{Counts, Report, Status};
 use super::state::{JobState, LastRun, next_run};
-use super::{Context, Narrow, Stage, account, held, pause, retention, rows};
+use super::{Context, Narrow, Stage, account, held, pause, retention, rows, signs};
 use crate::config::{Job, Mode};
 use crate::fault::chain;
 use crate::history::{Audit, Ended, Line};
@@ -127,6 +127,7 @@ async fn one(
         context.watch.stage(&job.name, Stage::Sending { changes: changes.len(), requests });
         drained = push.drain(mirror, changes).await?;
         pause::excuse(store.dir(), &mut prepared, &mut drained);
+        drained.notes.extend(signs::notes(context.client, store, job, &drained)?);
     } else if !changes.is_empty() {
         prepared.hold_by(counted(changes.len(), "change waits", "changes wait"));
     }

@@ -30,6 +30,13 @@ pub struct Known {
     /// What the row said about itself.
     #[serde(default, skip_serializing_if = "Marks::is_empty")]
     pub marks: Marks,
+    /// How many writes in a row set back what was edited at the service since the one before, the source being the same.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub edits: u32,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// That what `[job.leavers.set]` asks for was done to someone who is gone.
@@ -63,6 +70,7 @@ impl Known {
             gone: None,
             left: None,
             marks: Marks::default(),
+            edits: 0,
         }
     }
 

@@ -41,7 +41,7 @@ fn fault_15_with_the_state_gone_nobody_is_made_nobody_removed_and_true_differenc
 }
 
 #[test]
-fn fault_23_a_sync_that_was_stopped_for_a_while_goes_on_and_sends_on_what_is_true_then() {
+fn fault_23_and_64_a_sync_that_was_stopped_for_a_while_goes_on_and_sends_on_what_is_true_then() {
     let world = World::synced(Config::rest("[job.guard]\nmax_updates = \"off\"\n"), 40);
     world.csv(people(1..41).replace("Clerk", "Baker"));
     world.faults(&["staff.update delay=40ms"]);
@@ -272,4 +272,56 @@ fn incident_basecamp_mcp_43_what_an_update_does_not_name_stays_as_it_was() {
     let person = world.one(id);
     let seen = (&person["title"], &person["phone"], &person["altname"], &person["customfields"]["3"]);
     assert_eq!(seen, (&json!("Boss"), &json!("64 95551234"), &json!("Pip"), &json!("L 17")));
+}
+
+/// Two machines with one credential, each with a list of its own: what one writes the other takes for an edit.
+#[test]
+fn fault_21_another_rosterd_at_the_same_people_is_told_of() {
+    let world = World::synced(Config::rest("[job.guard]\nmax_updates = \"off\"\n"), 3);
+    let text = fs::read_to_string(world.dir().join("config.toml")).unwrap();
+    let other = text.replace("dir = \"state\"", "dir = \"other\"").replace("staff.csv", "other.csv");
+    world.put("other.toml", other.as_bytes());
+    world.put("other.csv", people(1..4).replace(&row(2, "Clerk"), &row(2, "Baker")).as_bytes());
+    let there = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rosterd"));
+        command.env_clear().current_dir(world.dir()).args(["--config", "other.toml", "sync", "--json"]);
+        let output = command.output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Ran { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }.expect(0)
+    };
+    for round in 1..4 {
+        assert_eq!(there().writes(), (0, 1, 0));
+        let ran = world.sync().expect(0);
+        assert_eq!(ran.writes(), (0, 1, 0));
+        let told = ran.reason().contains("1 person was changed at the service again each time")
+            && ran.reason().contains("P00002");
+        assert_eq!(told, round == 3, "round {round}: {ran:?}");
+    }
+    assert!(there().reason().contains("another rosterd"), "the other one is told too");
+    let ran = world.sync_of(people(1..4).replace(&row(2, "Clerk"), &row(2, "Chief"))).expect(0);
+    assert!(!ran.reason().contains("another rosterd"), "what the source changed itself is no contest: {ran:?}");
+}
+
+#[test]
+fn fault_21_a_limit_that_somebody_else_uses_up_is_told_of() {
+    let world = World::synced(Config::default(), 3);
+    world.faults(&["staff.update status=429 retry-after=1 times=2"]);
+    let ran = world.sync_of(people(1..4).replace(&row(2, "Clerk"), &row(2, "Baker"))).expect(0);
+    assert_eq!(ran.writes(), (0, 1, 0));
+    assert!(ran.reason().contains("asked 2 times to slow down though the limit was kept"), "{ran:?}");
+    let ran = world.sync_of(people(1..4)).expect(0);
+    assert!(!ran.reason().contains("slow down"), "{ran:?}");
+}
+
+#[test]
+fn fault_60_a_clock_ten_minutes_off_is_told_of_and_nothing_goes_by_it() {
+    for (minutes, words) in [(10, "10 minutes behind the service's"), (-10, "10 minutes ahead of the service's")] {
+        let clock_offset = jiff::SignedDuration::from_mins(minutes);
+        let world = World::with(Options { clock_offset, ..Options::default() }, Config::default());
+        world.csv(people(1..4));
+        let ran = world.sync().expect(0);
+        assert!(ran.reason().contains(words) || ran.reason().contains(&words.replace("10", "9")), "{ran:?}");
+        let ran = world.sync().expect(0);
+        assert_eq!((ran.ended().0.as_str(), ran.writes()), ("done", (0, 0, 0)), "{ran:?}");
+    }
 }

@@ -57,7 +57,7 @@ fn check(seed: u64, total: usize, kills: u64) {
 }
 
 #[test]
-fn law_3_four_hundred_people_come_through_25_kills_and_lost_answers() {
+fn law_3_fault_24_four_hundred_people_come_through_25_kills_and_lost_answers() {
     check(0x5eed_0003, 400, 25);
 }
 

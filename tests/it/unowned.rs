@@ -49,7 +49,7 @@ fn check_update(options: Options) {
 }
 
 #[test]
-fn law_2_every_unowned_field_stays_as_it_was() {
+fn law_2_fault_48_every_unowned_field_stays_as_it_was() {
     check_update(Options::default());
 }
 

@@ -59,7 +59,8 @@ fn in_file<T>(path: &Path, time: &Time, limit: u32, change: impl FnOnce(&mut Win
     let mut window = before.clone();
     let outcome = change(&mut window, now);
     let written = window.encode(time.boot(), now);
-    if window != before || bytes.len() != written.len() {
+    // What is damaged is mended at once: else it would count as spent just now for ever.
+    if window != before || !Window::is_whole(&bytes) || bytes.len() != written.len() {
         point("budget: before it is written");
         file.write_all_at(&written, 0)?;
         point("budget: written, not cut to length");
@@ -118,6 +119,19 @@ mod tests {
         assert_eq!(store.change(&time, 5, |window, now| window.used(now)).unwrap(), 0);
         std::fs::write(&path, b"").unwrap();
         assert_eq!(store.change(&time, 5, |window, now| window.used(now)).unwrap(), 5);
+    }
+
+    #[test]
+    fn law_12_fault_8_a_damaged_file_counts_as_spent_once_and_not_for_ever() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("budget");
+        let store = Store::new(Some(path.clone()));
+        let time = Time::machine();
+        (0..5).for_each(|_| assert!(store.change(&time, 5, |window, now| window.take(now, 5).is_ok()).unwrap()));
+        // As long as a spent window is: a power cut leaves a file with its length and without its bytes.
+        std::fs::write(&path, vec![0; std::fs::read(&path).unwrap().len()]).unwrap();
+        assert_eq!(store.change(&time, 5, |window, now| window.used(now)).unwrap(), 5);
+        assert!(Window::is_whole(&std::fs::read(&path).unwrap()), "from now on time passes for it");
     }
 
     #[test]

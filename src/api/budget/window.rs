@@ -138,6 +138,11 @@ impl Window {
         window
     }
 
+    /// Whether the bytes are what [`Window::encode`] wrote.
+    pub(super) fn is_whole(bytes: &[u8]) -> bool {
+        Self::read(bytes).is_some()
+    }
+
     fn read(bytes: &[u8]) -> Option<(Stored, Self)> {
         let slots = u32::from_le_bytes(bytes.get(HEADER - 4..HEADER)?.try_into().ok()?) as usize;
         if slots > SLOTS_MAX || bytes.get(..8)? != MAGIC {
