@@ -10,8 +10,10 @@
 //! clock     The only place that reads the wall clock.
 //! crash     Points at which a test ends the process; nothing in a release.
 //! fault     Errors as people read them.
+//! secret    Where secrets come from; shown nowhere.
+//! tls       TLS as a client: whom it trusts.
 //! record    The vocabulary: targets and their field tables, records, keys, ids; pure values, no wire format.
-//! source    CSV files → rows, rejected rows and a proof of completeness.
+//! source    CSV files and LDAP servers → rows, rejected rows and a proof of completeness.
 //! mapping   Templates: source row → record.
 //! store     sled: versioned and checksummed rows, one durable commit.
 //! snapshot  Per job: what each key last was, what was confirmed, its remote id.
@@ -27,7 +29,7 @@
 //! cli       Arguments, one file per command, two renderers, failures.
 //! ```
 //!
-//! The feature `client` builds `api` alone, with the three small modules that it stands on, for other programs.
+//! The feature `client` builds `api` alone, with the small modules that it stands on, for other programs.
 //!
 //! A module imports only modules above it in this list; `tests/it/imports.rs` reads every `use` and fails on the first
 //! that points down.
@@ -35,6 +37,8 @@
 pub mod clock;
 pub mod crash;
 pub mod fault;
+pub mod secret;
+pub mod tls;
 pub mod record;
 #[cfg(feature = "full")]
 pub mod source;

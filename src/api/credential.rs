@@ -1,8 +1,5 @@
 //! Who calls: keys as they are, tokens fetched and renewed (specification, Authentication).
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
 use std::time::Duration;
 
 use reqwest::header::{AUTHORIZATION, HeaderValue};
@@ -23,8 +20,6 @@ const EARLY: Duration = Duration::from_secs(60);
 /// After a failure no token is asked for so long; doubles up to the most.
 const FAILURE_WAIT: Duration = Duration::from_secs(60);
 const FAILURE_WAIT_MAX: Duration = Duration::from_secs(15 * 60);
-/// A larger file is no secret.
-const SECRET_BYTES_MAX: u64 = 64 * 1024;
 
 /// The credential of one account, and the token it has at present.
 pub(super) struct Authority {
@@ -285,31 +280,9 @@ impl Authorization {
     }
 }
 
-/// Reads a secret: the text, or the first line of the file without trailing white space.
+/// Reads a secret.
 fn secret(source: &SecretSource) -> Result<SecretString, Kind> {
-    match source {
-        SecretSource::Text(text) => usable(text.expose_secret(), Path::new("the configuration")),
-        SecretSource::File(path) => {
-            let unreadable =
-                |error: std::io::Error| Kind::Secret { path: path.clone(), problem: format!("can't be read: {error}") };
-            let mut text = String::new();
-            File::open(path)
-                .and_then(|file| file.take(SECRET_BYTES_MAX).read_to_string(&mut text))
-                .map_err(unreadable)?;
-            usable(text.lines().next().unwrap_or_default().trim_end(), path)
-        }
-    }
-}
-
-fn usable(text: &str, place: &Path) -> Result<SecretString, Kind> {
-    let problem = if text.is_empty() {
-        "is empty"
-    } else if text.chars().any(char::is_control) {
-        "holds a control character"
-    } else {
-        return Ok(SecretString::from(text));
-    };
-    Err(Kind::Secret { path: place.to_owned(), problem: problem.to_owned() })
+    source.read().map_err(|unusable| Kind::Secret { path: unusable.path, problem: unusable.problem })
 }
 
 #[cfg(test)]
@@ -329,23 +302,5 @@ mod tests {
         check(302, "", true, "redirect");
         check(503, "", false, "503");
         check(429, "", false, "429");
-    }
-
-    #[test]
-    fn fault_107_a_secret_is_one_line() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("secret");
-        let check = |content: &[u8], expected: Option<&str>| {
-            std::fs::write(&path, content).unwrap();
-            let read = secret(&SecretSource::File(path.clone())).ok();
-            assert_eq!(read.as_ref().map(|secret| secret.expose_secret()), expected);
-        };
-        check(b"abc\n", Some("abc"));
-        check(b"abc \r\nmore", Some("abc"));
-        check(b"", None);
-        check(b"\nabc", None);
-        check(b"a\tb", None);
-        check(b"\xff\xfe", None);
-        assert!(secret(&SecretSource::File(folder.path().join("missing"))).is_err());
     }
 }

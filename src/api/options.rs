@@ -1,10 +1,9 @@
 //! What the client needs to know of one account.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use secrecy::SecretString;
+pub use crate::secret::SecretSource;
 
 /// What the client needs to know of one account.
 #[derive(Clone, Debug)]
@@ -76,22 +75,4 @@ pub enum Credential {
         /// Scopes asked for; none asks for what the client has.
         scopes: Vec<String>,
     },
-}
-
-/// Where a secret comes from. A file is read again before a token is renewed, so that a rotated secret is found.
-#[derive(Clone)]
-pub enum SecretSource {
-    /// Given as text.
-    Text(SecretString),
-    /// The first line of a file, trailing white space trimmed.
-    File(PathBuf),
-}
-
-impl fmt::Debug for SecretSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Text(_) => f.write_str("Text(***)"),
-            Self::File(path) => f.debug_tuple("File").field(path).finish(),
-        }
-    }
 }

@@ -1,19 +1,17 @@
 //! One exchange over HTTP: limits of time and size, no redirects, TLS with the system's roots.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
 use reqwest::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Response, Url, redirect};
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::ClientConfig;
 
 use super::error::Kind;
 use super::options::Options;
+use crate::tls;
 
 /// The largest body of a success, in bytes after decompression.
 pub(super) const BODY_MAX: usize = 16 * 1024 * 1024;
@@ -75,29 +73,15 @@ fn is_loopback(url: &Url) -> bool {
     host == "localhost" || address.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// TLS 1.2 and up with the ring provider, whatever provider the process may have. Where only plain http is spoken the
-/// system's roots are not asked for: a machine without any can still rehearse.
+/// TLS where any of the addresses asks for it. Where only plain http is spoken the system's roots are not asked for: a
+/// machine without any can still rehearse.
 fn tls(ca_file: Option<&Path>, urls: &[&Url]) -> Result<ClientConfig, Kind> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut extra = Vec::new();
-    if let Some(path) = ca_file {
-        let unusable = |_| Kind::Options(format!("ca_file {} holds no readable PEM certificates", path.display()));
-        extra = CertificateDer::pem_file_iter(path).and_then(Iterator::collect).map_err(unusable)?;
-        if extra.is_empty() {
-            return Err(Kind::Options(format!("ca_file {} holds no certificate", path.display())));
-        }
-    }
-    let builder = ClientConfig::builder_with_provider(provider.clone())
-        .with_safe_default_protocol_versions()
-        .expect("ring speaks TLS 1.2 and 1.3");
     let config = if urls.iter().any(|url| url.scheme() == "https") {
-        let verifier = rustls_platform_verifier::Verifier::new_with_extra_roots(extra, provider)
-            .map_err(|error| Kind::Options(format!("the system's certificates can't be used: {error}")))?;
-        builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
+        tls::verified(ca_file)
     } else {
-        builder.with_root_certificates(RootCertStore::empty())
+        tls::without_roots(ca_file)
     };
-    Ok(config.with_no_client_auth())
+    config.map_err(Kind::Options)
 }
 
 /// What a failed exchange means.

@@ -1,0 +1,93 @@
+//! Secrets and where they come from.
+//!
+//! A secret is shown nowhere: not by `Debug`, not by an error (law 11). A file is read each time the secret is needed, so
+//! that a rotated one is found.
+
+use std::fmt;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use secrecy::{ExposeSecret as _, SecretString};
+
+/// How much of a secret's file is read.
+const SECRET_BYTES_MAX: u64 = 64 * 1024;
+
+/// Where a secret comes from. A file is read again before a token is renewed, so that a rotated secret is found.
+#[derive(Clone)]
+pub enum SecretSource {
+    /// Given as text.
+    Text(SecretString),
+    /// The first line of a file, trailing white space trimmed.
+    File(PathBuf),
+}
+
+/// Why a secret can't be used.
+#[derive(Debug)]
+pub struct Unusable {
+    /// Its file, or what stands for the configuration.
+    pub path: PathBuf,
+    /// What is wrong, as the rest of a sentence about it.
+    pub problem: String,
+}
+
+impl SecretSource {
+    /// Reads the secret: the text, or the first line of the file without trailing white space.
+    pub fn read(&self) -> Result<SecretString, Unusable> {
+        match self {
+            Self::Text(text) => usable(text.expose_secret(), Path::new("the configuration")),
+            Self::File(path) => {
+                let unreadable =
+                    |error: std::io::Error| Unusable { path: path.clone(), problem: format!("can't be read: {error}") };
+                let mut text = String::new();
+                File::open(path)
+                    .and_then(|file| file.take(SECRET_BYTES_MAX).read_to_string(&mut text))
+                    .map_err(unreadable)?;
+                usable(text.lines().next().unwrap_or_default().trim_end(), path)
+            }
+        }
+    }
+}
+
+impl fmt::Debug for SecretSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(_) => f.write_str("Text(***)"),
+            Self::File(path) => f.debug_tuple("File").field(path).finish(),
+        }
+    }
+}
+
+fn usable(text: &str, place: &Path) -> Result<SecretString, Unusable> {
+    let problem = if text.is_empty() {
+        "is empty"
+    } else if text.chars().any(char::is_control) {
+        "holds a control character"
+    } else {
+        return Ok(SecretString::from(text));
+    };
+    Err(Unusable { path: place.to_owned(), problem: problem.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fault_107_a_secret_is_one_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secret");
+        let check = |content: &[u8], expected: Option<&str>| {
+            std::fs::write(&path, content).unwrap();
+            let read = SecretSource::File(path.clone()).read().ok();
+            assert_eq!(read.as_ref().map(|secret| secret.expose_secret()), expected);
+        };
+        check(b"abc\n", Some("abc"));
+        check(b"abc \r\nmore", Some("abc"));
+        check(b"", None);
+        check(b"\nabc", None);
+        check(b"a\tb", None);
+        check(b"\xff\xfe", None);
+        assert!(SecretSource::File(folder.path().join("missing")).read().is_err());
+    }
+}

@@ -1,0 +1,62 @@
+//! TLS as a client: version 1.2 and up with the ring provider, whatever provider the process may have.
+//!
+//! Rejected: the roots of `ca_file` alone. A private root is added to the system's, so that one file serves a service inside
+//! and outside.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::CertificateDer;
+use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
+
+/// A client that verifies servers against the system's roots and those of `ca_file`.
+///
+/// # Errors
+///
+/// Why it can't be made, as a sentence.
+pub fn verified(ca_file: Option<&Path>) -> Result<ClientConfig, String> {
+    let verifier = verifier(ca_file)?;
+    Ok(builder().dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
+}
+
+/// A client that has no roots; it can't speak TLS to anybody. `ca_file` is looked at all the same.
+pub fn without_roots(ca_file: Option<&Path>) -> Result<ClientConfig, String> {
+    extra(ca_file)?;
+    Ok(builder().with_root_certificates(RootCertStore::empty()).with_no_client_auth())
+}
+
+/// The cryptography that is used.
+pub fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+/// The beginning of every client.
+pub fn builder() -> ConfigBuilder<ClientConfig, WantsVerifier> {
+    ClientConfig::builder_with_provider(provider())
+        .with_safe_default_protocol_versions()
+        .expect("ring speaks TLS 1.2 and 1.3")
+}
+
+/// Verifies against the system's roots and those of `ca_file`.
+///
+/// # Errors
+///
+/// Why it can't, as a sentence.
+pub fn verifier(ca_file: Option<&Path>) -> Result<Arc<rustls_platform_verifier::Verifier>, String> {
+    let verifier = rustls_platform_verifier::Verifier::new_with_extra_roots(extra(ca_file)?, provider())
+        .map_err(|error| format!("the system's certificates can't be used: {error}"))?;
+    Ok(Arc::new(verifier))
+}
+
+/// The certificates of a PEM file.
+fn extra(ca_file: Option<&Path>) -> Result<Vec<CertificateDer<'static>>, String> {
+    let Some(path) = ca_file else { return Ok(Vec::new()) };
+    let unusable = |_| format!("ca_file {} holds no readable PEM certificates", path.display());
+    let extra: Vec<_> = CertificateDer::pem_file_iter(path).and_then(Iterator::collect).map_err(unusable)?;
+    if extra.is_empty() {
+        return Err(format!("ca_file {} holds no certificate", path.display()));
+    }
+    Ok(extra)
+}
