@@ -18,7 +18,7 @@ use crate::mapping::{Bound, Mapped};
 use crate::mirror::Elements;
 use crate::record::{Kind, Target};
 use crate::run::{mapping, rows};
-use crate::source::{Row, csv};
+use crate::source::{Found, Row, csv};
 use crate::store;
 
 /// One thing that was looked at.
@@ -63,14 +63,8 @@ fn source(job: &Job) -> Finding {
         Err(error) => return Finding { what, result: Err(chain(&error)) },
     };
     rejected.extend(read.rejected.iter().cloned());
-    let seen = format!(
-        "{}, {} columns by {}, header on line {}: {records} records, {dropped} not included, {} rejected",
-        read.found.encoding,
-        read.found.columns.len(),
-        csv::delimiter_name(read.found.delimiter),
-        read.found.header_line,
-        rejected.len()
-    );
+    let seen =
+        format!("{}: {records} records, {dropped} not included, {} rejected", described(&read.found), rejected.len());
     if let Some(reason) = read.incomplete().first() {
         return Finding { what, result: Err(format!("{seen}; incomplete: {reason}")) };
     }
@@ -80,6 +74,19 @@ fn source(job: &Job) -> Finding {
             let line = row.line.map(|line| format!("line {line}: ")).unwrap_or_default();
             Finding { what, result: Err(format!("{seen}; {line}{}", row.reason)) }
         }
+    }
+}
+
+/// How a source looks.
+fn described(found: &Found) -> String {
+    match found {
+        Found::Csv(found) => format!(
+            "{}, {} columns by {}, header on line {}",
+            found.encoding,
+            found.columns.len(),
+            csv::delimiter_name(found.delimiter),
+            found.header_line
+        ),
     }
 }
 

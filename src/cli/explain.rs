@@ -35,7 +35,7 @@ pub(super) fn run(ui: &Ui, config: &Path, args: &ExplainArgs) -> Result<Exit, Fa
 }
 
 fn never_seen(job: &Job, key: &Key, explanation: &Explanation) -> Failure {
-    let path = job.source.path.display();
+    let path = &job.source;
     let words = match &explanation.unreadable {
         None => format!("job {} never saw a record with key {key}, and no row of {path} has it", job.name),
         Some(reason) => format!("job {} never saw a record with key {key}, and {reason}", job.name),
@@ -101,7 +101,7 @@ fn document(job: &Job, key: &Key, all: &Explanation) -> Json {
         "job": job.name,
         "key": key,
         "source": {
-            "path": job.source.path,
+            "path": job.source.to_string(),
             "rows": all.rows.iter().map(row).collect::<Vec<_>>(),
             "incomplete": all.incomplete,
             "error": all.unreadable,
@@ -203,7 +203,7 @@ impl View<'_> {
     }
 
     fn source(&self) {
-        let path = self.job.source.path.display();
+        let path = &self.job.source;
         if let Some(reason) = &self.all.unreadable {
             self.say("source", tame(reason));
         } else if self.all.rows.is_empty() {

@@ -37,7 +37,7 @@ pub(super) fn run(ui: &Ui, config: &Path, args: &PreviewArgs) -> Result<Exit, Fa
     }
     match key {
         Some(key) if seen.is_empty() => {
-            let words = format!("no row of {} has the key {key}", job.source.path.display());
+            let words = format!("no row of {} has the key {key}", job.source);
             Err(Failure::failed(super::failure::Words(words)))
         }
         _ => Ok(Exit::Done),

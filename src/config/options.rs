@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::schedule::Schedule;
 use crate::history::Retention;
 use crate::record::JobName;
-use crate::source::csv;
+use crate::source::Source;
 use crate::{api, mapping, plan};
 
 /// A whole configuration, checked.
@@ -59,9 +59,9 @@ impl State {
 pub struct Job {
     /// Its name, unique in the file.
     pub name: JobName,
-    /// Its file.
-    pub source: csv::Options,
-    /// What absence from the file means.
+    /// Where its records come from.
+    pub source: Source,
+    /// What absence from the source means.
     pub mode: Mode,
     /// How rows become records.
     pub mapping: mapping::Options,

@@ -4,7 +4,7 @@ use super::plan_file::PlanFileError;
 use crate::mapping;
 use crate::mirror;
 use crate::push;
-use crate::source::csv;
+use crate::source;
 use crate::store;
 
 /// Why a run failed.
@@ -13,7 +13,7 @@ use crate::store;
 pub enum Error {
     /// The source could not be read.
     #[error(transparent)]
-    Source(#[from] csv::Error),
+    Source(#[from] source::Error),
     /// The mapping does not fit the source.
     #[error("{0}")]
     Mapping(#[source] mapping::Error),

@@ -14,8 +14,7 @@ use crate::mapping::{Bound, Mapped, Mapping, Reading};
 use crate::plan::Present;
 use crate::record::{Key, Marks, Record, Rejected};
 use crate::snapshot::{Day, Index, Known};
-use crate::source::csv::Found;
-use crate::source::{Read, Row};
+use crate::source::{Found, Read, Row};
 use crate::store::{self, Store};
 
 /// A record that must be looked at, as small as it can be: a first run has one for everybody.

@@ -17,7 +17,7 @@ use crate::plan::{Base, Change, Guarded, Held, Present, Protection, Rules, Verdi
 use crate::queue::{self, State};
 use crate::record::{Action, Field, JobName, Key, Rejected, RemoteId};
 use crate::snapshot::{Day, Index, Known};
-use crate::source::csv::Found;
+use crate::source::Found;
 use crate::store::Store;
 
 /// Why a leaver waits who is on site (law 10).

@@ -6,8 +6,7 @@ use super::error::Error;
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::mapping::{Bound, Mapping};
-use crate::source::csv::{self, Found};
-use crate::source::{Read, Row};
+use crate::source::{self, Found, Read, Row};
 
 /// The mapping of a job, which the configuration was checked with.
 pub fn mapping(job: &Job) -> Mapping {
@@ -38,7 +37,7 @@ pub fn rows(
         };
         visit(row, fits)
     };
-    let read = csv::read(&job.source, mapping.wanted(), found, clock, &mut each);
+    let read = source::read(&job.source, mapping.wanted(), found, clock, &mut each);
     match misfit {
         Some(error) => Err(Error::Mapping(error)),
         None => Ok(read?),

@@ -7,7 +7,7 @@ use super::error::Error;
 use super::report::{Counts, Status};
 use crate::history::Audit;
 use crate::record::JobName;
-use crate::source::csv;
+use crate::source::Found;
 use crate::store::{self, Batch, Space, Store};
 
 /// What is remembered of a job between its runs.
@@ -16,9 +16,9 @@ pub struct JobState {
     /// The digest of the mapping of the last run that got as far as a plan.
     #[serde(default)]
     pub mapping: String,
-    /// How its file was understood.
+    /// What the last read found out about its source.
     #[serde(default)]
-    pub found: Option<csv::Found>,
+    pub found: Option<Found>,
     /// The number of the current set of held changes; it grows with every other set.
     #[serde(default)]
     pub held_set: u64,

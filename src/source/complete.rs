@@ -1,6 +1,6 @@
 //! The proof that a source was read to its end.
 
-use super::csv;
+use super::kind::Found;
 use crate::record::Rejected;
 
 /// A value that stands for the whole source: nobody else is in it (law 1). Only [`Read::finish`] makes one.
@@ -34,8 +34,10 @@ pub struct Read {
     pub rejected: Vec<Rejected>,
     /// The digest of the whole file's bytes.
     pub content: u128,
-    /// How the file was understood; to be given to the next read.
-    pub found: csv::Found,
+    /// What was found out about the source; to be given to the next read.
+    pub found: Found,
+    /// Rows that count no more, by their lines, since their entry was handed out again further on.
+    pub superseded: Vec<u64>,
     /// Why the read does not prove completeness.
     pub(super) incomplete: Vec<String>,
 }
@@ -65,13 +67,20 @@ impl Read {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::csv;
 
     fn read(incomplete: &[&str]) -> Read {
         Read {
             rows: 0,
             rejected: Vec::new(),
             content: 0,
-            found: csv::Found { encoding: "UTF-8".into(), delimiter: b',', header_line: 1, columns: Vec::new() },
+            found: Found::Csv(csv::Found {
+                encoding: "UTF-8".into(),
+                delimiter: b',',
+                header_line: 1,
+                columns: Vec::new(),
+            }),
+            superseded: Vec::new(),
             incomplete: incomplete.iter().map(|reason| (*reason).to_owned()).collect(),
         }
     }

@@ -1,4 +1,4 @@
-//! Sources: from a file (later: a directory) to rows, and the proof that all of them were seen.
+//! Sources: from a file or a directory server to rows, and the proof that all of them were seen.
 //!
 //! Invariants:
 //! - A `Complete` value comes out of `Read::finish` alone, so nothing can plan a leaver on a read that stopped short,
@@ -12,10 +12,12 @@
 mod column;
 mod complete;
 pub mod csv;
+mod kind;
 mod name;
 mod row;
 
 pub use column::{Columns, Match};
 pub use complete::{Complete, Read};
+pub use kind::{Error, Found, Source, read};
 pub use name::{Name, Need, Wanted, snake};
 pub use row::Row;

@@ -11,6 +11,7 @@ use crate::config::report::Report;
 use crate::config::units;
 use crate::history::Retention;
 use crate::record::{JobName, Target};
+use crate::source::Source;
 
 /// What the checks stand on besides the text.
 pub(in crate::config) struct Ground {
@@ -89,7 +90,8 @@ fn check_files(jobs: &[Option<Job>], report: &mut Report) {
     let mut seen: BTreeMap<(Target, PathBuf), &JobName> = BTreeMap::new();
     for (number, job) in jobs.iter().enumerate() {
         let Some(job) = job else { continue };
-        let file = same_file(&job.source.path);
+        let Source::Csv(source) = &job.source;
+        let file = same_file(&source.path);
         if let Some(other) = seen.get(&(job.mapping.target, file.clone())) {
             let message = format!("job {other} reads this file for the same target");
             report.problem(&format!("job[{number}].source.path"), message, Some("merge the two jobs"));

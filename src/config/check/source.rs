@@ -7,6 +7,7 @@ use crate::config::options::Mode;
 use crate::config::raw::{RawSource, Scalar};
 use crate::config::report::Report;
 use crate::config::{nearest, units};
+use crate::source::Source;
 use crate::source::csv::{Encoding, Options};
 
 /// The last line that a header may stand on.
@@ -15,7 +16,7 @@ const HEADER_MAX: i64 = 1_000_000;
 /// Encodings that people mean; any other label of the WHATWG list is taken too.
 const ENCODINGS: &[&str] = &["auto", "utf-8", "utf-16le", "utf-16be", "windows-1252", "iso-8859-1", "shift_jis"];
 
-pub(super) fn check(place: &str, raw: &RawSource, ground: &Ground, report: &mut Report) -> Option<(Options, Mode)> {
+pub(super) fn check(place: &str, raw: &RawSource, ground: &Ground, report: &mut Report) -> Option<(Source, Mode)> {
     let at = |key: &str| format!("{place}.{key}");
     if !kind_is_csv(&at("type"), raw.kind.as_deref(), report) {
         return None;
@@ -45,7 +46,7 @@ pub(super) fn check(place: &str, raw: &RawSource, ground: &Ground, report: &mut 
         optional: raw.optional.clone(),
         ..defaults
     };
-    Some((options, mode.unwrap_or_default()))
+    Some((Source::Csv(options), mode.unwrap_or_default()))
 }
 
 fn kind_is_csv(place: &str, given: Option<&str>, report: &mut Report) -> bool {

@@ -6,9 +6,15 @@ use jiff::SignedDuration;
 
 use super::support::{API, JOB, Place, bare};
 use crate::api::Credential;
-use crate::config::{Mode, State};
+use crate::config::{Job, Mode, State};
 use crate::plan::{LeaverAction, Leavers, Limit, Limits, OnDrift, Writes};
-use crate::source::csv::Encoding;
+use crate::source::Source;
+use crate::source::csv::{self, Encoding};
+
+fn file(job: &Job) -> &csv::Options {
+    let Source::Csv(options) = &job.source;
+    options
+}
 
 #[test]
 fn what_is_left_out_has_its_default() {
@@ -22,9 +28,9 @@ fn what_is_left_out_has_its_default() {
     assert_eq!(config.source_path, place.dir.path().join("config.toml"));
     assert!(config.warnings.is_empty(), "{:?}", config.warnings);
     let job = &config.jobs[0];
-    assert_eq!(job.source.path, place.dir.path().join("hr.csv"));
-    assert_eq!(job.source.encoding, Encoding::Auto);
-    assert_eq!((job.source.delimiter, job.source.header), (None, None));
+    assert_eq!(file(job).path, place.dir.path().join("hr.csv"));
+    assert_eq!(file(job).encoding, Encoding::Auto);
+    assert_eq!((file(job).delimiter, file(job).header), (None, None));
     assert_eq!(job.mode, Mode::Full);
     assert_eq!(job.match_on, ["email"]);
     assert_eq!(job.writes, Writes::Auto);
@@ -112,12 +118,12 @@ segment = "{{ department }}"
     assert_eq!(job.match_on, ["email", "name"]);
     assert_eq!(job.writes, Writes::Approve);
     assert_eq!(job.mode, Mode::Full);
-    assert_eq!(job.source.path.to_str(), Some("/srv/hr.csv"));
-    assert_eq!((job.source.settle, job.source.size_max), (Duration::ZERO, 1 << 30));
-    assert!(!job.source.final_newline);
-    assert_eq!(job.source.encoding, Encoding::Named(encoding_rs::WINDOWS_1252));
-    assert_eq!((job.source.delimiter, job.source.header), (Some(b'\t'), Some(3)));
-    assert_eq!(job.source.optional, ["Locker"]);
+    assert_eq!(file(job).path.to_str(), Some("/srv/hr.csv"));
+    assert_eq!((file(job).settle, file(job).size_max), (Duration::ZERO, 1 << 30));
+    assert!(!file(job).final_newline);
+    assert_eq!(file(job).encoding, Encoding::Named(encoding_rs::WINDOWS_1252));
+    assert_eq!((file(job).delimiter, file(job).header), (Some(b'\t'), Some(3)));
+    assert_eq!(file(job).optional, ["Locker"]);
     let grace = SignedDuration::from_hours(30 * 24);
     assert_eq!(job.leavers, Leavers { action: LeaverAction::Delete, grace, grace_reads: 2 });
     assert!(job.leaver_set.fields.is_empty());

@@ -13,7 +13,7 @@ use super::survey::{Survey, survey};
 use super::text::Text;
 use super::walk::Walk;
 use crate::clock::Clock;
-use crate::source::{Read, Row, Wanted};
+use crate::source::{self, Read, Row, Wanted};
 
 /// Reads a file: finds out how it is written, then visits each whole row below the header.
 ///
@@ -70,7 +70,14 @@ fn read_open(
         walk.doubt("the file changed while it was read");
     }
     let (rows, rejected, incomplete) = walk.end()?;
-    Ok(Read { rows, rejected, content: survey.content, found, incomplete })
+    Ok(Read {
+        rows,
+        rejected,
+        content: survey.content,
+        found: source::Found::Csv(found),
+        superseded: Vec::new(),
+        incomplete,
+    })
 }
 
 /// Whether the file is another by now than the one that was looked through first.

@@ -1,0 +1,73 @@
+//! The kinds of source, behind one face.
+
+use std::fmt;
+use std::ops::ControlFlow;
+
+use serde::{Deserialize, Serialize};
+
+use super::complete::Read;
+use super::csv;
+use super::name::Wanted;
+use super::row::Row;
+use crate::clock::Clock;
+
+/// What a job says about its source.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A CSV file.
+    Csv(csv::Options),
+}
+
+impl Source {
+    /// What of it alters whom a run sees, though nobody changed: with another one, the run is held first (law 7). Empty for
+    /// a file, which is named anew as it is moved.
+    pub fn selection(&self) -> String {
+        match self {
+            Self::Csv(_) => String::new(),
+        }
+    }
+}
+
+/// Where it is, as messages name it.
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Csv(options) => options.path.display().fmt(f),
+        }
+    }
+}
+
+/// What a read found out about its source: remembered by the caller and given to the next read.
+///
+/// Stored without the name of its kind, as it was when there was one kind only; the kinds have no field in common.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Found {
+    /// How a file was understood.
+    Csv(csv::Found),
+}
+
+/// Why nothing can be taken from a source.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// From a file.
+    #[error(transparent)]
+    Csv(#[from] csv::Error),
+}
+
+/// Reads a source and visits each of its rows; `known` is what the read before found. A visit that breaks ends the read,
+/// which then proves nothing.
+pub fn read(
+    source: &Source,
+    wanted: &Wanted,
+    known: Option<&Found>,
+    clock: &Clock,
+    visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
+) -> Result<Read, Error> {
+    match source {
+        Source::Csv(options) => {
+            let known = known.map(|Found::Csv(known)| known);
+            Ok(csv::read(options, wanted, known, clock, visit)?)
+        }
+    }
+}
