@@ -134,7 +134,7 @@ impl From<store::Error> for Failure {
                 "`rosterd rebuild` drops it; the next sync matches people anew: nobody is doubled and nobody leaves by it",
             ),
             store::Kind::Newer { .. } => Self::failed(error).hint("install the version that wrote it, or a later one"),
-            store::Kind::Full => Self::failed(error).hint("free some space; what was confirmed is safe"),
+            store::Kind::Full => Self::failed(error).hint("free at least 8 MiB there; what was confirmed is safe, and nothing is sent before"),
             _ => Self::failed(error),
         }
     }

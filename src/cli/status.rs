@@ -36,6 +36,7 @@ pub(super) fn run(ui: &Ui, config: &Path) -> Result<Exit, Failure> {
     let store = Store::open(&config.state.dir)?;
     let clock = Clock::system();
     let pauses = run::pauses(&config.state.dir).map_err(Failure::failed)?;
+    let is_full = store.is_full();
     let views = config.jobs.iter().map(|job| view(&store, &pauses, job, clock.now())).collect::<Result<Vec<_>, _>>()?;
     let budget = Client::new(&config.api, &clock)?.budget();
     if ui.json {
@@ -44,9 +45,15 @@ pub(super) fn run(ui: &Ui, config: &Path) -> Result<Exit, Failure> {
             "jobs": views.iter().map(document).collect::<Vec<_>>(),
             "budget": {"used": budget.used, "limit": budget.limit, "blocked_until": budget.blocked_until},
             "state_dir": config.state.dir,
+            "disk_full": is_full,
         }));
     } else {
         lines(ui, &config, &views);
+        if is_full {
+            let text =
+                format!("the disk of {} is full: nothing is sent before 8 MiB are free", config.state.dir.display());
+            ui.line(ui.paint(Paint::Red, &text));
+        }
         let blocked = budget.blocked_until.map(|until| format!("; the service asked to wait until {until:.0}"));
         ui.line(format!(
             "budget: {} of {} requests used in the last 60 seconds{}",

@@ -33,8 +33,9 @@ pub(super) fn check(context: &Context<'_>) -> Result<bool, Error> {
     }
 }
 
-/// Makes the store this account's, where it is nobody's.
+/// Makes the store this account's, where it is nobody's. Fails where nothing more could be recorded.
 pub(super) fn claim(context: &Context<'_>) -> Result<(), Error> {
+    context.store.expect_room()?;
     if check(context)? {
         return Ok(());
     }

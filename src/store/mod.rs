@@ -17,6 +17,7 @@ mod compact;
 mod error;
 mod manifest;
 mod renew;
+mod reserve;
 mod row;
 mod space;
 
@@ -44,6 +45,7 @@ pub struct Store {
     file: File,
     manifest: Mutex<Manifest>,
     commits: manifest::Commits,
+    is_full: bool,
     _lock: File,
 }
 
@@ -95,11 +97,17 @@ impl Store {
         compact::recover(dir).map_err(|error| fail(Kind::from_io(error)))?;
         let path = dir.join("store");
         let config = sled::Config::new().path(&path).cache_capacity(Self::CACHE_BYTES);
-        let tree = guarded(|| config.open()).map_err(fail)?;
+        let io = |error| fail(Kind::from_io(error));
+        let tree = match guarded(|| config.open()) {
+            Err(Kind::Full) if reserve::give_up(dir).map_err(io)? => guarded(|| config.open()),
+            tree => tree,
+        };
+        let tree = tree.map_err(fail)?;
         let file = File::open(path.join("db")).map_err(|error| fail(Kind::from_io(error)))?;
         let commits = manifest::Commits::open(dir).map_err(|error| fail(Kind::from_io(error)))?;
         let manifest = Mutex::new(Manifest::default());
-        let store = Self { dir: dir.to_owned(), tree, file, manifest, commits, _lock: lock };
+        let is_full = !reserve::keep(dir).map_err(io)?;
+        let store = Self { dir: dir.to_owned(), tree, file, manifest, commits, is_full, _lock: lock };
         store.check()?;
         Ok(store)
     }
@@ -107,6 +115,16 @@ impl Store {
     /// The state folder.
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// Whether the disk has no room left to speak of: what is there can be read, and nothing may be sent.
+    pub fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    /// Fails where the disk is full.
+    pub fn expect_room(&self) -> Result<(), Error> {
+        if self.is_full { Err(self.error(Kind::Full)) } else { Ok(()) }
     }
 
     /// Reads a row written by [`Batch::put`].

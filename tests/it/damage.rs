@@ -192,15 +192,15 @@ fn is_root(world: &World) -> bool {
 fn fault_9_a_full_disk_stops_the_run_and_the_next_one_with_space_finishes() {
     let world = World::with(rosterd::sandbox::Options::default(), Config::rest(LEAVE_AT_ONCE));
     fs::create_dir(world.state()).unwrap();
-    let Some(_mounted) = Mounted::over(&world.state(), "size=4m,mode=0700") else {
+    let Some(_mounted) = Mounted::over(&world.state(), "size=24m,mode=0700") else {
         assert!(!is_root(&world) || std::env::var_os("CI").is_none(), "root must be able to mount in CI");
         eprintln!("skipped: this user may not mount a small file system");
         return;
     };
     world.csv(people(1..30));
     world.sync().expect(0);
-    let ballast = world.state().join("ballast");
-    let mut file = File::create(&ballast).unwrap();
+    let filler = world.state().join("filler");
+    let mut file = File::create(&filler).unwrap();
     while std::io::Write::write_all(&mut file, &[7; 4096]).is_ok() {}
     drop(file);
     let writes = world.service().writes();
@@ -211,7 +211,22 @@ fn fault_9_a_full_disk_stops_the_run_and_the_next_one_with_space_finishes() {
     assert!(said.contains("full") || said.contains("space"), "{ran:?}");
     assert!(world.service().writes() - writes <= 3, "{ran:?}");
     assert!(world.state().join("store").exists(), "never thrown away by itself");
-    fs::remove_file(&ballast).unwrap();
+
+    // What is kept in reserve is enough to look at what is there.
+    let status = world.run(&["status", "--json"]);
+    assert_eq!(
+        (status.json()["disk_full"].as_bool(), status.job()["known"].as_u64()),
+        (Some(true), Some(29)),
+        "{status:?}"
+    );
+    assert!(world.run(&["status"]).out.contains("is full: nothing is sent"));
+    world.run(&["explain", "staff", "P00002"]).expect(0);
+    let writes = world.service().writes();
+    let ran = world.sync().expect(1);
+    assert!(ran.err.contains("free at least 8 MiB"), "{ran:?}");
+    assert_eq!(world.service().writes(), writes);
+
+    fs::remove_file(&filler).unwrap();
     world.sync().expect(0);
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
     assert_eq!((world.staff().len(), world.held_as(1).unwrap()["title"].as_str()), (30, Some("Boss")));
