@@ -87,6 +87,11 @@ fn described(found: &Found) -> String {
             csv::delimiter_name(found.delimiter),
             found.header_line
         ),
+        Found::Ldap(found) => {
+            let bases: Vec<String> =
+                found.entries.iter().map(|(base, count)| format!("{count} entries in {base}")).collect();
+            format!("{}, {}", found.server, bases.join(", "))
+        }
     }
 }
 

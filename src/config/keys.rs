@@ -8,6 +8,7 @@ pub(super) enum Shape {
     Flag,
     List,
     TextOrNumber,
+    TextOrList,
     /// A table whose keys are in [`KNOWN`].
     Table,
     /// A list of such tables.
@@ -27,6 +28,7 @@ impl Shape {
             Self::Flag => "true or false",
             Self::List => "a list of texts",
             Self::TextOrNumber => "a text in quotes or a whole number",
+            Self::TextOrList => "a text in quotes or a list of texts",
             Self::Table | Self::Texts => "a table",
             Self::Tables => "a list of tables",
             Self::Lookups => "a table of tables",
@@ -87,6 +89,21 @@ pub(super) const KNOWN: &[(&str, Shape)] = &[
     ("job.source.delimiter", Shape::Text),
     ("job.source.header", Shape::TextOrNumber),
     ("job.source.optional", Shape::List),
+    ("job.source.url", Shape::TextOrList),
+    ("job.source.start_tls", Shape::Flag),
+    ("job.source.ca_file", Shape::Text),
+    ("job.source.tls_verify", Shape::Flag),
+    ("job.source.bind_dn", Shape::Text),
+    ("job.source.bind_password", Shape::Text),
+    ("job.source.bind_password_file", Shape::Text),
+    ("job.source.base", Shape::TextOrList),
+    ("job.source.scope", Shape::Text),
+    ("job.source.filter", Shape::Text),
+    ("job.source.page_size", Shape::Number),
+    ("job.source.timeout", Shape::Text),
+    ("job.source.total_timeout", Shape::Text),
+    ("job.source.ignore_referrals", Shape::List),
+    ("job.source.binary", Shape::List),
     ("job.map", Shape::Texts),
     ("job.leavers", Shape::Table),
     ("job.leavers.action", Shape::Text),
@@ -103,7 +120,7 @@ pub(super) const KNOWN: &[(&str, Shape)] = &[
 ];
 
 /// Keys whose values are never quoted, wherever they stand (law 11).
-pub(super) const SECRETS: &[&str] = &["api.client_secret", "api.api_key"];
+pub(super) const SECRETS: &[&str] = &["api.client_secret", "api.api_key", "job.source.bind_password"];
 
 /// The shape of a known key.
 pub(super) fn shape(key: &str) -> Option<Shape> {

@@ -1,10 +1,12 @@
 //! Lays the environment's variables over the file.
 //!
-//! A variable names its key with `__` for the dot: `ROSTERD__API__BASE_URL`. Jobs are a list and can't be set this way.
+//! A variable names its key with `__` for the dot: `ROSTERD__API__BASE_URL`. Jobs are a list and can't be set this way, save
+//! for the password of a job's directory: `ROSTERD__JOB__EMPLOYEES__SOURCE__BIND_PASSWORD`.
 
 use std::fmt;
 
 use config::{Environment, Map, Source, Value};
+use secrecy::SecretString;
 
 use super::keys::{self, Shape};
 use super::nearest::nearest;
@@ -44,6 +46,9 @@ fn accepted(variables: &[(String, String)], report: &mut Report) -> Map<String, 
             continue;
         };
         let key = path.replace(SEPARATOR, ".");
+        if job_of_password(&key).is_some() {
+            continue;
+        }
         if key == "job" || key.starts_with("job.") {
             let hint = "write it into the configuration file";
             report.problem_of_variable(name, "a job can't be set from the environment", Some(hint));
@@ -66,6 +71,21 @@ fn accepted(variables: &[(String, String)], report: &mut Report) -> Map<String, 
         accepted.insert(name.clone(), value.to_owned());
     }
     accepted
+}
+
+/// The passwords of jobs' directories among the variables: variable, job as a variable spells it, password.
+pub(super) fn bind_passwords(variables: &[(String, String)]) -> Vec<(String, String, SecretString)> {
+    let password = |(name, value): &(String, String)| {
+        let lower = name.to_lowercase();
+        let key = lower.strip_prefix(PREFIX)?.strip_prefix(SEPARATOR)?.replace(SEPARATOR, ".");
+        Some((name.clone(), job_of_password(&key)?.to_owned(), SecretString::from(value.as_str())))
+    };
+    variables.iter().filter_map(password).collect()
+}
+
+/// The job whose password a variable sets.
+fn job_of_password(key: &str) -> Option<&str> {
+    key.strip_prefix("job.")?.strip_suffix(".source.bind_password").filter(|job| !job.is_empty())
 }
 
 fn refuse(name: &str, key: &str, value: &str, report: &mut Report) {

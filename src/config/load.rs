@@ -33,6 +33,7 @@ pub fn load(path: &Path, environment: impl Iterator<Item = (String, String)>, ne
     let ground = Ground {
         dir: source_path.parent().unwrap_or(Path::new("/")).to_owned(),
         credentials: credentials_directory(&variables),
+        passwords: layers::bind_passwords(&variables),
     };
     let checked = raw.and_then(|raw| check::check(raw, needs, &ground, &mut report));
     let warnings = report.finish()?;
@@ -65,11 +66,9 @@ fn check_inline_secrets(path: &Path, content: &Content, report: &mut Report) {
     if content.owner_only() {
         return;
     }
-    for key in keys::SECRETS {
-        if report.in_file(key) {
-            let message = format!("with a secret in it, only its owner may read this file (mode {:04o})", content.mode);
-            report.problem_in_file(key, message, Some(&permissions::chmod("600", path)));
-        }
+    for key in report.in_file_as(keys::SECRETS) {
+        let message = format!("with a secret in it, only its owner may read this file (mode {:04o})", content.mode);
+        report.problem_in_file(&key, message, Some(&permissions::chmod("600", path)));
     }
 }
 

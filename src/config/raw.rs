@@ -92,6 +92,23 @@ pub(super) struct RawSource {
     pub(super) delimiter: Option<String>,
     pub(super) header: Option<Scalar>,
     pub(super) optional: Vec<String>,
+    #[serde(deserialize_with = "one_or_more")]
+    pub(super) url: Vec<String>,
+    pub(super) start_tls: Option<bool>,
+    pub(super) ca_file: Option<String>,
+    pub(super) tls_verify: Option<bool>,
+    pub(super) bind_dn: Option<String>,
+    pub(super) bind_password: Option<String>,
+    pub(super) bind_password_file: Option<String>,
+    #[serde(deserialize_with = "one_or_more")]
+    pub(super) base: Vec<String>,
+    pub(super) scope: Option<String>,
+    pub(super) filter: Option<String>,
+    pub(super) page_size: Option<i64>,
+    pub(super) timeout: Option<String>,
+    pub(super) total_timeout: Option<String>,
+    pub(super) ignore_referrals: Vec<String>,
+    pub(super) binary: Vec<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -147,28 +164,36 @@ impl<'de> Deserialize<'de> for Scalar {
 
 /// Reads a list, or, as the environment has no lists, a text with spaces or commas between the entries.
 fn list_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    struct Either;
+    let split = |text: &str| text.split([' ', ',']).filter(|entry| !entry.is_empty()).map(str::to_owned).collect();
+    deserializer.deserialize_any(Either { split })
+}
 
-    impl<'de> Visitor<'de> for Either {
-        type Value = Vec<String>;
+/// Reads a list, or a text as the only entry of one.
+fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    deserializer.deserialize_any(Either { split: |text: &str| vec![text.to_owned()] })
+}
 
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a list of texts")
-        }
+/// Takes a list, or a text that `split` makes one of.
+struct Either<F> {
+    split: F,
+}
 
-        fn visit_str<E: Error>(self, text: &str) -> Result<Vec<String>, E> {
-            let entries = text.split([' ', ',']).filter(|entry| !entry.is_empty());
-            Ok(entries.map(str::to_owned).collect())
-        }
+impl<'de, F: Fn(&str) -> Vec<String>> Visitor<'de> for Either<F> {
+    type Value = Vec<String>;
 
-        fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Vec<String>, A::Error> {
-            let mut list = Vec::new();
-            while let Some(entry) = entries.next_element()? {
-                list.push(entry);
-            }
-            Ok(list)
-        }
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of texts")
     }
 
-    deserializer.deserialize_any(Either)
+    fn visit_str<E: Error>(self, text: &str) -> Result<Vec<String>, E> {
+        Ok((self.split)(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Vec<String>, A::Error> {
+        let mut list = Vec::new();
+        while let Some(entry) = entries.next_element()? {
+            list.push(entry);
+        }
+        Ok(list)
+    }
 }

@@ -45,6 +45,11 @@ impl Report {
         self.lines.contains_key(place)
     }
 
+    /// The places in the file whose keys are among `keys`.
+    pub(super) fn in_file_as(&self, keys: &[&str]) -> Vec<String> {
+        self.lines.keys().filter(|place| keys.contains(&shown(place).as_str())).cloned().collect()
+    }
+
     /// Whether a variable of the environment sets the key at `place`.
     pub(super) fn in_environment(&self, place: &str) -> bool {
         self.variables.contains_key(place)

@@ -8,8 +8,6 @@ pub(super) enum Off {
     /// No value does.
     Never,
     Text(&'static str),
-    False,
-    EmptyList,
     /// Only a table without keys of its own.
     Section,
 }
@@ -29,16 +27,6 @@ pub(super) const UNBUILT: &[(&str, Off)] = &[
     ("job.source.pattern", Off::Text("")),
     ("job.source.order", Off::Text("name")),
     ("job.source.expect_every", Off::Text("")),
-    ("job.source.url", Off::EmptyList),
-    ("job.source.start_tls", Off::False),
-    ("job.source.ca_file", Off::Text("")),
-    ("job.source.bind_dn", Off::Text("")),
-    ("job.source.bind_password", Off::Text("")),
-    ("job.source.bind_password_file", Off::Text("")),
-    ("job.source.base", Off::EmptyList),
-    ("job.source.filter", Off::Text("")),
-    ("job.source.page_size", Off::Never),
-    ("job.source.ignore_referrals", Off::EmptyList),
 ];
 
 /// The word that turns off what `key` does; `None` for a key that is not in the table.
@@ -52,8 +40,6 @@ impl Off {
         match self {
             Self::Never => false,
             Self::Text(off) => value.as_str() == Some(off),
-            Self::False => value.as_bool() == Some(false),
-            Self::EmptyList => value.as_array().is_some_and(|list| list.is_empty()),
             Self::Section => value.as_table().is_some_and(|table| table.is_empty()),
         }
     }

@@ -63,7 +63,9 @@ impl Walk<'_> {
 
     fn value(&mut self, place: &str, shape: Shape, value: &Spanned<DeValue<'_>>) -> Option<Value> {
         let kind = match (shape, value.get_ref()) {
-            (Shape::Text | Shape::TextOrNumber, DeValue::String(text)) => ValueKind::String(text.clone().into_owned()),
+            (Shape::Text | Shape::TextOrNumber | Shape::TextOrList, DeValue::String(text)) => {
+                ValueKind::String(text.clone().into_owned())
+            }
             (Shape::Number | Shape::TextOrNumber, DeValue::Integer(number)) => {
                 match i64::from_str_radix(number.as_str(), number.radix()) {
                     Ok(number) => ValueKind::I64(number),
@@ -74,7 +76,9 @@ impl Walk<'_> {
                 }
             }
             (Shape::Flag, DeValue::Boolean(flag)) => ValueKind::Boolean(*flag),
-            (Shape::List, DeValue::Array(list)) if list.iter().all(|entry| entry.get_ref().is_str()) => {
+            (Shape::List | Shape::TextOrList, DeValue::Array(list))
+                if list.iter().all(|entry| entry.get_ref().is_str()) =>
+            {
                 ValueKind::Array(list.iter().filter_map(|entry| entry.get_ref().as_str()).map(Value::from).collect())
             }
             (Shape::Table, DeValue::Table(table)) => ValueKind::Table(self.table(place, table)),

@@ -124,6 +124,9 @@ impl<'m> Bound<'m> {
         };
         let key = self.key(&seen);
         let mapped = match (included, key) {
+            // What can't be used may be what `include` looks at.
+            (_, Ok(key)) if row.flaw().is_some() => flawed(row, key),
+            (_, Err(reason)) if row.flaw().is_some() => reject(row, None, "key", reason),
             (Ok(false), Ok(key)) => Mapped::Left(key),
             (Ok(false), Err(_)) => Mapped::Dropped,
             (Err(reason), key) => reject(row, key.ok(), "include", reason),
@@ -201,6 +204,17 @@ impl Seen<'_> {
     }
 }
 
+/// A row of which a column can't be used; its key could be read all the same.
+fn flawed(row: &Row, key: Key) -> Mapped {
+    let (column, reason) = row.flaw().unwrap_or_default();
+    reject(row, Some(key), column, reason.to_owned())
+}
+
+/// An entry whose key can't be read is told by its name: it has no line.
 fn reject(row: &Row, key: Option<Key>, field: &str, reason: String) -> Mapped {
-    Mapped::Rejected(Rejected { key, line: Some(row.line), field: Some(field.to_owned()), reason })
+    let reason = match (row.dn(), &key) {
+        (Some(dn), None) => format!("{reason} (entry {dn})"),
+        _ => reason,
+    };
+    Mapped::Rejected(Rejected { key, line: row.shown_line(), field: Some(field.to_owned()), reason })
 }

@@ -39,7 +39,12 @@ impl Slots {
     pub(super) fn variables(self: &Arc<Self>, row: &Row) -> Value {
         let cell = |column: &Option<usize>| Value::from(column.map_or("", |column| row.cell(column)));
         let values = self.columns.iter().map(cell).collect();
-        Value::from_object(Cells { slots: Arc::clone(self), values })
+        let list = |column: &Option<usize>| {
+            let all: Vec<&str> = column.map(|column| row.all(column).collect()).unwrap_or_default();
+            (all.len() > 1).then(|| Value::from_iter(all))
+        };
+        let lists = self.columns.iter().map(list).collect();
+        Value::from_object(Cells { slots: Arc::clone(self), values, lists })
     }
 }
 
@@ -47,6 +52,8 @@ impl Slots {
 struct Cells {
     slots: Arc<Slots>,
     values: Vec<Value>,
+    /// The lists of those that have several values.
+    lists: Vec<Option<Value>>,
 }
 
 impl Object for Cells {
@@ -75,7 +82,11 @@ impl Object for Items {
     }
 
     fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
-        let value = self.cells.slots.verbatim.get(key).map(|slot| self.cells.values[*slot].clone())?;
+        let slot = *self.cells.slots.verbatim.get(key)?;
+        if let Some(list) = self.cells.lists[slot].as_ref().filter(|_| self.lists) {
+            return Some(list.clone());
+        }
+        let value = self.cells.values[slot].clone();
         Some(match (self.lists, value.as_str()) {
             (true, Some("")) => Value::from(Vec::<Value>::new()),
             (true, _) => Value::from(vec![value]),

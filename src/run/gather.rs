@@ -107,7 +107,8 @@ pub(super) struct Gatherer {
     left: BTreeMap<Key, u64>,
     /// Keys whose row does not count yet.
     early: BTreeSet<Key>,
-    rejected: Vec<Rejected>,
+    /// With the lines of their rows, which entries of a directory do not show.
+    rejected: Vec<(u64, Rejected)>,
     present: Present,
     /// By position of the index: the line of the row that stands as it stood; 0 for none.
     lines: Vec<u64>,
@@ -130,7 +131,7 @@ impl Gatherer {
                 self.left.insert(key, line);
             }
             Mapped::Rejected(rejected) if rejected.key.as_ref().is_none_or(|key| narrow.has(key)) => {
-                self.rejected.push(rejected);
+                self.rejected.push((line, rejected));
             }
             Mapped::Left(_) | Mapped::Rejected(_) | Mapped::Dropped => {}
         }
@@ -139,10 +140,11 @@ impl Gatherer {
     /// Holds rows of one key against each other (law 8).
     pub(super) fn settle(mut self, job: &Job, index: &Index, store: &Store) -> Result<Gathered, store::Error> {
         let read = self.read.take().expect("the read has ended");
+        self.supersede(&read.superseded);
         // The reader counts its own rejected rows among its reasons.
-        self.unreadable += self.rejected.iter().filter(|rejected| rejected.key.is_none()).count() as u64;
-        self.rejected.extend(read.rejected.iter().cloned());
-        let spoilt: BTreeSet<Key> = self.rejected.iter().filter_map(|rejected| rejected.key.clone()).collect();
+        self.unreadable += self.rejected.iter().filter(|(_, rejected)| rejected.key.is_none()).count() as u64;
+        self.rejected.extend(read.rejected.iter().map(|rejected| (0, rejected.clone())));
+        let spoilt: BTreeSet<Key> = self.rejected.iter().filter_map(|(_, rejected)| rejected.key.clone()).collect();
         self.candidates.sort_by(|one, other| (&one.key, one.line).cmp(&(&other.key, other.line)));
         let mut kept: Vec<Candidate> = Vec::with_capacity(self.candidates.len());
         let mut rows = std::mem::take(&mut self.candidates).into_iter().peekable();
@@ -152,10 +154,10 @@ impl Gatherer {
                 group.push(next);
             }
             let key = group[0].key.clone();
-            let standing = index.by_key(key.as_str()).filter(|at| self.present.has(*at));
+            let standing = index.by_key(key.as_str()).filter(|at| self.lines[*at] > 0);
             if spoilt.contains(&key) {
                 let lines = group.iter().map(|row| row.line).chain(standing.map(|at| self.lines[at])).collect();
-                self.reject(&key, lines, true);
+                self.reject(job, &key, lines, true);
                 standing.into_iter().for_each(|at| self.lines[at] = 0);
                 continue;
             }
@@ -163,12 +165,12 @@ impl Gatherer {
             match choose(group, standing.map(|at| (self.lines[at], known)), &job.seed_only) {
                 Choice::Standing => continue,
                 Choice::Row(row) => kept.push(row),
-                Choice::Unclear(lines) => self.reject(&key, lines, false),
+                Choice::Unclear(lines) => self.reject(job, &key, lines, false),
             }
             standing.into_iter().for_each(|at| self.lines[at] = 0);
         }
         for key in
-            kept.iter().map(|candidate| &candidate.key).chain(self.rejected.iter().filter_map(|r| r.key.as_ref()))
+            kept.iter().map(|candidate| &candidate.key).chain(self.rejected.iter().filter_map(|(_, r)| r.key.as_ref()))
         {
             if let Some(at) = index.by_key(key.as_str()) {
                 self.present.mark(at);
@@ -187,28 +189,46 @@ impl Gatherer {
             read,
             candidates: kept,
             left: self.left,
-            rejected: self.rejected,
+            rejected: self.rejected.into_iter().map(|(_, rejected)| rejected).collect(),
             present: self.present,
             unchanged,
             unreadable: self.unreadable,
         })
     }
 
-    fn reject(&mut self, key: &Key, mut lines: Vec<u64>, spoilt: bool) {
+    /// Takes back what rows said that count no more. Who was there is there all the same.
+    fn supersede(&mut self, superseded: &[u64]) {
+        if superseded.is_empty() {
+            return;
+        }
+        let gone: BTreeSet<u64> = superseded.iter().copied().collect();
+        self.candidates.retain(|candidate| !gone.contains(&candidate.line));
+        self.left.retain(|_, line| !gone.contains(line));
+        self.rejected.retain(|(line, _)| !gone.contains(line));
+        self.lines.iter_mut().filter(|line| gone.contains(line)).for_each(|line| *line = 0);
+    }
+
+    fn reject(&mut self, job: &Job, key: &Key, mut lines: Vec<u64>, spoilt: bool) {
         lines.sort_unstable();
         let listed: Vec<String> = lines.iter().map(u64::to_string).collect();
-        let reason = if spoilt {
-            "another row of this key can't be used, so this one is not used either".to_owned()
-        } else {
-            format!("the key stands on lines {} with different values; which of them is right?", listed.join(", "))
+        let reason = match () {
+            () if spoilt => "another row of this key can't be used, so this one is not used either".to_owned(),
+            () if !job.source.has_lines() => format!(
+                "{} entries have this key, with different values; which of them is right? `rosterd explain` shows them",
+                lines.len()
+            ),
+            () => {
+                format!("the key stands on lines {} with different values; which of them is right?", listed.join(", "))
+            }
         };
         for line in lines {
-            self.rejected.push(Rejected {
+            let rejected = Rejected {
                 key: Some(key.clone()),
-                line: Some(line),
+                line: Some(line).filter(|_| job.source.has_lines()),
                 field: None,
                 reason: reason.clone(),
-            });
+            };
+            self.rejected.push((line, rejected));
         }
     }
 }

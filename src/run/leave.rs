@@ -85,7 +85,8 @@ impl Judge<'_> {
                 // The day on which it was first said stays the same, whenever it is sent.
                 remembered.gone.get_or_insert(Gone { since: self.now, reads: 0, content: String::new() });
             }
-            self.leave(key, &mut remembered, &entity, Some(*line), departed)?;
+            let line = Some(*line).filter(|_| self.job.source.has_lines());
+            self.leave(key, &mut remembered, &entity, line, departed)?;
             if remembered != known {
                 departed.waiting.push((key.clone(), remembered));
             }

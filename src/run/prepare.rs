@@ -173,6 +173,7 @@ pub(super) fn prepare(
         ));
         return Ok(prepared);
     }
+    prepared.notes.extend(gathered.read.notes.iter().cloned());
     let content = format!("{:032x}", gathered.read.content);
     let seen = gathered.present.clone();
     let complete = gathered.read.finish(gathered.present, gathered.unreadable);

@@ -27,6 +27,10 @@ pub(super) fn of_rows(job: &Job, mapping: &Mapping) -> u128 {
 /// Stands for everything with which a job alters people though the source stayed the same: where it is another than at the
 /// last run, all that the run would do is held first (law 7).
 pub(super) fn of_mapping(job: &Job, mapping: &Mapping) -> String {
+    let selection = match job.source.selection() {
+        none if none.is_empty() => none,
+        text => format!(" {:032x}", xxh3_128(text.as_bytes())),
+    };
     let seeds = job.seed_only.iter().map(|field| format!(" -{field}"));
-    format!("{:032x} {}{}", mapping.digest(), job.match_on.join(" "), seeds.collect::<String>())
+    format!("{:032x} {}{}{selection}", mapping.digest(), job.match_on.join(" "), seeds.collect::<String>())
 }

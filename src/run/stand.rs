@@ -58,7 +58,7 @@ pub(super) fn stand(
         let mut record = candidate.record();
         let fault = location_fault(&record, fields, mirror).or_else(|| tick(&mut record, &checkboxes));
         if let Some((field, reason)) = fault {
-            let (key, line) = (Some(record.key), Some(candidate.line));
+            let (key, line) = (Some(record.key), Some(candidate.line).filter(|_| job.source.has_lines()));
             stood.rejected.push(Rejected { key, line, field: Some(field), reason: reason.to_owned() });
             continue;
         }
@@ -93,7 +93,7 @@ pub(super) fn stand(
                 stood.drift.insert(candidate.key.clone(), drifted.into_iter().map(str::to_owned).collect());
             }
         }
-        let (line, marks) = (Some(candidate.line), candidate.marks.clone());
+        let (line, marks) = (Some(candidate.line).filter(|_| job.source.has_lines()), candidate.marks.clone());
         match decide(Subject { record, line, marks, standing }, rules) {
             Decision::Settled { remember: known } => {
                 if let Some(known) = known {

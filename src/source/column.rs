@@ -2,13 +2,15 @@
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::name::{Name, snake};
+use super::name::{Name, bare, snake};
 
 /// The columns of a source: header names in order, without their outer white space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
     names: Vec<String>,
     digest: u128,
+    /// Whether names ignore case, as attributes of a directory do.
+    folds: bool,
 }
 
 /// What a name stands for among the columns.
@@ -34,7 +36,12 @@ impl Columns {
             framed.extend_from_slice(&(name.len() as u64).to_le_bytes());
             framed.extend_from_slice(name.as_bytes());
         }
-        Self { digest: xxh3_128(&framed), names }
+        Self { digest: xxh3_128(&framed), names, folds: false }
+    }
+
+    /// Makes columns of the names of attributes, which ignore case.
+    pub fn of_attributes<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> Self {
+        Self { folds: true, ..Self::new(names) }
     }
 
     /// The names, in order.
@@ -59,8 +66,10 @@ impl Columns {
 
     /// Finds the column that `name` means.
     pub fn find(&self, name: &Name) -> Match {
+        let sought = bare(name.as_str());
+        let means = |column: &str| if self.folds { bare(column) == sought } else { name.means(column) };
         let hits: Vec<usize> =
-            self.names.iter().enumerate().filter(|(_, column)| name.means(column)).map(|(at, _)| at).collect();
+            self.names.iter().enumerate().filter(|(_, column)| means(column)).map(|(at, _)| at).collect();
         match hits[..] {
             [] => Match::Missing,
             [one] => Match::One(one),

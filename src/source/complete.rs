@@ -38,6 +38,8 @@ pub struct Read {
     pub found: Found,
     /// Rows that count no more, by their lines, since their entry was handed out again further on.
     pub superseded: Vec<u64>,
+    /// Further things worth knowing.
+    pub notes: Vec<String>,
     /// Why the read does not prove completeness.
     pub(super) incomplete: Vec<String>,
 }
@@ -81,6 +83,7 @@ mod tests {
                 columns: Vec::new(),
             }),
             superseded: Vec::new(),
+            notes: Vec::new(),
             incomplete: incomplete.iter().map(|reason| (*reason).to_owned()).collect(),
         }
     }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::complete::Read;
 use super::csv;
+use super::ldap;
 use super::name::Wanted;
 use super::row::Row;
 use crate::clock::Clock;
@@ -16,6 +17,8 @@ use crate::clock::Clock;
 pub enum Source {
     /// A CSV file.
     Csv(csv::Options),
+    /// A directory server.
+    Ldap(ldap::Options),
 }
 
 impl Source {
@@ -24,7 +27,15 @@ impl Source {
     pub fn selection(&self) -> String {
         match self {
             Self::Csv(_) => String::new(),
+            Self::Ldap(options) => {
+                format!("{}\n{}\n{}", options.bases.join("\n"), options.scope.name(), options.filter)
+            }
         }
+    }
+
+    /// Whether its rows stand on lines.
+    pub fn has_lines(&self) -> bool {
+        matches!(self, Self::Csv(_))
     }
 }
 
@@ -33,6 +44,10 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Csv(options) => options.path.display().fmt(f),
+            Self::Ldap(options) => {
+                let urls: Vec<&str> = options.servers.iter().map(|server| server.url.as_str()).collect();
+                f.write_str(&urls.join(", "))
+            }
         }
     }
 }
@@ -45,6 +60,8 @@ impl fmt::Display for Source {
 pub enum Found {
     /// How a file was understood.
     Csv(csv::Found),
+    /// What a whole read of a directory saw.
+    Ldap(ldap::Found),
 }
 
 /// Why nothing can be taken from a source.
@@ -53,6 +70,9 @@ pub enum Error {
     /// From a file.
     #[error(transparent)]
     Csv(#[from] csv::Error),
+    /// From a directory.
+    #[error(transparent)]
+    Ldap(#[from] ldap::Error),
 }
 
 /// Reads a source and visits each of its rows; `known` is what the read before found. A visit that breaks ends the read,
@@ -64,10 +84,21 @@ pub fn read(
     clock: &Clock,
     visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
 ) -> Result<Read, Error> {
+    // What is remembered of another kind of source says nothing.
     match source {
         Source::Csv(options) => {
-            let known = known.map(|Found::Csv(known)| known);
+            let known = known.and_then(|known| match known {
+                Found::Csv(known) => Some(known),
+                Found::Ldap(_) => None,
+            });
             Ok(csv::read(options, wanted, known, clock, visit)?)
+        }
+        Source::Ldap(options) => {
+            let known = known.and_then(|known| match known {
+                Found::Ldap(known) => Some(known),
+                Found::Csv(_) => None,
+            });
+            Ok(ldap::read(options, wanted, known, clock, visit)?)
         }
     }
 }

@@ -12,6 +12,7 @@
 mod column;
 mod complete;
 pub mod csv;
+pub mod ldap;
 mod kind;
 mod name;
 mod row;
@@ -19,5 +20,5 @@ mod row;
 pub use column::{Columns, Match};
 pub use complete::{Complete, Read};
 pub use kind::{Error, Found, Source, read};
-pub use name::{Name, Need, Wanted, snake};
+pub use name::{Name, Need, Wanted, bare, snake};
 pub use row::Row;

@@ -100,6 +100,23 @@ pub fn snake(column: &str) -> String {
     out
 }
 
+/// The name of an attribute without what distinguishes no two attributes: case, dashes, underscores, the order of its
+/// options, and the option `binary`, which is a way of transfer. `givenName`, `GivenName` and `given_name` are one.
+pub fn bare(name: &str) -> String {
+    let mut parts = name
+        .trim()
+        .split(';')
+        .map(|part| part.chars().filter(|c| !matches!(c, '-' | '_')).flat_map(char::to_lowercase).collect::<String>());
+    let mut out = parts.next().unwrap_or_default();
+    let mut options: Vec<String> = parts.filter(|option| option != "binary" && !option.is_empty()).collect();
+    options.sort();
+    for option in options {
+        out.push(';');
+        out.push_str(&option);
+    }
+    out
+}
+
 fn same(one: &str, other: &str) -> bool {
     let (one, other) = (one.trim(), other.trim());
     one == other || (!(one.is_ascii() && other.is_ascii()) && one.nfc().eq(other.nfc()))
@@ -130,6 +147,21 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(snake(column), name, "{column}");
+        }
+    }
+
+    #[test]
+    fn an_attribute_is_one_however_it_is_spelled() {
+        for (one, other, same) in [
+            ("givenName", "given_name", true),
+            ("GIVENNAME", "givenname", true),
+            ("mS-DS-ConsistencyGuid", "ms_ds_consistency_guid", true),
+            ("userCertificate;binary", "userCertificate", true),
+            ("cn;lang-de;x-a", "CN;X-A;lang-DE", true),
+            ("cn;lang-de", "cn", false),
+            ("cn", "sn", false),
+        ] {
+            assert_eq!(bare(one) == bare(other), same, "{one} {other}");
         }
     }
 

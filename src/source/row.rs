@@ -11,12 +11,18 @@ use super::column::Columns;
 /// One row of a source, as it stands there.
 #[derive(Clone)]
 pub struct Row {
-    /// The line on which it begins, counted from 1.
+    /// The line on which it begins, counted from 1; of an entry of a directory: how many came before, and one.
     pub line: u64,
     /// The digest of its cells and of the columns' names: equal digests mean equal rows.
     pub digest: u128,
     columns: Arc<Columns>,
     cells: StringRecord,
+    /// The name of its entry; `None` for a row of a file.
+    dn: Option<String>,
+    /// Of each column with several values: its position, and all of them, sorted. The cell holds the first.
+    lists: Vec<(usize, Vec<String>)>,
+    /// Columns whose values can't be used, and why; their cells are empty.
+    flaws: Vec<(usize, String)>,
 }
 
 impl Row {
@@ -24,14 +30,15 @@ impl Row {
     pub fn new<T: AsRef<str>>(line: u64, columns: Arc<Columns>, cells: impl IntoIterator<Item = T>) -> Self {
         let mut record = StringRecord::new();
         cells.into_iter().for_each(|cell| record.push_field(cell.as_ref()));
-        let mut row = Self { line, digest: 0, columns, cells: record };
+        let mut row = Self { line, cells: record, ..Self::reusable(columns) };
         row.digest = row.digest_with(&mut Vec::new());
         row
     }
 
     /// Makes a row without cells, whose buffers are filled again and again.
     pub(super) fn reusable(columns: Arc<Columns>) -> Self {
-        Self { line: 0, digest: 0, columns, cells: StringRecord::new() }
+        let (lists, flaws) = (Vec::new(), Vec::new());
+        Self { line: 0, digest: 0, columns, cells: StringRecord::new(), dn: None, lists, flaws }
     }
 
     /// The cells, to be filled; line and digest follow by [`Row::settle`].
@@ -43,6 +50,34 @@ impl Row {
     pub(super) fn settle(&mut self, line: u64, scratch: &mut Vec<u8>) {
         self.line = line;
         self.digest = self.digest_with(scratch);
+    }
+
+    /// Makes it the row of an entry of a directory: its name, what columns have several values, which can't be used.
+    pub(super) fn describe(&mut self, dn: String, lists: Vec<(usize, Vec<String>)>, flaws: Vec<(usize, String)>) {
+        (self.dn, self.lists, self.flaws) = (Some(dn), lists, flaws);
+    }
+
+    /// The line, for people: an entry of a directory has none.
+    pub fn shown_line(&self) -> Option<u64> {
+        self.dn.is_none().then_some(self.line)
+    }
+
+    /// The name of the entry; a row of a file has none.
+    pub fn dn(&self) -> Option<&str> {
+        self.dn.as_deref()
+    }
+
+    /// All values of the column at a position, sorted; none where its cell is empty.
+    pub fn all(&self, at: usize) -> impl Iterator<Item = &str> {
+        let list = self.lists.iter().find(|(column, _)| *column == at).map(|(_, list)| list.as_slice());
+        let cell = Some(self.cell(at)).filter(|cell| list.is_none() && !cell.is_empty());
+        list.unwrap_or_default().iter().map(String::as_str).chain(cell)
+    }
+
+    /// The first column whose values can't be used, and why.
+    pub fn flaw(&self) -> Option<(&str, &str)> {
+        let (at, reason) = self.flaws.first()?;
+        Some((self.columns.names().get(*at)?, reason))
     }
 
     /// The columns.
@@ -79,6 +114,18 @@ impl Row {
         }
         scratch.extend_from_slice(&(self.cells.len() as u64).to_le_bytes());
         scratch.extend_from_slice(&self.columns.digest().to_le_bytes());
+        for (at, list) in &self.lists {
+            scratch.extend_from_slice(&(*at as u64).to_le_bytes());
+            scratch.extend_from_slice(&(list.len() as u64).to_le_bytes());
+            for value in list {
+                scratch.extend_from_slice(&(value.len() as u64).to_le_bytes());
+                scratch.extend_from_slice(value.as_bytes());
+            }
+        }
+        // What can't be used is not part of the row, so no row without a flaw may look like one with it.
+        if !self.flaws.is_empty() {
+            scratch.extend_from_slice(b"flawed");
+        }
         xxh3_128(scratch)
     }
 }

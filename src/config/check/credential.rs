@@ -50,7 +50,14 @@ fn key_credential(raw: &RawApi, ground: &Ground, report: &mut Report) -> Option<
     if !raw.scopes.is_empty() {
         report.problem("api.scopes", "an API key has no scopes", Some("leave them out"));
     }
-    let key = secret::check("api_key", raw.api_key.as_deref(), raw.api_key_file.as_deref(), ground, report);
+    let key = secret::check(
+        ("api", "api_key"),
+        &["api_key"],
+        raw.api_key.as_deref(),
+        raw.api_key_file.as_deref(),
+        ground,
+        report,
+    );
     match key {
         Found::Secret(key) => Some(match scheme.unwrap_or(Scheme::Header) {
             Scheme::Header => Credential::ApiKey(key),
@@ -71,8 +78,14 @@ fn client_credential(raw: &RawApi, ground: &Ground, report: &mut Report) -> Opti
     }
     let client_id = required("api.client_id", raw.client_id.as_deref(), "it goes with auth_url", report);
     let auth_url = auth_url(raw, report);
-    let secret =
-        secret::check("client_secret", raw.client_secret.as_deref(), raw.client_secret_file.as_deref(), ground, report);
+    let secret = secret::check(
+        ("api", "client_secret"),
+        &["client_secret"],
+        raw.client_secret.as_deref(),
+        raw.client_secret_file.as_deref(),
+        ground,
+        report,
+    );
     if matches!(secret, Found::Nothing) {
         let hint = "put it into a file of its own and name that file as client_secret_file";
         report.problem("api.client_secret_file", "the client's secret is missing", Some(hint));

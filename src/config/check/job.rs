@@ -2,7 +2,7 @@
 
 use jiff::tz::{self, TimeZone};
 
-use super::{Ground, guard, leavers, mapping, source, text};
+use super::{Ground, directory, guard, leavers, mapping, source, text};
 use crate::config::nearest;
 use crate::config::options::Job;
 use crate::config::raw::RawJob;
@@ -24,7 +24,7 @@ pub(super) fn check(place: &str, raw: RawJob, ground: &Ground, report: &mut Repo
     let at = |key: &str| format!("{place}.{key}");
     let name = name(&at("name"), raw.name.as_deref(), report);
     let target = target(&at("target"), raw.target.as_deref(), report);
-    let source = source::check(&at("source"), &raw.source, ground, report);
+    let source = source::check(&at("source"), raw.name.as_deref(), &raw.source, ground, report);
     let policy = leavers::leavers(&at("leavers"), &raw.leavers, report);
     let leaver_set = target.map(|target| leavers::set(place, &raw, policy.action, target, report));
     let protect = leavers::protect(&at("protect"), &raw.protect, report);
@@ -38,7 +38,13 @@ pub(super) fn check(place: &str, raw: RawJob, ground: &Ground, report: &mut Repo
         text.parse::<Schedule>().map_err(|error| error.to_string())
     });
     let time_zone = time_zone(&at("time_zone"), raw.time_zone.as_deref(), report);
-    let optional = raw.source.optional.clone();
+    let is_directory = raw.source.kind.as_deref() == Some("ldap");
+    let mut optional = raw.source.optional.clone();
+    let mut raw = raw;
+    if is_directory && raw.key.is_none() {
+        raw.key = Some(directory::KEY.to_owned());
+        optional.extend(directory::KEY_NAMES.map(str::to_owned));
+    }
     let mapped = target.and_then(|target| mapping::check(place, raw, target, optional, report));
     let (mapping, match_on) = mapped?;
     let (source, mode) = source?;

@@ -8,6 +8,7 @@
 
 mod api;
 mod credential;
+mod directory;
 mod guard;
 mod job;
 mod leavers;

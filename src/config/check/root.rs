@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::{api, job, text};
+use secrecy::SecretString;
+
+use super::{api, directory, job, text};
 use crate::api as client;
 use crate::config::options::{Job, Needs, State};
 use crate::config::raw::{Raw, RawRetention, RawState};
@@ -19,6 +21,8 @@ pub(in crate::config) struct Ground {
     pub(in crate::config) dir: PathBuf,
     /// Where systemd put the service's credentials.
     pub(in crate::config) credentials: Option<PathBuf>,
+    /// The passwords of jobs' directories in the environment: variable, job as a variable spells it, password.
+    pub(in crate::config) passwords: Vec<(String, String, SecretString)>,
 }
 
 impl Ground {
@@ -49,6 +53,7 @@ pub(in crate::config) fn check(
         .collect();
     check_names(&jobs, report);
     check_files(&jobs, report);
+    directory::check_all(&jobs, ground, report);
     let jobs: Option<Vec<Job>> = jobs.into_iter().collect();
     if report.is_clean() { Some((api?, state, retention, jobs?)) } else { None }
 }
@@ -90,7 +95,7 @@ fn check_files(jobs: &[Option<Job>], report: &mut Report) {
     let mut seen: BTreeMap<(Target, PathBuf), &JobName> = BTreeMap::new();
     for (number, job) in jobs.iter().enumerate() {
         let Some(job) = job else { continue };
-        let Source::Csv(source) = &job.source;
+        let Source::Csv(source) = &job.source else { continue };
         let file = same_file(&source.path);
         if let Some(other) = seen.get(&(job.mapping.target, file.clone())) {
             let message = format!("job {other} reads this file for the same target");

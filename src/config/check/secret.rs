@@ -5,9 +5,9 @@ use std::path::Path;
 use secrecy::SecretString;
 
 use super::Ground;
-use crate::api::SecretSource;
 use crate::config::permissions::{self, SECRET_SIZE_MAX};
 use crate::config::report::Report;
+use crate::secret::SecretSource;
 
 /// What was found.
 pub(super) enum Found {
@@ -22,16 +22,18 @@ pub(super) fn has_credential(name: &str, ground: &Ground) -> bool {
     ground.credentials.as_ref().is_some_and(|dir| dir.join(name).exists())
 }
 
-/// Finds the secret of that name. What is written in the environment wins over what the file says.
+/// Finds the secret of that name in the table at `place`; systemd's credential may have any of the names in `credentials`.
+/// What is written in the environment wins over what the file says.
 pub(super) fn check(
-    name: &str,
+    (place, name): (&str, &str),
+    credentials: &[&str],
     inline: Option<&str>,
     file: Option<&str>,
     ground: &Ground,
     report: &mut Report,
 ) -> Found {
-    let inline_place = format!("api.{name}");
-    let file_place = format!("api.{name}_file");
+    let inline_place = format!("{place}.{name}");
+    let file_place = format!("{place}.{name}_file");
     if report.is_bad(&inline_place) || report.is_bad(&file_place) {
         return Found::Bad;
     }
@@ -52,14 +54,17 @@ pub(super) fn check(
     match (inline, file) {
         (Some(text), _) => in_place(&inline_place, text, report),
         (None, Some(written)) => in_file(&file_place, &ground.path(written), false, report),
-        (None, None) => match &ground.credentials {
-            Some(dir) if has_credential(name, ground) => in_file(&inline_place, &dir.join(name), true, report),
-            _ => Found::Nothing,
-        },
+        (None, None) => {
+            let there = credentials.iter().find(|name| has_credential(name, ground));
+            match (&ground.credentials, there) {
+                (Some(dir), Some(name)) => in_file(&inline_place, &dir.join(name), true, report),
+                _ => Found::Nothing,
+            }
+        }
     }
 }
 
-fn in_place(place: &str, text: &str, report: &mut Report) -> Found {
+pub(super) fn in_place(place: &str, text: &str, report: &mut Report) -> Found {
     let text = text.trim_end();
     if text.trim().is_empty() {
         report.problem(place, "is empty", None);

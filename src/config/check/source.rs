@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Ground, text};
+use super::{Ground, directory, text};
 use crate::config::options::Mode;
 use crate::config::raw::{RawSource, Scalar};
 use crate::config::report::Report;
@@ -16,10 +16,21 @@ const HEADER_MAX: i64 = 1_000_000;
 /// Encodings that people mean; any other label of the WHATWG list is taken too.
 const ENCODINGS: &[&str] = &["auto", "utf-8", "utf-16le", "utf-16be", "windows-1252", "iso-8859-1", "shift_jis"];
 
-pub(super) fn check(place: &str, raw: &RawSource, ground: &Ground, report: &mut Report) -> Option<(Source, Mode)> {
+/// Checks the source at `place` of the job of that name, which may be missing.
+pub(super) fn check(
+    place: &str,
+    job: Option<&str>,
+    raw: &RawSource,
+    ground: &Ground,
+    report: &mut Report,
+) -> Option<(Source, Mode)> {
     let at = |key: &str| format!("{place}.{key}");
-    if !kind_is_csv(&at("type"), raw.kind.as_deref(), report) {
-        return None;
+    match kind(&at("type"), raw.kind.as_deref(), report)? {
+        Kind::Csv => {}
+        Kind::Ldap => return Some((Source::Ldap(directory::check(place, job, raw, ground, report)?), Mode::Full)),
+    }
+    for key in directory::KEYS.iter().filter(|key| report.in_file(&at(key))).collect::<Vec<_>>() {
+        report.problem(&at(key), "goes with type = \"ldap\"", Some("leave it out"));
     }
     let path = path(&at("path"), raw.path.as_deref(), ground, report);
     let modes = [("full", Mode::Full), ("changes", Mode::Changes)];
@@ -49,14 +60,26 @@ pub(super) fn check(place: &str, raw: &RawSource, ground: &Ground, report: &mut 
     Some((Source::Csv(options), mode.unwrap_or_default()))
 }
 
-fn kind_is_csv(place: &str, given: Option<&str>, report: &mut Report) -> bool {
-    match given {
-        None => report.problem(place, "is missing", Some("say type = \"csv\"")),
-        Some("csv") => return true,
-        Some("ldap") => report.problem(place, "\"ldap\" is not built yet", Some("use \"csv\"")),
-        Some(other) => report.problem(place, format!("{other:?} is no kind of source"), Some("use \"csv\"")),
+#[derive(Clone, Copy)]
+enum Kind {
+    Csv,
+    Ldap,
+}
+
+fn kind(place: &str, given: Option<&str>, report: &mut Report) -> Option<Kind> {
+    if given.is_none() {
+        report.problem(place, "is missing", Some("say type = \"csv\" or \"ldap\""));
     }
-    false
+    let kind = match given? {
+        "csv" => Some(Kind::Csv),
+        "ldap" => Some(Kind::Ldap),
+        _ => None,
+    };
+    if kind.is_none() {
+        let message = format!("{:?} is no kind of source", given.unwrap_or_default());
+        report.problem(place, message, Some("use \"csv\" or \"ldap\""));
+    }
+    kind
 }
 
 fn path(place: &str, given: Option<&str>, ground: &Ground, report: &mut Report) -> Option<std::path::PathBuf> {

@@ -151,8 +151,17 @@ fn a_changed_line_is_named_with_what_helps() {
             "\"no\"",
             "config.toml:9: job.key: is the same text for every row; name the column that identifies a person for ever, such as \"{{ employee_no }}\"",
         ),
-        ("type = \"csv\"\n", "", "config.toml:10: job.source.type: is missing; say type = \"csv\""),
-        ("\"csv\"", "\"ldap\"", "config.toml:11: job.source.type: \"ldap\" is not built yet; use \"csv\""),
+        ("type = \"csv\"\n", "", "config.toml:10: job.source.type: is missing; say type = \"csv\" or \"ldap\""),
+        (
+            "\"csv\"",
+            "\"excel\"",
+            "config.toml:11: job.source.type: \"excel\" is no kind of source; use \"csv\" or \"ldap\"",
+        ),
+        (
+            "path =",
+            "base = \"dc=x\"\npath =",
+            "config.toml:12: job.source.base: goes with type = \"ldap\"; leave it out",
+        ),
         ("path = \"hr.csv\"\n", "", "config.toml:10: job.source.path: is missing; name the file that holds the people"),
         (
             "\"hr.csv\"",

@@ -37,17 +37,53 @@ fn the_example_shows_every_key_and_no_other() {
 #[test]
 fn every_line_of_the_example_is_right_when_its_mark_is_removed() {
     let one_credential_only = ["api.client_secret", "api.api_key", "api.api_key_file", "api.api_key_scheme"];
+    let (before, _) = EXAMPLE.split_once(DIRECTORIES).unwrap();
     for (key, line) in keys_shown() {
         let marked = format!("# {line}");
+        if !before.lines().any(|written| written == marked) {
+            continue;
+        }
         if one_credential_only.contains(&key.as_str()) || !EXAMPLE.lines().any(|written| written == marked) {
             continue;
         }
-        let place = Place::with(&EXAMPLE.replace(&marked, &line));
+        let place = Place::with(&before.replace(&marked, &line));
         place.file("client-secret", "sesame", 0o600);
         place.file("ca.pem", "", 0o600);
         if let Err(found) = place.load(&[]) {
             panic!("{line}: {found:?}");
         }
+    }
+}
+
+/// Where the examples of directories begin.
+const DIRECTORIES: &str = "# --- OpenLDAP ---\n";
+
+/// The examples of directories, without the marks before their lines; remarks stay remarks.
+fn directories() -> Vec<String> {
+    let (_, sections) = EXAMPLE.split_once(DIRECTORIES).unwrap();
+    let is_code =
+        |line: &str| line.starts_with('[') || line.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '));
+    let unmarked = |line: &str| match line.strip_prefix("# ") {
+        // Only one of the two ways to give the password.
+        Some(code) if is_code(code) && !code.starts_with("bind_password =") => format!("{code}\n"),
+        _ => format!("# {line}\n"),
+    };
+    sections.split("# --- ").map(|section| section.lines().map(unmarked).collect()).collect()
+}
+
+#[test]
+fn every_directory_of_the_example_works_as_it_stands() {
+    let (api, _) = EXAMPLE.split_once("# One [[job]]").unwrap();
+    let directories = directories();
+    assert_eq!(directories.len(), 3);
+    for directory in directories {
+        let place = Place::with(&format!("{api}{directory}"));
+        for (name, text) in [("client-secret", "sesame"), ("bind-password", "sesame"), ("ca.pem", "")] {
+            place.file(name, text, 0o600);
+        }
+        let config = place.load(&[]).unwrap();
+        assert_eq!(config.jobs[0].name.as_str(), "directory");
+        assert!(config.warnings.is_empty(), "{:?}", config.warnings);
     }
 }
 
@@ -68,6 +104,10 @@ fn keys_shown() -> Vec<(String, String)> {
             continue;
         }
         let line = line.strip_prefix("# ").unwrap_or(line);
+        if line.starts_with('[') {
+            table = line.trim_matches(['[', ']']).to_owned();
+            continue;
+        }
         let Some((key, _)) = line.split_once(" = ") else { continue };
         if key.contains(' ') {
             continue;

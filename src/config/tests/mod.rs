@@ -1,6 +1,7 @@
 //! Whole configurations, from file and environment to options or messages.
 
 mod broken;
+mod directory;
 mod example;
 mod overrides;
 mod secrets;

@@ -12,8 +12,10 @@ use crate::source::Source;
 use crate::source::csv::{self, Encoding};
 
 fn file(job: &Job) -> &csv::Options {
-    let Source::Csv(options) = &job.source;
-    options
+    match &job.source {
+        Source::Csv(options) => options,
+        Source::Ldap(_) => panic!("the job reads a file"),
+    }
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! Filters on plain text.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 /// The widest that `zfill` makes a text.
 const WIDTH_MAX: usize = 64;
 
@@ -27,8 +30,17 @@ pub(super) fn bit(text: &str, mask: i64) -> Result<bool, String> {
     Ok(number & mask != 0)
 }
 
-/// A GUID in its usual form: lower case, with dashes, without braces.
+/// How long the base64 of 16 bytes is.
+const GUID_BASE64_BYTES: usize = 24;
+
+/// A GUID in its usual form: lower case, with dashes, without braces. Sixteen bytes as base64 are one as Active Directory
+/// stores it.
 pub(super) fn guid(text: &str) -> Result<String, String> {
+    if text.len() == GUID_BASE64_BYTES
+        && let Ok(bytes) = STANDARD.decode(text)
+    {
+        return guid_of_bytes(&bytes);
+    }
     let bare = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text);
     let dashed = bare.char_indices().filter(|(_, c)| *c == '-').map(|(at, _)| at);
     let hex: String = bare.chars().filter(|c| *c != '-').map(|c| c.to_ascii_lowercase()).collect();
@@ -70,6 +82,7 @@ mod tests {
             "04030201-0605-0807-090A-0B0C0D0E0FFF",
             "{04030201-0605-0807-090a-0b0c0d0e0fff}",
             "0403020106050807090a0b0c0d0e0fff",
+            "AQIDBAUGBwgJCgsMDQ4P/w==",
         ] {
             assert_eq!(guid(text).as_deref(), Ok(form), "{text}");
         }

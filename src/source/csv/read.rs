@@ -76,6 +76,7 @@ fn read_open(
         content: survey.content,
         found: source::Found::Csv(found),
         superseded: Vec::new(),
+        notes: Vec::new(),
         incomplete,
     })
 }

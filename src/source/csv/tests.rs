@@ -37,8 +37,10 @@ fn options(path: &Path) -> Options {
 
 /// The visited rows as `line:cell|cell`, and the read.
 fn found(read: &Read) -> &Found {
-    let source::Found::Csv(found) = &read.found;
-    found
+    match &read.found {
+        source::Found::Csv(found) => found,
+        source::Found::Ldap(_) => panic!("a file was read"),
+    }
 }
 
 fn read_with(options: &Options, known: Option<&Found>) -> Result<(Vec<String>, Read), Error> {

@@ -1,0 +1,139 @@
+//! Result codes (RFC 4511, appendix A) in words.
+
+use crate::fault::chain;
+
+/// The search reached its end, or the bind was taken.
+pub(super) const SUCCESS: u32 = 0;
+pub(super) const OPERATIONS_ERROR: u32 = 1;
+pub(super) const PROTOCOL_ERROR: u32 = 2;
+pub(super) const TIME_LIMIT: u32 = 3;
+pub(super) const SIZE_LIMIT: u32 = 4;
+pub(super) const STRONGER_AUTH: u32 = 8;
+pub(super) const REFERRAL: u32 = 10;
+pub(super) const ADMIN_LIMIT: u32 = 11;
+pub(super) const UNAVAILABLE_CRITICAL_EXTENSION: u32 = 12;
+pub(super) const CONFIDENTIALITY: u32 = 13;
+pub(super) const NO_SUCH_OBJECT: u32 = 32;
+pub(super) const INAPPROPRIATE_AUTH: u32 = 48;
+pub(super) const INVALID_CREDENTIALS: u32 = 49;
+pub(super) const INSUFFICIENT_ACCESS: u32 = 50;
+pub(super) const BUSY: u32 = 51;
+pub(super) const UNAVAILABLE: u32 = 52;
+pub(super) const UNWILLING: u32 = 53;
+
+/// How much of what a server says is shown.
+const SAID_MAX: usize = 200;
+
+/// The code with its name.
+pub(super) fn words(code: u32) -> String {
+    let name = match code {
+        OPERATIONS_ERROR => "operations error",
+        PROTOCOL_ERROR => "protocol error",
+        TIME_LIMIT => "time limit exceeded",
+        SIZE_LIMIT => "size limit exceeded",
+        7 => "authentication method not supported",
+        STRONGER_AUTH => "stronger authentication required",
+        REFERRAL => "referral",
+        ADMIN_LIMIT => "administrative limit exceeded",
+        UNAVAILABLE_CRITICAL_EXTENSION => "unavailable critical extension",
+        CONFIDENTIALITY => "confidentiality required",
+        NO_SUCH_OBJECT => "no such object",
+        34 => "invalid DN syntax",
+        INAPPROPRIATE_AUTH => "inappropriate authentication",
+        INVALID_CREDENTIALS => "invalid credentials",
+        INSUFFICIENT_ACCESS => "insufficient access rights",
+        BUSY => "busy",
+        UNAVAILABLE => "unavailable",
+        UNWILLING => "unwilling to perform",
+        80 => "other error",
+        _ => "unknown code",
+    };
+    format!("{name}, result code {code}")
+}
+
+/// What the server says besides, fit to stand behind a sentence; nothing where it says nothing.
+pub(super) fn said(text: &str) -> String {
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(SAID_MAX).collect();
+    let text = text.trim();
+    if text.is_empty() { String::new() } else { format!(" ({text})") }
+}
+
+/// What to do about a refused bind, as far as the code or Active Directory's own number (`data 52e`) tells.
+pub(super) fn bind_hint(code: u32, text: &str) -> &'static str {
+    let data = text.split("data ").nth(1).map(|rest| rest.split([',', ' ']).next().unwrap_or_default());
+    match (data, code) {
+        (Some("525"), _) => "there is no such user; check bind_dn",
+        (Some("52e"), _) => "the password or the name is wrong; check bind_dn and bind_password_file",
+        (Some("530"), _) => "the account may not sign in at this time",
+        (Some("531"), _) => "the account may not sign in from this machine",
+        (Some("532"), _) => "the account's password has expired; set a new one",
+        (Some("533"), _) => "the account is disabled",
+        (Some("701"), _) => "the account has expired",
+        (Some("773"), _) => "the account must change its password first",
+        (Some("775"), _) => "the account is locked; unlock it before the next run",
+        (_, INVALID_CREDENTIALS) => "check bind_dn and bind_password_file",
+        (_, STRONGER_AUTH | CONFIDENTIALITY) => "the server wants TLS; use ldaps:// or start_tls = true",
+        (_, INAPPROPRIATE_AUTH | UNWILLING) => "the server does not take this kind of bind; check bind_dn",
+        _ => "ask whoever runs the server",
+    }
+}
+
+/// What an error of the library means for people.
+pub(super) fn described(error: &ldap3::LdapError) -> String {
+    use ldap3::LdapError;
+    match error {
+        LdapError::Io { source } => explained(&chain(source)),
+        LdapError::Timeout { .. } => "no answer in time".to_owned(),
+        LdapError::EndOfStream
+        | LdapError::OpSend { .. }
+        | LdapError::ResultRecv { .. }
+        | LdapError::IdScrubSend { .. }
+        | LdapError::MiscSend { .. } => "the connection was closed".to_owned(),
+        LdapError::LdapResult { result } => format!("{}{}", words(result.rc), said(&result.text)),
+        other => explained(&other.to_string()),
+    }
+}
+
+/// Adds what to do where a certificate is not trusted.
+fn explained(text: &str) -> String {
+    let hint = if text.contains("UnknownIssuer") {
+        "; set ca_file to the certificate that signed the server's"
+    } else if text.contains("NotValidForName") {
+        "; name the server in url as its certificate does"
+    } else if text.contains("CaUsedAsEndEntity") {
+        "; the server's own certificate is one of a certificate authority; give it another"
+    } else if text.contains("InvalidContentType") || text.contains("corrupt message") {
+        "; does this port speak TLS?"
+    } else {
+        ""
+    };
+    format!("{text}{hint}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fault_78_a_refused_bind_says_what_to_do() {
+        let ad = |data: &str| {
+            format!("80090308: LdapErr: DSID-0C09044E, comment: AcceptSecurityContext error, data {data}, v2580")
+        };
+        for (code, text, said) in [
+            (INVALID_CREDENTIALS, ad("775"), "locked"),
+            (INVALID_CREDENTIALS, ad("52e"), "wrong"),
+            (INVALID_CREDENTIALS, String::new(), "bind_password_file"),
+            (STRONGER_AUTH, String::new(), "TLS"),
+            (80, String::new(), "ask"),
+        ] {
+            assert!(bind_hint(code, &text).contains(said), "{code} {text}");
+        }
+    }
+
+    #[test]
+    fn what_a_server_says_is_short_and_on_one_line() {
+        assert_eq!(said("a\nb"), " (a b)");
+        assert_eq!(said(" "), "");
+        assert!(said(&"x".repeat(5000)).len() < 250);
+    }
+}

@@ -1,0 +1,199 @@
+//! What a job says about its directory.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::secret::SecretSource;
+
+/// What a job says about its directory.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The servers, tried in this order; never empty.
+    pub servers: Vec<Server>,
+    /// Whether a connection that begins in the clear is turned into TLS before anything else is said.
+    pub start_tls: bool,
+    /// Certificates (PEM) trusted besides the system's.
+    pub ca_file: Option<PathBuf>,
+    /// Whether a server's certificate is verified.
+    pub tls_verify: bool,
+    /// Who asks; `None` asks as nobody.
+    pub bind: Option<Bind>,
+    /// Where entries are looked for; never empty.
+    pub bases: Vec<String>,
+    /// How deep.
+    pub scope: Scope,
+    /// Which of them count.
+    pub filter: String,
+    /// How many entries are asked for at once.
+    pub page_size: i32,
+    /// The longest wait for one answer.
+    pub timeout: Duration,
+    /// The longest that a whole read may take.
+    pub total_timeout: Duration,
+    /// Beginnings of referrals that are known to lie outside.
+    pub ignore_referrals: Vec<String>,
+    /// Attributes that no entry need have.
+    pub optional: Vec<String>,
+    /// Attributes that hold no text besides those that are known.
+    pub binary: Vec<String>,
+}
+
+impl Options {
+    /// How many entries are asked for at once unless told otherwise.
+    pub const PAGE_SIZE: i32 = 500;
+    /// The longest wait for one answer unless told otherwise.
+    pub const TIMEOUT: Duration = Duration::from_secs(30);
+    /// The longest that a whole read may take unless told otherwise.
+    pub const TOTAL_TIMEOUT: Duration = Duration::from_secs(15 * 60);
+    /// The filter unless told otherwise.
+    pub const FILTER: &'static str = "(objectClass=person)";
+
+    /// The defaults for servers and bases.
+    pub fn at(servers: Vec<Server>, bases: Vec<String>) -> Self {
+        Self {
+            servers,
+            start_tls: false,
+            ca_file: None,
+            tls_verify: true,
+            bind: None,
+            bases,
+            scope: Scope::Subtree,
+            filter: Self::FILTER.to_owned(),
+            page_size: Self::PAGE_SIZE,
+            timeout: Self::TIMEOUT,
+            total_timeout: Self::TOTAL_TIMEOUT,
+            ignore_referrals: Vec::new(),
+            optional: Vec::new(),
+            binary: Vec::new(),
+        }
+    }
+}
+
+/// The address of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// The address, without anything behind the port.
+    pub url: String,
+    /// The host, without the brackets of an IPv6 address.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// Whether the connection begins with TLS.
+    pub tls: bool,
+}
+
+impl Server {
+    /// Reads an address: `ldap://` or `ldaps://`, host and maybe port. The rest of it is given back, for those who take it.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, as the rest of a sentence about it.
+    pub fn parse(text: &str) -> Result<(Self, String), String> {
+        let url = reqwest::Url::parse(text.trim()).map_err(|_| "is no address".to_owned())?;
+        let (tls, usual) = match url.scheme() {
+            "ldap" => (false, 389),
+            "ldaps" => (true, 636),
+            _ => return Err("begins with neither ldap:// nor ldaps://".to_owned()),
+        };
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err("holds a user, which belongs into bind_dn".to_owned());
+        }
+        let written = url.host_str().filter(|host| !host.is_empty()).ok_or("names no host")?;
+        let host = written.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let port = url.port().unwrap_or(usual);
+        let at = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+        let server = Self { url: format!("{}://{written}{at}", url.scheme()), host, port, tls };
+        let mut rest = url.path().trim_start_matches('/').to_owned();
+        if let Some(query) = url.query() {
+            rest = format!("{rest}?{query}");
+        }
+        Ok((server, rest))
+    }
+
+    /// Whether it is this machine.
+    pub fn is_loopback(&self) -> bool {
+        self.host == "localhost" || self.host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    }
+}
+
+impl fmt::Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.url)
+    }
+}
+
+/// Who asks.
+#[derive(Clone, Debug)]
+pub struct Bind {
+    /// The name, or for Active Directory `user@domain`.
+    pub dn: String,
+    /// The password.
+    pub password: SecretSource,
+}
+
+/// How deep a search goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The base and everything below it.
+    Subtree,
+    /// What is right below the base.
+    One,
+    /// The base alone.
+    Base,
+}
+
+impl Scope {
+    /// Its name in the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Subtree => "sub",
+            Self::One => "one",
+            Self::Base => "base",
+        }
+    }
+
+    pub(super) fn asked(self) -> ldap3::Scope {
+        match self {
+            Self::Subtree => ldap3::Scope::Subtree,
+            Self::One => ldap3::Scope::OneLevel,
+            Self::Base => ldap3::Scope::Base,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_a_scheme_a_host_and_maybe_a_port() {
+        for (text, server, rest) in [
+            ("ldap://a.example", Some(("a.example", 389, false)), ""),
+            ("ldaps://a.example:3269/", Some(("a.example", 3269, true)), ""),
+            ("ldaps://[::1]/dc=example,dc=org", Some(("::1", 636, true)), "dc=example,dc=org"),
+            ("http://a.example", None, ""),
+            ("ldap://", None, ""),
+            ("a.example", None, ""),
+            ("ldap://ana:hunter2@a.example", None, ""),
+        ] {
+            let parsed = Server::parse(text);
+            let seen = parsed.as_ref().ok().map(|(server, _)| (server.host.as_str(), server.port, server.tls));
+            assert_eq!(seen, server, "{text}");
+            assert_eq!(parsed.map(|(_, rest)| rest).unwrap_or_default(), rest, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_this_machine_is_loopback() {
+        for (text, loopback) in [
+            ("ldap://127.0.0.1:3890", true),
+            ("ldap://localhost", true),
+            ("ldap://[::1]", true),
+            ("ldap://127.0.0.1.example.org", false),
+            ("ldap://10.0.0.1", false),
+        ] {
+            assert_eq!(Server::parse(text).unwrap().0.is_loopback(), loopback, "{text}");
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! A directory as it looks without a mapping, for a first configuration.
+
+use std::collections::BTreeMap;
+
+use super::code;
+use super::entry::Entry;
+use super::error::{Error, Kind};
+use super::fetch::look;
+use super::options::{Options, Scope, Server};
+use super::session::{Fault, Item, Search, Session};
+
+/// How many entries are looked at.
+const SAMPLES: i32 = 50;
+/// The tells of Active Directory among `supportedCapabilities`.
+const ACTIVE_DIRECTORY: [&str; 2] = ["1.2.840.113556.1.4.800", "1.2.840.113556.1.4.1851"];
+
+/// What kind of server it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kin {
+    /// Active Directory, or what says that it is.
+    ActiveDirectory,
+    /// FreeIPA.
+    FreeIpa,
+    /// 389 Directory Server without FreeIPA.
+    Directory389,
+    /// OpenLDAP.
+    OpenLdap,
+    /// Another.
+    Other,
+}
+
+impl Kin {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ActiveDirectory => "Active Directory",
+            Self::FreeIpa => "FreeIPA",
+            Self::Directory389 => "389 Directory Server",
+            Self::OpenLdap => "OpenLDAP",
+            Self::Other => "an LDAP server",
+        }
+    }
+
+    /// Who is a person there.
+    pub fn filter(self) -> &'static str {
+        match self {
+            Self::ActiveDirectory => "(&(objectCategory=person)(objectClass=user))",
+            Self::FreeIpa => "(objectClass=person)",
+            _ => "(objectClass=inetOrgPerson)",
+        }
+    }
+}
+
+/// A directory as it looks without a mapping.
+#[derive(Clone)]
+pub struct Probe {
+    /// What kind of server it is.
+    pub kin: Kin,
+    /// The base that was looked in.
+    pub base: Option<String>,
+    /// How many people were looked at there.
+    pub people: usize,
+    /// By attribute, as the server spells it: how many of them have it.
+    pub attributes: BTreeMap<String, usize>,
+    /// Everything that is in doubt, as sentences for a person.
+    pub doubts: Vec<String>,
+}
+
+/// Looks at a directory without a mapping: what it says of itself, and a sample of its people. `base` is where they are looked
+/// for; without one, where the server says that its entries begin.
+///
+/// # Errors
+///
+/// The server can't be reached, or refuses the bind.
+pub async fn probe(options: &Options, base: Option<&str>) -> Result<Probe, Error> {
+    let server = &options.servers[0];
+    let error = |fault: Fault| Error {
+        server: server.url.clone(),
+        kind: match fault {
+            Fault::Final(kind) => kind,
+            Fault::Gone(reason) => Kind::Unreachable(vec![(server.url.clone(), reason)]),
+        },
+    };
+    let mut session = Session::open(options, server).await.map_err(error)?;
+    let probe = look_around(&mut session, server, base, options).await.map_err(error);
+    session.close().await;
+    probe
+}
+
+async fn look_around(
+    session: &mut Session,
+    server: &Server,
+    base: Option<&str>,
+    options: &Options,
+) -> Result<Probe, Fault> {
+    let asked = ["defaultNamingContext", "namingContexts", "objectClass", "supportedCapabilities", "vendorName"];
+    let (_, root) = look(session, "", &asked.map(str::to_owned)).await?;
+    let mut doubts = Vec::new();
+    if !server.tls && !options.start_tls && !server.is_loopback() {
+        doubts.push("the connection is not encrypted; use ldaps:// or start_tls = true".to_owned());
+    }
+    let mut kin = root.as_ref().map_or(Kin::Other, kin_of);
+    let found = root.as_ref().and_then(|root| {
+        let named = root.texts("defaultNamingContext").into_iter().next();
+        named.or_else(|| root.texts("namingContexts").into_iter().find(|suffix| suffix.to_lowercase() != "o=ipaca"))
+    });
+    let mut base = base.filter(|base| !base.is_empty()).map(str::to_owned).or(found);
+    if let (Kin::Directory389, Some(suffix)) = (kin, &base) {
+        let users = format!("cn=users,cn=accounts,{suffix}");
+        if look(session, &users, &["1.1".to_owned()]).await?.0.code == code::SUCCESS {
+            (kin, base) = (Kin::FreeIpa, Some(users));
+        }
+    }
+    let mut probe = Probe { kin, base, people: 0, attributes: BTreeMap::new(), doubts };
+    let Some(base) = probe.base.clone() else {
+        probe.doubts.push("the server does not say where its entries begin; name the base".to_owned());
+        return Ok(probe);
+    };
+    sample(session, &base, &mut probe).await?;
+    Ok(probe)
+}
+
+/// Looks at the first people below a base.
+async fn sample(session: &mut Session, base: &str, probe: &mut Probe) -> Result<(), Fault> {
+    let attributes: Vec<String> = ["*", "entryUUID", "nsUniqueId"].map(str::to_owned).to_vec();
+    let filter = probe.kin.filter();
+    let page = Some((SAMPLES, Vec::new()));
+    let search = Search { base, scope: Scope::Subtree, filter, attributes: &attributes, page };
+    let mut people = Vec::new();
+    let done = session
+        .search(search, |item| {
+            if let Item::Entry(tag) = item {
+                people.extend(Entry::parse(tag));
+            }
+            true
+        })
+        .await?;
+    probe.people = people.len();
+    for attribute in people.iter().flat_map(|entry| &entry.attributes) {
+        *probe.attributes.entry(attribute.name.clone()).or_default() += 1;
+    }
+    match done.map(|done| (done.code, done.text)) {
+        Some((code::SUCCESS, _)) if probe.people > 0 => {}
+        Some((code::SUCCESS, _)) => probe.doubts.push(format!(
+            "{filter} finds nobody below {base:?}; an account that may read people is needed, most likely"
+        )),
+        Some((code, text)) => probe.doubts.push(format!(
+            "the people below {base:?} can't be seen: {}{}",
+            code::words(code),
+            code::said(&text)
+        )),
+        None => {}
+    }
+    Ok(())
+}
+
+fn kin_of(root: &Entry) -> Kin {
+    let has = |name: &str, wanted: &str| root.texts(name).iter().any(|value| value.eq_ignore_ascii_case(wanted));
+    match () {
+        () if ACTIVE_DIRECTORY.iter().any(|capability| has("supportedCapabilities", capability)) => {
+            Kin::ActiveDirectory
+        }
+        () if has("objectClass", "OpenLDAProotDSE") => Kin::OpenLdap,
+        () if root.texts("vendorName").iter().any(|vendor| vendor.contains("389")) => Kin::Directory389,
+        () => Kin::Other,
+    }
+}
+
+/// Leaves nothing of a person (law 11): names of attributes are none's.
+impl std::fmt::Debug for Probe {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Probe").field("kin", &self.kin).field("people", &self.people).finish_non_exhaustive()
+    }
+}
