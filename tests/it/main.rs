@@ -31,6 +31,7 @@ mod imports;
 mod init;
 mod kept;
 mod killed;
+mod ldap;
 mod leaver_set;
 mod leavers;
 mod lenient;

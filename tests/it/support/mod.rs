@@ -3,6 +3,8 @@
 pub(crate) mod answering;
 pub(crate) mod caller;
 mod inside;
+pub(crate) mod scripted;
+pub(crate) mod slapd;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -33,7 +35,7 @@ pub(crate) struct Config {
     pub(crate) state: String,
     /// Lines of the job itself.
     pub(crate) job: String,
-    /// Lines of `[job.source]` besides type and path.
+    /// Lines of `[job.source]` besides type and path; where they begin with the type, all of them.
     pub(crate) source: String,
     /// Lines of `[job.map]`.
     pub(crate) map: String,
@@ -170,9 +172,10 @@ impl World {
     pub(crate) fn configure(&self, config: Config) {
         let Config { credential, api, state, job, source, map, rest } = config;
         let url = self.service().url();
+        let file = if source.starts_with("type = ") { "" } else { "type = \"csv\"\npath = \"staff.csv\"\n" };
         let text = format!(
             "[api]\nbase_url = \"{url}\"\n{credential}\n{api}\n[state]\ndir = \"state\"\n{state}\n\n\
-             [[job]]\nname = \"staff\"\ntarget = \"staff\"\n{job}\n[job.source]\ntype = \"csv\"\npath = \"staff.csv\"\n\
+             [[job]]\nname = \"staff\"\ntarget = \"staff\"\n{job}\n[job.source]\n{file}\
              {source}\n[job.map]\n{map}\n{rest}\n"
         );
         self.put("config.toml", text.as_bytes());

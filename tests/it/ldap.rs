@@ -1,0 +1,33 @@
+//! A directory as a source: against a real server, and against one that says what no real one can be made to say.
+
+mod answers;
+mod reads;
+mod tls;
+
+use rosterd::sandbox::Options;
+
+use crate::support::scripted::Scripted;
+use crate::support::slapd;
+use crate::support::{Config, World};
+
+/// What removes leavers at the first complete read.
+const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n[job.guard]\nmax_leavers = \"off\"\n";
+
+/// A configuration with these lines of `[job.source]`, whose people are known by employeeNumber.
+fn config(source: String) -> Config {
+    Config {
+        job: "key = \"{{ employeeNumber }}\"\nmatch_on = [\"employee_id\", \"email\"]\n".into(),
+        source,
+        map: "name = \"{{ cn }}\"\nemail = \"{{ mail }}\"\ntitle = \"{{ title }}\"\n\
+              employee_id = \"{{ employeeNumber }}\"\n"
+            .into(),
+        rest: LEAVE_AT_ONCE.into(),
+        ..Config::default()
+    }
+}
+
+/// A world that reads these servers as nobody.
+fn world(servers: &[&Scripted], lines: &str) -> World {
+    let urls: Vec<String> = servers.iter().map(|server| server.url()).collect();
+    World::with(Options::default(), config(slapd::source(&urls, lines)))
+}
