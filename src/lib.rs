@@ -24,6 +24,7 @@
 //! push      Drains the queue: change → calls → answer → snapshot.
 //! history   The audit file: what was done and decided.
 //! sandbox   The stand-in service: its own routes, store, filters, faults; shares only the operation table's text.
+//! receipt   What those who dropped a file get back: a table and a page.
 //! config    File → checked options for the modules above.
 //! run       One run of a job: composes the modules above.
 //! cli       Arguments, one file per command, two renderers, failures.
@@ -61,6 +62,8 @@ pub mod push;
 pub mod history;
 #[cfg(feature = "full")]
 pub mod sandbox;
+#[cfg(feature = "full")]
+pub mod receipt;
 #[cfg(feature = "full")]
 pub mod config;
 #[cfg(feature = "full")]

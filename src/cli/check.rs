@@ -17,7 +17,7 @@ use crate::fault::chain;
 use crate::mapping::{Bound, Mapped};
 use crate::mirror::Elements;
 use crate::record::{Kind, Target};
-use crate::run::{mapping, rows};
+use crate::run::{mapping, next, rows};
 use crate::source::{Found, Row, csv};
 use crate::store;
 
@@ -47,6 +47,12 @@ pub(super) async fn run(ui: &Ui, path: &Path, args: &CheckArgs) -> Result<Exit, 
 /// Reads a job's source to its end and maps it.
 fn source(job: &Job) -> Finding {
     let what = format!("source of {}", job.name);
+    let next = match next(job, None, &Clock::system()) {
+        Ok(next) => next,
+        Err(error) => return Finding { what, result: Err(chain(&error)) },
+    };
+    let inbox = next.waiting.as_ref().map(|_| format!("{}: ", next.told())).unwrap_or_default();
+    let Some(job) = next.job() else { return Finding { what, result: Ok(next.told()) } };
     let (mut records, mut dropped, mut rejected) = (0u64, 0u64, Vec::new());
     let clock = Clock::system();
     let today = job.day(clock.now());
@@ -63,8 +69,11 @@ fn source(job: &Job) -> Finding {
         Err(error) => return Finding { what, result: Err(chain(&error)) },
     };
     rejected.extend(read.rejected.iter().cloned());
-    let seen =
-        format!("{}: {records} records, {dropped} not included, {} rejected", described(&read.found), rejected.len());
+    let seen = format!(
+        "{inbox}{}: {records} records, {dropped} not included, {} rejected",
+        described(&read.found),
+        rejected.len()
+    );
     if let Some(reason) = read.incomplete().first() {
         return Finding { what, result: Err(format!("{seen}; incomplete: {reason}")) };
     }

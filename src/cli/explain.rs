@@ -105,6 +105,7 @@ fn document(job: &Job, key: &Key, all: &Explanation) -> Json {
             "rows": all.rows.iter().map(row).collect::<Vec<_>>(),
             "incomplete": all.incomplete,
             "error": all.unreadable,
+            "inbox": all.inbox,
         },
         "entity": all.known.as_ref().map(|known| json!({
             "id": known.id,
@@ -204,6 +205,9 @@ impl View<'_> {
 
     fn source(&self) {
         let path = &self.job.source;
+        if let Some(inbox) = self.all.inbox.as_ref().filter(|_| self.all.unreadable.is_none()) {
+            self.ui.line(format!("  {}", tame(inbox)));
+        }
         if let Some(reason) = &self.all.unreadable {
             self.say("source", tame(reason));
         } else if self.all.rows.is_empty() {

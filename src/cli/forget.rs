@@ -18,7 +18,7 @@ pub(super) fn run(ui: &Ui, config: &Path, args: &ForgetArgs) -> Result<Exit, Fai
     let config = open::configuration_for(ui, config, Needs::Account)?;
     let key = Key::new(&args.key).ok_or_else(|| Failure::usage("a key can't be empty"))?;
     let store = Store::open(&config.state.dir)?;
-    let forgotten = run::forget(store, &Clock::system(), &key).map_err(|error| match error {
+    let forgotten = run::forget(store, &Clock::system(), &config.jobs, &key).map_err(|error| match error {
         ForgetError::Store(error) => Failure::from(error),
         error => Failure::failed(error),
     })?;
@@ -34,11 +34,15 @@ pub(super) fn run(ui: &Ui, config: &Path, args: &ForgetArgs) -> Result<Exit, Fai
             "ids": forgotten.ids,
             "rows": forgotten.rows,
             "lines": forgotten.lines,
+            "files": forgotten.files,
         }));
         return Ok(Exit::Done);
     }
     let (rows, lines) = (forgotten.rows, forgotten.lines);
     ui.line(format!("forgot {}: {rows} rows of the state, {lines} lines of the audit files", tame(key.as_str())));
+    if forgotten.files > 0 {
+        ui.line(format!("{} files of inboxes were written anew without them, or removed", forgotten.files));
+    }
     for id in &forgotten.ids {
         ui.line(format!("id {id} is still at the service, and belongs to no record any more"));
     }

@@ -125,6 +125,8 @@ fn document(plan: &Prepared, foreign: u64) -> Value {
         "foreign": foreign,
         "held": reasons(plan).map(|reason| json!({"reason": reason})),
         "changes": changes(plan).map(change).collect::<Vec<_>>(),
+        "inbox": plan.inbox.as_ref().map(|inbox| json!({"dir": inbox.dir, "file": inbox.file, "waiting": inbox.files})),
+        "notes": plan.notes,
         "matched_by": plan.matched_by,
         "protected": plan.protected,
         "drift": plan.drift,
@@ -147,7 +149,7 @@ fn lines(ui: &Ui, plan: &Prepared, foreign: u64, show_values: bool, listed_max: 
     if new > 0 {
         ui.line("  creating people may send them mail, as the account is set up");
     }
-    plan.notes.iter().for_each(|note| ui.line(format!("  {note}")));
+    plan.notes.iter().for_each(|note| ui.line(format!("  {}", tame(note))));
     for reason in &plan.incomplete {
         ui.line(format!("  incomplete read, so nobody leaves by absence: {}", tame(reason)));
     }

@@ -13,7 +13,7 @@ use crate::clock::Clock;
 use crate::config::Job;
 use crate::mapping::{Bound, Mapped, Reading};
 use crate::record::Key;
-use crate::run::{mapping, rows};
+use crate::run::{mapping, next, rows};
 use crate::source::Row;
 
 /// A row and what became of it.
@@ -28,16 +28,22 @@ pub(super) fn run(ui: &Ui, config: &Path, args: &PreviewArgs) -> Result<Exit, Fa
     let job = open::job(&config, &args.job)?;
     let key = args.key.as_deref().map(|key| Key::new(key).ok_or_else(|| Failure::usage("a key can't be empty")));
     let key = key.transpose()?;
-    let seen = look(job, key.as_ref(), args.limit)?;
+    let next = next(job, None, &Clock::system())?;
+    let seen = next.job().map(|job| look(job, key.as_ref(), args.limit)).transpose()?.unwrap_or_default();
     if ui.json {
         let rows: Vec<Value> = seen.iter().map(document).collect();
-        ui.document(&json!({"version": 1, "job": job.name, "rows": rows}));
+        let inbox = next.waiting.as_ref();
+        let inbox = inbox.map(|inbox| json!({"dir": inbox.dir, "file": inbox.file, "waiting": inbox.files}));
+        ui.document(&json!({"version": 1, "job": job.name, "rows": rows, "inbox": inbox}));
     } else {
+        if next.waiting.is_some() {
+            ui.note(tame(&next.told()));
+        }
         seen.iter().for_each(|seen| lines(ui, seen));
     }
-    match key {
+    match key.filter(|_| next.job().is_some()) {
         Some(key) if seen.is_empty() => {
-            let words = format!("no row of {} has the key {key}", job.source);
+            let words = format!("no row of {} has the key {key}", next.job().unwrap_or(job).source);
             Err(Failure::failed(super::failure::Words(words)))
         }
         _ => Ok(Exit::Done),

@@ -12,9 +12,11 @@ use super::ui::{Paint, Ui, tame};
 use crate::api::Client;
 use crate::clock::Clock;
 use crate::config::{Config, Job};
+use crate::fault::chain;
 use crate::queue::{self, State};
 use crate::run::{self, JobState, Pause, Status};
 use crate::snapshot::{Index, Known};
+use crate::source::inbox::Folder;
 use crate::store::{self, Store};
 
 /// What there is to say about a job.
@@ -28,6 +30,9 @@ struct View<'a> {
     /// The leaver who waits longest for the end of the grace.
     oldest_leaver: Option<Timestamp>,
     next: Option<Timestamp>,
+    overdue: Option<String>,
+    /// The files that wait in the inbox, or why it can't be looked at; none where the source is none.
+    inbox: Option<Result<Vec<String>, String>>,
     paused: Option<Pause>,
 }
 
@@ -80,9 +85,16 @@ fn view<'a>(store: &Store, pauses: &[Pause], job: &'a Job, now: Timestamp) -> Re
         let since = known.and_then(|known| known.gone).map(|gone| gone.since);
         oldest_leaver = [oldest_leaver, since].into_iter().flatten().min();
     }
+    let state = JobState::load(store, &job.name)?;
+    let inbox = job.inbox.as_ref().map(|inbox| {
+        let waiting = Folder::open(&inbox.dir).and_then(|folder| folder.waiting(inbox));
+        waiting.map_err(|error| chain(&error))
+    });
     Ok(View {
         job,
-        state: JobState::load(store, &job.name)?,
+        overdue: run::overdue(job, &state, now),
+        inbox,
+        state,
         known: index.len(),
         held: run::held(store, &job.name)?.len(),
         queued: changes.len() - parked,
@@ -104,6 +116,11 @@ fn document(view: &View<'_>) -> serde_json::Value {
         "queued": view.queued,
         "parked": view.parked,
         "oldest_leaver": view.oldest_leaver,
+        "overdue": view.overdue,
+        "inbox": view.inbox.as_ref().map(|inbox| match inbox {
+            Ok(files) => json!({"waiting": files}),
+            Err(error) => json!({"error": error}),
+        }),
         "paused": view.paused.as_ref().map(pause::document),
     })
 }
@@ -142,6 +159,14 @@ fn lines(ui: &Ui, config: &Config, views: &[View<'_>]) {
         ));
         if let Some(since) = view.oldest_leaver {
             ui.line(format!("  the leaver who waits longest has been missing since {since:.0}"));
+        }
+        match &view.inbox {
+            Some(Ok(files)) if !files.is_empty() => ui.line(format!("  in the inbox: {}", tame(&files.join(", ")))),
+            Some(Err(error)) => ui.line(format!("  {}", ui.paint(Paint::Red, &tame(error)))),
+            _ => {}
+        }
+        if let Some(overdue) = &view.overdue {
+            ui.line(format!("  {}", ui.paint(Paint::Yellow, &tame(overdue))));
         }
         if let Some(next) = view.next {
             ui.line(format!("  due next {next:.0}"));

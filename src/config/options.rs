@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::schedule::Schedule;
 use crate::history::Retention;
 use crate::record::JobName;
-use crate::source::Source;
+use crate::source::{Source, inbox};
 use crate::{api, mapping, plan};
 
 /// A whole configuration, checked.
@@ -61,6 +61,11 @@ pub struct Job {
     pub name: JobName,
     /// Where its records come from.
     pub source: Source,
+    /// The folder into which files are dropped, where the source is one; then the path of `source` is that folder until a run has
+    /// taken a file.
+    pub inbox: Option<inbox::Options>,
+    /// After so long without new content the job is overdue.
+    pub expect_every: Option<SignedDuration>,
     /// What absence from the source means.
     pub mode: Mode,
     /// How rows become records.

@@ -50,6 +50,7 @@ pub(super) struct RawState {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RawRetention {
+    pub(super) processed: Option<String>,
     pub(super) before_images: Option<String>,
     pub(super) runs: Option<String>,
 }
@@ -84,6 +85,9 @@ pub(super) struct RawSource {
     #[serde(rename = "type")]
     pub(super) kind: Option<String>,
     pub(super) path: Option<String>,
+    pub(super) pattern: Option<String>,
+    pub(super) order: Option<String>,
+    pub(super) expect_every: Option<String>,
     pub(super) mode: Option<String>,
     pub(super) settle: Option<String>,
     pub(super) final_newline: Option<bool>,

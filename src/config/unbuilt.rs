@@ -14,7 +14,6 @@ pub(super) enum Off {
 
 /// Every key that is known and not built yet.
 pub(super) const UNBUILT: &[(&str, Off)] = &[
-    ("retention.processed", Off::Never),
     ("status", Off::Section),
     ("status.listen", Off::Text("")),
     ("notify", Off::Section),
@@ -24,9 +23,6 @@ pub(super) const UNBUILT: &[(&str, Off)] = &[
     ("control", Off::Section),
     ("control.socket", Off::Text("")),
     ("job.org_key", Off::Text("")),
-    ("job.source.pattern", Off::Text("")),
-    ("job.source.order", Off::Text("name")),
-    ("job.source.expect_every", Off::Text("")),
 ];
 
 /// The word that turns off what `key` does; `None` for a key that is not in the table.

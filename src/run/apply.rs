@@ -7,7 +7,7 @@ use super::prepare::{protection, written};
 use super::report::{Report, Status};
 use super::state::next_run;
 use super::sync::{Recorder, counted, parked, pulled, queued, record, report, settled};
-use super::{Context, Stage, account, pause, rows};
+use super::{Context, Stage, account, inbox, pause, rows};
 use crate::config::Job;
 use crate::fault::chain;
 use crate::history::{Audit, Line, acting_user};
@@ -80,6 +80,13 @@ impl Application<'_> {
     async fn one(&mut self, job: &Job, planned: &PlannedJob, run: u64, requests_before: u64) -> Result<Applied, Error> {
         let context = self.context;
         let store = context.store;
+        let next = inbox::next(job, Some(store), context.clock)?;
+        let Some(job) = next.job() else {
+            let skip = |key: &Key, action| Skipped { key: key.clone(), action, reason: next.told() };
+            let skipped = planned.changes.iter().map(|one| skip(&one.key, one.action)).collect();
+            let report = Report { reasons: vec![next.told()], ..Report::idle(job.name.clone()) };
+            return Ok(Applied { report: Report { status: Status::Partial, ..report }, skipped });
+        };
         let fields = written(job, &rows::mapping(job));
         let protection = protection(context);
         let presence = Presence::open(context.client, store, context.clock, job.mapping.target)?;

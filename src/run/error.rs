@@ -4,7 +4,7 @@ use super::plan_file::PlanFileError;
 use crate::mapping;
 use crate::mirror;
 use crate::push;
-use crate::source;
+use crate::source::{self, inbox};
 use crate::store;
 
 /// Why a run failed.
@@ -14,6 +14,9 @@ pub enum Error {
     /// The source could not be read.
     #[error(transparent)]
     Source(#[from] source::Error),
+    /// The inbox could not be looked at.
+    #[error(transparent)]
+    Inbox(#[from] inbox::Error),
     /// The mapping does not fit the source.
     #[error("{0}")]
     Mapping(#[source] mapping::Error),
@@ -69,6 +72,7 @@ impl Error {
                 _ => Kind::Failed,
             },
             Self::Source(_)
+            | Self::Inbox(_)
             | Self::Mapping(_)
             | Self::Mirror(_)
             | Self::Push(_)

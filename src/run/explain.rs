@@ -11,9 +11,10 @@ use jiff::Timestamp;
 
 use super::error::Error;
 use super::held::{HeldChange, held, verdicts};
+use super::inbox::Next;
 use super::prepare::{Prepared, leaver_set, prepare};
 use super::state::{JobState, LastRun};
-use super::{Context, Narrow, leave, rows};
+use super::{Context, Narrow, inbox, leave, rows};
 use crate::config::Job;
 use crate::fault::chain;
 use crate::history::{self, Changed, Decided};
@@ -30,6 +31,8 @@ use crate::store::{self, Store};
 pub struct Explanation {
     /// Its rows; several where the source has it twice.
     pub rows: Vec<SourceRow>,
+    /// Which file of an inbox this is about.
+    pub inbox: Option<String>,
     /// Why the source could not be read.
     pub unreadable: Option<String>,
     /// Why the source does not prove who is absent.
@@ -169,10 +172,16 @@ pub fn explain(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanatio
         _ => None,
     };
     let state = JobState::load(store, &job.name)?;
-    let read = read(context, job, key);
+    let next = inbox::next(job, Some(store), context.clock);
+    let read = next.as_ref().map_err(|error| chain(error)).and_then(|next| match next.job() {
+        Some(job) => read(context, job, key).map_err(|error| chain(&error)),
+        None => Err(next.told()),
+    });
+    let inbox = next.as_ref().ok().filter(|next| next.waiting.is_some()).map(Next::told);
+    let job = next.as_ref().ok().and_then(Next::job).unwrap_or(job);
     let (rows, incomplete, mut nearest, unreadable) = match read {
         Ok(read) => (read.rows, read.incomplete, read.nearest, None),
-        Err(error) => (Vec::new(), Vec::new(), Nearest::default(), Some(chain(&error))),
+        Err(error) => (Vec::new(), Vec::new(), Nearest::default(), Some(error)),
     };
     let record = rows.iter().find_map(|row| match &row.reading.mapped {
         Mapped::Record(record) => Some(record),
@@ -191,6 +200,7 @@ pub fn explain(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanatio
         leaving: leaving(context, job, &rows, known.as_ref()),
         last_run: state.last,
         rows,
+        inbox,
         unreadable,
         incomplete,
         known,

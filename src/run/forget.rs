@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::io;
 
 use super::held::HeldChange;
+use super::inbox;
 use super::state::JobState;
 use crate::clock::Clock;
+use crate::config::Job;
 use crate::history::{self, Audit, Line, acting_user};
 use crate::mirror;
 use crate::record::{JobName, Key, RemoteId, Target};
@@ -23,6 +25,8 @@ pub struct Forgotten {
     pub rows: u64,
     /// How many lines of the audit files went.
     pub lines: u64,
+    /// How many files of inboxes, filed or kept, were written anew or removed.
+    pub files: u64,
 }
 
 /// Why a person could not be forgotten.
@@ -35,6 +39,15 @@ pub enum ForgetError {
     /// The audit files could not be written anew.
     #[error("the audit files could not be written anew; say it again once they can")]
     Audit(#[source] io::Error),
+    /// What was filed in an inbox could not be written anew.
+    #[error("what is filed in the inbox of job {job} could not be written anew; say it again once it can")]
+    Filed {
+        /// The job.
+        job: JobName,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
 }
 
 /// Rows by job and key.
@@ -46,7 +59,7 @@ const UNFINISHED: &str = "forgetting";
 /// Forgets every record of that key: its rows, what the mirror holds of its entity, its lines in the audit files, and the
 /// places where other rows name it. `None` where there is nothing of it. A process that ends half way is made good by
 /// saying it again.
-pub fn forget(store: Store, clock: &Clock, key: &Key) -> Result<Option<Forgotten>, ForgetError> {
+pub fn forget(store: Store, clock: &Clock, jobs: &[Job], key: &Key) -> Result<Option<Forgotten>, ForgetError> {
     let mut forgotten = Forgotten::default();
     let mut batch = Batch::default();
     rows(&store, key, &mut batch, &mut forgotten)?;
@@ -58,15 +71,16 @@ pub fn forget(store: Store, clock: &Clock, key: &Key) -> Result<Option<Forgotten
         mirror::doubt(&mut batch, &store, Target::Staff)?;
     }
     forgotten.lines = history::forget(store.dir(), key).map_err(ForgetError::Audit)?;
+    forgotten.files = inbox::forget(&store, jobs, key)?;
     let unfinished = store.get::<bool>(Space::Meta, UNFINISHED)?.is_some();
-    if forgotten.rows == 0 && forgotten.lines == 0 && !unfinished {
+    if forgotten.rows == 0 && forgotten.lines == 0 && forgotten.files == 0 && !unfinished {
         return Ok(None);
     }
-    let jobs = jobs(&store)?;
-    mentions(&store, key, &jobs, &mut batch)?;
+    let known = known_jobs(&store)?;
+    mentions(&store, key, &known, &mut batch)?;
     batch.put(Space::Meta, UNFINISHED, &true);
     store.commit(batch)?;
-    for job in &jobs {
+    for job in &known {
         // Its pages name every key.
         let index = Index::load(&store, job)?;
         Index::save(&store, job, (0..index.len()).map(|at| index.entry(at)))?;
@@ -109,7 +123,7 @@ fn rows(store: &Store, key: &Key, batch: &mut Batch, forgotten: &mut Forgotten) 
 }
 
 /// The jobs of which anything is stored.
-fn jobs(store: &Store) -> Result<BTreeSet<JobName>, store::Error> {
+fn known_jobs(store: &Store) -> Result<BTreeSet<JobName>, store::Error> {
     let mut jobs = BTreeSet::new();
     for space in [Space::Job, Space::Pages] {
         store.scan(space, "", |name, _| {
@@ -131,12 +145,13 @@ fn mentions(store: &Store, key: &Key, jobs: &BTreeSet<JobName>, batch: &mut Batc
             }
         }
         let mut state = JobState::load(store, job)?;
+        state.inbox.forget();
         if let Some(last) = &mut state.last
             && let Some(reason) = last.reason.as_ref().and_then(|reason| history::without(reason, key))
         {
             last.reason = Some(reason);
-            state.put(batch, job);
         }
+        state.put(batch, job);
     }
     Ok(())
 }

@@ -56,6 +56,21 @@ pub(super) struct Gathered {
     pub(super) unchanged: u64,
     /// Rows whose key the mapping could not read.
     pub(super) unreadable: u64,
+    /// By position of the index: the line of the row that stands as it stood; 0 for none.
+    lines: Vec<u64>,
+}
+
+impl Gathered {
+    /// Every row whose key is known and that can be used, with its line, in order of line; and whether it counts.
+    pub(super) fn rows(&self, index: &Index) -> Vec<(u64, Key, bool)> {
+        let standing = (0..index.len()).filter(|at| self.lines[*at] > 0);
+        let standing = standing.filter_map(|at| Some((self.lines[at], Key::new(index.entry(at).key)?, true)));
+        let candidates = self.candidates.iter().map(|one| (one.line, one.key.clone(), true));
+        let left = self.left.iter().map(|(key, line)| (*line, key.clone(), false));
+        let mut rows: Vec<_> = standing.chain(candidates).chain(left).collect();
+        rows.sort();
+        rows
+    }
 }
 
 /// Reads the source of a job. `dirty` are positions of the index whose entities the mirror saw change.
@@ -193,6 +208,7 @@ impl Gatherer {
             present: self.present,
             unchanged,
             unreadable: self.unreadable,
+            lines: self.lines,
         })
     }
 

@@ -6,6 +6,7 @@ use super::basis::Basis;
 use super::claims::Identity;
 use super::error::Error;
 use super::gather::gather;
+use super::inbox::WaitingFiles;
 use super::leave::{Departed, Judge, left_lately};
 use super::stand::{Remember, stand};
 use super::state::JobState;
@@ -37,6 +38,10 @@ pub struct Prepared {
     pub unchanged: u64,
     /// By field: how many were found at the service by it, the first time.
     pub matched_by: BTreeMap<String, u64>,
+    /// Every row that can be used, with its line, its key and whether it counts; for a file that somebody dropped only.
+    pub rows: Vec<(u64, Key, bool)>,
+    /// What waits in the inbox, where the source is one.
+    pub inbox: Option<WaitingFiles>,
     /// Rows that can't be used.
     pub rejected: Vec<Rejected>,
     /// What would be sent; with true where a person released it.
@@ -61,6 +66,47 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    /// Nothing at all: no source was read, so it says nothing about anybody.
+    pub(super) fn nothing(job: &Job, note: String) -> Self {
+        Self {
+            job: job.name.clone(),
+            complete: false,
+            incomplete: Vec::new(),
+            records: 0,
+            unchanged: 0,
+            matched_by: BTreeMap::new(),
+            rows: Vec::new(),
+            inbox: None,
+            rejected: Vec::new(),
+            go: Vec::new(),
+            held: Vec::new(),
+            waits: BTreeMap::new(),
+            dropped: Vec::new(),
+            protected: Vec::new(),
+            drift: BTreeMap::new(),
+            hold: None,
+            notes: vec![note],
+            fields: Vec::new(),
+            new: Extra {
+                mapping: String::new(),
+                mapping_settled: false,
+                found: None,
+                content: String::new(),
+                settled: Vec::new(),
+                digests: BTreeMap::new(),
+                due: BTreeMap::new(),
+                waiting: Vec::new(),
+                forgotten: Vec::new(),
+                matched: Vec::new(),
+                verdicts: BTreeMap::new(),
+                standing: BTreeSet::new(),
+                there: BTreeSet::new(),
+                bases: BTreeMap::new(),
+                judged_all: false,
+            },
+        }
+    }
+
     /// Notes one more reason for which nothing is sent.
     pub(super) fn hold_by(&mut self, reason: String) {
         self.hold = Some(match self.hold.take() {
@@ -86,6 +132,8 @@ pub(super) struct Extra {
     /// Whether this mapping is the one to compare the next with: not before what it alters was decided on.
     pub(super) mapping_settled: bool,
     pub(super) found: Option<Found>,
+    /// The digest of the source's content.
+    pub(super) content: String,
     pub(super) settled: Vec<(Key, u128)>,
     pub(super) digests: BTreeMap<Key, u128>,
     /// The first day on which a row comes to something else.
@@ -136,6 +184,8 @@ pub(super) fn prepare(
         records,
         unchanged: if narrow.is_narrow() { 0 } else { gathered.unchanged },
         matched_by: BTreeMap::new(),
+        rows: if job.inbox.is_some() { gathered.rows(&index) } else { Vec::new() },
+        inbox: None,
         rejected: gathered.rejected.clone(),
         go: Vec::new(),
         held: Vec::new(),
@@ -150,6 +200,7 @@ pub(super) fn prepare(
             mapping: stamp,
             mapping_settled: true,
             found: Some(gathered.read.found.clone()),
+            content: format!("{:032x}", gathered.read.content),
             settled: Vec::new(),
             digests: asked_for.map(|one| (one.key.clone(), one.digest)).collect(),
             due: gathered.candidates.iter().filter_map(|one| Some((one.key.clone(), one.due?))).collect(),
@@ -174,7 +225,7 @@ pub(super) fn prepare(
         return Ok(prepared);
     }
     prepared.notes.extend(gathered.read.notes.iter().cloned());
-    let content = format!("{:032x}", gathered.read.content);
+    let content = prepared.new.content.clone();
     let seen = gathered.present.clone();
     let complete = gathered.read.finish(gathered.present, gathered.unreadable);
     // A narrowed run and a file of changes say nothing about those who are not in them (law 7).
@@ -213,9 +264,15 @@ pub(super) fn prepare(
     segments::guard(&mut guarded, job, store, &stood.matched_in, &lately)?;
     guarded.go.extend(undecided.go);
     if mapping_changed {
-        let altered = hold_all(&mut guarded);
+        let altered = guarded.go.iter().filter(|(_, approved)| !approved).count() + guarded.held.len();
+        let people = if altered == 1 { "1 person".to_owned() } else { format!("{} people", thousands(altered)) };
+        hold_all(&mut guarded, &format!("the mapping change alters {people}"));
         prepared.new.mapping_settled = altered == 0;
         prepared.notes.push("the job's mapping, filter, key or match_on changed since its last run".to_owned());
+    }
+    if let Some(doubt) = job.inbox.as_ref().and_then(|inbox| inbox.doubt.as_ref()) {
+        hold_all(&mut guarded, doubt);
+        prepared.notes.push(doubt.clone());
     }
     let Guarded { go, held, rejected } = guarded;
     prepared.unchanged += stood.settled.len() as u64;
@@ -308,24 +365,20 @@ pub(super) fn written(job: &Job, mapping: &Mapping) -> Vec<Field> {
     fields
 }
 
-/// Holds everything that a person has not released, and says how many people that is.
-fn hold_all(guarded: &mut Guarded) -> usize {
+/// Holds everything that a person has not released.
+fn hold_all(guarded: &mut Guarded, reason: &str) {
     let (approved, open): (Vec<_>, Vec<_>) =
         std::mem::take(&mut guarded.go).into_iter().partition(|(_, approved)| *approved);
     guarded.go = approved;
-    let altered = open.len() + guarded.held.len();
-    let people = if altered == 1 { "1 person".to_owned() } else { format!("{} people", thousands(altered)) };
-    let reason = format!("the mapping change alters {people}");
     for held in &mut guarded.held {
         held.reason = format!("{reason}; {}", held.reason);
     }
     guarded.held.extend(open.into_iter().map(|(change, _)| Held {
         key: change.key.clone(),
-        reason: reason.clone(),
+        reason: reason.to_owned(),
         change: Some(change),
         other: None,
     }));
-    altered
 }
 
 /// A number as people read it: 1,204.

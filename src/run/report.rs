@@ -84,6 +84,21 @@ pub struct Report {
     pub parked: Vec<(Key, Action, String)>,
     /// Fields that somebody edited at the service and that stay so, where the job names them.
     pub drift: Vec<(Key, Vec<String>)>,
+    /// What became of each row, for whoever dropped the file.
+    pub details: Details,
+}
+
+/// What became of each row of a file that somebody dropped.
+#[derive(Clone, Debug, Default)]
+pub struct Details {
+    /// Rows that can be used, with line and key, and whether they count; in order of line.
+    pub rows: Vec<(u64, Key, bool)>,
+    /// What was confirmed.
+    pub confirmed: Vec<(Key, Action)>,
+    /// What a person rejected.
+    pub dropped: Vec<Key>,
+    /// Whether the source was so short that nothing was taken from it.
+    pub nothing_taken: bool,
 }
 
 impl Report {
@@ -104,6 +119,12 @@ impl Report {
             held: Vec::new(),
             parked: Vec::new(),
             drift: Vec::new(),
+            details: Details::default(),
         }
+    }
+
+    /// The report of a job that had nothing to read.
+    pub fn idle(name: JobName) -> Self {
+        Self { status: Status::Done, reasons: Vec::new(), ..Self::failed(name, String::new(), 0) }
     }
 }

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::Context;
+use super::{Context, inbox};
 use crate::store::{self, Batch, Space};
 
 const APPLIED: &str = "retention";
@@ -12,6 +12,7 @@ const EVERY: SignedDuration = SignedDuration::from_hours(24);
 /// Drops what has grown too old from the audit files: at most once a day, but at the end of every sync where something is
 /// not to be kept at all. What fails is tried again by the next sync: the run stands (fault 10).
 pub(super) fn apply(context: &Context<'_>) -> Result<(), store::Error> {
+    inbox::sweep(context);
     let retention = context.config.retention;
     let now = context.clock.now();
     let applied: Option<Timestamp> = context.store.get(Space::Meta, APPLIED)?;

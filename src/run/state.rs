@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::error::Error;
+use super::inbox::InboxState;
 use super::report::{Counts, Status};
 use crate::history::Audit;
 use crate::record::JobName;
@@ -25,6 +26,15 @@ pub struct JobState {
     /// The last run.
     #[serde(default)]
     pub last: Option<LastRun>,
+    /// The digest of the source's content at the last run that got as far as a plan.
+    #[serde(default)]
+    pub content: String,
+    /// When content came that was new, or the first run began.
+    #[serde(default)]
+    pub fresh: Option<Timestamp>,
+    /// What is remembered of the inbox, where the source is one.
+    #[serde(default)]
+    pub(super) inbox: InboxState,
 }
 
 /// The last run of a job.

@@ -8,9 +8,9 @@ use super::adopt::Adoption;
 use super::basis;
 use super::error::Error;
 use super::prepare::{ON_SITE, Prepared, prepare, protection, written};
-use super::report::{Counts, Report, Status};
+use super::report::{Counts, Details, Report, Status};
 use super::state::{JobState, LastRun, next_run};
-use super::{Context, Narrow, Stage, account, held, pause, retention, rows, signs};
+use super::{Context, Narrow, Stage, account, expected, held, inbox, pause, retention, rows, signs};
 use crate::config::{Job, Mode};
 use crate::fault::chain;
 use crate::history::{Audit, Ended, Line};
@@ -31,14 +31,19 @@ pub async fn sync(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow) -> Resu
         if context.watch.interrupted() {
             break;
         }
+        if let Some(inbox) = &job.inbox {
+            reports.push(inbox::sync(context, job, inbox, &mut mirror, narrow).await?);
+            continue;
+        }
         let before = context.client.requests();
         let started = context.clock.now();
         context.client.begin_run();
         let run = next_run(context.store)?;
-        let report = match one(context, job, &mut mirror, narrow, run, before).await {
+        let mut report = match one(context, job, &mut mirror, narrow, run, before).await {
             Ok(report) => report,
             Err(error) => Report::failed(job.name.clone(), chain(&error), context.client.requests() - before),
         };
+        report.reasons.extend(expected::noted(context, job)?);
         tracing::info!(job = job.name.as_str(), run, status = report.status.name(), "a run ended");
         record(context, job, &report, run, started)?;
         reports.push(report);
@@ -75,15 +80,23 @@ async fn plan_one(
     mirror: &mut Option<Mirror>,
     narrow: &Narrow,
 ) -> Result<(Prepared, u64), Error> {
+    let next = inbox::next(job, Some(context.store), context.clock)?;
     let mirror = pulled(context, job, mirror, false).await?;
+    let Some(job) = next.job() else {
+        let prepared = Prepared { inbox: next.waiting.clone(), ..Prepared::nothing(job, next.told()) };
+        let foreign = foreign(context.store, mirror, job, &[])?;
+        return Ok((prepared, foreign));
+    };
     let mut prepared = prepare(context, job, &rows::mapping(job), mirror, narrow, &mut |_, _| Ok(()))?;
+    prepared.notes.extend(next.waiting.is_some().then(|| next.told()));
+    prepared.inbox.clone_from(&next.waiting);
     pause::reason(context.store.dir(), &job.name).into_iter().for_each(|reason| prepared.hold_by(reason));
     prepared.new.bases = basis::all(&prepared, mirror, context.store)?;
     let foreign = foreign(context.store, mirror, job, &prepared.new.matched)?;
     Ok((prepared, foreign))
 }
 
-async fn one(
+pub(super) async fn one(
     context: &Context<'_>,
     job: &Job,
     mirror: &mut Option<Mirror>,
@@ -117,9 +130,14 @@ async fn one(
     if nothing_taken {
         prepared.notes.extend(unlooked);
         let requests = context.client.requests() - requests_before;
-        return Ok(report(job, prepared, &Drained::default(), parked(store, job)?, requests));
+        let mut report = report(job, prepared, &Drained::default(), parked(store, job)?, requests);
+        report.details.nothing_taken = true;
+        return Ok(report);
     }
     let changes = commit(store, job, &mut prepared, narrow)?;
+    if job.inbox.is_none() && !narrow.is_narrow() {
+        expected::note(context, job, &prepared.new.content)?;
+    }
     let before = mirror.changed().clone();
     let mut drained = Drained::default();
     if paused.is_none() {
@@ -392,6 +410,13 @@ pub(super) fn report(
     } else {
         Status::Done
     };
+    let confirmed = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Confirmed);
+    let details = Details {
+        rows: prepared.rows,
+        confirmed: confirmed.map(|(key, action, _)| (key.clone(), *action)).collect(),
+        dropped: prepared.dropped.iter().map(|change| change.key.clone()).collect(),
+        nothing_taken: false,
+    };
     reasons.extend(prepared.notes);
     reasons.extend(drained.notes.iter().cloned());
     Report {
@@ -414,6 +439,7 @@ pub(super) fn report(
         held,
         parked,
         drift: prepared.drift.into_iter().collect(),
+        details,
     }
 }
 
@@ -427,7 +453,7 @@ fn some(reasons: BTreeSet<&str>) -> Vec<String> {
     some
 }
 
-pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
+pub(in crate::run) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
@@ -445,6 +471,7 @@ pub(super) fn record(
         tracing::warn!(run, %error, "the end of the run could not be written to the audit file");
     }
     let mut state = JobState::load(context.store, &job.name)?;
+    state.fresh.get_or_insert(started);
     state.last = Some(LastRun {
         run,
         started,

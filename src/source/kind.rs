@@ -39,11 +39,21 @@ impl Source {
     }
 }
 
+impl Source {
+    /// What it says about a file, where it is one.
+    pub fn file(&self) -> Option<&csv::Options> {
+        match self {
+            Self::Csv(options) => Some(options),
+            Self::Ldap(_) => None,
+        }
+    }
+}
+
 /// Where it is, as messages name it.
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Csv(options) => options.path.display().fmt(f),
+            Self::Csv(options) => options.shown().display().fmt(f),
             Self::Ldap(options) => {
                 let urls: Vec<&str> = options.servers.iter().map(|server| server.url.as_str()).collect();
                 f.write_str(&urls.join(", "))
@@ -62,6 +72,16 @@ pub enum Found {
     Csv(csv::Found),
     /// What a whole read of a directory saw.
     Ldap(ldap::Found),
+}
+
+impl Found {
+    /// How a file was understood, where it is one.
+    pub fn file(&self) -> Option<&csv::Found> {
+        match self {
+            Self::Csv(found) => Some(found),
+            Self::Ldap(_) => None,
+        }
+    }
 }
 
 /// Why nothing can be taken from a source.

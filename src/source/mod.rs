@@ -12,8 +12,9 @@
 mod column;
 mod complete;
 pub mod csv;
-pub mod ldap;
+pub mod inbox;
 mod kind;
+pub mod ldap;
 mod name;
 mod row;
 

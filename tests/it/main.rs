@@ -28,6 +28,7 @@ mod guard;
 mod history;
 mod identity;
 mod imports;
+mod inbox;
 mod init;
 mod kept;
 mod killed;

@@ -47,10 +47,12 @@ pub(super) fn check(place: &str, raw: RawJob, ground: &Ground, report: &mut Repo
     }
     let mapped = target.and_then(|target| mapping::check(place, raw, target, optional, report));
     let (mapping, match_on) = mapped?;
-    let (source, mode) = source?;
+    let source::Checked { source, mode, inbox, expect_every } = source?;
     Some(Job {
         name: name?,
         source,
+        inbox,
+        expect_every,
         mode,
         mapping,
         match_on,

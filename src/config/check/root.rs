@@ -54,7 +54,17 @@ pub(in crate::config) fn check(
     check_names(&jobs, report);
     check_files(&jobs, report);
     directory::check_all(&jobs, ground, report);
-    let jobs: Option<Vec<Job>> = jobs.into_iter().collect();
+    let processed = text::parsed(
+        "retention.processed",
+        raw.retention.processed.as_deref(),
+        text::DURATION_HINT,
+        report,
+        units::duration,
+    );
+    let mut jobs: Option<Vec<Job>> = jobs.into_iter().collect();
+    for inbox in jobs.iter_mut().flatten().filter_map(|job| job.inbox.as_mut()) {
+        inbox.kept = processed.unwrap_or(inbox.kept);
+    }
     if report.is_clean() { Some((api?, state, retention, jobs?)) } else { None }
 }
 
@@ -97,6 +107,17 @@ fn check_files(jobs: &[Option<Job>], report: &mut Report) {
         let Some(job) = job else { continue };
         let Source::Csv(source) = &job.source else { continue };
         let file = same_file(&source.path);
+        // A file in an inbox is taken once, so by one job.
+        let taken = jobs[..number].iter().flatten().find(|other| {
+            let inbox = job.inbox.as_ref().and(other.inbox.as_ref());
+            inbox.is_some_and(|inbox| same_file(&inbox.dir) == file)
+        });
+        if let Some(other) = taken {
+            let message = format!("job {} reads this folder already", other.name);
+            let hint = "give each job an inbox of its own";
+            report.problem(&format!("job[{number}].source.path"), message, Some(hint));
+            continue;
+        }
         if let Some(other) = seen.get(&(job.mapping.target, file.clone())) {
             let message = format!("job {other} reads this file for the same target");
             report.problem(&format!("job[{number}].source.path"), message, Some("merge the two jobs"));

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use jiff::SignedDuration;
+
 use super::{Ground, directory, text};
 use crate::config::options::Mode;
 use crate::config::raw::{RawSource, Scalar};
@@ -9,12 +11,21 @@ use crate::config::report::Report;
 use crate::config::{nearest, units};
 use crate::source::Source;
 use crate::source::csv::{Encoding, Options};
+use crate::source::inbox::{self, Order};
 
 /// The last line that a header may stand on.
 const HEADER_MAX: i64 = 1_000_000;
 
 /// Encodings that people mean; any other label of the WHATWG list is taken too.
 const ENCODINGS: &[&str] = &["auto", "utf-8", "utf-16le", "utf-16be", "windows-1252", "iso-8859-1", "shift_jis"];
+
+/// A source that was checked.
+pub(super) struct Checked {
+    pub(super) source: Source,
+    pub(super) mode: Mode,
+    pub(super) inbox: Option<inbox::Options>,
+    pub(super) expect_every: Option<SignedDuration>,
+}
 
 /// Checks the source at `place` of the job of that name, which may be missing.
 pub(super) fn check(
@@ -23,11 +34,14 @@ pub(super) fn check(
     raw: &RawSource,
     ground: &Ground,
     report: &mut Report,
-) -> Option<(Source, Mode)> {
+) -> Option<Checked> {
     let at = |key: &str| format!("{place}.{key}");
     match kind(&at("type"), raw.kind.as_deref(), report)? {
         Kind::Csv => {}
-        Kind::Ldap => return Some((Source::Ldap(directory::check(place, job, raw, ground, report)?), Mode::Full)),
+        Kind::Ldap => {
+            let source = Source::Ldap(directory::check(place, job, raw, ground, report)?);
+            return Some(Checked { source, mode: Mode::Full, inbox: None, expect_every: None });
+        }
     }
     for key in directory::KEYS.iter().filter(|key| report.in_file(&at(key))).collect::<Vec<_>>() {
         report.problem(&at(key), "goes with type = \"ldap\"", Some("leave it out"));
@@ -57,7 +71,41 @@ pub(super) fn check(
         optional: raw.optional.clone(),
         ..defaults
     };
-    Some((Source::Csv(options), mode.unwrap_or_default()))
+    let every = text::unless_empty(raw.expect_every.as_deref());
+    let expect_every = text::parsed(&at("expect_every"), every, text::DURATION_HINT, report, |text| {
+        units::duration(text).and_then(text::more_than_nothing)
+    });
+    let inbox = inbox(place, raw, &options, report);
+    Some(Checked { source: Source::Csv(options), mode: mode.unwrap_or_default(), inbox, expect_every })
+}
+
+/// A folder is an inbox; so is what has a setting that only an inbox has.
+fn inbox(place: &str, raw: &RawSource, options: &Options, report: &mut Report) -> Option<inbox::Options> {
+    let at = |key: &str| format!("{place}.{key}");
+    let orders = [("name", Order::Name), ("modified", Order::Modified)];
+    let order = text::choice(&at("order"), raw.order.as_deref(), &orders, report);
+    let pattern = text::unless_empty(raw.pattern.as_deref());
+    let written = raw.path.as_deref().unwrap_or_default();
+    if !written.ends_with('/') && !options.path.is_dir() && pattern.is_none() && raw.order.is_none() {
+        return None;
+    }
+    if options.path.is_file() {
+        let key = if pattern.is_some() { "pattern" } else { "order" };
+        report.warning(&at(key), "is for an inbox, and `path` is a file: it does nothing", None);
+        return None;
+    }
+    if pattern.is_some_and(|pattern| pattern.contains(['/', '[', ']', '{', '}'])) {
+        report.problem(&at("pattern"), "knows only `*` and `?`", Some("write it like \"staff-*.csv\""));
+    }
+    Some(inbox::Options {
+        dir: options.path.clone(),
+        pattern: pattern.unwrap_or(inbox::Options::PATTERN).to_owned(),
+        order: order.unwrap_or_default(),
+        settle: options.settle,
+        size_max: options.size_max,
+        kept: inbox::Options::KEPT,
+        doubt: None,
+    })
 }
 
 #[derive(Clone, Copy)]
@@ -84,15 +132,14 @@ fn kind(place: &str, given: Option<&str>, report: &mut Report) -> Option<Kind> {
 
 fn path(place: &str, given: Option<&str>, ground: &Ground, report: &mut Report) -> Option<std::path::PathBuf> {
     if given.is_none() {
-        report.problem(place, "is missing", Some("name the file that holds the people"));
+        report.problem(
+            place,
+            "is missing",
+            Some("name the file that holds the people, or the folder it is dropped into"),
+        );
     }
     let written = text::filled(place, given, report)?;
-    let path = ground.path(written);
-    if written.ends_with('/') || path.is_dir() {
-        report.problem(place, "a folder as an inbox is not built yet", Some("name a file"));
-        return None;
-    }
-    Some(path)
+    Some(ground.path(written))
 }
 
 fn encoding(place: &str, given: Option<&str>, report: &mut Report) -> Option<Encoding> {

@@ -162,13 +162,27 @@ fn a_changed_line_is_named_with_what_helps() {
             "base = \"dc=x\"\npath =",
             "config.toml:12: job.source.base: goes with type = \"ldap\"; leave it out",
         ),
-        ("path = \"hr.csv\"\n", "", "config.toml:10: job.source.path: is missing; name the file that holds the people"),
+        (
+            "path = \"hr.csv\"\n",
+            "",
+            "config.toml:10: job.source.path: is missing; name the file that holds the people, or the folder it is dropped into",
+        ),
         (
             "\"hr.csv\"",
-            "\"inbox/\"",
-            "config.toml:12: job.source.path: a folder as an inbox is not built yet; name a file",
+            "\"inbox/\"\norder = \"date\"",
+            "config.toml:13: job.source.order: \"date\" is none of \"name\", \"modified\"",
         ),
-        ("\"hr.csv\"", "\".\"", "config.toml:12: job.source.path: a folder as an inbox is not built yet; name a file"),
+        (
+            "\"hr.csv\"",
+            "\".\"\npattern = \"[a-z].csv\"",
+            "config.toml:13: job.source.pattern: knows only `*` and `?`; write it like \"staff-*.csv\"",
+        ),
+        (
+            "\"hr.csv\"",
+            "\"hr.csv\"\nexpect_every = \"0s\"",
+            "config.toml:13: job.source.expect_every: must be more than nothing; write it like \"90s\", \"15m\", \"24h\" or \
+             \"30d\"",
+        ),
         (
             "path =",
             "encoding = \"uft-8\"\npath =",
@@ -185,7 +199,6 @@ fn a_changed_line_is_named_with_what_helps() {
             "size_max = 512\npath =",
             "config.toml:12: job.source.size_max: must be a text in quotes; put it in quotes",
         ),
-        ("path =", "pattern = \"*.txt\"\npath =", "config.toml:12: job.source.pattern: is not built yet; leave it out"),
         (
             "name = \"{{ name }}\"\n",
             "",
@@ -241,8 +254,8 @@ fn a_changed_line_is_named_with_what_helps() {
         ),
         (
             "[[job]]",
-            "[retention]\nprocessed = \"1d\"\n[[job]]",
-            "config.toml:7: retention.processed: is not built yet; leave it out",
+            "[retention]\nprocessed = \"long\"\n[[job]]",
+            "config.toml:7: retention.processed: \"long\" is not a duration; write it like \"90s\", \"15m\", \"24h\" or \"30d\"",
         ),
         (
             "[[job]]",

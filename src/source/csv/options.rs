@@ -1,6 +1,6 @@
 //! What a job says about its CSV file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What a job says about its CSV file; `None` and `Auto` mean "find it yourself".
@@ -8,6 +8,8 @@ use std::time::Duration;
 pub struct Options {
     /// The file.
     pub path: PathBuf,
+    /// What errors call it, where that is not its path: a copy is called as the file that it was taken from.
+    pub called: Option<PathBuf>,
     /// How long size and modification time must have stood still.
     pub settle: Duration,
     /// Whether the last row must end in a line end for the file to count as whole.
@@ -34,6 +36,7 @@ impl Options {
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
+            called: None,
             settle: Self::SETTLE,
             final_newline: true,
             size_max: Self::SIZE_MAX,
@@ -42,6 +45,11 @@ impl Options {
             header: None,
             optional: Vec::new(),
         }
+    }
+
+    /// What messages call the file.
+    pub fn shown(&self) -> &Path {
+        self.called.as_deref().unwrap_or(&self.path)
     }
 }
 

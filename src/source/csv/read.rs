@@ -29,7 +29,7 @@ pub fn read(
 ) -> Result<Read, Error> {
     open(options, clock)
         .and_then(|(file, stamp)| read_open(file, stamp, options, wanted, known, visit))
-        .map_err(|kind| Error { path: options.path.clone(), kind })
+        .map_err(|kind| Error { path: options.shown().to_owned(), kind })
 }
 
 /// Opens the file and checks its size.

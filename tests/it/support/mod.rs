@@ -35,6 +35,8 @@ pub(crate) struct Config {
     pub(crate) state: String,
     /// Lines of the job itself.
     pub(crate) job: String,
+    /// Where the job's source is.
+    pub(crate) path: String,
     /// Lines of `[job.source]` besides type and path; where they begin with the type, all of them.
     pub(crate) source: String,
     /// Lines of `[job.map]`.
@@ -50,6 +52,7 @@ impl Default for Config {
             state: String::new(),
             api: "requests_per_minute = 3000\n".into(),
             job: "key = \"{{ employee_no }}\"\nmatch_on = [\"employee_id\", \"email\"]\n".into(),
+            path: "staff.csv".into(),
             source: "settle = \"0s\"\n".into(),
             map: "name = \"{{ name }}\"\nemail = \"{{ email }}\"\ntitle = \"{{ title }}\"\nemployee_id = \"{{ employee_no }}\"\n"
                 .into(),
@@ -170,9 +173,12 @@ impl World {
 
     /// Writes the configuration.
     pub(crate) fn configure(&self, config: Config) {
-        let Config { credential, api, state, job, source, map, rest } = config;
+        let Config { credential, api, state, job, path, source, map, rest } = config;
         let url = self.service().url();
-        let file = if source.starts_with("type = ") { "" } else { "type = \"csv\"\npath = \"staff.csv\"\n" };
+        let file = match source.starts_with("type = ") {
+            true => String::new(),
+            false => format!("type = \"csv\"\npath = \"{path}\"\n"),
+        };
         let text = format!(
             "[api]\nbase_url = \"{url}\"\n{credential}\n{api}\n[state]\ndir = \"state\"\n{state}\n\n\
              [[job]]\nname = \"staff\"\ntarget = \"staff\"\n{job}\n[job.source]\n{file}\

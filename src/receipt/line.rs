@@ -1,0 +1,54 @@
+//! What became of one row.
+
+/// What became of one row, or of somebody who is in none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The line on which the row begins, counted from 1.
+    pub row: Option<u64>,
+    /// The key, where it could be read.
+    pub key: Option<String>,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Why; empty where there is nothing to say.
+    pub reason: String,
+}
+
+/// What became of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// The row can't be used.
+    NotUsed,
+    /// The service refused it.
+    Refused,
+    /// It waits for an approval, or for the person to leave the site.
+    Waiting,
+    /// Somebody rejected it before.
+    Dropped,
+    /// The person was made.
+    Added,
+    /// The person was changed.
+    Changed,
+    /// The person was removed.
+    Removed,
+    /// The row says that the person is not to be there.
+    NotIncluded,
+    /// There was nothing to do.
+    Unchanged,
+}
+
+impl Outcome {
+    /// Its name in the table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NotUsed => "not used",
+            Self::Refused => "refused by the service",
+            Self::Waiting => "waiting",
+            Self::Dropped => "rejected",
+            Self::Added => "added",
+            Self::Changed => "changed",
+            Self::Removed => "removed",
+            Self::NotIncluded => "not included",
+            Self::Unchanged => "already right",
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What those who dropped a file get back: one table for a spreadsheet, one page to be read.
+//!
+//! Both are made of the same [`Receipt`], by people who know the file and not this program: they say what happened, which
+//! rows were not used, and what to do.
+//!
+//! Invariants:
+//! - Nobody is named by more than their key (law 11); no cell of the file is repeated.
+//! - No cell of the table is a formula to a spreadsheet, and no text of the page is markup, whatever stands in the file.
+//! - The page is one file without scripts, and asks nobody for anything.
+//!
+//! Rejected: the page alone. Whoever has four hundred rows to mend sorts and filters them.
+
+mod line;
+mod page;
+mod table;
+
+pub use line::{Line, Outcome};
+pub use page::{markup_of, page};
+pub use table::{harmless, table};
+
+use jiff::Zoned;
+
+/// What became of one dropped file.
+#[derive(Clone, Debug)]
+pub struct Receipt {
+    /// The name under which it was dropped.
+    pub file: String,
+    /// The job that read it.
+    pub job: String,
+    /// When it was read, in the job's zone.
+    pub at: Zoned,
+    /// What happened to it as a whole.
+    pub verdict: Verdict,
+    /// What there is to say about it as a whole.
+    pub messages: Vec<String>,
+    /// Its rows in their order, then what is about none of them.
+    pub lines: Vec<Line>,
+    /// What stands between two cells of the file, and of the table.
+    pub delimiter: u8,
+}
+
+/// What happened to a file as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// All of it was used.
+    Used,
+    /// Some of its rows were not used, or it ended too early.
+    Partly,
+    /// Some of what it says waits for an approval.
+    Waits,
+    /// Nothing of it was used.
+    NotUsed,
+    /// It is the file of the time before.
+    Again,
+}
+
+impl Receipt {
+    /// How many lines have this outcome.
+    pub fn count(&self, outcome: Outcome) -> usize {
+        self.lines.iter().filter(|line| line.outcome == outcome).count()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! The page to be read.
+
+use std::fmt::{self, Write as _};
+
+use super::{Line, Outcome, Receipt, Verdict};
+
+/// How many lines of one kind the page lists; the rest is in the table.
+const LISTED_MAX: usize = 200;
+
+const HEAD: &str = include_str!("head.html");
+
+/// A text as it stands in a page: nothing of it is markup, and what turns the direction of writing is shown, not obeyed.
+struct Text<'a>(&'a str);
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in self.0.chars() {
+            match c {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '"' => f.write_str("&quot;")?,
+                '\'' => f.write_str("&#39;")?,
+                '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => {
+                    f.write_char('\u{fffd}')?
+                }
+                c if c.is_control() => f.write_char(' ')?,
+                c => f.write_char(c)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A text as it stands in a page.
+pub fn markup_of(text: &str) -> String {
+    Text(text).to_string()
+}
+
+/// Writes the page.
+pub fn page(receipt: &Receipt) -> String {
+    let mut page = String::new();
+    build(receipt, &mut page).expect("memory takes everything");
+    page
+}
+
+fn build(receipt: &Receipt, page: &mut String) -> fmt::Result {
+    let (class, title) = headline(receipt.verdict);
+    let file = Text(&receipt.file);
+    page.push_str(HEAD);
+    writeln!(page, "<title>{title}: {file}</title>\n</head>\n<body>\n<main>")?;
+    writeln!(page, "<header class=\"{class}\">\n<h1>{title}</h1>")?;
+    writeln!(page, "<p class=\"file\">{file}</p>")?;
+    writeln!(page, "<p>{}</p>\n</header>", sentence(receipt))?;
+    if !receipt.messages.is_empty() {
+        writeln!(page, "<section>\n<h2>About the whole file</h2>\n<ul class=\"plain\">")?;
+        for message in &receipt.messages {
+            writeln!(page, "<li>{}</li>", Text(message))?;
+        }
+        writeln!(page, "</ul>\n</section>")?;
+    }
+    counts(receipt, page)?;
+    for section in SECTIONS {
+        list(receipt, section, page)?;
+    }
+    writeln!(
+        page,
+        "<footer>\n<p>Read on {} by the job <b>{}</b>. People are named by their key only, the value that identifies them \
+         in the file. “Row” is the line in the file; the first line is 1. Every row is in the table that lies beside this \
+         page, for a spreadsheet.</p>\n</footer>\n</main>\n</body>\n</html>",
+        Text(&receipt.at.strftime("%-d %B %Y at %H:%M (%Q)").to_string()),
+        Text(&receipt.job)
+    )
+}
+
+fn headline(verdict: Verdict) -> (&'static str, &'static str) {
+    match verdict {
+        Verdict::Used => ("good", "The file was used"),
+        Verdict::Partly => ("look", "The file was used in part"),
+        Verdict::Waits => ("look", "The file was read, and something waits"),
+        Verdict::NotUsed => ("bad", "The file was not used"),
+        Verdict::Again => ("good", "This file was used before"),
+    }
+}
+
+fn sentence(receipt: &Receipt) -> &'static str {
+    match receipt.verdict {
+        Verdict::Used => "Everything in it is done. There is nothing for you to do.",
+        Verdict::Partly => {
+            "The rows that could be used are done. Please look at what is listed below, mend it in your system, and drop the \
+             next export as usual."
+        }
+        Verdict::Waits => {
+            "Part of it changes so much, or is so unclear, that somebody in IT has to approve it first; the rest is done. If \
+             the file is wrong, drop a corrected one: what waits is then worked out anew. If it is right, ask IT to approve."
+        }
+        Verdict::NotUsed => {
+            "Nothing was changed, and nobody was removed. Please do what is said below, and drop the file again."
+        }
+        Verdict::Again => {
+            "It is the same, to the last character, as the one read before, so there was nothing to do. If you expected \
+             changes, check that the export is a new one."
+        }
+    }
+}
+
+fn counts(receipt: &Receipt, page: &mut String) -> fmt::Result {
+    const SHOWN: [(Outcome, &str); 9] = [
+        (Outcome::Added, "added"),
+        (Outcome::Changed, "changed"),
+        (Outcome::Removed, "removed"),
+        (Outcome::Unchanged, "already right"),
+        (Outcome::NotIncluded, "not included"),
+        (Outcome::Waiting, "waiting"),
+        (Outcome::Dropped, "rejected before"),
+        (Outcome::Refused, "refused"),
+        (Outcome::NotUsed, "not used"),
+    ];
+    if receipt.lines.is_empty() {
+        return Ok(());
+    }
+    writeln!(page, "<dl>")?;
+    for (outcome, name) in SHOWN {
+        let count = receipt.count(outcome);
+        if count > 0 || matches!(outcome, Outcome::Added | Outcome::Changed | Outcome::Removed | Outcome::NotUsed) {
+            writeln!(page, "<div><dt>{name}</dt><dd>{count}</dd></div>")?;
+        }
+    }
+    writeln!(page, "</dl>")
+}
+
+/// A list of lines, its heading, and what to do about them.
+struct Section {
+    outcome: Outcome,
+    heading: &'static str,
+    help: &'static str,
+}
+
+const SECTIONS: &[Section] = &[
+    Section {
+        outcome: Outcome::NotUsed,
+        heading: "Rows that were not used",
+        help: "Nobody in these rows was changed or removed. Mend them in your system; the next export brings them.",
+    },
+    Section {
+        outcome: Outcome::Refused,
+        heading: "Refused by the service",
+        help: "The service did not take these. Mend what it says; a row that has changed is tried again.",
+    },
+    Section {
+        outcome: Outcome::Waiting,
+        heading: "Waiting",
+        help: "Nothing happens to these until IT approves them, or, for somebody who is on site, until they have left.",
+    },
+    Section {
+        outcome: Outcome::Dropped,
+        heading: "Rejected before",
+        help: "Somebody decided against these. They stay so until the row changes.",
+    },
+    Section { outcome: Outcome::Added, heading: "Added", help: "" },
+    Section { outcome: Outcome::Changed, heading: "Changed", help: "" },
+    Section {
+        outcome: Outcome::Removed,
+        heading: "Removed",
+        help: "Those who were in the file before and are not in this one, or whose row says so.",
+    },
+    Section {
+        outcome: Outcome::NotIncluded,
+        heading: "Not included",
+        help: "These rows say that the person is not to be there.",
+    },
+];
+
+fn list(receipt: &Receipt, section: &Section, page: &mut String) -> fmt::Result {
+    let lines: Vec<&Line> = receipt.lines.iter().filter(|line| line.outcome == section.outcome).collect();
+    if lines.is_empty() {
+        return Ok(());
+    }
+    writeln!(page, "<section>\n<h2>{} ({})</h2>", section.heading, lines.len())?;
+    if !section.help.is_empty() {
+        writeln!(page, "<p>{}</p>", section.help)?;
+    }
+    let told = lines.iter().any(|line| !line.reason.is_empty());
+    writeln!(
+        page,
+        "<table>\n<thead><tr><th>Row</th><th>Key</th>{}</tr></thead>\n<tbody>",
+        if told { "<th>Why</th>" } else { "" }
+    )?;
+    for line in lines.iter().take(LISTED_MAX) {
+        let row = line.row.map_or_else(|| "–".to_owned(), |row| row.to_string());
+        let key = line.key.as_deref().unwrap_or("unknown");
+        write!(page, "<tr><td>{row}</td><td>{}</td>", Text(key))?;
+        if told {
+            write!(page, "<td>{}</td>", Text(&line.reason))?;
+        }
+        writeln!(page, "</tr>")?;
+    }
+    writeln!(page, "</tbody>\n</table>")?;
+    if lines.len() > LISTED_MAX {
+        writeln!(page, "<p>… and {} more: see the table.</p>", lines.len() - LISTED_MAX)?;
+    }
+    writeln!(page, "</section>")
+}

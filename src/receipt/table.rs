@@ -1,0 +1,35 @@
+//! The table for a spreadsheet.
+
+use csv::{Terminator, WriterBuilder};
+
+use super::Receipt;
+
+/// The mark by which spreadsheets know UTF-8.
+const MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// Writes the table: a mark, a header, then a line for each row with its line in the file, its key, outcome and reason.
+/// What is about the whole file stands in front, without a row.
+pub fn table(receipt: &Receipt) -> Vec<u8> {
+    let mut writer =
+        WriterBuilder::new().delimiter(receipt.delimiter).terminator(Terminator::CRLF).from_writer(MARK.to_vec());
+    let mut put = |cells: [&str; 4]| {
+        let cells = cells.map(harmless);
+        writer.write_record(cells.iter().map(|cell| cell.as_bytes())).expect("memory takes everything");
+    };
+    put(["row", "key", "outcome", "reason"]);
+    receipt.messages.iter().for_each(|message| put(["", "", "file", message]));
+    for line in &receipt.lines {
+        let row = line.row.map(|row| row.to_string()).unwrap_or_default();
+        put([&row, line.key.as_deref().unwrap_or_default(), line.outcome.name(), &line.reason]);
+    }
+    writer.into_inner().expect("memory takes everything")
+}
+
+/// A cell that no spreadsheet takes for a formula: what begins like one gets an apostrophe.
+pub fn harmless(cell: &str) -> String {
+    let formula = |c: char| matches!(c, '=' | '+' | '-' | '@' | '\t' | '\r' | '\n' | '＝' | '＋' | '－' | '＠');
+    // A space or a mark that can't be seen is dropped by some programs before they look.
+    let seen =
+        cell.trim_start_matches(|c: char| c == ' ' || matches!(c, '\u{feff}' | '\u{200b}'..='\u{200f}' | '\u{a0}'));
+    if seen.starts_with(formula) { format!("'{cell}") } else { cell.to_owned() }
+}

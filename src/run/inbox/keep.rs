@@ -1,0 +1,67 @@
+//! What is kept of dropped files, and how long.
+
+use super::outbox::Outbox;
+use crate::config::Job;
+use crate::plan::LeaverAction;
+use crate::queue;
+use crate::run::Context;
+use crate::run::error::Error;
+use crate::run::held::held;
+use crate::run::state::JobState;
+use crate::snapshot::Index;
+use crate::source::inbox::Folder;
+use crate::store::{self, Batch, Space, Store};
+
+/// Drops the private copy of the last file once nothing of it is open.
+pub(super) fn tidy(context: &Context<'_>, job: &Job, outbox: &Outbox) -> Result<(), Error> {
+    if is_open(context.store, job)? {
+        return Ok(());
+    }
+    if let Err(error) = outbox.drop_standing() {
+        tracing::warn!(job = job.name.as_str(), %error, "the private copy of the last file could not be removed");
+    }
+    let mut state = JobState::load(context.store, &job.name)?;
+    if state.inbox.standing.take().is_some() {
+        let mut batch = Batch::default();
+        state.put(&mut batch, &job.name);
+        context.store.commit(batch)?;
+    }
+    Ok(())
+}
+
+/// Whether something is left to do though no file waits: what was held, released, refused or not delivered, people who
+/// are gone and not removed yet, rows that come to something else on a later day.
+pub(super) fn is_open(store: &Store, job: &Job) -> Result<bool, store::Error> {
+    if is_sendable(store, job)? {
+        return Ok(true);
+    }
+    let index = Index::load(store, &job.name)?;
+    let leave = job.leavers.action != LeaverAction::Keep;
+    Ok((0..index.len()).map(|at| index.entry(at)).any(|entry| entry.gone && leave || entry.due.is_some()))
+}
+
+/// Whether something is left that needs no row to be sent.
+pub(super) fn is_sendable(store: &Store, job: &Job) -> Result<bool, store::Error> {
+    let mut echoes = false;
+    store.scan(Space::Echo, &Space::all_of(job.mapping.target), |_, _| echoes = true)?;
+    Ok(echoes || !held(store, &job.name)?.is_empty() || !queue::list(store, &job.name)?.is_empty())
+}
+
+/// Removes from every inbox what was filed and has grown too old. What fails is tried again by the next sync.
+pub(in crate::run) fn sweep(context: &Context<'_>) {
+    for job in &context.config.jobs {
+        let Some(inbox) = &job.inbox else { continue };
+        // An inbox that can't be opened has been told of by its own run.
+        let Ok(folder) = Folder::open(&inbox.dir) else { continue };
+        if !folder.is_marked() {
+            continue;
+        }
+        match folder.sweep(inbox.kept, context.clock.now()) {
+            Ok(0) => {}
+            Ok(removed) => tracing::info!(job = job.name.as_str(), removed, "files that were filed were removed"),
+            Err(error) => {
+                tracing::warn!(job = job.name.as_str(), %error, "what was filed and is old could not be removed");
+            }
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! A job over one copy of a file instead of its inbox.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::config::Job;
+use crate::source::{Source, csv};
+
+/// What a job says about the files of its inbox.
+pub(super) fn form(job: &Job) -> csv::Options {
+    job.source.file().cloned().expect("a job with an inbox reads files")
+}
+
+/// A job over the copy at `path` of what messages call `called`. A copy stands still.
+pub(super) fn over(job: &Job, path: PathBuf, called: Option<PathBuf>) -> Job {
+    let source = csv::Options { path, called, settle: Duration::ZERO, ..form(job) };
+    Job { source: Source::Csv(source), ..job.clone() }
+}

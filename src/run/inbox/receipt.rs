@@ -1,0 +1,83 @@
+//! From what a run came to, to what those who dropped the file get back.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::Path;
+
+use crate::config::Job;
+use crate::history::{self, Entry};
+use crate::receipt::{Line, Outcome, Receipt, Verdict};
+use crate::record::{Action, Key, Rejected};
+use crate::run::report::{Report, Status};
+use crate::run::sync::counted;
+
+/// Makes the receipt of a file that was read. `before` is what earlier runs over the same file had confirmed when they
+/// were cut off.
+pub(super) fn of_run(receipt: Receipt, report: &Report, before: &BTreeMap<Key, Action>) -> Receipt {
+    let verdict = match report.status {
+        _ if report.details.nothing_taken => Verdict::NotUsed,
+        Status::Failed => Verdict::NotUsed,
+        Status::Held => Verdict::Waits,
+        Status::Partial => Verdict::Partly,
+        Status::Done => Verdict::Used,
+    };
+    let lines = if verdict == Verdict::NotUsed { Vec::new() } else { lines(report, before) };
+    let rejected = counted(report.rejections.len(), "row was rejected", "rows were rejected");
+    let messages = report.reasons.iter().filter(|reason| **reason != rejected || lines.is_empty());
+    Receipt { verdict, messages: messages.cloned().collect(), lines, ..receipt }
+}
+
+/// What the audit files tell of runs that were cut off.
+pub(super) fn confirmed(state_dir: &Path, job: &Job, runs: &[u64]) -> io::Result<BTreeMap<Key, Action>> {
+    let mut confirmed = BTreeMap::new();
+    if !runs.is_empty() {
+        history::read(state_dir, |entry| match entry {
+            Entry::Change(change) if change.job == job.name && runs.contains(&change.run) => {
+                // Who was made and then changed was made.
+                confirmed.entry(change.key).or_insert(change.action);
+            }
+            _ => {}
+        })?;
+    }
+    Ok(confirmed)
+}
+
+fn lines(report: &Report, before: &BTreeMap<Key, Action>) -> Vec<Line> {
+    let mut told: BTreeMap<&Key, (Outcome, &str)> = BTreeMap::new();
+    for (key, action) in before.iter().chain(report.details.confirmed.iter().map(|(key, action)| (key, action))) {
+        let outcome = match action {
+            Action::Create => Outcome::Added,
+            Action::Update => Outcome::Changed,
+            Action::Delete => Outcome::Removed,
+        };
+        told.entry(key).or_insert((outcome, ""));
+    }
+    told.extend(report.details.dropped.iter().map(|key| (key, (Outcome::Dropped, ""))));
+    told.extend(report.held.iter().map(|(key, reason)| (key, (Outcome::Waiting, reason.as_str()))));
+    told.extend(report.parked.iter().map(|(key, _, words)| (key, (Outcome::Refused, words.as_str()))));
+    let unusable: BTreeSet<u64> = report.rejections.iter().filter_map(|row| row.line).collect();
+    let mut lines: Vec<Line> = report.rejections.iter().map(rejected).collect();
+    for (row, key, counts) in report.details.rows.iter().filter(|(row, _, _)| !unusable.contains(row)) {
+        let otherwise = if *counts { Outcome::Unchanged } else { Outcome::NotIncluded };
+        lines.push(line(Some(*row), key, told.remove(key).unwrap_or((otherwise, ""))));
+    }
+    lines.sort_by_key(|line| (line.row.is_none(), line.row));
+    let named: BTreeSet<Key> = report.rejections.iter().filter_map(|row| row.key.clone()).collect();
+    let absent = told.into_iter().filter(|(key, _)| !named.contains(*key));
+    lines.extend(absent.map(|(key, outcome)| line(None, key, outcome)));
+    lines
+}
+
+fn line(row: Option<u64>, key: &Key, (outcome, reason): (Outcome, &str)) -> Line {
+    Line { row, key: Some(key.to_string()), outcome, reason: reason.to_owned() }
+}
+
+fn rejected(row: &Rejected) -> Line {
+    let field = row.field.as_ref().map(|field| format!("{field}: ")).unwrap_or_default();
+    Line {
+        row: row.line,
+        key: row.key.as_ref().map(Key::to_string),
+        outcome: Outcome::NotUsed,
+        reason: format!("{field}{}", row.reason),
+    }
+}

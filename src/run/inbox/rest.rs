@@ -1,0 +1,121 @@
+//! A run while no file waits: what is open of earlier files.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use ::csv::WriterBuilder;
+
+use super::keep::{is_open, is_sendable};
+use super::outbox::Outbox;
+use super::over::{form, over};
+use super::visit::{Begun, begin};
+use crate::config::{Job, Mode};
+use crate::fault::chain;
+use crate::mirror::Mirror;
+use crate::run::error::Error;
+use crate::run::report::Report;
+use crate::run::state::JobState;
+use crate::run::sync::{one, record};
+use crate::run::{Context, Narrow};
+use crate::source::{Found, Source, csv, inbox};
+use crate::store::{Batch, Store};
+
+/// What a job works on while no file waits.
+pub(super) enum Rest {
+    /// Nothing is open.
+    Nothing,
+    /// The last file.
+    Last(Box<Job>, String),
+    /// No row at all: what is queued and released is sent, and nothing is said about anybody.
+    Rowless(Box<Job>),
+}
+
+impl Rest {
+    /// Finds out what is open. `scratch` is where a file without rows may be laid down.
+    pub(super) fn of(job: &Job, store: &Store, scratch: &Path) -> Result<Self, Error> {
+        if !is_open(store, job)? {
+            return Ok(Self::Nothing);
+        }
+        let outbox = Outbox::of(store.dir(), &job.name);
+        let state = JobState::load(store, &job.name)?;
+        if let (Mode::Full, Some(standing), true) = (job.mode, state.inbox.standing, outbox.standing().exists()) {
+            let called = job.inbox.as_ref().map(|inbox| inbox.dir.join(&standing.name));
+            let last = over(job, outbox.standing(), called);
+            let inbox = job.inbox.clone().map(|inbox| inbox::Options { doubt: standing.doubt, ..inbox });
+            return Ok(Self::Last(Box::new(Job { inbox, ..last }), standing.name));
+        }
+        let found = state.found.as_ref().and_then(Found::file);
+        let (Some(found), true) = (found, is_sendable(store, job)?) else { return Ok(Self::Nothing) };
+        header(found, scratch)
+            .map_err(|source| inbox::Error::Copy { name: "a file without rows".to_owned(), source })?;
+        let mut job = Job { mode: Mode::Changes, ..over(job, scratch.to_owned(), None) };
+        job.source = Source::Csv(csv::Options {
+            encoding: csv::Encoding::Named(encoding_rs::UTF_8),
+            delimiter: Some(found.delimiter),
+            header: Some(1),
+            ..form(&job)
+        });
+        job.limits.min_records = 0;
+        Ok(Self::Rowless(Box::new(job)))
+    }
+}
+
+/// One run over what is open.
+pub(super) async fn run(
+    context: &Context<'_>,
+    job: &Job,
+    outbox: &Outbox,
+    mirror: &mut Option<Mirror>,
+    narrow: &Narrow,
+) -> Result<Report, Error> {
+    let begun = begin(context)?;
+    let report = match Rest::of(job, context.store, &outbox.copy())? {
+        Rest::Nothing => Report::idle(job.name.clone()),
+        Rest::Last(last, _) => attempt(context, &last, mirror, narrow, &begun).await,
+        Rest::Rowless(rowless) => {
+            let before = JobState::load(context.store, &job.name)?;
+            let mut report = attempt(context, &rowless, mirror, narrow, &begun).await;
+            report.complete = false;
+            // A file without rows says nothing about how files are written, nor about what the mapping alters.
+            let state = JobState::load(context.store, &job.name)?;
+            let mut batch = Batch::default();
+            JobState { found: before.found, mapping: before.mapping, ..state }.put(&mut batch, &job.name);
+            context.store.commit(batch)?;
+            fs::remove_file(outbox.copy()).unwrap_or_else(|error| tracing::warn!(%error, "a file without rows stays"));
+            report
+        }
+    };
+    tracing::info!(job = job.name.as_str(), run = begun.run, status = report.status.name(), "a run ended");
+    record(context, job, &report, begun.run, begun.started)?;
+    Ok(report)
+}
+
+async fn attempt(
+    context: &Context<'_>,
+    job: &Job,
+    mirror: &mut Option<Mirror>,
+    narrow: &Narrow,
+    begun: &Begun,
+) -> Report {
+    match one(context, job, mirror, narrow, begun.run, begun.requests).await {
+        Ok(report) => report,
+        Err(error) => {
+            let requests = context.client.requests() - begun.requests;
+            Report::failed(job.name.clone(), chain(&error), requests)
+        }
+    }
+}
+
+/// Lays down a file with the columns of the last one and no row.
+fn header(found: &csv::Found, path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
+    let mut writer = WriterBuilder::new().delimiter(found.delimiter).from_writer(file);
+    writer.write_record(&found.columns).map_err(io::Error::other)?;
+    writer.flush()
+}

@@ -1,0 +1,439 @@
+//! One visit to an inbox: every file that has settled, one after the other.
+
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+use super::outbox::{Laid, Order, Outbox};
+use super::over::{form, over};
+use super::state::{Current, Past, Standing};
+use super::{judge, keep, receipt, rest};
+use crate::config::{Job, Mode};
+use crate::fault::chain;
+use crate::mirror::Mirror;
+use crate::receipt::{Receipt, Verdict};
+use crate::run::error::Error;
+use crate::run::report::{Report, Status};
+use crate::run::state::{JobState, next_run};
+use crate::run::sync::{one, record};
+use crate::run::{Context, Narrow, expected, pause, rows, stamp};
+use crate::source::inbox::{Entry, Filing, Folder, Look, Options, Refusal, Shelf, Taken, Watcher, shown, take};
+use crate::source::{self, Found, csv};
+use crate::store::Batch;
+
+/// How long an unsettled file is waited for beyond ten times its settling time.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How often it is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// The permissions of a report on something whose own ones mean nothing.
+const REPORT_MODE: u32 = 0o640;
+
+/// Reads every file that waits in a job's inbox, and returns what all of it came to.
+pub(in crate::run) async fn sync(
+    context: &Context<'_>,
+    job: &Job,
+    options: &Options,
+    mirror: &mut Option<Mirror>,
+    narrow: &Narrow,
+) -> Result<Report, Error> {
+    let mut visit = Visit { context, job, options, reports: Vec::new(), notes: Vec::new() };
+    let (started, before) = (context.clock.now(), context.client.requests());
+    match visit.all(mirror, narrow).await {
+        Ok(()) => {}
+        Err(error @ (Error::Inbox(_) | Error::History(_))) => {
+            let run = next_run(context.store)?;
+            let report = Report::failed(job.name.clone(), chain(&error), context.client.requests() - before);
+            record(context, job, &report, run, started)?;
+            visit.reports.push(report);
+        }
+        Err(error) => return Err(error),
+    }
+    visit.notes.extend(expected::noted(context, job)?);
+    Ok(visit.merged())
+}
+
+/// One visit to an inbox.
+pub(super) struct Visit<'a> {
+    pub(super) context: &'a Context<'a>,
+    pub(super) job: &'a Job,
+    pub(super) options: &'a Options,
+    /// One a run.
+    reports: Vec<Report>,
+    /// What is worth knowing besides.
+    notes: Vec<String>,
+}
+
+/// Whether the next file may follow.
+enum Step {
+    Next,
+    Stop,
+}
+
+/// A run that has begun.
+pub(super) struct Begun {
+    pub(super) run: u64,
+    pub(super) started: Timestamp,
+    pub(super) requests: u64,
+}
+
+impl Visit<'_> {
+    async fn all(&mut self, mirror: &mut Option<Mirror>, narrow: &Narrow) -> Result<(), Error> {
+        let folder = Folder::open(&self.options.dir)?;
+        let mut state = JobState::load(self.context.store, &self.job.name)?;
+        if state.inbox.marked && !folder.is_marked() {
+            return Err(folder.unmarked().into());
+        }
+        match folder.lay_down() {
+            Ok(()) if !state.inbox.marked => {
+                state.inbox.marked = true;
+                self.save(&state)?;
+            }
+            Ok(()) => {}
+            Err(error) => self.warn(format!("processed/ and failed/ can't be made in the inbox: {error}")),
+        }
+        let outbox = Outbox::open(self.context.store.dir(), self.job).map_err(|error| copy_failed("it", error))?;
+        for laid in outbox.laid().map_err(|error| copy_failed("what is done", error))? {
+            self.finish(&folder, &outbox, laid)?;
+        }
+        for name in folder.folders()? {
+            self.notes.push(format!("{name} is a folder; only files are read, so move what is in it"));
+        }
+        let mut watcher = Watcher::default();
+        let mut patience = self.patience();
+        loop {
+            if self.context.watch.interrupted() {
+                return Ok(());
+            }
+            let laid = outbox.laid().map_err(|error| copy_failed("what is done", error))?;
+            let skip = |entry: &Entry| laid.iter().any(|laid| laid.is(entry));
+            let step = match watcher.look(&folder, self.options, self.context.clock, &skip)? {
+                Look::Nothing => break,
+                Look::Unsettled(entry) if Instant::now() > patience => {
+                    let name = shown(&entry.name);
+                    self.notes.push(format!("{name} is still being written; it waits for the next run"));
+                    break;
+                }
+                Look::Unsettled(_) => {
+                    tokio::time::sleep(LOOK_EVERY.min(self.options.settle)).await;
+                    continue;
+                }
+                Look::Unfit(entry, reason) if !narrow.is_narrow() => self.refuse(&folder, &outbox, &entry, reason)?,
+                Look::Unfit(entry, _) => {
+                    self.notes.push(format!("{} can't be read", shown(&entry.name)));
+                    Step::Stop
+                }
+                Look::File(entry) => match self.take(&folder, &outbox, &entry)? {
+                    Some(taken) => self.read(&folder, &outbox, &entry, taken, mirror, narrow).await?,
+                    None if Instant::now() > patience => {
+                        let name = shown(&entry.name);
+                        self.notes.push(format!("{name} changed while it was read; it waits for the next run"));
+                        Step::Stop
+                    }
+                    None => {
+                        tokio::time::sleep(LOOK_EVERY).await;
+                        continue;
+                    }
+                },
+            };
+            if matches!(step, Step::Stop) {
+                break;
+            }
+            patience = self.patience();
+        }
+        if self.reports.is_empty() {
+            let report = rest::run(self.context, self.job, &outbox, mirror, narrow).await?;
+            self.reports.push(report);
+        }
+        keep::tidy(self.context, self.job, &outbox)?;
+        Ok(())
+    }
+
+    fn patience(&self) -> Instant {
+        Instant::now() + self.options.settle.saturating_mul(10).saturating_add(PATIENCE)
+    }
+
+    /// Takes a copy of a file; none where it changed meanwhile.
+    fn take(&mut self, folder: &Folder, outbox: &Outbox, entry: &Entry) -> Result<Option<Taken>, Error> {
+        let name = || shown(&entry.name);
+        match take(folder, entry, self.options.size_max, &outbox.copy()) {
+            Ok(taken) => Ok(Some(taken)),
+            // The next look finds what it is by now.
+            Err(Refusal::Changed | Refusal::Unfit(_)) => Ok(None),
+            Err(Refusal::Unreadable(source)) => {
+                Err(crate::source::inbox::Error::Unreadable { path: self.options.dir.join(&entry.name), source }.into())
+            }
+            Err(Refusal::Unwritable(error)) => Err(copy_failed(&name(), error)),
+        }
+    }
+
+    /// One run over the copy of a file.
+    async fn read(
+        &mut self,
+        folder: &Folder,
+        outbox: &Outbox,
+        entry: &Entry,
+        taken: Taken,
+        mirror: &mut Option<Mirror>,
+        narrow: &Narrow,
+    ) -> Result<Step, Error> {
+        let name = shown(&entry.name);
+        let begun = self.begin()?;
+        let mut state = JobState::load(self.context.store, &self.job.name)?;
+        let mapping = as_before(self.job);
+        if !narrow.is_narrow()
+            && let Some(last) = judge::again(&state.inbox, &taken, &mapping)
+        {
+            let same = format!("{name} is the same file as {}, read on {:.0}, so it was skipped", last.name, last.read);
+            let report = Report { reasons: vec![same], ..Report::idle(self.job.name.clone()) };
+            let blank = self.blank(&state, &name, Verdict::Again);
+            let order = self.order(folder, entry, &taken, Shelf::Processed, None);
+            return self.close(folder, outbox, begun, report, blank, order);
+        }
+        let doubt = judge::doubt(&state.inbox, self.options, &name, &taken);
+        let before = state.inbox.current.take().filter(|current| current.content == taken.content);
+        let before = before.map(|current| current.runs).unwrap_or_default();
+        if !narrow.is_narrow() {
+            let runs = before.iter().copied().chain([begun.run]).collect();
+            state.inbox.current = Some(Current { content: taken.content.clone(), runs });
+            self.save(&state)?;
+        }
+        let inbox = Some(Options { doubt: doubt.clone(), ..self.options.clone() });
+        let job = over(self.job, taken.path.clone(), Some(self.options.dir.join(&entry.name)));
+        let job = Job { inbox, ..job };
+        let result = one(self.context, &job, mirror, narrow, begun.run, begun.requests).await;
+        let is_paused = pause::reason(self.context.store.dir(), &self.job.name).is_some();
+        let (report, shelf) = match result {
+            Ok(report) if report.details.nothing_taken => (report, Some(Shelf::Failed)),
+            Ok(report) if report.status == Status::Failed || is_paused => (report, None),
+            Ok(report) => (report, Some(Shelf::Processed)),
+            Err(error) => {
+                let shelf = is_of_the_file(&error).then_some(Shelf::Failed);
+                let requests = self.context.client.requests() - begun.requests;
+                (Report::failed(self.job.name.clone(), chain(&error), requests), shelf)
+            }
+        };
+        let Some(shelf) = shelf.filter(|_| !narrow.is_narrow()) else {
+            self.record(&begun, report, Some(&name))?;
+            return Ok(Step::Stop);
+        };
+        let state = JobState::load(self.context.store, &self.job.name)?;
+        // What became of requests under way when a run was cut off was found out, and told, by this one.
+        let runs: Vec<u64> = if before.is_empty() { before } else { before.into_iter().chain([begun.run]).collect() };
+        let confirmed = receipt::confirmed(self.context.store.dir(), self.job, &runs).map_err(Error::History)?;
+        let receipt = receipt::of_run(self.blank(&state, &name, Verdict::Used), &report, &confirmed);
+        let past = Past {
+            run: begun.run,
+            name,
+            content: taken.content.clone(),
+            mapping,
+            clean: report.rejections.is_empty() && report.parked.is_empty() && report.complete,
+            modified: taken.stamp.modified(),
+            read: begun.started,
+        };
+        let past = (shelf == Shelf::Processed).then_some((past, doubt));
+        let order = self.order(folder, entry, &taken, shelf, past);
+        self.close(folder, outbox, begun, report, receipt, order)
+    }
+
+    /// Something that is never read goes to where whoever dropped it finds out why.
+    fn refuse(&mut self, folder: &Folder, outbox: &Outbox, entry: &Entry, reason: String) -> Result<Step, Error> {
+        let name = shown(&entry.name);
+        tracing::error!(job = self.job.name.as_str(), file = name, "a file in the inbox was refused: {reason}");
+        let begun = self.begin()?;
+        let state = JobState::load(self.context.store, &self.job.name)?;
+        let report = Report::failed(self.job.name.clone(), format!("{name} was refused. {reason}"), 0);
+        let receipt = Receipt { messages: vec![reason], ..self.blank(&state, &name, Verdict::NotUsed) };
+        let taken = Taken { path: outbox.copy(), content: String::new(), stamp: entry.stamp, mode: REPORT_MODE };
+        let order = self.order(folder, entry, &taken, Shelf::Failed, None);
+        self.close(folder, outbox, begun, report, receipt, order)
+    }
+
+    /// Lays out what is done with a file, tells of the run, and files it.
+    fn close(
+        &mut self,
+        folder: &Folder,
+        outbox: &Outbox,
+        begun: Begun,
+        report: Report,
+        receipt: Receipt,
+        order: Order,
+    ) -> Result<Step, Error> {
+        let name = receipt.file.clone();
+        crate::crash::point("before a file is laid out");
+        let laid = outbox.lay_out(begun.run, order, &receipt);
+        crate::crash::point("after a file was laid out");
+        self.record(&begun, report, Some(&name))?;
+        match laid {
+            Ok(laid) => self.finish(folder, outbox, laid)?,
+            Err(error) => {
+                // It is known again by its content, and nothing of it is left to do.
+                self.warn(format!("{name} is done and could not be filed: {error}"));
+                return Ok(Step::Stop);
+            }
+        }
+        Ok(Step::Next)
+    }
+
+    /// Files what was laid out; what can't be filed now is tried again by the next run.
+    fn finish(&mut self, folder: &Folder, outbox: &Outbox, mut laid: Laid) -> Result<(), Error> {
+        let mut state = JobState::load(self.context.store, &self.job.name)?;
+        state.inbox.current = None;
+        if let Some(past) = &laid.order.past {
+            let name = past.name.clone();
+            if !state.inbox.past.iter().any(|known| known.run == past.run) {
+                state.fresh = Some(past.read);
+            }
+            state.inbox.remember(past.clone());
+            if self.job.mode == Mode::Full && laid.order.standing.is_some() && state.inbox.past.last() == Some(past) {
+                match laid.keep(outbox) {
+                    Ok(()) => state.inbox.standing.clone_from(&laid.order.standing),
+                    Err(error) => self.warn(format!("what is open of {name} waits for the next file: {error}")),
+                }
+            }
+        }
+        self.save(&state)?;
+        crate::crash::point("before a file is filed");
+        let name = shown(laid.order.filing.in_inbox());
+        match laid.file(folder, self.options).and_then(|()| {
+            crate::crash::point("after a file was filed");
+            laid.done()
+        }) {
+            Ok(()) => {}
+            Err(error) => {
+                let shelf = self.options.dir.display();
+                self.warn(format!(
+                    "{name} is done, but it could not be filed under {shelf}: {error}; it is tried again"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn order(
+        &self,
+        folder: &Folder,
+        entry: &Entry,
+        taken: &Taken,
+        shelf: Shelf,
+        past: Option<(Past, Option<String>)>,
+    ) -> Order {
+        let at = self.context.clock.now();
+        let name = shown(&entry.name);
+        // Where no name can be found out now, one is when it is filed.
+        let filed = folder.free_name(shelf, at, &name).unwrap_or_else(|_| name.clone());
+        let standing = past.as_ref().map(|(_, doubt)| Standing { name, doubt: doubt.clone() });
+        let filing = Filing {
+            shelf,
+            name: std::os::unix::ffi::OsStrExt::as_bytes(entry.name.as_os_str()).to_vec(),
+            stamp: taken.stamp,
+            filed,
+            mode: taken.mode,
+        };
+        Order { filing, at, past: past.map(|(past, _)| past), standing }
+    }
+
+    /// A receipt on which nothing stands yet.
+    fn blank(&self, state: &JobState, name: &str, verdict: Verdict) -> Receipt {
+        let found = state.found.as_ref().and_then(Found::file).map(|found| found.delimiter);
+        Receipt {
+            file: name.to_owned(),
+            job: self.job.name.to_string(),
+            at: self.context.clock.now().to_zoned(self.job.time_zone.clone()),
+            verdict,
+            messages: Vec::new(),
+            lines: Vec::new(),
+            delimiter: form(self.job).delimiter.or(found).unwrap_or(b','),
+        }
+    }
+
+    fn begin(&self) -> Result<Begun, Error> {
+        begin(self.context)
+    }
+
+    fn record(&mut self, begun: &Begun, mut report: Report, name: Option<&str>) -> Result<(), Error> {
+        if let Some(name) = name {
+            for reason in report.reasons.iter_mut().filter(|reason| !reason.contains(name)) {
+                *reason = format!("{name}: {reason}");
+            }
+        }
+        tracing::info!(job = self.job.name.as_str(), run = begun.run, status = report.status.name(), "a run ended");
+        record(self.context, self.job, &report, begun.run, begun.started)?;
+        self.reports.push(report);
+        Ok(())
+    }
+
+    fn warn(&mut self, warning: String) {
+        tracing::warn!(job = self.job.name.as_str(), "{warning}");
+        self.notes.push(warning);
+    }
+
+    fn save(&self, state: &JobState) -> Result<(), Error> {
+        let mut batch = Batch::default();
+        state.put(&mut batch, &self.job.name);
+        Ok(self.context.store.commit(batch)?)
+    }
+
+    /// All runs as one: numbers that belong to a file are added up, those that belong to the job are the last one's.
+    fn merged(self) -> Report {
+        let order = |status: Status| match status {
+            Status::Done => 0,
+            Status::Partial => 1,
+            Status::Held => 2,
+            Status::Failed => 3,
+        };
+        let mut reports = self.reports.into_iter();
+        let mut merged = reports.next().unwrap_or_else(|| Report::idle(self.job.name.clone()));
+        for report in reports {
+            let (one, other) = (merged.counts, report.counts);
+            merged.counts.records = one.records + other.records;
+            merged.counts.rejected = one.rejected + other.rejected;
+            merged.counts.created = one.created + other.created;
+            merged.counts.updated = one.updated + other.updated;
+            merged.counts.deleted = one.deleted + other.deleted;
+            merged.counts.unchanged = one.unchanged + other.unchanged;
+            merged.counts.requests = one.requests + other.requests;
+            merged.counts.parked = other.parked;
+            merged.counts.held = other.held;
+            merged.complete &= report.complete;
+            if order(report.status) > order(merged.status) {
+                merged.status = report.status;
+            }
+            merged.reasons.extend(report.reasons);
+            merged.rejections.extend(report.rejections);
+            merged.held = report.held;
+            merged.parked = report.parked;
+            merged.drift = report.drift;
+        }
+        merged.reasons.extend(self.notes);
+        merged
+    }
+}
+
+/// Begins a run.
+pub(super) fn begin(context: &Context<'_>) -> Result<Begun, Error> {
+    context.client.begin_run();
+    Ok(Begun { run: next_run(context.store)?, started: context.clock.now(), requests: context.client.requests() })
+}
+
+/// Whether the file is at fault, and not what became of its copy.
+fn is_of_the_file(error: &Error) -> bool {
+    match error {
+        Error::Source(source::Error::Csv(error)) => {
+            !matches!(error.kind, csv::Kind::Unreadable(_) | csv::Kind::Missing)
+        }
+        Error::Mapping(_) => true,
+        _ => false,
+    }
+}
+
+fn copy_failed(name: &str, source: std::io::Error) -> Error {
+    crate::source::inbox::Error::Copy { name: name.to_owned(), source }.into()
+}
+
+/// Stands for all with which the same rows come to the same.
+pub(super) fn as_before(job: &Job) -> String {
+    let mapping = rows::mapping(job);
+    let policy = format!("{:?} {:?} {:?} {:?}", job.leavers, job.leaver_set.fields, job.protect, job.mode);
+    let rows = stamp::of_rows(job, &mapping) ^ xxhash_rust::xxh3::xxh3_128(policy.as_bytes());
+    format!("{} {rows:032x}", stamp::of_mapping(job, &mapping))
+}

@@ -1,0 +1,116 @@
+//! Which file is next.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::time::{Duration, Instant};
+
+use super::error::Error;
+use super::folder::{Entry, Folder, What};
+use super::name;
+use super::options::{Options, Order};
+use super::stamp::Stamp;
+use crate::clock::Clock;
+
+/// What a look at an inbox found to be next.
+#[derive(Debug)]
+pub enum Look {
+    /// Nothing waits.
+    Nothing,
+    /// The next file has not stood still yet.
+    Unsettled(Entry),
+    /// This file.
+    File(Entry),
+    /// Something that can't be taken, and why, as a sentence for whoever dropped it.
+    Unfit(Entry, String),
+}
+
+/// Looks at an inbox again and again, and remembers since when each file stands still.
+#[derive(Default)]
+pub struct Watcher {
+    seen: BTreeMap<OsString, (Stamp, Instant)>,
+}
+
+impl Watcher {
+    /// Finds out what is next. A file that is behind one that has not settled waits for it, so that no older export is read
+    /// after a newer one. `skip` names what is not to be looked at.
+    pub fn look(
+        &mut self,
+        folder: &Folder,
+        options: &Options,
+        clock: &Clock,
+        skip: &dyn Fn(&Entry) -> bool,
+    ) -> Result<Look, Error> {
+        let entries = waiting(folder, options, skip)?;
+        self.seen.retain(|name, _| entries.iter().any(|entry| entry.name == *name));
+        for entry in &entries {
+            let seen = self.seen.entry(entry.name.clone()).or_insert((entry.stamp, Instant::now()));
+            if seen.0 != entry.stamp {
+                *seen = (entry.stamp, Instant::now());
+            }
+        }
+        let Some(entry) = entries.into_iter().next() else { return Ok(Look::Nothing) };
+        if let What::Refused(what) = entry.what {
+            return Ok(Look::Unfit(entry, format!("It is {what}.")));
+        }
+        let still = self.seen.get(&entry.name).map_or(Duration::ZERO, |(_, since)| since.elapsed());
+        if entry.stamp.age(clock).is_none_or(|age| age < options.settle) && still < options.settle {
+            return Ok(Look::Unsettled(entry));
+        }
+        Ok(match unfit(&entry, options) {
+            Some(reason) => Look::Unfit(entry, reason),
+            None => Look::File(entry),
+        })
+    }
+}
+
+/// What waits in an inbox, in order; folders and work in progress left out.
+pub(super) fn waiting(folder: &Folder, options: &Options, skip: &dyn Fn(&Entry) -> bool) -> Result<Vec<Entry>, Error> {
+    let mut entries = folder.list()?;
+    entries.retain(|entry| entry.what != What::Folder && !name::is_left_alone(&entry.name) && !skip(entry));
+    entries.sort_by(|one, other| {
+        let by_name = || one.name.cmp(&other.name);
+        match options.order {
+            Order::Name => by_name(),
+            Order::Modified => one.stamp.modified().cmp(&other.stamp.modified()).then_with(by_name),
+        }
+    });
+    Ok(entries)
+}
+
+impl Folder {
+    /// The names of the files that wait and fit, in order, whether they have settled or not.
+    pub fn waiting(&self, options: &Options) -> Result<Vec<String>, Error> {
+        let entries = waiting(self, options, &|entry| entry.what != What::File || unfit(entry, options).is_some())?;
+        Ok(entries.iter().map(|entry| name::shown(&entry.name)).collect())
+    }
+
+    /// The names of folders in it, which are never looked into.
+    pub fn folders(&self) -> Result<Vec<String>, Error> {
+        let mut folders = self.list()?;
+        folders.retain(|entry| entry.what == What::Folder && !name::is_left_alone(&entry.name));
+        folders.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(folders.iter().map(|entry| name::shown(&entry.name)).collect())
+    }
+}
+
+/// Why a file that stands still can't be taken.
+fn unfit(entry: &Entry, options: &Options) -> Option<String> {
+    let name = entry.name.to_string_lossy();
+    if name::is_odd(&entry.name) {
+        return Some("Its name holds a line break or another character that no file name should have. Give it a plain name and drop it again.".to_owned());
+    }
+    if !name::fits(&options.pattern, &name) {
+        let end = name.rsplit_once('.').map(|(_, end)| end.to_lowercase()).unwrap_or_default();
+        return Some(match end.as_str() {
+            "xlsx" | "xls" | "xlsm" | "xlsb" | "ods" => "It is a spreadsheet. Open it, choose Save As, and save it as \"CSV UTF-8 (comma delimited)\"; then drop that file.".to_owned(),
+            "zip" | "gz" | "7z" | "rar" => "It is a packed file. Unpack it, and drop the CSV file that is in it.".to_owned(),
+            _ => format!("Only files whose names fit {} are read here. Give it such a name if it is meant, and drop it again.", options.pattern),
+        });
+    }
+    (entry.stamp.size > options.size_max).then(|| {
+        format!(
+            "It has {} bytes, more than the {} that are allowed here. Is it the right file?",
+            entry.stamp.size, options.size_max
+        )
+    })
+}

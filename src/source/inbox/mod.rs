@@ -1,0 +1,31 @@
+//! A folder into which files are dropped.
+//!
+//! It is looked at again and again rather than watched: network shares tell nobody of what happens on them.
+//!
+//! Invariants:
+//! - Everything is reached from one open folder, by a single name and without following a link: no name leads out of it.
+//! - What is read is a private copy, taken from the open descriptor of a regular file with one name that only its owner and
+//!   group may write, and whose size and times stood still meanwhile.
+//! - Only the very file that was copied is moved away. What took its name since stays, and is a file of its own.
+//!
+//! Rejected: reading a file where it lies and moving it afterwards. Whoever drops files can put another one in its place in
+//! between; then that one would be filed as done and never be read.
+
+mod error;
+mod folder;
+mod look;
+mod name;
+mod options;
+mod shelf;
+mod stamp;
+mod sweep;
+mod take;
+
+pub use error::Error;
+pub use folder::{Entry, Folder, What};
+pub use look::{Look, Watcher};
+pub use name::{dated, shown};
+pub use options::{Options, Order};
+pub use shelf::{Filing, Shelf};
+pub use stamp::Stamp;
+pub use take::{Refusal, Taken, take};

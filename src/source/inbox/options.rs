@@ -1,0 +1,42 @@
+//! What a job says about its inbox.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+
+/// What a job says about its inbox.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The folder.
+    pub dir: PathBuf,
+    /// The names of the files that are meant: `*` stands for any characters, `?` for one, and case does not matter.
+    pub pattern: String,
+    /// Which file comes first.
+    pub order: Order,
+    /// How long a file must have stood still.
+    pub settle: Duration,
+    /// The largest file taken, in bytes.
+    pub size_max: u64,
+    /// How long what was filed is kept; nothing is filed where it is zero.
+    pub kept: SignedDuration,
+    /// Why all changes of the file being read wait for a person; set for a single run, never by a configuration.
+    pub doubt: Option<String>,
+}
+
+impl Options {
+    /// The names that are meant unless told otherwise.
+    pub const PATTERN: &str = "*.csv";
+    /// How long what was filed is kept unless told otherwise: 30 days.
+    pub const KEPT: SignedDuration = SignedDuration::from_hours(30 * 24);
+}
+
+/// Which of several files comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The one whose name comes first.
+    #[default]
+    Name,
+    /// The one that was written first.
+    Modified,
+}

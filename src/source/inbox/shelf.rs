@@ -1,0 +1,202 @@
+//! Where files go that are done.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use rustix::fs::{
+    AtFlags, Gid, Mode, OFlags, RenameFlags, fchmod, fchown, fstat, fsync, mkdirat, openat, renameat, renameat_with,
+    statat, unlinkat,
+};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use super::folder::Folder;
+use super::stamp::Stamp;
+
+/// A folder for files that are done, inside the inbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Shelf {
+    /// Files that were read.
+    Processed,
+    /// Files of which nothing was used.
+    Failed,
+}
+
+/// Where one file goes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Filing {
+    /// The folder.
+    pub shelf: Shelf,
+    /// The file's name in the inbox, as bytes.
+    pub name: Vec<u8>,
+    /// What it looked like there.
+    pub stamp: Stamp,
+    /// Its name in the folder.
+    pub filed: String,
+    /// Its permissions.
+    pub mode: u32,
+}
+
+/// How many names are tried for one file.
+const NAMES_MAX: u32 = 10_000;
+/// How the time is written in front of a name.
+pub(super) const TIME: &str = "%Y%m%dT%H%M%SZ";
+/// What the name of a report adds to that of its file.
+pub(super) const REPORTS: [&str; 2] = [".report.csv", ".report.html"];
+/// What the name of a file begins with that is still being written.
+pub(super) const UNFINISHED: &str = ".rosterd-";
+
+impl Shelf {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::Processed, Self::Failed];
+
+    /// Its name inside the inbox.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Processed => "processed",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+impl Filing {
+    /// The file's name in the inbox.
+    pub fn in_inbox(&self) -> &OsStr {
+        OsStr::from_bytes(&self.name)
+    }
+}
+
+impl Folder {
+    /// Makes both folders where they are missing.
+    pub fn lay_down(&self) -> io::Result<()> {
+        Shelf::ALL.iter().try_for_each(|shelf| self.shelf(*shelf).map(drop))
+    }
+
+    /// Opens a folder for what is done, and makes it where there is none, open to those who may use the inbox.
+    pub(super) fn shelf(&self, shelf: Shelf) -> io::Result<OwnedFd> {
+        let made = match mkdirat(self, shelf.name(), Mode::RWXU) {
+            Ok(()) => true,
+            Err(Errno::EXIST) => false,
+            Err(error) => return Err(error.into()),
+        };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let dir = openat(self, shelf.name(), flags, Mode::empty())?;
+        if made {
+            let stat = fstat(self)?;
+            self.hand_over(&dir, 0o700 | stat.st_mode & 0o2070)?;
+            fsync(self)?;
+        }
+        Ok(dir)
+    }
+
+    /// A name for a file that is done, which neither it nor its reports would share with anything.
+    pub fn free_name(&self, shelf: Shelf, at: Timestamp, name: &str) -> io::Result<String> {
+        let dir = self.shelf(shelf)?;
+        let time = at.to_zoned(TimeZone::UTC).strftime(TIME).to_string();
+        (1..NAMES_MAX)
+            .map(|number| if number == 1 { format!("{time}_{name}") } else { format!("{time}_{number}_{name}") })
+            .find(|filed| [""].iter().chain(&REPORTS).all(|end| stamp_in(&dir, &format!("{filed}{end}")).is_none()))
+            .ok_or_else(|| io::Error::from(io::ErrorKind::AlreadyExists))
+    }
+
+    /// Moves a file to its place, or puts the copy there where the file is another by now. May be said again.
+    pub fn file_away(&self, filing: &Filing, copy: &Path) -> io::Result<()> {
+        let dir = self.shelf(filing.shelf)?;
+        let is_ours = |stamp: Option<Stamp>| stamp.is_some_and(|stamp| stamp.same_file(&filing.stamp));
+        match stamp_in(&dir, &filing.filed) {
+            Some(_) if !is_ours(self.stamp(filing.in_inbox())) => return Ok(()),
+            Some(_) => return Err(io::ErrorKind::AlreadyExists.into()),
+            None => {}
+        }
+        if is_ours(self.stamp(filing.in_inbox())) {
+            rename_new(self, filing.in_inbox(), &dir, OsStr::new(&filing.filed))?;
+            if is_ours(stamp_in(&dir, &filing.filed)) {
+                fsync(&dir)?;
+                return Ok(fsync(self)?);
+            }
+            // Another file took the name in the last moment: it goes back, and is read in its turn.
+            rename_new(&dir, OsStr::new(&filing.filed), self, filing.in_inbox())?;
+        }
+        if copy.exists() {
+            self.put(filing, "", &mut File::open(copy)?)?;
+        }
+        Ok(())
+    }
+
+    /// Removes a file that is done and not kept.
+    pub fn remove(&self, filing: &Filing) -> io::Result<()> {
+        if self.stamp(filing.in_inbox()).is_some_and(|stamp| stamp.same_file(&filing.stamp)) {
+            unlinkat(self, filing.in_inbox(), AtFlags::empty())?;
+            fsync(self)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a file beside the one that is done, its name with `end` behind it, for those to read who may read that one.
+    pub fn put(&self, filing: &Filing, end: &str, bytes: &mut dyn io::Read) -> io::Result<()> {
+        self.put_on(filing.shelf, &format!("{}{end}", filing.filed), filing.mode, bytes)
+    }
+
+    pub(super) fn put_on(&self, shelf: Shelf, name: &str, mode: u32, bytes: &mut dyn io::Read) -> io::Result<()> {
+        let dir = self.shelf(shelf)?;
+        let unfinished = format!("{UNFINISHED}{name}");
+        let written = self.write(&dir, &unfinished, mode, bytes).and_then(|()| {
+            renameat(&dir, &unfinished, &dir, name)?;
+            Ok(fsync(&dir)?)
+        });
+        if written.is_err() {
+            // What is half written takes up space and helps nobody; where even this fails, the sweep finds it.
+            let _ = unlinkat(&dir, &unfinished, AtFlags::empty());
+        }
+        written
+    }
+
+    fn write(&self, dir: &OwnedFd, name: &str, mode: u32, bytes: &mut dyn io::Read) -> io::Result<()> {
+        match unlinkat(dir, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut file = File::from(openat(dir, name, flags, Mode::RUSR | Mode::WUSR)?);
+        io::copy(bytes, &mut file)?;
+        file.flush()?;
+        self.hand_over(&file, 0o600 | mode & 0o064)?;
+        file.sync_all()
+    }
+
+    /// Gives something new the inbox's group, where this process may, and these permissions.
+    fn hand_over(&self, new: &impl AsFd, mode: u32) -> io::Result<()> {
+        let group = Gid::from_raw(fstat(self)?.st_gid);
+        // A process that may not do this leaves its own group; the folder's setgid bit has seen to it then, or nobody has.
+        let _ = fchown(new, None, Some(group));
+        match fchmod(new, Mode::from_raw_mode(mode)) {
+            // Shares of other systems have permissions of their own.
+            Ok(()) | Err(Errno::PERM | Errno::NOTSUP) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn stamp_in(dir: &OwnedFd, name: &str) -> Option<Stamp> {
+    statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).ok().map(|stat| Stamp::of_stat(&stat))
+}
+
+/// Renames to a name that nothing has. Shares that can't promise that are asked first.
+fn rename_new(from: &impl AsFd, old: &OsStr, to: &impl AsFd, new: &OsStr) -> io::Result<()> {
+    match renameat_with(from, old, to, new, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            if statat(to, new, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
+            Ok(renameat(from, old, to, new)?)
+        }
+        renamed => Ok(renamed?),
+    }
+}

@@ -1,0 +1,101 @@
+//! Taking a private copy of a file.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use ring::digest::{Context, SHA256};
+use rustix::io::Errno;
+
+use super::folder::{Entry, Folder, What};
+use super::stamp::Stamp;
+
+/// How much is copied at once.
+const CHUNK_BYTES: usize = 256 * 1024;
+
+/// A private copy of a file.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    /// Where the copy is.
+    pub path: PathBuf,
+    /// The digest of its bytes.
+    pub content: String,
+    /// What the file looked like.
+    pub stamp: Stamp,
+    /// Its permissions.
+    pub mode: u32,
+}
+
+/// Why no copy was taken.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The file changed, or went away, while it was copied.
+    Changed,
+    /// It is something that is never read, as the end of a sentence that begins with "it is".
+    Unfit(&'static str),
+    /// It can't be read.
+    Unreadable(io::Error),
+    /// The copy can't be written.
+    Unwritable(io::Error),
+}
+
+/// Copies a file to `into`, and proves that it was one and the same file from beginning to end.
+pub fn take(folder: &Folder, entry: &Entry, size_max: u64, into: &Path) -> Result<Taken, Refusal> {
+    let mut file =
+        folder.read(&entry.name).map_err(|error| match error.raw_os_error().map(Errno::from_raw_os_error) {
+            Some(Errno::NOENT) => Refusal::Changed,
+            Some(Errno::LOOP) => Refusal::Unfit("a link to something else; drop the file itself"),
+            Some(Errno::NXIO) => Refusal::Unfit("a socket, not a file"),
+            _ => Refusal::Unreadable(error),
+        })?;
+    let before = checked(&file)?;
+    if before.size > size_max || !before.same_file(&entry.stamp) {
+        return Err(Refusal::Changed);
+    }
+    let mode = file.metadata().map_err(Refusal::Unreadable)?.mode();
+    let content = copy(&mut file, before.size, into)?;
+    let after = checked(&file)?;
+    if content.1 != before.size || after != before || !folder.stamp(&entry.name).is_some_and(|now| now == before) {
+        return Err(Refusal::Changed);
+    }
+    Ok(Taken { path: into.to_owned(), content: content.0, stamp: before, mode })
+}
+
+/// The stamp of an open file that may be read.
+fn checked(file: &File) -> Result<Stamp, Refusal> {
+    let stat = rustix::fs::fstat(file).map_err(|error| Refusal::Unreadable(error.into()))?;
+    match What::of(&stat) {
+        What::File => Ok(Stamp::of_stat(&stat)),
+        What::Folder => Err(Refusal::Unfit("a folder, not a file")),
+        What::Refused(what) => Err(Refusal::Unfit(what)),
+    }
+}
+
+/// Copies at most one byte more than `size`, and returns the digest of what was copied, and how much that was.
+fn copy(file: &mut File, size: u64, into: &Path) -> Result<(String, u64), Refusal> {
+    match fs::remove_file(into) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Refusal::Unwritable(error)),
+        _ => {}
+    }
+    let mut copy = File::options().write(true).create_new(true).mode(0o600).open(into).map_err(Refusal::Unwritable)?;
+    let mut digest = Context::new(&SHA256);
+    let mut limited = file.take(size + 1);
+    let mut buffer = vec![0; CHUNK_BYTES];
+    let mut total = 0;
+    loop {
+        match limited.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => {
+                digest.update(&buffer[..read]);
+                copy.write_all(&buffer[..read]).map_err(Refusal::Unwritable)?;
+                total += read as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Refusal::Unreadable(error)),
+        }
+    }
+    copy.sync_all().map_err(Refusal::Unwritable)?;
+    let hex = digest.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok((hex, total))
+}
