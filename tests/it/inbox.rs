@@ -577,3 +577,119 @@ fn fault_90_reports_show_what_stands_in_a_file_and_obey_none_of_it() {
     let page = inbox.text("processed", ".report.html");
     assert!(!page.contains("<script") && !page.contains("<i>") && page.contains("a&amp;b&lt;i&gt;.csv"), "{page}");
 }
+
+#[test]
+fn fault_114_who_is_forgotten_is_gone_from_what_was_filed_too() {
+    const CANARIES: [&str; 3] = ["CANARYKEY", "Canaryname", "canarymail"];
+    fn found(folder: &std::path::Path) -> Vec<String> {
+        let mut all = Vec::new();
+        for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() {
+                all.extend(found(&entry));
+                continue;
+            }
+            let bytes = fs::read(&entry).unwrap();
+            let holds = |canary: &str| bytes.windows(canary.len()).any(|window| window == canary.as_bytes());
+            all.extend(CANARIES.iter().filter(|canary| holds(canary)).map(|_| entry.display().to_string()));
+        }
+        all
+    }
+    let world = world("", "[job.guard]\nmax_updates = 0\n[job.leavers]\naction = \"delete\"\n");
+    let inbox = Inbox(&world);
+    let canary = "CANARYKEY,Canaryname,canarymail@example.com,Clerk\n";
+    inbox.drop("a.csv", people(1..9) + canary);
+    world.sync().expect(0);
+    inbox.drop("b.csv", people(1..9).replace("Clerk", "Baker") + &canary.replace("Clerk", "Baker"));
+    inbox.drop("c.csv", HEADER.replace("Title", "Position") + canary);
+    inbox.drop("d.csv", people(1..9) + &canary.replace("Canaryname", ""));
+    world.sync().expect(1);
+    inbox.drop("e.csv", people(1..9).replace("Clerk", "Baker") + &canary.replace("Clerk", "Boss"));
+    world.sync().expect(4);
+    assert!(found(&inbox.path("")).len() >= 8 && found(&world.state()).len() >= 3, "the canaries are there before");
+    let told = world.run(&["forget", "CANARYKEY", "--json"]).expect(0).json();
+    assert!(told["files"].as_u64().unwrap() >= 8, "{told}");
+    assert_eq!((found(&inbox.path("")), found(&world.state())), (vec![], vec![]));
+    let filed = inbox.text("processed", "a.csv");
+    assert!(filed.contains("P00003,Person 3,person3@example.com,Clerk\r\n"), "the others stay: {filed}");
+    assert!(inbox.text("processed", "a.csv.report.csv").contains("P00003,added"));
+    assert!(inbox.text("processed", "a.csv.report.html").contains("<td>P00003</td>"));
+    world.run(&["forget", "CANARYKEY"]).expect(1);
+    world.sync();
+    inbox.drop("f.csv", people(1..9).replace("Clerk", "Boss"));
+    world.sync().expect(4);
+    assert!(world.texts("name").contains(&"Canaryname".to_owned()), "who is forgotten is nobody's leaver");
+}
+
+/// A small file system of its own, gone when it is dropped.
+struct Mounted(PathBuf);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg("-l").arg(&self.0).output();
+    }
+}
+
+#[test]
+fn fault_10_without_space_for_the_reports_the_sync_stands_and_they_follow() {
+    let world = world("", "");
+    let inbox = Inbox(&world);
+    let mount = std::process::Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=64k,mode=0700", "tmpfs"])
+        .arg(inbox.path(""))
+        .output();
+    if !mount.is_ok_and(|output| output.status.success()) {
+        assert!(std::env::var_os("CI").is_none(), "CI must be able to mount");
+        eprintln!("skipped: this user may not mount a small file system");
+        return;
+    }
+    let _mounted = Mounted(inbox.path(""));
+    world.sync().expect(0);
+    fs::write(inbox.path("staff.csv"), people(1..30)).unwrap();
+    let fill = |name: &str| {
+        let mut file = fs::File::create(inbox.path(name)).unwrap();
+        while file.write_all(&[0; 512]).is_ok() {}
+    };
+    fill(".full");
+    let ran = world.sync().expect(0);
+    assert_eq!(ran.writes(), (29, 0, 0));
+    reason_has(&ran, "could not be filed");
+    world.expect_people(1..30);
+    let again = world.sync().expect(0);
+    assert_eq!(again.writes(), (0, 0, 0));
+    reason_has(&again, "could not be filed");
+    fs::remove_file(inbox.path(".full")).unwrap();
+    assert_eq!(world.sync().expect(0).reason(), "");
+    assert_eq!((inbox.names("processed"), inbox.waiting()), (three("staff.csv").to_vec(), vec![]));
+    assert!(inbox.text("processed", "staff.csv").contains("P00001,"));
+}
+
+#[test]
+fn faults_81_83_86_90_91_a_damaged_dropped_file_makes_nobody_leave() {
+    let whole = people(1..40);
+    let cases: [(&str, Vec<u8>, i32, &str, &str); 7] = [
+        ("81 one row of many", people(1..2).into(), 4, "processed", "max_leavers"),
+        ("83 cut in a row", whole.as_bytes()[..whole.len() - 20].to_vec(), 3, "processed", "may be cut"),
+        ("83 open quote", whole.replace("Person 30,", "\"Person 30,").into(), 3, "processed", "never closed"),
+        ("83 cut in a character", [whole.as_bytes(), b"P1,Zo\xc3"].concat(), 3, "processed", "ends inside a character"),
+        ("86 twice", whole.replace("Title\n", "Name\n").into(), 1, "failed", "is missing"),
+        ("91 too large", [whole.as_bytes(), &vec![b'x'; 70_000]].concat(), 1, "failed", "more than the 65000"),
+        ("90 NUL", whole.replace("Person 30,", "Person\0 30,").into(), 3, "processed", "1 row could not be read"),
+    ];
+    for (name, content, code, folder, words) in cases {
+        let world = world("size_max = \"65kB\"\n", LEAVE_AT_ONCE);
+        let inbox = Inbox(&world);
+        inbox.drop("a.csv", &whole);
+        world.sync().expect(0);
+        inbox.drop("b.csv", content);
+        let ran = world.sync();
+        assert_eq!(ran.code, Some(code), "{name}: {ran:?}");
+        reason_has(&ran, words);
+        assert_eq!((ran.writes().2, inbox.waiting()), (0, vec![]), "{name}");
+        assert!(inbox.names(folder).contains(&"b.csv.report.html".to_owned()), "{name}");
+        world.expect_people(1..40);
+        world.run(&["sync"]);
+        world.expect_people(1..40);
+        inbox.drop("c.csv", whole.clone() + &row(40, "Clerk"));
+        assert_eq!(world.sync().expect(0).writes(), (1, 0, 0), "{name}");
+    }
+}

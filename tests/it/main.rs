@@ -47,6 +47,7 @@ mod one_at_a_time;
 mod one_of_many;
 mod operations;
 mod ownership;
+mod pages;
 mod pauses;
 mod plan_files;
 mod power;

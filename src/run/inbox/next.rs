@@ -111,7 +111,7 @@ pub fn next(job: &Job, store: Option<&Store>, clock: &Clock) -> Result<Next, Err
         waiting.about.push_str(&format!("; this is about {name}"));
     }
     let doubt = judge::doubt(&state.inbox, options, &name, &taken);
-    let called = Some(options.dir.join(&entry.name));
+    let called = Some(name.clone().into());
     let job = Job { inbox: Some(Options { doubt, ..options.clone() }), ..over(job, taken.path, called) };
     Ok(Next { job: Some(job), waiting: Some(waiting), _copy: Some(copy) })
 }

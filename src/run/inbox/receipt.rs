@@ -8,8 +8,10 @@ use crate::config::Job;
 use crate::history::{self, Entry};
 use crate::receipt::{Line, Outcome, Receipt, Verdict};
 use crate::record::{Action, Key, Rejected};
+use crate::run::error::Error;
 use crate::run::report::{Report, Status};
 use crate::run::sync::counted;
+use crate::source::{self, csv};
 
 /// Makes the receipt of a file that was read. `before` is what earlier runs over the same file had confirmed when they
 /// were cut off.
@@ -40,6 +42,22 @@ pub(super) fn confirmed(state_dir: &Path, job: &Job, runs: &[u64]) -> io::Result
         })?;
     }
     Ok(confirmed)
+}
+
+/// What whoever dropped a file that can't be used may do about it, where the error itself does not say so.
+pub(super) fn advice(error: &Error) -> Option<&'static str> {
+    match error {
+        Error::Mapping(_) | Error::Source(source::Error::Csv(csv::Error { kind: csv::Kind::Header { .. }, .. })) => {
+            Some(
+                "The first line must have the same column names as always. Export the file again with all of them; if a column \
+             was renamed on purpose, tell IT before the next file",
+            )
+        }
+        Error::Source(source::Error::Csv(csv::Error { kind: csv::Kind::TooManyBadRows { .. }, .. })) => Some(
+            "So many rows are damaged that the file as a whole is in doubt. Export it again; don't edit it by hand in between",
+        ),
+        _ => None,
+    }
 }
 
 fn lines(report: &Report, before: &BTreeMap<Key, Action>) -> Vec<Line> {

@@ -41,8 +41,7 @@ impl Rest {
         let outbox = Outbox::of(store.dir(), &job.name);
         let state = JobState::load(store, &job.name)?;
         if let (Mode::Full, Some(standing), true) = (job.mode, state.inbox.standing, outbox.standing().exists()) {
-            let called = job.inbox.as_ref().map(|inbox| inbox.dir.join(&standing.name));
-            let last = over(job, outbox.standing(), called);
+            let last = over(job, outbox.standing(), Some(standing.name.clone().into()));
             let inbox = job.inbox.clone().map(|inbox| inbox::Options { doubt: standing.doubt, ..inbox });
             return Ok(Self::Last(Box::new(Job { inbox, ..last }), standing.name));
         }

@@ -198,7 +198,7 @@ impl Visit<'_> {
             self.save(&state)?;
         }
         let inbox = Some(Options { doubt: doubt.clone(), ..self.options.clone() });
-        let job = over(self.job, taken.path.clone(), Some(self.options.dir.join(&entry.name)));
+        let job = over(self.job, taken.path.clone(), Some(name.clone().into()));
         let job = Job { inbox, ..job };
         let result = one(self.context, &job, mirror, narrow, begun.run, begun.requests).await;
         let is_paused = pause::reason(self.context.store.dir(), &self.job.name).is_some();
@@ -209,7 +209,9 @@ impl Visit<'_> {
             Err(error) => {
                 let shelf = is_of_the_file(&error).then_some(Shelf::Failed);
                 let requests = self.context.client.requests() - begun.requests;
-                (Report::failed(self.job.name.clone(), chain(&error), requests), shelf)
+                let mut report = Report::failed(self.job.name.clone(), chain(&error), requests);
+                report.reasons.extend(shelf.and_then(|_| receipt::advice(&error)).map(str::to_owned));
+                (report, shelf)
             }
         };
         let Some(shelf) = shelf.filter(|_| !narrow.is_narrow()) else {
