@@ -49,6 +49,14 @@ impl SecretSource {
     }
 }
 
+impl SecretSource {
+    /// Reads the secret now, for a process that may not read its file later.
+    pub fn hold(&mut self) -> Result<(), Unusable> {
+        *self = Self::Text(self.read()?);
+        Ok(())
+    }
+}
+
 impl fmt::Debug for SecretSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

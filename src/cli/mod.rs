@@ -21,6 +21,7 @@ mod history;
 mod init;
 mod interrupt;
 mod open;
+mod owner;
 mod pause;
 mod plan;
 mod preview;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::failure::{Failure, Words};
 use super::interrupt::Interrupt;
+use super::owner::become_owner;
 use super::progress::Progress;
 use super::ui::Ui;
 use crate::api::Client;
@@ -14,7 +15,7 @@ use crate::record::Key;
 use crate::run::{self, Context, Narrow};
 use crate::store::Store;
 
-/// Loads the configuration and prints its warnings.
+/// Loads the configuration and prints its warnings; root works as the state's owner from then on.
 pub(super) fn configuration(ui: &Ui, path: &Path) -> Result<Config, Failure> {
     configuration_for(ui, path, Needs::Jobs)
 }
@@ -23,7 +24,7 @@ pub(super) fn configuration(ui: &Ui, path: &Path) -> Result<Config, Failure> {
 pub(super) fn configuration_for(ui: &Ui, path: &Path, needs: Needs) -> Result<Config, Failure> {
     let environment =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let config = config::load(path, environment, needs).map_err(|errors| {
+    let mut config = config::load(path, environment, needs).map_err(|errors| {
         let missing = !path.exists();
         let failure = Failure::from(errors);
         if missing {
@@ -33,6 +34,7 @@ pub(super) fn configuration_for(ui: &Ui, path: &Path, needs: Needs) -> Result<Co
         }
     })?;
     config.warnings.iter().for_each(|warning| ui.warn(warning));
+    become_owner(&mut config)?;
     Ok(config)
 }
 

@@ -9,7 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::schedule::Schedule;
 use crate::history::Retention;
 use crate::record::JobName;
-use crate::source::{Source, inbox};
+use crate::secret::Unusable;
+use crate::source::{Source, inbox, ldap};
 use crate::{api, mapping, plan};
 
 /// A whole configuration, checked.
@@ -27,6 +28,23 @@ pub struct Config {
     pub source_path: PathBuf,
     /// What is allowed but worth a second look, one line each, with file, line and key.
     pub warnings: Vec<String>,
+}
+
+impl Config {
+    /// Reads all secrets now, for a process that becomes another user.
+    pub fn hold_secrets(&mut self) -> Result<(), Unusable> {
+        match &mut self.api.credential {
+            api::Credential::ApiKey(secret)
+            | api::Credential::ApiKeyBasic(secret)
+            | api::Credential::Client { secret, .. } => secret.hold()?,
+        }
+        for job in &mut self.jobs {
+            if let Source::Ldap(ldap::Options { bind: Some(bind), .. }) = &mut job.source {
+                bind.password.hold()?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What a configuration is read for.

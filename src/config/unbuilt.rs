@@ -5,8 +5,6 @@ use toml::de::DeValue;
 /// The value that turns a function off, so that its key may stand in a file before it is built.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Off {
-    /// No value does.
-    Never,
     Text(&'static str),
     /// Only a table without keys of its own.
     Section,
@@ -34,7 +32,6 @@ impl Off {
     /// Whether `value` turns the function off.
     pub(super) fn is(self, value: &DeValue<'_>) -> bool {
         match self {
-            Self::Never => false,
             Self::Text(off) => value.as_str() == Some(off),
             Self::Section => value.as_table().is_some_and(|table| table.is_empty()),
         }

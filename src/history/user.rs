@@ -1,13 +1,19 @@
 //! Who decides.
 
 use std::fs;
+use std::sync::OnceLock;
 
 /// The user of this machine on whose behalf the program runs: by name where it has one, and with the user who called
-/// `sudo`, where one did. It names who used the program in good faith; it is no proof against who did not.
+/// `sudo`, where one did. It names who used the program in good faith; it is no proof against who did not. It stays whoever
+/// first asked, also where the process becomes another user later.
 pub fn acting_user() -> String {
-    let uid = rustix::process::getuid().as_raw();
-    let accounts = fs::read_to_string("/etc/passwd").unwrap_or_default();
-    named(uid, &accounts, std::env::var("SUDO_USER").ok().as_deref())
+    static USER: OnceLock<String> = OnceLock::new();
+    let user = USER.get_or_init(|| {
+        let uid = rustix::process::getuid().as_raw();
+        let accounts = fs::read_to_string("/etc/passwd").unwrap_or_default();
+        named(uid, &accounts, std::env::var("SUDO_USER").ok().as_deref())
+    });
+    user.clone()
 }
 
 fn named(uid: u32, accounts: &str, caller: Option<&str>) -> String {

@@ -234,16 +234,59 @@ fn fault_18_a_state_folder_without_leave_to_write_exits_2_with_its_path() {
     }
 }
 
+/// The folder and all in it belongs to `uid`.
+fn give(world: &World, uid: u32) {
+    below(world.dir()).iter().for_each(|path| chown(path, Some(uid), Some(uid)).unwrap());
+}
+
+fn is_root(world: &World) -> bool {
+    fs::metadata(world.dir()).unwrap().uid() == 0
+}
+
 #[test]
 fn fault_18_a_state_folder_of_another_owner_exits_2_with_its_path() {
     let world = world();
-    if fs::metadata(world.dir()).unwrap().uid() != 0 {
+    if !is_root(&world) {
+        assert!(std::env::var_os("CI").is_none(), "in CI root is wanted");
+        return;
+    }
+    fs::create_dir(world.state()).unwrap();
+    let Some(mut command) = as_nobody(&world, &["sync"]) else { panic!("setpriv is there wherever root is") };
+    chown(world.state(), Some(1), Some(1)).unwrap();
+    mode(&world.state(), 0o755);
+    let ran = run(&mut command).expect(2);
+    assert!(ran.err.contains(world.state().to_str().unwrap()) && ran.err.contains("user 1"), "{ran:?}");
+    assert_eq!(world.service().writes(), 0);
+}
+
+#[test]
+fn root_works_as_the_owner_of_the_state_and_leaves_nothing_of_its_own_there() {
+    const NOBODY: u32 = 65_534;
+    let world = world();
+    if !is_root(&world) {
+        assert!(std::env::var_os("CI").is_none(), "in CI root is wanted");
         return;
     }
     fs::create_dir(world.state()).unwrap();
     mode(&world.state(), 0o700);
-    chown(world.state(), Some(65_534), Some(65_534)).unwrap();
-    let ran = world.run(&["sync"]).expect(2);
-    assert!(ran.err.contains(world.state().to_str().unwrap()), "{ran:?}");
-    assert_eq!(world.service().writes(), 0);
+    give(&world, NOBODY);
+    // The secret and the configuration stay root's own, as systemd's credentials are.
+    for file in ["api_key", "config.toml"] {
+        chown(world.dir().join(file), Some(0), Some(0)).unwrap();
+    }
+    let mut command = world.command(&["sync"]);
+    run(command.env("SUDO_USER", "ana")).expect(0);
+    for arguments in [&["status"][..], &["plan"], &["pause"], &["resume"], &["check"], &["sync"]] {
+        run(world.command(arguments).env("SUDO_USER", "ana")).expect(0);
+    }
+    assert_eq!(world.staff().len(), 3);
+    let roots: Vec<PathBuf> =
+        below(&world.state()).into_iter().filter(|path| fs::metadata(path).unwrap().uid() == 0).collect();
+    assert_eq!(roots, Vec::<PathBuf>::new());
+    let decided = fs::read_to_string(world.audit_file()).unwrap();
+    assert!(decided.contains("\"by\":\"root (sudo by ana)\""), "{decided}");
+    // What that account may not read it does not read for root either.
+    mode(&world.dir().join("staff.csv"), 0o600);
+    chown(world.dir().join("staff.csv"), Some(0), Some(0)).unwrap();
+    assert!(world.sync().expect(1).reason().contains("ermission"));
 }
