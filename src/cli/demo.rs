@@ -97,6 +97,15 @@ impl Demo {
         self.expect(&report, Status::Partial, (0, 0, 0))?;
         self.expect_people(61)?;
 
+        self.heading("HR may also drop files into a folder, and finds what became of them beside each");
+        rows.push(row("E09002", "Ina", "Inbox", "Archivist", &rows[0].site.clone()));
+        rows.push(row("E09003", "Nils", "Nowhere", "Archivist", "Atlantis"));
+        self.drop_into_inbox(&rows)?;
+        let report = self.sync().await?;
+        self.expect(&report, Status::Partial, (1, 0, 0))?;
+        self.expect_people(62)?;
+        self.show_inbox()?;
+
         self.heading("That is all");
         self.ui.line("Everything above happened on this machine, against a stand-in for the service.");
         self.ui.line(
@@ -154,6 +163,33 @@ impl Demo {
         let now = self.sandbox.all("staff").len();
         self.ui.line(format!("people at the service: {now}"));
         if now == people { Ok(()) } else { Err(Failure::failed(Words(format!("{people} were expected")))) }
+    }
+
+    /// Makes the job's source a folder, and puts a file into it.
+    fn drop_into_inbox(&self, rows: &[Row]) -> Result<(), Failure> {
+        let inbox = self.dir.join("inbox");
+        fs::create_dir(&inbox).map_err(Failure::failed)?;
+        let config = fs::read_to_string(self.config()).map_err(Failure::failed)?;
+        self.put(&self.config(), config.replace("path = \"employees.csv\"", "path = \"inbox\"").as_bytes())?;
+        self.write(rows)?;
+        fs::rename(self.file(), inbox.join("employees.csv")).map_err(Failure::failed)
+    }
+
+    /// Shows what lies in the inbox, and the lines of the report that are about rows to mend.
+    fn show_inbox(&self) -> Result<(), Failure> {
+        let processed = self.dir.join("inbox/processed");
+        let entries = fs::read_dir(&processed).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let mut files: Vec<PathBuf> = entries.map_err(Failure::failed)?.into_iter().map(|entry| entry.path()).collect();
+        files.sort();
+        for file in &files {
+            self.ui.line(file.strip_prefix(&self.dir).unwrap_or(file).display().to_string());
+        }
+        let table = files.iter().find(|file| file.to_string_lossy().ends_with(".report.csv"));
+        let table = table.ok_or_else(|| Failure::failed(Words("there is no report".to_owned())))?;
+        let table = fs::read_to_string(table).map_err(Failure::failed)?;
+        let told = table.lines().filter(|line| !line.contains("already right"));
+        told.for_each(|line| self.ui.line(format!("  {}", super::ui::tame(line.trim_start_matches('\u{feff}')))));
+        Ok(())
     }
 
     fn heading(&self, text: &str) {

@@ -20,7 +20,7 @@ use super::report::{Counts, Report, Status};
 use super::state::{JobState, next_run};
 use super::sync::{Recorder, counted, ended, parked, pulled};
 use super::takeback::{Ground, Takeback, Untouched};
-use super::{Context, Narrow, Stage, account, held, pause, rows, segments};
+use super::{Context, Narrow, Stage, account, held, inbox, pause, rows, segments};
 use crate::config::Job;
 use crate::fault::chain;
 use crate::history::{Audit, Line, Story, acting_user};
@@ -182,6 +182,9 @@ fn overruled(
         supposed.suppose(context.store, id, (change.wish.action != Action::Delete).then_some(&change.wish.fields))?;
     }
     let narrow = Narrow { keys };
+    // A dropped file that is not kept any more wants nothing; the next one may.
+    let Some((job, _copy)) = inbox::last(job, context.store)? else { return Ok(BTreeMap::new()) };
+    let job = &job;
     let next = prepare(context, job, &rows::mapping(job), &supposed, &narrow, &mut |_, _| Ok(()))?;
     let go = next.go.into_iter().map(|(change, _)| change);
     let wanted = go.chain(next.held.into_iter().filter_map(|held| held.change)).chain(next.dropped);

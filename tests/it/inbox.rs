@@ -693,3 +693,34 @@ fn faults_81_83_86_90_91_a_damaged_dropped_file_makes_nobody_leave() {
         assert_eq!(world.sync().expect(0).writes(), (1, 0, 0), "{name}");
     }
 }
+
+#[test]
+fn what_is_reverted_is_not_done_again_by_the_same_content() {
+    let world = world("", "");
+    let inbox = Inbox(&world);
+    inbox.drop("a.csv", people(1..9));
+    world.sync().expect(0);
+    inbox.drop("b.csv", people(1..9).replacen("Clerk", "Baker", 1));
+    assert_eq!(world.sync().expect(0).writes(), (0, 1, 0));
+    world.run(&["revert", "2"]).expect(0);
+    assert_eq!(world.held_as(1).unwrap()["title"], "Clerk");
+    world.sync().expect(0);
+    inbox.drop("c.csv", people(1..10).replacen("Clerk", "Baker", 1));
+    assert_eq!(world.sync().expect(0).writes(), (1, 0, 0), "that was decided against");
+    assert_eq!(world.held_as(1).unwrap()["title"], "Clerk");
+}
+
+#[test]
+fn a_narrowed_run_and_an_applied_plan_leave_the_file_where_it_is() {
+    let world = world("", "");
+    let inbox = Inbox(&world);
+    inbox.drop("a.csv", people(1..9));
+    assert_eq!(world.run(&["sync", "--json", "--key", "P00003"]).expect(0).writes(), (1, 0, 0));
+    assert_eq!(inbox.waiting(), ["a.csv"]);
+    world.run(&["plan", "--out", "plan.json"]).expect(0);
+    let ran = world.run(&["apply", "plan.json", "--json"]).expect(0);
+    assert_eq!(inbox.waiting(), ["a.csv"], "{ran:?}");
+    world.expect_people(1..9);
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    assert_eq!((inbox.waiting(), inbox.names("processed")), (vec![], three("a.csv").to_vec()));
+}

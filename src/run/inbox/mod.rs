@@ -18,6 +18,7 @@
 mod forget;
 mod judge;
 mod keep;
+mod last;
 mod next;
 mod outbox;
 mod over;
@@ -29,6 +30,7 @@ mod visit;
 
 pub(super) use forget::forget;
 pub(super) use keep::sweep;
+pub(super) use last::last;
 pub use next::{Next, WaitingFiles, next};
 pub use poll::Poll;
 pub(super) use state::InboxState;

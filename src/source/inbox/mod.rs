@@ -28,4 +28,4 @@ pub use name::{dated, shown};
 pub use options::{Options, Order};
 pub use shelf::{Filing, Shelf};
 pub use stamp::Stamp;
-pub use take::{Refusal, Taken, take};
+pub use take::{Refusal, Taken, take, take_filed};

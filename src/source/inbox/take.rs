@@ -9,6 +9,7 @@ use ring::digest::{Context, SHA256};
 use rustix::io::Errno;
 
 use super::folder::{Entry, Folder, What};
+use super::shelf::Shelf;
 use super::stamp::Stamp;
 
 /// How much is copied at once.
@@ -60,6 +61,17 @@ pub fn take(folder: &Folder, entry: &Entry, size_max: u64, into: &Path) -> Resul
         return Err(Refusal::Changed);
     }
     Ok(Taken { path: into.to_owned(), content: content.0, stamp: before, mode })
+}
+
+/// Copies what was filed to `into`, and returns the digest of its bytes.
+pub fn take_filed(folder: &Folder, shelf: Shelf, name: &str, into: &Path) -> io::Result<String> {
+    let mut file = folder.open_filed(shelf, name)?;
+    let size = file.metadata()?.len();
+    match copy(&mut file, size, into) {
+        Ok((content, _)) => Ok(content),
+        Err(Refusal::Unreadable(error) | Refusal::Unwritable(error)) => Err(error),
+        Err(Refusal::Changed | Refusal::Unfit(_)) => Err(io::ErrorKind::InvalidData.into()),
+    }
 }
 
 /// The stamp of an open file that may be read.
