@@ -51,6 +51,7 @@ static SCENARIOS: &[Scenario] = &[
         commands: &[&["queue", "retry", "staff", "P00002"], &["queue", "drop", "staff", "P00004"], SYNC],
     },
     Scenario { name: "rebuild", job: "", before: all_kinds, commands: &[&["rebuild"], SYNC] },
+    Scenario { name: "files dropped into an inbox", job: "", before: dropped, commands: &[SYNC] },
     Scenario { name: "pause and resume", job: "", before: all_kinds, commands: &[&["pause"], SYNC, &["resume"], SYNC] },
 ];
 
@@ -66,6 +67,29 @@ fn all_kinds(world: &World) {
     world.csv(
         HEADER.to_owned() + &row(1, "Clerk") + &(2..6).map(|n| row(n, "Baker")).collect::<String>() + &row(9, "New"),
     );
+}
+
+fn dropped(world: &World) {
+    let inbox = world.dir().join("inbox");
+    fs::create_dir(&inbox).unwrap();
+    world.configure(Config { path: "inbox".into(), ..Config::rest(LEAVERS) });
+    fs::write(inbox.join("a.csv"), people(1..5)).unwrap();
+    fs::write(inbox.join("b.csv"), people(2..6).replacen("Clerk", "Baker", 1)).unwrap();
+    fs::write(inbox.join("c.xlsx"), "PK").unwrap();
+}
+
+/// What lies in the inbox, if there is one, the times in front of the names left out.
+fn filed(world: &World) -> Vec<String> {
+    let mut filed = Vec::new();
+    for folder in ["", "processed", "failed"] {
+        let Ok(entries) = fs::read_dir(world.dir().join("inbox").join(folder)) else { continue };
+        for entry in entries.map(|entry| entry.unwrap()) {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            filed.push(format!("{folder}/{}", name.split_once("Z_").map_or(name.as_str(), |(_, name)| name)));
+        }
+    }
+    filed.sort();
+    filed
 }
 
 fn held(world: &World) {
@@ -96,6 +120,8 @@ struct End {
     queue: Vec<(String, String)>,
     /// What the audit files tell: key and what was done, each once.
     told: BTreeSet<(String, String)>,
+    /// What lies in an inbox.
+    filed: Vec<String>,
 }
 
 impl Scenario {
@@ -172,7 +198,7 @@ fn end(world: &World, code: Option<i32>) -> End {
             told.insert((text(&line["key"]), text(&line[what])));
         }
     }
-    End { people, code, queue, told }
+    End { people, code, queue, told, filed: filed(world) }
 }
 
 /// Each of so many points is taken; all of them unless the environment names another share.
