@@ -38,7 +38,7 @@ fn fault_101_a_mistake_is_named_with_line_and_key() {
         ("[job.guard]", "[job.gaurd]", &["gaurd", "did you mean guard?"]),
         ("target = \"staff\"", "target = \"staf\"", &["target", "staf", "staff"]),
         ("type = \"csv\"", "type = \"cvs\"", &["type", "csv"]),
-        ("type = \"csv\"", "type = \"ldap\"", &["source.url", "is missing"]),
+        ("type = \"csv\"", "type = \"excel\"", &["type", "no kind of source"]),
         ("settle = \"0s\"", "settle = \"soon\"", &["settle", "soon"]),
         ("settle = \"0s\"", "mode = \"partial\"", &["mode", "full", "changes"]),
         ("settle = \"0s\"", "encoding = \"utf-9\"", &["encoding", "utf-9"]),
