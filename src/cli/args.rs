@@ -93,8 +93,21 @@ pub(super) struct DemoArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct InitArgs {
-    /// A CSV file of staff
+    /// A CSV file of staff, or the address of a directory: ldaps://HOST[/BASE]
+    #[arg(value_name = "FILE|LDAPURL")]
     pub(super) source: PathBuf,
+    /// Who asks the directory; without it nobody in particular
+    #[arg(long, value_name = "DN", requires = "bind_password_file")]
+    pub(super) bind_dn: Option<String>,
+    /// The file with the password of --bind-dn
+    #[arg(long, value_name = "FILE", requires = "bind_dn")]
+    pub(super) bind_password_file: Option<PathBuf>,
+    /// Certificates trusted in addition to the system's
+    #[arg(long, value_name = "FILE")]
+    pub(super) ca_file: Option<PathBuf>,
+    /// Encrypt a connection to ldap:// before anything else is said
+    #[arg(long)]
+    pub(super) start_tls: bool,
 }
 
 #[derive(Debug, Args)]

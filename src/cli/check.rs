@@ -18,7 +18,7 @@ use crate::mapping::{Bound, Mapped};
 use crate::mirror::Elements;
 use crate::record::{Kind, Target};
 use crate::run::{mapping, next, rows};
-use crate::source::{Found, Row, csv};
+use crate::source::{Found, Read, Row, csv};
 use crate::store;
 
 /// One thing that was looked at.
@@ -54,11 +54,15 @@ fn source(job: &Job) -> Finding {
     let inbox = next.waiting.as_ref().map(|_| format!("{}: ", next.told())).unwrap_or_default();
     let Some(job) = next.job() else { return Finding { what, result: Ok(next.told()) } };
     let (mut records, mut dropped, mut rejected) = (0u64, 0u64, Vec::new());
+    let mut sample = None;
     let clock = Clock::system();
     let today = job.day(clock.now());
     let mut visit = |row: &Row, bound: &Bound<'_>| {
         match bound.read(row, Some(today)).mapped {
-            Mapped::Record(_) => records += 1,
+            Mapped::Record(record) => {
+                sample.get_or_insert(record.key);
+                records += 1;
+            }
             Mapped::Left(_) | Mapped::Dropped => dropped += 1,
             Mapped::Rejected(row) => rejected.push(row),
         }
@@ -69,9 +73,11 @@ fn source(job: &Job) -> Finding {
         Err(error) => return Finding { what, result: Err(chain(&error)) },
     };
     rejected.extend(read.rejected.iter().cloned());
+    let sample = sample.filter(|_| !job.source.has_lines());
+    let such_as = sample.map(|key| format!(" (such as key {key})")).unwrap_or_default();
     let seen = format!(
-        "{inbox}{}: {records} records, {dropped} not included, {} rejected",
-        described(&read.found),
+        "{inbox}{}: {records} records{such_as}, {dropped} not included, {} rejected",
+        described(job, &read),
         rejected.len()
     );
     if let Some(reason) = read.incomplete().first() {
@@ -80,15 +86,19 @@ fn source(job: &Job) -> Finding {
     match rejected.first() {
         None => Finding { what, result: Ok(seen) },
         Some(row) => {
-            let line = row.line.map(|line| format!("line {line}: ")).unwrap_or_default();
+            let line = match (row.line, &row.key) {
+                (Some(line), _) => format!("line {line}: "),
+                (None, Some(key)) => format!("key {key}: "),
+                (None, None) => String::new(),
+            };
             Finding { what, result: Err(format!("{seen}; {line}{}", row.reason)) }
         }
     }
 }
 
 /// How a source looks.
-fn described(found: &Found) -> String {
-    match found {
+fn described(job: &Job, read: &Read) -> String {
+    match &read.found {
         Found::Csv(found) => format!(
             "{}, {} columns by {}, header on line {}",
             found.encoding,
@@ -96,10 +106,17 @@ fn described(found: &Found) -> String {
             csv::delimiter_name(found.delimiter),
             found.header_line
         ),
+        // Nothing is remembered of a read that was not whole.
+        Found::Ldap(found) if found.server.is_empty() => format!("{}, {} entries", job.source, read.rows),
         Found::Ldap(found) => {
             let bases: Vec<String> =
                 found.entries.iter().map(|(base, count)| format!("{count} entries in {base}")).collect();
-            format!("{}, {}", found.server, bases.join(", "))
+            let unused = found.attributes.iter().filter(|(_, count)| **count == 0).map(|(name, _)| name.as_str());
+            let unused = match unused.collect::<Vec<_>>() {
+                none if none.is_empty() => String::new(),
+                names => format!(", none of them with {}", names.join(", ")),
+            };
+            format!("{}, {}{unused}", found.server, bases.join(", "))
         }
     }
 }

@@ -74,6 +74,7 @@ fn document(job: &Job, key: &Key, all: &Explanation) -> Json {
         let absence = row.reading.absence();
         json!({
             "line": row.line,
+            "dn": row.dn,
             "included": absence.is_none(),
             "absence": absence,
             "cells": cells,
@@ -221,7 +222,11 @@ impl View<'_> {
                 }
                 _ => row.reading.absence().map(|absence| format!(": {absence}")).unwrap_or_default(),
             };
-            self.say("source", format!("{path}, line {}{said}", row.line));
+            let place = match (&row.dn, row.line) {
+                (Some(dn), _) => format!("entry {}", tame(dn)),
+                (None, line) => format!("line {}", line.unwrap_or_default()),
+            };
+            self.say("source", format!("{path}, {place}{said}"));
             if self.show_values {
                 row.cells.iter().for_each(|(column, cell)| {
                     self.ui.line(format!("            {} = \"{}\"", tame(column), tame(cell)));

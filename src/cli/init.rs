@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::args::InitArgs;
-use super::failure::{Exit, Failure, Words};
+use super::failure::{Exit, Failure};
 use super::ui::Ui;
 use crate::source::csv::{self, Probe, delimiter_name};
 use crate::source::snake;
@@ -43,14 +43,32 @@ const NAMES: &[(&str, &[&str])] = &[
     ("location", &["location", "site", "office", "work_location", "home_location", "building"]),
 ];
 
+/// What every first configuration begins with.
+pub(super) const HEAD: &str = "#\n# Next: fill in [api], then `rosterd check`, `rosterd preview JOB`, `rosterd plan`. Every change waits for your\n\
+         # approval until writes is \"auto\".\n\n\
+         [api]\n\
+         base_url = \"https://api.example.com/v1\"   # the service's address, with its version\n\
+         auth_url = \"https://login.example.com\"    # where access tokens come from\n\
+         client_id = \"…\"\n\
+         client_secret_file = \"client_secret\"      # readable by its owner only; beside this file\n\
+         # api_key_file = \"api_key\"                # the other kind of credential, in place of the three lines above\n\
+         requests_per_minute = 100\n\n\
+         [state]\n\
+         dir = \"/var/lib/rosterd\"\n\n\
+         [[job]]\n";
+
+/// What every first configuration ends with.
+pub(super) const TAIL: &str = "\n[job.leavers]\naction = \"keep\"                    # or \"delete\", after the grace below\ngrace = \"24h\"\n\n\
+         [job.guard]                        # above these, changes wait for an approval\nmax_leavers = \"2%\"\nmax_updates = \"30%\"\nmax_blanked = \"5%\"\nmin_records = 1\n";
+
 const FULL_NAME: &[&str] = &["full_name", "name", "display_name", "employee_name"];
 const FIRST_NAME: &[&str] = &["first_name", "given_name", "forename", "firstname", "vorname"];
 const LAST_NAME: &[&str] = &["last_name", "surname", "family_name", "lastname", "nachname"];
 
-pub(super) fn run(ui: &Ui, args: &InitArgs) -> Result<Exit, Failure> {
+pub(super) async fn run(ui: &Ui, args: &InitArgs) -> Result<Exit, Failure> {
     let text = args.source.to_string_lossy();
     if text.starts_with("ldap://") || text.starts_with("ldaps://") {
-        return Err(Failure::usage(Words("a configuration for LDAP can't be made yet; give a CSV file".into())));
+        return super::init_directory::run(ui, args, &text).await;
     }
     let probe = csv::probe(&args.source).map_err(Failure::failed)?;
     let path = args.source.canonicalize().unwrap_or_else(|_| args.source.clone());
@@ -103,20 +121,7 @@ fn configuration(path: &Path, probe: &Probe) -> String {
     );
     found.columns.iter().for_each(|column| text.push_str(&format!("#   {}\n", printable(column))));
     probe.doubts.iter().for_each(|doubt| text.push_str(&format!("# In doubt: {}\n", printable(doubt))));
-    text.push_str(
-        "#\n# Next: fill in [api], then `rosterd check`, `rosterd preview JOB`, `rosterd plan`. Every change waits for your\n\
-         # approval until writes is \"auto\".\n\n\
-         [api]\n\
-         base_url = \"https://api.example.com/v1\"   # the service's address, with its version\n\
-         auth_url = \"https://login.example.com\"    # where access tokens come from\n\
-         client_id = \"…\"\n\
-         client_secret_file = \"client_secret\"      # readable by its owner only; beside this file\n\
-         # api_key_file = \"api_key\"                # the other kind of credential, in place of the three lines above\n\
-         requests_per_minute = 100\n\n\
-         [state]\n\
-         dir = \"/var/lib/rosterd\"\n\n\
-         [[job]]\n",
-    );
+    text.push_str(HEAD);
     text.push_str(&format!("name = {}\n", quoted(&job)));
     text.push_str("target = \"staff\"\nschedule = \"*/15 * * * *\"\ntime_zone = \"UTC\"\n");
     match key {
@@ -151,10 +156,7 @@ fn configuration(path: &Path, probe: &Probe) -> String {
             unused.iter().map(|column| printable(column)).collect::<Vec<_>>().join(", ")
         ));
     }
-    text.push_str(
-        "\n[job.leavers]\naction = \"keep\"                    # or \"delete\", after the grace below\ngrace = \"24h\"\n\n\
-         [job.guard]                        # above these, changes wait for an approval\nmax_leavers = \"2%\"\nmax_updates = \"30%\"\nmax_blanked = \"5%\"\nmin_records = 1\n",
-    );
+    text.push_str(TAIL);
     text
 }
 
@@ -201,12 +203,12 @@ impl<'a> Columns<'a> {
 }
 
 /// A text as TOML, whose escapes are those of JSON.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
 /// A text fit for a comment.
-fn printable(text: &str) -> String {
+pub(super) fn printable(text: &str) -> String {
     super::ui::tame(text)
 }
 

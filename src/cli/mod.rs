@@ -19,6 +19,7 @@ mod failure;
 mod forget;
 mod history;
 mod init;
+mod init_directory;
 mod interrupt;
 mod open;
 mod owner;
@@ -79,7 +80,7 @@ async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
     let config = arguments.config;
     match arguments.command {
         Command::Demo(args) => demo::run(ui, &args).await,
-        Command::Init(args) => init::run(ui, &args),
+        Command::Init(args) => init::run(ui, &args).await,
         Command::Sync(args) => sync::run(ui, &config, &args).await,
         Command::Plan(args) => plan::run(ui, &config, &args).await,
         Command::Apply(args) => apply::run(ui, &config, &args).await,

@@ -18,7 +18,9 @@ use crate::source::Row;
 
 /// A row and what became of it.
 struct Seen {
-    line: u64,
+    line: Option<u64>,
+    /// The name of the entry; none of a row of a file.
+    dn: Option<String>,
     source: Vec<(String, String)>,
     reading: Reading,
 }
@@ -57,8 +59,8 @@ fn look(job: &Job, key: Option<&Key>, limit: usize) -> Result<Vec<Seen>, Failure
     let mut visit = |row: &Row, bound: &Bound<'_>| {
         let reading = bound.read(row, Some(today));
         if key.is_none_or(|key| reading.key() == Some(key)) {
-            let source = row.pairs().map(|(column, cell)| (column.to_owned(), cell.to_owned())).collect();
-            seen.push(Seen { line: row.line, source, reading });
+            let source = row.shown().map(|(column, cell)| (column.to_owned(), cell)).collect();
+            seen.push(Seen { line: row.shown_line(), dn: row.dn().map(str::to_owned), source, reading });
         }
         if seen.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
@@ -66,7 +68,8 @@ fn look(job: &Job, key: Option<&Key>, limit: usize) -> Result<Vec<Seen>, Failure
     let room = limit.saturating_sub(seen.len());
     let rejected = read.rejected.into_iter().filter(|_| key.is_none()).take(room);
     seen.extend(rejected.map(|rejected| Seen {
-        line: rejected.line.unwrap_or(0),
+        line: rejected.line,
+        dn: None,
         source: Vec::new(),
         reading: Reading::rejected(rejected),
     }));
@@ -88,6 +91,7 @@ fn document(seen: &Seen) -> Value {
     let absence = seen.reading.absence();
     json!({
         "line": seen.line,
+        "dn": seen.dn,
         "key": seen.reading.key(),
         "included": absence.is_none(),
         "absence": absence,
@@ -99,7 +103,12 @@ fn document(seen: &Seen) -> Value {
 
 fn lines(ui: &Ui, seen: &Seen) {
     let key = seen.reading.key().map(|key| format!("  key {}", tame(key.as_str()))).unwrap_or_default();
-    ui.line(format!("{}{key}", ui.paint(Paint::Bold, &format!("line {}", seen.line))));
+    let place = match (&seen.dn, seen.line) {
+        (Some(dn), _) => tame(dn),
+        (None, Some(line)) => format!("line {line}"),
+        (None, None) => "an entry".to_owned(),
+    };
+    ui.line(format!("{}{key}", ui.paint(Paint::Bold, &place)));
     let left: Vec<(String, String)> =
         seen.source.iter().map(|(column, cell)| (tame(column), format!("{:?}", tame(cell)))).collect();
     let right: Vec<String> = match &seen.reading.mapped {

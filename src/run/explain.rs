@@ -72,8 +72,10 @@ pub struct Explanation {
 
 /// A row of the source.
 pub struct SourceRow {
-    /// Its line.
-    pub line: u64,
+    /// Its line; `None` for an entry of a directory.
+    pub line: Option<u64>,
+    /// The name of its entry; `None` for a row of a file.
+    pub dn: Option<String>,
     /// Its columns and cells.
     pub cells: Vec<(String, String)>,
     /// What the mapping makes of it today.
@@ -232,8 +234,8 @@ fn read(context: &Context<'_>, job: &Job, key: &Key) -> Result<SourceRead, Error
         let reading = bound.read(row, Some(today));
         let own = reading.key();
         if own == Some(key) {
-            let cells = row.pairs().map(|(column, cell)| (column.to_owned(), cell.to_owned())).collect();
-            found.push(SourceRow { line: row.line, cells, reading });
+            let cells = row.shown().map(|(column, cell)| (column.to_owned(), cell)).collect();
+            found.push(SourceRow { line: row.shown_line(), dn: row.dn().map(str::to_owned), cells, reading });
         } else if let Some(own) = own {
             nearest.take(key, own.clone());
         }

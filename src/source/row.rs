@@ -105,6 +105,12 @@ impl Row {
         self.columns.names().iter().map(String::as_str).zip(self.cells.iter())
     }
 
+    /// Column names with all their values, in order, as people read them: several are put apart by `, `.
+    pub fn shown(&self) -> impl Iterator<Item = (&str, String)> {
+        let shown = |at: usize| self.all(at).collect::<Vec<_>>().join(", ");
+        self.columns.names().iter().enumerate().map(move |(at, name)| (name.as_str(), shown(at)))
+    }
+
     /// Cells first, then the length of each, then the columns: so no two different rows give the same bytes.
     fn digest_with(&self, scratch: &mut Vec<u8>) -> u128 {
         scratch.clear();

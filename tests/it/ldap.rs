@@ -1,6 +1,7 @@
 //! A directory as a source: against a real server, and against one that says what no real one can be made to say.
 
 mod answers;
+mod commands;
 mod reads;
 mod tls;
 

@@ -346,6 +346,47 @@ fn an_entry_beyond_all_measure_is_not_taken() {
     assert!(ran.reason().contains("1024 KiB"), "{}", ran.reason());
 }
 
+#[test]
+fn active_directory_is_read_as_it_writes() {
+    // The bytes of a GUID are text by chance in the second.
+    let guids: [&[u8]; 3] =
+        [b"\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\xff", b"abcdefghijklmnop", &[0x80; 16]];
+    let person = move |number: usize, control: &[u8], expires: &[u8]| {
+        let Said::Entry(dn, mut attributes) =
+            entry(number, &[("userAccountControl", &[control]), ("accountExpires", &[expires])])
+        else {
+            unreachable!("it is an entry")
+        };
+        attributes.retain(|(name, _)| name != "entryUUID");
+        attributes.push(("objectGUID".to_owned(), vec![guids[number - 1].to_vec()]));
+        attributes.push(("whenCreated".to_owned(), vec![b"20260203040506.0Z".to_vec()]));
+        Said::Entry(dn, attributes)
+    };
+    let server = Scripted::of_pages(move |_, _| {
+        vec![person(1, b"512", b"0"), person(2, b"66048", b"9223372036854775807"), person(3, b"514", b"0"), done(b"")]
+    });
+    let mut configuration = config(slapd::source(&[server.url()], ""));
+    configuration.job = "match_on = [\"email\"]\ninclude = \"{{ not (userAccountControl | bit(2)) }}\"\n\
+        active_until = \"{{ accountExpires | filetime | date('%Y-%m-%dT%H:%M:%SZ') }}\"\n"
+        .into();
+    configuration.map = configuration.map.replace("{{ title }}", "{{ whenCreated | date('%Y%m%d%H%M%S.0Z') }}");
+    let world = World::with(rosterd::sandbox::Options::default(), configuration);
+    let preview = world.run(&["--json", "preview", "staff"]).expect(0).json();
+    let keys: Vec<&str> = preview["rows"].as_array().unwrap().iter().filter_map(|row| row["key"].as_str()).collect();
+    assert_eq!(
+        keys,
+        [
+            "04030201-0605-0807-090a-0b0c0d0e0fff",
+            "64636261-6665-6867-696a-6b6c6d6e6f70",
+            "80808080-8080-8080-8080-808080808080"
+        ]
+    );
+    assert_eq!(world.sync().expect(0).writes(), (2, 0, 0), "the third is disabled");
+    assert_eq!(world.held_as(1).unwrap()["title"], "2026-02-03");
+    server.say_pages(move |_, _| vec![person(1, b"512", b"0"), person(2, b"512", b"116444736000000000"), done(b"")]);
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 1), "the second expired");
+}
+
 /// A server of two people of whom the first has `count` titles, given in parts of two; `broken` parts are refused.
 fn ranged(count: usize, broken: bool) -> Scripted {
     let part = move |from: usize| {
