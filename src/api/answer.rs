@@ -25,6 +25,13 @@ pub struct Answered<T> {
     pub status: u16,
 }
 
+impl<T> Answered<T> {
+    /// The same answer with what `make` makes of its value.
+    pub fn map<U>(self, make: impl FnOnce(T) -> U) -> Answered<U> {
+        Answered { value: make(self.value), date: self.date, status: self.status }
+    }
+}
+
 /// An answer that is no error of transport, before it is understood. Error statuses come here only where a verb gives
 /// them a meaning.
 pub struct Received {

@@ -10,7 +10,10 @@ use super::args::CheckArgs;
 use super::failure::{Exit, Failure};
 use super::open;
 use super::ui::{Paint, Ui, tame};
-use crate::api::{self, Api, Client, Element, ForStaff, Location, Query, Staff};
+use crate::api::{
+    self, Api, Certification, Client, Element, ForMembers, ForStaff, Location, Member, Membership, Organization, Query,
+    Staff, Walkable,
+};
 use crate::clock::Clock;
 use crate::config::{Config, Job};
 use crate::fault::chain;
@@ -125,34 +128,48 @@ fn described(job: &Job, read: &Read) -> String {
 async fn service(config: &Config, findings: &mut Vec<Finding>) -> Result<(), Failure> {
     store::lay_down(&config.state.dir)?;
     let client = Client::new(&config.api, &Clock::system())?;
-    let query = Query::default().ascending("id").limit(1);
-    let staff = client.send(Api::<Staff>::root().list(&query)).await;
-    let reached = staff.is_ok();
-    findings.push(Finding {
-        what: format!("service at {}", config.api.base_url),
-        result: staff.map(|_| "the credential may read staff".to_owned()).map_err(|error| explained(&error)),
-    });
-    if !reached {
-        return Ok(());
+    let targets: BTreeSet<Target> = config.parts().map(|part| part.mapping.target).collect();
+    // An account without jobs yet is asked for its staff.
+    let targets = if targets.is_empty() { BTreeSet::from([Target::Staff]) } else { targets };
+    for target in &targets {
+        let read = readable(&client, *target).await;
+        let reached = read.is_ok();
+        findings.push(Finding {
+            what: format!("service at {}", config.api.base_url),
+            result: read
+                .map(|()| format!("the credential may read {}", of_service(*target)))
+                .map_err(|error| explained(&error)),
+        });
+        if !reached {
+            return Ok(());
+        }
     }
-    let fields: BTreeSet<&String> = config.jobs.iter().flat_map(|job| job.mapping.fields.keys()).collect();
-    let titles: Vec<&str> = fields.iter().filter_map(|field| field.strip_prefix(Target::CUSTOM)).collect();
-    if !titles.is_empty() {
-        let result = match client.send(Api::<Element>::root().list_for::<ForStaff>()).await {
-            Ok(answered) => {
-                let elements = Elements::new(answered.value);
-                let wrong: Vec<String> = titles
-                    .iter()
-                    .filter_map(|title| elements.resolve(title).err())
-                    .map(|error| error.to_string())
-                    .collect();
-                if wrong.is_empty() { Ok(format!("{} mapped, all there", titles.len())) } else { Err(wrong.join("; ")) }
-            }
-            Err(error) => Err(explained(&error)),
+    for (contractors, what) in [(false, "custom fields"), (true, "custom fields of contractors")] {
+        let of = |target: Target| (target != Target::Staff) == contractors;
+        let parts = config.parts().filter(|part| of(part.mapping.target));
+        let fields: BTreeSet<&String> = parts.flat_map(|part| part.mapping.fields.keys()).collect();
+        let titles: Vec<&str> = fields.iter().filter_map(|field| field.strip_prefix(Target::CUSTOM)).collect();
+        if titles.is_empty() {
+            continue;
+        }
+        let elements = Api::<Element>::root();
+        let answered = match contractors {
+            false => client.send(elements.list_for::<ForStaff>()).await,
+            true => client.send(elements.list_for::<ForMembers>()).await,
         };
-        findings.push(Finding { what: "custom fields".into(), result });
+        let result = answered.map_err(|error| explained(&error)).and_then(|answered| {
+            let elements = Elements::new(answered.value);
+            let wrong = titles.iter().filter_map(|title| elements.resolve(title).err()).map(|error| error.to_string());
+            let wrong: Vec<String> = wrong.collect();
+            if wrong.is_empty() { Ok(format!("{} mapped, all there", titles.len())) } else { Err(wrong.join("; ")) }
+        });
+        findings.push(Finding { what: what.into(), result });
     }
-    let located = fields.iter().any(|name| Target::Staff.field(name).is_some_and(|field| field.kind == Kind::Location));
+    let is_place = |kind: Kind| matches!(kind, Kind::Location | Kind::Places);
+    let located = config.parts().any(|part| {
+        let mut kinds = part.mapping.fields.keys().filter_map(|name| part.mapping.target.field(name));
+        kinds.any(|field| is_place(field.kind))
+    });
     if located {
         let query = Query::default().limit(client.page_size());
         let result = match client.send(Api::<Location>::root().list(&query)).await {
@@ -165,6 +182,32 @@ async fn service(config: &Config, findings: &mut Vec<Finding>) -> Result<(), Fai
         findings.push(Finding { what: "locations".into(), result });
     }
     Ok(())
+}
+
+/// Asks for one entity of a target.
+async fn readable(client: &Client, target: Target) -> Result<(), api::Error> {
+    match target {
+        Target::Staff => one::<Staff>(client).await,
+        Target::Contractor => one::<Member>(client).await,
+        Target::Organization => one::<Organization>(client).await,
+        Target::Membership => one::<Membership>(client).await,
+        Target::Holder => client.send(Api::<Certification>::root().list(&Query::default())).await.map(drop),
+    }
+}
+
+async fn one<R: Walkable>(client: &Client) -> Result<(), api::Error> {
+    client.send(Api::<R>::root().list(&Query::default().ascending("id").limit(1))).await.map(drop)
+}
+
+/// What is read of a target, as a person calls it.
+fn of_service(target: Target) -> &'static str {
+    match target {
+        Target::Staff => "staff",
+        Target::Contractor => "contractors",
+        Target::Organization => "contractor organizations",
+        Target::Membership => "memberships of contractors",
+        Target::Holder => "certifications",
+    }
 }
 
 fn explained(error: &api::Error) -> String {

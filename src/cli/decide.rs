@@ -10,11 +10,12 @@ use super::failure::{Exit, Failure, Words};
 use super::open;
 use super::ui::{Ui, tame};
 use crate::clock::Clock;
-use crate::record::{JobName, Key};
-use crate::run::{self, DecisionError, JobState};
+use crate::config::Job;
+use crate::record::Key;
+use crate::run::{self, DecisionError};
 use crate::store::Store;
 
-type Decide = fn(&Store, &Clock, &JobName, &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError>;
+type Decide = fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError>;
 
 pub(super) fn approve(ui: &Ui, config: &Path, args: &DecideArgs) -> Result<Exit, Failure> {
     decide(ui, config, args, "approved", run::approve)?;
@@ -34,9 +35,12 @@ fn decide(ui: &Ui, config: &Path, args: &DecideArgs, word: &str, decide: Decide)
     let job = open::job(&config, &args.job)?;
     let keys = open::keys(&args.keys)?;
     let store = Store::open(&config.state.dir)?;
-    let held = run::held(&store, &job.name)?;
-    let set = JobState::load(&store, &job.name)?.held_set;
-    if held.is_empty() {
+    let set = run::held_set(&store, job)?;
+    let mut held = 0;
+    for part in job.parts() {
+        held += run::held(&store, &part.name)?.len();
+    }
+    if held == 0 {
         return Err(Failure::failed(Words(format!("nothing of job {} is held", job.name)))
             .hint("what is held is worked out by `rosterd sync`; `rosterd plan` shows it"));
     }
@@ -45,7 +49,7 @@ fn decide(ui: &Ui, config: &Path, args: &DecideArgs, word: &str, decide: Decide)
             .hint("look at `rosterd plan` again"));
     }
     let clock = Clock::system();
-    let done = decide(&store, &clock, &job.name, &keys).map_err(|error| match error {
+    let done = decide(&store, &clock, job, &keys).map_err(|error| match error {
         DecisionError::Store(error) => error.into(),
         error => Failure::failed(error),
     })?;

@@ -11,10 +11,11 @@ use super::failure::{Exit, Failure};
 use super::open::{self, Session};
 use super::sync::rejections;
 use super::ui::{Paint, Ui, tame};
+use super::values;
 use crate::config::Config;
 use crate::fault::chain;
 use crate::plan::{Change, Delta, Protection};
-use crate::record::{Action, Target};
+use crate::record::{Action, JobName, Key, Target};
 use crate::run::{self, Narrow, Plan, PlanFile, Prepared};
 
 /// How many changes of each kind are listed; the rest is counted.
@@ -35,7 +36,7 @@ pub(super) async fn run(ui: &Ui, config: &Path, args: &PlanArgs) -> Result<Exit,
     if let Some(path) = &args.out {
         save(ui, path, &PlanFile::new(&session.context(), &plans, &narrow, args.show_values))?;
     }
-    let changes = made().any(|(plan, _)| changes(plan).next().is_some());
+    let changes = made().flat_map(|(parts, _)| parts).any(|plan| changes(plan).next().is_some());
     Ok(if args.exit_code && changes { Exit::Changes } else { Exit::Done })
 }
 
@@ -58,7 +59,7 @@ pub(super) fn show(ui: &Ui, plans: &[Plan], show_values: bool, listed_max: usize
         let jobs: Vec<Value> = plans
             .iter()
             .map(|plan| match &plan.result {
-                Ok((prepared, foreign)) => document(prepared, *foreign),
+                Ok((parts, foreign)) => document(&plan.job, parts, *foreign),
                 Err(error) => json!({"name": plan.job, "error": chain(error)}),
             })
             .collect();
@@ -67,7 +68,12 @@ pub(super) fn show(ui: &Ui, plans: &[Plan], show_values: bool, listed_max: usize
     }
     for plan in plans {
         match &plan.result {
-            Ok((prepared, foreign)) => lines(ui, prepared, *foreign, show_values, listed_max),
+            Ok((parts, foreign)) => {
+                for prepared in parts {
+                    let foreign = (prepared.job == plan.job).then_some(*foreign);
+                    lines(ui, prepared, foreign, show_values, listed_max);
+                }
+            }
             Err(error) => ui.line(format!("{}: {}: {}", plan.job, ui.paint(Paint::Red, "failed"), tame(&chain(error)))),
         }
     }
@@ -96,15 +102,15 @@ fn new_and_matched(plan: &Prepared) -> (u64, u64) {
     (new, plan.records.saturating_sub(new + unclear))
 }
 
-fn document(plan: &Prepared, foreign: u64) -> Value {
+fn document(job: &JobName, parts: &[Prepared], foreign: u64) -> Value {
     let fields = |fields: &BTreeMap<String, Delta>| -> serde_json::Map<String, Value> {
         let delta = |delta: &Delta| json!({"from": delta.from.to_json(), "to": delta.to.to_json()});
         fields.iter().map(|(field, change)| (field.clone(), delta(change))).collect()
     };
-    let change = |(change, held): (&Change, Option<&str>)| {
+    let change = |target: Target, (change, held): (&Change, Option<&str>)| {
         json!({
             "action": change.wish.action,
-            "target": Target::Staff,
+            "target": target,
             "key": change.key,
             "id": change.wish.id,
             "line": change.line,
@@ -113,40 +119,57 @@ fn document(plan: &Prepared, foreign: u64) -> Value {
             "fields": fields(&change.fields),
         })
     };
-    let (new, matched) = new_and_matched(plan);
+    let changes = parts.iter().flat_map(|plan| changes(plan).map(|one| change(plan.target, one)).collect::<Vec<_>>());
+    let reasons: BTreeSet<String> = parts.iter().filter_map(reasons).collect();
+    let held = (!reasons.is_empty()).then(|| reasons.into_iter().collect::<Vec<_>>().join("; "));
+    let mut rejected: Vec<Value> = Vec::new();
+    for row in parts.iter().flat_map(|plan| &plan.rejected) {
+        let row = json!({"key": row.key, "line": row.line, "field": row.field, "reason": row.reason});
+        // One row may be of no use to several parts.
+        if !rejected.iter().any(|other| (&other["line"], &other["reason"]) == (&row["line"], &row["reason"])) {
+            rejected.push(row);
+        }
+    }
+    let incomplete: BTreeSet<&String> = parts.iter().flat_map(|plan| &plan.incomplete).collect();
+    let drift: BTreeMap<&Key, &Vec<String>> = parts.iter().flat_map(|plan| &plan.drift).collect();
+    // A narrowed run may leave parts out, and its own is never among them.
+    let own = parts.iter().find(|plan| plan.job == *job);
+    let (new, matched) = own.map_or((0, 0), new_and_matched);
     json!({
-        "name": plan.job,
-        "complete": plan.complete,
-        "incomplete": plan.incomplete,
-        "records": plan.records,
-        "unchanged": plan.unchanged,
+        "name": job,
+        "complete": parts.iter().all(|plan| plan.complete),
+        "incomplete": incomplete,
+        "records": own.map_or(0, |plan| plan.records),
+        "unchanged": own.map_or(0, |plan| plan.unchanged),
         "matched": matched,
         "new": new,
         "foreign": foreign,
-        "held": reasons(plan).map(|reason| json!({"reason": reason})),
-        "changes": changes(plan).map(change).collect::<Vec<_>>(),
-        "inbox": plan.inbox.as_ref().map(|inbox| json!({"dir": inbox.dir, "file": inbox.file, "waiting": inbox.files})),
-        "notes": plan.notes,
-        "matched_by": plan.matched_by,
-        "protected": plan.protected,
-        "drift": plan.drift,
-        "rejected": plan.rejected.iter().map(|row| json!({
-            "key": row.key, "line": row.line, "field": row.field, "reason": row.reason,
-        })).collect::<Vec<_>>(),
+        "held": held.map(|reason| json!({"reason": reason})),
+        "changes": changes.collect::<Vec<_>>(),
+        "inbox": own.and_then(|plan| plan.inbox.as_ref()).map(|inbox| json!({"dir": inbox.dir, "file": inbox.file, "waiting": inbox.files})),
+        "notes": parts.iter().flat_map(|plan| &plan.notes).collect::<BTreeSet<_>>(),
+        "matched_by": own.map(|plan| &plan.matched_by),
+        "moving": parts.iter().flat_map(|plan| &plan.moving).map(|(key, reason)| (key, reason)).collect::<BTreeMap<_, _>>(),
+        "protected": parts.iter().flat_map(|plan| &plan.protected).collect::<Vec<_>>(),
+        "drift": drift,
+        "rejected": rejected,
     })
 }
 
-fn lines(ui: &Ui, plan: &Prepared, foreign: u64, show_values: bool, listed_max: usize) {
+fn lines(ui: &Ui, plan: &Prepared, foreign: Option<u64>, show_values: bool, listed_max: usize) {
     let (new, matched) = new_and_matched(plan);
     let first: u64 = plan.matched_by.values().sum();
     let by: Vec<String> = plan.matched_by.iter().map(|(field, count)| format!("{count} by {field}")).collect();
     let how = if first == 0 { String::new() } else { format!(" ({} for the first time: {})", first, by.join(", ")) };
+    let many = plan.target.many();
+    let foreign = foreign.map(|foreign| format!("; {foreign} {many} at the service have no record here"));
     ui.line(format!(
-        "{}: {} records: {matched} matched{how}, {new} new; {foreign} people at the service have no record here",
+        "{}: {} records: {matched} matched{how}, {new} new{}",
         ui.paint(Paint::Bold, plan.job.as_str()),
         plan.records,
+        foreign.unwrap_or_default(),
     ));
-    if new > 0 {
+    if new > 0 && plan.target.has_presence() {
         ui.line("  creating people may send them mail, as the account is set up");
     }
     plan.notes.iter().for_each(|note| ui.line(format!("  {}", tame(note))));
@@ -156,7 +179,7 @@ fn lines(ui: &Ui, plan: &Prepared, foreign: u64, show_values: bool, listed_max: 
     rejections(ui, &plan.rejected);
     for action in [Action::Delete, Action::Create, Action::Update] {
         let mut all = changes(plan).filter(|(change, _)| change.wish.action == action);
-        all.by_ref().take(listed_max).for_each(|(one, held)| change(ui, plan, one, held, show_values));
+        all.by_ref().take(listed_max).for_each(|(one, held)| change(ui, one, held, show_values));
         let more = all.count();
         if more > 0 {
             ui.line(format!("    … and {more} more to {} (--json lists all)", action.name()));
@@ -170,6 +193,10 @@ fn lines(ui: &Ui, plan: &Prepared, foreign: u64, show_values: bool, listed_max: 
         let sign = ui.paint(Paint::Yellow, "!");
         ui.line(format!("  {sign} {}: gone from the source, and {}", tame(key.as_str()), Protection::REASON));
     }
+    for (key, reason) in &plan.moving {
+        let sign = ui.paint(Paint::Yellow, "!");
+        ui.line(format!("  {sign} {}: {}", tame(key.as_str()), tame(reason)));
+    }
     for (key, fields) in &plan.drift {
         ui.line(format!("  = {}  edited at the service: {}", tame(key.as_str()), tame(&fields.join(", "))));
     }
@@ -179,7 +206,7 @@ fn lines(ui: &Ui, plan: &Prepared, foreign: u64, show_values: bool, listed_max: 
     summary(ui, plan);
 }
 
-fn change(ui: &Ui, plan: &Prepared, change: &Change, held: Option<&str>, show_values: bool) {
+fn change(ui: &Ui, change: &Change, held: Option<&str>, show_values: bool) {
     let sign = match change.wish.action {
         Action::Create => ui.paint(Paint::Green, "+"),
         Action::Update => ui.paint(Paint::Yellow, "~"),
@@ -191,12 +218,8 @@ fn change(ui: &Ui, plan: &Prepared, change: &Change, held: Option<&str>, show_va
     let what = change.wish.action.name();
     ui.line(format!("  {sign} {}  {what}{leaver}{id}{line}", tame(change.key.as_str())));
     for (field, delta) in &change.fields {
-        let sensitive = plan.fields.iter().any(|known| known.name == *field && known.sensitive);
-        let text = |value: &crate::record::Value| match value {
-            value if value.is_empty() => "(empty)".to_owned(),
-            _ if sensitive && !show_values => "***".to_owned(),
-            value => format!("\"{}\"", tame(&value.shown())),
-        };
+        let sensitive = values::is_sensitive(field);
+        let text = |value| values::text(field, value, show_values);
         // What is hidden is still to be judged: whether there will be something, something else, or nothing.
         let fate = match (delta.from.is_empty(), delta.to.is_empty()) {
             _ if !sensitive || show_values => "",

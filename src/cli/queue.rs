@@ -10,12 +10,13 @@ use super::failure::{Exit, Failure, Words};
 use super::open;
 use super::ui::{Ui, tame};
 use crate::clock::Clock;
+use crate::config::Job;
 use crate::queue::{Change, State};
-use crate::record::{JobName, Key};
+use crate::record::Key;
 use crate::run::{self, DecisionError, Waiting};
 use crate::store::{self, Store};
 
-type Decide = fn(&Store, &Clock, &JobName, &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError>;
+type Decide = fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError>;
 
 pub(super) fn run(ui: &Ui, config: &Path, args: &QueueArgs) -> Result<Exit, Failure> {
     match &args.command {
@@ -39,8 +40,7 @@ fn list(ui: &Ui, config: &Path, job: Option<&str>) -> Result<Exit, Failure> {
     let names: Vec<String> = job.map(str::to_owned).into_iter().collect();
     let jobs = open::jobs(&config, &names)?;
     let store = Store::open(&config.state.dir)?;
-    let queued: Result<Vec<Vec<Waiting>>, store::Error> =
-        jobs.iter().map(|job| run::waiting(&store, &job.name)).collect();
+    let queued: Result<Vec<Vec<Waiting>>, store::Error> = jobs.iter().map(|job| run::waiting(&store, job)).collect();
     let queued: Vec<Waiting> = queued?.into_iter().flatten().collect();
     if ui.json {
         ui.document(&json!({"version": 1, "changes": queued.iter().map(document).collect::<Vec<_>>()}));
@@ -110,7 +110,7 @@ fn decide(ui: &Ui, config: &Path, args: &QueuedArgs, word: &str, what: &str, dec
     let job = open::job(&config, &args.job)?;
     let keys = open::keys(&args.keys)?;
     let store = Store::open(&config.state.dir)?;
-    let done = decide(&store, &Clock::system(), &job.name, &keys).map_err(|error| match error {
+    let done = decide(&store, &Clock::system(), job, &keys).map_err(|error| match error {
         DecisionError::Store(error) => error.into(),
         error => Failure::failed(error),
     })?;

@@ -25,6 +25,7 @@ struct View<'a> {
     state: JobState,
     known: usize,
     held: usize,
+    held_set: u64,
     queued: usize,
     parked: usize,
     /// The leaver who waits longest for the end of the grace.
@@ -75,7 +76,11 @@ pub(super) fn run(ui: &Ui, config: &Path) -> Result<Exit, Failure> {
 }
 
 fn view<'a>(store: &Store, pauses: &[Pause], job: &'a Job, now: Timestamp) -> Result<View<'a>, store::Error> {
-    let changes = queue::list(store, &job.name)?;
+    let (mut changes, mut held) = (Vec::new(), 0);
+    for part in job.parts() {
+        changes.extend(queue::list(store, &part.name)?);
+        held += run::held(store, &part.name)?.len();
+    }
     let parked = changes.iter().filter(|change| matches!(change.state, State::Parked { .. })).count();
     let index = Index::load(store, &job.name)?;
     let mut oldest_leaver: Option<Timestamp> = None;
@@ -96,7 +101,8 @@ fn view<'a>(store: &Store, pauses: &[Pause], job: &'a Job, now: Timestamp) -> Re
         inbox,
         state,
         known: index.len(),
-        held: run::held(store, &job.name)?.len(),
+        held,
+        held_set: run::held_set(store, job)?,
         queued: changes.len() - parked,
         parked,
         oldest_leaver,
@@ -112,7 +118,7 @@ fn document(view: &View<'_>) -> serde_json::Value {
         "next": view.next,
         "known": view.known,
         "held": view.held,
-        "held_set": view.state.held_set,
+        "held_set": view.held_set,
         "queued": view.queued,
         "parked": view.parked,
         "oldest_leaver": view.oldest_leaver,
@@ -152,10 +158,14 @@ fn lines(ui: &Ui, config: &Config, views: &[View<'_>]) {
         if let Some(pause) = &view.paused {
             ui.line(format!("  {}", ui.paint(Paint::Yellow, &tame(&pause.reason()))));
         }
-        let set = if view.held > 0 { format!(" (set {})", view.state.held_set) } else { String::new() };
+        let set = if view.held > 0 { format!(" (set {})", view.held_set) } else { String::new() };
         ui.line(format!(
-            "  {} people known, {} changes held{set}, {} queued, {} parked",
-            view.known, view.held, view.queued, view.parked
+            "  {} {} known, {} changes held{set}, {} queued, {} parked",
+            view.known,
+            view.job.mapping.target.many(),
+            view.held,
+            view.queued,
+            view.parked
         ));
         if let Some(since) = view.oldest_leaver {
             ui.line(format!("  the leaver who waits longest has been missing since {since:.0}"));

@@ -8,12 +8,18 @@ use crate::record::{Target, Value};
 /// A value as a line shows it: those of sensitive fields only where somebody asks for them, and those of fields that this
 /// version does not know likewise.
 pub(super) fn text(field: &str, value: &Value, show_values: bool) -> String {
-    let sensitive = Target::Staff.field(field).is_none_or(|field| field.sensitive);
+    let sensitive = is_sensitive(field);
     match value {
         value if value.is_empty() => "(empty)".to_owned(),
         _ if sensitive && !show_values => "***".to_owned(),
         value => format!("\"{}\"", tame(&value.shown())),
     }
+}
+
+/// Whether a field's values are shown only when they are asked for; one that no target has is.
+pub(super) fn is_sensitive(field: &str) -> bool {
+    let mut known = Target::ALL.iter().filter_map(|target| target.field(field)).peekable();
+    known.peek().is_none() || known.any(|field| field.sensitive)
 }
 
 /// Fields that moved, for a document; null for one whose values were dropped.

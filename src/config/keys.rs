@@ -69,6 +69,7 @@ pub(super) const KNOWN: &[(&str, Shape)] = &[
     ("job.schedule", Shape::Text),
     ("job.time_zone", Shape::Text),
     ("job.key", Shape::Text),
+    ("job.org_key", Shape::Text),
     ("job.match_on", Shape::List),
     ("job.include", Shape::Text),
     ("job.active_from", Shape::Text),

@@ -108,9 +108,30 @@ pub struct Job {
     pub schedule: Option<Schedule>,
     /// The zone in which the schedule is read.
     pub time_zone: TimeZone,
+    /// The organizations of contractors, found or made before them; a part of this job.
+    pub organizations: Option<Box<Job>>,
+    /// What joins contractors and their organizations, made after both; a part of this job.
+    pub memberships: Option<Box<Job>>,
+}
+
+impl Config {
+    /// All jobs, each with its parts in the order in which they are sent.
+    pub fn parts(&self) -> impl Iterator<Item = &Job> {
+        self.jobs.iter().flat_map(Job::parts)
+    }
+
+    /// The job, or the part of one, of this name.
+    pub fn part(&self, name: &JobName) -> Option<&Job> {
+        self.parts().find(|part| part.name == *name)
+    }
 }
 
 impl Job {
+    /// The job with its parts, in the order in which they are sent.
+    pub fn parts(&self) -> impl Iterator<Item = &Self> {
+        self.organizations.as_deref().into_iter().chain([self]).chain(self.memberships.as_deref())
+    }
+
     /// The day that it is, in the job's time zone, at some time.
     pub fn day(&self, at: Timestamp) -> Date {
         at.to_zoned(self.time_zone.clone()).date()

@@ -63,6 +63,7 @@ pub(super) struct RawJob {
     pub(super) schedule: Option<String>,
     pub(super) time_zone: Option<String>,
     pub(super) key: Option<String>,
+    pub(super) org_key: Option<String>,
     pub(super) match_on: Option<Vec<String>>,
     pub(super) include: Option<String>,
     pub(super) writes: Option<String>,

@@ -20,7 +20,6 @@ pub(super) const UNBUILT: &[(&str, Off)] = &[
     ("notify.heartbeat", Off::Text("")),
     ("control", Off::Section),
     ("control.socket", Off::Text("")),
-    ("job.org_key", Off::Text("")),
 ];
 
 /// The word that turns off what `key` does; `None` for a key that is not in the table.

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use super::audit::{folder, lock};
-use super::entry::{Ended, Entry};
+use super::entry::{Decided, Ended, Entry};
 use super::month::months;
 use super::rewrite::{Fate, rewrite};
 use crate::record::Key;
@@ -28,8 +28,8 @@ pub fn forget(dir: &Path, key: &Key) -> io::Result<u64> {
 
 fn fate(line: &[u8], entry: Option<&Entry>, key: &Key) -> Fate {
     match entry {
-        Some(Entry::Change(changed)) if changed.key == *key => Fate::Goes,
-        Some(Entry::Decision(decided)) if decided.key.as_ref() == Some(key) => Fate::Goes,
+        Some(Entry::Change(changed)) if changed.key.is_about(&changed.job, key) => Fate::Goes,
+        Some(Entry::Decision(decided)) if is_about(decided, key) => Fate::Goes,
         Some(Entry::Run(ended)) => match ended.reason.as_ref().and_then(|reason| without(reason, key)) {
             Some(reason) => Fate::Becomes(Entry::Run(Ended { reason: Some(reason), ..ended.clone() })),
             None => Fate::Stays,
@@ -38,6 +38,11 @@ fn fate(line: &[u8], entry: Option<&Entry>, key: &Key) -> Fate {
         None if String::from_utf8_lossy(line).contains(key.as_str()) => Fate::Goes,
         None => Fate::Stays,
     }
+}
+
+fn is_about(decided: &Decided, key: &Key) -> bool {
+    let about = |own: &Key| own == key || decided.job.as_ref().is_some_and(|job| own.is_about(job, key));
+    decided.key.as_ref().is_some_and(about)
 }
 
 /// A reason that names a record as `key KEY`, without that name; `None` where it does not.

@@ -8,7 +8,7 @@ use super::month::{Damage, read};
 use crate::record::JobName;
 
 /// All that is told of one run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Story {
     /// Its number.
     pub run: u64,

@@ -26,6 +26,8 @@ pub struct Bound<'m> {
     include: Option<Ready<'m>>,
     marks: Vec<(Mark, Ready<'m>)>,
     fields: Vec<(&'m Field, Ready<'m>)>,
+    prefix: &'static str,
+    joins: bool,
 }
 
 /// A row as it is read on some day.
@@ -97,6 +99,8 @@ impl<'m> Bound<'m> {
         let ready = |template: &'m Compiled| template.ready(&mapping.environment, &column);
         Ok(Self {
             slots,
+            prefix: mapping.prefix,
+            joins: mapping.joins,
             key: ready(&mapping.key)?,
             include: mapping.include.as_ref().map(ready).transpose()?,
             fields: mapping
@@ -172,7 +176,13 @@ impl<'m> Bound<'m> {
         if text.contains(char::is_control) {
             return Err("the key holds a control character, such as a line end".to_owned());
         }
-        Key::new(&text).ok_or_else(|| "the key is empty".to_owned())
+        let key = if self.joins {
+            // A half that is missing says nothing about whose row it is.
+            Key::halves(&text).map(|(member, organization)| Key::joined(&member, &organization))
+        } else {
+            Key::new(&text)
+        };
+        key.ok_or_else(|| "the key is empty".to_owned())
     }
 
     fn record(&self, seen: &Seen<'_>, key: Key) -> Mapped {
@@ -184,7 +194,7 @@ impl<'m> Bound<'m> {
             };
             match value {
                 Ok(value) => fields.insert(field.name.clone(), value),
-                Err(reason) => return reject(seen.row, Some(key), &field.name, reason),
+                Err(reason) => return reject(seen.row, Some(key), &format!("{}{}", self.prefix, field.name), reason),
             };
         }
         Mapped::Record(Record { key, fields })

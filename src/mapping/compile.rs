@@ -16,7 +16,7 @@ use super::marks::Mark;
 use super::options::Options;
 use super::outcome::place_of;
 use super::template::Compiled;
-use crate::record::Field;
+use crate::record::{Field, Target};
 use crate::source::{Columns, Match, Name, Need, Wanted};
 
 /// Moves whenever the same templates could come to something else: filters, trimming, kinds.
@@ -29,6 +29,10 @@ pub struct Mapping {
     pub(super) include: Option<Compiled>,
     pub(super) marks: Vec<(Mark, Compiled)>,
     pub(super) fields: Vec<(Field, Compiled)>,
+    /// What its fields' names begin with in the configuration.
+    pub(super) prefix: &'static str,
+    /// Whether its keys are made of two.
+    pub(super) joins: bool,
     wanted: Wanted,
     digest: u128,
 }
@@ -50,13 +54,14 @@ impl Mapping {
         let mut fields = Vec::new();
         let mut strange = Vec::new();
         for (name, text) in &options.fields {
-            let compiled = compile(&place_of(name), text);
+            let place = place_of(&format!("{}{name}", options.prefix));
+            let compiled = compile(&place, text);
             match options.target.field(name) {
                 Some(field) => fields.extend(compiled.map(|compiled| (field, compiled))),
                 None => {
                     let known: Vec<String> = options.target.fields().map(|field| field.name).collect();
                     let reason = unknown("field", name, known.iter().map(String::as_str));
-                    strange.push(Error::whole(&place_of(name), reason));
+                    strange.push(Error::whole(&place, reason));
                 }
             }
         }
@@ -70,7 +75,9 @@ impl Mapping {
                 let templates = std::iter::once(&key).chain(&include);
                 let templates = templates.chain(marks.iter().map(|it| &it.1)).chain(fields.iter().map(|it| &it.1));
                 let wanted = wanted(options, templates);
-                Ok(Self { environment, key, include, marks, fields, wanted, digest: digest(options) })
+                let (prefix, joins) = (options.prefix, options.target == Target::Membership);
+                let digest = digest(options);
+                Ok(Self { environment, key, include, marks, fields, prefix, joins, wanted, digest })
             }
             _ => Err(faults),
         }

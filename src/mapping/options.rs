@@ -9,6 +9,8 @@ use crate::record::Target;
 pub struct Options {
     /// What the records are.
     pub target: Target,
+    /// What its fields' names begin with in the configuration, such as `org.`; empty for a job's own target.
+    pub prefix: &'static str,
     /// Gives the key of a row.
     pub key: String,
     /// Must give true or false; a row with false is dropped.

@@ -104,10 +104,11 @@ impl Outcome {
         match (kind, self) {
             (_, Self::Nothing) => Ok(Value::Empty),
             (Kind::Flag, outcome) => outcome.flag(),
-            (Kind::Names, outcome) => outcome.entries().map(Value::list),
+            (Kind::Date, outcome) => outcome.text().and_then(day),
+            (Kind::Names | Kind::Places, outcome) => outcome.entries().map(Value::list),
             (Kind::Ids, outcome) => outcome.entries().and_then(|entries| ids(&entries)).map(Value::ids),
             (Kind::Custom, Self::Flag(flag)) => Ok(Value::text(if flag { "1" } else { "0" })),
-            (Kind::Text | Kind::Email | Kind::Phone | Kind::Location | Kind::Custom, outcome) => {
+            (Kind::Link | Kind::Text | Kind::Email | Kind::Phone | Kind::Location | Kind::Custom, outcome) => {
                 outcome.text().map(Value::text)
             }
         }
@@ -139,6 +140,15 @@ impl Outcome {
     }
 }
 
+/// A day must be one: the service takes whatever it is given.
+fn day(text: String) -> Result<Value, String> {
+    let is_day = text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok();
+    match text.is_empty() || is_day {
+        true => Ok(Value::text(text)),
+        false => Err("the value is no date as YYYY-MM-DD; the filter `date` makes one of another form".to_owned()),
+    }
+}
+
 fn ids(entries: &[String]) -> Result<Vec<i32>, String> {
     let id = |entry: &String| entry.parse().ok().filter(|id| *id > 0);
     let ids: Option<Vec<i32>> = entries.iter().map(id).collect();
@@ -147,7 +157,11 @@ fn ids(entries: &[String]) -> Result<Vec<i32>, String> {
 
 /// How a field's template is called in messages.
 pub(super) fn place_of(field: &str) -> String {
-    if field.starts_with(Target::CUSTOM) { format!("map.{field:?}") } else { format!("map.{field}") }
+    if field.starts_with(Target::CUSTOM) || field.contains('.') {
+        format!("map.{field:?}")
+    } else {
+        format!("map.{field}")
+    }
 }
 
 #[cfg(test)]
@@ -176,6 +190,11 @@ mod tests {
             (Kind::Names, text("a; b,,c "), Some(names(&["a", "b", "c"]))),
             (Kind::Names, list(&["a, b"]), Some(names(&["a, b"]))),
             (Kind::Names, text(";"), Some(Value::Empty)),
+            (Kind::Date, text("2026-02-28"), Some(Value::text("2026-02-28"))),
+            (Kind::Date, text("2026-02-30"), None),
+            (Kind::Date, text("28/02/2026"), None),
+            (Kind::Date, text(""), Some(Value::Empty)),
+            (Kind::Places, text("a; b"), Some(names(&["a", "b"]))),
             (Kind::Ids, text("4;7"), Some(Value::ids(vec![4, 7]))),
             (Kind::Ids, text("4;x"), None),
             (Kind::Ids, text("0"), None),

@@ -16,6 +16,7 @@ fn options(fields: &[(&str, &str)]) -> Options {
     let site = BTreeMap::from([("AKL".to_owned(), "Auckland Office".to_owned())]);
     Options {
         target: Target::Staff,
+        prefix: "",
         key: "{{ employee_no }}".to_owned(),
         include: None,
         active_from: None,

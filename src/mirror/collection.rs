@@ -6,13 +6,17 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::api::Location;
-use crate::record::{Kind, Target};
+use crate::record::{Kind, RemoteId, Target};
 
 /// What the jobs need of the service.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// The fields of staff that are kept.
+    /// What is pulled.
+    pub target: Target,
+    /// The fields that are kept.
     pub fields: BTreeSet<String>,
+    /// The certifications whose holders are wanted, by name or id.
+    pub certifications: BTreeSet<String>,
     /// How often a whole listing must come.
     pub full_pull: SignedDuration,
     /// Whether the credential may be another account's: then a whole listing comes, and nothing of it is stored or believed
@@ -22,12 +26,20 @@ pub struct Wanted {
 
 impl Wanted {
     /// Kept whatever the jobs map: who it is, and whether they stand inside.
-    const ALWAYS: [&str; 2] = ["name", "onsite_status"];
+    fn always(target: Target) -> &'static [&'static str] {
+        match target {
+            Target::Staff | Target::Contractor => &["name", "onsite_status"],
+            Target::Organization => &["name"],
+            Target::Membership => &[Target::MEMBER, Target::ORGANIZATION, Target::PAIR],
+            Target::Holder => &["certification", "record_type", "holder", Target::PAIR],
+        }
+    }
 
-    /// What a job that maps and matches by `fields` needs.
-    pub fn new(fields: impl IntoIterator<Item = String>, full_pull: SignedDuration) -> Self {
-        let always = Self::ALWAYS.map(str::to_owned);
-        Self { fields: fields.into_iter().chain(always).collect(), full_pull, doubted: false }
+    /// What jobs that map and match by `fields` of a target need.
+    pub fn new(target: Target, fields: impl IntoIterator<Item = String>, full_pull: SignedDuration) -> Self {
+        let always = Self::always(target).iter().map(|field| (*field).to_owned());
+        let fields = fields.into_iter().chain(always).collect();
+        Self { target, fields, certifications: BTreeSet::new(), full_pull, doubted: false }
     }
 
     pub(super) fn elements(&self) -> bool {
@@ -35,7 +47,8 @@ impl Wanted {
     }
 
     pub(super) fn locations(&self) -> bool {
-        self.fields.iter().any(|field| Target::Staff.field(field).is_some_and(|field| field.kind == Kind::Location))
+        let is_place = |kind: Kind| matches!(kind, Kind::Location | Kind::Places);
+        self.fields.iter().any(|field| self.target.field(field).is_some_and(|field| is_place(field.kind)))
     }
 }
 
@@ -56,6 +69,9 @@ pub(super) struct Last {
     pub(super) locations: u64,
     /// How many custom-field elements there were.
     pub(super) elements: u64,
+    /// The certifications whose holders were listed.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) certifications: BTreeSet<RemoteId>,
 }
 
 impl Last {
@@ -87,15 +103,26 @@ impl Last {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Locations {
     names: Option<BTreeMap<String, u32>>,
+    /// The ids of those whose name is there once.
+    #[serde(default)]
+    ids: BTreeMap<String, RemoteId>,
 }
 
 impl Locations {
-    pub(super) fn of(locations: &[Location]) -> Self {
+    /// Orders locations by name.
+    pub fn of(locations: &[Location]) -> Self {
         let mut names = BTreeMap::new();
         for name in locations.iter().filter_map(|location| location.name.clone()) {
             *names.entry(name).or_default() += 1;
         }
-        Self { names: Some(names) }
+        let once = |location: &Location| Some((location.name.clone()?, location.id));
+        let ids = locations.iter().filter_map(once).filter(|(name, _)| names.get(name) == Some(&1)).collect();
+        Self { names: Some(names), ids }
+    }
+
+    /// The id of a location whose name is there once.
+    pub fn id(&self, name: &str) -> Option<RemoteId> {
+        self.ids.get(name).copied()
     }
 
     /// What is wrong with `name` as a location; `None` where the service has exactly one of it, or was not asked.
@@ -133,7 +160,7 @@ mod tests {
     #[test]
     fn a_whole_listing_comes_when_it_is_due_and_when_a_field_is_new() {
         let wanted = |fields: &[&str]| {
-            Wanted::new(fields.iter().map(|field| (*field).to_owned()), SignedDuration::from_hours(24))
+            Wanted::new(Target::Staff, fields.iter().map(|field| (*field).to_owned()), SignedDuration::from_hours(24))
         };
         let last = Last {
             watermark: Some(at("2026-01-01T10:00:00Z")),

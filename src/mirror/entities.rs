@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::certifications::Certifications;
 use super::collection::{Last, Locations};
 use super::elements::Elements;
+use super::remote::At;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +32,7 @@ pub struct Mirror {
     pub(super) fields: BTreeSet<String>,
     pub(super) locations: Locations,
     pub(super) elements: Elements,
+    pub(super) certifications: Certifications,
     pub(super) changed: BTreeSet<RemoteId>,
 }
 
@@ -41,6 +44,26 @@ impl Mirror {
             Some(None) => Ok(None),
             None => store.get(Space::Mirror, &Space::by_target(self.target, id)),
         }
+    }
+
+    /// What the entities are.
+    pub fn target(&self) -> Target {
+        self.target
+    }
+
+    /// Where an entity lies at the service; `None` for a holder of whom nothing is known.
+    pub fn at(&self, store: &Store, id: RemoteId) -> Result<Option<At>, store::Error> {
+        let target = self.target;
+        if target != Target::Holder {
+            return Ok(Some(At { target, id, below: None }));
+        }
+        // What a whole listing lacks is still stored.
+        let entity = match self.get(store, id)? {
+            Some(entity) => Some(entity),
+            None => store.get(Space::Mirror, &Space::by_target(target, id))?,
+        };
+        let below = entity.and_then(|entity| RemoteId::new(entity.value("certification").as_text()?.parse().ok()?));
+        Ok(below.map(|below| At { target, id, below: Some(below) }))
     }
 
     /// Shows every entity, in no order that matters.

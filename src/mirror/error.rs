@@ -52,6 +52,12 @@ pub enum Kind {
         /// How many of them were made at another time.
         others: u64,
     },
+    /// Two certifications show a holder of the same id.
+    #[error("two certifications show a holder with id {id}; which of them is meant can't be told")]
+    Doubled {
+        /// The entity.
+        id: RemoteId,
+    },
     /// A whole listing lacks an entity that is there.
     #[error("the list lacks id {id}, which the service still has: the list lies, and nothing is taken from it")]
     Lacks {

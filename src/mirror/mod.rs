@@ -17,15 +17,22 @@
 //! Rejected: replacing the stored copy at every whole listing. A listing cut short by a broken filter or a narrowed
 //! credential would take everyone with it.
 
+mod certifications;
 mod collection;
+mod contractor;
 mod elements;
 mod entities;
 mod error;
 mod pull;
+mod remote;
+mod shown;
 mod staff;
 mod stored;
 
+pub use certifications::Certifications;
 pub use collection::{Locations, Wanted};
+pub use contractor::pair;
 pub use elements::{ElementError, Elements};
 pub use entities::{Mirror, Removal, doubt, drop_gone, put};
 pub use error::{Error, Kind};
+pub use remote::{At, Remote, holders};

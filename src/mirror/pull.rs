@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::certifications::Certifications;
 use super::collection::{Last, Locations, Wanted};
 use super::elements::Elements;
 use super::entities::{Mirror, Removal, flush, kept};
 use super::error::{Error, Kind};
-use crate::api::{self, Answered, Api, Client, Element, ForStaff, Location, Query, Staff, walk};
+use super::remote::Remote;
+use crate::api::{self, Answered, Api, Client, Element, ForMembers, ForStaff, Location, Query};
 use crate::clock::Clock;
 use crate::record::{RemoteId, Target};
-use crate::snapshot::Known;
+use crate::snapshot::{Known, Owner};
 use crate::store::{self, Space, Store};
 
 /// How long a list may still show what was removed.
@@ -31,9 +33,10 @@ impl Mirror {
         through: bool,
     ) -> Result<Self, Error> {
         let fail = |what| move |kind: Kind| Error { what, kind };
-        let target = Target::Staff;
+        let target = wanted.target;
+        let what = what(target);
         let last: Last =
-            store.get(Space::Pull, target.name()).map_err(Kind::from).map_err(fail("staff"))?.unwrap_or_default();
+            store.get(Space::Pull, target.name()).map_err(Kind::from).map_err(fail(what))?.unwrap_or_default();
         let mut mirror = Self {
             target,
             found: BTreeMap::new(),
@@ -43,6 +46,7 @@ impl Mirror {
             last,
             locations: Locations::default(),
             elements: Elements::default(),
+            certifications: Certifications::default(),
             changed: BTreeSet::new(),
         };
         if wanted.elements() {
@@ -56,19 +60,25 @@ impl Mirror {
             // A whole listing is the occasion to forget fields that no job needs any more.
             mirror.fields.clone_from(&wanted.fields);
         }
-        mirror.pull_staff(client, store, since, wanted.doubted, clock).await.map_err(fail("staff"))?;
+        mirror.pull_entities(client, store, since, wanted, clock).await.map_err(fail(what))?;
         Ok(mirror)
     }
 
     /// Reads what changed since the last finished pull once more, for looking up what became of a request (law 3).
     pub async fn refresh(&mut self, client: &Client, store: &Store, clock: &Clock) -> Result<(), Error> {
         let since = self.last.watermark;
-        self.pull_staff(client, store, since, false, clock).await.map_err(|kind| Error { what: "staff", kind })
+        let wanted = Wanted::new(self.target, [], SignedDuration::ZERO);
+        let what = what(self.target);
+        self.pull_entities(client, store, since, &wanted, clock).await.map_err(|kind| Error { what, kind })
     }
 
     async fn pull_elements(&mut self, client: &Client) -> Result<(), Kind> {
-        let elements: Option<Vec<Element>> =
-            none_by_404(client.send(Api::<Element>::root().list_for::<ForStaff>()).await)?;
+        let elements = Api::<Element>::root();
+        // The service has two lists: that of contractors counts for their organizations too.
+        let elements: Option<Vec<Element>> = none_by_404(match self.target {
+            Target::Staff => client.send(elements.list_for::<ForStaff>()).await,
+            _ => client.send(elements.list_for::<ForMembers>()).await,
+        })?;
         self.last.elements = counted(&elements, self.last.elements)?;
         let elements = elements.unwrap_or_default();
         self.elements = Elements::new(elements);
@@ -84,67 +94,80 @@ impl Mirror {
         Ok(())
     }
 
-    async fn pull_staff(
+    async fn pull_entities(
         &mut self,
         client: &Client,
         store: &Store,
         since: Option<Timestamp>,
-        doubted: bool,
+        wanted: &Wanted,
         clock: &Clock,
     ) -> Result<(), Kind> {
-        let removed = removed(store, self.target, clock.now())?;
-        let whole = since.is_none();
-        let mut listed = BTreeSet::new();
-        let mut newest = None;
-        let mut failure = None;
-        let walked = walk::<Staff>(client, since, |page| {
-            for staff in page {
-                newest = newest.max(staff.modified_at());
-                if whole {
-                    listed.insert(staff.id);
-                }
-                let entity = kept(staff.entity(&self.elements), &self.fields);
-                if removed.contains(&entity.id) {
-                    continue;
-                }
-                let bytes = serde_json::to_vec(&entity).expect("plain values").into_boxed_slice();
-                match store.get_bytes(Space::Mirror, &Space::by_target(self.target, entity.id)) {
-                    Ok(Some(stored)) if *stored == *bytes => {
-                        self.found.remove(&entity.id);
-                    }
-                    Ok(_) => {
-                        self.changed.insert(entity.id);
-                        self.found.insert(entity.id, Some(bytes));
-                    }
-                    Err(error) => failure = Some(error),
-                }
-            }
-            if self.through && failure.is_none() {
-                failure = flush(&mut self.found, store, self.target).err();
-            }
-        })
-        .await?;
-        if let Some(error) = failure {
+        let target = self.target;
+        let mut seen = Listing {
+            removed: removed(store, target, clock.now())?,
+            // The holders of a certification come as a whole each time.
+            whole: since.is_none() || target == Target::Holder,
+            ..Listing::default()
+        };
+        let (date, not_found) = if target == Target::Holder {
+            let mut pages = Vec::new();
+            let date = self.list_holders(client, store, &wanted.certifications, |_, page| pages.push(page)).await?;
+            pages.into_iter().for_each(|page| self.take(store, page, &mut seen));
+            (date, false)
+        } else {
+            let walked = Remote::walk(client, target, since, |page| self.take(store, page, &mut seen)).await?;
+            (walked.date, walked.listed_nothing_by_404)
+        };
+        if let Some(error) = seen.failure {
             return Err(error.into());
         }
-        if doubted {
-            self.recognize(store, &listed)?;
+        if wanted.doubted {
+            self.recognize(store, &seen.listed)?;
         }
-        if whole {
-            self.find_gone(client, store, &listed, walked.listed_nothing_by_404).await?;
-            self.last.count = listed.len() as u64;
+        if seen.whole {
+            self.find_gone(client, store, &seen.listed, not_found).await?;
+            self.last.count = seen.listed.len() as u64;
             self.last.full_at = Some(clock.now());
             self.last.fields.clone_from(&self.fields);
         }
-        self.last.moved(walked.date, newest);
+        self.last.moved(date, seen.newest);
         Ok(())
+    }
+
+    /// Lays one page over what is stored.
+    fn take(&mut self, store: &Store, page: Vec<Remote>, seen: &mut Listing) {
+        for shown in page {
+            seen.newest = seen.newest.max(shown.modified_at());
+            if seen.whole {
+                seen.listed.insert(shown.id());
+            }
+            let entity = kept(shown.entity(&self.elements), &self.fields);
+            if seen.removed.contains(&entity.id) {
+                continue;
+            }
+            let bytes = serde_json::to_vec(&entity).expect("plain values").into_boxed_slice();
+            match store.get_bytes(Space::Mirror, &Space::by_target(self.target, entity.id)) {
+                Ok(Some(stored)) if *stored == *bytes => {
+                    self.found.remove(&entity.id);
+                }
+                Ok(_) => {
+                    self.changed.insert(entity.id);
+                    self.found.insert(entity.id, Some(bytes));
+                }
+                Err(error) => seen.failure = Some(error),
+            }
+        }
+        if self.through && seen.failure.is_none() {
+            seen.failure = flush(&mut self.found, store, self.target).err();
+        }
     }
 
     /// Fails where a whole listing does not show the people known: one that was made at another time is somebody else, and
     /// where most are missing it is another account's (law 2).
     fn recognize(&self, store: &Store, listed: &BTreeSet<RemoteId>) -> Result<(), Kind> {
         let (mut known, mut missing, mut others) = (0u64, 0u64, 0u64);
-        for (_, before) in store.list::<Known>(Space::Known, "")? {
+        for (_, owner) in store.list::<Owner>(Space::Owner, &Space::all_of(self.target))? {
+            let Some(before) = Known::get(store, &owner.job, &owner.key)? else { continue };
             known += 1;
             match self.get(store, before.id)?.filter(|_| listed.contains(&before.id)) {
                 None => missing += 1,
@@ -174,17 +197,40 @@ impl Mirror {
             let id = row[prefix.len()..].parse().ok().and_then(RemoteId::new);
             lacking.extend(id.filter(|id| !listed.contains(id)));
         })?;
-        if listed.is_empty() && stored > 0 {
+        if listed.is_empty() && stored > 0 && self.target != Target::Holder {
             return Err(Kind::Emptied { before: stored, not_found });
         }
         for id in lacking.iter().take(GONE_ASKED_MAX) {
-            if client.send(Api::<Staff>::root().get(*id)).await?.value.is_some() {
+            let Some(at) = self.at(store, *id)? else { continue };
+            if Remote::get(client, at).await?.value.is_some() {
                 return Err(Kind::Lacks { id: *id });
             }
         }
         self.changed.extend(&lacking);
         self.found.extend(lacking.into_iter().map(|id| (id, None)));
         Ok(())
+    }
+}
+
+/// What a pull has seen so far.
+#[derive(Default)]
+struct Listing {
+    removed: BTreeSet<RemoteId>,
+    whole: bool,
+    /// The ids of a whole listing.
+    listed: BTreeSet<RemoteId>,
+    newest: Option<Timestamp>,
+    failure: Option<store::Error>,
+}
+
+/// What is read, as errors call it.
+fn what(target: Target) -> &'static str {
+    match target {
+        Target::Staff => "staff",
+        Target::Contractor => "contractor members",
+        Target::Organization => "contractor organizations",
+        Target::Membership => "memberships of contractors",
+        Target::Holder => "holders of certifications",
     }
 }
 

@@ -1,18 +1,14 @@
 //! Employees in the program's own field names.
 
-use std::collections::BTreeMap;
-
-use jiff::Timestamp;
-use serde_json::Value as Json;
-
 use super::elements::Elements;
+use super::shown::{entity, text};
 use crate::api::Staff;
-use crate::record::{Entity, Target, Value};
+use crate::record::{Entity, Value};
 
 impl Staff {
-    /// The employee in the program's own field names: those of [`Target::Staff`], `cf.TITLE`, and `onsite_status`.
+    /// The employee in the program's own field names: those of `Target::Staff`, `cf.TITLE`, and `onsite_status`.
     pub fn entity(&self, elements: &Elements) -> Entity {
-        let mut fields = BTreeMap::from([
+        let fields = [
             ("name", text(&self.name)),
             ("title", text(&self.title)),
             ("altname", text(&self.altname)),
@@ -26,51 +22,21 @@ impl Staff {
             ("globalroaming", self.globalroaming.map_or(Value::Empty, Value::Flag)),
             ("globalroaming_locations", Value::ids(self.globalroaming_locations.clone().unwrap_or_default())),
             ("onsite_status", text(&self.onsite_status)),
-        ])
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect::<BTreeMap<_, _>>();
-        for (title, id) in elements.titles() {
-            let value = self.customfields.get(&id.to_string()).map_or(Value::Empty, custom);
-            fields.insert(format!("{}{title}", Target::CUSTOM), value);
-        }
-        fields.retain(|_, value| !value.is_empty());
-        // One moment has many spellings: an answer to a write may come in another zone than a list.
-        let moment = |text: &str| text.parse::<Timestamp>().map_or_else(|_| text.to_owned(), |at| at.to_string());
-        Entity { id: self.id, created: self.created.as_deref().map(moment).unwrap_or_default(), fields }
-    }
-
-    /// When it was last changed, where that can be read as a time with an offset.
-    pub fn modified_at(&self) -> Option<Timestamp> {
-        self.modified.as_deref()?.parse().ok()
-    }
-
-    /// Whether exactly `onsite` is what the service says (law 10).
-    pub fn is_onsite(&self) -> bool {
-        self.onsite_status.as_deref() == Some("onsite")
-    }
-}
-
-fn text(value: &Option<String>) -> Value {
-    value.as_deref().map_or(Value::Empty, Value::text)
-}
-
-/// A custom field's value: text as it is, a checkbox as 1 or 0, anything else as its JSON.
-fn custom(value: &Json) -> Value {
-    match value {
-        Json::Null => Value::Empty,
-        Json::String(text) => Value::text(text.as_str()),
-        Json::Bool(flag) => Value::text(if *flag { "1" } else { "0" }),
-        other => Value::text(other.to_string()),
+        ];
+        entity(self.id, &self.created, fields, Some((&self.customfields, elements)))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Map;
+    use std::collections::BTreeMap;
+
+    use serde_json::{Map, Value as Json};
 
     use super::*;
     use crate::api::{Element, Wire as _};
+    use crate::mirror::Remote;
+    use crate::record::Target;
 
     fn staff(text: &str) -> Staff {
         Staff::read(serde_json::from_str(text).unwrap()).unwrap()
@@ -95,7 +61,7 @@ mod tests {
         );
         assert!(staff.unreadable.is_empty(), "{:?}", staff.unreadable);
         assert_eq!(staff.extra.keys().collect::<Vec<_>>(), ["badge"]);
-        assert_eq!(staff.modified_at(), Some("2026-01-02T03:04:05Z".parse().unwrap()));
+        assert_eq!(Remote::Staff(Box::new(staff.clone())).modified_at(), Some("2026-01-02T03:04:05Z".parse().unwrap()));
         let entity = staff.entity(&elements());
         assert_eq!((entity.id.get(), entity.created.as_str()), (9, "2021-10-06T02:35:50Z"));
         let check = |field: &str, expected: Value| assert!(*entity.value(field) == expected, "{field}");

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::certifications::Certifications;
 use super::collection::{Last, Locations};
 use super::elements::Elements;
 use super::entities::Mirror;
@@ -15,14 +16,15 @@ use crate::store::{self, Batch, Space, Store};
 struct Names {
     locations: Locations,
     elements: Elements,
+    #[serde(default)]
+    certifications: Certifications,
 }
 
 impl Mirror {
     /// The mirror as the last finished pull left it; `None` where there was none. Nothing is asked of the service.
-    pub fn stored(store: &Store) -> Result<Option<Self>, store::Error> {
-        let target = Target::Staff;
+    pub fn stored(store: &Store, target: Target) -> Result<Option<Self>, store::Error> {
         let Some(last) = store.get::<Last>(Space::Pull, target.name())? else { return Ok(None) };
-        let Names { locations, elements } = store.get(Space::Pull, &row(target))?.unwrap_or_default();
+        let Names { locations, elements, certifications } = store.get(Space::Pull, &row(target))?.unwrap_or_default();
         Ok(Some(Self {
             target,
             found: BTreeMap::new(),
@@ -32,13 +34,18 @@ impl Mirror {
             last,
             locations,
             elements,
+            certifications,
             changed: BTreeSet::new(),
         }))
     }
 
     /// Puts what a later look needs besides people.
     pub(super) fn put_names(&self, batch: &mut Batch) {
-        let names = Names { locations: self.locations.clone(), elements: self.elements.clone() };
+        let names = Names {
+            locations: self.locations.clone(),
+            elements: self.elements.clone(),
+            certifications: self.certifications.clone(),
+        };
         batch.put(Space::Pull, &row(self.target), &names);
     }
 }

@@ -121,6 +121,7 @@ pub enum Decision {
 /// Decides what one record needs.
 pub fn decide(subject: Subject, rules: Rules<'_>) -> Decision {
     let Subject { record, line, marks, standing } = subject;
+    let one = rules.target.one();
     let is_new = |record: Record, known| create(record, line, marks.clone(), known);
     match standing {
         Standing::Mine { known, entity } => {
@@ -152,11 +153,15 @@ pub fn decide(subject: Subject, rules: Rules<'_>) -> Decision {
             let ids: Vec<String> = ids.iter().map(RemoteId::to_string).collect();
             held(
                 record.key,
-                format!("{by} fits several people at the service (ids {}); make it unique there", ids.join(", ")),
+                format!(
+                    "{by} fits several {} at the service (ids {}); make it unique there",
+                    rules.target.many(),
+                    ids.join(", ")
+                ),
             )
         }
         Standing::Taken { by, id, job, key } => {
-            held(record.key, format!("{by} fits the person with id {id}, who belongs to key {key} of job {job}"))
+            held(record.key, format!("{by} fits the {one} with id {id}, who belongs to key {key} of job {job}"))
         }
         Standing::Doubtful { reason, entity } => {
             let key = record.key.clone();
@@ -164,7 +169,7 @@ pub fn decide(subject: Subject, rules: Rules<'_>) -> Decision {
             let new = Held {
                 key: key.clone(),
                 reason: format!(
-                    "it was rejected that this new record is the person with id {}; approve it to create somebody else",
+                    "it was rejected that this new record is the {one} with id {}; approve it to create somebody else",
                     entity.id
                 ),
                 change: Some(is_new(record.clone(), false)),
@@ -201,7 +206,7 @@ pub fn decide(subject: Subject, rules: Rules<'_>) -> Decision {
             held_new(is_new(record, false), reason)
         }
         Standing::Contested { id, key } => {
-            held(record.key, format!("this record and that of key {key} both fit the person with id {id}"))
+            held(record.key, format!("this record and that of key {key} both fit the {one} with id {id}"))
         }
     }
 }
@@ -318,7 +323,7 @@ mod tests {
         let subject = Subject { record: record(wanted), line: Some(2), marks: Marks::default(), standing };
         let seed_only: Vec<String> = seed_only.iter().map(|name| (*name).to_owned()).collect();
         let fields = [field("name"), field("mobile"), field("email")];
-        match decide(subject, Rules { fields: &fields, seed_only: &seed_only, on_drift }) {
+        match decide(subject, Rules { target: Target::Staff, fields: &fields, seed_only: &seed_only, on_drift }) {
             Decision::Settled { .. } => vec![],
             Decision::Change(change) => change.fields.into_keys().collect(),
             Decision::Held(held) => vec![held.reason],
@@ -397,7 +402,7 @@ mod tests {
     #[test]
     fn law_4_an_edit_that_stays_is_not_taken_for_the_services_spelling() {
         let fields = [field("name"), field("mobile"), field("email")];
-        let rules = Rules { fields: &fields, seed_only: &[], on_drift: OnDrift::Keep };
+        let rules = Rules { target: Target::Staff, fields: &fields, seed_only: &[], on_drift: OnDrift::Keep };
         let wanted = [("email", "a@example.com"), ("mobile", "21"), ("name", "Ana  B")];
         let before = known(&wanted, &[("name", "Ana B")]);
         let holds = entity(&[("email", "edited@example.com"), ("mobile", "21"), ("name", "Ana B")]);

@@ -136,6 +136,14 @@ impl Reasons {
     }
 }
 
+/// Why the leavers of a job are held where so many people leave in all its parts together.
+pub fn leavers_held(people: u64, limits: &Limits, base: Base) -> Option<String> {
+    let reason = over(limits.leavers, people + base.removed, base.known, |allowed| {
+        format!("max_leavers: {people} people would leave or lose a membership, {allowed} are allowed")
+    });
+    reason.filter(|_| people > 0)
+}
+
 fn over(limit: Limit, count: u64, base: u64, reason: impl FnOnce(u64) -> String) -> Option<String> {
     let allowed = limit.allows(base)?;
     (count > allowed).then(|| reason(allowed))

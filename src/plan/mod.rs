@@ -27,7 +27,7 @@ mod segment;
 use std::collections::BTreeMap;
 
 pub use decide::{Decision, NAMESAKE, Standing, Subject, decide};
-pub use guard::{Base, Guarded, Verdict, guard};
+pub use guard::{Base, Guarded, Verdict, guard, leavers_held};
 pub use leavers::{Absence, Present, absent, missing};
 pub use matching::{Match, Matcher};
 pub use options::{LeaverAction, Leavers, Limit, Limits, Writes};

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::{Entity, Field, Value};
+use crate::record::{Entity, Field, Target, Value};
 use crate::snapshot::Known;
 
 /// What becomes of a field that somebody edited at the service while the source stayed the same.
@@ -23,6 +23,8 @@ pub enum OnDrift {
 /// How a job treats the fields that it maps.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules<'a> {
+    /// What the records are.
+    pub target: Target,
     /// The fields.
     pub fields: &'a [Field],
     /// Those of them that are set when somebody is created, and never again.

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::api::{StaffMovement, StaffMovementInput};
+use crate::api::{MemberMovement, MemberMovementInput, StaffMovement, StaffMovementInput};
 use crate::record::{RemoteId, Target};
 use crate::store::{self, Batch, Space, Store};
 
@@ -47,6 +47,62 @@ impl Echo {
     }
 }
 
+/// A movement of an employee or of a member, as far as it says where somebody stands.
+#[derive(Clone, Debug)]
+pub(super) struct Moved {
+    id: RemoteId,
+    pub(super) person: Option<RemoteId>,
+    /// The organization that a member signed in for.
+    organization: Option<i64>,
+    location: Option<i64>,
+    zone: Option<i64>,
+    remote: Option<bool>,
+    signed_in: Option<String>,
+    signed_out: Option<String>,
+    modified: Option<String>,
+    accessdenied: Option<bool>,
+}
+
+impl From<StaffMovement> for Moved {
+    fn from(movement: StaffMovement) -> Self {
+        Self {
+            id: movement.id,
+            person: movement.staff_id.and_then(RemoteId::new),
+            organization: None,
+            location: movement.location_id,
+            zone: movement.zone_id,
+            remote: movement.remote,
+            signed_in: movement.signed_in,
+            signed_out: movement.signed_out,
+            modified: movement.modified,
+            accessdenied: movement.accessdenied,
+        }
+    }
+}
+
+impl From<MemberMovement> for Moved {
+    fn from(movement: MemberMovement) -> Self {
+        Self {
+            id: movement.id,
+            person: movement.sp_member_id.and_then(RemoteId::new),
+            organization: movement.sp_org_id,
+            location: movement.location_id,
+            zone: movement.zone_id,
+            remote: None,
+            signed_in: movement.signed_in,
+            signed_out: movement.signed_out,
+            modified: movement.modified,
+            accessdenied: movement.accessdenied,
+        }
+    }
+}
+
+/// A movement that is made once more.
+pub(super) enum Again {
+    Staff(StaffMovementInput),
+    Member(Box<MemberMovementInput>),
+}
+
 /// Where a movement leaves the person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stand {
@@ -55,6 +111,7 @@ pub(super) struct Stand {
     /// When they signed in or out.
     at: Timestamp,
     modified: Option<Timestamp>,
+    organization: Option<i64>,
     location: Option<i64>,
     zone: Option<i64>,
     remote: Option<bool>,
@@ -62,7 +119,7 @@ pub(super) struct Stand {
 
 impl Stand {
     /// Nothing for a movement that is expected, or was refused at the door.
-    pub(super) fn of(movement: &StaffMovement) -> Option<Self> {
+    pub(super) fn of(movement: &Moved) -> Option<Self> {
         let time = |text: &Option<String>| text.as_deref().filter(|text| !text.is_empty()).map(str::parse::<Timestamp>);
         let (at, onsite) = match (time(&movement.signed_in), time(&movement.signed_out)) {
             (_, Some(out)) => (out, false),
@@ -76,8 +133,9 @@ impl Stand {
             // A time in no form that is known counts as the latest: it is not overlooked.
             at: at.ok().or(modified).unwrap_or(Timestamp::MAX),
             modified,
-            location: movement.location_id,
-            zone: movement.zone_id,
+            organization: movement.organization,
+            location: movement.location,
+            zone: movement.zone,
             remote: movement.remote,
         })
     }
@@ -93,15 +151,27 @@ impl Stand {
         (self.at, self.movement)
     }
 
-    /// The same movement once more; `None` where it does not say at which location it was.
-    pub(super) fn again(&self, person: RemoteId) -> Option<StaffMovementInput> {
-        Some(StaffMovementInput {
-            onsite_status: Some(if self.onsite { "onsite" } else { "offsite" }.to_owned()),
-            location_id: Some(self.location?),
-            staff_id: Some(person.get().into()),
-            zone_id: self.zone,
-            remote: self.remote,
-            ..StaffMovementInput::default()
+    /// The same movement once more; `None` where it does not say at which location it was, or for which organization.
+    pub(super) fn again(&self, target: Target, person: RemoteId) -> Option<Again> {
+        let onsite_status = Some(if self.onsite { "onsite" } else { "offsite" }.to_owned());
+        let location_id = Some(self.location?);
+        Some(match target {
+            Target::Contractor => Again::Member(Box::new(MemberMovementInput {
+                onsite_status,
+                location_id,
+                sp_member_id: Some(person.get().into()),
+                sp_org_id: Some(self.organization?),
+                zone_id: self.zone,
+                ..MemberMovementInput::default()
+            })),
+            _ => Again::Staff(StaffMovementInput {
+                onsite_status,
+                location_id,
+                staff_id: Some(person.get().into()),
+                zone_id: self.zone,
+                remote: self.remote,
+                ..StaffMovementInput::default()
+            }),
         })
     }
 }
@@ -113,7 +183,7 @@ mod tests {
 
     fn stand(text: &str) -> Option<Stand> {
         let text = format!(r#"{{"id":5,"location_id":3,"staff_id":9,"modified":"2026-01-02T10:00:00+00:00",{text}}}"#);
-        Stand::of(&StaffMovement::read(serde_json::from_str(&text).unwrap()).unwrap())
+        Stand::of(&StaffMovement::read(serde_json::from_str(&text).unwrap()).unwrap().into())
     }
 
     #[test]
@@ -142,14 +212,27 @@ mod tests {
     #[test]
     fn law_10_a_movement_is_repeated_with_its_own_location_and_zone() {
         let person = RemoteId::new(9).unwrap();
-        let input = stand(r#""signed_in":"2026-01-02T09:30:00+00:00","zone_id":7,"remote":1"#).unwrap().again(person);
-        let sent = serde_json::to_value(input.unwrap()).unwrap();
+        let own = stand(r#""signed_in":"2026-01-02T09:30:00+00:00","zone_id":7,"remote":1"#).unwrap();
+        let Some(Again::Staff(input)) = own.again(Target::Staff, person) else { panic!("it says where it was") };
+        let sent = serde_json::to_value(input).unwrap();
         assert_eq!((&sent["onsite_status"], &sent["location_id"]), (&"onsite".into(), &3.into()));
         assert_eq!((&sent["zone_id"], &sent["staff_id"], &sent["remote"]), (&7.into(), &9.into(), &true.into()));
         assert!(sent["changed_at"].is_null());
         assert!(
-            stand(r#""signed_in":"2026-01-02T09:30:00+00:00","location_id":null"#).unwrap().again(person).is_none()
+            stand(r#""signed_in":"2026-01-02T09:30:00+00:00","location_id":null"#)
+                .unwrap()
+                .again(Target::Staff, person)
+                .is_none()
         );
+        assert!(own.again(Target::Contractor, person).is_none(), "nobody knows for which organization");
+        let text = r#"{"id":5,"location_id":3,"sp_member_id":9,"sp_org_id":4,"zone_id":7,
+            "signed_in":"2026-01-02T09:30:00+00:00","signed_out":"2026-01-02T10:30:00+00:00"}"#;
+        let movement = MemberMovement::read(serde_json::from_str(text).unwrap()).unwrap();
+        let again = Stand::of(&movement.into()).unwrap().again(Target::Contractor, person);
+        let Some(Again::Member(input)) = again else { panic!("it says where it was") };
+        let sent = serde_json::to_value(input).unwrap();
+        assert_eq!((&sent["onsite_status"], &sent["sp_org_id"]), (&"offsite".into(), &4.into()));
+        assert_eq!((&sent["sp_member_id"], &sent["zone_id"]), (&9.into(), &7.into()));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Looking up what became of a create (law 3).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::brake::Brake;
 use super::error::Error;
@@ -9,7 +9,7 @@ use crate::fault::chain;
 use crate::mirror::Mirror;
 use crate::plan::{Match, Matcher};
 use crate::queue::Change;
-use crate::record::{Action, Entity, RemoteId, Value};
+use crate::record::{Action, Entity, RemoteId, Target, Value};
 use crate::snapshot::Owner;
 use crate::store;
 
@@ -50,7 +50,8 @@ impl Push<'_> {
                     Seen::Nobody => looked.absent.push(change),
                     Seen::Several(ids) => {
                         let ids: Vec<String> = ids.iter().map(RemoteId::to_string).collect();
-                        let reason = format!("several people at the service fit (ids {})", ids.join(", "));
+                        let reason =
+                            format!("several {} at the service fit (ids {})", self.target.many(), ids.join(", "));
                         looked.unclear.push((change, reason));
                     }
                     Seen::One(entity) => {
@@ -123,10 +124,13 @@ impl<'a> Finder<'a> {
     }
 
     fn find(&self, change: &Change, taken: &BTreeSet<RemoteId>) -> Result<Seen, store::Error> {
-        let hits = match self.matcher.find(&change.wish.fields) {
+        let fields = self.push.findable(change)?;
+        let hits = match self.matcher.find(&fields) {
             Match::One { id, .. } => vec![id],
             Match::Many { ids, .. } => ids,
-            Match::None if self.can_match(change) => Vec::new(),
+            Match::None if self.can_match(&fields) => Vec::new(),
+            // What joins two that are not there both can't be there.
+            Match::None if change.target == Target::Membership => Vec::new(),
             Match::None => self.equal(change)?,
         };
         let mut free = Vec::new();
@@ -145,8 +149,8 @@ impl<'a> Finder<'a> {
     }
 
     /// Whether the record has a value in any field that people are matched by.
-    fn can_match(&self, change: &Change) -> bool {
-        self.push.match_on.iter().any(|field| change.wish.fields.get(field).is_some_and(|value| !value.is_empty()))
+    fn can_match(&self, fields: &BTreeMap<String, Value>) -> bool {
+        self.push.match_on.iter().any(|field| fields.get(field).is_some_and(|value| !value.is_empty()))
     }
 
     /// The entities that hold all that was sent.

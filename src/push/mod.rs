@@ -18,6 +18,8 @@ mod brake;
 mod commit;
 mod echo;
 mod error;
+mod input;
+mod link;
 mod lookup;
 mod one;
 mod outcome;
@@ -25,7 +27,6 @@ mod phase;
 mod presence;
 mod set;
 mod settle;
-mod staff;
 
 use std::time::Duration;
 
@@ -39,7 +40,7 @@ use crate::clock::Clock;
 use crate::mirror::Mirror;
 use crate::plan::Protection;
 use crate::queue::{self, Change};
-use crate::record::{Action, Field, Key};
+use crate::record::{Action, Field, Key, Target};
 use crate::store::Store;
 
 /// How long after the first look a create that was not found is looked up again (law 3).
@@ -53,6 +54,8 @@ pub struct Push<'a> {
     pub store: &'a Store,
     /// The time of removals.
     pub clock: &'a Clock,
+    /// What is pushed.
+    pub target: Target,
     /// The fields that the job maps, or sets in leavers.
     pub fields: &'a [Field],
     /// Those of them that are set when somebody is created, and never again.
@@ -82,6 +85,7 @@ impl Push<'_> {
     /// Works through all changes, and looks after the presence of those who are updated. Changes that could not be
     /// delivered stay in the queue.
     pub async fn drain(&self, mirror: &mut Mirror, changes: Vec<Change>) -> Result<Drained, Error> {
+        self.presence.reopen();
         let work = async {
             let drained = self.work(mirror, changes).await;
             self.presence.close();
@@ -113,6 +117,13 @@ impl Push<'_> {
 }
 
 impl Drained {
+    /// Adds what became of further changes.
+    pub fn add(&mut self, other: Self) {
+        self.outcomes.extend(other.outcomes);
+        self.stopped = self.stopped.take().or(other.stopped);
+        self.notes.extend(other.notes);
+    }
+
     /// How many changes came to a clear end.
     fn clear(&self) -> usize {
         self.outcomes.iter().filter(|(_, _, outcome)| !matches!(outcome, Outcome::Undelivered(_))).count()

@@ -4,13 +4,14 @@ use jiff::Timestamp;
 
 use super::brake::Brake;
 use super::error::Error;
-use super::{LOOK_AGAIN, Outcome, Push, staff};
-use crate::api::{self, Api, Fate, Staff};
+use super::input::{self, Sent, lost};
+use super::{LOOK_AGAIN, Outcome, Push};
+use crate::api::{self, Fate};
 use crate::fault::chain;
-use crate::mirror::{Elements, Mirror};
+use crate::mirror::{At, Elements, Mirror, Remote};
 use crate::plan::Protection;
 use crate::queue::{Change, State};
-use crate::record::{Action, Entity, Kind, RemoteId, Value, digits, fold};
+use crate::record::{Action, Entity, Kind, Value, digits, fold};
 use crate::snapshot::Known;
 use crate::store::Batch;
 
@@ -63,18 +64,28 @@ impl Push<'_> {
     }
 
     async fn create(&self, mirror: &Mirror, change: &mut Change, brake: &Brake) -> Result<Step, Error> {
-        let input = match staff::new(&change.wish.fields, mirror.elements()) {
+        let fields = match self.linked(change)? {
+            Ok(fields) => fields,
+            Err(reason) => {
+                self.wait(change)?;
+                return Ok(Step::Done(Outcome::Waits(reason)));
+            }
+        };
+        let input = match Sent::new(self.target, &fields, mirror) {
             Ok(input) => input,
             Err(reason) => return Ok(Step::Done(self.park(change, 0, &reason)?)),
         };
         self.intend(change, None, Batch::default())?;
-        match self.client.send(Api::<Staff>::root().create(&input)).await {
+        match input.create(self.client).await {
             Ok(answered) => match answered.value {
-                Some(staff) => {
-                    let after = staff.entity(mirror.elements());
+                Some(shown) => {
+                    let after = shown.entity(mirror.elements());
                     Ok(Step::Done(self.confirm(mirror, change, None, after)?))
                 }
-                None => Ok(Step::Unknown("the service confirmed the person without showing them".to_owned())),
+                None => {
+                    let one = self.target.one();
+                    Ok(Step::Unknown(format!("the service confirmed the {one} without showing what it made")))
+                }
             },
             Err(error) if error.code() == Some(409) => {
                 Ok(Step::Conflict { status: 409, words: error.words().unwrap_or_default().to_owned() })
@@ -91,7 +102,8 @@ impl Push<'_> {
         let mut batch = Batch::default();
         room.intend(&mut batch, mirror.watermark());
         self.intend(change, mirror.get(self.store, id)?, batch)?;
-        let (fresh, date) = match self.look(id).await {
+        let Some(at) = mirror.at(self.store, id)? else { return Ok(Step::Done(self.vanished(change, id)?)) };
+        let (fresh, date) = match self.look(at).await {
             Ok(fresh) => fresh,
             Err(error) => return self.unread(change, &error, brake),
         };
@@ -122,26 +134,26 @@ impl Push<'_> {
             let earlier = earlier(change).unwrap_or_else(|| before.clone());
             return Ok(Step::Done(self.confirm(mirror, change, Some(&earlier), before)?));
         }
-        let input = match staff::changed(&fresh, &change.wish.fields, &moved, mirror.elements()) {
+        let input = match Sent::changed(&fresh, &change.wish.fields, &moved, at, mirror) {
             Ok(input) => input,
             Err(reason) => return Ok(Step::Done(self.park(change, 0, &reason)?)),
         };
         room.send(date, fresh.is_onsite());
-        match self.client.urgent().send(Api::<Staff>::root().replace(id, &input)).await {
+        match input.replace(&self.client.urgent(), id).await {
             Ok(answered) => {
                 // Confirmed without being shown: so it is read, or the service's spelling of it would look like an edit.
                 let shown = match answered.value {
-                    Some(staff) => Some(staff),
-                    None => match self.client.send(Api::<Staff>::root().get(id)).await {
+                    Some(shown) => Some(shown),
+                    None => match Remote::get(self.client, at).await {
                         Ok(answered) if answered.value.is_none() => return Ok(Step::Done(self.vanished(change, id)?)),
                         Ok(answered) => answered.value,
                         Err(_) => None,
                     },
                 };
                 let after = match &shown {
-                    Some(staff) => {
-                        self.watch_losses(&fresh, staff, change, mirror.elements(), brake)?;
-                        staff.entity(mirror.elements())
+                    Some(shown) => {
+                        self.watch_losses(&fresh, shown, change, mirror.elements(), brake)?;
+                        shown.entity(mirror.elements())
                     }
                     None => laid_over(&before, change, &moved),
                 };
@@ -183,21 +195,24 @@ impl Push<'_> {
     /// Ends this push and stops later ones where the service emptied a field that nobody meant to change (law 2).
     fn watch_losses(
         &self,
-        fresh: &Staff,
-        shown: &Staff,
+        fresh: &Remote,
+        shown: &Remote,
         change: &Change,
         elements: &Elements,
         brake: &Brake,
     ) -> Result<(), Error> {
-        let Some(field) = staff::lost(fresh, shown, &change.wish.fields, elements) else { return Ok(()) };
-        let reason = format!("the service emptied {field} of id {}, which nobody meant to change", fresh.id);
+        let Some(field) = lost(fresh, shown, &change.wish.fields, elements) else { return Ok(()) };
+        let reason = format!("the service emptied {field} of id {}, which nobody meant to change", fresh.id());
         brake.stop(format!("{reason}; nothing more is sent until someone has looked at it and said `rosterd resume`"));
         self.witness.alarm(&reason).map_err(Error::Audit)
     }
 
     async fn delete(&self, mirror: &Mirror, change: &mut Change, brake: &Brake) -> Result<Step, Error> {
         let id = change.wish.id.expect("a removal names its entity");
-        let (fresh, _) = match self.look(id).await {
+        let Some(at) = mirror.at(self.store, id)? else {
+            return Ok(Step::Done(self.confirm_removed(change, id, earlier(change).as_ref())?));
+        };
+        let (fresh, _) = match self.look(at).await {
             Ok(fresh) => fresh,
             Err(error) => return self.unread(change, &error, brake),
         };
@@ -205,29 +220,38 @@ impl Push<'_> {
             return Ok(Step::Done(self.confirm_removed(change, id, earlier(change).as_ref())?));
         };
         let before = fresh.entity(mirror.elements());
-        if fresh.is_onsite() {
+        let known = Known::get(self.store, &change.job, &change.key)?;
+        let member = match self.member(&fresh).await {
+            Ok(member) => member,
+            Err(error) => return self.unread(change, &error, brake),
+        };
+        if member.as_ref().unwrap_or(&fresh).is_onsite() {
             self.wait(change)?;
             return Ok(Step::Done(Outcome::OnSite));
         }
-        let known = Known::get(self.store, &change.job, &change.key)?;
         if let Some(words) = somebody_else(known.as_ref(), &before) {
             return Ok(Step::Done(self.park(change, 0, &words)?));
         }
         // Whoever released it, and whenever: the list may have grown since, or the person got that email.
-        if self.protection.covers(&change.key, known.as_ref(), &before) {
+        let is_protected = match &member {
+            Some(member) => self.covers_member(change, known.as_ref(), &member.entity(&Elements::default()))?,
+            None => self.target.has_presence() && self.protection.covers(&change.key, known.as_ref(), &before),
+        };
+        if is_protected {
             return Ok(Step::Done(self.park(change, 0, Protection::REASON)?));
         }
         self.intend(change, Some(mirror.kept(before.clone())), Batch::default())?;
-        match self.client.send(Api::<Staff>::root().delete(id)).await {
-            Ok(_) => Ok(Step::Done(self.confirm_removed(change, id, Some(&before))?)),
-            Err(error) => self.failed(change, &error, brake),
+        match input::delete(self.client, at).await {
+            None => Ok(Step::Done(self.park(change, 0, "the API has no operation that removes it")?)),
+            Some(Ok(())) => Ok(Step::Done(self.confirm_removed(change, id, Some(&before))?)),
+            Some(Err(error)) => self.failed(change, &error, brake),
         }
     }
 
     /// A fresh copy of an entity, and the date of the answer; one that seems to be gone is asked for once more after 3
     /// seconds.
-    pub(super) async fn look(&self, id: RemoteId) -> Result<(Option<Staff>, Option<Timestamp>), api::Error> {
-        let get = || self.client.send(Api::<Staff>::root().get(id));
+    pub(super) async fn look(&self, at: At) -> Result<(Option<Remote>, Option<Timestamp>), api::Error> {
+        let get = || Remote::get(self.client, at);
         let mut answered = get().await?;
         if answered.value.is_none() {
             tokio::time::sleep(LOOK_AGAIN).await;
@@ -265,7 +289,10 @@ impl Push<'_> {
     fn slow_down(&self, change: &Change, error: &api::Error, brake: &Brake) {
         if error.permission() && error.code().is_some() {
             let what = change.wish.action.name();
-            brake.deny(change.wish.action, format!("this credential may not {what} people: {}", chain(error)));
+            brake.deny(
+                change.wish.action,
+                format!("this credential may not {what} {}: {}", self.target.many(), chain(error)),
+            );
         } else if error.fate() == Fate::NotSent || error.code() == Some(503) {
             brake.stop(chain(error));
         } else {

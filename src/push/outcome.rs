@@ -14,6 +14,8 @@ pub enum Outcome {
     Parked,
     /// They are on site, and are removed once they have left.
     OnSite,
+    /// It waits until something else is at the service.
+    Waits(String),
     /// It could not be delivered and stays queued.
     Undelivered(String),
 }

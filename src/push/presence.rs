@@ -24,10 +24,11 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-use super::echo::{Echo, Stand};
-use crate::api::{self, Api, Client, Staff, StaffMovement, walk};
+use super::echo::{Again, Echo, Moved, Stand};
+use crate::api::{self, Api, Client, MemberMovement, StaffMovement, Walked, walk};
 use crate::clock::Clock;
 use crate::fault::chain;
+use crate::mirror::{At, Remote};
 use crate::record::{RemoteId, Target};
 use crate::store::{self, Batch, Store};
 
@@ -164,6 +165,11 @@ impl<'a> Presence<'a> {
         Ok(told.into_iter().chain(fault).collect())
     }
 
+    /// Lets [`Presence::watch`] begin anew.
+    pub(super) fn reopen(&self) {
+        self.state().closing = false;
+    }
+
     /// Ends [`Presence::watch`].
     pub(super) fn close(&self) {
         self.state().closing = true;
@@ -257,9 +263,9 @@ impl<'a> Presence<'a> {
         let since = people.values().map(|echo| echo.since).min().unwrap_or(Timestamp::MIN);
         let own = self.state().own.clone();
         let mut moved: BTreeMap<RemoteId, Stand> = BTreeMap::new();
-        walk::<StaffMovement>(&self.client, Some(since), |page| {
+        self.movements(since, |page| {
             for movement in page {
-                let Some(person) = movement.staff_id.and_then(RemoteId::new) else { continue };
+                let Some(person) = movement.person else { continue };
                 let Some(echo) = people.get(&person) else { continue };
                 let stand = Stand::of(&movement).filter(|stand| stand.counts(echo.since));
                 let Some(stand) = stand.filter(|stand| own.get(&stand.movement) != Some(stand)) else { continue };
@@ -272,6 +278,17 @@ impl<'a> Presence<'a> {
         Ok(moved)
     }
 
+    /// Visits the movements since a time.
+    async fn movements(&self, since: Timestamp, mut visit: impl FnMut(Vec<Moved>)) -> Result<Walked, api::Error> {
+        let (client, since) = (&self.client, Some(since));
+        match self.target {
+            Target::Contractor => {
+                walk::<MemberMovement>(client, since, |page| visit(page.into_iter().map(Moved::from).collect())).await
+            }
+            _ => walk::<StaffMovement>(client, since, |page| visit(page.into_iter().map(Moved::from).collect())).await,
+        }
+    }
+
     /// Who of them stands inside, by the service's word; those who are gone are not in it.
     async fn standing(
         &self,
@@ -282,17 +299,17 @@ impl<'a> Presence<'a> {
         if asked.len() > READ_ALONE_MAX {
             // Everybody who was sent has changed since.
             let since = people.values().map(|echo| echo.since).min();
-            walk::<Staff>(&self.client, since, |page| {
-                let asked = page.iter().filter(|staff| asked.contains(&staff.id));
-                standing.extend(asked.map(|staff| (staff.id, staff.is_onsite())));
+            Remote::walk(&self.client, self.target, since, |page| {
+                let asked = page.iter().filter(|person| asked.contains(&person.id()));
+                standing.extend(asked.map(|person| (person.id(), person.is_onsite())));
             })
             .await?;
         }
         for id in asked {
             if !standing.contains_key(id)
-                && let Some(staff) = self.client.send(Api::<Staff>::root().get(*id)).await?.value
+                && let Some(person) = Remote::get(&self.client, self.at(*id)).await?.value
             {
-                standing.insert(*id, staff.is_onsite());
+                standing.insert(*id, person.is_onsite());
             }
         }
         Ok(standing)
@@ -311,13 +328,13 @@ impl<'a> Presence<'a> {
     }
 
     async fn repeat_one(&self, person: RemoteId, stand: &Stand) -> Result<(), Trouble> {
-        let Some(input) = stand.again(person) else {
-            let reason = format!("the latest movement of id {person} does not say at which location it was");
+        let Some(again) = stand.again(self.target, person) else {
+            let reason = format!("the latest movement of id {person} does not say where it was");
             return Err(Trouble { reason, denied: false });
         };
         tracing::info!(id = person.get(), onsite = stand.onsite, "a movement that an update undid is repeated");
-        let shown = match self.client.send(Api::<StaffMovement>::root().put(&input)).await {
-            Ok(answered) => answered.value,
+        let shown = match self.put(person, &again).await {
+            Ok(shown) => shown,
             // What became of it is seen in the next round.
             Err(error) if error.fate() == api::Fate::Unknown => None,
             Err(error) => return Err(error.into()),
@@ -327,6 +344,23 @@ impl<'a> Presence<'a> {
         let shown = shown.as_ref().and_then(Stand::of).filter(|shown| shown.movement != stand.movement);
         state.own.extend(shown.map(|shown| (shown.movement, shown)));
         Ok(())
+    }
+
+    async fn put(&self, person: RemoteId, again: &Again) -> Result<Option<Moved>, api::Error> {
+        match again {
+            Again::Staff(input) => {
+                let answered = self.client.send(Api::<StaffMovement>::root().put(input)).await?;
+                Ok(answered.value.map(Moved::from))
+            }
+            Again::Member(input) => {
+                let answered = self.client.send(Api::<MemberMovement>::root().put_for(person, input)).await?;
+                Ok(answered.value.map(Moved::from))
+            }
+        }
+    }
+
+    fn at(&self, id: RemoteId) -> At {
+        At { target: self.target, id, below: None }
     }
 
     fn is_due(&self) -> bool {
@@ -356,7 +390,7 @@ impl Room<'_> {
     pub(super) fn intend(&mut self, batch: &mut Batch, before: Option<Timestamp>) {
         let presence = self.presence;
         let before = before.unwrap_or_else(|| presence.clock.now().saturating_sub(UNDATED).unwrap_or(Timestamp::MIN));
-        if !presence.state().open.contains_key(&self.id) {
+        if presence.target.has_presence() && !presence.state().open.contains_key(&self.id) {
             Echo::ahead(before).put(batch, presence.target, self.id);
         }
         self.began = Instant::now();
@@ -366,6 +400,10 @@ impl Room<'_> {
     pub(super) fn send(&mut self, date: Option<Timestamp>, onsite: bool) {
         let presence = self.presence;
         self.to_send -= 1;
+        if !presence.target.has_presence() {
+            presence.state().to_send -= 1;
+            return;
+        }
         let date = date.unwrap_or_else(|| presence.clock.now().saturating_sub(UNDATED).unwrap_or(Timestamp::MIN));
         let took = SignedDuration::try_from(self.began.elapsed()).unwrap_or(SignedDuration::MAX);
         let mut echo = Echo::new(date, took, onsite);
@@ -388,6 +426,7 @@ impl Drop for Room<'_> {
         state.to_send -= self.to_send;
         match state.open.get_mut(&self.id) {
             Some(open) => open.is_done = true,
+            None if !self.presence.target.has_presence() => {}
             None => state.unsent.push(self.id),
         }
     }

@@ -21,7 +21,7 @@ impl Push<'_> {
             let before = earlier(&change);
             match change.wish.action {
                 Action::Update => self.settle_update(mirror, &change, before.as_ref())?,
-                Action::Create | Action::Delete => self.settle_removal(&change, before.as_ref()).await?,
+                Action::Create | Action::Delete => self.settle_removal(mirror, &change, before.as_ref()).await?,
             };
         }
         if creates.is_empty() {
@@ -53,9 +53,15 @@ impl Push<'_> {
     }
 
     /// It is done where the service no longer has them. One that can't be asked now is asked when it is tried again.
-    async fn settle_removal(&self, change: &Change, before: Option<&Entity>) -> Result<Option<Outcome>, Error> {
+    async fn settle_removal(
+        &self,
+        mirror: &Mirror,
+        change: &Change,
+        before: Option<&Entity>,
+    ) -> Result<Option<Outcome>, Error> {
         let Some(id) = change.wish.id else { return Ok(None) };
-        match self.look(id).await {
+        let Some(at) = mirror.at(self.store, id)? else { return Ok(None) };
+        match self.look(at).await {
             Ok((None, _)) => self.confirm_removed(change, id, before).map(Some),
             Ok((Some(_), _)) | Err(_) => Ok(None),
         }

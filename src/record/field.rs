@@ -20,6 +20,13 @@ pub enum Kind {
     Names,
     /// A list of ids, in any order.
     Ids,
+    /// A day as `YYYY-MM-DD`; the service may write a time behind it.
+    Date,
+    /// The names of locations that must each exist exactly once at the service, in any order.
+    Places,
+    /// The key of another record, and its entity's id at the service. What it says is part of what the record is, so it
+    /// never differs.
+    Link,
     /// A custom field, by title; text on the wire, a checkbox as "1" or "0".
     Custom,
 }
@@ -39,7 +46,11 @@ impl Kind {
                 ours.trim().to_lowercase() == theirs.trim().to_lowercase()
             }
             (Self::Flag, ours, theirs) => truth(ours) == truth(theirs),
-            (Self::Names, Value::List(ours), Value::List(theirs)) => sorted(ours) == sorted(theirs),
+            (Self::Date, Value::Text(ours), Value::Text(theirs)) => {
+                theirs.strip_prefix(ours.as_str()).is_some_and(|rest| rest.starts_with(['T', ' ']))
+            }
+            (Self::Link, _, _) => true,
+            (Self::Names | Self::Places, Value::List(ours), Value::List(theirs)) => sorted(ours) == sorted(theirs),
             (Self::Ids, Value::Ids(ours), Value::Ids(theirs)) => sorted(ours) == sorted(theirs),
             _ => false,
         }
@@ -96,6 +107,11 @@ mod tests {
             (Kind::Custom, Value::text("true"), Value::text("1"), false),
             (Kind::Email, Value::text("Ana@Example.com "), Value::text("ana@example.com"), true),
             (Kind::Email, Value::text("ana@example.com"), Value::text("bo@example.com"), false),
+            (Kind::Date, Value::text("2026-03-01"), Value::text("2026-03-01T00:00:00+13:00"), true),
+            (Kind::Date, Value::text("2026-03-01"), Value::text("2026-03-11"), false),
+            (Kind::Date, Value::Empty, Value::text("2026-03-11"), false),
+            (Kind::Places, list(&["a", "b"]), list(&["b", "a"]), true),
+            (Kind::Link, Value::text("0042"), Value::text("7"), true),
             (Kind::Ids, Value::ids(vec![2, 1]), Value::ids(vec![1, 2]), true),
         ] {
             assert_eq!(kind.same(&ours, &theirs), same, "{kind:?}");

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::target::Target;
+
 /// Identifies a record at its source for ever: a staff number, an entryUUID, an objectGUID. Never empty.
 ///
 /// A key may be shown in logs; it is how they name a person (law 11).
@@ -16,6 +18,26 @@ impl Key {
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
         (!text.is_empty()).then(|| Self(text.to_owned()))
+    }
+
+    /// What stands between the two keys of a membership.
+    pub const APART: &'static str = " @ ";
+
+    /// The two keys that the key of a membership is made of, without their outer white space; `None` where one is empty.
+    pub fn halves(text: &str) -> Option<(Self, Self)> {
+        let (member, organization) = text.split_once(Self::APART)?;
+        Self::new(member).zip(Self::new(organization))
+    }
+
+    /// The key of what joins two others.
+    pub fn joined(member: &Self, organization: &Self) -> Self {
+        Self(format!("{member}{}{organization}", Self::APART))
+    }
+
+    /// Whether this record of `job` is that of `person`, or a membership of theirs.
+    pub fn is_about(&self, job: &JobName, person: &Self) -> bool {
+        let member = || Self::halves(self.as_str()).is_some_and(|(member, _)| member == *person);
+        self == person || (job.part_of() == Some(Target::Membership) && member())
     }
 
     /// The key as text.
@@ -68,12 +90,44 @@ impl JobName {
     /// The longest name, in characters.
     pub const LENGTH_MAX: usize = 64;
 
-    /// Makes a name of 1 to 64 ASCII letters, digits, `-`, `_` and `.`, beginning with a letter or digit.
+    /// What stands between the name of a job and that of a part of it.
+    pub const APART: char = '/';
+
+    /// Makes a name of 1 to 64 ASCII letters, digits, `-`, `_` and `.`, beginning with a letter or digit; that of a part is
+    /// followed by what the part manages.
     pub fn new(text: &str) -> Option<Self> {
-        let fits = text.len() <= Self::LENGTH_MAX
+        let whole = match text.split_once(Self::APART) {
+            Some((whole, part)) => Target::ALL.iter().any(|target| target.name() == part).then_some(whole)?,
+            None => text,
+        };
+        Self::fits(whole).then(|| Self(text.to_owned()))
+    }
+
+    fn fits(text: &str) -> bool {
+        text.len() <= Self::LENGTH_MAX
             && text.starts_with(|first: char| first.is_ascii_alphanumeric())
-            && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
-        fits.then(|| Self(text.to_owned()))
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+    }
+
+    /// The name of the part of this job that manages `target`, in whose name its state is kept.
+    pub fn part(&self, target: Target) -> Self {
+        Self(format!("{}{}{target}", self.whole().0, Self::APART))
+    }
+
+    /// The job's own name, whichever part this is.
+    pub fn whole(&self) -> Self {
+        Self(self.0.split(Self::APART).next().unwrap_or_default().to_owned())
+    }
+
+    /// What the part manages, where this names a part of a job.
+    pub fn part_of(&self) -> Option<Target> {
+        let (_, part) = self.0.split_once(Self::APART)?;
+        Target::ALL.iter().copied().find(|target| target.name() == part)
+    }
+
+    /// Whether it names a part of a job.
+    pub fn is_part(&self) -> bool {
+        self.0.contains(Self::APART)
     }
 
     /// The name as text.
@@ -99,6 +153,20 @@ mod tests {
     }
 
     #[test]
+    fn a_membership_is_about_its_member() {
+        let key = |text: &str| Key::new(text).unwrap();
+        let pair = Key::joined(&key("0042"), &key("Acme @ Quay"));
+        assert_eq!(Key::halves(" 0042  @  Acme @ Quay"), Some((key("0042"), key("Acme @ Quay"))));
+        for text in ["0042", " @ Acme", "0042 @ ", "0042 @"] {
+            assert_eq!(Key::halves(text), None, "{text}");
+        }
+        let job = JobName::new("sites").unwrap();
+        assert!(pair.is_about(&job.part(Target::Membership), &key("0042")));
+        assert!(!pair.is_about(&job, &key("0042")) && !pair.is_about(&job.part(Target::Membership), &key("004")));
+        assert!(key("0042").is_about(&job, &key("0042")));
+    }
+
+    #[test]
     fn an_id_is_a_positive_int32() {
         for (number, fits) in [(1, true), (0, false), (-4, false), (i64::from(i32::MAX), true), (1 << 31, false)] {
             assert_eq!(RemoteId::new(number).is_some(), fits, "{number}");
@@ -107,10 +175,20 @@ mod tests {
 
     #[test]
     fn a_job_name_is_fit_for_a_file_name() {
-        for (text, fits) in
-            [("employees", true), ("", false), ("a/b", false), ("-x", false), (".hid", false), ("a.b-c_1", true)]
-        {
+        for (text, fits) in [
+            ("employees", true),
+            ("", false),
+            ("a/b", false),
+            ("-x", false),
+            (".hid", false),
+            ("a.b-c_1", true),
+            ("a/membership", true),
+            ("a/x", false),
+            ("/membership", false),
+        ] {
             assert_eq!(JobName::new(text).is_some(), fits, "{text}");
         }
+        let part = JobName::new("a").unwrap().part(Target::Membership);
+        assert_eq!((part.as_str(), part.whole().as_str(), part.is_part()), ("a/membership", "a", true));
     }
 }

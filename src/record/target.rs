@@ -12,6 +12,17 @@ use super::field::{Field, Kind};
 pub enum Target {
     /// Employees (specification, Employee).
     Staff,
+    /// Contractor members (specification, Contractor member); with them, where mapped, their organizations and memberships.
+    Contractor,
+    /// Contractor organizations (specification, Contractor organization).
+    #[serde(rename = "contractor-organization")]
+    Organization,
+    /// What joins a member and an organization (specification, Contractor membership). It is a part of a contractor and no
+    /// job's own target.
+    Membership,
+    /// Holders of certifications (specification, Certification holder).
+    #[serde(rename = "certification-holder")]
+    Holder,
 }
 
 /// (name, name in answers, kind, required, sensitive)
@@ -33,28 +44,126 @@ const STAFF: &[Row] = &[
     ("globalroaming_locations", "globalroaming_locations", Kind::Ids, false, false),
 ];
 
+/// Member input fields (specification, Contractor member) but for presence.
+const CONTRACTOR: &[Row] = &[
+    ("name", "name", Kind::Text, true, false),
+    ("title", "title", Kind::Text, false, false),
+    ("email", "email", Kind::Email, false, false),
+    ("altemail", "altemail", Kind::Email, false, false),
+    ("phone", "phone", Kind::Phone, false, true),
+    ("mobile", "mobile", Kind::Phone, false, true),
+    ("ice", "ice", Kind::Phone, false, true),
+    ("extension", "extension", Kind::Text, false, true),
+    ("valid_from", "valid_from", Kind::Date, false, false),
+    ("valid_to", "valid_to", Kind::Date, false, false),
+    ("service_provider_id", "service_provider_id", Kind::Text, false, false),
+];
+
+/// Organization input fields (specification, Contractor organization) but for places and owner, which stay the service's.
+const ORGANIZATION: &[Row] = &[
+    ("name", "name", Kind::Text, true, false),
+    ("legalid", "legalid", Kind::Text, false, false),
+    ("legalid_type", "legalid_type", Kind::Text, false, false),
+    ("type", "type", Kind::Text, false, false),
+    ("tradingas", "tradingas", Kind::Text, false, false),
+    ("address", "address", Kind::Text, false, false),
+    ("country", "country", Kind::Text, false, false),
+    ("email", "email", Kind::Email, false, false),
+    ("phone", "phone", Kind::Phone, false, false),
+    ("status", "status", Kind::Text, false, false),
+];
+
+/// Membership input fields (specification, Contractor membership). The first two hold the keys of what it joins.
+const MEMBERSHIP: &[Row] = &[
+    (Target::MEMBER, "member_id", Kind::Link, true, false),
+    (Target::ORGANIZATION, "org_id", Kind::Link, true, false),
+    ("roles", "roles", Kind::Ids, false, false),
+    ("locations", "locations", Kind::Places, false, false),
+];
+
+/// Holder input fields (specification, Certification holder); `holder` is an employee id or an email.
+const HOLDER: &[Row] = &[
+    ("certification", "certification_id", Kind::Text, true, false),
+    ("record_type", "record_type", Kind::Text, true, false),
+    ("holder", "record_id", Kind::Text, true, false),
+    ("validfrom", "validfrom", Kind::Date, false, false),
+    ("validto", "validto", Kind::Date, false, false),
+    ("certification_number", "certification_number", Kind::Text, false, true),
+];
+
 impl Target {
+    /// The field of a membership that holds its member's key.
+    pub const MEMBER: &'static str = "member";
+    /// The field of a membership that holds its organization's key.
+    pub const ORGANIZATION: &'static str = "organization";
+    /// The field by which what joins two entities is found: both ids. It is worked out and never sent.
+    pub const PAIR: &'static str = "pair";
+
     /// What a custom field's name begins with in a job's map: `cf.TITLE`.
     pub const CUSTOM: &'static str = "cf.";
 
     /// All targets.
-    pub const ALL: &'static [Self] = &[Self::Staff];
+    pub const ALL: &'static [Self] =
+        &[Self::Staff, Self::Contractor, Self::Organization, Self::Membership, Self::Holder];
 
     /// Its name in the configuration.
     pub fn name(self) -> &'static str {
         match self {
             Self::Staff => "staff",
+            Self::Contractor => "contractor",
+            Self::Organization => "contractor-organization",
+            Self::Membership => "membership",
+            Self::Holder => "certification-holder",
         }
     }
 
     /// Finds a target by its name in the configuration.
     pub fn by_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|target| target.name() == name)
+        Self::ALL.iter().copied().find(|target| target.is_own() && target.name() == name)
+    }
+
+    /// Whether a job can have it as its own target.
+    pub fn is_own(self) -> bool {
+        self != Self::Membership
+    }
+
+    /// Whether its entities are people who stand somewhere (law 10).
+    pub fn has_presence(self) -> bool {
+        matches!(self, Self::Staff | Self::Contractor)
+    }
+
+    /// Whether the service shows custom fields of it by title.
+    pub fn has_custom(self) -> bool {
+        matches!(self, Self::Staff | Self::Contractor | Self::Organization)
+    }
+
+    /// What a person calls one of its entities.
+    pub fn one(self) -> &'static str {
+        match self {
+            Self::Staff | Self::Contractor => "person",
+            Self::Organization => "organization",
+            Self::Membership => "membership",
+            Self::Holder => "holder",
+        }
+    }
+
+    /// What a person calls several of its entities.
+    pub fn many(self) -> &'static str {
+        match self {
+            Self::Staff | Self::Contractor => "people",
+            Self::Organization => "organizations",
+            Self::Membership => "memberships",
+            Self::Holder => "holders",
+        }
     }
 
     fn rows(self) -> &'static [Row] {
         match self {
             Self::Staff => STAFF,
+            Self::Contractor => CONTRACTOR,
+            Self::Organization => ORGANIZATION,
+            Self::Membership => MEMBERSHIP,
+            Self::Holder => HOLDER,
         }
     }
 
@@ -72,7 +181,7 @@ impl Target {
     /// The field of that name: one of the table, or `cf.TITLE` with a title.
     pub fn field(self, name: &str) -> Option<Field> {
         if let Some(title) = name.strip_prefix(Self::CUSTOM) {
-            return (!title.trim().is_empty()).then(|| Field {
+            return (self.has_custom() && !title.trim().is_empty()).then(|| Field {
                 name: name.to_owned(),
                 response: "customfields",
                 kind: Kind::Custom,
@@ -102,9 +211,18 @@ mod tests {
     }
 
     #[test]
+    fn a_target_is_stored_by_its_name() {
+        for target in Target::ALL {
+            assert_eq!(serde_json::to_value(target).unwrap(), target.name());
+        }
+        assert_eq!(Target::by_name("membership"), None, "it is a part of a contractor");
+    }
+
+    #[test]
     fn a_custom_field_is_named_by_its_title() {
         assert_eq!(Target::Staff.field("cf.Locker").unwrap().kind, Kind::Custom);
         assert_eq!(Target::Staff.field("cf. "), None);
+        assert_eq!(Target::Holder.field("cf.Locker"), None);
         assert_eq!(Target::Staff.field("locker"), None);
     }
 }

@@ -53,8 +53,10 @@ pub(super) fn is_doubted(context: &Context<'_>) -> Result<bool, Error> {
 }
 
 /// Stores what a doubted credential read, and the credential with it, once the people known were recognized.
-pub(super) fn trust(context: &Context<'_>, mirror: &mut Mirror) -> Result<(), Error> {
-    mirror.save(context.store)?;
+pub(super) fn trust(context: &Context<'_>, mirrors: &mut [&mut Mirror]) -> Result<(), Error> {
+    for mirror in mirrors {
+        mirror.save(context.store)?;
+    }
     let mut batch = Batch::default();
     batch.put(Space::Meta, CALLER, &caller(context));
     Ok(context.store.commit(batch)?)

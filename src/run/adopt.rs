@@ -1,7 +1,7 @@
 //! Remembering people who need nothing.
 
 use crate::config::Job;
-use crate::record::{Key, Target};
+use crate::record::Key;
 use crate::snapshot::{Known, Owner};
 use crate::store::{self, Batch, Store};
 
@@ -26,13 +26,13 @@ impl<'a> Adoption<'a> {
         let before = Known::get(self.store, &self.job.name, &owner.key)?;
         if let Some(before) = before.filter(|before| before.id != known.id) {
             // The entity that it was is gone, and somebody made it anew at the service.
-            Owner::remove(&mut self.batch, Target::Staff, before.id);
+            Owner::remove(&mut self.batch, self.job.mapping.target, before.id);
         }
-        if let Some(other) = Owner::of(self.store, Target::Staff, known.id)?.filter(|other| *other != owner) {
+        if let Some(other) = Owner::of(self.store, self.job.mapping.target, known.id)?.filter(|other| *other != owner) {
             // The person has a new key, or belonged to a job that is no more.
             Known::remove(&mut self.batch, &other.job, &other.key);
         }
-        owner.put(&mut self.batch, Target::Staff, known.id);
+        owner.put(&mut self.batch, self.job.mapping.target, known.id);
         known.put(&mut self.batch, &self.job.name, &owner.key);
         self.count += 1;
         if self.count.is_multiple_of(Self::PART) { self.flush() } else { Ok(()) }

@@ -1,21 +1,24 @@
 //! Applying a plan file: of what a person saw, what is still so.
 
 use super::basis::Present;
+use super::enqueue::{parked, queued};
 use super::error::Error;
-use super::plan_file::{PlanFile, PlannedJob};
-use super::prepare::{protection, written};
-use super::report::{Report, Status};
+use super::mirrors::Mirrors;
+use super::narrowed::narrowed;
+use super::plan_file::{PlanFile, PlanFileError, PlannedJob};
+use super::prepare::{Prepared, prepare};
+use super::report::{Part, Report, Status, counted, report};
+use super::session::Session;
 use super::state::next_run;
-use super::sync::{Recorder, counted, parked, pulled, queued, record, report, settled};
-use super::{Context, Stage, account, inbox, pause, rows};
+use super::sync::{prune, record, settled, wait};
+use super::{Context, Stage, account, inbox, pause, people, rows};
 use crate::config::Job;
 use crate::fault::chain;
 use crate::history::{Audit, Line, acting_user};
-use crate::mirror::{Mirror, Removal};
 use crate::plan::Change;
-use crate::push::{Drained, Presence, Push};
+use crate::push::Drained;
 use crate::queue;
-use crate::record::{Action, Key, Target};
+use crate::record::{Action, Key};
 use crate::store::Batch;
 
 /// What applying a plan came to for one job.
@@ -45,7 +48,7 @@ pub async fn apply(context: &Context<'_>, file: &PlanFile) -> Result<Vec<Applied
     file.check(context)?;
     account::claim(context)?;
     let mut all = Vec::new();
-    let mut application = Application { context, file, mirror: None, marked: false };
+    let mut application = Application { context, file, mirrors: Mirrors::default(), marked: false };
     for planned in &file.jobs {
         let Some(job) = planned.job(context.config) else { continue };
         if context.watch.interrupted() {
@@ -65,14 +68,14 @@ pub async fn apply(context: &Context<'_>, file: &PlanFile) -> Result<Vec<Applied
         record(context, job, &applied.report, run, started)?;
         all.push(applied);
     }
-    Removal::prune(context.store, Target::Staff, context.clock.now())?;
+    prune(context)?;
     Ok(all)
 }
 
 struct Application<'a> {
     context: &'a Context<'a>,
     file: &'a PlanFile,
-    mirror: Option<Mirror>,
+    mirrors: Mirrors,
     marked: bool,
 }
 
@@ -80,38 +83,24 @@ impl Application<'_> {
     async fn one(&mut self, job: &Job, planned: &PlannedJob, run: u64, requests_before: u64) -> Result<Applied, Error> {
         let context = self.context;
         let store = context.store;
-        let next = inbox::next(job, Some(store), context.clock)?;
-        let Some(job) = next.job() else {
+        let whole = context.config.part(&job.name.whole()).unwrap_or(job);
+        let next = inbox::next(whole, Some(store), context.clock)?;
+        let Some(whole) = next.job() else {
             let skip = |key: &Key, action| Skipped { key: key.clone(), action, reason: next.told() };
             let skipped = planned.changes.iter().map(|one| skip(&one.key, one.action)).collect();
             let report = Report { reasons: vec![next.told()], ..Report::idle(job.name.clone()) };
             return Ok(Applied { report: Report { status: Status::Partial, ..report }, skipped });
         };
-        let fields = written(job, &rows::mapping(job));
-        let protection = protection(context);
-        let presence = Presence::open(context.client, store, context.clock, job.mapping.target)?;
-        let is_paused = pause::reason(store.dir(), &job.name).is_some();
-        let unlooked = if is_paused { None } else { presence.look().await? };
-        pulled(context, job, &mut self.mirror, true).await?;
-        let witness = Recorder { context, audit: Audit::new(store.dir()), run, job: &job.name, fields: &fields };
-        let push = Push {
-            client: context.client,
-            store,
-            clock: context.clock,
-            fields: &fields,
-            seed_only: &job.seed_only,
-            protection: &protection,
-            match_on: &job.match_on,
-            presence: &presence,
-            witness: &witness,
-        };
-        let mirror = self.mirror.as_mut().expect("it was just pulled");
-        let mut prepared = settled(context, job, &push, mirror, &self.file.narrow()).await?;
+        // The part as it reads the file that is taken, where the source is an inbox.
+        let job = whole.parts().find(|part| part.name == job.name).unwrap_or(job);
+        let session = Session::open(context, job, run).await?;
+        self.mirrors.pull(context, whole, true).await?;
+        let mut prepared = self.prepared(whole, job, &session).await?;
         pause::reason(store.dir(), &job.name).into_iter().for_each(|reason| prepared.hold_by(reason));
         let mut go: Vec<(Change, bool)> = Vec::new();
         let mut skipped = Vec::new();
         if prepared.hold.is_none() {
-            let present = Present::new(&prepared, mirror, store);
+            let present = Present::new(&prepared, self.mirrors.of(prepared.target), store);
             for one in planned.changes.iter().filter(|one| one.held.is_none()) {
                 match present.judge(&one.key, one.id, &one.based_on)? {
                     Ok(found) => go.push(found.clone()),
@@ -122,10 +111,11 @@ impl Application<'_> {
         // What else the run found is for the next sync to tell.
         prepared.held.clear();
         prepared.protected.clear();
+        prepared.moving.clear();
         prepared.drift.clear();
         prepared.rejected.clear();
         prepared.incomplete.clear();
-        prepared.notes.extend(unlooked);
+        prepared.notes.extend(session.unlooked.clone());
         let mut drained = Drained::default();
         if !go.is_empty() {
             self.use_up(job)?;
@@ -135,14 +125,15 @@ impl Application<'_> {
             store.load(batch)?;
             let requests = changes.iter().map(|change| if change.wish.action == Action::Create { 1 } else { 2 }).sum();
             context.watch.stage(&job.name, Stage::Sending { changes: changes.len(), requests });
-            let mirror = self.mirror.as_mut().expect("it was just pulled");
-            drained = push.drain(mirror, changes).await?;
+            let mirror = self.mirrors.of_mut(prepared.target);
+            drained = session.push().drain(mirror, changes).await?;
+            wait(store, job, &drained)?;
             pause::excuse(store.dir(), &mut prepared, &mut drained);
         }
         let mut parked = parked(store, job)?;
         parked.retain(|(key, _, _)| go.iter().any(|(change, _)| change.key == *key));
         let requests = context.client.requests() - requests_before;
-        let mut report = report(job, prepared, &drained, parked, requests);
+        let mut report = report(job, vec![Part { prepared, drained, parked }], requests);
         if !skipped.is_empty() {
             let count = counted(skipped.len(), "change of the plan was skipped", "changes of the plan were skipped");
             report.reasons.push(count);
@@ -151,6 +142,24 @@ impl Application<'_> {
             }
         }
         Ok(Applied { report, skipped })
+    }
+
+    /// What a run of this part would do now, next to the other parts of its job.
+    async fn prepared(&mut self, whole: &Job, job: &Job, session: &Session<'_>) -> Result<Prepared, Error> {
+        let context = self.context;
+        let mut all: Vec<Prepared> = Vec::new();
+        for (part, narrow) in narrowed(context, whole, &self.file.narrow())? {
+            all.push(if part.name == job.name {
+                settled(context, part, session, &mut self.mirrors, &narrow, &all).await?
+            } else {
+                let mapping = rows::mapping(part);
+                prepare(context, part, &mapping, &self.mirrors, &narrow, &all, &mut |_, _| Ok(()))?
+            });
+        }
+        people::share(context, whole, &mut all)?;
+        let own = all.into_iter().find(|prepared| prepared.job == job.name);
+        // Nothing in the source belongs to those who are asked for any more.
+        own.ok_or_else(|| Error::PlanFile(PlanFileError::Job(job.name.clone())))
     }
 
     /// Marks the plan as used, and tells who applied it, before the first of its changes is sent.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::gather::Candidate;
+use super::resolve::Resolver;
 use crate::mirror::Mirror;
 use crate::plan::{Match, Matcher, Standing};
 use crate::record::{Entity, JobName, Key, Record, RemoteId, Target, fold};
@@ -16,6 +17,8 @@ pub(super) struct Identity<'a> {
     pub(super) jobs: &'a [JobName],
     pub(super) store: &'a Store,
     pub(super) mirror: &'a Mirror,
+    /// What records stand for that name other entities.
+    pub(super) resolver: &'a Resolver<'a>,
     /// Whether a complete read misses a key of this job.
     pub(super) is_absent: &'a dyn Fn(&Key) -> bool,
 }
@@ -36,6 +39,8 @@ pub(super) struct Claims {
     unfindable: BTreeSet<usize>,
     has_new: bool,
     match_on: Vec<String>,
+    /// Whether the records join other entities.
+    links: bool,
 }
 
 impl Claims {
@@ -52,7 +57,8 @@ impl Claims {
                 unknown.push(at);
             }
         }
-        let mut claims = Self { match_on: match_on.to_vec(), ..Self::default() };
+        let links = identity.mirror.target() == Target::Membership;
+        let mut claims = Self { match_on: match_on.to_vec(), links, ..Self::default() };
         if unknown.is_empty() {
             return Ok(claims);
         }
@@ -61,7 +67,7 @@ impl Claims {
         let matcher = matcher.finish();
         let mut new: HashMap<(String, u64), usize> = HashMap::new();
         for at in unknown {
-            claims.claim(at, &candidates[at].record(), &matcher, &mut new);
+            claims.claim(at, &identity.record(&candidates[at])?, &matcher, &mut new);
         }
         Ok(claims)
     }
@@ -86,7 +92,8 @@ impl Claims {
             Match::None => {
                 self.has_new = true;
                 let mut marks = matcher.marks(&record.fields).peekable();
-                if marks.peek().is_none() {
+                // What joins two that are not there both can't be there.
+                if marks.peek().is_none() && !self.links {
                     self.unfindable.insert(at);
                 }
                 for (field, mark) in marks {
@@ -118,7 +125,7 @@ impl Claims {
         if let Some(other) = self.by_entity.get(&id).into_iter().flatten().find(|other| **other != at) {
             return Ok(Standing::Contested { id, key: candidates[*other].key.clone() });
         }
-        let record = candidates[at].record();
+        let record = identity.record(&candidates[at])?;
         let Some(entity) = identity.mirror.get(identity.store, id)? else { return Ok(self.new_one(at, candidates)) };
         if !Matcher::confirmed(&record, &entity, &by) {
             return Ok(self.new_one(at, candidates));
@@ -141,8 +148,9 @@ impl Claims {
             }
         }
         if let Some(field) = self.contradicts(&record, &entity, &by) {
+            let one = identity.mirror.target().one();
             let reason = format!(
-                "{by} fits the person with id {id}, whose {field} is another; approve it if they are the same person"
+                "{by} fits the {one} with id {id}, whose {field} is another; approve it if they are the same {one}"
             );
             return Ok(Standing::Doubtful { reason, entity });
         }
@@ -169,9 +177,17 @@ impl Claims {
 }
 
 impl Identity<'_> {
+    /// The record of a candidate with what its entity is found by.
+    pub(super) fn record(&self, candidate: &Candidate) -> Result<Record, store::Error> {
+        let mut record = candidate.record();
+        // One that can't be resolved is rejected when it is looked at by itself.
+        self.resolver.resolve(&mut record)?;
+        Ok(record)
+    }
+
     /// The record that owns an entity, other than `key` of this job, and of a job that still exists.
     pub(super) fn owner(&self, id: RemoteId, key: &Key) -> Result<Option<Owner>, store::Error> {
-        let owner = Owner::of(self.store, Target::Staff, id)?;
+        let owner = Owner::of(self.store, self.mirror.target(), id)?;
         Ok(owner
             .filter(|owner| owner.job != *self.job || owner.key != *key)
             .filter(|owner| self.jobs.contains(&owner.job)))

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use super::error::Error;
 use super::held::{HeldChange, held, verdicts};
 use super::inbox::Next;
+use super::mirrors::Mirrors;
 use super::prepare::{Prepared, leaver_set, prepare};
 use super::state::{JobState, LastRun};
 use super::{Context, Narrow, inbox, leave, rows};
@@ -22,7 +23,7 @@ use crate::mapping::{Bound, Mapped, Reading};
 use crate::mirror::Mirror;
 use crate::plan::{Change, LeaverAction, OnDrift, Verdict};
 use crate::queue;
-use crate::record::{Entity, Key, Record, RemoteId, Target, Value, fold};
+use crate::record::{Entity, Key, Record, RemoteId, Value, fold};
 use crate::snapshot::{Index, Known, Owner};
 use crate::source::Row;
 use crate::store::{self, Store};
@@ -164,12 +165,26 @@ impl Explanation {
 /// How many similar keys are named.
 const NEAREST_MAX: usize = 3;
 
-/// Explains one record.
+/// Explains one record of a job, or of a part of it.
 pub fn explain(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanation, Error> {
+    let own = explain_part(context, job, key)?;
+    if !own.is_known() {
+        for part in job.parts().filter(|part| part.name != job.name) {
+            let other = explain_part(context, part, key)?;
+            if other.is_known() {
+                return Ok(other);
+            }
+        }
+    }
+    Ok(own)
+}
+
+fn explain_part(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanation, Error> {
     let store = context.store;
-    let mirror = Mirror::stored(store)?;
+    let mirrors = Mirrors::stored(store, job)?;
+    let mirror = mirrors.as_ref().map(|mirrors| mirrors.of(job.mapping.target));
     let known = Known::get(store, &job.name, key)?;
-    let entity = match (&mirror, &known) {
+    let entity = match (mirror, &known) {
         (Some(mirror), Some(known)) => mirror.get(store, known.id)?,
         _ => None,
     };
@@ -192,9 +207,9 @@ pub fn explain(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanatio
     let (last_change, decisions) = told(context, job, key)?;
     let mut explanation = Explanation {
         fields: fields(job, record, entity.as_ref(), known.as_ref()),
-        fits: fits(store, job, mirror.as_ref(), record)?,
-        owner: known.as_ref().map(|known| Owner::of(store, Target::Staff, known.id)).transpose()?.flatten(),
-        outlook: outlook(context, job, key, mirror.as_ref(), &rows, unreadable.as_deref()),
+        fits: fits(store, job, mirror, record)?,
+        owner: known.as_ref().map(|known| Owner::of(store, job.mapping.target, known.id)).transpose()?.flatten(),
+        outlook: outlook(context, job, key, mirrors.as_ref(), &rows, unreadable.as_deref()),
         held: held(store, &job.name)?.remove(key).map(|held| (held, state.held_set)),
         decision: verdicts(store, &job.name)?.remove(key),
         queued: queue::list(store, &job.name)?.into_iter().find(|change| change.key == *key),
@@ -306,7 +321,7 @@ fn fits(store: &Store, job: &Job, mirror: Option<&Mirror>, record: Option<&Recor
     })?;
     let mut fits = Vec::new();
     for ((field, _), ids) in wanted.into_iter().zip(found) {
-        let owned = ids.into_iter().map(|id| Ok((id, Owner::of(store, Target::Staff, id)?)));
+        let owned = ids.into_iter().map(|id| Ok((id, Owner::of(store, job.mapping.target, id)?)));
         fits.push(Fit { field: field.clone(), people: owned.collect::<Result<_, store::Error>>()? });
     }
     Ok(fits)
@@ -316,7 +331,7 @@ fn outlook(
     context: &Context<'_>,
     job: &Job,
     key: &Key,
-    mirror: Option<&Mirror>,
+    mirrors: Option<&Mirrors>,
     rows: &[SourceRow],
     unreadable: Option<&str>,
 ) -> Outlook {
@@ -326,11 +341,11 @@ fn outlook(
     if rows.iter().all(|row| row.reading.absence().is_some()) {
         return Outlook::Absent;
     }
-    let Some(mirror) = mirror else {
+    let Some(mirrors) = mirrors else {
         return Outlook::Unclear("the service was never read; `rosterd plan` reads it".to_owned());
     };
     let narrow = Narrow { keys: [key.clone()].into() };
-    match prepare(context, job, &rows::mapping(job), mirror, &narrow, &mut |_, _| Ok(())) {
+    match prepare(context, job, &rows::mapping(job), mirrors, &narrow, &[], &mut |_, _| Ok(())) {
         Ok(prepared) => of_prepared(prepared, key),
         Err(error) => Outlook::Unclear(chain(&error)),
     }

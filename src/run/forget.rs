@@ -63,12 +63,12 @@ pub fn forget(store: Store, clock: &Clock, jobs: &[Job], key: &Key) -> Result<Op
     let mut forgotten = Forgotten::default();
     let mut batch = Batch::default();
     rows(&store, key, &mut batch, &mut forgotten)?;
-    for id in forgotten.ids.clone() {
-        Owner::remove(&mut batch, Target::Staff, id);
+    for (target, id) in owned(&store, key, &forgotten)? {
+        Owner::remove(&mut batch, target, id);
         // A listing of the whole fills the mirror again with those who are still there: one that lacks them would have
         // them made a second time.
-        mirror::drop_gone(&mut batch, Target::Staff, id);
-        mirror::doubt(&mut batch, &store, Target::Staff)?;
+        mirror::drop_gone(&mut batch, target, id);
+        mirror::doubt(&mut batch, &store, target)?;
     }
     forgotten.lines = history::forget(store.dir(), key).map_err(ForgetError::Audit)?;
     forgotten.files = inbox::forget(&store, jobs, key)?;
@@ -95,27 +95,40 @@ pub fn forget(store: Store, clock: &Clock, jobs: &[Job], key: &Key) -> Result<Op
     Ok(Some(forgotten))
 }
 
+/// The entities that the key owns, whatever they are.
+fn owned(store: &Store, key: &Key, forgotten: &Forgotten) -> Result<Vec<(Target, RemoteId)>, store::Error> {
+    let mut owned = Vec::new();
+    for target in Target::ALL {
+        for id in &forgotten.ids {
+            if Owner::of(store, *target, *id)?.is_some_and(|owner| owner.key.is_about(&owner.job, key)) {
+                owned.push((*target, *id));
+            }
+        }
+    }
+    Ok(owned)
+}
+
 fn rows(store: &Store, key: &Key, batch: &mut Batch, forgotten: &mut Forgotten) -> Result<(), store::Error> {
     for space in BY_KEY {
         let mut found = Vec::new();
         store.scan(space, "", |name, row| {
             if let Some((job, own)) = name.split_once(Space::APART)
-                && own == key.as_str()
+                && let Some((job, own)) = JobName::new(job).zip(Key::new(own))
+                && own.is_about(&job, key)
             {
-                found.push((name.to_owned(), job.to_owned(), row.to_vec()));
+                found.push((name.to_owned(), job, own, row.to_vec()));
             }
         })?;
-        for (name, job, row) in found {
+        for (name, job, own, row) in found {
             batch.remove(space, &name);
             forgotten.rows += 1;
-            forgotten.jobs.extend(JobName::new(&job));
+            forgotten.jobs.insert(job.whole());
             if space == Space::Known
                 && let Ok(known) = serde_json::from_slice::<Known>(&row)
-                && let Some(job) = JobName::new(&job)
             {
                 forgotten.ids.insert(known.id);
                 // Until the pages are written anew, the mark says that the key is not there.
-                Known::mark(batch, &job, key);
+                Known::mark(batch, &job, &own);
             }
         }
     }

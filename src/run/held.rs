@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::state::JobState;
 use crate::clock::Clock;
+use crate::config::Job;
 use crate::history::{Audit, Line, acting_user};
 use crate::plan::{Held, Verdict};
 use crate::queue::{self, Change, State, Undo};
-use crate::record::{Action, JobName, Key, Marks, Target, Wish};
+use crate::record::{Action, JobName, Key, Marks, Wish};
 use crate::store::{self, Batch, Space, Store};
 
 /// A held change as it is kept between runs.
@@ -40,12 +41,12 @@ pub(super) fn verdicts(store: &Store, job: &JobName) -> Result<BTreeMap<Key, Ver
 }
 
 /// Releases held changes: all of them, or those of `keys`. Returns the keys; none where none of them can be approved.
-pub fn approve(store: &Store, clock: &Clock, job: &JobName, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
+pub fn approve(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
     decide(store, clock, job, keys, "approved", Verdict::Approved)
 }
 
 /// Drops held changes, likewise; each stays dropped until its record changes or comes back.
-pub fn reject(store: &Store, clock: &Clock, job: &JobName, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
+pub fn reject(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
     decide(store, clock, job, keys, "rejected", Verdict::Rejected)
 }
 
@@ -81,22 +82,53 @@ pub enum DecisionError {
     },
 }
 
+/// The number of the current set of held changes of a job and its parts.
+pub fn held_set(store: &Store, job: &Job) -> Result<u64, store::Error> {
+    job.parts().map(|part| Ok(JobState::load(store, &part.name)?.held_set)).sum()
+}
+
+/// Decides in every part of a job; a key counts wherever it is held.
 fn decide(
     store: &Store,
     clock: &Clock,
-    job: &JobName,
+    job: &Job,
     keys: &BTreeSet<Key>,
     decision: &str,
     verdict: fn(u64) -> Verdict,
 ) -> Result<Vec<Key>, DecisionError> {
-    let mut waiting = held(store, job)?;
-    if let Some(key) = keys.iter().find(|key| !waiting.contains_key(key)) {
+    let mut chosen = Vec::new();
+    let mut found = BTreeSet::new();
+    for part in job.parts() {
+        let mut waiting = held(store, &part.name)?;
+        waiting.retain(|key, _| keys.is_empty() || keys.contains(key));
+        found.extend(waiting.keys().cloned());
+        chosen.push((part, waiting));
+    }
+    if let Some(key) = keys.iter().find(|key| !found.contains(key)) {
         return Err(DecisionError::NotHeld { key: key.clone() });
     }
-    waiting.retain(|key, _| keys.is_empty() || keys.contains(key));
-    if let Some((key, change)) = waiting.iter().find(|(key, change)| change.action.is_none() && keys.contains(*key)) {
-        return Err(DecisionError::Mend { key: key.clone(), reason: change.reason.clone() });
+    for key in keys {
+        let held = chosen.iter().filter_map(|(_, waiting)| waiting.get(key));
+        if let Some(change) = held.clone().next().filter(|_| held.clone().all(|change| change.action.is_none())) {
+            return Err(DecisionError::Mend { key: key.clone(), reason: change.reason.clone() });
+        }
     }
+    let mut decided = Vec::new();
+    for (part, waiting) in chosen {
+        decided.extend(decide_part(store, clock, part, waiting, decision, verdict)?);
+    }
+    Ok(decided)
+}
+
+fn decide_part(
+    store: &Store,
+    clock: &Clock,
+    part: &Job,
+    mut waiting: BTreeMap<Key, HeldChange>,
+    decision: &str,
+    verdict: fn(u64) -> Verdict,
+) -> Result<Vec<Key>, DecisionError> {
+    let job = &part.name;
     waiting.retain(|_, change| change.action.is_some());
     let audit = Audit::new(store.dir());
     for key in waiting.keys() {
@@ -122,7 +154,7 @@ fn decide(
             let waits = Change {
                 job,
                 key,
-                target: Target::Staff,
+                target: part.mapping.target,
                 wish,
                 approved: true,
                 marks: Marks::default(),

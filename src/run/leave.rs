@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::error::Error;
+use super::members::Members;
 use super::stand::fit;
 use crate::config::{Job, Mode};
 use crate::mapping::LeaverSet;
@@ -42,6 +43,8 @@ pub(super) struct Judge<'a> {
     pub(super) protection: &'a Protection,
     /// What is set in those who leave and stay at the service.
     pub(super) set: &'a LeaverSet,
+    /// For memberships: what is known of their members.
+    pub(super) members: Option<Members<'a>>,
 }
 
 impl Judge<'_> {
@@ -99,6 +102,9 @@ impl Judge<'_> {
         let Some(known) = Known::get(self.store, &self.job.name, key)? else { return Ok(None) };
         let done = self.job.leavers.action == LeaverAction::Update && known.left.is_some();
         if done || self.claimed.contains(&known.id) {
+            return Ok(None);
+        }
+        if self.members.as_ref().is_some_and(|members| !members.may_end(&known)) {
             return Ok(None);
         }
         let entity = self.mirror.get(self.store, known.id)?;
@@ -171,6 +177,7 @@ impl Judge<'_> {
 /// have left and stay at the service.
 pub(super) fn left_lately(
     store: &Store,
+    target: Target,
     job: &JobName,
     index: &Index,
     now: Timestamp,
@@ -178,7 +185,7 @@ pub(super) fn left_lately(
     let lately =
         |at: Timestamp, approved: bool| !approved && now.duration_since(at).abs() < SignedDuration::from_hours(24);
     let mut marks = Vec::new();
-    for (_, removal) in Removal::list(store, Target::Staff)? {
+    for (_, removal) in Removal::list(store, target)? {
         if removal.job == *job && lately(removal.at, removal.approved) {
             marks.push(Marks { segment: removal.segment, ..Marks::default() });
         }

@@ -89,7 +89,7 @@ impl Scope {
 
     /// Whether it stops `job`.
     pub fn stops(&self, job: &JobName) -> bool {
-        self.job().is_none_or(|own| own == job)
+        self.job().is_none_or(|own| *own == job.whole())
     }
 }
 

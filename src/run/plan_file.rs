@@ -121,10 +121,10 @@ impl PlanFile {
     /// Puts down what was planned; jobs whose plan failed are left out. Sensitive values are in it only with `values`.
     pub fn new(context: &Context<'_>, plans: &[Plan], narrow: &Narrow, values: bool) -> Self {
         let id = unique();
-        let planned = plans.iter().filter_map(|plan| {
-            let (prepared, _) = plan.result.as_ref().ok()?;
-            let job = context.config.jobs.iter().find(|job| job.name == plan.job)?;
-            Some(PlannedJob::new(job, prepared, values))
+        let prepared = plans.iter().filter_map(|plan| plan.result.as_ref().ok()).flat_map(|(parts, _)| parts);
+        let planned = prepared.filter_map(|prepared| {
+            let part = context.config.part(&prepared.job)?;
+            Some(PlannedJob::new(part, prepared, values))
         });
         Self {
             made: context.clock.now(),
@@ -227,7 +227,7 @@ impl PlannedJob {
 
     /// The job of the configuration that it was planned for, as it was then.
     pub(super) fn job<'c>(&self, config: &'c Config) -> Option<&'c Job> {
-        config.jobs.iter().find(|job| job.name == self.name && stamp(job) == self.config)
+        config.part(&self.name).filter(|job| stamp(job) == self.config)
     }
 }
 

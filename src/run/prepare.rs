@@ -8,6 +8,10 @@ use super::error::Error;
 use super::gather::gather;
 use super::inbox::WaitingFiles;
 use super::leave::{Departed, Judge, left_lately};
+use super::members::Members;
+use super::mirrors::Mirrors;
+use super::moving::Moving;
+use super::resolve::Resolver;
 use super::stand::{Remember, stand};
 use super::state::JobState;
 use super::{Context, Narrow, Stage, drift, held, segments, stamp};
@@ -16,7 +20,7 @@ use crate::mapping::{LeaverSet, Mapping};
 use crate::mirror::Mirror;
 use crate::plan::{Base, Change, Guarded, Held, Present, Protection, Rules, Verdict, Writes, guard};
 use crate::queue::{self, State};
-use crate::record::{Action, Field, JobName, Key, Rejected, RemoteId};
+use crate::record::{Action, Field, JobName, Key, Rejected, RemoteId, Target};
 use crate::snapshot::{Day, Index, Known};
 use crate::source::Found;
 use crate::store::Store;
@@ -26,8 +30,10 @@ pub(super) const ON_SITE: &str = "on site; removed once they have left";
 
 /// What a run of one job would do.
 pub struct Prepared {
-    /// The job.
+    /// The job, or the part of it.
     pub job: JobName,
+    /// What it manages.
+    pub target: Target,
     /// Whether the read proved that it saw everyone.
     pub complete: bool,
     /// Why it did not.
@@ -54,6 +60,8 @@ pub struct Prepared {
     pub dropped: Vec<Change>,
     /// Leavers who are not removed because they are protected.
     pub protected: Vec<Key>,
+    /// Leavers who are to appear in another job and stay until they do, and why.
+    pub moving: Vec<(Key, String)>,
     /// Fields that somebody edited at the service and that stay so, where the job names them.
     pub drift: BTreeMap<Key, Vec<String>>,
     /// Why nothing is sent, where it is so: nothing is taken from the read, or the job is paused.
@@ -70,6 +78,7 @@ impl Prepared {
     pub(super) fn nothing(job: &Job, note: String) -> Self {
         Self {
             job: job.name.clone(),
+            target: job.mapping.target,
             complete: false,
             incomplete: Vec::new(),
             records: 0,
@@ -83,6 +92,7 @@ impl Prepared {
             waits: BTreeMap::new(),
             dropped: Vec::new(),
             protected: Vec::new(),
+            moving: Vec::new(),
             drift: BTreeMap::new(),
             hold: None,
             notes: vec![note],
@@ -90,7 +100,9 @@ impl Prepared {
             new: Extra {
                 mapping: String::new(),
                 mapping_settled: false,
-                found: None,
+                file: None,
+                found: BTreeMap::new(),
+                gone: None,
                 content: String::new(),
                 settled: Vec::new(),
                 digests: BTreeMap::new(),
@@ -131,16 +143,20 @@ pub(super) struct Extra {
     pub(super) mapping: String,
     /// Whether this mapping is the one to compare the next with: not before what it alters was decided on.
     pub(super) mapping_settled: bool,
-    pub(super) found: Option<Found>,
+    pub(super) file: Option<Found>,
     /// The digest of the source's content.
     pub(super) content: String,
     pub(super) settled: Vec<(Key, u128)>,
     pub(super) digests: BTreeMap<Key, u128>,
     /// The first day on which a row comes to something else.
     pub(super) due: BTreeMap<Key, Day>,
+    /// Known keys that this read says are gone; none where it can't say so of everybody.
+    pub(super) gone: Option<BTreeSet<Key>>,
     pub(super) waiting: Vec<(Key, Known)>,
     pub(super) forgotten: Vec<(Key, RemoteId)>,
     pub(super) matched: Vec<RemoteId>,
+    /// The same by key.
+    pub(super) found: BTreeMap<Key, RemoteId>,
     pub(super) verdicts: BTreeMap<Key, Verdict>,
     /// Of the keys with a verdict, those whose verdict counts though another change is held now.
     pub(super) standing: BTreeSet<Key>,
@@ -152,16 +168,20 @@ pub(super) struct Extra {
     pub(super) judged_all: bool,
 }
 
-/// Works out what a run of one job would do. `remember` takes what was found to need nothing.
+/// Works out what a run of one part of a job would do, `earlier` being the parts that were worked out before. `remember`
+/// takes what was found to need nothing.
 pub(super) fn prepare(
     context: &Context<'_>,
     job: &Job,
     mapping: &Mapping,
-    mirror: &Mirror,
+    mirrors: &Mirrors,
     narrow: &Narrow,
+    earlier: &[Prepared],
     remember: &mut Remember<'_>,
 ) -> Result<Prepared, Error> {
     let store = context.store;
+    let target = job.mapping.target;
+    let mirror = mirrors.of(target);
     let state = JobState::load(store, &job.name)?;
     let index = Index::load(store, &job.name)?;
     let dirty: BTreeSet<usize> = index.by_ids(mirror.changed()).into_iter().collect();
@@ -179,6 +199,7 @@ pub(super) fn prepare(
     let there = |key: &Key| index.by_key(key.as_str()).is_some_and(|at| gathered.present.has(at));
     let mut prepared = Prepared {
         job: job.name.clone(),
+        target,
         complete: false,
         incomplete: gathered.read.incomplete().to_vec(),
         records,
@@ -193,17 +214,20 @@ pub(super) fn prepare(
         dropped: Vec::new(),
         hold: None,
         protected: Vec::new(),
+        moving: Vec::new(),
         drift: BTreeMap::new(),
         notes: Vec::new(),
         fields: written(job, mapping),
         new: Extra {
             mapping: stamp,
             mapping_settled: true,
-            found: Some(gathered.read.found.clone()),
+            file: Some(gathered.read.found.clone()),
             content: format!("{:032x}", gathered.read.content),
+            found: BTreeMap::new(),
             settled: Vec::new(),
             digests: asked_for.map(|one| (one.key.clone(), one.digest)).collect(),
             due: gathered.candidates.iter().filter_map(|one| Some((one.key.clone(), one.due?))).collect(),
+            gone: None,
             waiting: Vec::new(),
             forgotten: Vec::new(),
             matched: Vec::new(),
@@ -231,14 +255,17 @@ pub(super) fn prepare(
     // A narrowed run and a file of changes say nothing about those who are not in them (law 7).
     let sees_all = complete.is_ok() && !narrow.is_narrow() && job.mode != Mode::Changes;
     let is_absent = |key: &Key| sees_all && index.by_key(key.as_str()).is_some_and(|at| !seen.has(at));
-    let jobs: Vec<JobName> = context.config.jobs.iter().map(|job| job.name.clone()).collect();
-    let identity = Identity { job: &job.name, jobs: &jobs, store, mirror, is_absent: &is_absent };
-    let rules = Rules { fields: &mapped, seed_only: &job.seed_only, on_drift: job.on_drift };
+    let jobs: Vec<JobName> = context.config.parts().map(|job| job.name.clone()).collect();
+    let resolver = Resolver::new(job, store, mirrors, earlier)?;
+    let resolver = &resolver;
+    let identity = Identity { job: &job.name, jobs: &jobs, store, mirror, resolver, is_absent: &is_absent };
+    let rules = Rules { target, fields: &mapped, seed_only: &job.seed_only, on_drift: job.on_drift };
     let stood = stand(job, &state, rules, &gathered.candidates, narrow, &identity, remember)?;
     let mut departed = Departed::default();
     let protection = protection(context);
     let now = context.clock.now();
-    let judge = Judge { job, store, mirror, now, claimed: &stood.claimed, protection: &protection, set: &set };
+    let members = Members::of(context.config, job, earlier);
+    let judge = Judge { job, store, mirror, now, claimed: &stood.claimed, protection: &protection, set: &set, members };
     if !narrow.is_narrow() {
         judge.by_statement(&gathered.left, &mut departed)?;
     }
@@ -247,16 +274,18 @@ pub(super) fn prepare(
         Ok(present) => {
             prepared.complete = true;
             prepared.new.judged_all = sees_all;
+            prepared.new.gone = sees_all.then(|| gone(&index, &seen, &gathered.left));
             if !narrow.is_narrow() {
                 judge.by_absence(&index, present, &content, &gathered.left, &mut departed)?;
             }
         }
         Err(reasons) => prepared.incomplete.clone_from(reasons),
     }
-    let (lately, staying) = left_lately(store, &job.name, &index, now)?;
+    let (lately, staying) = left_lately(store, target, &job.name, &index, now)?;
     let known = (index.len() as u64).saturating_sub(staying);
     let base = Base { known, matched: stood.matched.len() as u64, removed: lately.len() as u64 };
     let mut changes = departed.changes;
+    let moving = Moving::take(context, job, mirror, &mut changes)?;
     changes.extend(stood.changes);
     let (undecided, standing) = decided(stood.held, job.writes, &prepared.new.verdicts);
     prepared.new.standing = standing;
@@ -285,6 +314,8 @@ pub(super) fn prepare(
     prepared.held.extend(departed.held);
     prepared.held.extend(held);
     prepared.protected = departed.protected;
+    prepared.moving = moving.waits;
+    prepared.notes.extend(moving.notes);
     prepared.notes.extend(drift::note(&stood.drift));
     prepared.drift = stood.drift;
     prepared.dropped = rejected;
@@ -294,8 +325,15 @@ pub(super) fn prepare(
     prepared.new.waiting.extend(returned);
     prepared.new.forgotten = departed.forgotten;
     prepared.new.matched = stood.matched;
+    prepared.new.found = stood.found;
     prepared.waits = waits(&prepared, &job.name, mirror, store)?;
     Ok(prepared)
+}
+
+/// The known keys that a complete read says are gone.
+fn gone(index: &Index, seen: &Present, left: &BTreeMap<Key, u64>) -> BTreeSet<Key> {
+    let missing = (0..index.len()).filter(|at| !seen.has(*at)).filter_map(|at| Key::new(index.entry(at).key));
+    missing.chain(left.keys().cloned()).collect()
 }
 
 /// Those who were missing from complete reads and are in this one: their grace is over. Those who need nothing are

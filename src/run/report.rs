@@ -1,10 +1,14 @@
 //! What a run came to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::{Action, JobName, Key, Rejected};
+use super::prepare::{ON_SITE, Prepared};
+use crate::config::Job;
+use crate::plan::Protection;
+use crate::push::{Drained, Outcome};
+use crate::record::{Action, JobName, Key, Rejected, Target};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,12 +60,35 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Adds those of a part; only the job's own target counts for its records.
+    fn add(&mut self, part: &Self, is_own: bool) {
+        if is_own {
+            self.records += part.records;
+            self.unchanged += part.unchanged;
+        }
+        self.created += part.created;
+        self.updated += part.updated;
+        self.deleted += part.deleted;
+        self.parked += part.parked;
+        self.held += part.held;
+    }
+
     /// The numbers by their names.
     pub fn by_name(&self) -> BTreeMap<String, u64> {
         let json = serde_json::to_value(self).expect("plain numbers");
         serde_json::from_value(json).expect("they were written from numbers")
     }
 }
+
+/// What one part of a run came to: its plan, what became of it, and what is parked.
+pub(super) struct Part {
+    pub(super) prepared: Prepared,
+    pub(super) drained: Drained,
+    pub(super) parked: Vec<(Key, Action, String)>,
+}
+
+/// How many different reasons of held and of parked changes a report names.
+const REASONS_MAX: usize = 3;
 
 /// What a run of one job came to.
 #[derive(Clone, Debug)]
@@ -84,6 +111,8 @@ pub struct Report {
     pub parked: Vec<(Key, Action, String)>,
     /// Fields that somebody edited at the service and that stay so, where the job names them.
     pub drift: Vec<(Key, Vec<String>)>,
+    /// What was done, by target; what a job manages besides its own target is in it too.
+    pub by_target: BTreeMap<Target, Counts>,
     /// What became of each row, for whoever dropped the file.
     pub details: Details,
 }
@@ -119,6 +148,7 @@ impl Report {
             held: Vec::new(),
             parked: Vec::new(),
             drift: Vec::new(),
+            by_target: BTreeMap::new(),
             details: Details::default(),
         }
     }
@@ -127,4 +157,151 @@ impl Report {
     pub fn idle(name: JobName) -> Self {
         Self { status: Status::Done, reasons: Vec::new(), ..Self::failed(name, String::new(), 0) }
     }
+}
+
+/// Puts together what the parts of a job's run came to. Records and rows are counted by the job's own target.
+pub(super) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
+    let many = parts.len() > 1;
+    let mut report = Report::failed(job.name.clone(), String::new(), requests);
+    report.complete = parts.iter().all(|part| part.prepared.complete);
+    report.reasons = reasons(&parts);
+    report.status = status(&parts, &report.reasons);
+    let mut notes: Vec<String> = Vec::new();
+    for Part { prepared, drained, parked } in parts {
+        let is_own = prepared.target == job.mapping.target;
+        let name = |key: Key| if is_own { key } else { named(prepared.target, &key) };
+        let own = held(&prepared, &drained);
+        let count = |action: Action| {
+            let done = |(_, done, outcome): &&(Key, Action, Outcome)| *done == action && *outcome == Outcome::Confirmed;
+            drained.outcomes.iter().filter(done).count() as u64
+        };
+        let counts = Counts {
+            records: prepared.records,
+            rejected: prepared.rejected.len() as u64,
+            created: count(Action::Create),
+            updated: count(Action::Update),
+            deleted: count(Action::Delete),
+            unchanged: prepared.unchanged,
+            parked: parked.len() as u64,
+            held: own.len() as u64,
+            requests: 0,
+        };
+        report.counts.add(&counts, is_own);
+        if many {
+            report.by_target.insert(prepared.target, counts);
+        }
+        if is_own {
+            let confirmed = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Confirmed);
+            report.details = Details {
+                rows: prepared.rows,
+                confirmed: confirmed.map(|(key, action, _)| (key.clone(), *action)).collect(),
+                dropped: prepared.dropped.iter().map(|change| change.key.clone()).collect(),
+                nothing_taken: false,
+            };
+        }
+        report.held.extend(own.into_iter().map(|(key, reason)| (name(key), reason)));
+        report.parked.extend(parked.into_iter().map(|(key, action, words)| (name(key), action, words)));
+        report.drift.extend(prepared.drift.into_iter().map(|(key, fields)| (name(key), fields)));
+        for rejected in prepared.rejected {
+            // One row may be of no use to several parts for one reason.
+            let is_told = |other: &Rejected| (other.line, &other.reason) == (rejected.line, &rejected.reason);
+            if !report.rejections.iter().any(is_told) {
+                report.rejections.push(rejected);
+            }
+        }
+        for note in prepared.notes.into_iter().chain(drained.notes) {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    report.counts.rejected = report.rejections.len() as u64;
+    report.reasons.extend(notes);
+    report
+}
+
+/// A key of another target than the job's own, as reports name it.
+fn named(target: Target, key: &Key) -> Key {
+    Key::new(&format!("{target} {key}")).expect("it is not empty")
+}
+
+/// What waits, and why.
+fn held(prepared: &Prepared, drained: &Drained) -> Vec<(Key, String)> {
+    let mut held: Vec<(Key, String)> =
+        prepared.held.iter().map(|held| (held.key.clone(), held.reason.clone())).collect();
+    held.extend(drained.outcomes.iter().filter_map(|(key, _, outcome)| match outcome {
+        Outcome::OnSite => Some((key.clone(), ON_SITE.to_owned())),
+        Outcome::Waits(reason) => Some((key.clone(), reason.clone())),
+        Outcome::Confirmed | Outcome::Parked | Outcome::Undelivered(_) => None,
+    }));
+    held.extend(prepared.moving.iter().cloned());
+    held.extend(prepared.protected.iter().map(|key| (key.clone(), Protection::REASON.to_owned())));
+    held
+}
+
+fn undelivered(parts: &[Part]) -> impl Iterator<Item = &str> {
+    parts.iter().flat_map(|part| &part.drained.outcomes).filter_map(|(_, _, outcome)| match outcome {
+        Outcome::Undelivered(reason) => Some(reason.as_str()),
+        _ => None,
+    })
+}
+
+fn status(parts: &[Part], reasons: &[String]) -> Status {
+    let waits = |part: &Part| !part.prepared.held.is_empty() || part.prepared.hold.is_some();
+    if undelivered(parts).next().is_some() || parts.iter().any(|part| part.drained.stopped.is_some()) {
+        Status::Failed
+    } else if parts.iter().any(waits) {
+        Status::Held
+    } else if !reasons.is_empty() {
+        Status::Partial
+    } else {
+        Status::Done
+    }
+}
+
+/// Why it did not end as done.
+fn reasons(parts: &[Part]) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let stopped = parts.iter().find_map(|part| part.drained.stopped.as_deref());
+    let lost: Vec<&str> = undelivered(parts).collect();
+    if let Some(reason) = lost.first() {
+        let why = stopped.unwrap_or(reason);
+        let what = counted(lost.len(), "change could not be delivered", "changes could not be delivered");
+        reasons.push(format!("{what} and will be tried again: {why}"));
+    } else if let Some(reason) = stopped {
+        reasons.push(reason.to_owned());
+    }
+    let holds: BTreeSet<&String> = parts.iter().filter_map(|part| part.prepared.hold.as_ref()).collect();
+    reasons.extend(holds.into_iter().cloned());
+    let held = parts.iter().flat_map(|part| &part.prepared.held);
+    reasons.extend(some(held.map(|held| held.reason.as_str()).collect()));
+    let incomplete: BTreeSet<&String> = parts.iter().flat_map(|part| &part.prepared.incomplete).collect();
+    reasons
+        .extend(incomplete.into_iter().map(|reason| format!("incomplete read, so nobody leaves by absence: {reason}")));
+    let rejected = parts.iter().flat_map(|part| &part.prepared.rejected);
+    let rejected: BTreeSet<(Option<u64>, &str)> = rejected.map(|row| (row.line, row.reason.as_str())).collect();
+    if !rejected.is_empty() {
+        reasons.push(counted(rejected.len(), "row was rejected", "rows were rejected"));
+    }
+    let parked: Vec<&str> = parts.iter().flat_map(|part| &part.parked).map(|(_, _, words)| words.as_str()).collect();
+    if !parked.is_empty() {
+        let (one, many) = ("change is parked: the service refused it", "changes are parked: the service refused them");
+        let what = counted(parked.len(), one, many);
+        reasons.push(format!("{what} ({})", some(parked.into_iter().collect()).join("; ")));
+    }
+    reasons
+}
+
+/// Some of many different reasons.
+fn some(reasons: BTreeSet<&str>) -> Vec<String> {
+    let more = reasons.len().saturating_sub(REASONS_MAX);
+    let mut some: Vec<String> = reasons.into_iter().take(REASONS_MAX).map(str::to_owned).collect();
+    if more > 0 {
+        some.push(format!("and {more} other reasons"));
+    }
+    some
+}
+
+pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }

@@ -13,20 +13,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::enqueue::parked;
 use super::error::Error;
 use super::leave::left_lately;
-use super::prepare::{ON_SITE, prepare, protection, written};
-use super::report::{Counts, Report, Status};
+use super::mirrors::Mirrors;
+use super::prepare::{ON_SITE, prepare, protection};
+use super::report::{Counts, Report, Status, counted};
+use super::session::Session;
 use super::state::{JobState, next_run};
-use super::sync::{Recorder, counted, ended, parked, pulled};
+use super::sync::ended;
 use super::takeback::{Ground, Takeback, Untouched};
 use super::{Context, Narrow, Stage, account, held, inbox, pause, rows, segments};
 use crate::config::Job;
 use crate::fault::chain;
 use crate::history::{Audit, Line, Story, acting_user};
-use crate::mirror::Mirror;
 use crate::plan::{Base, Change, Guarded, Held, Writes, guard};
-use crate::push::{Drained, Outcome, Presence, Push};
+use crate::push::{Drained, Outcome};
 use crate::queue::{self, State, Undo};
 use crate::record::{Action, Field, Key};
 use crate::snapshot::Index;
@@ -53,12 +55,66 @@ const MADE: &str = "undoing the run removes this person, whom it made; approve i
 pub async fn plan_revert(context: &Context<'_>, job: &Job, story: &Story) -> Result<Reverted, Error> {
     account::check(context)?;
     context.client.begin_run();
-    let mut mirror = None;
-    let mirror = pulled(context, job, &mut mirror, false).await?;
-    let (guarded, untouched) = judged(context, job, story, mirror)?;
-    let report = Report { status: Status::Done, ..Report::failed(job.name.clone(), String::new(), 0) };
-    let go = guarded.go.into_iter().map(|(change, _)| change).collect();
-    Ok(Reverted { report, run: None, go, held: guarded.held, untouched })
+    let mut mirrors = Mirrors::default();
+    mirrors.pull(context, job, false).await?;
+    let mut whole = Reverted::nothing(job);
+    for (part, story) in parts(job, story) {
+        let (guarded, untouched) = judged(context, part, &story, &mirrors)?;
+        whole.go.extend(guarded.go.into_iter().map(|(change, _)| change));
+        whole.held.extend(guarded.held);
+        whole.untouched.extend(untouched);
+    }
+    Ok(whole)
+}
+
+/// The parts of a job that a run changed, what joins two before the two, each with its own share of the story.
+fn parts<'j>(job: &'j Job, story: &Story) -> Vec<(&'j Job, Story)> {
+    let mut parts: Vec<(&Job, Story)> = job
+        .parts()
+        .map(|part| {
+            let changes = story.changes.iter().filter(|changed| changed.job == part.name).cloned().collect();
+            (part, Story { changes, ..story.clone() })
+        })
+        .filter(|(_, story)| !story.changes.is_empty())
+        .collect();
+    parts.reverse();
+    parts
+}
+
+impl Reverted {
+    fn nothing(job: &Job) -> Self {
+        Self {
+            report: Report {
+                status: Status::Done,
+                reasons: Vec::new(),
+                ..Report::failed(job.name.clone(), String::new(), 0)
+            },
+            run: None,
+            go: Vec::new(),
+            held: Vec::new(),
+            untouched: Vec::new(),
+        }
+    }
+
+    /// Adds what undoing another part came to.
+    fn add(&mut self, part: Self) {
+        let worse = |status: Status| {
+            [Status::Done, Status::Partial, Status::Held, Status::Failed].iter().position(|one| *one == status)
+        };
+        if worse(part.report.status) > worse(self.report.status) {
+            self.report.status = part.report.status;
+        }
+        self.report.counts.updated += part.report.counts.updated;
+        self.report.counts.deleted += part.report.counts.deleted;
+        self.report.counts.parked += part.report.counts.parked;
+        self.report.counts.held += part.report.counts.held;
+        self.report.reasons.extend(part.report.reasons);
+        self.report.held.extend(part.report.held);
+        self.report.parked.extend(part.report.parked);
+        self.go.extend(part.go);
+        self.held.extend(part.held);
+        self.untouched.extend(part.untouched);
+    }
 }
 
 /// Undoes a run.
@@ -67,7 +123,7 @@ pub async fn revert(context: &Context<'_>, job: &Job, story: &Story) -> Result<R
     let (before, started) = (context.client.requests(), context.clock.now());
     context.client.begin_run();
     let run = next_run(context.store)?;
-    let reverted = match one(context, job, story, run).await {
+    let reverted = match all(context, job, story, run).await {
         Ok(reverted) => reverted,
         Err(error) => Reverted {
             report: Report::failed(job.name.clone(), chain(&error), 0),
@@ -86,40 +142,40 @@ pub async fn revert(context: &Context<'_>, job: &Job, story: &Story) -> Result<R
     Ok(Reverted { report, ..reverted })
 }
 
-async fn one(context: &Context<'_>, job: &Job, story: &Story, run: u64) -> Result<Reverted, Error> {
+async fn all(context: &Context<'_>, job: &Job, story: &Story, run: u64) -> Result<Reverted, Error> {
+    let mut mirrors = Mirrors::default();
+    let mut whole = Reverted { run: Some(run), ..Reverted::nothing(job) };
+    for (part, story) in parts(job, story) {
+        whole.add(one(context, job, part, &mut mirrors, &story, run).await?);
+    }
+    Ok(whole)
+}
+
+async fn one(
+    context: &Context<'_>,
+    whole: &Job,
+    job: &Job,
+    mirrors: &mut Mirrors,
+    story: &Story,
+    run: u64,
+) -> Result<Reverted, Error> {
     let store = context.store;
-    let fields = written(job, &rows::mapping(job));
-    let presence = Presence::open(context.client, store, context.clock, job.mapping.target)?;
     let paused = pause::reason(store.dir(), &job.name);
-    let unlooked = if paused.is_some() { None } else { presence.look().await? };
-    let mut pulled_mirror = None;
-    let mirror = pulled(context, job, &mut pulled_mirror, true).await?;
-    let (guarded, untouched) = judged(context, job, story, mirror)?;
-    let again = overruled(context, job, mirror, &guarded)?;
-    mirror.save(store)?;
+    let session = Session::open(context, job, run).await?;
+    mirrors.pull(context, whole, true).await?;
+    let (guarded, untouched) = judged(context, job, story, mirrors)?;
+    let again = overruled(context, job, mirrors, &guarded)?;
+    mirrors.of_mut(job.mapping.target).save(store)?;
     let changes = keep(context, job, story, &guarded, &again)?;
-    let witness = Recorder { context, audit: Audit::new(store.dir()), run, job: &job.name, fields: &fields };
-    let protection = protection(context);
-    let push = Push {
-        client: context.client,
-        store,
-        clock: context.clock,
-        fields: &fields,
-        seed_only: &job.seed_only,
-        protection: &protection,
-        match_on: &job.match_on,
-        presence: &presence,
-        witness: &witness,
-    };
     let mut drained = Drained::default();
     if paused.is_none() && !changes.is_empty() {
         context.watch.stage(&job.name, Stage::Sending { changes: changes.len(), requests: 2 * changes.len() });
-        drained = push.drain(mirror, changes).await?;
+        drained = session.push().drain(mirrors.of_mut(job.mapping.target), changes).await?;
     }
     let on_site = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::OnSite);
     held::wait(store, &job.name, on_site.map(|(key, _, _)| key), ON_SITE)?;
     let mut report = told(context, job, &guarded, &untouched, &drained, paused)?;
-    report.reasons.extend(unlooked);
+    report.reasons.extend(session.unlooked);
     let go = guarded.go.into_iter().map(|(change, _)| change).collect();
     Ok(Reverted { report, run: Some(run), go, held: guarded.held, untouched })
 }
@@ -129,9 +185,10 @@ fn judged(
     context: &Context<'_>,
     job: &Job,
     story: &Story,
-    mirror: &Mirror,
+    mirrors: &Mirrors,
 ) -> Result<(Guarded, Vec<Untouched>), Error> {
     let store = context.store;
+    let mirror = mirrors.of(job.mapping.target);
     let mapping = rows::mapping(job);
     let mapped: Vec<Field> = mapping.fields().cloned().collect();
     let protection = protection(context);
@@ -141,7 +198,7 @@ fn judged(
         changes.extend(takeback.change(&key, &ground, &mut untouched)?);
     }
     let index = Index::load(store, &job.name)?;
-    let (lately, staying) = left_lately(store, &job.name, &index, context.clock.now())?;
+    let (lately, staying) = left_lately(store, job.mapping.target, &job.name, &index, context.clock.now())?;
     let known = (index.len() as u64).saturating_sub(staying);
     let base = Base { known, matched: 0, removed: lately.len() as u64 };
     let verdicts = held::verdicts(store, &job.name)?;
@@ -168,7 +225,7 @@ fn judged(
 fn overruled(
     context: &Context<'_>,
     job: &Job,
-    mirror: &Mirror,
+    mirrors: &Mirrors,
     guarded: &Guarded,
 ) -> Result<BTreeMap<Key, u64>, Error> {
     let changes = || guarded.go.iter().map(|(change, _)| change).chain(held_changes(guarded));
@@ -176,7 +233,8 @@ fn overruled(
     if keys.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let mut supposed = mirror.clone();
+    let mut all = mirrors.clone();
+    let supposed = all.of_mut(job.mapping.target);
     for change in changes() {
         let Some(id) = change.wish.id else { continue };
         supposed.suppose(context.store, id, (change.wish.action != Action::Delete).then_some(&change.wish.fields))?;
@@ -185,7 +243,7 @@ fn overruled(
     // A dropped file that is not kept any more wants nothing; the next one may.
     let Some((job, _copy)) = inbox::last(job, context.store)? else { return Ok(BTreeMap::new()) };
     let job = &job;
-    let next = prepare(context, job, &rows::mapping(job), &supposed, &narrow, &mut |_, _| Ok(()))?;
+    let next = prepare(context, job, &rows::mapping(job), &all, &narrow, &[], &mut |_, _| Ok(()))?;
     let go = next.go.into_iter().map(|(change, _)| change);
     let wanted = go.chain(next.held.into_iter().filter_map(|held| held.change)).chain(next.dropped);
     Ok(wanted.map(|change| (change.key.clone(), change.wish.digest())).collect())

@@ -11,7 +11,7 @@ use super::state::JobState;
 use crate::config::Job;
 use crate::mirror::{ElementError, Mirror};
 use crate::plan::{Change, Decision, Held, OnDrift, Rules, Standing, Subject, decide};
-use crate::record::{Field, Key, Kind, Record, Rejected, RemoteId, Target, Value};
+use crate::record::{Entity, Field, Key, Kind, Record, Rejected, RemoteId, Target, Value};
 use crate::snapshot::Known;
 use crate::store;
 
@@ -27,6 +27,8 @@ pub(super) struct Stood {
     pub(super) matched_by: BTreeMap<String, u64>,
     /// Entities that were found the first time.
     pub(super) matched: Vec<RemoteId>,
+    /// The same by key.
+    pub(super) found: BTreeMap<Key, RemoteId>,
     /// Their keys, with the segments of their rows.
     pub(super) matched_in: BTreeMap<Key, String>,
     /// Entities that a record of this read lays claim to, rightly or not: nobody of them is removed.
@@ -57,9 +59,15 @@ pub(super) fn stand(
     for (at, candidate) in candidates.iter().enumerate().filter(|(_, candidate)| narrow.has(&candidate.key)) {
         let mut record = candidate.record();
         let fault = location_fault(&record, fields, mirror).or_else(|| tick(&mut record, &checkboxes));
+        let fault = match fault.map(|(field, reason)| (field, reason.to_owned())) {
+            Some(fault) => Some(fault),
+            None => identity.resolver.resolve(&mut record)?,
+        };
+        let pair = record.fields.remove(Target::PAIR);
         if let Some((field, reason)) = fault {
             let (key, line) = (Some(record.key), Some(candidate.line).filter(|_| job.source.has_lines()));
-            stood.rejected.push(Rejected { key, line, field: Some(field), reason: reason.to_owned() });
+            let field = Some(format!("{}{field}", job.mapping.prefix));
+            stood.rejected.push(Rejected { key, line, field, reason });
             continue;
         }
         let standing = match Known::get(store, &job.name, &candidate.key)? {
@@ -73,6 +81,22 @@ pub(super) fn stand(
             },
             None => claims.standing(at, candidates, identity)?,
         };
+        let is_other = |entity: &Entity| pair.as_ref().is_some_and(|pair| pair != entity.value(Target::PAIR));
+        let standing = match standing {
+            // One of the two was made anew, so this joins somebody who is no more.
+            Standing::Mine { known, entity } if job.mapping.target == Target::Membership && is_other(&entity) => {
+                Standing::Vanished { known }
+            }
+            standing => standing,
+        };
+        if let Standing::Mine { entity, .. } = &standing
+            && is_other(entity)
+        {
+            let reason = "the key means another holder or certification than before; let the key hold both".to_owned();
+            let (key, line) = (Some(record.key), Some(candidate.line));
+            stood.rejected.push(Rejected { key, line, field: None, reason });
+            continue;
+        }
         let standing = match standing {
             Standing::New => match namesakes.of(candidate, identity)? {
                 Some(id) => Standing::Namesake { id },
@@ -83,6 +107,7 @@ pub(super) fn stand(
         if let Standing::Matched { by, entity } = &standing {
             *stood.matched_by.entry(by.clone()).or_default() += 1;
             stood.matched.push(entity.id);
+            stood.found.insert(candidate.key.clone(), entity.id);
             stood.matched_in.insert(candidate.key.clone(), candidate.marks.segment.clone());
         }
         if let Standing::Mine { known, entity } = &standing
@@ -148,8 +173,13 @@ fn tick(record: &mut Record, checkboxes: &[&str]) -> Option<(String, &'static st
 
 /// A location that the service does not have, or has twice.
 fn location_fault(record: &Record, fields: &[Field], mirror: &Mirror) -> Option<(String, &'static str)> {
-    fields.iter().filter(|field| field.kind == Kind::Location).find_map(|field| {
-        let name = record.fields.get(&field.name)?.as_text()?;
-        Some((field.name.clone(), mirror.locations().fault(name)?))
+    let fault = |name: &str| mirror.locations().fault(name);
+    fields.iter().find_map(|field| {
+        let reason = match (field.kind, record.fields.get(&field.name)?) {
+            (Kind::Location, Value::Text(name)) => fault(name)?,
+            (Kind::Places, Value::List(names)) => names.iter().find_map(|name| fault(name))?,
+            _ => return None,
+        };
+        Some((field.name.clone(), reason))
     })
 }

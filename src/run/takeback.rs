@@ -87,12 +87,16 @@ impl Takeback {
             leave(None, "the record is no longer the person that the run changed");
             return Ok(None);
         };
-        let owner = Owner::of(store, Target::Staff, id)?;
+        let owner = Owner::of(store, job.mapping.target, id)?;
         let Some(entity) = mirror.get(store, id)?.filter(|_| owner.is_some_and(|owner| owner.job == job.name)) else {
             leave(None, "the service does not have the person any more, or another job owns them");
             return Ok(None);
         };
         if self.made {
+            if job.mapping.target == Target::Organization {
+                leave(None, "the API has no operation that removes an organization");
+                return Ok(None);
+            }
             if protection.covers(key, Some(&known), &entity) {
                 leave(None, Protection::REASON);
                 return Ok(None);

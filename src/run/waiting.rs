@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use super::held::{DecisionError, held};
 use crate::clock::Clock;
+use crate::config::Job;
 use crate::history::{Audit, Line, acting_user};
 use crate::plan::Verdict;
 use crate::queue::{self, Change, State};
@@ -22,8 +23,16 @@ pub struct Waiting {
     pub unclear: Option<String>,
 }
 
-/// All changes of a job's queue, in order of key.
-pub fn waiting(store: &Store, job: &JobName) -> Result<Vec<Waiting>, store::Error> {
+/// All changes of the queue of a job and its parts, each in order of key.
+pub fn waiting(store: &Store, job: &Job) -> Result<Vec<Waiting>, store::Error> {
+    let mut all = Vec::new();
+    for part in job.parts() {
+        all.extend(of_part(store, &part.name)?);
+    }
+    Ok(all)
+}
+
+fn of_part(store: &Store, job: &JobName) -> Result<Vec<Waiting>, store::Error> {
     let held = held(store, job)?;
     let with_reason = |change: Change| {
         let looked = held.get(&change.key).filter(|held| held.action.is_none());
@@ -34,21 +43,21 @@ pub fn waiting(store: &Store, job: &JobName) -> Result<Vec<Waiting>, store::Erro
 }
 
 /// Lets the next run send parked changes again: all of them, or those of `keys`. Returns the keys.
-pub fn retry(store: &Store, clock: &Clock, job: &JobName, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
+pub fn retry(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
     let is_parked = |waiting: &Waiting| matches!(waiting.change.state, State::Parked { .. });
     let chosen = choose(store, job, keys, is_parked, "it is not parked; the next run sees to it by itself")?;
-    decide(store, clock, job, &chosen, "retried", |batch, waiting| {
+    decide(store, clock, &chosen, "retried", |batch, waiting| {
         queue::put(batch, &Change { state: State::Waiting, ..waiting.change.clone() });
     })
 }
 
 /// Drops changes: all that can be, or those of `keys`. A change that was not sent, or was refused, stays dropped until its
 /// record changes; what an unclear create is for is worked out anew. Returns the keys.
-pub fn discard(store: &Store, clock: &Clock, job: &JobName, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
+pub fn discard(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
     let is_over = |waiting: &Waiting| waiting.unclear.is_some() || !matches!(waiting.change.state, State::Sent { .. });
     let chosen = choose(store, job, keys, is_over, "it was sent, and the next run looks up what became of it")?;
-    decide(store, clock, job, &chosen, "dropped", |batch, waiting| {
-        let key = &waiting.change.key;
+    decide(store, clock, &chosen, "dropped", |batch, waiting| {
+        let (job, key) = (&waiting.change.job, &waiting.change.key);
         queue::remove(batch, job, key);
         if waiting.unclear.is_some() {
             batch.remove(Space::Held, &Space::by_job(job, key.as_str()));
@@ -62,19 +71,20 @@ pub fn discard(store: &Store, clock: &Clock, job: &JobName, keys: &BTreeSet<Key>
 /// The changes that are meant and can be decided on; one that was named and can't be is an error.
 fn choose(
     store: &Store,
-    job: &JobName,
+    job: &Job,
     keys: &BTreeSet<Key>,
     fits: impl Fn(&Waiting) -> bool,
     otherwise: &str,
 ) -> Result<Vec<Waiting>, DecisionError> {
     let mut all = waiting(store, job)?;
     for key in keys {
-        match all.iter().find(|waiting| waiting.change.key == *key) {
-            None => return Err(DecisionError::NotQueued { key: key.clone() }),
-            Some(waiting) if !fits(waiting) => {
-                return Err(DecisionError::Mend { key: key.clone(), reason: otherwise.to_owned() });
-            }
-            Some(_) => {}
+        // A key may be queued in several parts.
+        let mut queued = all.iter().filter(|waiting| waiting.change.key == *key).peekable();
+        if queued.peek().is_none() {
+            return Err(DecisionError::NotQueued { key: key.clone() });
+        }
+        if !queued.any(&fits) {
+            return Err(DecisionError::Mend { key: key.clone(), reason: otherwise.to_owned() });
         }
     }
     all.retain(|waiting| fits(waiting) && (keys.is_empty() || keys.contains(&waiting.change.key)));
@@ -85,7 +95,6 @@ fn choose(
 fn decide(
     store: &Store,
     clock: &Clock,
-    job: &JobName,
     chosen: &[Waiting],
     decision: &str,
     carry_out: impl Fn(&mut Batch, &Waiting),
@@ -93,8 +102,8 @@ fn decide(
     let audit = Audit::new(store.dir());
     let mut batch = Batch::default();
     for waiting in chosen {
-        let (at, key) = (clock.now(), Some(&waiting.change.key));
-        let line = Line::Decision { at, job: Some(job), key, decision, by: acting_user(), why: None };
+        let (at, job, key) = (clock.now(), Some(&waiting.change.job), Some(&waiting.change.key));
+        let line = Line::Decision { at, job, key, decision, by: acting_user(), why: None };
         audit.append(at, &line).map_err(DecisionError::Audit)?;
         carry_out(&mut batch, waiting);
     }

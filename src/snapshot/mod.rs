@@ -15,9 +15,11 @@
 
 mod index;
 mod known;
+mod link;
 mod owner;
 mod pages;
 
 pub use index::{Day, Entry, Index};
 pub use known::{Gone, Known, Left};
+pub use link::Links;
 pub use owner::Owner;

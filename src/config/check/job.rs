@@ -2,7 +2,7 @@
 
 use jiff::tz::{self, TimeZone};
 
-use super::{Ground, directory, guard, leavers, mapping, source, text};
+use super::{Ground, contractor, directory, guard, leavers, mapping, source, text};
 use crate::config::nearest;
 use crate::config::options::Job;
 use crate::config::raw::RawJob;
@@ -11,21 +11,19 @@ use crate::config::schedule::Schedule;
 use crate::plan::{OnDrift, Writes};
 use crate::record::{JobName, Target};
 
-/// Targets that are known and not built yet.
-const TARGETS_UNBUILT: &[&str] = &["contractor", "contractor-organization", "certification-holder"];
-
 const ON_DRIFT: &[(&str, OnDrift)] =
     &[("overwrite", OnDrift::Overwrite), ("keep", OnDrift::Keep), ("report", OnDrift::Report)];
 
 const SCHEDULE_HINT: &str = "write five fields as in crontab: minute hour day month weekday";
 
 /// Checks the job at `place`, such as `job[0]`.
-pub(super) fn check(place: &str, raw: RawJob, ground: &Ground, report: &mut Report) -> Option<Job> {
+pub(super) fn check(place: &str, mut raw: RawJob, ground: &Ground, report: &mut Report) -> Option<Job> {
     let at = |key: &str| format!("{place}.{key}");
     let name = name(&at("name"), raw.name.as_deref(), report);
     let target = target(&at("target"), raw.target.as_deref(), report);
+    let parts = contractor::split(place, &mut raw, target, report);
     let source = source::check(&at("source"), raw.name.as_deref(), &raw.source, ground, report);
-    let policy = leavers::leavers(&at("leavers"), &raw.leavers, report);
+    let policy = leavers::leavers(&at("leavers"), &raw.leavers, target, report);
     let leaver_set = target.map(|target| leavers::set(place, &raw, policy.action, target, report));
     let protect = leavers::protect(&at("protect"), &raw.protect, report);
     let seed_only = mapping::seed_only(&at("seed_only"), &raw, report);
@@ -40,7 +38,6 @@ pub(super) fn check(place: &str, raw: RawJob, ground: &Ground, report: &mut Repo
     let time_zone = time_zone(&at("time_zone"), raw.time_zone.as_deref(), report);
     let is_directory = raw.source.kind.as_deref() == Some("ldap");
     let mut optional = raw.source.optional.clone();
-    let mut raw = raw;
     if is_directory && raw.key.is_none() {
         raw.key = Some(directory::KEY.to_owned());
         optional.extend(directory::KEY_NAMES.map(str::to_owned));
@@ -48,7 +45,12 @@ pub(super) fn check(place: &str, raw: RawJob, ground: &Ground, report: &mut Repo
     let mapped = target.and_then(|target| mapping::check(place, raw, target, optional, report));
     let (mapping, match_on) = mapped?;
     let source::Checked { source, mode, inbox, expect_every } = source?;
-    Some(Job {
+    if inbox.is_some() && target == Some(Target::Holder) {
+        // Which certifications are mirrored is known before the first file only.
+        let message = "an inbox of holders of certifications is not built yet";
+        report.problem(&at("source.path"), message, Some("name a file that is read in place"));
+    }
+    let mut job = Job {
         name: name?,
         source,
         inbox,
@@ -65,7 +67,13 @@ pub(super) fn check(place: &str, raw: RawJob, ground: &Ground, report: &mut Repo
         limits,
         schedule,
         time_zone,
-    })
+        organizations: None,
+        memberships: None,
+    };
+    if let Some(parts) = parts {
+        parts.add_to(&mut job, place, report);
+    }
+    Some(job)
 }
 
 fn name(place: &str, given: Option<&str>, report: &mut Report) -> Option<JobName> {
@@ -73,7 +81,7 @@ fn name(place: &str, given: Option<&str>, report: &mut Report) -> Option<JobName
         report.problem(place, "is missing", Some("every job needs a name of its own, such as \"employees\""));
         return None;
     };
-    let name = JobName::new(given);
+    let name = JobName::new(given).filter(|name| !name.is_part());
     if name.is_none() {
         let hint = "use 1 to 64 letters, digits, '-', '_' and '.', beginning with a letter or digit";
         report.problem(place, format!("{given:?} is no name for a job"), Some(hint));
@@ -88,13 +96,10 @@ fn target(place: &str, given: Option<&str>, report: &mut Report) -> Option<Targe
     };
     let target = Target::by_name(given);
     if target.is_none() {
-        if TARGETS_UNBUILT.contains(&given) {
-            report.problem(place, format!("{given:?} is not built yet"), Some("leave the job out"));
-        } else {
-            let hint = nearest(given, Target::ALL.iter().map(|target| target.name()));
-            let hint = hint.map_or_else(|| "use \"staff\"".to_owned(), |name| format!("did you mean {name:?}?"));
-            report.problem(place, format!("{given:?} is no target"), Some(&hint));
-        }
+        let names = || Target::ALL.iter().filter(|target| target.is_own()).map(|target| target.name());
+        let all = || format!("use one of {}", names().collect::<Vec<_>>().join(", "));
+        let hint = nearest(given, names()).map_or_else(all, |name| format!("did you mean {name:?}?"));
+        report.problem(place, format!("{given:?} is no target"), Some(&hint));
     }
     target
 }

@@ -11,12 +11,16 @@ use crate::record::Target;
 const ACTIONS: &[(&str, LeaverAction)] =
     &[("keep", LeaverAction::Keep), ("update", LeaverAction::Update), ("delete", LeaverAction::Delete)];
 
-pub(super) fn leavers(place: &str, raw: &RawLeavers, report: &mut Report) -> Leavers {
+pub(super) fn leavers(place: &str, raw: &RawLeavers, target: Option<Target>, report: &mut Report) -> Leavers {
     let at = |key: &str| format!("{place}.{key}");
     let defaults = Leavers::default();
     let grace = text::parsed(&at("grace"), raw.grace.as_deref(), text::DURATION_HINT, report, units::duration);
     let grace_reads = text::number(&at("grace_reads"), raw.grace_reads, (0, 1000), report);
     let action = text::choice(&at("action"), raw.action.as_deref(), ACTIONS, report);
+    if target == Some(Target::Organization) && action == Some(LeaverAction::Delete) {
+        let message = "\"delete\" can't be done: the API has no operation that removes an organization";
+        report.problem(&at("action"), message, Some("use \"keep\", or \"update\" to set its status"));
+    }
     Leavers {
         action: action.unwrap_or(defaults.action),
         grace: grace.unwrap_or(defaults.grace),

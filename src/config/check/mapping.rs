@@ -14,8 +14,21 @@ const PRESENCE: &[&str] =
 /// Fields of staff that are known and not built yet.
 const FIELDS_UNBUILT: &[&str] = &["photo"];
 
-/// What staff are matched by unless told otherwise, where mapped.
-const MATCH_ON: &[&str] = &["employee_id", "email"];
+/// What entities are matched by unless told otherwise, where mapped.
+fn usual_match(target: Target) -> &'static [&'static str] {
+    match target {
+        Target::Staff => &["employee_id", "email"],
+        Target::Contractor => &["service_provider_id", "email"],
+        Target::Organization => &["legalid", "name"],
+        Target::Membership | Target::Holder => &[Target::PAIR],
+    }
+}
+
+/// The usual fields that are mapped.
+pub(super) fn default_match(target: Target, is_mapped: impl Fn(&str) -> bool) -> Vec<String> {
+    let fields = usual_match(target).iter().filter(|name| is_mapped(name) || **name == Target::PAIR);
+    fields.map(|name| (*name).to_owned()).collect()
+}
 
 /// Checks the mapping of the job at `place`, and gives it with the names of the fields to match by.
 pub(super) fn check(
@@ -28,7 +41,7 @@ pub(super) fn check(
     let at = |key: &str| format!("{place}.{key}");
     check_fields(&at("map"), &raw, target, report);
     let match_on = match_on(&at("match_on"), &raw, target, report);
-    let key = key(&at("key"), raw.key.as_deref(), report);
+    let key = key(&at("key"), raw.key.as_deref(), target, report);
     let include = text::unless_empty(raw.include.as_deref()).map(str::to_owned);
     let all_known = raw.map.keys().all(|name| target.field(name).is_some());
     let fields = raw.map.into_iter().filter(|(name, _)| target.field(name).is_some()).collect();
@@ -36,6 +49,7 @@ pub(super) fn check(
     let given = |text: &Option<String>| text::unless_empty(text.as_deref()).map(str::to_owned);
     let options = Options {
         target,
+        prefix: "",
         key: key_template,
         include,
         active_from: given(&raw.active_from),
@@ -46,25 +60,39 @@ pub(super) fn check(
         tables: raw.values,
         optional,
     };
-    // Templates are compiled in any case: what is wrong with them is to be told at once with the rest.
-    for error in Mapping::compile(&options).err().unwrap_or_default() {
-        // A key that is missing or no template was told of already.
-        if error.place != "key" || key.is_some() {
-            let position = error.at.map(|(line, column)| format!(" (line {line}, column {column} of the template)"));
-            report.problem(&at(&error.place), format!("{}{}", error.reason, position.unwrap_or_default()), None);
-        }
-    }
+    // Templates are compiled in any case: what is wrong with them is to be told at once with the rest. A key that is
+    // missing or no template was told of already.
+    compile(place, &options, if key.is_some() { &[] } else { &["key"] }, report);
     (all_known && key.is_some()).then_some((options, match_on?))
 }
 
-fn key(place: &str, given: Option<&str>, report: &mut Report) -> Option<String> {
-    const HINT: &str = "name the column that identifies a person for ever, such as \"{{ employee_no }}\"";
+/// Reports what is wrong with templates, but for those at places that were told of already.
+pub(super) fn compile(place: &str, options: &Options, told: &[&str], report: &mut Report) {
+    for error in Mapping::compile(options).err().unwrap_or_default() {
+        if !told.contains(&error.place.as_str()) {
+            let position = error.at.map(|(line, column)| format!(" (line {line}, column {column} of the template)"));
+            let message = format!("{}{}", error.reason, position.unwrap_or_default());
+            report.problem(&format!("{place}.{}", error.place), message, None);
+        }
+    }
+}
+
+fn key(place: &str, given: Option<&str>, target: Target, report: &mut Report) -> Option<String> {
+    const PERSON: &str = "name the column that identifies a person for ever, such as \"{{ employee_no }}\"";
+    const ORGANIZATION: &str =
+        "name the column that identifies an organization for ever, such as \"{{ company_number }}\"";
+    const HOLDER: &str = "name what identifies a person's certification, such as \"{{ employee_no }}-{{ course }}\"";
+    let hint = match target {
+        Target::Staff | Target::Contractor => PERSON,
+        Target::Organization => ORGANIZATION,
+        Target::Membership | Target::Holder => HOLDER,
+    };
     let Some(template) = given else {
-        report.problem(place, "is missing", Some(HINT));
+        report.problem(place, "is missing", Some(hint));
         return None;
     };
     if !template.contains("{{") && !template.contains("{%") {
-        report.problem(place, "is the same text for every row", Some(HINT));
+        report.problem(place, "is the same text for every row", Some(hint));
         return None;
     }
     Some(template.to_owned())
@@ -78,7 +106,7 @@ fn check_fields(place: &str, raw: &RawJob, target: Target, report: &mut Report) 
         } else if FIELDS_UNBUILT.contains(&name.as_str()) {
             report.problem(&inner, "is not built yet", Some("leave it out"));
         } else {
-            report.problem(&inner, format!("{target} has no such field"), Some(&nearest_field(name, target)));
+            strange_field(&inner, name, target, report);
         }
     }
     for field in target.fields().filter(|field| field.required && !raw.map.contains_key(&field.name)) {
@@ -91,6 +119,11 @@ fn check_fields(place: &str, raw: &RawJob, target: Target, report: &mut Report) 
         let hint = "the service does not tell where they roam; map both or neither";
         report.warning(&format!("{place}.globalroaming"), message, Some(hint));
     }
+}
+
+/// Reports a field that a target does not have.
+pub(super) fn strange_field(place: &str, name: &str, target: Target, report: &mut Report) {
+    report.problem(place, format!("{target} has no such field"), Some(&nearest_field(name, target)));
 }
 
 /// The mapped fields that are set at a creation only.
@@ -106,7 +139,8 @@ fn nearest_field(name: &str, target: Target) -> String {
     let known: Vec<String> = target.fields().map(|field| field.name).collect();
     match nearest(name, known.iter().map(String::as_str)) {
         Some(known) => format!("did you mean {known}?"),
-        None => format!("for a custom field, write \"{}{name}\"", Target::CUSTOM),
+        None if target.has_custom() => format!("for a custom field, write \"{}{name}\"", Target::CUSTOM),
+        None => format!("its fields are: {}", known.join(", ")),
     }
 }
 
@@ -115,15 +149,20 @@ fn match_on(place: &str, raw: &RawJob, target: Target, report: &mut Report) -> O
     let is_text = |name: &str| target.field(name).is_some_and(|field| matches!(field.kind, Kind::Text | Kind::Email));
     let mapped = || raw.map.keys().map(String::as_str).filter(|name| is_text(name));
     let Some(given) = &raw.match_on else {
-        let default: Vec<String> =
-            MATCH_ON.iter().filter(|name| raw.map.contains_key(**name)).map(|name| (*name).to_owned()).collect();
+        let default = default_match(target, |name| raw.map.contains_key(name));
         if default.is_empty() && !report.is_bad(place) {
-            let hint = "map employee_id or email, or name other mapped fields in match_on";
-            report.problem(place, "nothing to find people by at the service", Some(hint));
+            let usual = usual_match(target).join(" or ");
+            let hint = format!("map {usual}, or name other mapped fields in match_on");
+            report.problem(place, format!("nothing to find {} by at the service", target.many()), Some(&hint));
             return None;
         }
         return Some(default);
     };
+    if target == Target::Holder {
+        let message = "is of no use here: holders are found by certification and person";
+        report.problem(place, message, Some("leave it out"));
+        return None;
+    }
     if given.is_empty() {
         report.problem(place, "is empty", Some("name at least one mapped field, such as \"employee_id\""));
     }

@@ -138,8 +138,8 @@ fn a_changed_line_is_named_with_what_helps() {
         ("target = \"staff\"\n", "", "config.toml:6: job.target: is missing; say target = \"staff\""),
         (
             "\"staff\"",
-            "\"contractor\"",
-            "config.toml:8: job.target: \"contractor\" is not built yet; leave the job out",
+            "\"contractors\"",
+            "config.toml:8: job.target: \"contractors\" is no target; did you mean \"contractor\"?",
         ),
         (
             "key = \"{{ no }}\"\n",

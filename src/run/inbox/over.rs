@@ -14,5 +14,11 @@ pub(super) fn form(job: &Job) -> csv::Options {
 /// A job over the copy at `path` of what messages call `called`. A copy stands still.
 pub(super) fn over(job: &Job, path: PathBuf, called: Option<PathBuf>) -> Job {
     let source = csv::Options { path, called, settle: Duration::ZERO, ..form(job) };
-    Job { source: Source::Csv(source), ..job.clone() }
+    let source = Source::Csv(source);
+    // The parts of a job read what the job reads.
+    let part = |part: &Option<Box<Job>>| {
+        part.as_ref().map(|part| Box::new(Job { source: source.clone(), ..Job::clone(part) }))
+    };
+    let (organizations, memberships) = (part(&job.organizations), part(&job.memberships));
+    Job { source, organizations, memberships, ..job.clone() }
 }

@@ -9,8 +9,8 @@ use crate::history::{self, Entry};
 use crate::receipt::{Line, Outcome, Receipt, Verdict};
 use crate::record::{Action, Key, Rejected};
 use crate::run::error::Error;
+use crate::run::report::counted;
 use crate::run::report::{Report, Status};
-use crate::run::sync::counted;
 use crate::source::{self, csv};
 
 /// Makes the receipt of a file that was read. `before` is what earlier runs over the same file had confirmed when they

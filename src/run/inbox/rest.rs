@@ -13,8 +13,8 @@ use super::over::{form, over};
 use super::visit::{Begun, begin};
 use crate::config::{Job, Mode};
 use crate::fault::chain;
-use crate::mirror::Mirror;
 use crate::run::error::Error;
+use crate::run::mirrors::Mirrors;
 use crate::run::report::Report;
 use crate::run::state::JobState;
 use crate::run::sync::{one, record};
@@ -66,16 +66,16 @@ pub(super) async fn run(
     context: &Context<'_>,
     job: &Job,
     outbox: &Outbox,
-    mirror: &mut Option<Mirror>,
+    mirrors: &mut Mirrors,
     narrow: &Narrow,
 ) -> Result<Report, Error> {
     let begun = begin(context)?;
     let report = match Rest::of(job, context.store, &outbox.copy())? {
         Rest::Nothing => Report::idle(job.name.clone()),
-        Rest::Last(last, _) => attempt(context, &last, mirror, narrow, &begun).await,
+        Rest::Last(last, _) => attempt(context, &last, mirrors, narrow, &begun).await,
         Rest::Rowless(rowless) => {
             let before = JobState::load(context.store, &job.name)?;
-            let mut report = attempt(context, &rowless, mirror, narrow, &begun).await;
+            let mut report = attempt(context, &rowless, mirrors, narrow, &begun).await;
             report.complete = false;
             // A file without rows says nothing about how files are written, nor about what the mapping alters.
             let state = JobState::load(context.store, &job.name)?;
@@ -91,14 +91,8 @@ pub(super) async fn run(
     Ok(report)
 }
 
-async fn attempt(
-    context: &Context<'_>,
-    job: &Job,
-    mirror: &mut Option<Mirror>,
-    narrow: &Narrow,
-    begun: &Begun,
-) -> Report {
-    match one(context, job, mirror, narrow, begun.run, begun.requests).await {
+async fn attempt(context: &Context<'_>, job: &Job, mirrors: &mut Mirrors, narrow: &Narrow, begun: &Begun) -> Report {
+    match one(context, job, mirrors, narrow, begun.run, begun.requests).await {
         Ok(report) => report,
         Err(error) => {
             let requests = context.client.requests() - begun.requests;

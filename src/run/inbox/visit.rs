@@ -10,9 +10,9 @@ use super::state::{Current, Past, Standing};
 use super::{judge, keep, receipt, rest};
 use crate::config::{Job, Mode};
 use crate::fault::chain;
-use crate::mirror::Mirror;
 use crate::receipt::{Receipt, Verdict};
 use crate::run::error::Error;
+use crate::run::mirrors::Mirrors;
 use crate::run::report::{Report, Status};
 use crate::run::state::{JobState, next_run};
 use crate::run::sync::{one, record};
@@ -33,12 +33,12 @@ pub(in crate::run) async fn sync(
     context: &Context<'_>,
     job: &Job,
     options: &Options,
-    mirror: &mut Option<Mirror>,
+    mirrors: &mut Mirrors,
     narrow: &Narrow,
 ) -> Result<Report, Error> {
     let mut visit = Visit { context, job, options, reports: Vec::new(), notes: Vec::new() };
     let (started, before) = (context.clock.now(), context.client.requests());
-    match visit.all(mirror, narrow).await {
+    match visit.all(mirrors, narrow).await {
         Ok(()) => {}
         Err(error @ (Error::Inbox(_) | Error::History(_))) => {
             let run = next_run(context.store)?;
@@ -77,7 +77,7 @@ pub(super) struct Begun {
 }
 
 impl Visit<'_> {
-    async fn all(&mut self, mirror: &mut Option<Mirror>, narrow: &Narrow) -> Result<(), Error> {
+    async fn all(&mut self, mirrors: &mut Mirrors, narrow: &Narrow) -> Result<(), Error> {
         let folder = Folder::open(&self.options.dir)?;
         let mut state = JobState::load(self.context.store, &self.job.name)?;
         if state.inbox.marked && !folder.is_marked() {
@@ -123,7 +123,7 @@ impl Visit<'_> {
                     Step::Stop
                 }
                 Look::File(entry) => match self.take(&folder, &outbox, &entry)? {
-                    Some(taken) => self.read(&folder, &outbox, &entry, taken, mirror, narrow).await?,
+                    Some(taken) => self.read(&folder, &outbox, &entry, taken, mirrors, narrow).await?,
                     None if Instant::now() > patience => {
                         let name = shown(&entry.name);
                         self.notes.push(format!("{name} changed while it was read; it waits for the next run"));
@@ -141,7 +141,7 @@ impl Visit<'_> {
             patience = self.patience();
         }
         if self.reports.is_empty() {
-            let report = rest::run(self.context, self.job, &outbox, mirror, narrow).await?;
+            let report = rest::run(self.context, self.job, &outbox, mirrors, narrow).await?;
             self.reports.push(report);
         }
         keep::tidy(self.context, self.job, &outbox)?;
@@ -173,7 +173,7 @@ impl Visit<'_> {
         outbox: &Outbox,
         entry: &Entry,
         taken: Taken,
-        mirror: &mut Option<Mirror>,
+        mirrors: &mut Mirrors,
         narrow: &Narrow,
     ) -> Result<Step, Error> {
         let name = shown(&entry.name);
@@ -200,7 +200,7 @@ impl Visit<'_> {
         let inbox = Some(Options { doubt: doubt.clone(), ..self.options.clone() });
         let job = over(self.job, taken.path.clone(), Some(name.clone().into()));
         let job = Job { inbox, ..job };
-        let result = one(self.context, &job, mirror, narrow, begun.run, begun.requests).await;
+        let result = one(self.context, &job, mirrors, narrow, begun.run, begun.requests).await;
         let is_paused = pause::reason(self.context.store.dir(), &self.job.name).is_some();
         let (report, shelf) = match result {
             Ok(report) if report.details.nothing_taken => (report, Some(Shelf::Failed)),

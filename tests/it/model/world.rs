@@ -9,7 +9,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use rosterd::api::{Api, Client, Fate, StaffMovement, StaffMovementInput};
 use rosterd::clock::Clock;
-use rosterd::config::{self, Config, Needs};
+use rosterd::config::{self, Config, Job, Needs};
 use rosterd::push::Outcome;
 use rosterd::queue::Change;
 use rosterd::record::{JobName, Key};
@@ -258,8 +258,8 @@ impl World {
     /// Takes a decision about one held change, or about all; tells whether there was any.
     async fn decide(&mut self, decide: Decide, which: Option<u8>) -> bool {
         let store = self.open().await;
-        let job = &self.config.jobs[0].name;
-        let held = run::held(&store, job).unwrap();
+        let job = &self.config.jobs[0];
+        let held = run::held(&store, &job.name).unwrap();
         let mut keys: Vec<Key> =
             held.into_iter().filter(|(_, held)| held.action.is_some()).map(|(key, _)| key).collect();
         if let Some(which) = which.filter(|_| !keys.is_empty()) {
@@ -356,7 +356,7 @@ impl World {
     }
 }
 
-type Decide = fn(&Store, &Clock, &JobName, &BTreeSet<Key>) -> Result<Vec<Key>, run::DecisionError>;
+type Decide = fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, run::DecisionError>;
 
 fn number(person: u8) -> String {
     format!("P{person}")

@@ -1,0 +1,169 @@
+//! Checks what a job of contractors says about their organizations, and makes the parts of the job: organizations before
+//! its people, memberships after them.
+
+use std::collections::BTreeMap;
+
+use super::mapping::{compile, default_match, strange_field};
+use crate::config::options::Job;
+use crate::config::raw::RawJob;
+use crate::config::report::Report;
+use crate::mapping::{LeaverOptions, Options};
+use crate::plan::{LeaverAction, Leavers, Limit, Limits};
+use crate::record::{Key, Target};
+
+const ORGANIZATION: &str = "org.";
+const MEMBERSHIP: &str = "membership.";
+
+/// What a job says about the organizations and memberships of its people, taken out of what it says about themselves.
+pub(super) struct Parts {
+    key: String,
+    organization: BTreeMap<String, String>,
+    membership: BTreeMap<String, String>,
+    seed_only: Vec<String>,
+}
+
+/// Takes the fields of parts out of a job; `None` where it has no parts, or what it says of them is wrong.
+pub(super) fn split(place: &str, raw: &mut RawJob, target: Option<Target>, report: &mut Report) -> Option<Parts> {
+    let at = |key: &str| format!("{place}.{key}");
+    if target != Some(Target::Contractor) {
+        if raw.org_key.is_some() && target.is_some() {
+            report.problem(&at("org_key"), "is of no use here", Some("only contractors have an organization each"));
+        }
+        return None;
+    }
+    let mut take = |prefix: &str| {
+        let (mine, rest) = std::mem::take(&mut raw.map).into_iter().partition(|(name, _)| name.starts_with(prefix));
+        raw.map = rest;
+        let mine: BTreeMap<String, String> = mine;
+        mine.into_iter().map(|(name, text)| (name[prefix.len()..].to_owned(), text)).collect::<BTreeMap<_, _>>()
+    };
+    let (organization, membership) = (take(ORGANIZATION), take(MEMBERSHIP));
+    let (seed_only, rest) = std::mem::take(&mut raw.seed_only).into_iter().partition(|name| is_of_part(name));
+    raw.seed_only = rest;
+    if organization.is_empty() {
+        let hint = "map org.name at least, and org.legalid where the source has it";
+        if raw.org_key.is_some() {
+            report.problem(&at("org_key"), "names an organization of which nothing is mapped", Some(hint));
+        }
+        if let Some(name) = membership.keys().next() {
+            let inner = format!("{}.{MEMBERSHIP}{name}", at("map"));
+            report.problem(&inner, "a membership needs an organization", Some(hint));
+        }
+        return None;
+    }
+    let known = |target: Target, name: &str| target.field(name).is_some_and(|field| !is_link(&field.name));
+    for (prefix, target, map) in
+        [(ORGANIZATION, Target::Organization, &organization), (MEMBERSHIP, Target::Membership, &membership)]
+    {
+        for name in map.keys().filter(|name| !known(target, name)) {
+            strange_field(&format!("{}.{prefix}{name}", at("map")), name, target, report);
+        }
+    }
+    if !organization.contains_key("name") {
+        let message = "is missing, and an organization can't be created without it";
+        report.problem(&format!("{}.{ORGANIZATION}name", at("map")), message, Some("add it to [job.map]"));
+    }
+    for name in &seed_only {
+        let mapped = |prefix: &str, map: &BTreeMap<String, String>| {
+            name.strip_prefix(prefix).is_some_and(|name| map.contains_key(name))
+        };
+        if !mapped(ORGANIZATION, &organization) && !mapped(MEMBERSHIP, &membership) {
+            report.problem(&at("seed_only"), format!("{name:?} is not mapped"), Some("map it in [job.map]"));
+        }
+    }
+    let own = raw.org_key.clone().filter(|key| !key.trim().is_empty());
+    let key = own.or_else(|| organization.get("legalid").or_else(|| organization.get("name")).cloned())?;
+    if !key.contains("{{") && !key.contains("{%") {
+        let hint = "name the column that identifies an organization for ever, such as \"{{ company_number }}\"";
+        report.problem(&at("org_key"), "is the same text for every row", Some(hint));
+        return None;
+    }
+    Some(Parts { key, organization, membership, seed_only })
+}
+
+fn is_of_part(name: &str) -> bool {
+    name.starts_with(ORGANIZATION) || name.starts_with(MEMBERSHIP)
+}
+
+fn is_link(name: &str) -> bool {
+    name == Target::MEMBER || name == Target::ORGANIZATION
+}
+
+impl Parts {
+    /// Adds the parts to a job.
+    pub(super) fn add_to(self, job: &mut Job, place: &str, report: &mut Report) {
+        let organizations = self.organizations(job, place, report);
+        let memberships = self.memberships(job, place, report);
+        job.organizations = organizations.map(Box::new);
+        job.memberships = memberships.map(Box::new);
+    }
+
+    fn organizations(&self, job: &Job, place: &str, report: &mut Report) -> Option<Job> {
+        let mapping = Options {
+            target: Target::Organization,
+            prefix: ORGANIZATION,
+            key: self.key.clone(),
+            segment: None,
+            fields: self.organization.clone(),
+            ..job.mapping.clone()
+        };
+        compile(place, &mapping, &["key", "include", "active_from", "active_until", "prefer"], report);
+        // What the key is made of finds them; and otherwise what organizations are found by elsewhere.
+        let same = self.organization.iter().filter(|(_, text)| **text == self.key).map(|(name, _)| name.clone());
+        let mut match_on: Vec<String> = same.filter(|name| is_text(name)).collect();
+        if match_on.is_empty() {
+            match_on = default_match(Target::Organization, |name| self.organization.contains_key(name));
+        }
+        if match_on.is_empty() {
+            let hint = "map org.legalid or org.name, or let org_key be the text of one that is mapped";
+            report.problem(&format!("{place}.org_key"), "nothing to find organizations by", Some(hint));
+            return None;
+        }
+        Some(Job { leavers: Leavers::default(), ..self.part(job, mapping, match_on) })
+    }
+
+    fn memberships(&self, job: &Job, place: &str, report: &mut Report) -> Option<Job> {
+        let mut fields = self.membership.clone();
+        fields.insert(Target::MEMBER.to_owned(), job.mapping.key.clone());
+        fields.insert(Target::ORGANIZATION.to_owned(), self.key.clone());
+        let mapping = Options {
+            target: Target::Membership,
+            prefix: MEMBERSHIP,
+            key: format!("{}{}{}", job.mapping.key, Key::APART, self.key),
+            fields,
+            ..job.mapping.clone()
+        };
+        compile(place, &mapping, &["key", "include", "active_from", "active_until", "prefer", "guard.segment"], report);
+        // Which pairs end though the person stays does not depend on what becomes of those who leave.
+        let leavers = Leavers { action: LeaverAction::Delete, ..job.leavers };
+        let part = self.part(job, mapping, vec![Target::PAIR.to_owned()]);
+        // People who leave are counted once, with the job's own.
+        let limits = Limits { leavers: Limit::Off, ..part.limits };
+        Some(Job { leavers, limits, ..part })
+    }
+
+    fn part(&self, job: &Job, mapping: Options, match_on: Vec<String>) -> Job {
+        let target = mapping.target;
+        let own = self.seed_only.iter().filter_map(|name| name.strip_prefix(mapping.prefix));
+        let seed_only: Vec<String> = own.map(str::to_owned).collect();
+        let leaver_set = LeaverOptions { target, fields: BTreeMap::new(), ..job.leaver_set.clone() };
+        Job {
+            name: job.name.part(target),
+            mapping,
+            match_on,
+            seed_only,
+            protect: Vec::new(),
+            leaver_set,
+            limits: Limits { min_records: 0, ..job.limits },
+            schedule: None,
+            organizations: None,
+            memberships: None,
+            ..job.clone()
+        }
+    }
+}
+
+fn is_text(name: &str) -> bool {
+    use crate::record::Kind;
+    Target::Organization.field(name).is_some_and(|field| matches!(field.kind, Kind::Text | Kind::Email))
+}

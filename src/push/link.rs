@@ -1,0 +1,75 @@
+//! What joins two entities: its record names them by their keys, the service by their ids.
+
+use std::collections::BTreeMap;
+
+use super::Push;
+use crate::api;
+use crate::mirror::{At, Remote, pair};
+use crate::queue::Change;
+use crate::record::{Entity, Key, RemoteId, Target, Value};
+use crate::snapshot::{Known, Links};
+use crate::store;
+
+impl Push<'_> {
+    /// The fields of a change with ids for links; or what it waits for.
+    pub(super) fn linked(&self, change: &Change) -> Result<Result<BTreeMap<String, Value>, String>, store::Error> {
+        let mut fields = change.wish.fields.clone();
+        if self.target != Target::Membership {
+            return Ok(Ok(fields));
+        }
+        let Some(links) = Links::of(self.store, &change.job, &fields)? else {
+            return Ok(Err("its member or organization is not named".to_owned()));
+        };
+        let Links { member, member_id, organization, organization_id } = links;
+        let missing = match (member_id, organization_id) {
+            (Some(member), Some(organization)) => {
+                fields.insert(Target::MEMBER.to_owned(), Value::text(member.to_string()));
+                fields.insert(Target::ORGANIZATION.to_owned(), Value::text(organization.to_string()));
+                return Ok(Ok(fields));
+            }
+            (None, _) => format!("member {member}"),
+            (Some(_), None) => format!("organization {organization}"),
+        };
+        Ok(Err(format!("waits until {missing} is at the service")))
+    }
+
+    /// The fields of a change with what its entity is found by.
+    pub(super) fn findable(&self, change: &Change) -> Result<BTreeMap<String, Value>, store::Error> {
+        let mut fields = change.wish.fields.clone();
+        let text = |field: &str| fields.get(field).map(Value::shown).unwrap_or_default();
+        let found = match self.target {
+            Target::Membership => match self.linked(change)? {
+                Ok(linked) => {
+                    let id = |field: &str| linked.get(field).map(Value::shown).unwrap_or_default();
+                    pair(&[id(Target::MEMBER), id(Target::ORGANIZATION)])
+                }
+                Err(_) => Value::Empty,
+            },
+            Target::Holder => pair(&["certification", "record_type", "holder"].map(text)),
+            Target::Staff | Target::Contractor | Target::Organization => return Ok(fields),
+        };
+        fields.insert(Target::PAIR.to_owned(), found);
+        Ok(fields)
+    }
+
+    /// The member of a membership, as just read.
+    pub(super) async fn member(&self, fresh: &Remote) -> Result<Option<Remote>, api::Error> {
+        let Remote::Membership(membership) = fresh else { return Ok(None) };
+        let Some(id) = membership.member_id.and_then(RemoteId::new) else { return Ok(None) };
+        let at = At { target: Target::Contractor, id, below: None };
+        Ok(Remote::get(self.client, at).await?.value)
+    }
+
+    /// Whether the member of a membership is one whom nobody removes.
+    pub(super) fn covers_member(
+        &self,
+        change: &Change,
+        known: Option<&Known>,
+        member: &Entity,
+    ) -> Result<bool, store::Error> {
+        let key = known.and_then(|known| known.sent.get(Target::MEMBER)?.as_text()).and_then(Key::new);
+        let Some(key) = key else { return Ok(false) };
+        let known = Known::get(self.store, &change.job.whole(), &key)?;
+        Ok(self.protection.covers(&key, known.as_ref(), member))
+    }
+}

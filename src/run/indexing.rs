@@ -1,0 +1,55 @@
+//! The index at the end of a run: a digest for every row that needs nothing any more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::prepare::Prepared;
+use crate::config::Job;
+use crate::mirror::Mirror;
+use crate::push::{Drained, Outcome};
+use crate::record::{Field, Key, RemoteId, Value};
+use crate::snapshot::{Day, Entry, Index, Known};
+use crate::store::{self, Store};
+
+/// Writes the index: a digest for every row that needs nothing any more. `before` are the entities that were seen to have
+/// moved when the plan was made; what a look-up during the push saw besides is for the next run.
+pub(super) fn save_index(
+    store: &Store,
+    job: &Job,
+    mirror: &Mirror,
+    before: &BTreeSet<RemoteId>,
+    prepared: &Prepared,
+    drained: &Drained,
+) -> Result<(), store::Error> {
+    let mut digests: BTreeMap<&str, u128> = prepared.new.digests.keys().map(|key| (key.as_str(), 0)).collect();
+    digests.extend(prepared.new.settled.iter().map(|(key, digest)| (key.as_str(), *digest)));
+    for (key, _, _) in drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Confirmed) {
+        if let Some(digest) = prepared.new.digests.get(key)
+            && is_as_wanted(store, job, mirror, &prepared.fields, key)?
+        {
+            digests.insert(key.as_str(), *digest);
+        }
+    }
+    let index = Index::load(store, &job.name)?;
+    let due: BTreeMap<&str, Day> = prepared.new.due.iter().map(|(key, day)| (key.as_str(), *day)).collect();
+    let late: BTreeSet<i32> = mirror.changed().difference(before).map(|id| id.get()).collect();
+    let entries = (0..index.len()).map(|at| {
+        let entry = index.entry(at);
+        let (digest, due) = match digests.get(entry.key) {
+            Some(digest) => (*digest, due.get(entry.key).copied()),
+            None => (entry.digest, entry.due),
+        };
+        Entry { digest: if late.contains(&entry.id) { 0 } else { digest }, due, ..entry }
+    });
+    Index::save(store, &job.name, entries)
+}
+
+/// Whether the service holds all that was last sent, or what it makes of that.
+fn is_as_wanted(store: &Store, job: &Job, mirror: &Mirror, fields: &[Field], key: &Key) -> Result<bool, store::Error> {
+    let Some(known) = Known::get(store, &job.name, key)? else { return Ok(true) };
+    let Some(entity) = mirror.get(store, known.id)? else { return Ok(false) };
+    let owned = fields.iter().filter(|field| !job.seed_only.contains(&field.name));
+    Ok(owned.filter(|field| job.mapping.fields.contains_key(&field.name)).all(|field| {
+        let wanted = known.sent.get(&field.name).unwrap_or(&Value::Empty);
+        known.settled(&field.name, field.kind, wanted, entity.value(&field.name))
+    }))
+}

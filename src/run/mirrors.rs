@@ -1,0 +1,126 @@
+//! What the service holds, of every target that the jobs of a command need; each is pulled once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use super::error::Error;
+use super::{Context, Stage, account, rows};
+use crate::config::Job;
+use crate::mapping::Mapped;
+use crate::mirror::{Mirror, Wanted};
+use crate::record::{Target, Value};
+use crate::snapshot::Owner;
+use crate::store::{self, Space, Store};
+
+/// The mirrors of a command, by target.
+#[derive(Clone, Default)]
+pub(super) struct Mirrors {
+    by_target: BTreeMap<Target, Mirror>,
+    /// Whether the credential may be another account's, once it was asked.
+    doubted: Option<bool>,
+}
+
+impl Mirrors {
+    /// The mirror of a target that was pulled.
+    pub(super) fn of(&self, target: Target) -> &Mirror {
+        self.by_target.get(&target).expect("it is pulled before the job is looked at")
+    }
+
+    /// The mirror of a target, where it was pulled.
+    pub(super) fn get(&self, target: Target) -> Option<&Mirror> {
+        self.by_target.get(&target)
+    }
+
+    /// The mirror of a target that was pulled, to be read once more.
+    pub(super) fn of_mut(&mut self, target: Target) -> &mut Mirror {
+        self.by_target.get_mut(&target).expect("it is pulled before the job is looked at")
+    }
+
+    /// The mirrors that a job needs as the last finished pulls left them; `None` where one of them was never pulled.
+    pub(super) fn stored(store: &Store, job: &Job) -> Result<Option<Self>, store::Error> {
+        let mut mirrors = Self::default();
+        for target in needed(job) {
+            let Some(mirror) = Mirror::stored(store, target)? else { return Ok(None) };
+            mirrors.by_target.insert(target, mirror);
+        }
+        Ok(Some(mirrors))
+    }
+
+    /// Pulls what a job needs and what was not pulled yet. With `through`, what is found is stored.
+    pub(super) async fn pull(&mut self, context: &Context<'_>, job: &Job, through: bool) -> Result<(), Error> {
+        let doubted = match self.doubted {
+            Some(doubted) => doubted,
+            None => *self.doubted.insert(account::is_doubted(context)?),
+        };
+        let missing: Vec<Target> =
+            needed(job).into_iter().filter(|target| !self.by_target.contains_key(target)).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        context.watch.stage(&job.name, Stage::Pulling);
+        for target in missing {
+            let fields = context.config.parts().filter(|part| part.mapping.target == target).flat_map(Job::fields);
+            let known_by = context.config.jobs.iter().flat_map(|job| found_by(job, target));
+            let mut wanted =
+                Wanted { doubted, ..Wanted::new(target, fields.chain(known_by), context.config.state.full_pull) };
+            if target == Target::Holder {
+                for job in context.config.jobs.iter().filter(|job| job.mapping.target == target) {
+                    wanted.certifications.extend(certifications(context, job)?);
+                }
+            }
+            let mirror = Mirror::pull(context.client, context.store, &wanted, context.clock, through).await?;
+            self.by_target.insert(target, mirror);
+        }
+        if doubted && through && self.shows_all_known(context.store)? {
+            let mut mirrors: Vec<&mut Mirror> = self.by_target.values_mut().collect();
+            account::trust(context, &mut mirrors)?;
+            self.doubted = Some(false);
+        }
+        Ok(())
+    }
+
+    /// Whether every target of which anybody is known was pulled: only then has the credential shown whose account it is.
+    fn shows_all_known(&self, store: &Store) -> Result<bool, store::Error> {
+        for target in Target::ALL.iter().filter(|target| !self.by_target.contains_key(target)) {
+            if !store.list::<Owner>(Space::Owner, &Space::all_of(*target))?.is_empty() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The targets whose mirrors a job needs.
+fn needed(job: &Job) -> BTreeSet<Target> {
+    let own = job.parts().map(|part| part.mapping.target);
+    own.chain(holds(job)).collect()
+}
+
+/// The kinds of people who can hold what a job manages.
+fn holds(job: &Job) -> Vec<Target> {
+    match job.mapping.fields.get("record_type").map(|text| text.trim()) {
+        None => Vec::new(),
+        Some("staff") => vec![Target::Staff],
+        Some("sp") => vec![Target::Contractor],
+        Some(_) => vec![Target::Staff, Target::Contractor],
+    }
+}
+
+/// The fields by which a job finds people of another target.
+fn found_by(job: &Job, target: Target) -> Vec<String> {
+    let fields = holds(job).into_iter().filter(|held| *held == target).flat_map(super::resolve::found_by);
+    fields.map(|field| (*field).to_owned()).collect()
+}
+
+/// The certifications that the source of a job names now.
+fn certifications(context: &Context<'_>, job: &Job) -> Result<BTreeSet<String>, Error> {
+    let mut named = BTreeSet::new();
+    let mapping = rows::mapping(job);
+    rows::rows(job, &mapping, None, context.clock, &mut |row, bound| {
+        if let Mapped::Record(record) = bound.read(row, None).mapped {
+            named.extend(record.fields.get("certification").and_then(Value::as_text).map(str::to_owned));
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(named)
+}

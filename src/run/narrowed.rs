@@ -1,0 +1,42 @@
+//! A narrowed run of a job with parts: the keys are those of its people, and each part has its own.
+
+use std::ops::ControlFlow;
+
+use super::error::Error;
+use super::{Context, Narrow, rows};
+use crate::config::Job;
+
+/// The parts of a job, each narrowed to what belongs to the people asked for; parts with nothing of it are left out.
+pub(super) fn narrowed<'j>(
+    context: &Context<'_>,
+    job: &'j Job,
+    narrow: &Narrow,
+) -> Result<Vec<(&'j Job, Narrow)>, Error> {
+    let mut narrowed = Vec::new();
+    for part in job.parts() {
+        if !narrow.is_narrow() || part.name == job.name {
+            narrowed.push((part, narrow.clone()));
+            continue;
+        }
+        // Both mappings read each row: what the row's person is called, and what the part is.
+        let (people, mapping) = (rows::mapping(job), rows::mapping(part));
+        let mut asked: Vec<u64> = Vec::new();
+        rows::rows(job, &people, None, context.clock, &mut |row, bound| {
+            if bound.read(row, None).key().is_some_and(|key| narrow.has(key)) {
+                asked.push(row.line);
+            }
+            ControlFlow::Continue(())
+        })?;
+        let mut own = Narrow::default();
+        rows::rows(part, &mapping, None, context.clock, &mut |row, bound| {
+            if asked.contains(&row.line) {
+                own.keys.extend(bound.read(row, None).key().cloned());
+            }
+            ControlFlow::Continue(())
+        })?;
+        if own.is_narrow() {
+            narrowed.push((part, own));
+        }
+    }
+    Ok(narrowed)
+}

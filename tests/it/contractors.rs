@@ -1,0 +1,339 @@
+//! Contractors: organizations, members and memberships from one row.
+
+use std::collections::BTreeSet;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rosterd::sandbox::Options;
+use serde_json::{Value, json};
+
+use crate::support::{Ran, World};
+
+const HEADER: &str = "No,Name,Email,Trade,Company No,Company,Role\n";
+
+const MAP: &str = r#"
+name = "{{ name }}"
+email = "{{ email }}"
+title = "{{ trade }}"
+service_provider_id = "{{ no }}"
+"org.name" = "{{ company }}"
+"org.legalid" = "{{ company_no }}"
+"membership.roles" = "{{ role }}"
+"#;
+
+const REMOVING: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n[job.guard]\nmax_leavers = \"off\"\n";
+
+/// A service and a job of contractors, with these lines of `[job]` and these tables after it.
+pub(crate) fn world(options: Options, job: &str, rest: &str) -> World {
+    let world = World::new(options);
+    configure(&world, job, rest);
+    world
+}
+
+pub(crate) fn configure(world: &World, job: &str, rest: &str) {
+    let url = world.service().url();
+    let text = format!(
+        "[api]\nbase_url = \"{url}\"\napi_key_file = \"api_key\"\nrequests_per_minute = 100000\npage_size = 10000\n\
+         [state]\ndir = \"state\"\n[[job]]\nname = \"sites\"\ntarget = \"contractor\"\nkey = \"{{{{ no }}}}\"\n{job}\n\
+         [job.source]\ntype = \"csv\"\npath = \"staff.csv\"\nsettle = \"0s\"\n[job.map]{MAP}\n{rest}\n"
+    );
+    world.put("config.toml", text.as_bytes());
+}
+
+/// A row of a person in a company.
+fn row(person: usize, company: usize, trade: &str) -> String {
+    format!("C{person:05},Worker {person},worker{person}@example.com,{trade},94{company:06},Company {company} Ltd,61\n")
+}
+
+fn file(rows: impl IntoIterator<Item = (usize, usize)>) -> String {
+    rows.into_iter().fold(HEADER.to_owned(), |text, (person, company)| text + &row(person, company, "Roofer"))
+}
+
+fn all(world: &World, what: &str) -> Vec<Value> {
+    world.service().all(what)
+}
+
+fn texts(world: &World, what: &str, field: &str) -> Vec<String> {
+    let mut texts: Vec<String> =
+        all(world, what).iter().map(|one| one[field].as_str().unwrap_or_default().to_owned()).collect();
+    texts.sort();
+    texts
+}
+
+/// The pairs at the service, by the names that the file gives them.
+fn pairs(world: &World) -> Vec<(String, String)> {
+    let mut pairs: Vec<(String, String)> = all(world, "sp.membership")
+        .iter()
+        .map(|one| {
+            let named = |what: &str, id: &Value, field: &str| {
+                let found = all(world, what).into_iter().find(|other| other["id"] == *id).unwrap_or(Value::Null);
+                found[field].as_str().unwrap_or_default().to_owned()
+            };
+            (named("sp.member", &one["member_id"], "service_provider_id"), named("sp.org", &one["org_id"], "legalid"))
+        })
+        .collect();
+    pairs.sort();
+    pairs
+}
+
+fn pair(person: usize, company: usize) -> (String, String) {
+    (format!("C{person:05}"), format!("94{company:06}"))
+}
+
+fn expect_nothing_twice(world: &World, people: usize, companies: usize, memberships: usize) {
+    let once = |texts: Vec<String>| texts.iter().collect::<BTreeSet<_>>().len();
+    let (members, orgs) = (texts(world, "sp.member", "service_provider_id"), texts(world, "sp.org", "legalid"));
+    assert_eq!((members.len(), once(members)), (people, people));
+    assert_eq!((orgs.len(), once(orgs)), (companies, companies));
+    let joined: Vec<(i64, i64)> = all(world, "sp.membership")
+        .iter()
+        .map(|one| (one["member_id"].as_i64().unwrap(), one["org_id"].as_i64().unwrap()))
+        .collect();
+    assert_eq!((joined.len(), joined.iter().collect::<BTreeSet<_>>().len()), (memberships, memberships));
+}
+
+fn expect_rest(world: &World, file: &str) -> Ran {
+    let writes = world.service().writes();
+    let requests = world.service().requests().len();
+    let ran = world.sync_of(file).expect(0);
+    assert_eq!((ran.writes(), world.service().writes()), ((0, 0, 0), writes), "law 4: {ran:?}");
+    assert!(world.service().requests().len() - requests <= 9, "law 4: at most 3 requests a mirrored collection");
+    ran
+}
+
+#[test]
+fn one_row_makes_an_organization_a_member_and_a_membership() {
+    let world = world(Options::default(), "", "");
+    let text = file([(1, 1), (2, 1), (3, 2), (3, 1)]);
+    world.csv(&text);
+    let plan = world.plan().expect(0).job();
+    let count = |target: &str| plan["changes"].as_array().unwrap().iter().filter(|one| one["target"] == target).count();
+    assert_eq!((count("contractor-organization"), count("contractor"), count("membership")), (2, 3, 4), "{plan}");
+    assert_eq!((&plan["records"], &plan["new"], world.service().writes()), (&json!(3), &json!(3), 0));
+
+    assert_eq!(world.sync().expect(0).writes(), (9, 0, 0));
+    expect_nothing_twice(&world, 3, 2, 4);
+    assert_eq!(pairs(&world), [pair(1, 1), pair(2, 1), pair(3, 1), pair(3, 2)]);
+    assert!(all(&world, "sp.membership").iter().all(|one| one["roles"] == json!([61])), "roles are carried");
+    let order: Vec<&str> = world.service().requests().into_iter().map(|request| request.operation).collect();
+    let last = |name: &str| order.iter().rposition(|operation| *operation == name).unwrap();
+    let first = |name: &str| order.iter().position(|operation| *operation == name).unwrap();
+    assert!(
+        last("sp.org.create") < first("sp.member.create") && last("sp.member.create") < first("sp.membership.create")
+    );
+    assert_eq!(expect_rest(&world, &text).job()["unchanged"], 3);
+    expect_rest(&world, &text);
+}
+
+#[test]
+fn a_mover_is_put_right_and_what_the_job_does_not_own_stays() {
+    let world = world(Options::default(), "", "");
+    world.csv(file([(1, 1), (2, 1)]));
+    world.sync().expect(0);
+    let member = all(&world, "sp.member")[0]["id"].as_i64().unwrap();
+    world.service().edit("sp.member", member, json!({"mobile": "64 211234567", "onsite_status": "onsite"}));
+    let text = HEADER.to_owned() + &row(1, 1, "Plumber") + &row(2, 1, "Roofer");
+    assert_eq!(world.sync_of(&text).expect(0).writes(), (0, 1, 0));
+    let shown = all(&world, "sp.member").into_iter().find(|one| one["id"] == member).unwrap();
+    let kept = ["title", "mobile", "onsite_status"].map(|field| shown[field].clone());
+    assert_eq!(kept, [json!("Plumber"), json!("64 211234567"), json!("onsite")]);
+    expect_rest(&world, &text);
+}
+
+#[test]
+fn a_vanished_pair_ends_its_membership_and_the_last_one_makes_a_leaver() {
+    let world = world(Options::default(), "", REMOVING);
+    world.csv(file([(1, 1), (1, 2), (2, 1), (3, 2)]));
+    assert_eq!(world.sync().expect(0).writes(), (9, 0, 0));
+
+    let ran = world.sync_of(file([(1, 2), (2, 1), (3, 2)])).expect(0);
+    assert_eq!(ran.writes(), (0, 0, 1), "{ran:?}");
+    assert_eq!(pairs(&world), [pair(1, 2), pair(2, 1), pair(3, 2)]);
+    assert_eq!(all(&world, "sp.member").len(), 3);
+
+    world.sync_of(file([(2, 1), (3, 2)])).expect(0);
+    assert_eq!(pairs(&world), [pair(2, 1), pair(3, 2)]);
+    assert_eq!(texts(&world, "sp.member", "service_provider_id"), ["C00002", "C00003"]);
+    assert_eq!(all(&world, "sp.org").len(), 2, "organizations stay");
+    expect_rest(&world, &file([(2, 1), (3, 2)]));
+}
+
+#[test]
+fn who_leaves_and_is_kept_keeps_the_memberships_too() {
+    let world = world(Options::default(), "", "[job.leavers]\naction = \"keep\"\ngrace = \"0s\"\n");
+    world.csv(file([(1, 1), (2, 1), (3, 1), (3, 2)]));
+    world.sync().expect(0);
+    let ran = world.sync_of(file([(1, 1), (3, 1)])).expect(0);
+    assert_eq!(ran.writes(), (0, 0, 1), "only the pair of a person who is still there ends: {ran:?}");
+    assert_eq!(pairs(&world), [pair(1, 1), pair(2, 1), pair(3, 1)]);
+}
+
+#[test]
+fn someone_on_site_keeps_membership_and_place_until_they_have_left() {
+    let world = world(Options::default(), "", REMOVING);
+    world.csv(file([(1, 1), (2, 1)]));
+    world.sync().expect(0);
+    let member = all(&world, "sp.member")[0]["id"].as_i64().unwrap();
+    world.service().edit("sp.member", member, json!({"onsite_status": "onsite"}));
+    let ran = world.sync_of(file([(2, 1)])).expect(0);
+    assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(2)), "law 10: {ran:?}");
+    expect_nothing_twice(&world, 2, 1, 2);
+    world.service().edit("sp.member", member, json!({"onsite_status": "offsite"}));
+    world.sync().expect(0);
+    expect_nothing_twice(&world, 1, 1, 1);
+}
+
+#[test]
+fn law_8_an_organization_of_two_minds_is_rejected_and_the_rest_goes_on() {
+    let world = world(Options::default(), "", "");
+    let text = file([(1, 1), (2, 2)]) + &row(3, 1, "Roofer").replace("Company 1 Ltd", "Firm 1 Ltd");
+    let ran = world.sync_of(&text).expect(3);
+    assert_eq!(texts(&world, "sp.org", "legalid"), ["94000002"], "{ran:?}");
+    assert_eq!(all(&world, "sp.member").len(), 3, "the people are who they are");
+    assert_eq!(pairs(&world), [pair(2, 2)], "a membership waits until both are there");
+    assert!(ran.reason().contains("2 rows were rejected"), "{ran:?}");
+    world.sync_of(file([(1, 1), (2, 2), (3, 1)])).expect(0);
+    expect_nothing_twice(&world, 3, 2, 3);
+}
+
+#[test]
+fn law_6_organizations_are_found_by_what_their_key_is_made_of() {
+    let world = world(Options::default(), "org_key = \"{{ company }}\"\n", "");
+    let named = |name: &str| world.service().put("sp.org", json!({"name": name, "address": "1 Quay"}));
+    let one = named(" company 1 LTD");
+    named("Company 2 Ltd");
+    named("COMPANY 2 ltd");
+    let ran = world.sync_of(file([(1, 1), (2, 2)])).expect(4);
+    assert!(ran.reason().contains("name fits several organizations"), "{ran:?}");
+    assert_eq!(all(&world, "sp.org").len(), 3, "nothing is made that may be there");
+    let found = all(&world, "sp.org").into_iter().find(|org| org["id"] == one).unwrap();
+    assert_eq!((&found["legalid"], &found["address"]), (&json!("94000001"), &json!("1 Quay")), "law 2");
+    assert_eq!(all(&world, "sp.membership").len(), 1);
+    assert_eq!(all(&world, "sp.membership")[0]["org_id"], one);
+}
+
+#[test]
+fn law_9_an_empty_state_folder_makes_nothing_twice() {
+    let world = world(Options::default(), "", REMOVING);
+    let text = file((0..30).map(|person| (person, person % 4)));
+    world.csv(&text);
+    assert_eq!(world.sync().expect(0).writes(), (64, 0, 0));
+    std::fs::remove_dir_all(world.state()).unwrap();
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    expect_nothing_twice(&world, 30, 4, 30);
+    expect_rest(&world, &text);
+}
+
+#[test]
+fn the_limit_on_leavers_is_about_people_whichever_part_they_lose() {
+    let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n[job.guard]\nmax_leavers = 3\n";
+    let world = world(Options::default(), "", rest);
+    let people = |lost: std::ops::Range<usize>, left: std::ops::Range<usize>| {
+        let of = |person: usize| [(person, 1), (person, 2)].into_iter().filter(move |_| true);
+        let all = (0..20).filter(|person| !left.contains(person)).flat_map(of).collect::<Vec<_>>();
+        file(all.into_iter().filter(|(person, company)| !(lost.contains(person) && *company == 2)))
+    };
+    world.csv(people(0..0, 0..0));
+    world.sync().expect(0);
+    // Two lose a membership and two leave: four people.
+    let ran = world.sync_of(people(0..2, 10..12)).expect(4);
+    assert_eq!(ran.writes(), (0, 0, 0), "{ran:?}");
+    assert!(ran.reason().contains("max_leavers: 4 people"), "{ran:?}");
+    expect_nothing_twice(&world, 20, 2, 40);
+    // Of three the limit has nothing to say, though they lose five memberships.
+    let ran = world.sync_of(people(0..1, 10..12)).expect(0);
+    assert_eq!(ran.writes(), (0, 0, 7), "{ran:?}");
+    expect_nothing_twice(&world, 18, 2, 35);
+}
+
+#[test]
+fn held_changes_of_a_part_are_released_with_the_job() {
+    let world = world(Options::default(), "writes = \"approve\"\n", "");
+    world.csv(file([(1, 1), (2, 1)]));
+    let ran = world.sync().expect(4);
+    assert_eq!((ran.job()["held"].as_u64(), world.service().writes()), (Some(5), 0), "{ran:?}");
+    world.run(&["approve", "sites"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (5, 0, 0));
+    expect_nothing_twice(&world, 2, 1, 2);
+}
+
+#[test]
+fn law_7_a_narrowed_run_takes_one_person_with_their_organization() {
+    let world = world(Options::default(), "", REMOVING);
+    world.csv(file([(1, 1), (2, 2), (3, 2)]));
+    let ran = world.run(&["sync", "--json", "--key", "C00002"]).expect(0);
+    assert_eq!(ran.writes(), (3, 0, 0), "{ran:?}");
+    assert_eq!(pairs(&world), [pair(2, 2)]);
+}
+
+#[test]
+fn a_membership_that_is_there_already_is_taken_over() {
+    let world = world(Options::default(), "", "");
+    world.csv(file([(1, 1)]));
+    let org = world.service().put("sp.org", json!({"name": "Company 1 Ltd", "legalid": "94000001"}));
+    let member = json!({"name": "Worker 1", "email": "worker1@example.com", "service_provider_id": "C00001"});
+    let member = world.service().put("sp.member", member);
+    let joined = json!({"org_id": org, "member_id": member, "roles": [62]});
+    let id = world.service().put("sp.membership", joined);
+    assert_eq!(world.sync().expect(0).writes(), (0, 2, 0));
+    let memberships = all(&world, "sp.membership");
+    assert_eq!((memberships.len(), &memberships[0]["id"], &memberships[0]["roles"]), (1, &json!(id), &json!([61])));
+    expect_rest(&world, &file([(1, 1)]));
+}
+
+#[test]
+fn what_is_wrong_with_a_job_of_contractors_is_said_before_anything_is_read() {
+    for (from, to, words) in [
+        ("\"org.name\"", "\"org.nmae\"", "nmae"),
+        ("\"membership.roles\"", "\"membership.member\"", "membership has no such field"),
+        ("\"org.name\" = \"{{ company }}\"\n", "", "org.name"),
+        ("target = \"contractor\"", "target = \"membership\"", "is no target"),
+    ] {
+        let world = world(Options::default(), "", "");
+        let text = std::fs::read_to_string(world.dir().join("config.toml")).unwrap();
+        assert!(text.contains(from));
+        world.put("config.toml", text.replace(from, to).as_bytes());
+        let ran = world.run(&["plan"]).expect(2);
+        assert!(ran.err.contains(words), "{words}: {ran:?}");
+    }
+}
+
+/// Starts a sync and kills it after so many further writes; tells whether it was still at work then.
+fn kill_after(world: &World, writes: usize) -> bool {
+    let mut child = world.start(&["sync"]);
+    let (begin, target) = (Instant::now(), world.service().writes() + writes);
+    while world.service().writes() < target
+        && begin.elapsed() < Duration::from_secs(60)
+        && child.try_wait().unwrap().is_none()
+    {
+        sleep(Duration::from_millis(1));
+    }
+    let running = child.try_wait().unwrap().is_none();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    running
+}
+
+fn check_thousands(people: usize, companies: usize, kills: &[usize]) {
+    let options = Options { accept_duplicates: true, page_max: 10_000, ..Options::default() };
+    let world = world(options, "", "");
+    let text = file((0..people).map(|person| (person, person % companies)));
+    world.csv(&text);
+    for writes in kills {
+        assert!(kill_after(&world, *writes), "the kill struck nothing");
+    }
+    let ran = world.sync().expect(0);
+    expect_nothing_twice(&world, people, companies, people);
+    assert!(ran.job()["records"] == people, "{ran:?}");
+    expect_rest(&world, &text);
+}
+
+#[test]
+fn law_3_four_hundred_contractors_come_through_kills_in_every_part() {
+    check_thousands(400, 40, &[15, 120, 300, 200, 150]);
+}
+
+#[test]
+fn five_thousand_contractors_in_120_organizations_come_once_through_kills() {
+    check_thousands(5000, 120, &[60, 2000, 4000, 2500]);
+}

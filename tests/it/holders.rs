@@ -1,0 +1,139 @@
+//! Holders of certifications.
+
+use rosterd::sandbox::Options;
+use serde_json::{Value, json};
+
+use crate::support::World;
+
+const HEADER: &str = "No,Course,Kind,From,To,Number\n";
+
+const MAP: &str = r#"
+certification = "{{ course }}"
+record_type = "{{ kind }}"
+holder = "{{ no }}"
+validfrom = "{{ from }}"
+validto = "{{ to }}"
+certification_number = "{{ number }}"
+"#;
+
+/// A service with two certifications, two employees and a contractor, and a job.
+fn world(rest: &str) -> World {
+    let world = World::new(Options::default());
+    let url = world.service().url();
+    let text = format!(
+        "[api]\nbase_url = \"{url}\"\napi_key_file = \"api_key\"\nrequests_per_minute = 100000\n\
+         [state]\ndir = \"state\"\n[[job]]\nname = \"courses\"\ntarget = \"certification-holder\"\n\
+         key = \"{{{{ no }}}}-{{{{ course }}}}\"\n\
+         [job.source]\ntype = \"csv\"\npath = \"staff.csv\"\nsettle = \"0s\"\n[job.map]{MAP}\n{rest}\n"
+    );
+    world.put("config.toml", text.as_bytes());
+    for name in ["First Aid", "Heights"] {
+        world.service().put("certification", json!({"name": name}));
+    }
+    world.person(1, "Clerk");
+    world.person(2, "Clerk");
+    let member = json!({"name": "Worker", "email": "worker@example.com", "service_provider_id": "C7"});
+    world.service().put("sp.member", member);
+    world
+}
+
+fn holders(world: &World) -> Vec<Value> {
+    world.service().all("certification.holder")
+}
+
+const THREE: &str = "P00001,First Aid,staff,2026-01-01,2028-01-01,N1\n\
+                     person2@example.com,heights,staff,2026-02-01,,\n\
+                     C7,First Aid,sp,2026-03-01,2027-03-01,N3\n";
+
+#[test]
+fn staff_and_contractors_are_found_by_id_or_email() {
+    let world = world("");
+    let file = HEADER.to_owned() + THREE;
+    let ran = world.sync_of(&file).expect(0);
+    assert_eq!(ran.writes(), (3, 0, 0), "{ran:?}");
+    let mut shown: Vec<String> = holders(&world)
+        .iter()
+        .map(|one| {
+            let text = |field: &str| one[field].as_str().unwrap_or("-").to_owned();
+            let certification = one["certification_id"].as_i64().unwrap();
+            format!("{certification} {}", ["record_type", "validfrom", "validto"].map(text).join(" "))
+        })
+        .collect();
+    shown.sort();
+    assert_eq!(shown, ["801 sp 2026-03-01 2027-03-01", "801 staff 2026-01-01 2028-01-01", "802 staff 2026-02-01 -",]);
+    let held: Vec<i64> = holders(&world).iter().map(|one| one["record_id"].as_i64().unwrap()).collect();
+    let people = [world.held_as(1).unwrap(), world.held_as(2).unwrap()].map(|one| one["id"].as_i64().unwrap());
+    assert!(people.iter().all(|id| held.contains(id)), "{held:?}");
+    // Two certifications, staff and contractors, and the list of certifications.
+    for _ in 0..2 {
+        let (requests, writes) = (world.service().requests().len(), world.service().writes());
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+        assert_eq!(world.service().writes(), writes);
+        assert!(world.service().requests().len() - requests <= 12, "law 4");
+    }
+}
+
+#[test]
+fn a_longer_validity_is_an_update_and_the_rest_stays() {
+    let world = world("");
+    world.sync_of(HEADER.to_owned() + THREE).expect(0);
+    let longer = THREE.replace("2028-01-01", "2030-01-01");
+    assert_eq!(world.sync_of(HEADER.to_owned() + &longer).expect(0).writes(), (0, 1, 0));
+    let one = holders(&world).into_iter().find(|one| one["certification_number"] == "N1").unwrap();
+    assert_eq!((&one["validfrom"], &one["validto"]), (&json!("2026-01-01"), &json!("2030-01-01")));
+}
+
+#[test]
+fn who_is_gone_from_the_source_holds_it_no_more() {
+    let world = world("[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n");
+    world.sync_of(HEADER.to_owned() + THREE).expect(0);
+    let rest: String = THREE.lines().skip(1).map(|line| format!("{line}\n")).collect();
+    assert_eq!(world.sync_of(HEADER.to_owned() + &rest).expect(0).writes(), (0, 0, 1));
+    assert!(holders(&world).iter().all(|one| one["certification_number"] != "N1"));
+    assert_eq!(holders(&world).len(), 2);
+}
+
+#[test]
+fn law_8_what_names_nothing_is_rejected_by_itself() {
+    let world = world("");
+    let file = HEADER.to_owned()
+        + THREE
+        + "P00001,Diving,staff,,,\nP00099,First Aid,staff,,,\nP00002,First Aid,pilot,,,\nP00002,First Aid 2,staff,1/2/2026,,\n";
+    let ran = world.sync_of(&file).expect(3);
+    assert_eq!((ran.writes(), ran.job()["rejected"].as_u64()), ((3, 0, 0), Some(4)), "{ran:?}");
+    let rejected = world.plan().job()["rejected"].clone();
+    let mut fields: Vec<String> =
+        rejected.as_array().unwrap().iter().map(|row| row["field"].as_str().unwrap().to_owned()).collect();
+    fields.sort();
+    assert_eq!(fields, ["certification", "holder", "record_type", "validfrom"]);
+}
+
+#[test]
+fn law_9_an_empty_state_folder_gives_nobody_a_second_one() {
+    let world = world("");
+    world.sync_of(HEADER.to_owned() + THREE).expect(0);
+    std::fs::remove_dir_all(world.state()).unwrap();
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    assert_eq!(holders(&world).len(), 3);
+}
+
+#[test]
+fn law_3_a_holder_whose_answer_was_lost_is_made_once() {
+    let world = world("");
+    world.faults(&["certification.holder.create cut-after every=2"]);
+    world.sync_of(HEADER.to_owned() + THREE).expect(0);
+    assert_eq!(holders(&world).len(), 3);
+}
+
+#[test]
+fn law_1_a_certification_that_shows_nobody_all_at_once_is_a_fault() {
+    let world = world("[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n");
+    world.sync_of(HEADER.to_owned() + THREE).expect(0);
+    let writes = world.service().writes();
+    world.faults(&["certification.holder.list empty-list"]);
+    let ran = world.sync().expect(1);
+    assert_eq!(world.service().writes(), writes, "{ran:?}");
+    world.faults(&[]);
+    world.sync().expect(0);
+    assert_eq!(world.service().writes(), writes);
+}
