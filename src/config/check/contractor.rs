@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::mapping::{compile, default_match, strange_field};
+use super::text;
 use crate::config::options::Job;
 use crate::config::raw::RawJob;
 use crate::config::report::Report;
@@ -26,7 +27,7 @@ pub(super) struct Parts {
 pub(super) fn split(place: &str, raw: &mut RawJob, target: Option<Target>, report: &mut Report) -> Option<Parts> {
     let at = |key: &str| format!("{place}.{key}");
     if target != Some(Target::Contractor) {
-        if raw.org_key.is_some() && target.is_some() {
+        if text::unless_empty(raw.org_key.as_deref()).is_some() && target.is_some() {
             report.problem(&at("org_key"), "is of no use here", Some("only contractors have an organization each"));
         }
         return None;
@@ -42,7 +43,7 @@ pub(super) fn split(place: &str, raw: &mut RawJob, target: Option<Target>, repor
     raw.seed_only = rest;
     if organization.is_empty() {
         let hint = "map org.name at least, and org.legalid where the source has it";
-        if raw.org_key.is_some() {
+        if text::unless_empty(raw.org_key.as_deref()).is_some() {
             report.problem(&at("org_key"), "names an organization of which nothing is mapped", Some(hint));
         }
         if let Some(name) = membership.keys().next() {

@@ -113,7 +113,7 @@ fn a_line_of_a_job_is_named_with_what_helps() {
             "prefer = \"{{ fte | nubmer }}\"",
             "there is no filter `nubmer`; did you mean `upper`? (line 1, column 10 of the template)",
         ),
-        ("org_key = \"{{ org }}\"", "is not built yet; leave it out"),
+        ("org_key = \"{{ org }}\"", "is of no use here; only contractors have an organization each"),
     ] {
         let errors = Place::with(&job_with(line)).load(&[]).unwrap_err();
         assert_eq!(errors.len(), 1, "{line}: {errors:?}");
