@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use crate::support::{Ran, World};
 
-const HEADER: &str = "No,Name,Email,Trade,Company No,Company,Role\n";
+/// The header of a file of contractors.
+pub(crate) const HEADER: &str = "No,Name,Email,Trade,Company No,Company,Role\n";
 
 const MAP: &str = r#"
 name = "{{ name }}"
@@ -41,7 +42,7 @@ pub(crate) fn configure(world: &World, job: &str, rest: &str) {
 }
 
 /// A row of a person in a company.
-fn row(person: usize, company: usize, trade: &str) -> String {
+pub(crate) fn row(person: usize, company: usize, trade: &str) -> String {
     format!("C{person:05},Worker {person},worker{person}@example.com,{trade},94{company:06},Company {company} Ltd,61\n")
 }
 

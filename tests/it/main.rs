@@ -19,6 +19,7 @@ mod decisions;
 mod documents;
 mod drift;
 mod duplicates;
+mod every_target;
 mod explain;
 mod faults;
 mod first_sync;

@@ -1,0 +1,226 @@
+//! The laws, over everything that a job can manage.
+
+use std::collections::BTreeSet;
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rosterd::api::{Api, MemberMovement, MemberMovementInput};
+use rosterd::sandbox::Options;
+use serde_json::{Value, json};
+
+use crate::contractors;
+use crate::support::World;
+use crate::support::caller::{client, key_options};
+
+/// What a job can manage, and where it lies at the service.
+struct Case {
+    target: &'static str,
+    map: &'static str,
+    /// The list at the service, what tells its entities apart, and a field that the job maps and one that it doesn't.
+    list: &'static str,
+    apart: &'static str,
+    owned: &'static str,
+    unowned: (&'static str, &'static str),
+}
+
+const CASES: [Case; 4] = [
+    Case {
+        target: "staff",
+        map: "name = \"{{ name }}\"\nemployee_id = \"{{ no }}\"\ntitle = \"{{ note }}\"",
+        list: "staff",
+        apart: "employee_id",
+        owned: "title",
+        unowned: ("altname", "Own"),
+    },
+    Case {
+        target: "contractor",
+        map: "name = \"{{ name }}\"\nservice_provider_id = \"{{ no }}\"\ntitle = \"{{ note }}\"",
+        list: "sp.member",
+        apart: "service_provider_id",
+        owned: "title",
+        unowned: ("extension", "77"),
+    },
+    Case {
+        target: "contractor-organization",
+        map: "name = \"{{ name }}\"\nlegalid = \"{{ no }}\"\ntradingas = \"{{ note }}\"",
+        list: "sp.org",
+        apart: "legalid",
+        owned: "tradingas",
+        unowned: ("address", "1 Quay"),
+    },
+    Case {
+        target: "certification-holder",
+        map: "certification = \"First Aid\"\nrecord_type = \"staff\"\nholder = \"{{ no }}\"\ncertification_number = \"{{ note }}\"",
+        list: "certification.holder",
+        apart: "record_id",
+        owned: "certification_number",
+        unowned: ("validto", "2030-01-01"),
+    },
+];
+
+const PEOPLE: usize = 12;
+
+fn job(case: &Case, name: &str) -> String {
+    format!(
+        "[[job]]\nname = \"{name}\"\ntarget = \"{}\"\nkey = \"{{{{ no }}}}\"\n[job.source]\ntype = \"csv\"\n\
+         path = \"{name}.csv\"\nsettle = \"0s\"\n[job.map]\n{}\n[job.guard]\nmax_updates = \"off\"\n",
+        case.target, case.map
+    )
+}
+
+fn world(case: &Case, jobs: &[&str]) -> World {
+    let world = World::new(Options { accept_duplicates: true, ..Options::default() });
+    let url = world.service().url();
+    let jobs: String = jobs.iter().map(|name| job(case, name)).collect();
+    let text = format!(
+        "[api]\nbase_url = \"{url}\"\napi_key_file = \"api_key\"\nrequests_per_minute = 100000\n[state]\ndir = \"state\"\n{jobs}"
+    );
+    world.put("config.toml", text.as_bytes());
+    if case.list == "certification.holder" {
+        world.service().put("certification", json!({"name": "First Aid"}));
+        (0..PEOPLE + 1).for_each(|number| drop(world.person(number, "Clerk")));
+    }
+    world
+}
+
+fn put(world: &World, name: &str, note: &str) {
+    let rows = (0..PEOPLE).map(|number| format!("P{number:05},Name {number},{note}\n"));
+    world.put(&format!("{name}.csv"), ("No,Name,Note\n".to_owned() + &rows.collect::<String>()).as_bytes());
+}
+
+fn expect_each_once(world: &World, case: &Case, note: &str) {
+    let all = world.service().all(case.list);
+    let apart: BTreeSet<String> = all.iter().map(|one| one[case.apart].to_string()).collect();
+    assert_eq!((all.len(), apart.len()), (PEOPLE, PEOPLE), "{}: somebody is missing or twice", case.target);
+    assert!(all.iter().all(|one| one[case.owned] == note), "{}", case.target);
+}
+
+fn expect_rest(world: &World, case: &Case) {
+    let writes = world.service().writes();
+    let ran = world.sync().expect(0);
+    assert_eq!((ran.writes(), world.service().writes()), ((0, 0, 0), writes), "law 4: {}", case.target);
+}
+
+#[test]
+fn law_1_a_list_that_lies_fails_the_run_before_any_write_of_any_target() {
+    for case in &CASES {
+        for fault in ["empty-list", "not-found", "html", "status=500"] {
+            let world = world(case, &["one"]);
+            put(&world, "one", "a");
+            world.sync().expect(0);
+            let text = std::fs::read_to_string(world.dir().join("config.toml")).unwrap();
+            world.put("config.toml", text.replace("dir = \"state\"", "dir = \"state\"\nfull_pull = \"1s\"").as_bytes());
+            sleep(Duration::from_millis(1100));
+            put(&world, "one", "b");
+            let writes = world.service().writes();
+            world.faults(&[&format!("{}.list {fault}", case.list)]);
+            let ran = world.sync().expect(1);
+            assert_eq!(world.service().writes(), writes, "{} {fault}: {ran:?}", case.target);
+            world.faults(&[]);
+            world.sync().expect(0);
+            expect_each_once(&world, case, "b");
+        }
+    }
+}
+
+#[test]
+fn law_2_what_no_job_owns_stays_in_every_target() {
+    for case in &CASES {
+        let world = world(case, &["one"]);
+        put(&world, "one", "a");
+        world.sync().expect(0);
+        let (field, value) = case.unowned;
+        for one in world.service().all(case.list) {
+            world.service().edit(case.list, one["id"].as_i64().unwrap(), json!({ field: value }));
+        }
+        put(&world, "one", "b");
+        assert_eq!(world.sync().expect(0).writes(), (0, PEOPLE as u64, 0), "{}", case.target);
+        expect_each_once(&world, case, "b");
+        assert!(world.service().all(case.list).iter().all(|one| one[field] == value), "{}", case.target);
+        expect_rest(&world, case);
+    }
+}
+
+#[test]
+fn law_3_lost_answers_and_a_kill_make_nothing_twice_in_any_target() {
+    for case in &CASES {
+        let world = world(case, &["one"]);
+        put(&world, "one", "a");
+        world.faults(&[&format!("{}.create cut-after every=3", case.list)]);
+        let mut child = world.start(&["sync"]);
+        let (begin, before) = (Instant::now(), world.service().writes());
+        while world.service().writes() < before + 4 && begin.elapsed() < Duration::from_secs(20) {
+            sleep(Duration::from_millis(1));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        world.sync().expect(0);
+        world.faults(&[]);
+        expect_each_once(&world, case, "a");
+        expect_rest(&world, case);
+    }
+}
+
+#[test]
+fn law_6_two_jobs_never_own_one_entity_of_any_target() {
+    for case in &CASES {
+        let world = world(case, &["one", "other"]);
+        put(&world, "one", "a");
+        put(&world, "other", "b");
+        let ran = world.sync().expect(4);
+        expect_each_once(&world, case, "a");
+        let other = ran.json()["jobs"][1].clone();
+        assert_eq!(other["held"].as_u64(), Some(PEOPLE as u64), "{}: {ran:?}", case.target);
+        assert!(other["reason"].as_str().unwrap().contains("of job one"), "{}: {ran:?}", case.target);
+    }
+}
+
+#[test]
+fn law_9_an_empty_state_folder_makes_nothing_twice_in_any_target() {
+    for case in &CASES {
+        let world = world(case, &["one"]);
+        put(&world, "one", "a");
+        world.sync().expect(0);
+        std::fs::remove_dir_all(world.state()).unwrap();
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "{}", case.target);
+        expect_each_once(&world, case, "a");
+    }
+}
+
+#[test]
+fn law_10_members_who_sign_in_while_they_are_updated_stand_as_they_signed() {
+    const MEMBERS: usize = 60;
+    let options = Options { delay: Duration::from_millis(4), ..Options::default() };
+    let world = contractors::world(options, "", "[job.guard]\nmax_updates = \"off\"\n");
+    let file = |trade: &str| {
+        let rows = (0..MEMBERS).map(|number| contractors::row(number, 1, trade)).collect::<String>();
+        contractors::HEADER.to_owned() + &rows
+    };
+    world.sync_of(file("Roofer")).expect(0);
+    let location = world.service().put("location", json!({"name": "Quay"}));
+    let org = world.service().all("sp.org")[0]["id"].as_i64().unwrap();
+    let ids: Vec<i64> = world.service().all("sp.member").iter().map(|one| one["id"].as_i64().unwrap()).collect();
+    world.csv(file("Plumber"));
+    let child = world.command(&["sync", "--json"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mover = client(&key_options(world.service()));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mut moves = 0;
+    for id in ids.iter().rev() {
+        let input = MemberMovementInput {
+            onsite_status: Some("onsite".into()),
+            location_id: Some(location),
+            sp_org_id: Some(org),
+            ..MemberMovementInput::default()
+        };
+        let member = rosterd::record::RemoteId::new(*id).unwrap();
+        runtime.block_on(mover.send(Api::<MemberMovement>::root().put_for(member, &input))).unwrap();
+        moves += 1;
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let shown: Vec<Value> = world.service().all("sp.member");
+    assert!(shown.iter().all(|one| one["title"] == "Plumber"));
+    let wrong = shown.iter().filter(|one| one["onsite_status"] != "onsite").count();
+    assert_eq!((moves, wrong), (MEMBERS, 0), "law 10: an update signed somebody out");
+}
