@@ -166,6 +166,7 @@ pub(super) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
     report.complete = parts.iter().all(|part| part.prepared.complete);
     report.reasons = reasons(&parts);
     report.status = status(&parts, &report.reasons);
+    report.rejections = rejections(&parts).into_iter().cloned().collect();
     let mut notes: Vec<String> = Vec::new();
     for Part { prepared, drained, parked } in parts {
         let is_own = prepared.target == job.mapping.target;
@@ -202,13 +203,6 @@ pub(super) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
         report.held.extend(own.into_iter().map(|(key, reason)| (name(key), reason)));
         report.parked.extend(parked.into_iter().map(|(key, action, words)| (name(key), action, words)));
         report.drift.extend(prepared.drift.into_iter().map(|(key, fields)| (name(key), fields)));
-        for rejected in prepared.rejected {
-            // One row may be of no use to several parts for one reason.
-            let is_told = |other: &Rejected| (other.line, &other.reason) == (rejected.line, &rejected.reason);
-            if !report.rejections.iter().any(is_told) {
-                report.rejections.push(rejected);
-            }
-        }
         for note in prepared.notes.into_iter().chain(drained.notes) {
             if !notes.contains(&note) {
                 notes.push(note);
@@ -259,6 +253,18 @@ fn status(parts: &[Part], reasons: &[String]) -> Status {
     }
 }
 
+/// What can't be used. One row may be of no use to several parts for one reason, and is told once.
+fn rejections(parts: &[Part]) -> Vec<&Rejected> {
+    let mut told: BTreeSet<(Option<u64>, &str)> = BTreeSet::new();
+    let mut all = Vec::new();
+    for part in parts {
+        let rejected = &part.prepared.rejected;
+        all.extend(rejected.iter().filter(|row| !told.contains(&(row.line, row.reason.as_str()))));
+        told.extend(rejected.iter().map(|row| (row.line, row.reason.as_str())));
+    }
+    all
+}
+
 /// Why it did not end as done.
 fn reasons(parts: &[Part]) -> Vec<String> {
     let mut reasons = Vec::new();
@@ -278,10 +284,9 @@ fn reasons(parts: &[Part]) -> Vec<String> {
     let incomplete: BTreeSet<&String> = parts.iter().flat_map(|part| &part.prepared.incomplete).collect();
     reasons
         .extend(incomplete.into_iter().map(|reason| format!("incomplete read, so nobody leaves by absence: {reason}")));
-    let rejected = parts.iter().flat_map(|part| &part.prepared.rejected);
-    let rejected: BTreeSet<(Option<u64>, &str)> = rejected.map(|row| (row.line, row.reason.as_str())).collect();
-    if !rejected.is_empty() {
-        reasons.push(counted(rejected.len(), "row was rejected", "rows were rejected"));
+    let rejected = rejections(parts).len();
+    if rejected > 0 {
+        reasons.push(counted(rejected, "row was rejected", "rows were rejected"));
     }
     let parked: Vec<&str> = parts.iter().flat_map(|part| &part.parked).map(|(_, _, words)| words.as_str()).collect();
     if !parked.is_empty() {

@@ -14,6 +14,7 @@ mod clock_skew;
 mod config_faults;
 mod conflict;
 mod contractors;
+mod cookbook;
 mod damage;
 mod decisions;
 mod documents;
