@@ -1,13 +1,19 @@
 //! Writing a store anew, so that nothing of what was removed is left in its files.
 //!
 //! sled appends: what is overwritten or removed stays in the file until its place is needed. Whoever must be forgotten
-//! must be gone from the disk too.
+//! must be gone from the disk too; and a store that is written for years must not grow for years.
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::{Error, Kind, Store, guarded};
+
+/// A store may take so many times the room of its rows,
+const SPRAWL: u64 = 3;
+/// and so many bytes more, which are not worth the trouble.
+const SMALL: u64 = 4 * 1024 * 1024;
 
 impl Store {
     /// Copies every row into a new store that takes the place of this one.
@@ -45,8 +51,36 @@ impl Store {
         fs::rename(&fresh, &path).map_err(io_fail)?;
         File::open(&dir).and_then(|folder| folder.sync_all()).map_err(io_fail)?;
         remove(&aside).map_err(io_fail)?;
-        Self::open_locked(&dir, lock)
+        Self::open_locked(&dir, lock).map(|(store, _)| store)
     }
+
+    /// Writes the store anew where it takes much more room than its rows, whose bytes are `live`.
+    pub(super) fn tidied(self, live: u64) -> Result<Self, Error> {
+        let dir = self.dir.clone();
+        let fail = |error: io::Error| Error { dir: dir.clone(), kind: Kind::from_io(error) };
+        if self.is_full || size(&dir.join("store")).map_err(fail)? <= live * SPRAWL + SMALL {
+            return Ok(self);
+        }
+        let lock = self._lock.try_clone().map_err(fail)?;
+        match self.compacted() {
+            // There was no room for both: the old one serves.
+            Err(Error { kind: Kind::Full, .. }) => Self::open_locked(&dir, lock).map(|(store, _)| store),
+            outcome => outcome,
+        }
+    }
+}
+
+/// How many bytes a folder takes on the disk.
+fn size(path: &Path) -> io::Result<u64> {
+    /// The unit in which the file system counts, whatever its own blocks are.
+    const BLOCK: u64 = 512;
+    let mut bytes = 0;
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        let found = entry.metadata()?;
+        bytes += if found.is_dir() { size(&entry.path())? } else { found.blocks() * BLOCK };
+    }
+    Ok(bytes)
 }
 
 /// Ends what a process that was writing a store anew left unfinished: a copy counts only where the store was moved away.
@@ -112,6 +146,31 @@ mod tests {
         store.commit(batch).unwrap();
         drop(store);
         assert_eq!(Store::open(dir.path()).unwrap().list::<String>(Space::Known, "").unwrap().len(), 250);
+    }
+
+    #[test]
+    fn a_store_that_is_overwritten_again_and_again_stays_small() {
+        const ROWS: u64 = 600;
+        let dir = tempfile::tempdir().unwrap();
+        let mut largest = 0;
+        for round in 0..4 {
+            let store = Store::open(dir.path()).unwrap();
+            let opened = size(&dir.path().join("store")).unwrap();
+            assert!(opened <= ROWS * 4200 * SPRAWL + SMALL + 1024 * 1024, "round {round}: {opened} bytes once open");
+            for pass in 0..30 {
+                let mut batch = Batch::default();
+                let value = |number: u64| xxhash_rust::xxh3::xxh3_64(format!("{round} {pass} {number}").as_bytes());
+                for number in 0..ROWS {
+                    let text: String = (0..256).map(|part| format!("{:016x}", value(number * 256 + part))).collect();
+                    batch.put(Space::Known, &format!("{number:03}"), &text);
+                }
+                store.load(batch).unwrap();
+            }
+            drop(store);
+            largest = largest.max(size(&dir.path().join("store")).unwrap());
+        }
+        assert!(largest > ROWS * 4200 * SPRAWL + SMALL, "it never grew: {largest}");
+        assert_eq!(Store::open(dir.path()).unwrap().list::<String>(Space::Known, "").unwrap().len() as u64, ROWS);
     }
 
     #[test]

@@ -89,10 +89,12 @@ impl Store {
     /// Opens the store under `dir`, making it where there is none. Fails at once where another process holds it.
     pub fn open(dir: &Path) -> Result<Self, Error> {
         lay_down(dir)?;
-        Self::open_locked(dir, lock(dir)?)
+        let (store, live) = Self::open_locked(dir, lock(dir)?)?;
+        store.tidied(live)
     }
 
-    fn open_locked(dir: &Path, lock: File) -> Result<Self, Error> {
+    /// The store, and how many bytes its rows have.
+    fn open_locked(dir: &Path, lock: File) -> Result<(Self, u64), Error> {
         let fail = |kind| Error { dir: dir.to_owned(), kind };
         compact::recover(dir).map_err(|error| fail(Kind::from_io(error)))?;
         let path = dir.join("store");
@@ -108,8 +110,8 @@ impl Store {
         let manifest = Mutex::new(Manifest::default());
         let is_full = !reserve::keep(dir).map_err(io)?;
         let store = Self { dir: dir.to_owned(), tree, file, manifest, commits, is_full, _lock: lock };
-        store.check()?;
-        Ok(store)
+        let live = store.check()?;
+        Ok((store, live))
     }
 
     /// The state folder.
@@ -222,14 +224,14 @@ impl Store {
     }
 
     /// Compares the rows with the manifest; lays both down in a store that is new.
-    fn check(&self) -> Result<(), Error> {
+    fn check(&self) -> Result<u64, Error> {
         let stored: Option<Manifest> = self.get(Space::Meta, Manifest::NAME)?;
         let promised = self.commits.read().map_err(|error| self.error(Kind::from_io(error)))?;
         let Some(stored) = stored else {
             if self.tree.is_empty() && promised.is_none() {
                 let mut batch = Batch::default();
                 batch.put(Space::Meta, "format", &row::FORMAT);
-                return self.commit(batch);
+                return self.commit(batch).map(|()| 0);
             }
             return Err(self.error(Kind::Damaged("its manifest is missing".into())));
         };
@@ -242,9 +244,11 @@ impl Store {
             return Err(self.error(Kind::Damaged("its latest changes are missing".into())));
         }
         let mut found = Manifest { commits: stored.commits, ..Manifest::default() };
+        let mut live = 0;
         let mut rows = self.tree.iter();
         while let Some((key, row)) = guarded(|| rows.next().transpose()).map_err(|kind| self.error(kind))? {
             row::decode(&key, &row).map_err(|fault| self.row_error(&key, fault))?;
+            live += (key.len() + row.len()) as u64;
             found.add_row(&key, &row);
         }
         if found != stored {
@@ -252,7 +256,7 @@ impl Store {
             return Err(self.error(Kind::Damaged(message)));
         }
         *self.manifest.lock().unwrap_or_else(PoisonError::into_inner) = stored;
-        Ok(())
+        Ok(live)
     }
 
     fn parse<T: DeserializeOwned>(&self, space: Space, name: &str, payload: &[u8]) -> Result<T, Error> {
