@@ -67,7 +67,7 @@ fn walk(url: &str) -> u64 {
         Options { filter: FILTER.to_owned(), page_size: PAGE, ..Options::at(vec![server], vec![SUFFIX.to_owned()]) };
     let needs = ATTRIBUTES.iter().map(|name| Need { name: Name::Plain((*name).to_owned()), optional: false }).collect();
     let mut digests = 0;
-    let read = read(&options, &Wanted { needs }, None, &Clock::system(), &mut |row| {
+    let read = read(&options, &Wanted { needs, photos: Vec::new() }, None, &Clock::system(), &mut |row| {
         digests ^= row.digest;
         ControlFlow::Continue(())
     });

@@ -3,12 +3,7 @@
 use std::fmt;
 
 use super::error::Kind;
-
-/// The largest photo that is sent, in bytes. The service's own limit is not known.
-const BYTES_MAX: usize = 1024 * 1024;
-
-/// The formats that the service is known to take, with the bytes that such a file begins with.
-const FORMATS: [(&str, &[u8]); 2] = [("image/png", b"\x89PNG\r\n\x1a\n"), ("image/jpeg", b"\xff\xd8\xff")];
+use crate::record::{PHOTO_BYTES_MAX, photo_format};
 
 /// A photo.
 #[derive(Clone, PartialEq, Eq)]
@@ -31,8 +26,8 @@ impl Photo {
     /// A PNG or JPEG of at most 1 MiB; the format is that of the bytes, whatever the file was called.
     pub fn new(bytes: Vec<u8>) -> Result<Self, Kind> {
         let wrong = |problem| Kind::Photo { problem };
-        let media_type = media_type(&bytes).ok_or_else(|| wrong("is neither PNG nor JPEG"))?.to_owned();
-        if bytes.len() > BYTES_MAX {
+        let media_type = photo_format(&bytes).ok_or_else(|| wrong("is neither PNG nor JPEG"))?.to_owned();
+        if bytes.len() > PHOTO_BYTES_MAX {
             return Err(wrong("is larger than 1 MiB"));
         }
         Ok(Self { media_type, bytes })
@@ -52,11 +47,6 @@ impl Photo {
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
-}
-
-/// The format of an image, by its first bytes.
-pub(super) fn media_type(bytes: &[u8]) -> Option<&'static str> {
-    FORMATS.iter().find(|(_, begin)| bytes.starts_with(begin)).map(|(name, _)| *name)
 }
 
 /// Shows format and size; a photo is a person (law 11).
@@ -79,7 +69,7 @@ mod tests {
             assert_eq!(format(bytes), None);
         }
         let mut large = b"\xff\xd8\xff".to_vec();
-        large.resize(BYTES_MAX, 0);
+        large.resize(PHOTO_BYTES_MAX, 0);
         assert!(Photo::new(large.clone()).is_ok());
         large.push(0);
         assert!(Photo::new(large).is_err());

@@ -11,9 +11,9 @@ use super::client::{Client, JSON, Outgoing};
 use super::error::{Error, Kind};
 use super::json;
 use super::operation::{Operation, Verb};
-use super::photo;
 use super::table::{self, GRANT};
 use super::transport::{self, Head};
+use crate::record::photo_format;
 
 /// The header that is given like a parameter.
 const SINCE: &str = "If-Modified-Since";
@@ -121,7 +121,7 @@ fn outgoing(operation: &Operation, template: &str, request: Raw) -> Result<Outgo
     };
     let query = query.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let body = request.body.map(|bytes| {
-        let guess = || photo::media_type(&bytes).unwrap_or(JSON).to_owned();
+        let guess = || photo_format(&bytes).unwrap_or(JSON).to_owned();
         (request.media_type.unwrap_or_else(guess), bytes)
     });
     Ok(Outgoing { verb: operation.verb, target: target(&path, query), since, body })

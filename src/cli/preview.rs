@@ -56,15 +56,17 @@ fn look(job: &Job, key: Option<&Key>, limit: usize) -> Result<Vec<Seen>, Failure
     let mut seen = Vec::new();
     let clock = Clock::system();
     let today = job.day(clock.now());
+    let templates = mapping(job);
     let mut visit = |row: &Row, bound: &Bound<'_>| {
         let reading = bound.read(row, Some(today));
         if key.is_none_or(|key| reading.key() == Some(key)) {
-            let source = row.shown().map(|(column, cell)| (column.to_owned(), cell)).collect();
+            let source =
+                row.shown(&templates.wanted().photos).map(|(column, cell)| (column.to_owned(), cell)).collect();
             seen.push(Seen { line: row.shown_line(), dn: row.dn().map(str::to_owned), source, reading });
         }
         if seen.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
-    let read = rows(job, &mapping(job), None, &clock, &mut visit)?;
+    let read = rows(job, &templates, None, &clock, &mut visit)?;
     let room = limit.saturating_sub(seen.len());
     let rejected = read.rejected.into_iter().filter(|_| key.is_none()).take(room);
     seen.extend(rejected.map(|rejected| Seen {
@@ -98,6 +100,7 @@ fn document(seen: &Seen) -> Value {
         "source": source,
         "record": record,
         "rejected": rejected,
+        "flaw": seen.reading.flaw.as_ref().map(|flaw| json!({"field": flaw.field, "reason": flaw.reason})),
     })
 }
 
@@ -119,6 +122,10 @@ fn lines(ui: &Ui, seen: &Seen) {
                 let shown = if value.is_empty() { "(empty)".to_owned() } else { format!("{:?}", tame(&value.shown())) };
                 format!("{} = {shown}", tame(field))
             })
+            .chain(seen.reading.flaw.iter().map(|flaw| {
+                let field = flaw.field.as_deref().unwrap_or_default();
+                ui.paint(Paint::Red, &format!("stays as it is: {field}: {}", tame(&flaw.reason)))
+            }))
             .collect(),
         Mapped::Left(_) | Mapped::Dropped => seen.reading.absence().into_iter().collect(),
         Mapped::Rejected(rejected) => {

@@ -11,9 +11,9 @@ use super::cells::Slots;
 use super::compile::Mapping;
 use super::error::Error;
 use super::marks::{Mark, Marked};
-use super::outcome::Outcome;
+use super::outcome::{Outcome, PHOTO_TEXT_BYTES_MAX, VALUE_BYTES_MAX};
 use super::template::{Compiled, Ready};
-use crate::record::{Field, Key, Marks, Record, Rejected};
+use crate::record::{Field, Key, Kind, Marks, Record, Rejected};
 use crate::source::{Name, Row};
 
 /// The longest key, in bytes.
@@ -43,6 +43,8 @@ pub struct Reading {
     pub due: Option<Date>,
     /// The last day on which the row counted, where it has passed.
     pub past: Option<Date>,
+    /// A field that can't be used though the rest of the record can: that field stays as it is at the service.
+    pub flaw: Option<Rejected>,
 }
 
 impl Reading {
@@ -52,7 +54,7 @@ impl Reading {
     }
 
     fn plain(mapped: Mapped) -> Self {
-        Self { mapped, marks: Marks::default(), early: None, due: None, past: None }
+        Self { mapped, marks: Marks::default(), early: None, due: None, past: None, flaw: None }
     }
 
     /// Whose row it is, where that could be read.
@@ -148,14 +150,15 @@ impl<'m> Bound<'m> {
         let Marked { marks, from, until } = marked;
         let is_past = |day: Option<Date>| day.zip(today).is_some_and(|(day, today)| day < today);
         let is_ahead = |day: Option<Date>| day.zip(today).is_some_and(|(day, today)| today < day);
+        let mut flaw = None;
         let (mapped, early, due) = if is_past(until) {
             (Mapped::Left(key), None, None)
         } else if is_ahead(from) {
             (Mapped::Dropped, Some(key), from)
         } else {
-            (self.record(seen, key), None, until.and_then(|day| day.tomorrow().ok()))
+            (self.record(seen, key, &mut flaw), None, until.and_then(|day| day.tomorrow().ok()))
         };
-        Reading { mapped, marks, early, due, past: until.filter(|_| is_past(until)) }
+        Reading { mapped, marks, early, due, past: until.filter(|_| is_past(until)), flaw }
     }
 
     fn marked(&self, seen: &Seen<'_>) -> Result<Marked, (Mark, String)> {
@@ -185,9 +188,26 @@ impl<'m> Bound<'m> {
         key.ok_or_else(|| "the key is empty".to_owned())
     }
 
-    fn record(&self, seen: &Seen<'_>, key: Key) -> Mapped {
+    /// The photo of a row, where the job maps photos and the row has one that can be used.
+    pub fn photo(&self, row: &Row) -> Option<Vec<u8>> {
+        let (_, template) = self.fields.iter().find(|(field, _)| field.kind == Kind::Photo)?;
+        let variables = OnceCell::new();
+        let seen = Seen { row, slots: &self.slots, variables: &variables };
+        seen.at_most(PHOTO_TEXT_BYTES_MAX, template).and_then(Outcome::photo).ok().map(|(bytes, _)| bytes)
+    }
+
+    fn record(&self, seen: &Seen<'_>, key: Key, flaw: &mut Option<Rejected>) -> Mapped {
         let mut fields = BTreeMap::new();
         for (field, template) in &self.fields {
+            if field.kind == Kind::Photo {
+                let outcome = seen.at_most(PHOTO_TEXT_BYTES_MAX, template);
+                match outcome.and_then(|outcome| outcome.value(field.kind)) {
+                    Ok(value) => drop(fields.insert(field.name.clone(), value)),
+                    // A person without a usable photo is a person all the same (law 8).
+                    Err(reason) => *flaw = Some(rejected(seen.row, Some(key.clone()), &field.name, reason)),
+                }
+                continue;
+            }
             let value = match seen.on(template).and_then(|outcome| outcome.value(field.kind)) {
                 Ok(value) if field.required && value.is_empty() => Err("it is empty, and must not be".to_owned()),
                 value => value,
@@ -210,7 +230,11 @@ struct Seen<'r> {
 
 impl Seen<'_> {
     fn on(&self, template: &Ready<'_>) -> Result<Outcome, String> {
-        template.on(self.row, || self.variables.get_or_init(|| self.slots.variables(self.row)).clone())
+        self.at_most(VALUE_BYTES_MAX, template)
+    }
+
+    fn at_most(&self, bytes_max: usize, template: &Ready<'_>) -> Result<Outcome, String> {
+        template.on(self.row, bytes_max, || self.variables.get_or_init(|| self.slots.variables(self.row)).clone())
     }
 }
 
@@ -222,9 +246,13 @@ fn flawed(row: &Row, key: Key) -> Mapped {
 
 /// An entry whose key can't be read is told by its name: it has no line.
 fn reject(row: &Row, key: Option<Key>, field: &str, reason: String) -> Mapped {
+    Mapped::Rejected(rejected(row, key, field, reason))
+}
+
+fn rejected(row: &Row, key: Option<Key>, field: &str, reason: String) -> Rejected {
     let reason = match (row.dn(), &key) {
         (Some(dn), None) => format!("{reason} (entry {dn})"),
         _ => reason,
     };
-    Mapped::Rejected(Rejected { key, line: row.shown_line(), field: Some(field.to_owned()), reason })
+    Rejected { key, line: row.shown_line(), field: Some(field.to_owned()), reason }
 }

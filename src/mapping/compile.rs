@@ -16,7 +16,7 @@ use super::marks::Mark;
 use super::options::Options;
 use super::outcome::place_of;
 use super::template::Compiled;
-use crate::record::{Field, Target};
+use crate::record::{Field, Kind, Target};
 use crate::source::{Columns, Match, Name, Need, Wanted};
 
 /// Moves whenever the same templates could come to something else: filters, trimming, kinds.
@@ -74,7 +74,9 @@ impl Mapping {
                 let include = include.flatten();
                 let templates = std::iter::once(&key).chain(&include);
                 let templates = templates.chain(marks.iter().map(|it| &it.1)).chain(fields.iter().map(|it| &it.1));
-                let wanted = wanted(options, templates);
+                let photos = fields.iter().filter(|(field, _)| field.kind == Kind::Photo);
+                let photos = photos.flat_map(|(_, template)| template.names.iter().cloned()).collect();
+                let wanted = Wanted { photos, ..wanted(options, templates) };
                 let (prefix, joins) = (options.prefix, options.target == Target::Membership);
                 let digest = digest(options);
                 Ok(Self { environment, key, include, marks, fields, prefix, joins, wanted, digest })
@@ -147,7 +149,7 @@ fn wanted<'c>(options: &Options, templates: impl Iterator<Item = &'c Compiled>) 
     names.dedup();
     let need =
         |name: &Name| Need { name: name.clone(), optional: options.optional.iter().any(|column| name.means(column)) };
-    Wanted { needs: names.into_iter().map(need).collect() }
+    Wanted { needs: names.into_iter().map(need).collect(), photos: Vec::new() }
 }
 
 /// Every part with its length before it, every list with its number of parts.

@@ -2,14 +2,25 @@
 
 use std::error::Error as _;
 
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use minijinja::value::ValueKind;
 use minijinja::{ErrorKind, Value as Given};
 
 use super::filters::Refusal;
-use crate::record::{Kind, Target, Value};
+use crate::record::{Kind, Target, Value, photo_mark};
+
+/// Base64 as exports write it, with its padding or without.
+const PHOTO_BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
 
 /// The longest mapped value, in bytes.
-const VALUE_BYTES_MAX: usize = 64 * 1024;
+pub(super) const VALUE_BYTES_MAX: usize = 64 * 1024;
+/// The longest photo as base64, in bytes: more than the largest photo has, so that one that is too large is told as such.
+pub(super) const PHOTO_TEXT_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The most entries of a mapped list.
 const LIST_MAX: usize = 1000;
 
@@ -24,23 +35,23 @@ pub(super) enum Outcome {
 }
 
 /// Text as an outcome.
-pub(super) fn from_text(text: &str) -> Result<Outcome, String> {
+pub(super) fn from_text(text: &str, bytes_max: usize) -> Result<Outcome, String> {
     let text = text.trim();
     match () {
         () if text.is_empty() => Ok(Outcome::Nothing),
-        () if text.len() > VALUE_BYTES_MAX => Err(format!("the value has more than {} KiB", VALUE_BYTES_MAX / 1024)),
+        () if text.len() > bytes_max => Err(format!("the value has more than {} KiB", bytes_max / 1024)),
         () if text.contains('\0') => Err("the value holds a NUL character, which is no text".to_owned()),
         () => Ok(Outcome::Text(text.to_owned())),
     }
 }
 
 /// A value of the template engine as an outcome.
-pub(super) fn from_value(value: &Given) -> Result<Outcome, String> {
+pub(super) fn from_value(value: &Given, bytes_max: usize) -> Result<Outcome, String> {
     match value.kind() {
         ValueKind::None | ValueKind::Undefined => Ok(Outcome::Nothing),
         ValueKind::Bool => Ok(Outcome::Flag(value.is_true())),
-        ValueKind::String => from_text(value.as_str().unwrap_or_default()),
-        ValueKind::Number => from_text(&value.to_string()),
+        ValueKind::String => from_text(value.as_str().unwrap_or_default(), bytes_max),
+        ValueKind::Number => from_text(&value.to_string(), bytes_max),
         ValueKind::Seq | ValueKind::Iterable => list(value),
         _ => Err("the template gives something that is no text".to_owned()),
     }
@@ -49,7 +60,7 @@ pub(super) fn from_value(value: &Given) -> Result<Outcome, String> {
 fn list(value: &Given) -> Result<Outcome, String> {
     let mut entries = Vec::new();
     for entry in value.try_iter().map_err(|error| reason(&error))?.take(LIST_MAX + 1) {
-        match from_value(&entry)? {
+        match from_value(&entry, VALUE_BYTES_MAX)? {
             Outcome::Nothing => {}
             Outcome::Text(text) => entries.push(text),
             Outcome::Flag(flag) => entries.push(flag.to_string()),
@@ -107,11 +118,21 @@ impl Outcome {
             (Kind::Date, outcome) => outcome.text().and_then(day),
             (Kind::Names | Kind::Places, outcome) => outcome.entries().map(Value::list),
             (Kind::Ids, outcome) => outcome.entries().and_then(|entries| ids(&entries)).map(Value::ids),
+            (Kind::Photo, outcome) => outcome.photo().map(|(_, mark)| Value::text(mark)),
             (Kind::Custom, Self::Flag(flag)) => Ok(Value::text(if flag { "1" } else { "0" })),
             (Kind::Link | Kind::Text | Kind::Email | Kind::Phone | Kind::Location | Kind::Custom, outcome) => {
                 outcome.text().map(Value::text)
             }
         }
+    }
+
+    /// The photo that the text is as base64, with its mark. Line ends and blanks in it don't matter.
+    pub(super) fn photo(self) -> Result<(Vec<u8>, String), String> {
+        let mut text = self.text()?;
+        text.retain(|letter| !letter.is_ascii_whitespace());
+        let bytes = PHOTO_BASE64.decode(text).map_err(|_| "the photo is no base64".to_owned())?;
+        let mark = photo_mark(&bytes).map_err(|problem| format!("the photo {problem}"))?;
+        Ok((bytes, mark))
     }
 
     fn flag(self) -> Result<Value, String> {
@@ -169,7 +190,7 @@ mod tests {
     use super::*;
 
     fn text(text: &str) -> Outcome {
-        from_text(text).unwrap()
+        from_text(text, VALUE_BYTES_MAX).unwrap()
     }
 
     #[test]
@@ -217,7 +238,7 @@ mod tests {
 
     #[test]
     fn fault_85_a_nul_is_no_text() {
-        assert!(from_text("a\0b").is_err());
-        assert!(from_text(&"a".repeat(VALUE_BYTES_MAX + 1)).is_err());
+        assert!(from_text("a\0b", VALUE_BYTES_MAX).is_err());
+        assert!(from_text(&"a".repeat(VALUE_BYTES_MAX + 1), VALUE_BYTES_MAX).is_err());
     }
 }

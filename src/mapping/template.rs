@@ -7,7 +7,7 @@ use minijinja::{Environment, Expression, Template, Value};
 
 use super::check::{Tables, WHOLE_ROW, check};
 use super::error::Error;
-use super::outcome::{Outcome, from_text, from_value, reason};
+use super::outcome::{Outcome, VALUE_BYTES_MAX, from_text, from_value, reason};
 use super::scan::{Kind, Scan, is_template, scan};
 use crate::source::{Name, Row};
 
@@ -69,15 +69,15 @@ impl Compiled {
     /// What it comes to on variables that are no row; the error is a reason without any value of theirs.
     pub(super) fn on_variables(&self, environment: &Environment<'static>, variables: Value) -> Result<Outcome, String> {
         match &self.shape {
-            Shape::Literal => from_text(&self.text),
+            Shape::Literal => from_text(&self.text, VALUE_BYTES_MAX),
             Shape::Mixed => {
                 let text = environment.get_template(&self.place).and_then(|template| template.render(variables));
-                text.map_err(|error| reason(&error)).and_then(|text| from_text(&text))
+                text.map_err(|error| reason(&error)).and_then(|text| from_text(&text, VALUE_BYTES_MAX))
             }
             Shape::Column(_) | Shape::Lone(_) => {
                 let inner = scan(&self.text).pieces.first().map_or(0..0, |piece| piece.inner.clone());
                 let value = environment.compile_expression(&self.text[inner]).and_then(|code| code.eval(variables));
-                value.map_err(|error| reason(&error)).and_then(|value| from_value(&value))
+                value.map_err(|error| reason(&error)).and_then(|value| from_value(&value, VALUE_BYTES_MAX))
             }
         }
     }
@@ -110,18 +110,20 @@ pub(super) enum Ready<'m> {
 }
 
 impl Ready<'_> {
-    /// What it comes to on a row; the error is a reason without any value of the row. `variables` is asked for the row as
-    /// the engine sees it, where the engine is needed.
-    pub(super) fn on(&self, row: &Row, variables: impl FnOnce() -> Value) -> Result<Outcome, String> {
+    /// What it comes to on a row, at most so many bytes; the error is a reason without any value of the row. `variables` is
+    /// asked for the row as the engine sees it, where the engine is needed.
+    pub(super) fn on(&self, row: &Row, bytes_max: usize, variables: impl FnOnce() -> Value) -> Result<Outcome, String> {
         match self {
-            Self::Literal(text) => from_text(text),
-            Self::Column(column) => from_text(column.map_or("", |column| row.cell(column))),
-            Self::Lone(expression) => {
-                expression.eval(variables()).map_err(|error| reason(&error)).and_then(|value| from_value(&value))
-            }
-            Self::Mixed(template) => {
-                template.render(variables()).map_err(|error| reason(&error)).and_then(|text| from_text(&text))
-            }
+            Self::Literal(text) => from_text(text, bytes_max),
+            Self::Column(column) => from_text(column.map_or("", |column| row.cell(column)), bytes_max),
+            Self::Lone(expression) => expression
+                .eval(variables())
+                .map_err(|error| reason(&error))
+                .and_then(|value| from_value(&value, bytes_max)),
+            Self::Mixed(template) => template
+                .render(variables())
+                .map_err(|error| reason(&error))
+                .and_then(|text| from_text(&text, bytes_max)),
         }
     }
 }

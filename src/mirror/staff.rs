@@ -36,7 +36,7 @@ mod tests {
     use super::*;
     use crate::api::{Element, Wire as _};
     use crate::mirror::Remote;
-    use crate::record::Target;
+    use crate::record::{Kind, Target};
 
     fn staff(text: &str) -> Staff {
         Staff::read(serde_json::from_str(text).unwrap()).unwrap()
@@ -79,7 +79,8 @@ mod tests {
 
     #[test]
     fn every_field_of_the_target_is_read() {
-        let json = Target::Staff.fields().map(|field| (field.response.to_owned(), Json::from("1"))).collect();
+        let shown = || Target::Staff.fields().filter(|field| field.kind != Kind::Photo);
+        let json = shown().map(|field| (field.response.to_owned(), Json::from("1"))).collect();
         let mut staff = Staff::read({
             let mut object: Map<String, Json> = json;
             object.insert("id".into(), 1.into());
@@ -91,7 +92,7 @@ mod tests {
         assert!(staff.extra.is_empty());
         staff.customfields = BTreeMap::from([("4".to_owned(), Json::from("x"))]);
         let entity = staff.entity(&elements());
-        for field in Target::Staff.fields() {
+        for field in shown() {
             assert!(!entity.value(&field.name).is_empty(), "{} is not read", field.name);
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::rules::{OnDrift, Rules};
 use super::{Change, Delta, Held};
-use crate::record::{Action, Entity, Key, Marks, Record, RemoteId, Value, Wish};
+use crate::record::{Action, Entity, Field, Key, Kind, Marks, Record, RemoteId, Target, Value, Wish};
 use crate::snapshot::Known;
 
 /// A record and where it stands.
@@ -114,6 +114,13 @@ pub enum Decision {
     },
     /// A change.
     Change(Change),
+    /// A photo only: all else is as it should be, and is to be remembered where that is new.
+    Photo {
+        /// The change.
+        change: Change,
+        /// What is to be remembered.
+        remember: Option<Known>,
+    },
     /// A person.
     Held(Held),
 }
@@ -130,6 +137,10 @@ pub fn decide(subject: Subject, rules: Rules<'_>) -> Decision {
             if deltas.is_empty() {
                 let remember = remembered(&record, &entity, rules, marks, Some((&known, &drifted)));
                 Decision::Settled { remember: (remember != known).then_some(remember) }
+            } else if is_photo(&deltas) {
+                let remember = remembered(&record, &entity, rules, marks.clone(), Some((&known, &drifted)));
+                let change = photo(record, entity.id, deltas, line, marks, Some(&known));
+                Decision::Photo { change, remember: (remember != known).then_some(remember) }
             } else {
                 let mut change = update(record, entity.id, deltas, line, marks, rules);
                 if rules.on_drift != OnDrift::Overwrite && known.left.is_none() {
@@ -143,6 +154,9 @@ pub fn decide(subject: Subject, rules: Rules<'_>) -> Decision {
             let deltas = deltas(&record, &entity, rules, None);
             if deltas.is_empty() {
                 Decision::Settled { remember: Some(remembered(&record, &entity, rules, marks, None)) }
+            } else if is_photo(&deltas) {
+                let remember = Some(remembered(&record, &entity, rules, marks.clone(), None));
+                Decision::Photo { change: photo(record, entity.id, deltas, line, marks, None), remember }
             } else {
                 Decision::Change(update(record, entity.id, deltas, line, marks, rules))
             }
@@ -234,6 +248,7 @@ fn deltas(record: &Record, entity: &Entity, rules: Rules<'_>, before: Before<'_>
                 }
                 None => field.kind.same(wanted, value),
             };
+            let value = before.map_or(value, |(known, _)| last_known(field, known, value));
             (!settled).then(|| (field.name.clone(), Delta { from: value.clone(), to: wanted.clone() }))
         })
         .collect()
@@ -253,10 +268,38 @@ fn remembered(record: &Record, entity: &Entity, rules: Rules<'_>, marks: Marks, 
             };
             (record.fields.get(name).unwrap_or(&Value::Empty) != value).then(|| (name.to_owned(), value.clone()))
         })
+        .filter(|(name, _)| name != Target::PHOTO)
         .collect();
     let created = before.map_or_else(|| entity.created.clone(), |(known, _)| known.created.clone());
     let sent = seedless(record.fields.clone(), rules);
-    Known { sent, echo, marks, ..Known::of(entity.id, created) }
+    let known = Known { sent, echo, marks, ..Known::of(entity.id, created) };
+    known.with_photo_of(before.map(|(known, _)| known))
+}
+
+/// What the service holds in a field as far as it is known: of a photo, what was last sent.
+fn last_known<'a>(field: &Field, known: &'a Known, value: &'a Value) -> &'a Value {
+    if field.kind == Kind::Photo { known.sent.get(&field.name).unwrap_or(value) } else { value }
+}
+
+/// Whether nothing but the photo differs.
+fn is_photo(deltas: &BTreeMap<String, Delta>) -> bool {
+    deltas.len() == 1 && deltas.contains_key(Target::PHOTO)
+}
+
+/// A photo that is to be sent. The first one is none of the updates that the guard counts: nothing is known that it would
+/// change.
+fn photo(
+    record: Record,
+    id: RemoteId,
+    fields: BTreeMap<String, Delta>,
+    line: Option<u64>,
+    marks: Marks,
+    known: Option<&Known>,
+) -> Change {
+    let wanted = fields.iter().map(|(field, delta)| (field.clone(), delta.to.clone())).collect();
+    let wish = Wish { action: Action::Update, id: Some(id), fields: wanted, leaver: false };
+    let was_sent = known.is_some_and(|known| known.sent.contains_key(Target::PHOTO));
+    Change { key: record.key, wish, fields, line, known: was_sent, marks }
 }
 
 fn update(
@@ -292,7 +335,6 @@ fn create(record: Record, line: Option<u64>, marks: Marks, known: bool) -> Chang
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Field, Target};
 
     fn field(name: &str) -> Field {
         Target::Staff.field(name).unwrap()
@@ -325,7 +367,7 @@ mod tests {
         let fields = [field("name"), field("mobile"), field("email")];
         match decide(subject, Rules { target: Target::Staff, fields: &fields, seed_only: &seed_only, on_drift }) {
             Decision::Settled { .. } => vec![],
-            Decision::Change(change) => change.fields.into_keys().collect(),
+            Decision::Change(change) | Decision::Photo { change, .. } => change.fields.into_keys().collect(),
             Decision::Held(held) => vec![held.reason],
         }
     }

@@ -1,11 +1,12 @@
 //! The commits of a push: intent before, outcome after.
 
 use super::error::Error;
+use super::photo::leave;
 use super::{Outcome, Push};
 use crate::mirror::{self, Mirror, Removal};
 use crate::plan::Verdict;
 use crate::queue::{self, Change, State};
-use crate::record::{Entity, RemoteId, Value, fold};
+use crate::record::{Entity, RemoteId, Target, Value, fold};
 use crate::snapshot::{Gone, Known, Left, Owner};
 use crate::store::{Batch, Space};
 
@@ -100,11 +101,12 @@ impl Push<'_> {
             // The person has a new key, or belonged to a job that is no more.
             Known::remove(&mut batch, &other.job, &other.key);
         }
+        let rest = self.photo_after(change, &known, after.id);
         known.put(&mut batch, &change.job, &change.key);
         Owner { job: change.job.clone(), key: change.key.clone() }.put(&mut batch, change.target, after.id);
         mirror::put(&mut batch, change.target, &mirror.kept(after));
         overrule(&mut batch, change);
-        queue::remove(&mut batch, &change.job, &change.key);
+        leave(&mut batch, change, rest.as_ref());
         self.store.commit(batch)?;
         Ok(Outcome::Confirmed)
     }
@@ -141,8 +143,10 @@ impl Push<'_> {
         }
         let mapped = |field: &String| self.fields.iter().any(|known| known.name == *field);
         known.sent.retain(|field, _| mapped(field));
-        known.echo.retain(|field, _| mapped(field) && !change.wish.fields.contains_key(field));
-        for (field, wanted) in &change.wish.fields {
+        // Of a photo is known what was confirmed of it by itself.
+        let is_photo = |field: &str| field == Target::PHOTO;
+        known.echo.retain(|field, _| mapped(field) && (is_photo(field) || !change.wish.fields.contains_key(field)));
+        for (field, wanted) in change.wish.fields.iter().filter(|(field, _)| !is_photo(field)) {
             let value = after.value(field);
             known.sent.insert(field.clone(), wanted.clone());
             if wanted != value && echoes(wanted, value) {

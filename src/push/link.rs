@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Push;
+use super::photo::without_photo;
 use crate::api;
 use crate::mirror::{At, Remote, pair};
 use crate::queue::Change;
@@ -13,7 +14,7 @@ use crate::store;
 impl Push<'_> {
     /// The fields of a change with ids for links; or what it waits for.
     pub(super) fn linked(&self, change: &Change) -> Result<Result<BTreeMap<String, Value>, String>, store::Error> {
-        let mut fields = change.wish.fields.clone();
+        let mut fields = without_photo(change.wish.fields.clone());
         if self.target != Target::Membership {
             return Ok(Ok(fields));
         }

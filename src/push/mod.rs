@@ -9,7 +9,7 @@
 //!   removal of unknown fate begins anew with a fresh copy.
 //! - Only a person who is not on site is removed, and whoever signs in or out while they are updated stands as they signed
 //!   (law 10): see [`Presence`].
-//! - Leavers, joiners and movers go one after the other, several requests in flight within each (law 12).
+//! - Leavers, joiners, movers and photos go one after the other, several requests in flight within each (law 12).
 //!
 //! Rejected: repeating failed writes inside the client. Only here it is known what a write was for, and so whether it has
 //! happened.
@@ -24,6 +24,7 @@ mod lookup;
 mod one;
 mod outcome;
 mod phase;
+mod photo;
 mod presence;
 mod set;
 mod settle;
@@ -33,6 +34,8 @@ use std::time::Duration;
 use brake::Brake;
 pub use error::Error;
 pub use outcome::{Outcome, Witness};
+pub use photo::Photos;
+use photo::only_photo;
 pub use presence::Presence;
 
 use crate::api::Client;
@@ -66,6 +69,8 @@ pub struct Push<'a> {
     pub match_on: &'a [String],
     /// Looks after who stands where.
     pub presence: &'a Presence<'a>,
+    /// Where photos come from.
+    pub photos: &'a dyn Photos,
     /// Is told of every outcome.
     pub witness: &'a dyn Witness,
 }
@@ -99,9 +104,13 @@ impl Push<'_> {
 
     async fn work(&self, mirror: &mut Mirror, mut changes: Vec<Change>) -> Result<Drained, Error> {
         queue::order(&mut changes);
+        let mut keys: Vec<Key> = changes.iter().map(|change| change.key.clone()).collect();
+        keys.sort();
+        let job = changes.first().map(|change| change.job.clone());
         let brake = Brake::new(changes.len());
         let mut drained = Drained::default();
         let mut adopted = Vec::new();
+        changes.retain(|change| only_photo(change).is_none());
         for action in [Action::Delete, Action::Create, Action::Update] {
             let (mine, rest) = changes.into_iter().partition(|change| change.wish.action == action);
             changes = rest;
@@ -110,6 +119,10 @@ impl Push<'_> {
                 mine.append(&mut adopted);
             }
             self.phase(mirror, mine, &brake, &mut drained, &mut adopted).await?;
+        }
+        if let Some(job) = job {
+            let photos = self.photos_of(&job, &keys, &brake)?;
+            self.phase(mirror, photos, &brake, &mut drained, &mut adopted).await?;
         }
         drained.stopped = brake.reason();
         Ok(drained)

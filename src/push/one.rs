@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::brake::Brake;
 use super::error::Error;
 use super::input::{self, Sent, lost};
+use super::photo::only_photo;
 use super::{LOOK_AGAIN, Outcome, Push};
 use crate::api::{self, Fate};
 use crate::fault::chain;
@@ -56,7 +57,10 @@ impl Push<'_> {
         }
         let step = match action {
             Action::Create => self.create(mirror, &mut change, brake).await?,
-            Action::Update => self.update(mirror, &mut change, brake).await?,
+            Action::Update => match only_photo(&change).map(str::to_owned) {
+                Some(mark) => self.photo(mirror, &mut change, &mark, brake).await?,
+                None => self.update(mirror, &mut change, brake).await?,
+            },
             Action::Delete => self.delete(mirror, &mut change, brake).await?,
         };
         brake.note(!matches!(step, Step::Unknown(_)));
@@ -117,7 +121,9 @@ impl Push<'_> {
             .fields
             .iter()
             .filter(|field| {
-                let Some(wanted) = change.wish.fields.get(&field.name) else { return false };
+                let Some(wanted) = change.wish.fields.get(&field.name).filter(|_| field.kind != Kind::Photo) else {
+                    return false;
+                };
                 let value = before.value(&field.name);
                 if change.undo.as_ref().is_some_and(|undo| !undo.is_left(&field.name, field.kind, value)) {
                     return false;
@@ -261,14 +267,14 @@ impl Push<'_> {
     }
 
     /// What a failed read before a write means: nothing was changed.
-    fn unread(&self, change: &mut Change, error: &api::Error, brake: &Brake) -> Result<Step, Error> {
+    pub(super) fn unread(&self, change: &mut Change, error: &api::Error, brake: &Brake) -> Result<Step, Error> {
         self.wait(change)?;
         self.slow_down(change, error, brake);
         Ok(Step::Done(Outcome::Undelivered(chain(error))))
     }
 
     /// What a failed write means.
-    fn failed(&self, change: &mut Change, error: &api::Error, brake: &Brake) -> Result<Step, Error> {
+    pub(super) fn failed(&self, change: &mut Change, error: &api::Error, brake: &Brake) -> Result<Step, Error> {
         match error.fate() {
             Fate::Unknown => Ok(Step::Unknown(chain(error))),
             Fate::Refused if !error.permission() => {

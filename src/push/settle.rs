@@ -6,10 +6,11 @@
 
 use super::error::Error;
 use super::one::earlier;
+use super::photo::only_photo;
 use super::{Outcome, Push};
 use crate::mirror::Mirror;
 use crate::queue::Change;
-use crate::record::{Action, Entity, Key, Value};
+use crate::record::{Action, Entity, Key, Kind, Value};
 
 impl Push<'_> {
     /// Settles changes of unknown fate, without sending any of them again; returns the creates of which several people at
@@ -40,7 +41,11 @@ impl Push<'_> {
     ) -> Result<Option<Outcome>, Error> {
         let after = change.wish.id.map(|id| mirror.get(self.store, id)).transpose()?.flatten();
         let (Some(before), Some(after)) = (before, after) else { return Ok(None) };
-        let to_move = self.fields.iter().filter(|field| {
+        if only_photo(change).is_some() {
+            // Which photo the service has, no list shows.
+            return Ok(None);
+        }
+        let to_move = self.fields.iter().filter(|field| field.kind != Kind::Photo).filter(|field| {
             let wanted = change.wish.fields.get(&field.name).unwrap_or(&Value::Empty);
             !field.kind.same(wanted, before.value(&field.name))
         });

@@ -27,6 +27,9 @@ pub enum Kind {
     /// The key of another record, and its entity's id at the service. What it says is part of what the record is, so it
     /// never differs.
     Link,
+    /// A photo: at a source its bytes as base64, in a record its mark ([`photo_mark`](super::photo_mark)). No list shows
+    /// it, and an operation of its own sends it.
+    Photo,
     /// A custom field, by title; text on the wire, a checkbox as "1" or "0".
     Custom,
 }

@@ -42,6 +42,7 @@ const STAFF: &[Row] = &[
     ("roletype", "role_types", Kind::Names, false, false),
     ("globalroaming", "globalroaming", Kind::Flag, false, false),
     ("globalroaming_locations", "globalroaming_locations", Kind::Ids, false, false),
+    (Target::PHOTO, "photo", Kind::Photo, false, false),
 ];
 
 /// Member input fields (specification, Contractor member) but for presence.
@@ -98,6 +99,9 @@ impl Target {
     pub const ORGANIZATION: &'static str = "organization";
     /// The field by which what joins two entities is found: both ids. It is worked out and never sent.
     pub const PAIR: &'static str = "pair";
+
+    /// The field of an employee that holds the mark of their photo.
+    pub const PHOTO: &'static str = "photo";
 
     /// What a custom field's name begins with in a job's map: `cf.TITLE`.
     pub const CUSTOM: &'static str = "cf.";

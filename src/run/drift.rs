@@ -1,6 +1,6 @@
 //! Naming the edits at the service that stay.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::record::Key;
 
@@ -22,6 +22,25 @@ pub(super) fn note(drift: &BTreeMap<Key, Vec<String>>) -> Option<String> {
     };
     let named = named.join("; ");
     Some(format!("on_drift: {who} edited at the service ({named}{more}), which stays until the source changes"))
+}
+
+/// Whose photo is gone from the source and stays at the service.
+pub(super) fn photos_note(keys: &BTreeSet<Key>) -> Option<String> {
+    let what = match keys.len() {
+        0 => return None,
+        1 => "1 photo is".to_owned(),
+        many => format!("{many} photos are"),
+    };
+    let named: Vec<&str> = keys.iter().take(NAMED_MAX).map(Key::as_str).collect();
+    let more = match keys.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    let named = named.join(", ");
+    Some(format!(
+        "photo: {what} gone from the source and stays at the service, since the API has no operation that removes one \
+         ({named}{more}); remove it there by hand"
+    ))
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use crate::mapping::{Bound, Mapped, Reading};
 use crate::mirror::Mirror;
 use crate::plan::{Change, LeaverAction, OnDrift, Verdict};
 use crate::queue;
-use crate::record::{Entity, Key, Record, RemoteId, Value, fold};
+use crate::record::{Entity, Key, Kind, Record, RemoteId, Value, fold};
 use crate::snapshot::{Index, Known, Owner};
 use crate::source::Row;
 use crate::store::{self, Store};
@@ -249,7 +249,7 @@ fn read(context: &Context<'_>, job: &Job, key: &Key) -> Result<SourceRead, Error
         let reading = bound.read(row, Some(today));
         let own = reading.key();
         if own == Some(key) {
-            let cells = row.shown().map(|(column, cell)| (column.to_owned(), cell)).collect();
+            let cells = row.shown(&mapping.wanted().photos).map(|(column, cell)| (column.to_owned(), cell)).collect();
             found.push(SourceRow { line: row.shown_line(), dn: row.dn().map(str::to_owned), cells, reading });
         } else if let Some(own) = own {
             nearest.take(key, own.clone());
@@ -286,6 +286,8 @@ fn fields(job: &Job, record: Option<&Record>, entity: Option<&Entity>, known: Op
         let wanted = record.and_then(|record| record.fields.get(name)).cloned();
         let holds = entity.map(|entity| entity.value(name).clone());
         let sent = known.and_then(|known| known.sent.get(name)).cloned();
+        // No list shows photos: the one that was sent last is the one that the service has, as far as is known.
+        let holds = if kind == Kind::Photo { holds.and(sent.clone()) } else { holds };
         let state = match (&wanted, &holds) {
             (Some(wanted), Some(holds)) => {
                 let same = known.map_or(kind.same(wanted, holds), |known| known.settled(name, kind, wanted, holds));

@@ -27,6 +27,8 @@ pub(super) struct Candidate {
     pub(super) marks: Marks,
     /// The first day on which the same row comes to something else.
     pub(super) due: Option<Day>,
+    /// A field that can't be used though the record can.
+    pub(super) flaw: Option<Box<Rejected>>,
     fields: Box<[u8]>,
 }
 
@@ -133,14 +135,17 @@ pub(super) struct Gatherer {
 
 impl Gatherer {
     fn take(&mut self, reading: Reading, line: u64, digest: u128, narrow: &Narrow) {
-        let Reading { mapped, marks, early, due, .. } = reading;
+        let Reading { mapped, marks, early, due, flaw, .. } = reading;
         self.early.extend(early);
         match mapped {
             // Those who are not asked for are looked at too: one of them may be the same person.
             Mapped::Record(record) => {
                 let fields = serde_json::to_vec(&record.fields).expect("plain values").into_boxed_slice();
                 let due = due.and_then(Day::of);
-                self.candidates.push(Candidate { key: record.key, line, digest, marks, due, fields });
+                let flaw = flaw.map(Box::new);
+                // What is to be told in every run is looked at in every run.
+                let digest = if flaw.is_some() { 0 } else { digest };
+                self.candidates.push(Candidate { key: record.key, line, digest, marks, due, flaw, fields });
             }
             Mapped::Left(key) if narrow.has(&key) => {
                 self.left.insert(key, line);

@@ -6,7 +6,7 @@ use super::prepare::Prepared;
 use crate::config::Job;
 use crate::mirror::Mirror;
 use crate::push::{Drained, Outcome};
-use crate::record::{Field, Key, RemoteId, Value};
+use crate::record::{Action, Field, Key, RemoteId, Value};
 use crate::snapshot::{Day, Entry, Index, Known};
 use crate::store::{self, Store};
 
@@ -22,7 +22,15 @@ pub(super) fn save_index(
 ) -> Result<(), store::Error> {
     let mut digests: BTreeMap<&str, u128> = prepared.new.digests.keys().map(|key| (key.as_str(), 0)).collect();
     digests.extend(prepared.new.settled.iter().map(|(key, digest)| (key.as_str(), *digest)));
-    for (key, _, _) in drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Confirmed) {
+    // Of a person with a photo, both halves must have come to an end.
+    let is_open = |(_, _, outcome): &&(Key, Action, Outcome)| *outcome != Outcome::Confirmed;
+    let open: BTreeSet<&Key> = drained.outcomes.iter().filter(is_open).map(|(key, _, _)| key).collect();
+    for (key, _, _) in drained
+        .outcomes
+        .iter()
+        .filter(|(key, _, _)| !open.contains(key))
+        .filter(|(_, _, outcome)| *outcome == Outcome::Confirmed)
+    {
         if let Some(digest) = prepared.new.digests.get(key)
             && is_as_wanted(store, job, mirror, &prepared.fields, key)?
         {

@@ -41,6 +41,7 @@ mod namesakes;
 mod narrowed;
 mod pause;
 mod people;
+mod photos;
 mod plan_file;
 mod prepare;
 mod rebuild;

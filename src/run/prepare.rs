@@ -195,6 +195,7 @@ pub(super) fn prepare(
     let asked = gathered.candidates.iter().filter(|one| narrow.has(&one.key)).count() as u64;
     let records = if narrow.is_narrow() { asked } else { gathered.unchanged + asked };
     let asked_for = gathered.candidates.iter().filter(|one| narrow.has(&one.key));
+    let flaws = asked_for.clone().filter_map(|one| one.flaw.as_deref());
     let verdicts = held::verdicts(store, &job.name)?;
     let there = |key: &Key| index.by_key(key.as_str()).is_some_and(|at| gathered.present.has(at));
     let mut prepared = Prepared {
@@ -207,7 +208,7 @@ pub(super) fn prepare(
         matched_by: BTreeMap::new(),
         rows: if job.inbox.is_some() { gathered.rows(&index) } else { Vec::new() },
         inbox: None,
-        rejected: gathered.rejected.clone(),
+        rejected: gathered.rejected.iter().chain(flaws).cloned().collect(),
         go: Vec::new(),
         held: Vec::new(),
         waits: BTreeMap::new(),
@@ -317,6 +318,8 @@ pub(super) fn prepare(
     prepared.moving = moving.waits;
     prepared.notes.extend(moving.notes);
     prepared.notes.extend(drift::note(&stood.drift));
+    prepared.notes.extend(drift::photos_note(&stood.photos_left));
+    prepared.new.digests.extend(stood.photos_left.iter().map(|key| (key.clone(), 0)));
     prepared.drift = stood.drift;
     prepared.dropped = rejected;
     prepared.dropped.extend(undecided.rejected);

@@ -172,9 +172,14 @@ pub(super) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
         let is_own = prepared.target == job.mapping.target;
         let name = |key: Key| if is_own { key } else { named(prepared.target, &key) };
         let own = held(&prepared, &drained);
+        let confirmed = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Confirmed);
+        let made: BTreeSet<&Key> =
+            confirmed.clone().filter(|(_, action, _)| *action == Action::Create).map(|(key, _, _)| key).collect();
         let count = |action: Action| {
             let done = |(_, done, outcome): &&(Key, Action, Outcome)| *done == action && *outcome == Outcome::Confirmed;
-            drained.outcomes.iter().filter(done).count() as u64
+            // A photo goes after what else its person needed, and makes no second change of it.
+            let keys: BTreeSet<&Key> = drained.outcomes.iter().filter(done).map(|(key, _, _)| key).collect();
+            keys.iter().filter(|key| action != Action::Update || !made.contains(*key)).count() as u64
         };
         let counts = Counts {
             records: prepared.records,

@@ -1,6 +1,7 @@
 //! What a run of one part of a job sends with: the way to the service, and who is told.
 
 use super::error::Error;
+use super::photos::SourcePhotos;
 use super::prepare::{protection, written};
 use super::{Context, pause, rows};
 use crate::config::Job;
@@ -19,6 +20,7 @@ pub(super) struct Session<'a> {
     fields: Vec<Field>,
     protection: Protection,
     presence: Presence<'a>,
+    photos: SourcePhotos<'a>,
     /// Why it is not known whether people whom an earlier process updated stand as they signed.
     pub(super) unlooked: Option<String>,
 }
@@ -38,6 +40,7 @@ impl<'a> Session<'a> {
             fields: written(job, &rows::mapping(job)),
             protection: protection(context),
             presence,
+            photos: SourcePhotos::new(context, job),
             unlooked,
         })
     }
@@ -53,6 +56,7 @@ impl<'a> Session<'a> {
             protection: &self.protection,
             match_on: &self.job.match_on,
             presence: &self.presence,
+            photos: &self.photos,
             witness: self,
         }
     }

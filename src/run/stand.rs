@@ -35,6 +35,8 @@ pub(super) struct Stood {
     pub(super) claimed: BTreeSet<RemoteId>,
     /// Fields that somebody edited at the service and that stay so, by key, where the job names them.
     pub(super) drift: BTreeMap<Key, Vec<String>>,
+    /// Those whose photo is gone from the source and stays at the service.
+    pub(super) photos_left: BTreeSet<Key>,
 }
 
 /// Takes what is to be remembered of a candidate that needs nothing.
@@ -118,6 +120,11 @@ pub(super) fn stand(
                 stood.drift.insert(candidate.key.clone(), drifted.into_iter().map(str::to_owned).collect());
             }
         }
+        if let Standing::Mine { known, .. } = &standing
+            && known.has_stale_photo(&record.fields)
+        {
+            stood.photos_left.insert(candidate.key.clone());
+        }
         let (line, marks) = (Some(candidate.line).filter(|_| job.source.has_lines()), candidate.marks.clone());
         match decide(Subject { record, line, marks, standing }, rules) {
             Decision::Settled { remember: known } => {
@@ -125,8 +132,15 @@ pub(super) fn stand(
                     remember(candidate.key.clone(), known)?;
                 }
                 // Who is to be named in every run must be looked at in every run.
-                let digest = if stood.drift.contains_key(&candidate.key) { 0 } else { candidate.digest };
+                let is_told = stood.drift.contains_key(&candidate.key) || stood.photos_left.contains(&candidate.key);
+                let digest = if is_told { 0 } else { candidate.digest };
                 stood.settled.push((candidate.key.clone(), digest));
+            }
+            Decision::Photo { change, remember: known } => {
+                if let Some(known) = known {
+                    remember(candidate.key.clone(), known)?;
+                }
+                stood.changes.push(change);
             }
             Decision::Change(change) => stood.changes.push(change),
             Decision::Held(held) => stood.held.push(held),

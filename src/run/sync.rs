@@ -168,7 +168,8 @@ pub(super) async fn one(
     let mut drained: Vec<Drained> = all.iter().map(|_| Drained::default()).collect();
     let count: usize = changes.iter().map(Vec::len).sum();
     if paused.is_none() {
-        let each = |change: &Change| if change.wish.action == Action::Create { 1 } else { 2 };
+        let photo = |change: &Change| usize::from(change.wish.fields.contains_key(Target::PHOTO));
+        let each = |change: &Change| if change.wish.action == Action::Create { 1 } else { 2 } + photo(change);
         let requests = changes.iter().flatten().map(each).sum();
         context.watch.stage(&job.name, Stage::Sending { changes: count, requests });
         drained = send(&sessions, mirrors, &all, changes).await?;

@@ -147,6 +147,9 @@ fn restored(
     let Some(known) = mapped.iter().find(|known| known.name == field) else {
         return Err("the job does not map it any more, so it is the service's own");
     };
+    if known.kind == Kind::Photo {
+        return Err("photos are not kept, so the one before can't be put back; sync sends what the source has");
+    }
     let value = entity.value(field);
     if known.kind.same(before, value) {
         return Ok(None);

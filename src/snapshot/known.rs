@@ -6,7 +6,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::record::{JobName, Key, Kind, Marks, RemoteId, Value};
+use crate::record::{JobName, Key, Kind, Marks, RemoteId, Target, Value};
 use crate::store::{self, Batch, Space, Store};
 
 /// What was confirmed of one key of one job.
@@ -79,6 +79,26 @@ impl Known {
     pub fn settled(&self, field: &str, kind: Kind, wanted: &Value, value: &Value) -> bool {
         kind.same(wanted, value)
             || (self.echo.get(field) == Some(value) && self.sent.get(field).is_some_and(|sent| sent == wanted))
+    }
+
+    /// The same with the photo that was confirmed `before`: which one the service has is known from sending it alone, and
+    /// no operation takes it away.
+    #[must_use]
+    pub fn with_photo_of(mut self, before: Option<&Self>) -> Self {
+        for (now, before) in
+            [(&mut self.sent, before.map(|known| &known.sent)), (&mut self.echo, before.map(|known| &known.echo))]
+        {
+            now.remove(Target::PHOTO);
+            now.extend(
+                before.and_then(|before| before.get_key_value(Target::PHOTO)).map(|(k, v)| (k.clone(), v.clone())),
+            );
+        }
+        self
+    }
+
+    /// Whether the photo that was last sent is one that the source does not have any more.
+    pub fn has_stale_photo(&self, wanted: &BTreeMap<String, Value>) -> bool {
+        wanted.get(Target::PHOTO).is_some_and(Value::is_empty) && self.sent.contains_key(Target::PHOTO)
     }
 
     /// Reads the row of a key.

@@ -55,6 +55,8 @@ pub struct Need {
 pub struct Wanted {
     /// Each column once.
     pub needs: Vec<Need>,
+    /// Those of them that hold photos, whose cells are longer than any text.
+    pub photos: Vec<Name>,
 }
 
 impl Wanted {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use csv::StringRecord;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::column::Columns;
+use super::column::{Columns, Match};
+use super::name::Name;
 
 /// One row of a source, as it stands there.
 #[derive(Clone)]
@@ -105,9 +106,14 @@ impl Row {
         self.columns.names().iter().map(String::as_str).zip(self.cells.iter())
     }
 
-    /// Column names with all their values, in order, as people read them: several are put apart by `, `.
-    pub fn shown(&self) -> impl Iterator<Item = (&str, String)> {
-        let shown = |at: usize| self.all(at).collect::<Vec<_>>().join(", ");
+    /// Column names with all their values, in order, as people read them: several are put apart by `, `, and of a column
+    /// that holds photos the length is shown.
+    pub fn shown(&self, photos: &[Name]) -> impl Iterator<Item = (&str, String)> {
+        let photos: Vec<Match> = photos.iter().map(|name| self.columns.find(name)).collect();
+        let shown = move |at: usize| match photos.contains(&Match::One(at)) {
+            true if !self.cell(at).is_empty() => format!("({} characters)", self.cell(at).len()),
+            _ => self.all(at).collect::<Vec<_>>().join(", "),
+        };
         self.columns.names().iter().enumerate().map(move |(at, name)| (name.as_str(), shown(at)))
     }
 

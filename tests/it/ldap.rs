@@ -15,7 +15,7 @@ use crate::support::{Config, World};
 const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n[job.guard]\nmax_leavers = \"off\"\n";
 
 /// A configuration with these lines of `[job.source]`, whose people are known by employeeNumber.
-fn config(source: String) -> Config {
+pub(crate) fn config(source: String) -> Config {
     Config {
         job: "key = \"{{ employeeNumber }}\"\nmatch_on = [\"employee_id\", \"email\"]\n".into(),
         source,

@@ -55,6 +55,7 @@ mod organizations;
 mod ownership;
 mod pages;
 mod pauses;
+mod photos;
 mod plan_files;
 mod power;
 mod presence;

@@ -52,6 +52,10 @@ pub(super) fn set(
         let position = error.at.map(|(line, column)| format!(" (line {line}, column {column} of the template)"));
         report.problem(&at(&error.place), format!("{}{}", error.reason, position.unwrap_or_default()), None);
     }
+    if given.contains_key(Target::PHOTO) {
+        let message = "a photo can't be set for somebody who has no row";
+        report.problem(&format!("{section}.photo"), message, Some("leave it out"));
+    }
     if action != LeaverAction::Update {
         if !given.is_empty() {
             report.warning(&section, "is not used", Some("it needs action = \"update\""));

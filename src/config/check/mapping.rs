@@ -11,9 +11,6 @@ use crate::record::{Kind, Target};
 const PRESENCE: &[&str] =
     &["onsite_status", "onsite", "cur_location", "cur_location_id", "zone", "zone_id", "signed_in", "signed_out"];
 
-/// Fields of staff that are known and not built yet.
-const FIELDS_UNBUILT: &[&str] = &["photo"];
-
 /// What entities are matched by unless told otherwise, where mapped.
 fn usual_match(target: Target) -> &'static [&'static str] {
     match target {
@@ -103,8 +100,6 @@ fn check_fields(place: &str, raw: &RawJob, target: Target, report: &mut Report) 
         let inner = format!("{place}.{name}");
         if PRESENCE.contains(&name.as_str()) {
             report.problem(&inner, "a person's presence is never changed by a sync", Some("leave it out"));
-        } else if FIELDS_UNBUILT.contains(&name.as_str()) {
-            report.problem(&inner, "is not built yet", Some("leave it out"));
         } else {
             strange_field(&inner, name, target, report);
         }
@@ -131,6 +126,10 @@ pub(super) fn seed_only(place: &str, raw: &RawJob, report: &mut Report) -> Vec<S
     for name in raw.seed_only.iter().filter(|name| !raw.map.contains_key(*name)) {
         let hint = nearest(name, raw.map.keys().map(String::as_str)).map(|known| format!("did you mean {known}?"));
         report.problem(place, format!("{name:?} is not mapped"), hint.as_deref().or(Some("map it in [job.map]")));
+    }
+    if raw.seed_only.iter().any(|name| name == Target::PHOTO) {
+        let message = "\"photo\" is sent after its person was made, so it can't be for that moment only";
+        report.problem(place, message, Some("leave it out of seed_only"));
     }
     raw.seed_only.clone()
 }

@@ -219,7 +219,6 @@ fn a_changed_line_is_named_with_what_helps() {
             "onsite_status = \"\"\nemail = ",
             "config.toml:15: job.map.onsite_status: a person's presence is never changed by a sync; leave it out",
         ),
-        ("email = ", "photo = \"\"\nemail = ", "config.toml:15: job.map.photo: is not built yet; leave it out"),
         (
             "email = ",
             "cf.Locker = \"\"\nemail = ",

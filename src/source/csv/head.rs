@@ -5,7 +5,7 @@ use std::io;
 
 use super::encoding::Decision;
 use super::error::Kind;
-use super::limits::{COLUMNS_MAX, HEAD_BYTES, HEADER_LINES_MAX, ROW_BYTES_MAX};
+use super::limits::{COLUMNS_MAX, ENDLESS_ROW_BYTES, HEAD_BYTES, HEADER_LINES_MAX, ROW_BYTES_MAX};
 use super::options::Options;
 use super::text::Text;
 use super::watch::{Flaw, Rows};
@@ -62,7 +62,7 @@ impl Head {
 
     /// Its rows, as `delimiter` divides them; the last one only if it is whole, or the file's last.
     pub(super) fn rows(&self, delimiter: u8) -> Vec<HeadRow> {
-        let mut watch = Rows::new(delimiter);
+        let mut watch = Rows::new(delimiter, ENDLESS_ROW_BYTES);
         watch.take(&self.text);
         watch.take(&[]);
         let mut reader = csv::ReaderBuilder::new()
@@ -183,7 +183,10 @@ mod tests {
 
     fn heading(text: &str, adjust: impl FnOnce(&mut Options)) -> Result<(u8, u64, usize), String> {
         let need = |name: &str, optional| Need { name: Name::Plain(name.to_owned()), optional };
-        let wanted = Wanted { needs: vec![need("email", false), need("staff_no", false), need("locker", true)] };
+        let wanted = Wanted {
+            needs: vec![need("email", false), need("staff_no", false), need("locker", true)],
+            photos: Vec::new(),
+        };
         let mut options = Options::at("x");
         adjust(&mut options);
         let head = Head { text: text.into(), whole: true };

@@ -64,7 +64,7 @@ fn read_open(
 
     let cut = decision.cut(&survey);
     let text = Text::new(&mut file, &decision, survey.size).map_err(Kind::Unreadable)?;
-    let mut walk = Walk::new(heading, options.final_newline && !cut, cut);
+    let mut walk = Walk::new(heading, &wanted.photos, options.final_newline && !cut, cut);
     let text = walk.run(text, visit)?;
     if !walk.stopped() && changed(text, &survey, stamp, options)? {
         walk.doubt("the file changed while it was read");

@@ -28,7 +28,7 @@ impl Dir {
 
 fn wanted() -> Wanted {
     let need = |name: &str| Need { name: Name::Plain(name.to_owned()), optional: false };
-    Wanted { needs: vec![need("no"), need("name")] }
+    Wanted { needs: vec![need("no"), need("name")], photos: Vec::new() }
 }
 
 fn options(path: &Path) -> Options {

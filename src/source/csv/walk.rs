@@ -8,12 +8,13 @@ use csv::{ErrorKind, Reader, ReaderBuilder, StringRecord};
 use super::error::Kind;
 use super::head::Heading;
 use super::limits::{
-    BAD_ROWS_FLOOR, BAD_ROWS_SHARE, BUFFER_BYTES, CELL_BYTES_MAX, ROW_BREAKS_MAX, ROW_BYTES_MAX, ROWS_MAX,
+    BAD_ROWS_FLOOR, BAD_ROWS_SHARE, BUFFER_BYTES, CELL_BYTES_MAX, ENDLESS_PHOTO_ROW_BYTES, ENDLESS_ROW_BYTES,
+    PHOTO_ROW_BYTES_MAX, ROW_BREAKS_MAX, ROW_BYTES_MAX, ROWS_MAX,
 };
 use super::text::Text;
 use super::watch::{Flaw, Mark, Watch};
 use crate::record::Rejected;
-use crate::source::{Columns, Row};
+use crate::source::{Columns, Match, Name, Row};
 
 /// How many lines a reason lists.
 const LINES_LISTED: usize = 10;
@@ -23,6 +24,8 @@ pub(super) struct Walk {
     delimiter: u8,
     header_line: u64,
     columns: Arc<Columns>,
+    /// The columns that hold photos.
+    photos: Vec<usize>,
     /// Whether a last row without a line end may be cut.
     open_is_cut: bool,
     /// Whether it certainly is.
@@ -42,9 +45,9 @@ const WIDE: usize = 5;
 type Fault = (Option<String>, String);
 
 impl Walk {
-    /// Begins a walk below `heading`. `final_newline` tells whether the last row must end in a line end, `cut` whether
+    /// Begins a walk below `heading`; the columns of `photos` may hold photos. `final_newline` tells whether the last row must end in a line end, `cut` whether
     /// the file is known to end too early.
-    pub(super) fn new(heading: Heading, final_newline: bool, cut: bool) -> Self {
+    pub(super) fn new(heading: Heading, photos: &[Name], final_newline: bool, cut: bool) -> Self {
         let mut doubts = Vec::new();
         if cut {
             doubts.push("the file ends inside a character: it was cut".to_owned());
@@ -52,6 +55,7 @@ impl Walk {
         Self {
             delimiter: heading.delimiter,
             header_line: heading.line,
+            photos: photos.iter().filter_map(|name| column(&heading.columns, name)).collect(),
             columns: Arc::new(heading.columns),
             open_is_cut: final_newline,
             cut,
@@ -74,7 +78,7 @@ impl Walk {
             .flexible(true)
             .delimiter(self.delimiter)
             .buffer_capacity(BUFFER_BYTES)
-            .from_reader(Watch::new(text, self.delimiter));
+            .from_reader(Watch::new(text, self.delimiter, self.endless()));
         let mut row = Row::reusable(Arc::clone(&self.columns));
         let mut scratch = Vec::new();
         while let Some((mark, garbled)) = next(&mut reader, row.cells_mut())? {
@@ -167,11 +171,17 @@ impl Walk {
                 super::found::delimiter_name(self.delimiter)
             ));
         }
-        if cells.as_slice().len() > ROW_BYTES_MAX {
-            return whole(format!("the row has more than {} KiB", ROW_BYTES_MAX / 1024));
+        let photos: usize = self.photos.iter().filter_map(|at| cells.get(*at)).map(str::len).sum();
+        for (bytes, bytes_max) in
+            [(cells.as_slice().len() - photos, ROW_BYTES_MAX), (cells.as_slice().len(), PHOTO_ROW_BYTES_MAX)]
+        {
+            if bytes > bytes_max {
+                return whole(format!("the row has more than {} KiB", bytes_max / 1024));
+            }
         }
+        let is_long = |(at, cell): (usize, &str)| cell.len() > CELL_BYTES_MAX && !self.photos.contains(&at);
         if cells.as_slice().len() > CELL_BYTES_MAX
-            && let Some(at) = cells.iter().position(|cell| cell.len() > CELL_BYTES_MAX)
+            && let Some(at) = cells.iter().enumerate().position(is_long)
         {
             return Some((self.column(at), format!("the cell has more than {} KiB", CELL_BYTES_MAX / 1024)));
         }
@@ -190,6 +200,11 @@ impl Walk {
         let ends = count(b'\n').max(count(b'\r'));
         let wide = self.columns.len() >= WIDE;
         wide && ends > 0 && count(self.delimiter) == ends * (self.columns.len() - 1)
+    }
+
+    /// After how many bytes a row that has not ended is given up.
+    fn endless(&self) -> u64 {
+        if self.photos.is_empty() { ENDLESS_ROW_BYTES } else { ENDLESS_PHOTO_ROW_BYTES }
     }
 
     fn column(&self, at: usize) -> Option<String> {
@@ -240,6 +255,13 @@ const REASON_UNCLOSED: &str = "a quote is opened and never closed";
 const REASON_ENDLESS: &str = "the row does not end; a quote is opened and never closed";
 const REASON_GARBLED: &str = "the row holds bytes that are no text in the file's encoding; check `encoding`";
 const REASON_OPEN: &str = "the file ends in this row without a line end, so the row may be cut";
+
+fn column(columns: &Columns, name: &Name) -> Option<usize> {
+    match columns.find(name) {
+        Match::One(at) => Some(at),
+        Match::Missing | Match::Several(_) => None,
+    }
+}
 
 /// The next row's mark, and whether its bytes turned out to be no UTF-8 although they were a moment ago.
 fn next(reader: &mut Reader<Watch<'_>>, cells: &mut StringRecord) -> Result<Option<(Mark, bool)>, Kind> {

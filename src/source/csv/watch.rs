@@ -12,7 +12,6 @@ use std::io::{self, Read};
 
 use memchr::memchr3;
 
-use super::limits::ENDLESS_ROW_BYTES;
 use super::text::Text;
 
 const MARK: &[u8] = "\u{feff}".as_bytes();
@@ -61,9 +60,10 @@ pub(super) struct Watch<'f> {
 }
 
 impl<'f> Watch<'f> {
-    /// Watches `text` for rows whose cells are divided by `delimiter`.
-    pub(super) fn new(text: Text<'f>, delimiter: u8) -> Self {
-        Self { text, rows: Rows::new(delimiter), malformed: Vec::new() }
+    /// Watches `text` for rows whose cells are divided by `delimiter`; one that has not ended after so many bytes is given
+    /// up.
+    pub(super) fn new(text: Text<'f>, delimiter: u8, endless_bytes: u64) -> Self {
+        Self { text, rows: Rows::new(delimiter, endless_bytes), malformed: Vec::new() }
     }
 
     /// The mark of the next row, in the order in which the reader gives them.
@@ -96,6 +96,7 @@ impl Read for Watch<'_> {
 /// Follows the rows of a text that comes in pieces.
 pub(super) struct Rows {
     delimiter: u8,
+    endless_bytes: u64,
     state: State,
     before: u8,
     line: u64,
@@ -104,8 +105,8 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    pub(super) fn new(delimiter: u8) -> Self {
-        Self { delimiter, state: State::Between, before: 0, line: 1, offset: 0, marks: VecDeque::new() }
+    pub(super) fn new(delimiter: u8, endless_bytes: u64) -> Self {
+        Self { delimiter, endless_bytes, state: State::Between, before: 0, line: 1, offset: 0, marks: VecDeque::new() }
     }
 
     /// The marks so far.
@@ -187,7 +188,7 @@ impl Rows {
     /// Whether the row that is open has grown beyond all measure.
     fn endless(&mut self) -> bool {
         let open = self.state != State::Between;
-        let long = self.marks.back().is_some_and(|mark| self.offset - mark.start > ENDLESS_ROW_BYTES);
+        let long = self.marks.back().is_some_and(|mark| self.offset - mark.start > self.endless_bytes);
         if open && long {
             self.flaw(Flaw::Endless);
         }
@@ -229,9 +230,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::source::csv::limits::ENDLESS_ROW_BYTES;
 
     fn marks(pieces: &[&[u8]]) -> Vec<(u64, Option<Flaw>, bool)> {
-        let mut rows = Rows::new(b';');
+        let mut rows = Rows::new(b';', ENDLESS_ROW_BYTES);
         pieces.iter().filter(|piece| !piece.is_empty()).for_each(|piece| rows.take(piece));
         rows.take(&[]);
         rows.into_marks().iter().map(|mark| (mark.line, mark.flaw, mark.open)).collect()

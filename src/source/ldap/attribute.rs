@@ -158,7 +158,7 @@ mod tests {
     fn attributes(names: &[Name]) -> Attributes {
         let needs = names.iter().map(|name| Need { name: name.clone(), optional: false }).collect();
         let (server, _) = super::super::Server::parse("ldap://localhost").unwrap();
-        Attributes::new(&Wanted { needs }, &Options::at(vec![server], vec!["dc=x".into()]))
+        Attributes::new(&Wanted { needs, photos: Vec::new() }, &Options::at(vec![server], vec!["dc=x".into()]))
     }
 
     fn plain(name: &str) -> Name {

@@ -1,0 +1,166 @@
+//! Photos of employees: each is sent by an operation of its own, after everything else.
+//!
+//! Invariants:
+//! - Of a photo its mark is remembered and nothing else: the queue and the snapshot never hold its bytes. They are read from
+//!   the source once more when photos are sent, and one that is another by then waits for the next run.
+//! - A change of a person with a photo comes to two requests, and the commit that confirms the first leaves the second in
+//!   the queue.
+//! - Where no photo of a person was confirmed, the service's own is read and compared: one request, and a write only where
+//!   the two differ. So a lost state, or a process that ended between a photo and its commit, sends no first photo again. A
+//!   later photo whose fate is unknown is sent once more, which changes nothing.
+//! - A photo that is edited at the service is not noticed: no list shows photos.
+//!
+//! Rejected: asking for the head of every photo in every run, which costs a request a person; and comparing heads, since
+//! two photos of one size would count as one, and a photo costs no more requests than its head.
+
+use std::collections::BTreeMap;
+
+use super::brake::Brake;
+use super::error::Error;
+use super::one::Step;
+use super::{Outcome, Push};
+use crate::api::{Api, Photo, Staff};
+use crate::mirror::Mirror;
+use crate::queue::{self, Change, State};
+use crate::record::{Action, Entity, JobName, Key, RemoteId, Target, Value, Wish};
+use crate::snapshot::Known;
+use crate::store::Batch;
+
+/// Where photos come from when they are sent.
+pub trait Photos: Sync {
+    /// Makes these photos ready, by key and mark; an error is a reason for which none of them can be had.
+    fn gather(&self, wanted: &BTreeMap<Key, String>) -> Result<(), String>;
+
+    /// One of them; `None` where the source has another by now, or none.
+    fn photo(&self, key: &Key) -> Result<Option<Vec<u8>>, String>;
+}
+
+/// The mark of the photo that a change sets, where it sets nothing else.
+pub(super) fn only_photo(change: &Change) -> Option<&str> {
+    let wish = &change.wish;
+    let is_photo = wish.action == Action::Update && wish.fields.len() == 1 && change.target == Target::Staff;
+    wish.fields.get(Target::PHOTO).filter(|_| is_photo)?.as_text()
+}
+
+impl Push<'_> {
+    /// What is left to be done of a change that is confirmed but for the photo.
+    pub(super) fn photo_after(&self, change: &Change, known: &Known, id: RemoteId) -> Option<Change> {
+        let photo = change.wish.fields.get(Target::PHOTO).filter(|photo| !photo.is_empty())?;
+        let is_sent = known.sent.get(Target::PHOTO) == Some(photo);
+        if change.target != Target::Staff || is_sent || change.wish.leaver || change.undo.is_some() {
+            return None;
+        }
+        let fields = BTreeMap::from([(Target::PHOTO.to_owned(), photo.clone())]);
+        let wish = Wish { action: Action::Update, id: Some(id), fields, leaver: false };
+        Some(Change { wish, state: State::Waiting, ..change.clone() })
+    }
+
+    /// The photos that are still to be sent for these people, made ready.
+    pub(super) fn photos_of(&self, job: &JobName, keys: &[Key], brake: &Brake) -> Result<Vec<Change>, Error> {
+        if !self.fields.iter().any(|field| field.name == Target::PHOTO) {
+            return Ok(Vec::new());
+        }
+        let waits = |change: &Change| {
+            only_photo(change).is_some()
+                && !matches!(change.state, State::Parked { .. })
+                && keys.binary_search(&change.key).is_ok()
+        };
+        let changes: Vec<Change> = queue::list(self.store, job)?.into_iter().filter(waits).collect();
+        let marks = changes.iter().filter_map(|change| Some((change.key.clone(), only_photo(change)?.to_owned())));
+        let marks: BTreeMap<Key, String> = marks.collect();
+        if !marks.is_empty()
+            && !brake.stopped(self.witness)
+            && let Err(reason) = self.photos.gather(&marks)
+        {
+            brake.stop(format!("the photos could not be read from the source: {reason}"));
+        }
+        Ok(changes)
+    }
+
+    /// Makes one attempt at a photo.
+    pub(super) async fn photo(
+        &self,
+        mirror: &Mirror,
+        change: &mut Change,
+        mark: &str,
+        brake: &Brake,
+    ) -> Result<Step, Error> {
+        let id = change.wish.id.expect("an update names its entity");
+        let bytes = match self.photos.photo(&change.key) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => {
+                let reason = "the source has another photo by now, or none; the next run sends what it has then";
+                return Ok(Step::Done(Outcome::Undelivered(reason.to_owned())));
+            }
+            Err(reason) => return Ok(Step::Done(Outcome::Undelivered(reason))),
+        };
+        let photo = match Photo::new(bytes) {
+            Ok(photo) => photo,
+            Err(error) => return Ok(Step::Done(self.park(change, 0, &error.to_string())?)),
+        };
+        let known = Known::get(self.store, &change.job, &change.key)?.filter(|known| known.id == id);
+        let was = known.as_ref().and_then(|known| known.sent.get(Target::PHOTO)).cloned();
+        if was.is_none() {
+            match self.client.send(Api::<Staff>::root().photo(id)).await {
+                Ok(answered) if answered.value.as_ref().is_some_and(|held| held.bytes() == photo.bytes()) => {
+                    return Ok(Step::Done(self.confirm_photo(mirror, change, mark, id, None)?));
+                }
+                Ok(_) => {}
+                Err(error) => return self.unread(change, &error, brake),
+            }
+        }
+        self.intend(change, None, Batch::default())?;
+        match self.client.send(Api::<Staff>::root().replace_photo(id, &photo)).await {
+            Ok(_) => {
+                let was = was.unwrap_or_default();
+                Ok(Step::Done(self.confirm_photo(mirror, change, mark, id, Some(&was))?))
+            }
+            Err(error) if error.code() == Some(404) => Ok(Step::Done(self.vanished(change, id)?)),
+            Err(error) => self.failed(change, &error, brake),
+        }
+    }
+
+    /// Puts on disk that the service has a photo: the snapshot and the queue in one commit (law 5). `was` is the mark of the
+    /// one before, where one was sent now.
+    fn confirm_photo(
+        &self,
+        mirror: &Mirror,
+        change: &Change,
+        mark: &str,
+        id: RemoteId,
+        was: Option<&Value>,
+    ) -> Result<Outcome, Error> {
+        let entity = |photo: &Value| {
+            let fields = BTreeMap::from([(Target::PHOTO.to_owned(), photo.clone())]);
+            Entity { id, created: String::new(), fields }
+        };
+        let now = Value::text(mark);
+        let before = was.map_or_else(|| entity(&now), entity);
+        self.witness.confirmed(change, Some(&before), Some(&entity(&now))).map_err(Error::Audit)?;
+        let known = Known::get(self.store, &change.job, &change.key)?.filter(|known| known.id == id);
+        let mut batch = Batch::default();
+        if let Some(mut known) = known {
+            known.sent.insert(Target::PHOTO.to_owned(), now);
+            known.echo.insert(Target::PHOTO.to_owned(), Value::Empty);
+            known.put(&mut batch, &change.job, &change.key);
+        }
+        debug_assert_eq!(mirror.target(), Target::Staff, "only employees have photos");
+        queue::remove(&mut batch, &change.job, &change.key);
+        self.store.commit(batch)?;
+        Ok(Outcome::Confirmed)
+    }
+}
+
+/// The fields of a wish without the photo, which no input holds.
+pub(super) fn without_photo(mut fields: BTreeMap<String, Value>) -> BTreeMap<String, Value> {
+    fields.remove(Target::PHOTO);
+    fields
+}
+
+/// Puts the second half of a change in place of the first, or takes the change out.
+pub(super) fn leave(batch: &mut Batch, change: &Change, rest: Option<&Change>) {
+    match rest {
+        Some(rest) => queue::put(batch, rest),
+        None => queue::remove(batch, &change.job, &change.key),
+    }
+}

@@ -1,0 +1,46 @@
+//! What a photo may be, and the mark by which one is remembered: its bytes are nowhere but at its source.
+
+use xxhash_rust::xxh3::xxh3_128;
+
+/// The largest photo, in bytes. The service's own limit is not known (specification, limits).
+pub const PHOTO_BYTES_MAX: usize = 1024 * 1024;
+
+/// The formats that the service is known to take, with the bytes that such a file begins with.
+const FORMATS: [(&str, &[u8]); 2] = [("image/png", b"\x89PNG\r\n\x1a\n"), ("image/jpeg", b"\xff\xd8\xff")];
+
+/// The format of an image, by its first bytes.
+pub fn photo_format(bytes: &[u8]) -> Option<&'static str> {
+    FORMATS.iter().find(|(_, begin)| bytes.starts_with(begin)).map(|(name, _)| *name)
+}
+
+/// The mark of a photo: format, size in bytes and digest, such as `image/png, 5120 bytes, 0f…`. Equal marks mean equal
+/// photos. What can't be a photo is said in words that follow "the photo".
+pub fn photo_mark(bytes: &[u8]) -> Result<String, &'static str> {
+    let format = photo_format(bytes).ok_or("is neither PNG nor JPEG")?;
+    if bytes.len() > PHOTO_BYTES_MAX {
+        return Err("is larger than 1 MiB");
+    }
+    Ok(format!("{format}, {} bytes, {:032x}", bytes.len(), xxh3_128(bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_tells_photos_apart_and_shows_none() {
+        let mark = |bytes: &[u8]| photo_mark(bytes);
+        let one = mark(b"\x89PNG\r\n\x1a\nAna").unwrap();
+        assert!(one.starts_with("image/png, 11 bytes, ") && !one.contains("Ana"), "{one}");
+        assert_eq!(mark(b"\x89PNG\r\n\x1a\nAna").unwrap(), one);
+        assert_ne!(mark(b"\x89PNG\r\n\x1a\nAnb").unwrap(), one);
+        for bytes in [&b""[..], b"GIF89a", b"<svg/>", b"\x89PNG"] {
+            assert_eq!(mark(bytes), Err("is neither PNG nor JPEG"));
+        }
+        let mut large = b"\xff\xd8\xff".to_vec();
+        large.resize(PHOTO_BYTES_MAX, 0);
+        assert!(mark(&large).is_ok());
+        large.push(0);
+        assert_eq!(mark(&large), Err("is larger than 1 MiB"));
+    }
+}
