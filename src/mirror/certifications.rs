@@ -91,6 +91,18 @@ impl Mirror {
         Ok(date)
     }
 
+    /// Whether the holders of every certification that these texts mean were listed. One that the service does not have is
+    /// no reason to list again: its records are rejected.
+    pub fn lists(&self, wanted: &BTreeSet<String>) -> bool {
+        let mut meant = wanted.iter().filter_map(|text| self.certifications.resolve(text).ok());
+        meant.all(|id| self.last.certifications.contains(&id))
+    }
+
+    /// The certifications whose holders were listed, by id.
+    pub fn listed(&self) -> impl Iterator<Item = String> + '_ {
+        self.last.certifications.iter().map(RemoteId::to_string)
+    }
+
     /// The service's certifications.
     pub fn certifications(&self) -> &Certifications {
         &self.certifications

@@ -52,8 +52,12 @@ impl Mirrors {
             Some(doubted) => doubted,
             None => *self.doubted.insert(account::is_doubted(context)?),
         };
-        let missing: Vec<Target> =
-            needed(job).into_iter().filter(|target| !self.by_target.contains_key(target)).collect();
+        // A later job, or a later file, may name certifications that the ones before did not.
+        let named = if job.mapping.target == Target::Holder { certifications(context, job)? } else { BTreeSet::new() };
+        let is_there = |target: &Target| {
+            self.by_target.get(target).is_some_and(|mirror| *target != Target::Holder || mirror.lists(&named))
+        };
+        let missing: Vec<Target> = needed(job).into_iter().filter(|target| !is_there(target)).collect();
         if missing.is_empty() {
             return Ok(());
         }
@@ -64,9 +68,8 @@ impl Mirrors {
             let mut wanted =
                 Wanted { doubted, ..Wanted::new(target, fields.chain(known_by), context.config.state.full_pull) };
             if target == Target::Holder {
-                for job in context.config.jobs.iter().filter(|job| job.mapping.target == target) {
-                    wanted.certifications.extend(certifications(context, job)?);
-                }
+                wanted.certifications.clone_from(&named);
+                wanted.certifications.extend(self.by_target.get(&target).into_iter().flat_map(Mirror::listed));
             }
             let mirror = Mirror::pull(context.client, context.store, &wanted, context.clock, through).await?;
             self.by_target.insert(target, mirror);
@@ -112,9 +115,13 @@ fn found_by(job: &Job, target: Target) -> Vec<String> {
     fields.map(|field| (*field).to_owned()).collect()
 }
 
-/// The certifications that the source of a job names now.
+/// The certifications that the source of a job names now. An inbox of which no file was taken names none.
 fn certifications(context: &Context<'_>, job: &Job) -> Result<BTreeSet<String>, Error> {
     let mut named = BTreeSet::new();
+    let folder = job.inbox.as_ref().map(|inbox| &inbox.dir);
+    if folder.is_some() && folder == job.source.file().map(|file| &file.path) {
+        return Ok(named);
+    }
     let mapping = rows::mapping(job);
     rows::rows(job, &mapping, None, context.clock, &mut |row, bound| {
         if let Mapped::Record(record) = bound.read(row, None).mapped {

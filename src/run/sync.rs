@@ -94,7 +94,7 @@ async fn plan_one(
     narrow: &Narrow,
 ) -> Result<(Vec<Prepared>, u64), Error> {
     let next = inbox::next(job, Some(context.store), context.clock)?;
-    mirrors.pull(context, job, false).await?;
+    mirrors.pull(context, next.job().unwrap_or(job), false).await?;
     let Some(job) = next.job() else {
         let prepared = Prepared { inbox: next.waiting.clone(), ..Prepared::nothing(job, next.told()) };
         let foreign = strangers(context.store, mirrors.of(job.mapping.target), job, &[])?;

@@ -137,3 +137,38 @@ fn law_1_a_certification_that_shows_nobody_all_at_once_is_a_fault() {
     world.sync().expect(0);
     assert_eq!(world.service().writes(), writes);
 }
+
+#[test]
+fn files_in_an_inbox_may_each_name_other_certifications_and_nobody_holds_one_twice() {
+    let world = world("");
+    let text = std::fs::read_to_string(world.dir().join("config.toml")).unwrap();
+    let text = text.replace("path = \"staff.csv\"", "path = \"inbox\"\nmode = \"changes\"");
+    world.put("config.toml", text.as_bytes());
+    let inbox = world.dir().join("inbox");
+    std::fs::create_dir(&inbox).unwrap();
+    let person = world.held_as(1).unwrap()["id"].clone();
+    let heights = world.service().all("certification")[1]["id"].clone();
+    let there =
+        json!({"record_type": "staff", "record_id": person, "certification_id": heights, "validfrom": "2026-01-01"});
+    world.service().put("certification.holder", there);
+    let drop = |name: &str, rows: &str| world.put(&format!("inbox/{name}"), format!("{HEADER}{rows}").as_bytes());
+    drop("1.csv", "P00001,First Aid,staff,2026-01-01,,\n");
+    drop("2.csv", "P00001,Heights,staff,2026-01-01,,N9\nP00002,Heights,staff,2026-01-01,,\n");
+    let plan = world.plan().expect(0);
+    assert_eq!(plan.job()["changes"].as_array().unwrap().len(), 1, "{plan:?}");
+    assert_eq!(world.sync().expect(0).writes(), (2, 1, 0), "who holds it already is found");
+    assert_eq!(holders(&world).len(), 3);
+    // Files that name what is known, and what only a later one names.
+    let third = world.service().put("certification", json!({"name": "Diving"}));
+    world.service().put(
+        "certification.holder",
+        json!({"record_type": "staff", "record_id": person, "certification_id": third, "validfrom": "2026-05-01"}),
+    );
+    drop("3.csv", "P00001,Heights,staff,2026-01-01,,N9\n");
+    drop("4.csv", "P00001,Diving,staff,2026-05-01,,\n");
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    assert_eq!(holders(&world).len(), 4);
+    let requests = world.service().requests().len();
+    world.sync().expect(0);
+    assert!(world.service().requests().len() - requests <= 3, "law 4: nothing is asked while no file waits");
+}

@@ -45,11 +45,6 @@ pub(super) fn check(place: &str, mut raw: RawJob, ground: &Ground, report: &mut 
     let mapped = target.and_then(|target| mapping::check(place, raw, target, optional, report));
     let (mapping, match_on) = mapped?;
     let source::Checked { source, mode, inbox, expect_every } = source?;
-    if inbox.is_some() && target == Some(Target::Holder) {
-        // Which certifications are mirrored is known before the first file only.
-        let message = "an inbox of holders of certifications is not built yet";
-        report.problem(&at("source.path"), message, Some("name a file that is read in place"));
-    }
     let mut job = Job {
         name: name?,
         source,
