@@ -62,6 +62,11 @@ pub enum Standing {
         /// The key that it belongs to.
         key: Key,
     },
+    /// The organization that fits belongs to another job: people are joined to it as it is.
+    Borrowed {
+        /// What the service holds.
+        entity: Entity,
+    },
     /// An entity was found, and something speaks against it.
     Doubtful {
         /// What speaks against it.
@@ -160,6 +165,10 @@ pub fn decide(subject: Subject, rules: Rules<'_>) -> Decision {
             } else {
                 Decision::Change(update(record, entity.id, deltas, line, marks, rules))
             }
+        }
+        Standing::Borrowed { entity } => {
+            let remember = Known { borrowed: true, ..Known::of(entity.id, entity.created) };
+            Decision::Settled { remember: Some(remember) }
         }
         Standing::Vanished { .. } => Decision::Change(is_new(record, true)),
         Standing::New => Decision::Change(is_new(record, false)),

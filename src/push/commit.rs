@@ -90,7 +90,7 @@ impl Push<'_> {
         let before = Known::get(self.store, &change.job, &change.key)?;
         if let Some(before) = before.as_ref().filter(|before| before.id != after.id) {
             // The entity that it was is gone, and was made anew under another id.
-            Owner::remove(&mut batch, change.target, before.id);
+            Owner::release(&mut batch, self.store, &change.job, change.target, before.id)?;
         }
         let edited = before.as_ref().zip(was).is_some_and(|(known, was)| self.was_edited(change, known, was));
         let known = self.remembered(change, before.filter(|before| before.id == after.id), &after, echoes);

@@ -26,7 +26,11 @@ impl<'a> Adoption<'a> {
         let before = Known::get(self.store, &self.job.name, &owner.key)?;
         if let Some(before) = before.filter(|before| before.id != known.id) {
             // The entity that it was is gone, and somebody made it anew at the service.
-            Owner::remove(&mut self.batch, self.job.mapping.target, before.id);
+            Owner::release(&mut self.batch, self.store, &owner.job, self.job.mapping.target, before.id)?;
+        }
+        if known.borrowed {
+            known.put(&mut self.batch, &self.job.name, &owner.key);
+            return self.count();
         }
         if let Some(other) = Owner::of(self.store, self.job.mapping.target, known.id)?.filter(|other| *other != owner) {
             // The person has a new key, or belonged to a job that is no more.
@@ -34,6 +38,10 @@ impl<'a> Adoption<'a> {
         }
         owner.put(&mut self.batch, self.job.mapping.target, known.id);
         known.put(&mut self.batch, &self.job.name, &owner.key);
+        self.count()
+    }
+
+    fn count(&mut self) -> Result<(), store::Error> {
         self.count += 1;
         if self.count.is_multiple_of(Self::PART) { self.flush() } else { Ok(()) }
     }

@@ -135,6 +135,9 @@ impl Claims {
             if is_present && (by == SHARED || self.contradicts(&record, &entity, &by).is_some()) {
                 return Ok(Standing::Shared { by, key: owner.key });
             }
+            if identity.borrows(&owner) && self.contradicts(&record, &entity, &by).is_none() {
+                return Ok(Standing::Borrowed { entity });
+            }
             if owner.job != *identity.job || !(identity.is_absent)(&owner.key) {
                 return Ok(Standing::Taken { by, id, job: owner.job.to_string(), key: owner.key });
             }
@@ -183,6 +186,12 @@ impl Identity<'_> {
         // One that can't be resolved is rejected when it is looked at by itself.
         self.resolver.resolve(&mut record)?;
         Ok(record)
+    }
+
+    /// Whether this part of a job uses what another job owns: contractors of two jobs may work for one organization, which
+    /// the first of them keeps (law 6).
+    pub(super) fn borrows(&self, owner: &Owner) -> bool {
+        self.mirror.target() == Target::Organization && self.job.is_part() && owner.job != *self.job
     }
 
     /// The record that owns an entity, other than `key` of this job, and of a job that still exists.

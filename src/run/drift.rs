@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::record::Key;
+use crate::record::{JobName, Key};
 
 /// How many people a note names; the rest is counted.
 const NAMED_MAX: usize = 5;
@@ -22,6 +22,27 @@ pub(super) fn note(drift: &BTreeMap<Key, Vec<String>>) -> Option<String> {
     };
     let named = named.join("; ");
     Some(format!("on_drift: {who} edited at the service ({named}{more}), which stays until the source changes"))
+}
+
+/// Which organizations stay as the job has them that owns them, by that job.
+pub(super) fn lent_notes(lent: &BTreeMap<JobName, BTreeMap<Key, Vec<String>>>) -> Vec<String> {
+    let note = |(job, lent): (&JobName, &BTreeMap<Key, Vec<String>>)| {
+        let named: Vec<String> =
+            lent.iter().take(NAMED_MAX).map(|(key, fields)| format!("{key}: {}", fields.join(", "))).collect();
+        let more = match lent.len().saturating_sub(NAMED_MAX) {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        let (what, stay) = match lent.len() {
+            1 => ("1 organization belongs".to_owned(), "stays"),
+            many => (format!("{many} organizations belong"), "stay"),
+        };
+        let named = named.join("; ");
+        format!(
+            "{what} to job {job} and {stay} as that job has it, though other values are wanted here ({named}{more})"
+        )
+    };
+    lent.iter().map(note).collect()
 }
 
 /// Whose photo is gone from the source and stays at the service.

@@ -38,7 +38,7 @@ pub(super) fn commit(
     }
     for (key, id) in &extra.forgotten {
         Known::remove(&mut batch, &job.name, key);
-        Owner::remove(&mut batch, job.mapping.target, *id);
+        Owner::release(&mut batch, store, &job.name, job.mapping.target, *id)?;
     }
     store.commit(batch)?;
     let judged = |key: &Key| extra.judged_all || extra.digests.contains_key(key);

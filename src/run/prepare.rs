@@ -318,6 +318,7 @@ pub(super) fn prepare(
     prepared.moving = moving.waits;
     prepared.notes.extend(moving.notes);
     prepared.notes.extend(drift::note(&stood.drift));
+    prepared.notes.extend(drift::lent_notes(&stood.lent));
     prepared.notes.extend(drift::photos_note(&stood.photos_left));
     prepared.new.digests.extend(stood.photos_left.iter().map(|key| (key.clone(), 0)));
     prepared.drift = stood.drift;

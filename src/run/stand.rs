@@ -11,7 +11,7 @@ use super::state::JobState;
 use crate::config::Job;
 use crate::mirror::{ElementError, Mirror};
 use crate::plan::{Change, Decision, Held, OnDrift, Rules, Standing, Subject, decide};
-use crate::record::{Entity, Field, Key, Kind, Record, Rejected, RemoteId, Target, Value};
+use crate::record::{Entity, Field, JobName, Key, Kind, Record, Rejected, RemoteId, Target, Value};
 use crate::snapshot::Known;
 use crate::store;
 
@@ -37,6 +37,8 @@ pub(super) struct Stood {
     pub(super) drift: BTreeMap<Key, Vec<String>>,
     /// Those whose photo is gone from the source and stays at the service.
     pub(super) photos_left: BTreeSet<Key>,
+    /// Of organizations that another job owns: what this job would have otherwise, by that job and key.
+    pub(super) lent: BTreeMap<JobName, BTreeMap<Key, Vec<String>>>,
 }
 
 /// Takes what is to be remembered of a candidate that needs nothing.
@@ -83,6 +85,17 @@ pub(super) fn stand(
             },
             None => claims.standing(at, candidates, identity)?,
         };
+        let standing = match standing {
+            Standing::Mine { known, entity } if known.borrowed || identity.mirror.target() == Target::Organization => {
+                match identity.owner(known.id, &candidate.key)?.filter(|owner| identity.borrows(owner)) {
+                    Some(_) => Standing::Borrowed { entity },
+                    // Its owner is no more: it is this job's as if it were found now.
+                    None if known.borrowed => Standing::Matched { by: job.match_on[0].clone(), entity },
+                    None => Standing::Mine { known, entity },
+                }
+            }
+            standing => standing,
+        };
         let is_other = |entity: &Entity| pair.as_ref().is_some_and(|pair| pair != entity.value(Target::PAIR));
         let standing = match standing {
             // One of the two was made anew, so this joins somebody who is no more.
@@ -112,6 +125,18 @@ pub(super) fn stand(
             stood.found.insert(candidate.key.clone(), entity.id);
             stood.matched_in.insert(candidate.key.clone(), candidate.marks.segment.clone());
         }
+        if let Standing::Borrowed { entity } = &standing {
+            stood.found.insert(candidate.key.clone(), entity.id);
+            let differs = |field: &&Field| {
+                let wanted = record.fields.get(&field.name);
+                wanted.is_some_and(|wanted| !field.kind.same(wanted, entity.value(&field.name)))
+            };
+            let fields: Vec<String> = rules.owned().filter(differs).map(|field| field.name.clone()).collect();
+            let owner = identity.owner(entity.id, &candidate.key)?;
+            if let Some(owner) = owner.filter(|_| !fields.is_empty()) {
+                stood.lent.entry(owner.job.whole()).or_default().insert(candidate.key.clone(), fields);
+            }
+        }
         if let Standing::Mine { known, entity } = &standing
             && rules.on_drift == OnDrift::Report
         {
@@ -132,7 +157,9 @@ pub(super) fn stand(
                     remember(candidate.key.clone(), known)?;
                 }
                 // Who is to be named in every run must be looked at in every run.
-                let is_told = stood.drift.contains_key(&candidate.key) || stood.photos_left.contains(&candidate.key);
+                let is_told = stood.drift.contains_key(&candidate.key)
+                    || stood.photos_left.contains(&candidate.key)
+                    || stood.lent.values().any(|lent| lent.contains_key(&candidate.key));
                 let digest = if is_told { 0 } else { candidate.digest };
                 stood.settled.push((candidate.key.clone(), digest));
             }

@@ -33,6 +33,9 @@ pub struct Known {
     /// How many writes in a row set back what was edited at the service since the one before, the source being the same.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub edits: u32,
+    /// Whether another job owns the entity, and this one only joins people to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub borrowed: bool,
 }
 
 fn is_zero(number: &u32) -> bool {
@@ -71,6 +74,7 @@ impl Known {
             left: None,
             marks: Marks::default(),
             edits: 0,
+            borrowed: false,
         }
     }
 

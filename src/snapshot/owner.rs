@@ -25,6 +25,20 @@ impl Owner {
         batch.put(Space::Owner, &Space::by_target(target, id), self);
     }
 
+    /// Makes the entity nobody's, unless another job owns it.
+    pub fn release(
+        batch: &mut Batch,
+        store: &Store,
+        job: &JobName,
+        target: Target,
+        id: RemoteId,
+    ) -> Result<(), store::Error> {
+        if Self::of(store, target, id)?.is_none_or(|owner| owner.job == *job) {
+            Self::remove(batch, target, id);
+        }
+        Ok(())
+    }
+
     /// Makes the entity nobody's.
     pub fn remove(batch: &mut Batch, target: Target, id: RemoteId) {
         batch.remove(Space::Owner, &Space::by_target(target, id));

@@ -338,3 +338,58 @@ fn law_3_four_hundred_contractors_come_through_kills_in_every_part() {
 fn five_thousand_contractors_in_120_organizations_come_once_through_kills() {
     check_thousands(5000, 120, &[60, 2000, 4000, 2500]);
 }
+
+/// A second job of contractors beside the first, over its own file.
+fn with_another(world: &World) {
+    let first = std::fs::read_to_string(world.dir().join("config.toml")).unwrap();
+    let (_, job) = first.split_once("[[job]]").unwrap();
+    let second = job.replace("name = \"sites\"", "name = \"plants\"").replace("staff.csv", "plants.csv");
+    world.put("config.toml", format!("{first}\n[[job]]{second}").as_bytes());
+}
+
+#[test]
+fn law_6_people_of_two_jobs_join_one_organization_that_the_first_keeps() {
+    let world = world(Options::default(), "", "[job.guard]\nmax_updates = \"off\"\n");
+    with_another(&world);
+    world.csv(file([(1, 1), (2, 2)]));
+    let put = |text: &str| world.put("plants.csv", text.as_bytes());
+    put(&(file([(8, 1)]) + &row(9, 3, "Roofer")));
+    world.sync().expect(0);
+    expect_nothing_twice(&world, 4, 3, 4);
+    assert_eq!(pairs(&world), [pair(1, 1), pair(2, 2), pair(8, 1), pair(9, 3)]);
+    let rests = || {
+        let (requests, writes) = (world.service().requests().len(), world.service().writes());
+        let ran = world.sync().expect(0);
+        assert_eq!(world.service().writes(), writes, "{ran:?}");
+        assert!(world.service().requests().len() - requests <= 9, "law 4");
+        for _ in 0..2 {
+            let plan = world.plan().expect(0).json();
+            assert!(plan["jobs"].as_array().unwrap().iter().all(|job| job["changes"] == json!([])), "fault 99: {plan}");
+        }
+        ran
+    };
+    rests();
+
+    // What the second would have otherwise is told, with the owner's name; the first one's wish holds.
+    put(&(file([(8, 1)]).replace("Company 1 Ltd", "Company One") + &row(9, 3, "Roofer")));
+    for _ in 0..2 {
+        let ran = rests();
+        let reason = ran.json()["jobs"][1]["reason"].as_str().unwrap_or_default().to_owned();
+        assert!(reason.contains("1 organization belongs to job sites") && reason.contains("94000001: name"), "{ran:?}");
+    }
+    assert!(texts(&world, "sp.org", "name").contains(&"Company 1 Ltd".to_owned()));
+    world.csv(file([(1, 1), (2, 2)]).replace("Company 1 Ltd", "Company One"));
+    world.sync().expect(0);
+    assert!(texts(&world, "sp.org", "name").contains(&"Company One".to_owned()));
+    assert_eq!(rests().json()["jobs"][1]["reason"], Value::Null);
+
+    // Where the first job is no more, the organization is the second's.
+    let both = std::fs::read_to_string(world.dir().join("config.toml")).unwrap();
+    let (head, jobs) = both.split_once("[[job]]").unwrap();
+    let (_, second) = jobs.split_once("[[job]]").unwrap();
+    world.put("config.toml", format!("{head}[[job]]{second}").as_bytes());
+    put(&(file([(8, 1)]).replace("Company 1 Ltd", "Company Uno") + &row(9, 3, "Roofer")));
+    world.sync().expect(0);
+    assert!(texts(&world, "sp.org", "name").contains(&"Company Uno".to_owned()));
+    expect_nothing_twice(&world, 4, 3, 4);
+}
