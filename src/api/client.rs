@@ -39,10 +39,12 @@ pub(super) const JSON: &str = "application/json";
 /// A photo, or words on why there is none.
 const ACCEPT_PHOTO: &str = "image/*, application/json;q=0.5";
 
-/// The client of one account. Clones share everything.
+/// The client of one account. Clones share everything; [`Client::for_run`] counts anew.
 #[derive(Clone)]
 pub struct Client {
     inner: Arc<Inner>,
+    /// What the requests of one run are counted by.
+    allowance: Arc<Allowance>,
     /// Whether its requests go before all others that wait for the rate limit.
     urgent: bool,
 }
@@ -56,7 +58,6 @@ struct Inner {
     authority: Authority,
     budget: Budget,
     in_flight: Semaphore,
-    allowance: Allowance,
     backoff: Backoff,
     /// By operation, the number of a fresh token that it was refused with: renewing again would not help.
     denied: Mutex<HashMap<&'static str, u64>>,
@@ -117,11 +118,11 @@ impl Client {
                 authority,
                 budget: Budget::new(options.requests_per_minute, options.budget_file.clone(), Time::machine()),
                 in_flight: Semaphore::new(in_flight(options.requests_per_minute)),
-                allowance: Allowance::default(),
                 backoff,
                 denied: Mutex::default(),
                 clock: clock.clone(),
             }),
+            allowance: Arc::default(),
             urgent: false,
         })
     }
@@ -134,7 +135,7 @@ impl Client {
 
     /// How many requests were sent to the base address so far.
     pub fn requests(&self) -> u64 {
-        self.inner.allowance.requests()
+        self.allowance.requests()
     }
 
     /// How much of the rate limit is used. Where its record can't be read, all of it: nothing is sent then.
@@ -155,29 +156,34 @@ impl Client {
 
     /// Gives the run that begins its own retries.
     pub fn begin_run(&self) {
-        self.inner.allowance.begin_run();
+        self.allowance.begin_run();
     }
 
     /// How many 429 came since the run began. The limit being kept, each means that somebody else uses the credential, or
     /// that the service allows less.
     pub fn throttled(&self) -> u64 {
-        self.inner.allowance.throttled()
+        self.allowance.throttled()
     }
 
     /// By how much the service's clock was ahead of this machine's at its last answer that bore a date.
     pub fn ahead(&self) -> SignedDuration {
-        self.inner.allowance.ahead()
+        self.allowance.ahead()
     }
 
     /// Takes one of the run's retries for a write that is known not to have happened; false where none is left.
     pub fn take_retry(&self) -> bool {
-        self.inner.allowance.take()
+        self.allowance.take()
     }
 
     /// The same client, whose requests go before all others that wait for the rate limit: for what must follow soon upon
     /// what was sent already, and is sent by one caller at a time.
     pub fn urgent(&self) -> Self {
-        Self { inner: Arc::clone(&self.inner), urgent: true }
+        Self { urgent: true, ..self.clone() }
+    }
+
+    /// The same client with a count of requests and retries of its own, for a run beside others.
+    pub fn for_run(&self) -> Self {
+        Self { allowance: Arc::default(), ..self.clone() }
     }
 
     /// How long until so many requests could be sent at once. Where that can't be read, for ever: nothing is sent then.
@@ -206,7 +212,7 @@ impl Client {
             if !again || attempt == ATTEMPTS_MAX {
                 return Err(kind);
             }
-            if !self.inner.allowance.take() {
+            if !self.allowance.take() {
                 return Err(Kind::RetriesExhausted { last: Box::new(kind) });
             }
             attempt += 1;
@@ -274,17 +280,17 @@ impl Client {
                 return Err(kind);
             }
             Err(kind) => {
-                inner.allowance.count();
+                self.allowance.count();
                 inner.budget.answered(permit)?;
                 return Err(kind);
             }
         };
-        inner.allowance.count();
+        self.allowance.count();
         point("request: sent and answered, unread");
         inner.budget.answered(permit)?;
         let head = Head::of(&response);
         if let Some(date) = head.date {
-            inner.allowance.note_ahead(date.duration_since(inner.clock.now()));
+            self.allowance.note_ahead(date.duration_since(inner.clock.now()));
         }
         self.heed(&head)?;
         let body = match head.is_success() {
@@ -306,7 +312,7 @@ impl Client {
         };
         tracing::warn!(status = head.status, seconds = pause.as_secs(), "the service asked to wait");
         if head.status == 429 {
-            self.inner.allowance.count_throttled();
+            self.allowance.count_throttled();
         }
         self.inner.budget.pause(pause + Duration::from_millis(jitter(PAUSE_JITTER)), head.status == 429)
     }

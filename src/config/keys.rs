@@ -59,6 +59,8 @@ pub(super) const KNOWN: &[(&str, Shape)] = &[
     ("state", Shape::Table),
     ("state.dir", Shape::Text),
     ("state.full_pull", Shape::Text),
+    ("control", Shape::Table),
+    ("control.socket", Shape::Text),
     ("retention", Shape::Table),
     ("retention.processed", Shape::Text),
     ("retention.before_images", Shape::Text),

@@ -1,6 +1,9 @@
 //! Reads a configuration file.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
 
 use super::check::{self, Ground};
 use super::layers;
@@ -23,12 +26,62 @@ const CREDENTIALS_DIRECTORY: &str = "CREDENTIALS_DIRECTORY";
 ///
 /// Every mistake at once, in the order of the file.
 pub fn load(path: &Path, environment: impl Iterator<Item = (String, String)>, needs: Needs) -> Result<Config, Errors> {
-    let variables: Vec<(String, String)> = environment.collect();
     let (source_path, content) = open(path)?;
+    checked(path, source_path, &content, environment, needs)
+}
+
+/// A configuration file that another process has read.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Given {
+    /// Where it lies, as an absolute path; relative paths in it begin at its folder.
+    pub path: PathBuf,
+    /// What is in it.
+    pub text: String,
+    /// Its permission bits.
+    pub mode: u32,
+}
+
+impl Given {
+    /// Reads the file at `path`; `None` where this user can't, or where it is none.
+    pub fn read(path: &Path) -> Option<Self> {
+        let (path, Content { text, mode }) = open(path).ok()?;
+        Some(Self { path, text, mode })
+    }
+}
+
+/// Shows no text: there may be secrets in it (law 11).
+impl fmt::Debug for Given {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Given").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// The same as [`load`] for a file that another process has read. Secret files are looked at by this one.
+///
+/// # Errors
+///
+/// Every mistake at once, in the order of the file.
+pub fn load_given(
+    given: &Given,
+    environment: impl Iterator<Item = (String, String)>,
+    needs: Needs,
+) -> Result<Config, Errors> {
+    let content = Content { text: given.text.clone(), mode: given.mode };
+    checked(&given.path, given.path.clone(), &content, environment, needs)
+}
+
+fn checked(
+    path: &Path,
+    source_path: PathBuf,
+    content: &Content,
+    environment: impl Iterator<Item = (String, String)>,
+    needs: Needs,
+) -> Result<Config, Errors> {
+    let variables: Vec<(String, String)> = environment.collect();
     let mut report = Report::new(path.display().to_string());
-    check_permissions(path, &content, &mut report);
+    check_permissions(path, content, &mut report);
     let file = walk::walk(&content.text, &mut report);
-    check_inline_secrets(path, &content, &mut report);
+    check_inline_secrets(path, content, &mut report);
     let raw = file.and_then(|file| layers::merge(file, &variables, &mut report));
     let ground = Ground {
         dir: source_path.parent().unwrap_or(Path::new("/")).to_owned(),
@@ -37,10 +90,10 @@ pub fn load(path: &Path, environment: impl Iterator<Item = (String, String)>, ne
     };
     let checked = raw.and_then(|raw| check::check(raw, needs, &ground, &mut report));
     let warnings = report.finish()?;
-    let Some((api, state, retention, jobs)) = checked else {
+    let Some(check::Checked { api, state, control, retention, jobs }) = checked else {
         return Err(Errors { problems: vec![whole_file(path, "the configuration can't be used")] });
     };
-    Ok(Config { api, state, retention, jobs, source_path, warnings })
+    Ok(Config { api, state, control, retention, jobs, source_path, warnings })
 }
 
 fn open(path: &Path) -> Result<(PathBuf, Content), Errors> {

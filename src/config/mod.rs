@@ -16,6 +16,7 @@ mod check;
 mod keys;
 mod layers;
 mod load;
+mod locate;
 mod nearest;
 mod options;
 mod permissions;
@@ -28,9 +29,10 @@ mod units;
 mod walk;
 mod weekday;
 
-pub use load::load;
+pub use load::{Given, load, load_given};
+pub use locate::{Located, locate};
 pub use nearest::nearest;
-pub use options::{Config, Job, Mode, Needs, State};
+pub use options::{Config, Control, Job, Mode, Needs, State};
 pub use problem::{Errors, Problem};
 pub use schedule::{Schedule, ScheduleError};
 

@@ -20,6 +20,8 @@ pub struct Config {
     pub api: api::Options,
     /// What is kept on this machine.
     pub state: State,
+    /// How commands reach the daemon.
+    pub control: Control,
     /// How long people's data is kept.
     pub retention: Retention,
     /// The jobs in the order of the file; at least one where they are needed.
@@ -70,6 +72,18 @@ impl State {
     pub const DIR: &'static str = "/var/lib/rosterd";
     /// How often a whole listing is made unless told otherwise.
     pub const FULL_PULL: SignedDuration = SignedDuration::from_hours(24);
+}
+
+/// How commands reach the daemon.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// The socket that the daemon listens on; `None` where it listens on none.
+    pub socket: Option<PathBuf>,
+}
+
+impl Control {
+    /// The socket unless told otherwise.
+    pub const SOCKET: &'static str = "/run/rosterd/control.sock";
 }
 
 /// One job: a source, a target, and how the one becomes the other.

@@ -13,6 +13,7 @@ use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 pub(super) struct Raw {
     pub(super) api: RawApi,
     pub(super) state: RawState,
+    pub(super) control: RawControl,
     pub(super) retention: RawRetention,
     pub(super) job: Vec<RawJob>,
 }
@@ -45,6 +46,12 @@ pub(super) struct RawApi {
 pub(super) struct RawState {
     pub(super) dir: Option<String>,
     pub(super) full_pull: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawControl {
+    pub(super) socket: Option<String>,
 }
 
 #[derive(Default, Deserialize)]

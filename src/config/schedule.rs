@@ -43,6 +43,11 @@ impl Schedule {
         &self.text
     }
 
+    /// Whether it goes by elapsed time where local time jumps: so with `*` or a step in the hours.
+    pub fn goes_by_elapsed_time(&self) -> bool {
+        self.elapsed
+    }
+
     /// The first time after `at`, in local time of `zone`; `None` where there is none in the next 41 years.
     pub fn next_after(&self, at: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let from = zone.to_datetime(at).saturating_sub(SET_BACK_MAX);

@@ -18,8 +18,6 @@ pub(super) const UNBUILT: &[(&str, Off)] = &[
     ("notify.webhook", Off::Text("")),
     ("notify.mail", Off::Section),
     ("notify.heartbeat", Off::Text("")),
-    ("control", Off::Section),
-    ("control.socket", Off::Text("")),
 ];
 
 /// The word that turns off what `key` does; `None` for a key that is not in the table.

@@ -28,4 +28,4 @@ pub use month::{Damage, read};
 pub use past::{Decisions, Event, Past, PastRun};
 pub use retention::Retention;
 pub use story::Story;
-pub use user::acting_user;
+pub use user::{acting_user, on_behalf_of, user_named};

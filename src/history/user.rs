@@ -3,17 +3,30 @@
 use std::fs;
 use std::sync::OnceLock;
 
+tokio::task_local! {
+    /// Whom the work under way is done for, where that is not the user of this process.
+    static ACTING: String;
+}
+
 /// The user of this machine on whose behalf the program runs: by name where it has one, and with the user who called
 /// `sudo`, where one did. It names who used the program in good faith; it is no proof against who did not. It stays whoever
 /// first asked, also where the process becomes another user later.
 pub fn acting_user() -> String {
     static USER: OnceLock<String> = OnceLock::new();
-    let user = USER.get_or_init(|| {
-        let uid = rustix::process::getuid().as_raw();
-        let accounts = fs::read_to_string("/etc/passwd").unwrap_or_default();
-        named(uid, &accounts, std::env::var("SUDO_USER").ok().as_deref())
-    });
-    user.clone()
+    let own = || user_named(rustix::process::getuid().as_raw(), std::env::var("SUDO_USER").ok().as_deref());
+    ACTING.try_with(Clone::clone).unwrap_or_else(|_| USER.get_or_init(own).clone())
+}
+
+/// Does `work` for another user than that of this process: one who asked for it over a socket. Decisions are taken deep
+/// inside runs; that every step on the way there hands a name on would hide what the steps are about.
+pub async fn on_behalf_of<T>(user: String, work: impl Future<Output = T>) -> T {
+    ACTING.scope(user, work).await
+}
+
+/// A user of this machine by name, where there is one, with the user who called `sudo`, where it is said that one did.
+pub fn user_named(uid: u32, sudo: Option<&str>) -> String {
+    let accounts = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    named(uid, &accounts, sudo)
 }
 
 fn named(uid: u32, accounts: &str, caller: Option<&str>) -> String {
@@ -32,6 +45,15 @@ fn named(uid: u32, accounts: &str, caller: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn what_is_done_for_another_is_told_of_them() {
+        assert_eq!(on_behalf_of("ana".to_owned(), async { acting_user() }).await, "ana");
+        assert_eq!(
+            acting_user(),
+            user_named(rustix::process::getuid().as_raw(), std::env::var("SUDO_USER").ok().as_deref())
+        );
+    }
 
     #[test]
     fn a_user_is_named_and_so_is_who_called_sudo() {

@@ -1,5 +1,7 @@
 //! What is remembered of a job between its runs.
 
+use std::sync::{Mutex, PoisonError};
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -73,6 +75,9 @@ pub(super) const RUNS: &str = "runs";
 
 /// The number of the next run, counted over all jobs. The history outlives a store, so no number of it is given again.
 pub(super) fn next_run(store: &Store) -> Result<u64, Error> {
+    // Runs on two targets may begin at the same time.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let told = Audit::last_run(store.dir()).map_err(Error::History)?;
     let run = store.get::<u64>(Space::Meta, RUNS)?.unwrap_or(0).max(told) + 1;
     let mut batch = Batch::default();

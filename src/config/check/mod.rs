@@ -20,4 +20,4 @@ mod source;
 mod text;
 mod url;
 
-pub(super) use root::{Ground, check};
+pub(super) use root::{Checked, Ground, check};

@@ -7,13 +7,16 @@ use secrecy::SecretString;
 
 use super::{api, directory, job, text};
 use crate::api as client;
-use crate::config::options::{Job, Needs, State};
-use crate::config::raw::{Raw, RawRetention, RawState};
+use crate::config::options::{Control, Job, Needs, State};
+use crate::config::raw::{Raw, RawControl, RawRetention, RawState};
 use crate::config::report::Report;
 use crate::config::units;
 use crate::history::Retention;
 use crate::record::{JobName, Target};
 use crate::source::Source;
+
+/// The longest path that a socket may have on Linux, in bytes.
+const SOCKET_PATH_MAX: usize = 107;
 
 /// What the checks stand on besides the text.
 pub(in crate::config) struct Ground {
@@ -32,14 +35,19 @@ impl Ground {
     }
 }
 
+/// The parts of a configuration in which nothing is wrong.
+pub(in crate::config) struct Checked {
+    pub(in crate::config) api: client::Options,
+    pub(in crate::config) state: State,
+    pub(in crate::config) control: Control,
+    pub(in crate::config) retention: Retention,
+    pub(in crate::config) jobs: Vec<Job>,
+}
+
 /// Checks everything; `None` where anything is wrong.
-pub(in crate::config) fn check(
-    raw: Raw,
-    needs: Needs,
-    ground: &Ground,
-    report: &mut Report,
-) -> Option<(client::Options, State, Retention, Vec<Job>)> {
+pub(in crate::config) fn check(raw: Raw, needs: Needs, ground: &Ground, report: &mut Report) -> Option<Checked> {
     let state = state(&raw.state, ground, report);
+    let control = control(&raw.control, ground, report);
     let retention = retention(&raw.retention, report);
     let api = api::check(&raw.api, &state.dir, ground, report);
     if raw.job.is_empty() && needs == Needs::Jobs && !report.is_bad("job") {
@@ -65,7 +73,7 @@ pub(in crate::config) fn check(
     for inbox in jobs.iter_mut().flatten().filter_map(|job| job.inbox.as_mut()) {
         inbox.kept = processed.unwrap_or(inbox.kept);
     }
-    if report.is_clean() { Some((api?, state, retention, jobs?)) } else { None }
+    if report.is_clean() { Some(Checked { api: api?, state, control, retention, jobs: jobs? }) } else { None }
 }
 
 fn state(raw: &RawState, ground: &Ground, report: &mut Report) -> State {
@@ -75,6 +83,20 @@ fn state(raw: &RawState, ground: &Ground, report: &mut Report) -> State {
         units::duration(text).and_then(text::more_than_nothing)
     });
     State { dir, full_pull: full_pull.unwrap_or(State::FULL_PULL) }
+}
+
+/// An empty text turns the socket off.
+fn control(raw: &RawControl, ground: &Ground, report: &mut Report) -> Control {
+    let path = match raw.socket.as_deref() {
+        None => Some(ground.path(Control::SOCKET)),
+        given => text::unless_empty(given).map(|written| ground.path(written)),
+    };
+    let length = path.as_ref().map_or(0, |path| path.as_os_str().len());
+    if length > SOCKET_PATH_MAX {
+        let message = format!("the path has {length} bytes, and a socket's may have {SOCKET_PATH_MAX}");
+        report.problem("control.socket", message, Some("name a shorter one"));
+    }
+    Control { socket: path }
 }
 
 fn retention(raw: &RawRetention, report: &mut Report) -> Retention {

@@ -1,0 +1,60 @@
+//! What a caller sends.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::Given;
+use crate::history::user_named;
+
+/// The form of calls and frames; another one is refused. Both sides are the same program, but an upgrade leaves the old
+/// daemon running until it is restarted.
+pub const VERSION: u32 = 1;
+
+/// A command, and what is needed to run it elsewhere.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Call {
+    /// The form.
+    pub version: u32,
+    /// The arguments, without the program's name.
+    pub arguments: Vec<String>,
+    /// The caller's configuration file, as an absolute path.
+    pub config: PathBuf,
+    /// The state folder that it names; none where the caller could not read it.
+    pub state_dir: Option<PathBuf>,
+    /// The configuration itself, for the commands that use the caller's.
+    pub given: Option<Given>,
+    /// What is in the file that the command reads, or why it could not be read.
+    pub file: Option<Result<String, String>>,
+    /// Whether the caller's stdout and stderr show colours.
+    pub paints: (bool, bool),
+    /// The user who called `sudo`, as the caller says.
+    pub sudo: Option<String>,
+}
+
+/// Shows no arguments: there are people's keys among them (law 11).
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").field("version", &self.version).field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+/// Who calls, as the kernel says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The user.
+    pub uid: u32,
+}
+
+impl Caller {
+    /// The caller's name, for what is decided. Only root is believed on whose behalf it acts.
+    pub fn name(self, call: &Call) -> String {
+        user_named(self.uid, call.sudo.as_deref().filter(|_| self.uid == 0))
+    }
+
+    /// Whether the daemon may open what this caller's configuration names: root could anyway, and so could its own user.
+    pub fn may_bring_a_configuration(self) -> bool {
+        self.uid == 0 || self.uid == rustix::process::geteuid().as_raw()
+    }
+}

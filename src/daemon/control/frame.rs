@@ -1,0 +1,94 @@
+//! Messages on the socket: a kind, a length, and so many bytes.
+
+use std::io;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+
+/// What a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A call, as JSON. The caller sends one, and nothing else but [`Kind::Stop`].
+    Call = b'c' as isize,
+    /// The caller was asked to end.
+    Stop = b's' as isize,
+    /// Bytes for stdout.
+    Out = b'o' as isize,
+    /// Bytes for stderr.
+    Err = b'e' as isize,
+    /// The file that the command writes.
+    File = b'f' as isize,
+    /// The exit code, as one byte; the last frame.
+    Exit = b'x' as isize,
+    /// The daemon is that of another state, or of another version; with words. The last frame.
+    Elsewhere = b'n' as isize,
+}
+
+impl Kind {
+    const ALL: [Self; 7] = [Self::Call, Self::Stop, Self::Out, Self::Err, Self::File, Self::Exit, Self::Elsewhere];
+
+    fn byte(self) -> u8 {
+        self as u8
+    }
+}
+
+/// The largest frame: a plan of a large organization with its values.
+pub(super) const SIZE_MAX: u32 = 520 * 1024 * 1024;
+
+/// Reads a frame; `None` where the other side has closed the connection between two.
+pub(super) async fn read(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<(Kind, Vec<u8>)>> {
+    let mut head = [0; 5];
+    match from.read_exact(&mut head[..1]).await {
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    from.read_exact(&mut head[1..]).await?;
+    let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
+    let kind = Kind::ALL.into_iter().find(|kind| kind.byte() == head[0]).ok_or_else(|| wrong("no kind of frame"))?;
+    let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]);
+    if length > SIZE_MAX {
+        return Err(wrong("a frame that is too large"));
+    }
+    // Grows as the bytes arrive: a length alone takes no memory.
+    let mut payload = Vec::new();
+    let got = from.take(u64::from(length)).read_to_end(&mut payload).await?;
+    if got != length as usize {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(Some((kind, payload)))
+}
+
+/// Writes a frame.
+pub(super) async fn write(to: &mut (impl AsyncWrite + Unpin), kind: Kind, payload: &[u8]) -> io::Result<()> {
+    let length = u32::try_from(payload.len()).ok().filter(|length| *length <= SIZE_MAX);
+    let Some(length) = length else {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "more than a frame may hold"));
+    };
+    let mut head = [0; 5];
+    head[0] = kind.byte();
+    head[1..].copy_from_slice(&length.to_be_bytes());
+    to.write_all(&head).await?;
+    to.write_all(payload).await?;
+    to.flush().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn frames_come_as_they_went_and_what_is_none_is_refused() {
+        let mut bytes = Vec::new();
+        for kind in Kind::ALL {
+            write(&mut bytes, kind, &[kind.byte(); 3]).await.unwrap();
+        }
+        let mut from = bytes.as_slice();
+        for kind in Kind::ALL {
+            assert_eq!(read(&mut from).await.unwrap(), Some((kind, vec![kind.byte(); 3])));
+        }
+        assert_eq!(read(&mut from).await.unwrap(), None);
+        for broken in [&b"q\0\0\0\0"[..], b"o\0\0", b"o\0\0\0\x05abc", b"o\xff\xff\xff\xff"] {
+            assert!(read(&mut &*broken).await.is_err(), "{broken:?}");
+        }
+    }
+}

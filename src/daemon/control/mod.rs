@@ -1,0 +1,28 @@
+//! The socket by which the other commands reach the daemon that owns the store.
+//!
+//! ```text
+//! rosterd COMMAND ──call: arguments, colours, files──▶ daemon: the same command, on the daemon's store
+//!        stdout, stderr, file, exit code ◀──frames──┘
+//! ```
+//!
+//! Invariants:
+//! - There is one implementation of each command. The daemon runs it with an output that leads back over the socket, so
+//!   that text, `--json` and exit codes are the same with a daemon and without one.
+//! - Files that a command names are read and written by the caller's process, with the caller's rights: nobody reaches a
+//!   file through the daemon that they could not reach themselves. A configuration of the caller's own, which names
+//!   sources and secrets that the daemon would open, is taken from root and from the daemon's user only.
+//! - Who calls is what the kernel says (SO_PEERCRED), not what the call says.
+//! - A caller that hangs up has asked to end.
+//!
+//! Rejected: a protocol with a message for each command. It would be a second description of every argument and result,
+//! and `--json` a third.
+
+mod call;
+mod client;
+mod frame;
+mod server;
+
+pub use call::{Call, Caller, VERSION};
+pub use client::{Answer, Unreachable, ask};
+pub(super) use server::Listener;
+pub use server::{Back, Commands};

@@ -1,0 +1,231 @@
+//! What the daemon owns and lends: the store, the configuration with its client, the turns of the targets.
+
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use jiff::Timestamp;
+use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, broadcast, mpsc};
+
+use super::control::{Call, VERSION};
+use super::ending::Asker;
+use super::event::Event;
+use super::going::Runs;
+use super::turns::{Turn, Turns};
+use crate::api::{self, Client};
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::record::JobName;
+use crate::store::{self, Store};
+
+/// Events that are kept for a slow listener.
+const EVENTS_KEPT: usize = 256;
+
+/// A configuration, and the client that it describes.
+#[derive(Clone)]
+pub struct Setup {
+    /// The configuration.
+    pub config: Arc<Config>,
+    /// The client of its account.
+    pub client: Client,
+}
+
+impl Setup {
+    /// Makes the client of a configuration; sends nothing.
+    pub fn new(config: Config, clock: &Clock) -> Result<Self, api::Error> {
+        Ok(Self { client: Client::new(&config.api, clock)?, config: Arc::new(config) })
+    }
+}
+
+/// When a job runs next, as the scheduler sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outlook {
+    /// When it is due, or was, where it waits or is late; `None` without a schedule.
+    pub next: Option<Timestamp>,
+    /// How many times came while it ran.
+    pub skipped: u64,
+}
+
+/// What the loop is told.
+#[derive(Debug)]
+pub(super) enum Input {
+    /// Jobs are wanted as soon as may be; all of them where none is named.
+    Ask(Vec<JobName>),
+    /// A run has come to its end.
+    Ended(JobName, super::scheduler::Ended),
+    /// Another configuration is in force.
+    Reloaded,
+}
+
+/// What the daemon owns and lends.
+pub struct Engine {
+    clock: Clock,
+    /// None only while one command has it for itself, or after it could not be opened again.
+    store: Arc<tokio::sync::RwLock<Option<Store>>>,
+    setup: RwLock<Setup>,
+    turns: Turns,
+    runs: Runs,
+    outlook: RwLock<std::collections::BTreeMap<JobName, Outlook>>,
+    inputs: mpsc::UnboundedSender<Input>,
+    events: broadcast::Sender<Event>,
+    stopping: Asker,
+    pub(super) reloading: tokio::sync::Mutex<()>,
+}
+
+/// A store that others use as well.
+pub type Shared = OwnedRwLockReadGuard<Option<Store>, Store>;
+
+impl Engine {
+    pub(super) fn new(setup: Setup, store: Store, clock: &Clock) -> (Arc<Self>, mpsc::UnboundedReceiver<Input>) {
+        let (inputs, heard) = mpsc::unbounded_channel();
+        let engine = Self {
+            clock: clock.clone(),
+            store: Arc::new(tokio::sync::RwLock::new(Some(store))),
+            setup: RwLock::new(setup),
+            turns: Turns::default(),
+            runs: Runs::default(),
+            outlook: RwLock::default(),
+            inputs,
+            events: broadcast::Sender::new(EVENTS_KEPT),
+            stopping: Asker::new(0),
+            reloading: tokio::sync::Mutex::default(),
+        };
+        (Arc::new(engine), heard)
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// The configuration in force. What runs under it keeps it, whatever is in force later.
+    pub fn setup(&self) -> Setup {
+        self.setup.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn put_in_force(&self, setup: Setup) {
+        *self.setup.write().unwrap_or_else(PoisonError::into_inner) = setup;
+        self.tell(Input::Reloaded);
+    }
+
+    /// The turns of the targets.
+    pub fn turns(&self) -> &Turns {
+        &self.turns
+    }
+
+    /// The runs under way.
+    pub fn runs(&self) -> &Runs {
+        &self.runs
+    }
+
+    /// Asks everything to end, once the daemon is to end.
+    pub fn stopping(&self) -> &Asker {
+        &self.stopping
+    }
+
+    /// The store, for as long as the guard is held. One that was lost to an error is opened again first.
+    pub async fn store(&self) -> Result<Shared, store::Error> {
+        let guard = Arc::clone(&self.store).read_owned().await;
+        if let Ok(shared) = OwnedRwLockReadGuard::try_map(guard, Option::as_ref) {
+            return Ok(shared);
+        }
+        let mut slot = Arc::clone(&self.store).write_owned().await;
+        if slot.is_none() {
+            *slot = Some(Store::open(&self.setup().config.state.dir)?);
+        }
+        let guard = OwnedRwLockWriteGuard::downgrade(slot);
+        Ok(OwnedRwLockReadGuard::map(guard, |store| store.as_ref().expect("it was just opened")))
+    }
+
+    /// The store for one command alone: runs end between two changes first, and nobody else has it meanwhile. When the
+    /// result is dropped, it is opened again for all.
+    pub async fn alone(self: &Arc<Self>) -> Alone {
+        let turn = self.turns.at_once().await;
+        let slot = Arc::clone(&self.store).write_owned().await;
+        Alone { engine: Arc::clone(self), slot, _turn: turn }
+    }
+
+    /// Closes the store after it failed; whoever needs it next opens it again.
+    pub(super) async fn close(&self) {
+        *self.store.write().await = None;
+    }
+
+    /// Has jobs run as soon as may be; all of them where none is named.
+    pub fn ask(&self, jobs: impl IntoIterator<Item = JobName>) {
+        self.tell(Input::Ask(jobs.into_iter().collect()));
+    }
+
+    pub(super) fn tell(&self, input: Input) {
+        // Nobody hears it once the loop has ended.
+        let _ = self.inputs.send(input);
+    }
+
+    /// Publishes what happened.
+    pub fn publish(&self, event: Event) {
+        // Nobody may be listening.
+        let _ = self.events.send(event);
+    }
+
+    /// What happens from now on.
+    pub fn events(&self) -> broadcast::Receiver<Event> {
+        self.events.subscribe()
+    }
+
+    /// When a job runs next.
+    pub fn outlook(&self, job: &JobName) -> Outlook {
+        self.outlook.read().unwrap_or_else(PoisonError::into_inner).get(job).copied().unwrap_or_default()
+    }
+
+    pub(super) fn foresee(&self, outlook: std::collections::BTreeMap<JobName, Outlook>) {
+        *self.outlook.write().unwrap_or_else(PoisonError::into_inner) = outlook;
+    }
+
+    /// Why a call is not for this daemon; nothing where it is.
+    pub(super) fn disowns(&self, call: &Call) -> Option<String> {
+        let config = self.setup().config;
+        let own = &config.state.dir;
+        if call.version != VERSION {
+            return Some("the daemon is of another version than this program: restart it".to_owned());
+        }
+        let ours = match &call.state_dir {
+            Some(dir) => same_place(dir, own),
+            None => same_place(&call.config, &config.source_path),
+        };
+        (!ours).then(|| format!("the daemon's state lies in {}, and that is not the one asked for", own.display()))
+    }
+}
+
+fn same_place(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.components().collect());
+    one == other || real(one) == real(other)
+}
+
+/// The store, for one command alone.
+pub struct Alone {
+    engine: Arc<Engine>,
+    slot: OwnedRwLockWriteGuard<Option<Store>>,
+    _turn: Turn,
+}
+
+impl Alone {
+    /// Takes the store out; opens it where it was lost.
+    pub fn take(&mut self) -> Result<Store, store::Error> {
+        match self.slot.take() {
+            Some(store) => Ok(store),
+            None => Store::open(&self.engine.setup().config.state.dir),
+        }
+    }
+
+    /// Closes the store, for what opens it itself.
+    pub fn close(&mut self) {
+        *self.slot = None;
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        if self.slot.is_none() {
+            // Where it can't be opened, the next who needs it says why.
+            *self.slot = Store::open(&self.engine.setup().config.state.dir).ok();
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What the service manager is told (sd_notify); nothing where there is none.
+
+use std::time::{Duration, Instant};
+
+use sd_notify::NotifyState;
+
+/// The service manager.
+pub(super) struct Manager {
+    /// How often it wants a sign of life; twice as often it gets one.
+    watchdog: Option<Duration>,
+    fed: Instant,
+    status: String,
+}
+
+impl Manager {
+    pub(super) fn new() -> Self {
+        Self { watchdog: sd_notify::watchdog_enabled(), fed: Instant::now(), status: String::new() }
+    }
+
+    /// The daemon serves.
+    pub(super) fn ready() {
+        tell(&[NotifyState::Ready]);
+    }
+
+    /// The daemon looks at a new configuration; [`Manager::ready`] follows, whatever comes of it.
+    pub(super) fn reloading() {
+        match NotifyState::monotonic_usec_now() {
+            Ok(now) => tell(&[NotifyState::Reloading, now]),
+            Err(error) => tracing::warn!(%error, "the service manager could not be told of the reload"),
+        }
+    }
+
+    /// The daemon ends.
+    pub(super) fn stopping() {
+        tell(&[NotifyState::Stopping, NotifyState::Status("ending")]);
+    }
+
+    /// Says what goes on, where that is something else than before.
+    pub(super) fn status(&mut self, text: &str) {
+        if self.status != text {
+            text.clone_into(&mut self.status);
+            tell(&[NotifyState::Status(text)]);
+        }
+    }
+
+    /// How long until a sign of life is due; `None` where none is wanted.
+    pub(super) fn hungry_in(&self) -> Option<Duration> {
+        self.watchdog.map(|every| (every / 2).saturating_sub(self.fed.elapsed()))
+    }
+
+    /// Gives a sign of life, where one is due.
+    pub(super) fn feed(&mut self) {
+        if self.hungry_in() == Some(Duration::ZERO) {
+            self.fed = Instant::now();
+            tell(&[NotifyState::Watchdog]);
+        }
+    }
+}
+
+fn tell(state: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(state) {
+        tracing::debug!(%error, "the service manager could not be told");
+    }
+}

@@ -1,0 +1,43 @@
+//! The loop: schedules, signals, systemd, and the socket that the other commands come by; composes the modules above.
+//!
+//! ```text
+//! signals ─┐                      ┌─▶ worker: a run ─┐
+//! inputs ──┼─▶ service: the loop ─┤                  ├─▶ inputs: the run ended
+//! time ────┘    (scheduler)       └─▶ reload ────────┘
+//!                                                        engine: store, configuration, turns, events
+//! control socket ─▶ a command of a caller ────────────▶       lent to all of these
+//! ```
+//!
+//! Invariants:
+//! - One process owns the store; whoever wants something of it while the daemon runs comes by the socket.
+//! - The loop itself waits for nothing but the next of its inputs: runs, commands and reloads have threads of their own.
+//! - One run at a time on a target ([`Turns`]), whoever started it.
+//! - Being asked to end ends what is under way between two changes. What waits stays queued.
+//! - The watchdog is fed only while every run shows signs of life.
+//!
+//! What happens is published as [`Event`]s; nothing here knows who listens.
+
+mod control;
+mod ending;
+mod engine;
+mod event;
+mod going;
+mod manager;
+mod moment;
+mod reload;
+mod scheduler;
+mod served;
+mod service;
+mod signals;
+mod turns;
+mod worker;
+
+pub use control::{Answer, Back, Call, Caller, Commands, Unreachable, VERSION, ask};
+pub use ending::{Asker, Ending, GRACE};
+pub use engine::{Alone, Engine, Outlook, Setup, Shared};
+pub use event::Event;
+pub use going::{Going, Runs};
+pub use reload::Refusal;
+pub use served::served;
+pub use service::{StartError, serve};
+pub use turns::{Turn, Turns};

@@ -1,0 +1,165 @@
+//! Taking a new configuration, or refusing it.
+//!
+//! A new configuration is loaded, checked, and planned against the snapshots as they are, before it is in force. It is
+//! refused where it is broken, and where it is alarming: where a job's plan under it would be held for something that the
+//! present configuration does not hold. Whoever means it restarts the daemon: the first run then holds just that, and a
+//! person approves it.
+//!
+//! What was failing before may fail on: a new configuration that mends one job of two must not be refused for the other.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::engine::{Engine, Setup};
+use super::event::Event;
+use super::manager::Manager;
+use crate::config::{self, Config, Job, Needs};
+use crate::fault::chain;
+use crate::plan::Writes;
+use crate::push::Outcome;
+use crate::queue::Change;
+use crate::record::{JobName, Key};
+use crate::run::{self, Context, JobState, Narrow, Plan, Prepared, Stage, Status, Watch};
+use crate::store;
+
+/// Why a new configuration was refused. The one before stays in force.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// It is wrong in itself.
+    #[error(transparent)]
+    Config(#[from] config::Errors),
+    /// It is not good for this daemon, or a job can't be planned under it.
+    #[error("{0}")]
+    Broken(String),
+    /// A job's plan under it would be held.
+    #[error("{0}")]
+    Alarming(String),
+    /// The state could not be read.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+}
+
+impl Engine {
+    /// Loads the configuration's file anew and takes it, after the runs under way.
+    ///
+    /// # Errors
+    ///
+    /// Why it was refused. The one before stays in force then.
+    pub async fn reload(self: &Arc<Self>) -> Result<Vec<String>, Refusal> {
+        let _one = self.reloading.lock().await;
+        Manager::reloading();
+        let result = self.try_reload().await;
+        match &result {
+            Ok(_) => {
+                tracing::info!("another configuration is in force");
+                self.publish(Event::Reloaded);
+            }
+            Err(refusal) => {
+                let reason = chain(refusal);
+                tracing::error!(reason, "the new configuration was refused; the one before stays in force");
+                self.publish(Event::Refused { reason });
+            }
+        }
+        Manager::ready();
+        result
+    }
+
+    async fn try_reload(self: &Arc<Self>) -> Result<Vec<String>, Refusal> {
+        let _turn = self.turns().of_all().await;
+        let present = self.setup();
+        // Rules of summer time may have been updated since they were read.
+        jiff::tz::db().reset();
+        let variables =
+            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        let config = config::load(&present.config.source_path, variables, Needs::Jobs)?;
+        fits(&present.config, &config).map_err(Refusal::Broken)?;
+        let warnings = config.warnings.clone();
+        let next = Setup::new(config, self.clock()).map_err(|error| Refusal::Broken(chain(&error)))?;
+        self.judge(&present, &next).await?;
+        self.put_in_force(next);
+        Ok(warnings)
+    }
+
+    /// Plans every job under the next configuration.
+    async fn judge(&self, present: &Setup, next: &Setup) -> Result<(), Refusal> {
+        let store = self.store().await?;
+        let context =
+            Context { config: &next.config, client: &next.client, store: &store, clock: self.clock(), watch: &Nobody };
+        let jobs: Vec<&Job> = next.config.jobs.iter().collect();
+        let plans =
+            run::plan(&context, &jobs, &Narrow::default()).await.map_err(|error| Refusal::Broken(chain(&error)))?;
+        let mut alarms = Vec::new();
+        for Plan { job: name, result } in plans {
+            let state = JobState::load(&store, &name)?;
+            let last = state.last.as_ref().map(|last| last.status);
+            match result {
+                Err(_) if last == Some(Status::Failed) => {}
+                Err(error) => return Err(Refusal::Broken(format!("job {name}: {}", chain(&error)))),
+                Ok((prepared, _)) => {
+                    let job = next.config.jobs.iter().find(|job| job.name == name).expect("it was planned");
+                    let was = present.config.jobs.iter().find(|job| job.name == name);
+                    let held: BTreeSet<Key> = run::held(&store, &name)?.into_keys().collect();
+                    alarms.extend(prepared.iter().filter_map(|part| alarm(part, job, was, &held, last)));
+                }
+            }
+        }
+        if alarms.is_empty() { Ok(()) } else { Err(Refusal::Alarming(alarms.join("; "))) }
+    }
+}
+
+/// What only a restart can change.
+fn fits(present: &Config, next: &Config) -> Result<(), String> {
+    let moved = |key: &str| format!("{key} is another one: that takes effect when the daemon is restarted");
+    if present.state.dir != next.state.dir {
+        return Err(moved("state.dir"));
+    }
+    if present.control != next.control {
+        return Err(moved("control.socket"));
+    }
+    if present.api.base_url != next.api.base_url {
+        return Err(moved("api.base_url"));
+    }
+    Ok(())
+}
+
+/// What a job's plan would hold that is not held today; nothing for a job that is new, or that holds every change anyway.
+fn alarm(
+    prepared: &Prepared,
+    job: &Job,
+    was: Option<&Job>,
+    held: &BTreeSet<Key>,
+    last: Option<Status>,
+) -> Option<String> {
+    let name = &job.name;
+    was?;
+    if let Some(reason) = &prepared.hold
+        && !matches!(last, Some(Status::Held | Status::Failed))
+    {
+        return Some(format!("job {name} would be held: {reason}"));
+    }
+    if job.writes != Writes::Auto {
+        return None;
+    }
+    let news: Vec<&str> = prepared
+        .held
+        .iter()
+        .filter(|one| one.change.is_some() && !held.contains(&one.key))
+        .map(|one| one.reason.as_str())
+        .collect();
+    let reason = news.first()?;
+    Some(format!("job {name} would hold {} more changes: {reason}", news.len()))
+}
+
+/// Nobody watches a plan that is only to be judged.
+struct Nobody;
+
+impl Watch for Nobody {
+    fn stage(&self, _: &JobName, _: Stage) {}
+
+    fn outcome(&self, _: &Change, _: &Outcome) {}
+
+    fn interrupted(&self) -> bool {
+        false
+    }
+}

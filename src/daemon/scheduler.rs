@@ -1,0 +1,267 @@
+//! Which job runs when: a state machine over the time, without a clock of its own.
+//!
+//! Invariants:
+//! - A job's times count as served up to some time, [`Entry::served`]. It is due when a time of its schedule lies after
+//!   that and not after now; however many do, it runs once. So a time that was missed, because the machine was off or slept
+//!   or its clock was put forward, is made up once.
+//! - A job that is under way is never started again, and of the jobs on one target one runs at a time. Times that come
+//!   while a job runs are counted as skipped (a run that takes longer than its interval must not run for ever); a job that
+//!   waits for another keeps its turn.
+//! - A clock that is set back by up to three hours repeats no time of a schedule with fixed hours; one with `*` or a step in
+//!   the hours goes on by elapsed time. A clock set back further is taken for right, as cron(8) does it.
+//! - Before the year that [`FLOOR`] says nothing is due: a machine that has no battery starts in 1970, and its clock is put
+//!   right within moments.
+//!
+//! Rejected: to sleep until the next time and run then. A clock that is set, or a machine that slept, makes that sleep too
+//! long or too short; so nobody sleeps longer than [`SLEEP_MAX`], and what is due is worked out anew each time.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+use super::moment::Moment;
+use crate::config::{Job, Schedule};
+use crate::record::{JobName, Target};
+
+/// The longest time between two looks at the clock.
+pub(super) const SLEEP_MAX: Duration = Duration::from_secs(20);
+/// A clock that says less is wrong: 2026-01-01T00:00:00Z.
+const FLOOR: Timestamp = Timestamp::constant(1_767_225_600, 0);
+/// How soon a wrong clock is looked at again.
+const WRONG_CLOCK_SLEEP: Duration = Duration::from_secs(1);
+/// By how much a clock may be set back without a fixed time being repeated.
+const SET_BACK_MAX: SignedDuration = SignedDuration::from_hours(3);
+/// Smaller steps of the clock are none.
+const STEP_MIN: SignedDuration = SignedDuration::from_secs(1);
+/// Skipped times are counted up to so many in one run.
+const SKIPPED_MAX: u64 = 10_000;
+
+/// When a job runs.
+#[derive(Clone, Debug)]
+pub(super) struct Timed {
+    name: JobName,
+    target: Target,
+    schedule: Option<(Schedule, TimeZone)>,
+    served: Option<Timestamp>,
+}
+
+impl Timed {
+    /// A job of the configuration whose times were served up to `served`; `None` where it never ran by its schedule.
+    pub(super) fn new(job: &Job, served: Option<Timestamp>) -> Self {
+        let schedule = job.schedule.clone().map(|schedule| (schedule, job.time_zone.clone()));
+        Self { name: job.name.clone(), target: job.mapping.target, schedule, served }
+    }
+}
+
+/// How a run ended, for the schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// It came to its end, well or not.
+    Served,
+    /// It was asked to give way: the job is due again at once.
+    GaveWay,
+}
+
+/// Which job runs when.
+#[derive(Debug, Default)]
+pub(super) struct Scheduler {
+    entries: Vec<Entry>,
+    /// The jobs that run now, one a target; they may have left the configuration meanwhile.
+    busy: BTreeMap<Target, JobName>,
+    mark: Option<Moment>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    name: JobName,
+    target: Target,
+    schedule: Option<(Schedule, TimeZone)>,
+    /// Up to when its times are served; none before the clock was first seen right.
+    served: Option<Timestamp>,
+    /// The first time that is not served; worked out once, as it takes a walk over days.
+    next: Option<Timestamp>,
+    /// Somebody wants it to run, whatever the time.
+    asked: bool,
+    skipped: u64,
+}
+
+impl Entry {
+    fn new(timed: Timed) -> Self {
+        let Timed { name, target, schedule, served } = timed;
+        let mut entry = Self { name, target, schedule, served: None, next: None, asked: false, skipped: 0 };
+        entry.serve(served);
+        entry
+    }
+
+    /// Counts the times up to `served` as served.
+    fn serve(&mut self, served: Option<Timestamp>) {
+        if self.served != served {
+            self.served = served;
+            self.next = match (&self.schedule, served) {
+                (Some((schedule, zone)), Some(served)) => schedule.next_after(served, zone),
+                _ => None,
+            };
+        }
+    }
+
+    fn is_due(&self, wall: Timestamp) -> bool {
+        self.asked || self.next.is_some_and(|next| next <= wall)
+    }
+
+    /// What the schedule counts as served when the clock is first seen right.
+    fn begin(&mut self, wall: Timestamp) {
+        let kept = self.served.filter(|served| *served <= wall || self.may_stand_ahead(*served, wall));
+        self.serve(Some(kept.unwrap_or(wall)));
+    }
+
+    /// The clock was set back by `jump`, which is negative, and says `wall` now.
+    fn set_back(&mut self, jump: SignedDuration, wall: Timestamp) {
+        let Some(served) = self.served else { return };
+        let served = match &self.schedule {
+            _ if jump < -SET_BACK_MAX => served.min(wall),
+            Some((schedule, zone)) if schedule.goes_by_elapsed_time() => {
+                let moved = served.saturating_add(jump).unwrap_or(wall).min(wall);
+                same_again(schedule, zone, moved).unwrap_or(moved)
+            }
+            _ if self.may_stand_ahead(served, wall) => served,
+            _ => served.min(wall),
+        };
+        self.serve(Some(served));
+    }
+
+    /// Whether times up to `served` may count as served though the clock says less.
+    fn may_stand_ahead(&self, served: Timestamp, wall: Timestamp) -> bool {
+        let fixed = self.schedule.as_ref().is_some_and(|(schedule, _)| !schedule.goes_by_elapsed_time());
+        fixed && served.duration_since(wall) <= SET_BACK_MAX
+    }
+
+    /// How many times of the schedule lie after `from` and not after `to`.
+    fn times_between(&self, from: Timestamp, to: Timestamp) -> u64 {
+        let Some((schedule, zone)) = &self.schedule else { return 0 };
+        let mut times = 0;
+        let mut at = from;
+        while let Some(next) = schedule.next_after(at, zone).filter(|next| *next <= to && times < SKIPPED_MAX) {
+            (at, times) = (next, times + 1);
+        }
+        times
+    }
+}
+
+/// The next time after `served`, where it comes so soon that it is the one that was just served: the clock shows it twice.
+fn same_again(schedule: &Schedule, zone: &TimeZone, served: Timestamp) -> Option<Timestamp> {
+    let next = schedule.next_after(served, zone)?;
+    let interval = schedule.next_after(next, zone)?.duration_since(next);
+    (next.duration_since(served).saturating_mul(2) < interval).then_some(next)
+}
+
+impl Scheduler {
+    /// A scheduler of these jobs, in the order of the file.
+    pub(super) fn new(jobs: impl IntoIterator<Item = Timed>) -> Self {
+        Self { entries: jobs.into_iter().map(Entry::new).collect(), ..Self::default() }
+    }
+
+    /// Takes other jobs in place of the present ones. What is served, asked for and under way stays, by name; a schedule
+    /// that is another one counts from now on.
+    pub(super) fn replace(&mut self, jobs: impl IntoIterator<Item = Timed>, at: Moment) {
+        let mut before: BTreeMap<JobName, Entry> =
+            std::mem::take(&mut self.entries).into_iter().map(|entry| (entry.name.clone(), entry)).collect();
+        let now = self.mark.map(|_| at.wall);
+        let renew = |timed: Timed| match before.remove(&timed.name) {
+            Some(old) if old.schedule == timed.schedule => Entry { target: timed.target, ..old },
+            Some(old) => Entry { asked: old.asked, ..Entry::new(Timed { served: now, ..timed }) },
+            None => Entry::new(Timed { served: timed.served.or(now), ..timed }),
+        };
+        self.entries = jobs.into_iter().map(renew).collect();
+    }
+
+    /// The jobs that start now; they count as under way until [`Scheduler::ended`].
+    pub(super) fn due(&mut self, at: Moment) -> Vec<JobName> {
+        if !self.see(at) {
+            return Vec::new();
+        }
+        let mut due = Vec::new();
+        for entry in &mut self.entries {
+            if self.busy.contains_key(&entry.target) || !entry.is_due(at.wall) {
+                continue;
+            }
+            entry.asked = false;
+            entry.serve(entry.served.max(Some(at.wall)));
+            self.busy.insert(entry.target, entry.name.clone());
+            due.push(entry.name.clone());
+        }
+        due
+    }
+
+    /// Lets a job run as soon as may be; one that runs already runs once more. False where there is no such job.
+    pub(super) fn ask(&mut self, job: &JobName) -> bool {
+        let entry = self.entries.iter_mut().find(|entry| entry.name == *job);
+        entry.map(|entry| entry.asked = true).is_some()
+    }
+
+    /// Takes note of a run's end. Returns up to when the job's times are served, to be remembered across restarts; nothing
+    /// where the run gave way.
+    pub(super) fn ended(&mut self, job: &JobName, how: Ended, at: Moment) -> Option<Timestamp> {
+        self.see(at);
+        self.busy.retain(|_, busy| busy != job);
+        let entry = self.entries.iter_mut().find(|entry| entry.name == *job)?;
+        if how == Ended::GaveWay {
+            entry.asked = true;
+            return None;
+        }
+        let began = entry.served.unwrap_or(at.wall);
+        entry.skipped += entry.times_between(began, at.wall);
+        entry.serve(Some(began.max(at.wall)));
+        entry.served
+    }
+
+    /// How long until something may be due, where nothing else happens; never longer than [`SLEEP_MAX`].
+    pub(super) fn sleep(&self, at: Moment) -> Duration {
+        if at.wall < FLOOR {
+            return WRONG_CLOCK_SLEEP;
+        }
+        let open = self.entries.iter().filter(|entry| !self.busy.contains_key(&entry.target));
+        let until = |entry: &Entry| {
+            let left = if entry.asked { at.wall } else { entry.next? }.duration_since(at.wall);
+            Some(Duration::try_from(left).unwrap_or(Duration::ZERO))
+        };
+        open.filter_map(until).min().unwrap_or(SLEEP_MAX).min(SLEEP_MAX)
+    }
+
+    /// Whether the clock can't be right.
+    pub(super) fn is_clock_wrong(at: Moment) -> bool {
+        at.wall < FLOOR
+    }
+
+    /// When a job is due next, or was, where it waits for another or is late.
+    pub(super) fn next(&self, job: &JobName) -> Option<Timestamp> {
+        self.entries.iter().find(|entry| entry.name == *job)?.next
+    }
+
+    /// How many times of a job came while it ran, since the daemon began.
+    pub(super) fn skipped(&self, job: &JobName) -> u64 {
+        self.entries.iter().find(|entry| entry.name == *job).map_or(0, |entry| entry.skipped)
+    }
+
+    /// Sees what the clock says; false where it can't be right.
+    fn see(&mut self, at: Moment) -> bool {
+        if Self::is_clock_wrong(at) {
+            return false;
+        }
+        match self.mark {
+            None => self.entries.iter_mut().for_each(|entry| entry.begin(at.wall)),
+            Some(mark) => {
+                let jump = at.jump_since(mark);
+                if jump <= -STEP_MIN {
+                    self.entries.iter_mut().for_each(|entry| entry.set_back(jump, at.wall));
+                }
+            }
+        }
+        self.mark = Some(at);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,24 @@
+//! Up to when a job's times are served, as it is remembered across restarts.
+//!
+//! It is written at a run's end, not at its start: a run that was killed is due again when the daemon is back (fault 113).
+
+use jiff::Timestamp;
+
+use crate::record::JobName;
+use crate::store::{self, Batch, Space, Store};
+
+/// Up to when a job's times are served; `None` where it never ran by its schedule.
+pub fn served(store: &Store, job: &JobName) -> Result<Option<Timestamp>, store::Error> {
+    store.get(Space::Meta, &name(job))
+}
+
+/// Remembers it.
+pub(super) fn remember(store: &Store, job: &JobName, at: Timestamp) -> Result<(), store::Error> {
+    let mut batch = Batch::default();
+    batch.put(Space::Meta, &name(job), &at);
+    store.commit(batch)
+}
+
+fn name(job: &JobName) -> String {
+    format!("served{}{job}", Space::APART)
+}

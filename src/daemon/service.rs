@@ -1,0 +1,261 @@
+//! The loop.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+
+use super::control::{Commands, Listener};
+use super::ending::GRACE;
+use super::engine::{Engine, Input, Outlook, Setup};
+use super::event::Event;
+use super::manager::Manager;
+use super::moment::Moment;
+use super::scheduler::{Ended, SLEEP_MAX, Scheduler, Timed};
+use super::signals::{Wish, Wishes};
+use super::{served, worker};
+use crate::clock::Clock;
+use crate::record::JobName;
+use crate::store::{self, Store};
+
+/// How often the loop looks around while runs are under way, so that STATUS tells how far they are.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// How long the daemon waits for runs and callers after it was asked to end: their own grace, and a little for the disk.
+const END_MAX: Duration = GRACE.saturating_add(Duration::from_secs(5));
+
+/// Why the daemon could not begin.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The state can't be used.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// The credential or a certificate can't be used.
+    #[error(transparent)]
+    Client(#[from] crate::api::Error),
+    /// The socket can't be used.
+    #[error("the control socket {} can't be used", path.display())]
+    Socket {
+        /// Where it should be.
+        path: std::path::PathBuf,
+        /// Why.
+        #[source]
+        error: std::io::Error,
+    },
+    /// Signals can't be heard.
+    #[error("signals can't be heard")]
+    Signals(#[source] std::io::Error),
+}
+
+/// Runs the daemon until it is asked to end.
+///
+/// # Errors
+///
+/// Why it could not begin.
+pub async fn serve(
+    config: crate::config::Config,
+    clock: &Clock,
+    commands: Arc<dyn Commands>,
+) -> Result<(), StartError> {
+    let store = Store::open(&config.state.dir)?;
+    let setup = Setup::new(config, clock)?;
+    let listener = match &setup.config.control.socket {
+        None => None,
+        Some(path) => {
+            let bound = Listener::bind(path);
+            Some(bound.map_err(|error| StartError::Socket { path: path.clone(), error })?)
+        }
+    };
+    let wishes = Wishes::hear().map_err(StartError::Signals)?;
+    let jobs = timed(&setup, &store)?;
+    let (engine, inputs) = Engine::new(setup, store, clock);
+    let listens = {
+        let engine = Arc::clone(&engine);
+        tokio::spawn(async move {
+            match &listener {
+                Some(listener) => listener.serve(&engine, &commands).await,
+                None => std::future::pending().await,
+            }
+        })
+    };
+    Manager::ready();
+    engine.publish(Event::Ready);
+    tracing::info!(jobs = jobs.len(), "the daemon is ready");
+    let service =
+        Service { engine: Arc::clone(&engine), scheduler: Scheduler::new(jobs), manager: Manager::new(), running: 0 };
+    service.run(wishes, inputs).await;
+    listens.abort();
+    // The socket's file goes with its listener.
+    let _ = listens.await;
+    engine.close().await;
+    tracing::info!("the daemon has ended");
+    Ok(())
+}
+
+/// The jobs of a configuration as the scheduler takes them.
+fn timed(setup: &Setup, store: &Store) -> Result<Vec<Timed>, store::Error> {
+    setup.config.jobs.iter().map(|job| Ok(Timed::new(job, served::served(store, &job.name)?))).collect()
+}
+
+struct Service {
+    engine: Arc<Engine>,
+    scheduler: Scheduler,
+    manager: Manager,
+    running: usize,
+}
+
+impl Service {
+    async fn run(mut self, mut wishes: Wishes, mut inputs: mpsc::UnboundedReceiver<Input>) {
+        loop {
+            self.look();
+            let sleep = tokio::time::sleep(self.sleep());
+            tokio::select! {
+                wish = wishes.next() => match wish {
+                    Wish::End => break,
+                    Wish::RunAll => self.ask(&[]),
+                    Wish::Reload => {
+                        let engine = Arc::clone(&self.engine);
+                        let handle = tokio::runtime::Handle::current();
+                        tokio::task::spawn_blocking(move || handle.block_on(engine.reload()).is_ok());
+                    }
+                },
+                Some(input) = inputs.recv() => self.hear(input).await,
+                () = sleep => {}
+            }
+        }
+        self.end(wishes, inputs).await;
+    }
+
+    /// Starts what is due, and says how things are.
+    fn look(&mut self) {
+        let now = Moment::now(self.engine.clock());
+        for job in self.scheduler.due(now) {
+            self.running += 1;
+            worker::start(&self.engine, job);
+        }
+        let setup = self.engine.setup();
+        let mut outlook = BTreeMap::new();
+        for job in &setup.config.jobs {
+            let (next, skipped) = (self.scheduler.next(&job.name), self.scheduler.skipped(&job.name));
+            outlook.insert(job.name.clone(), Outlook { next, skipped });
+        }
+        self.manager.status(&self.told(now, &outlook));
+        self.engine.foresee(outlook);
+        let hung = self.engine.runs().hung(Instant::now());
+        // A run that waits until the service lets it go on is quiet, and does not hang.
+        let waits = || {
+            let budget = setup.client.budget();
+            budget.blocked_until.is_some() || budget.used >= budget.limit
+        };
+        if hung.is_empty() || waits() {
+            self.manager.feed();
+        } else if self.manager.hungry_in() == Some(Duration::ZERO) {
+            let jobs: Vec<&str> = hung.iter().map(JobName::as_str).collect();
+            tracing::error!(jobs = jobs.join(", "), "runs show no sign of life; the watchdog is not fed");
+        }
+    }
+
+    fn sleep(&self) -> Duration {
+        let now = Moment::now(self.engine.clock());
+        let busy = if self.running > 0 { LOOK_EVERY } else { SLEEP_MAX };
+        self.scheduler.sleep(now).min(busy).min(self.manager.hungry_in().unwrap_or(SLEEP_MAX))
+    }
+
+    async fn hear(&mut self, input: Input) {
+        match input {
+            Input::Ask(jobs) => self.ask(&jobs),
+            Input::Ended(job, how) => self.ended(&job, how).await,
+            Input::Reloaded => {
+                let setup = self.engine.setup();
+                // Who is new in the file may have run under an earlier one.
+                let jobs: Vec<Timed> = match self.engine.store().await {
+                    Ok(store) => timed(&setup, &store).unwrap_or_default(),
+                    Err(_) => Vec::new(),
+                };
+                let jobs = if jobs.is_empty() {
+                    setup.config.jobs.iter().map(|job| Timed::new(job, None)).collect()
+                } else {
+                    jobs
+                };
+                self.scheduler.replace(jobs, Moment::now(self.engine.clock()));
+            }
+        }
+    }
+
+    fn ask(&mut self, jobs: &[JobName]) {
+        let setup = self.engine.setup();
+        let all = setup.config.jobs.iter().map(|job| &job.name);
+        for job in all.filter(|job| jobs.is_empty() || jobs.contains(job)) {
+            self.scheduler.ask(job);
+        }
+    }
+
+    async fn ended(&mut self, job: &JobName, how: Ended) {
+        self.running = self.running.saturating_sub(1);
+        let before = self.scheduler.skipped(job);
+        let served = self.scheduler.ended(job, how, Moment::now(self.engine.clock()));
+        let times = self.scheduler.skipped(job);
+        if times > before {
+            tracing::warn!(job = job.as_str(), times = times - before, "the run took longer than its interval");
+            self.engine.publish(Event::Skipped { job: job.clone(), times });
+        }
+        let Some(at) = served else { return };
+        // Where it can't be remembered, the job runs once more after a restart.
+        let kept = match self.engine.store().await {
+            Ok(store) => served::remember(&store, job, at),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = kept {
+            tracing::warn!(job = job.as_str(), %error, "the end of the run could not be remembered");
+        }
+    }
+
+    /// Asks runs and callers to end, and waits for them.
+    async fn end(mut self, mut wishes: Wishes, mut inputs: mpsc::UnboundedReceiver<Input>) {
+        Manager::stopping();
+        tracing::info!(runs = self.running, "the daemon ends: what is under way is finished, what waits stays queued");
+        self.engine.publish(Event::Stopping);
+        self.engine.stopping().send_modify(|askers| *askers += 1);
+        let over = async {
+            while self.running > 0 {
+                let Some(input) = inputs.recv().await else { break };
+                if let Input::Ended(job, how) = input {
+                    self.ended(&job, how).await;
+                }
+            }
+            // Whoever holds a turn is a caller's command: it ends by itself.
+            self.engine.turns().of_all().await
+        };
+        let hurried = async {
+            loop {
+                if wishes.next().await == Wish::End {
+                    break;
+                }
+            }
+        };
+        tokio::select! {
+            _ = over => {}
+            () = tokio::time::sleep(END_MAX) => tracing::warn!("not everything came to its end in time"),
+            () = hurried => tracing::warn!("asked a second time: ending at once"),
+        }
+    }
+
+    /// How things are, for `systemctl status`.
+    fn told(&self, now: Moment, outlook: &BTreeMap<JobName, Outlook>) -> String {
+        if Scheduler::is_clock_wrong(now) {
+            return "waiting: this machine's clock is wrong".to_owned();
+        }
+        let mut parts = Vec::new();
+        let going = self.engine.runs().told();
+        if !going.is_empty() {
+            parts.push(going);
+        }
+        let next = outlook.iter().filter_map(|(job, outlook)| Some((outlook.next?, job))).min();
+        match next {
+            Some((next, job)) => parts.push(format!("next: {job} at {next:.0}")),
+            None => parts.push(format!("{} jobs, none with a schedule", outlook.len())),
+        }
+        parts.join("; ")
+    }
+}

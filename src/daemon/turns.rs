@@ -1,0 +1,115 @@
+//! Whose turn it is: at most one run a target, and now and then nobody but one command.
+//!
+//! Rejected: one turn for everything. The first sync of an organization takes hours within the rate limit, and another
+//! target's runs would wait for its end.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+use super::ending::{Asker, Ending};
+use crate::record::Target;
+
+/// The turns of all targets.
+#[derive(Debug)]
+pub struct Turns {
+    targets: BTreeMap<Target, Arc<Mutex<()>>>,
+    /// How many wait for runs to give way.
+    wanted: Asker,
+}
+
+/// A turn that was taken; it is over when this is dropped.
+#[derive(Debug)]
+pub struct Turn(#[expect(dead_code, reason = "held until it is dropped")] Vec<OwnedMutexGuard<()>>);
+
+impl Default for Turns {
+    fn default() -> Self {
+        let targets = Target::ALL.iter().map(|target| (*target, Arc::default())).collect();
+        Self { targets, wanted: Asker::new(0) }
+    }
+}
+
+impl Turns {
+    /// Waits for the turn of these targets, in the order of those who wait.
+    pub async fn of(&self, targets: impl IntoIterator<Item = Target>) -> Turn {
+        let mut wanted: Vec<Target> = targets.into_iter().collect();
+        // Always in the same order, so that two never wait for each other.
+        wanted.sort_unstable();
+        wanted.dedup();
+        let mut guards = Vec::new();
+        for target in wanted {
+            let turn = self.targets.get(&target).expect("every target has its turn");
+            guards.push(Arc::clone(turn).lock_owned().await);
+        }
+        Turn(guards)
+    }
+
+    /// Waits until no run is under way.
+    pub async fn of_all(&self) -> Turn {
+        self.of(self.targets.keys().copied()).await
+    }
+
+    /// Has the runs under way end between two changes, and waits for that.
+    pub async fn at_once(&self) -> Turn {
+        let wish = Wish::new(&self.wanted);
+        let turn = self.of_all().await;
+        drop(wish);
+        turn
+    }
+
+    /// What asks a run that was started by its schedule to give way.
+    pub(super) fn wanted(&self) -> &Asker {
+        &self.wanted
+    }
+}
+
+/// Counts as one who asks, until it is dropped.
+struct Wish<'a>(&'a Asker);
+
+impl<'a> Wish<'a> {
+    fn new(asker: &'a Asker) -> Self {
+        asker.send_modify(|askers| *askers += 1);
+        Self(asker)
+    }
+}
+
+impl Drop for Wish<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|askers| *askers = askers.saturating_sub(1));
+    }
+}
+
+impl Ending {
+    /// What ends a run that was started by its schedule: another's wish, or one of `askers`.
+    pub(super) fn of_run<'a>(turns: &'a Turns, askers: impl IntoIterator<Item = &'a Asker>) -> Self {
+        Self::by(askers.into_iter().chain([turns.wanted()]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn one_target_has_one_run_at_a_time_and_a_run_gives_way_to_who_wants_all_at_once() {
+        let turns = Arc::new(Turns::default());
+        let turn = turns.of([Target::Staff, Target::Staff]).await;
+        let second = tokio::time::timeout(Duration::from_secs(5), turns.of([Target::Staff])).await;
+        assert!(second.is_err(), "it is taken");
+        let ending = Ending::of_run(&turns, []);
+        assert!(!ending.asked());
+        let waits = tokio::spawn({
+            let turns = Arc::clone(&turns);
+            async move { turns.at_once().await }
+        });
+        ending.wait().await;
+        drop(turn);
+        let all = waits.await.unwrap();
+        assert!(!ending.asked(), "who has the turn asks no more");
+        drop(all);
+        turns.of_all().await;
+    }
+}

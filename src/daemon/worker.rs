@@ -1,0 +1,145 @@
+//! One run of one job, started by the loop.
+
+use std::sync::Arc;
+
+use super::ending::Ending;
+use super::engine::{Engine, Input, Setup};
+use super::event::Event;
+use super::going::Runs;
+use super::scheduler::Ended;
+use crate::config::Job;
+use crate::push::Outcome;
+use crate::queue::Change;
+use crate::record::JobName;
+use crate::run::{self, Context, Narrow, Report, Stage, Watch};
+
+/// Starts a run on a thread of its own; the loop hears of its end, whatever that is. A run reads files and waits for disks:
+/// on a thread that also serves the socket it would keep callers waiting.
+pub(super) fn start(engine: &Arc<Engine>, job: JobName) {
+    let engine = Arc::clone(engine);
+    tokio::spawn(async move {
+        let handle = tokio::runtime::Handle::current();
+        let work = tokio::task::spawn_blocking({
+            let (engine, job) = (Arc::clone(&engine), job.clone());
+            move || handle.block_on(run(&engine, &job))
+        });
+        let how = match work.await {
+            Ok(how) => how,
+            Err(error) => {
+                broken(&engine, &job, &format!("the run broke off: {error}"));
+                Ended::Served
+            }
+        };
+        engine.runs().end(&job);
+        engine.tell(Input::Ended(job, how));
+    });
+}
+
+async fn run(engine: &Arc<Engine>, name: &JobName) -> Ended {
+    let setup = engine.setup();
+    let Some(job) = setup.config.jobs.iter().find(|job| job.name == *name) else { return Ended::Served };
+    let _turn = engine.turns().of([job.mapping.target]).await;
+    let ending = Ending::of_run(engine.turns(), [engine.stopping()]);
+    if ending.asked() {
+        return Ended::GaveWay;
+    }
+    engine.runs().begin(name, engine.clock().now());
+    engine.publish(Event::Began { job: name.clone() });
+    match sync(engine, &setup, job, &ending).await {
+        None => Ended::GaveWay,
+        Some(Ok(reports)) => {
+            for report in reports {
+                tell(&report);
+                engine.publish(Event::Ended { report: Arc::new(report) });
+            }
+            if ending.asked() { Ended::GaveWay } else { Ended::Served }
+        }
+        Some(Err(error)) => {
+            broken(engine, name, &crate::fault::chain(&error));
+            if matches!(error, run::Error::Store(_)) {
+                // After an error sled refuses everything, and a disk that was full may have room by now: opened again, the
+                // store says what is true.
+                engine.close().await;
+            }
+            Ended::Served
+        }
+    }
+}
+
+/// `None` where the run was asked to end and did not in its grace: what it left unknown is settled by the next one.
+async fn sync(
+    engine: &Arc<Engine>,
+    setup: &Setup,
+    job: &Job,
+    ending: &Ending,
+) -> Option<Result<Vec<Report>, run::Error>> {
+    let store = match engine.store().await {
+        Ok(store) => store,
+        Err(error) => return Some(Err(error.into())),
+    };
+    let watch = Watcher { runs: engine.runs(), job: &job.name, ending };
+    let client = setup.client.for_run();
+    let context =
+        Context { config: &setup.config, client: &client, store: &store, clock: engine.clock(), watch: &watch };
+    ending.guard(run::sync(&context, &[job], &Narrow::default())).await
+}
+
+fn broken(engine: &Engine, job: &JobName, reason: &str) {
+    tracing::error!(job = job.as_str(), reason, "a run could not be made");
+    engine.publish(Event::Broken { job: job.clone(), reason: reason.to_owned() });
+}
+
+/// Logs what a run came to: numbers and reasons, no people (law 11).
+fn tell(report: &Report) {
+    let counts = &report.counts;
+    let reason = report.reason().unwrap_or_default();
+    let (job, status) = (report.name.as_str(), report.status.name());
+    macro_rules! log {
+        ($level:ident) => {
+            tracing::$level!(
+                job,
+                status,
+                records = counts.records,
+                created = counts.created,
+                updated = counts.updated,
+                deleted = counts.deleted,
+                rejected = counts.rejected,
+                parked = counts.parked,
+                held = counts.held,
+                requests = counts.requests,
+                reason,
+                "a run ended"
+            )
+        };
+    }
+    match report.status {
+        run::Status::Done => log!(info),
+        run::Status::Partial | run::Status::Held => log!(warn),
+        run::Status::Failed => log!(error),
+    }
+}
+
+/// Notes signs of life, and says when to give way.
+struct Watcher<'a> {
+    runs: &'a Runs,
+    job: &'a JobName,
+    ending: &'a Ending,
+}
+
+impl Watch for Watcher<'_> {
+    fn stage(&self, job: &JobName, stage: Stage) {
+        self.runs.alive(job, |going| {
+            going.stage = Some(stage);
+            going.outcomes = 0;
+        });
+    }
+
+    fn outcome(&self, change: &Change, _outcome: &Outcome) {
+        self.runs.alive(&change.job, |going| going.outcomes += 1);
+    }
+
+    fn interrupted(&self) -> bool {
+        self.runs.alive(self.job, |_| {});
+        self.ending.asked()
+    }
+}
