@@ -1,13 +1,13 @@
 //! `rosterd api`.
 
 use std::io::Read as _;
-use std::path::Path;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::args::ApiArgs;
 use super::failure::{Exit, Failure, Words};
+use super::host::Host;
 use super::open;
 use super::ui::Ui;
 use crate::api::{Client, Operation, Raw, RawAnswer, Verb, operations};
@@ -22,7 +22,7 @@ const SHOWN_AT_MOST: [(&str, usize); 2] = [("induction.holder.list", 1000), ("no
 /// The header that is given like a parameter.
 const SINCE: &str = "If-Modified-Since";
 
-pub(super) async fn run(ui: &Ui, config: &Path, args: &ApiArgs) -> Result<Exit, Failure> {
+pub(super) async fn run(ui: &Ui, host: &Host, args: &ApiArgs) -> Result<Exit, Failure> {
     let Some(name) = &args.operation else {
         list(ui);
         return Ok(Exit::Done);
@@ -38,7 +38,7 @@ pub(super) async fn run(ui: &Ui, config: &Path, args: &ApiArgs) -> Result<Exit, 
     if verb == Some(Verb::Photo) && args.out.is_none() {
         return Err(Failure::usage(Words("a photo can't be shown here".to_owned())).hint("give --out FILE"));
     }
-    let config = open::configuration_for(ui, config, Needs::Account)?;
+    let config = open::configuration_for(ui, host, Needs::Account)?;
     let client = client(&config)?;
     if args.all {
         return all(ui, &client, raw, config.api.page_size).await;

@@ -1,22 +1,21 @@
-//! `rosterd apply`, and the file that `rosterd plan --out` writes.
+//! `rosterd apply`.
 
-use std::fs::File;
-use std::io::{Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::args::ApplyArgs;
-use super::failure::{Exit, Failure, Words};
-use super::open::{self, Session};
+use super::failure::{Exit, Failure};
+use super::host::Host;
+use super::open::{self, Session, Work};
 use super::sync;
 use super::ui::{Ui, tame};
 use crate::run::{self, Applied, PlanFile};
 
-pub(super) async fn run(ui: &Ui, config: &Path, args: &ApplyArgs) -> Result<Exit, Failure> {
-    let config = open::configuration(ui, config)?;
-    let file = read(&args.file)?;
-    let session = Session::open(ui, &config)?;
+pub(super) async fn run(ui: &Ui, host: &Host, args: &ApplyArgs) -> Result<Exit, Failure> {
+    let config = open::configuration(ui, host)?;
+    let file = read(host, &args.file)?;
+    let session = Session::open(ui, host, &config, Work::of(&config.jobs)).await?;
     let applied = session.guard(run::apply(&session.context(), &file)).await.map_err(|failure| {
         let what = format!("plan file {}", args.file.display());
         if failure.is_plan() { failure.about(&what).hint("make a new plan") } else { failure }
@@ -34,29 +33,8 @@ pub(super) async fn run(ui: &Ui, config: &Path, args: &ApplyArgs) -> Result<Exit
     Ok(Exit::of_runs(applied.iter().map(|one| one.report.status)))
 }
 
-/// Writes a plan file, whole or not at all, for its owner only.
-pub(super) fn write(path: &Path, file: &PlanFile) -> Result<(), Failure> {
-    let absolute = std::path::absolute(path);
-    let folder = absolute.map(|path| path.parent().map_or_else(|| PathBuf::from("/"), Path::to_owned));
-    let written = folder.and_then(|folder| {
-        let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
-        temporary.write_all(file.encode().as_bytes())?;
-        temporary.as_file().sync_all()?;
-        temporary.persist(path)?;
-        Ok(())
-    });
-    written.map_err(|error| Failure::failed(Words(format!("{} could not be written: {error}", path.display()))))
-}
-
-fn read(path: &Path) -> Result<PlanFile, Failure> {
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(PlanFile::SIZE_MAX + 1).read_to_end(&mut bytes));
-    read.map_err(|error| Failure::usage(Words(format!("{} can't be read: {error}", path.display()))))?;
-    let fits = u64::try_from(bytes.len()).is_ok_and(|length| length <= PlanFile::SIZE_MAX);
-    if !fits {
-        return Err(Failure::usage(Words(format!("{} is too large for a plan file", path.display()))));
-    }
-    PlanFile::decode(&bytes)
+fn read(host: &Host, path: &Path) -> Result<PlanFile, Failure> {
+    PlanFile::decode(&host.read(path)?)
         .map_err(|error| Failure::usage(error).about(&format!("plan file {}", path.display())).hint("make a new plan"))
 }
 

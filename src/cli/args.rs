@@ -27,8 +27,19 @@ pub(super) struct Arguments {
     /// When to use colour
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(super) color: Color,
+    /// How the daemon logs
+    #[arg(long, global = true, value_name = "FORM", default_value = "text")]
+    pub(super) log: LogForm,
     #[command(subcommand)]
     pub(super) command: Command,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum LogForm {
+    /// Lines to read; under systemd, the journal with its fields
+    Text,
+    /// One JSON object a line
+    Json,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -44,6 +55,10 @@ pub(super) enum Command {
     Demo(DemoArgs),
     /// Print a commented configuration for a CSV file
     Init(InitArgs),
+    /// Run the jobs by their schedules, and serve the other commands: the daemon
+    Run,
+    /// Make the daemon take the new configuration; waits for what comes of it
+    Reload,
     /// Bring the service in step with the sources, now
     Sync(JobArgs),
     /// Show what `sync` would change, changing nothing
@@ -82,6 +97,66 @@ pub(super) enum Command {
     Sandbox(SandboxArgs),
     /// Print the completions of a shell
     Completions(CompletionsArgs),
+}
+
+impl Command {
+    /// Its name, for the log.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Demo(_) => "demo",
+            Self::Init(_) => "init",
+            Self::Run => "run",
+            Self::Reload => "reload",
+            Self::Sync(_) => "sync",
+            Self::Plan(_) => "plan",
+            Self::Apply(_) => "apply",
+            Self::Approve(_) => "approve",
+            Self::Reject(_) => "reject",
+            Self::Pause(_) => "pause",
+            Self::Resume(_) => "resume",
+            Self::Rebuild(_) => "rebuild",
+            Self::Queue(_) => "queue",
+            Self::Check(_) => "check",
+            Self::Preview(_) => "preview",
+            Self::Explain(_) => "explain",
+            Self::Revert(_) => "revert",
+            Self::Forget(_) => "forget",
+            Self::History(_) => "history",
+            Self::Status => "status",
+            Self::Api(_) => "api",
+            Self::Sandbox(_) => "sandbox",
+            Self::Completions(_) => "completions",
+        }
+    }
+
+    /// Whether it is for the daemon, where one runs: it needs the store, or changes what the daemon does.
+    pub(super) fn works_at_the_daemon(&self) -> bool {
+        match self {
+            Self::Reload
+            | Self::Sync(_)
+            | Self::Plan(_)
+            | Self::Apply(_)
+            | Self::Approve(_)
+            | Self::Reject(_)
+            | Self::Pause(_)
+            | Self::Resume(_)
+            | Self::Rebuild(_)
+            | Self::Queue(_)
+            | Self::Explain(_)
+            | Self::Revert(_)
+            | Self::Forget(_)
+            | Self::History(_)
+            | Self::Status => true,
+            Self::Demo(_)
+            | Self::Init(_)
+            | Self::Run
+            | Self::Check(_)
+            | Self::Preview(_)
+            | Self::Api(_)
+            | Self::Sandbox(_)
+            | Self::Completions(_) => false,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::path::Path;
 
 use serde_json::json;
 
 use super::args::CheckArgs;
 use super::failure::{Exit, Failure};
+use super::host::Host;
 use super::open;
 use super::ui::{Paint, Ui, tame};
 use crate::api::{
@@ -31,8 +31,8 @@ struct Finding {
     result: Result<String, String>,
 }
 
-pub(super) async fn run(ui: &Ui, path: &Path, args: &CheckArgs) -> Result<Exit, Failure> {
-    let config = open::configuration(ui, path)?;
+pub(super) async fn run(ui: &Ui, host: &Host, args: &CheckArgs) -> Result<Exit, Failure> {
+    let config = open::configuration(ui, host)?;
     let jobs = config.jobs.len();
     let plural = if jobs == 1 { "" } else { "s" };
     let mut findings = vec![Finding {

@@ -1,40 +1,46 @@
 //! `rosterd approve` and `rosterd reject`.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use serde_json::json;
 
 use super::args::DecideArgs;
 use super::failure::{Exit, Failure, Words};
+use super::host::Host;
 use super::open;
 use super::ui::{Ui, tame};
 use crate::clock::Clock;
 use crate::config::Job;
-use crate::record::Key;
+use crate::record::{JobName, Key};
 use crate::run::{self, DecisionError};
 use crate::store::Store;
 
 type Decide = fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError>;
 
-pub(super) fn approve(ui: &Ui, config: &Path, args: &DecideArgs) -> Result<Exit, Failure> {
-    decide(ui, config, args, "approved", run::approve)?;
+pub(super) async fn approve(ui: &Ui, host: &Host, args: &DecideArgs) -> Result<Exit, Failure> {
+    let job = decide(ui, host, args, "approved", run::approve).await?;
     if !ui.json {
-        ui.note(format!("the next `rosterd sync {}` sends them, if they are still wanted then", args.job));
+        ui.note(if host.sends() {
+            "they are sent now, if they are still wanted".to_owned()
+        } else {
+            format!("the next `rosterd sync {job}` sends them, if they are still wanted then")
+        });
     }
+    host.decided(Some(&[job]));
     Ok(Exit::Done)
 }
 
-pub(super) fn reject(ui: &Ui, config: &Path, args: &DecideArgs) -> Result<Exit, Failure> {
-    decide(ui, config, args, "rejected", run::reject)?;
+pub(super) async fn reject(ui: &Ui, host: &Host, args: &DecideArgs) -> Result<Exit, Failure> {
+    decide(ui, host, args, "rejected", run::reject).await?;
+    host.decided(None);
     Ok(Exit::Done)
 }
 
-fn decide(ui: &Ui, config: &Path, args: &DecideArgs, word: &str, decide: Decide) -> Result<(), Failure> {
-    let config = open::configuration(ui, config)?;
+async fn decide(ui: &Ui, host: &Host, args: &DecideArgs, word: &str, decide: Decide) -> Result<JobName, Failure> {
+    let config = open::configuration(ui, host)?;
     let job = open::job(&config, &args.job)?;
     let keys = open::keys(&args.keys)?;
-    let store = Store::open(&config.state.dir)?;
+    let store = host.store(&config).await?;
     let set = run::held_set(&store, job)?;
     let mut held = 0;
     for part in job.parts() {
@@ -59,10 +65,10 @@ fn decide(ui: &Ui, config: &Path, args: &DecideArgs, word: &str, decide: Decide)
     }
     if ui.json {
         ui.document(&json!({"version": 1, "job": job.name, word: done, "set": set}));
-        return Ok(());
+        return Ok(job.name.clone());
     }
     let listed: Vec<String> = done.iter().take(10).map(|key| tame(key.as_str())).collect();
     let more = if done.len() > 10 { format!(" and {} more", done.len() - 10) } else { String::new() };
     ui.line(format!("{word} {} of job {}: {}{more}", done.len(), job.name, listed.join(", ")));
-    Ok(())
+    Ok(job.name.clone())
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::args::DemoArgs;
 use super::failure::{Exit, Failure, Words};
+use super::host::Host;
 use super::ui::{Paint, Ui};
 use super::{decide, open, plan, sync};
 use crate::cli::args::DecideArgs;
@@ -36,7 +37,7 @@ pub(super) async fn run(ui: &Ui, args: &DemoArgs) -> Result<Exit, Failure> {
     let folder = tempfile::Builder::new().prefix("rosterd-demo-").tempdir().map_err(Failure::failed)?;
     let options = Options { seed_staff: SEEDED, ..Options::default() };
     let sandbox = Sandbox::start(options).await.map_err(Failure::failed)?;
-    let demo = Demo { ui: *ui, dir: folder.path().to_owned(), sandbox };
+    let demo = Demo { ui: ui.clone(), dir: folder.path().to_owned(), sandbox };
     let result = demo.tell().await;
     demo.sandbox.stop().await;
     if args.keep {
@@ -85,7 +86,7 @@ impl Demo {
         self.heading("A person releases them, and the next sync removes them");
         self.ui.line(self.ui.paint(Paint::Bold, &format!("$ rosterd approve employees {}", left.join(" "))));
         let decision = DecideArgs { job: "employees".into(), keys: left, set: None };
-        decide::approve(&self.ui, &self.config(), &decision)?;
+        decide::approve(&self.ui, &self.host(), &decision).await?;
         let report = self.sync().await?;
         self.expect(&report, Status::Done, (0, 0, 5))?;
         self.expect_people(61)?;
@@ -134,18 +135,22 @@ impl Demo {
         Ok(rows)
     }
 
+    fn host(&self) -> Host {
+        Host::Here(self.config())
+    }
+
     async fn plan(&self) -> Result<(), Failure> {
         self.ui.line(self.ui.paint(Paint::Bold, "$ rosterd plan"));
-        let config = open::configuration(&self.ui, &self.config())?;
-        let plans = plan::plan(&self.ui, &config, &[], &Narrow::default()).await?;
+        let config = open::configuration(&self.ui, &self.host())?;
+        let plans = plan::plan(&self.ui, &self.host(), &config, &[], &Narrow::default()).await?;
         plan::show(&self.ui, &plans, false, 3);
         Ok(())
     }
 
     async fn sync(&self) -> Result<Report, Failure> {
         self.ui.line(self.ui.paint(Paint::Bold, "$ rosterd sync"));
-        let config = open::configuration(&self.ui, &self.config())?;
-        let mut reports = sync::sync(&self.ui, &config, &[], &Narrow::default()).await?;
+        let config = open::configuration(&self.ui, &self.host())?;
+        let mut reports = sync::sync(&self.ui, &self.host(), &config, &[], &Narrow::default()).await?;
         sync::show(&self.ui, &reports);
         reports.pop().ok_or_else(|| Failure::failed("the run was interrupted"))
     }

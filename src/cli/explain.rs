@@ -1,12 +1,11 @@
 //! `rosterd explain`.
 
-use std::path::Path;
-
 use serde_json::{Value as Json, json};
 
 use super::args::ExplainArgs;
 use super::failure::{Exit, Failure, Words};
-use super::open::{self, Session};
+use super::host::Host;
+use super::open::{self, Session, Work};
 use super::ui::{Paint, Ui, tame};
 use super::values;
 use crate::config::Job;
@@ -17,11 +16,11 @@ use crate::record::{Key, RemoteId, Value};
 use crate::run::{self, Explanation, FieldState, FieldView, Fit, Outlook, SourceRow};
 use crate::snapshot::Owner;
 
-pub(super) fn run(ui: &Ui, config: &Path, args: &ExplainArgs) -> Result<Exit, Failure> {
-    let config = open::configuration(ui, config)?;
+pub(super) async fn run(ui: &Ui, host: &Host, args: &ExplainArgs) -> Result<Exit, Failure> {
+    let config = open::configuration(ui, host)?;
     let job = open::job(&config, &args.job)?;
     let key = Key::new(&args.key).ok_or_else(|| Failure::usage("a key can't be empty"))?;
-    let session = Session::open(ui, &config)?;
+    let session = Session::open(ui, host, &config, Work::Look).await?;
     let explanation = run::explain(&session.context(), job, &key)?;
     if !explanation.is_known() {
         return Err(never_seen(job, &key, &explanation));

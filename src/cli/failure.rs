@@ -37,6 +37,21 @@ impl Exit {
         }
     }
 
+    /// The one of that code; an unknown code means failure.
+    pub(super) fn of_code(code: u8) -> Self {
+        const ALL: [Exit; 8] = [
+            Exit::Done,
+            Exit::Failed,
+            Exit::Usage,
+            Exit::Partial,
+            Exit::Held,
+            Exit::Changes,
+            Exit::InUse,
+            Exit::Interrupted,
+        ];
+        ALL.into_iter().find(|exit| exit.code() == code).unwrap_or(Self::Failed)
+    }
+
     /// The worst of several runs: failed, held, partial, done.
     pub(super) fn of_runs(statuses: impl Iterator<Item = Status>) -> Self {
         match statuses.max_by_key(|status| match status {

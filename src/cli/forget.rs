@@ -1,27 +1,26 @@
 //! `rosterd forget`.
 
-use std::path::Path;
-
 use serde_json::json;
 
 use super::args::ForgetArgs;
 use super::failure::{Exit, Failure, Words};
+use super::host::Host;
 use super::open;
 use super::ui::{Ui, tame};
 use crate::clock::Clock;
 use crate::config::Needs;
 use crate::record::Key;
 use crate::run::{self, ForgetError};
-use crate::store::Store;
 
-pub(super) fn run(ui: &Ui, config: &Path, args: &ForgetArgs) -> Result<Exit, Failure> {
-    let config = open::configuration_for(ui, config, Needs::Account)?;
+pub(super) async fn run(ui: &Ui, host: &Host, args: &ForgetArgs) -> Result<Exit, Failure> {
+    let config = open::configuration_for(ui, host, Needs::Account)?;
     let key = Key::new(&args.key).ok_or_else(|| Failure::usage("a key can't be empty"))?;
-    let store = Store::open(&config.state.dir)?;
-    let forgotten = run::forget(store, &Clock::system(), &config.jobs, &key).map_err(|error| match error {
+    let mut sole = host.alone(&config).await;
+    let forgotten = run::forget(sole.take()?, &Clock::system(), &config.jobs, &key).map_err(|error| match error {
         ForgetError::Store(error) => Failure::from(error),
         error => Failure::failed(error),
     })?;
+    drop(sole);
     let Some(forgotten) = forgotten else {
         return Err(Failure::failed(Words(format!("nothing here is about key {key}")))
             .hint("`rosterd explain JOB KEY` tells of a record; keys are case-sensitive"));

@@ -1,11 +1,10 @@
 //! `rosterd history`.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 
 use super::args::HistoryArgs;
 use super::failure::{Exit, Failure, Words};
+use super::host::Host;
 use super::ui::{Paint, Ui, tame};
 use super::{open, values};
 use crate::config::Needs;
@@ -18,8 +17,8 @@ const KEYS_MAX: usize = 10;
 const CHANGES_MAX: usize = 1000;
 
 /// Reads nothing but the audit files: it works while a run is under way, and with a damaged store.
-pub(super) fn run(ui: &Ui, config: &Path, args: &HistoryArgs) -> Result<Exit, Failure> {
-    let config = open::configuration_for(ui, config, Needs::Account)?;
+pub(super) fn run(ui: &Ui, host: &Host, args: &HistoryArgs) -> Result<Exit, Failure> {
+    let config = open::configuration_for(ui, host, Needs::Account)?;
     let dir = &config.state.dir;
     match args.run {
         None => {

@@ -1,36 +1,56 @@
-//! SIGINT and SIGTERM: the first asks to end, and what is under way is finished; a second ends at once.
+//! SIGINT and SIGTERM: the first asks to end, and what is under way is finished; a second ends at once. A command that
+//! runs in the daemon is ended by its caller, or with the daemon.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook_tokio::Signals;
 
 use super::failure::{Exit, Failure};
+use crate::daemon::{Ending, GRACE};
 
-/// How long what is under way may take after the first signal. Whatever is unfinished then is settled by the next run, as
+/// What is said of a command that did not end in its grace. Whatever is unfinished then is settled by the next run, as
 /// after a power cut.
-const GRACE: Duration = Duration::from_secs(10);
+pub(super) const INTERRUPTED: &str = "interrupted; what was not finished is settled by the next run";
 
 /// Whether someone asked to end.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Interrupt {
-    asked: Arc<AtomicBool>,
+#[derive(Clone, Debug)]
+pub(super) enum Interrupt {
+    /// By a signal to this process.
+    Signals(Arc<AtomicBool>),
+    /// By whoever may end a command in the daemon.
+    Ending(Ending),
 }
 
 impl Interrupt {
-    pub(super) fn asked(&self) -> bool {
-        self.asked.load(Ordering::SeqCst)
+    pub(super) fn by_signals() -> Self {
+        Self::Signals(Arc::default())
     }
 
-    /// Runs `work` until it ends, or until a signal and its grace have passed.
+    pub(super) fn by(ending: Ending) -> Self {
+        Self::Ending(ending)
+    }
+
+    pub(super) fn asked(&self) -> bool {
+        match self {
+            Self::Signals(asked) => asked.load(Ordering::SeqCst),
+            Self::Ending(ending) => ending.asked(),
+        }
+    }
+
+    /// Runs `work` until it ends, or until someone asked to end and the grace has passed.
     pub(super) async fn guard<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        let interrupted = || Err(Failure::new(Exit::Interrupted, INTERRUPTED));
+        let asked = match self {
+            Self::Ending(ending) => return ending.guard(work).await.unwrap_or_else(interrupted),
+            Self::Signals(asked) => asked,
+        };
         let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::failed)?;
         let ends = async {
             signals.next().await;
-            self.asked.store(true, Ordering::SeqCst);
+            asked.store(true, Ordering::SeqCst);
             tokio::select! {
                 _ = signals.next() => {}
                 () = tokio::time::sleep(GRACE) => {}
@@ -38,7 +58,7 @@ impl Interrupt {
         };
         tokio::select! {
             result = work => result,
-            () = ends => Err(Failure::new(Exit::Interrupted, "interrupted; what was not finished is settled by the next run")),
+            () = ends => interrupted(),
         }
     }
 

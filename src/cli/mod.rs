@@ -4,6 +4,7 @@
 //! - Data goes to stdout, everything else to stderr, and one `Ui` writes both.
 //! - `--json` renders the same data a second time: one document on one line, a version first.
 //! - A failure is printed once, here, with its causes and hints; its kind alone decides the exit code.
+//! - A command works on what its `Host` gives it; so it is the same in this process and in the daemon.
 //!
 //! Rejected: printing where something happens. What a library prints can't be tested, quieted or turned into JSON.
 
@@ -14,13 +15,16 @@ mod check;
 mod completions;
 mod decide;
 mod demo;
+mod desk;
 mod explain;
 mod failure;
 mod forget;
 mod history;
+mod host;
 mod init;
 mod init_directory;
 mod interrupt;
+mod log;
 mod open;
 mod owner;
 mod pause;
@@ -29,7 +33,9 @@ mod preview;
 mod progress;
 mod queue;
 mod rebuild;
+mod remote;
 mod revert;
+mod run;
 mod sandbox;
 mod status;
 mod sync;
@@ -42,7 +48,12 @@ use clap::Parser as _;
 
 use args::{Arguments, Command};
 use failure::{Exit, Failure};
+use host::Host;
+use remote::Sent;
 use ui::Ui;
+
+/// The stack of every thread, as large as that of the first one: in the daemon a command of a caller has a thread of its own.
+const STACK_BYTES: usize = 8 * 1024 * 1024;
 
 /// Runs the program with this process's arguments and returns its exit code.
 pub fn main() -> ExitCode {
@@ -56,8 +67,12 @@ pub fn main() -> ExitCode {
         }
     };
     let ui = Ui::new(arguments.color, arguments.json);
-    ui.log();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    log::begin(&ui, &arguments);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_stack_size(STACK_BYTES)
+        .enable_all()
+        .build();
     let result = match runtime {
         Ok(runtime) => {
             let result = runtime.block_on(dispatch(&ui, arguments));
@@ -76,28 +91,43 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// Runs a command: in the daemon where one runs and the command is for it, else in this process.
 async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
-    let config = arguments.config;
-    match arguments.command {
+    let mut unreached = None;
+    if arguments.command.works_at_the_daemon() {
+        match remote::send(ui, &arguments).await? {
+            Sent::Done(exit) => return Ok(exit),
+            Sent::Here(why) => unreached = why,
+        }
+    }
+    let path = arguments.config.clone();
+    let host = Host::Here(arguments.config);
+    work(ui, &host, arguments.command).await.map_err(|failure| remote::explained(failure, unreached, &path))
+}
+
+async fn work(ui: &Ui, host: &Host, command: Command) -> Result<Exit, Failure> {
+    match command {
         Command::Demo(args) => demo::run(ui, &args).await,
         Command::Init(args) => init::run(ui, &args).await,
-        Command::Sync(args) => sync::run(ui, &config, &args).await,
-        Command::Plan(args) => plan::run(ui, &config, &args).await,
-        Command::Apply(args) => apply::run(ui, &config, &args).await,
-        Command::Approve(args) => decide::approve(ui, &config, &args),
-        Command::Reject(args) => decide::reject(ui, &config, &args),
-        Command::Pause(args) => pause::pause(ui, &config, &args),
-        Command::Resume(args) => pause::resume(ui, &config, &args),
-        Command::Rebuild(args) => rebuild::run(ui, &config, &args),
-        Command::Check(args) => check::run(ui, &config, &args).await,
-        Command::Preview(args) => preview::run(ui, &config, &args),
-        Command::Explain(args) => explain::run(ui, &config, &args),
-        Command::Revert(args) => revert::run(ui, &config, &args).await,
-        Command::Forget(args) => forget::run(ui, &config, &args),
-        Command::History(args) => history::run(ui, &config, &args),
-        Command::Queue(args) => queue::run(ui, &config, &args),
-        Command::Status => status::run(ui, &config),
-        Command::Api(args) => api::run(ui, &config, &args).await,
+        Command::Run => run::run(host).await,
+        Command::Reload => run::reload(ui, host).await,
+        Command::Sync(args) => sync::run(ui, host, &args).await,
+        Command::Plan(args) => plan::run(ui, host, &args).await,
+        Command::Apply(args) => apply::run(ui, host, &args).await,
+        Command::Approve(args) => decide::approve(ui, host, &args).await,
+        Command::Reject(args) => decide::reject(ui, host, &args).await,
+        Command::Pause(args) => pause::pause(ui, host, &args),
+        Command::Resume(args) => pause::resume(ui, host, &args),
+        Command::Rebuild(args) => rebuild::run(ui, host, &args).await,
+        Command::Check(args) => check::run(ui, host, &args).await,
+        Command::Preview(args) => preview::run(ui, host, &args),
+        Command::Explain(args) => explain::run(ui, host, &args).await,
+        Command::Revert(args) => revert::run(ui, host, &args).await,
+        Command::Forget(args) => forget::run(ui, host, &args).await,
+        Command::History(args) => history::run(ui, host, &args),
+        Command::Queue(args) => queue::run(ui, host, &args).await,
+        Command::Status => status::run(ui, host).await,
+        Command::Api(args) => api::run(ui, host, &args).await,
         Command::Sandbox(args) => sandbox::run(ui, args).await,
         Command::Completions(args) => completions::run(ui, &args),
     }

@@ -1,61 +1,96 @@
 //! What most commands begin with: the configuration, the jobs asked for, the state.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::sync::Arc;
 
 use super::failure::{Failure, Words};
+use super::host::{Host, Opened};
 use super::interrupt::Interrupt;
 use super::owner::become_owner;
 use super::progress::Progress;
 use super::ui::Ui;
 use crate::api::Client;
 use crate::clock::Clock;
-use crate::config::{self, Config, Job, Needs, nearest};
-use crate::record::Key;
+use crate::config::{Config, Job, Needs, nearest};
+use crate::daemon::Turn;
+use crate::record::{Key, Target};
 use crate::run::{self, Context, Narrow};
-use crate::store::Store;
 
-/// Loads the configuration and prints its warnings; root works as the state's owner from then on.
-pub(super) fn configuration(ui: &Ui, path: &Path) -> Result<Config, Failure> {
-    configuration_for(ui, path, Needs::Jobs)
+/// Loads the configuration and prints its warnings; root works as the state's owner from then on. A command in the daemon
+/// gets the daemon's.
+pub(super) fn configuration(ui: &Ui, host: &Host) -> Result<Arc<Config>, Failure> {
+    configuration_for(ui, host, Needs::Jobs)
+}
+
+/// The same for what uses the caller's configuration also in the daemon.
+pub(super) fn callers_configuration(ui: &Ui, host: &Host) -> Result<Arc<Config>, Failure> {
+    used(ui, host, host.callers_config(Needs::Jobs)?)
 }
 
 /// The same for what does without jobs.
-pub(super) fn configuration_for(ui: &Ui, path: &Path, needs: Needs) -> Result<Config, Failure> {
-    let environment =
-        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let mut config = config::load(path, environment, needs).map_err(|errors| {
-        let missing = !path.exists();
-        let failure = Failure::from(errors);
-        if missing {
-            failure.hint("make one with `rosterd init FILE`, name another with --config, or see `rosterd demo`")
-        } else {
-            failure
-        }
-    })?;
-    config.warnings.iter().for_each(|warning| ui.warn(warning));
-    become_owner(&mut config)?;
+pub(super) fn configuration_for(ui: &Ui, host: &Host, needs: Needs) -> Result<Arc<Config>, Failure> {
+    used(ui, host, host.config(needs)?)
+}
+
+/// The configuration that the daemon begins with; its warnings are logged, in the form in which everything else is.
+pub(super) fn daemons_configuration(host: &Host) -> Result<Arc<Config>, Failure> {
+    let mut config = host.config(Needs::Jobs)?;
+    config.warnings.iter().for_each(|warning| tracing::warn!(warning, "about the configuration"));
+    become_owner(Arc::make_mut(&mut config))?;
     Ok(config)
+}
+
+fn used(ui: &Ui, host: &Host, mut config: Arc<Config>) -> Result<Arc<Config>, Failure> {
+    config.warnings.iter().for_each(|warning| ui.warn(warning));
+    if matches!(host, Host::Here(_)) {
+        become_owner(Arc::make_mut(&mut config))?;
+    }
+    Ok(config)
+}
+
+/// What a command does to the service and the store, and which of the daemon's runs have to be over before it.
+pub(super) enum Work {
+    /// It reads.
+    Look,
+    /// It is a run on these targets.
+    Change(Vec<Target>),
+}
+
+impl Work {
+    /// A run of these jobs.
+    pub(super) fn of<'a>(jobs: impl IntoIterator<Item = &'a Job>) -> Self {
+        Self::Change(jobs.into_iter().flat_map(run::needed).collect())
+    }
 }
 
 /// What a run needs of this machine: the state, taken before anything else, and the client.
 pub(super) struct Session<'a> {
     config: &'a Config,
-    store: Store,
+    store: Opened,
     client: Client,
     clock: Clock,
     interrupt: Interrupt,
     progress: Progress,
+    _turn: Option<Turn>,
 }
 
 impl<'a> Session<'a> {
-    pub(super) fn open(ui: &Ui, config: &'a Config) -> Result<Self, Failure> {
-        let store = Store::open(&config.state.dir)?;
-        let clock = Clock::system();
-        let client = Client::new(&config.api, &clock)?;
-        let interrupt = Interrupt::default();
-        let progress = Progress::new(*ui, interrupt.clone(), config.api.requests_per_minute);
-        Ok(Self { config, store, client, clock, interrupt, progress })
+    pub(super) async fn open(ui: &Ui, host: &Host, config: &'a Config, work: Work) -> Result<Self, Failure> {
+        let turn = match work {
+            Work::Look => None,
+            Work::Change(targets) => host.turn(targets).await?,
+        };
+        let store = host.store(config).await?;
+        let (clock, client) = match host {
+            Host::Here(_) => {
+                let clock = Clock::system();
+                (clock.clone(), Client::new(&config.api, &clock)?)
+            }
+            Host::Daemon(lent) => (lent.engine.clock().clone(), lent.engine.setup().client.for_run()),
+        };
+        let interrupt = host.interrupt();
+        let progress = Progress::new(ui.clone(), interrupt.clone(), config.api.requests_per_minute);
+        Ok(Self { config, store, client, clock, interrupt, progress, _turn: turn })
     }
 
     pub(super) fn context(&self) -> Context<'_> {

@@ -3,12 +3,12 @@
 //! Neither takes the store: what is to stop at once must not wait until the run that it is to stop has ended.
 
 use std::io;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::args::PauseArgs;
 use super::failure::{Exit, Failure, Words};
+use super::host::Host;
 use super::open;
 use super::ui::Ui;
 use crate::clock::Clock;
@@ -17,18 +17,19 @@ use crate::record::JobName;
 use crate::run::{self, Pause, Scope};
 use crate::store;
 
-pub(super) fn pause(ui: &Ui, config: &Path, args: &PauseArgs) -> Result<Exit, Failure> {
-    let config = open::configuration(ui, config)?;
+pub(super) fn pause(ui: &Ui, host: &Host, args: &PauseArgs) -> Result<Exit, Failure> {
+    let config = open::configuration(ui, host)?;
     let job = args.job.as_deref().map(|name| open::job(&config, name)).transpose()?.map(|job| &job.name);
     store::lay_down(&config.state.dir)?;
     let changed = run::pause(&config.state.dir, &Clock::system(), job).map_err(|error| unwritten(&config, &error))?;
+    host.decided(None);
     let what = job.map_or("all jobs are".to_owned(), |job| format!("job {job} is"));
     let already = if changed { "" } else { " already" };
     show(ui, &config, "paused", changed, &format!("{what} paused{already}: nothing is sent until `rosterd resume`"))
 }
 
-pub(super) fn resume(ui: &Ui, config: &Path, args: &PauseArgs) -> Result<Exit, Failure> {
-    let config = open::configuration(ui, config)?;
+pub(super) fn resume(ui: &Ui, host: &Host, args: &PauseArgs) -> Result<Exit, Failure> {
+    let config = open::configuration(ui, host)?;
     // A job that is out of the configuration by now may be resumed too.
     let job = args.job.as_deref().map(|name| JobName::new(name).ok_or_else(|| Failure::usage("that is no job's name")));
     let job = job.transpose()?;
@@ -36,6 +37,10 @@ pub(super) fn resume(ui: &Ui, config: &Path, args: &PauseArgs) -> Result<Exit, F
     let dir = &config.state.dir;
     let fail = |error: io::Error| unwritten(&config, &error);
     let lifted = run::resume(dir, &Clock::system(), job.as_ref()).map_err(fail)?;
+    if !lifted.is_empty() {
+        let wanted: Vec<JobName> = job.iter().cloned().collect();
+        host.decided(Some(&wanted));
+    }
     let left = run::pauses(dir).map_err(fail)?;
     if let (Some(job), Some(pause)) = (&job, left.iter().find(|pause| job.iter().any(|job| pause.scope.stops(job)))) {
         return Err(Failure::failed(Words(format!("job {job} does not go on: {}", pause.reason()))));

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::apply;
 use super::args::PlanArgs;
 use super::failure::{Exit, Failure};
-use super::open::{self, Session};
+use super::host::Host;
+use super::open::{self, Session, Work};
 use super::sync::rejections;
 use super::ui::{Paint, Ui, tame};
 use super::values;
@@ -21,11 +21,11 @@ use crate::run::{self, Narrow, Plan, PlanFile, Prepared};
 /// How many changes of each kind are listed; the rest is counted.
 const LISTED_MAX: usize = 100;
 
-pub(super) async fn run(ui: &Ui, config: &Path, args: &PlanArgs) -> Result<Exit, Failure> {
-    let config = open::configuration(ui, config)?;
+pub(super) async fn run(ui: &Ui, host: &Host, args: &PlanArgs) -> Result<Exit, Failure> {
+    let config = open::callers_configuration(ui, host)?;
     let narrow = open::narrow(&args.jobs.keys)?;
     let jobs = open::jobs(&config, &args.jobs.jobs)?;
-    let session = Session::open(ui, &config)?;
+    let session = Session::open(ui, host, &config, Work::Look).await?;
     let plans = session.guard(run::plan(&session.context(), &jobs, &narrow)).await?;
     show(ui, &plans, args.show_values, LISTED_MAX);
     let made = || plans.iter().filter_map(|plan| plan.result.as_ref().ok());
@@ -34,23 +34,29 @@ pub(super) async fn run(ui: &Ui, config: &Path, args: &PlanArgs) -> Result<Exit,
         return Ok(Exit::Failed);
     }
     if let Some(path) = &args.out {
-        save(ui, path, &PlanFile::new(&session.context(), &plans, &narrow, args.show_values))?;
+        save(ui, host, path, &PlanFile::new(&session.context(), &plans, &narrow, args.show_values))?;
     }
     let changes = made().flat_map(|(parts, _)| parts).any(|plan| changes(plan).next().is_some());
     Ok(if args.exit_code && changes { Exit::Changes } else { Exit::Done })
 }
 
-fn save(ui: &Ui, path: &Path, file: &PlanFile) -> Result<(), Failure> {
-    apply::write(path, file)?;
+fn save(ui: &Ui, host: &Host, path: &Path, file: &PlanFile) -> Result<(), Failure> {
+    host.write(path, file.encode().as_bytes())?;
     let (go, held) = file.counts();
     let besides = if held > 0 { format!(", and shows {held} that wait for an approval") } else { String::new() };
     ui.note(format!("{} holds {go} changes{besides}; `rosterd apply` sends them once", path.display()));
     Ok(())
 }
 
-pub(super) async fn plan(ui: &Ui, config: &Config, jobs: &[String], narrow: &Narrow) -> Result<Vec<Plan>, Failure> {
+pub(super) async fn plan(
+    ui: &Ui,
+    host: &Host,
+    config: &Config,
+    jobs: &[String],
+    narrow: &Narrow,
+) -> Result<Vec<Plan>, Failure> {
     let jobs = open::jobs(config, jobs)?;
-    let session = Session::open(ui, config)?;
+    let session = Session::open(ui, host, config, Work::Look).await?;
     session.guard(run::plan(&session.context(), &jobs, narrow)).await
 }
 

@@ -1,12 +1,12 @@
 //! `rosterd preview`.
 
 use std::ops::ControlFlow;
-use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
 use super::args::PreviewArgs;
 use super::failure::{Exit, Failure};
+use super::host::Host;
 use super::open;
 use super::ui::{Paint, Ui, tame};
 use crate::clock::Clock;
@@ -25,8 +25,8 @@ struct Seen {
     reading: Reading,
 }
 
-pub(super) fn run(ui: &Ui, config: &Path, args: &PreviewArgs) -> Result<Exit, Failure> {
-    let config = open::configuration(ui, config)?;
+pub(super) fn run(ui: &Ui, host: &Host, args: &PreviewArgs) -> Result<Exit, Failure> {
+    let config = open::configuration(ui, host)?;
     let job = open::job(&config, &args.job)?;
     let key = args.key.as_deref().map(|key| Key::new(key).ok_or_else(|| Failure::usage("a key can't be empty")));
     let key = key.transpose()?;

@@ -1,45 +1,53 @@
 //! `rosterd queue list`, `retry` and `drop`.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::args::{QueueArgs, QueueCommand, QueuedArgs};
 use super::failure::{Exit, Failure, Words};
+use super::host::Host;
 use super::open;
 use super::ui::{Ui, tame};
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::queue::{Change, State};
-use crate::record::Key;
+use crate::record::{JobName, Key};
 use crate::run::{self, DecisionError, Waiting};
 use crate::store::{self, Store};
 
 type Decide = fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError>;
 
-pub(super) fn run(ui: &Ui, config: &Path, args: &QueueArgs) -> Result<Exit, Failure> {
+pub(super) async fn run(ui: &Ui, host: &Host, args: &QueueArgs) -> Result<Exit, Failure> {
     match &args.command {
-        QueueCommand::List { job } => list(ui, config, job.as_deref()),
+        QueueCommand::List { job } => list(ui, host, job.as_deref()).await,
         QueueCommand::Retry(args) => {
-            decide(ui, config, args, "retried", "parked", run::retry)?;
+            let job = decide(ui, host, args, "retried", "parked", run::retry).await?;
             if !ui.json {
-                ui.note(format!("the next `rosterd sync {}` sends them, if they are still wanted then", args.job));
+                ui.note(if host.sends() {
+                    "they are sent now, if they are still wanted".to_owned()
+                } else {
+                    format!("the next `rosterd sync {job}` sends them, if they are still wanted then")
+                });
             }
+            host.decided(Some(&[job]));
             Ok(Exit::Done)
         }
         QueueCommand::Drop(args) => {
-            decide(ui, config, args, "dropped", "queued that can be dropped", run::discard)?;
+            // A run has read the queue, and would send what is dropped meanwhile.
+            let _quiet = host.quiet().await;
+            decide(ui, host, args, "dropped", "queued that can be dropped", run::discard).await?;
+            host.decided(None);
             Ok(Exit::Done)
         }
     }
 }
 
-fn list(ui: &Ui, config: &Path, job: Option<&str>) -> Result<Exit, Failure> {
-    let config = open::configuration(ui, config)?;
+async fn list(ui: &Ui, host: &Host, job: Option<&str>) -> Result<Exit, Failure> {
+    let config = open::configuration(ui, host)?;
     let names: Vec<String> = job.map(str::to_owned).into_iter().collect();
     let jobs = open::jobs(&config, &names)?;
-    let store = Store::open(&config.state.dir)?;
+    let store = host.store(&config).await?;
     let queued: Result<Vec<Vec<Waiting>>, store::Error> = jobs.iter().map(|job| run::waiting(&store, job)).collect();
     let queued: Vec<Waiting> = queued?.into_iter().flatten().collect();
     if ui.json {
@@ -105,11 +113,18 @@ fn reason(change: &Change) -> Option<&str> {
     }
 }
 
-fn decide(ui: &Ui, config: &Path, args: &QueuedArgs, word: &str, what: &str, decide: Decide) -> Result<(), Failure> {
-    let config = open::configuration(ui, config)?;
+async fn decide(
+    ui: &Ui,
+    host: &Host,
+    args: &QueuedArgs,
+    word: &str,
+    what: &str,
+    decide: Decide,
+) -> Result<JobName, Failure> {
+    let config = open::configuration(ui, host)?;
     let job = open::job(&config, &args.job)?;
     let keys = open::keys(&args.keys)?;
-    let store = Store::open(&config.state.dir)?;
+    let store = host.store(&config).await?;
     let done = decide(&store, &Clock::system(), job, &keys).map_err(|error| match error {
         DecisionError::Store(error) => error.into(),
         error => Failure::failed(error),
@@ -125,5 +140,5 @@ fn decide(ui: &Ui, config: &Path, args: &QueuedArgs, word: &str, what: &str, dec
         let more = if done.len() > 10 { format!(" and {} more", done.len() - 10) } else { String::new() };
         ui.line(format!("{word} {} of job {}: {}{more}", done.len(), job.name, listed.join(", ")));
     }
-    Ok(())
+    Ok(job.name.clone())
 }

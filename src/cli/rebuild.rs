@@ -1,23 +1,25 @@
 //! `rosterd rebuild`.
 
-use std::path::Path;
-
 use serde_json::json;
 
 use super::args::RebuildArgs;
 use super::failure::{Exit, Failure};
+use super::host::Host;
 use super::open;
 use super::ui::{Ui, tame};
 use crate::clock::Clock;
 use crate::run::{self, RebuildError, Rebuilt};
 use crate::store::Dropped;
 
-pub(super) fn run(ui: &Ui, config: &Path, args: &RebuildArgs) -> Result<Exit, Failure> {
-    let config = open::configuration(ui, config)?;
+pub(super) async fn run(ui: &Ui, host: &Host, args: &RebuildArgs) -> Result<Exit, Failure> {
+    let config = open::configuration(ui, host)?;
+    let mut sole = host.alone(&config).await;
+    sole.close();
     let dropped = run::rebuild(&config, &Clock::system(), args.damaged).map_err(|error| match error {
         RebuildError::Store(error) => Failure::from(error),
         error => Failure::failed(error),
     })?;
+    drop(sole);
     if ui.json {
         let (whole, damage) = match &dropped {
             Dropped::Nothing => (None, None),

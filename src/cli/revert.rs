@@ -1,12 +1,11 @@
 //! `rosterd revert`.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 
 use super::args::RevertArgs;
 use super::failure::{Exit, Failure, Words};
-use super::open::{self, Session};
+use super::host::Host;
+use super::open::{self, Session, Work};
 use super::ui::{Paint, Ui, tame};
 use super::{history, values};
 use crate::history::Story;
@@ -17,8 +16,8 @@ use crate::run::{self, Reverted, Status};
 /// How many changes are listed, and how many things that are left as they are; the rest is counted.
 const LISTED_MAX: usize = 100;
 
-pub(super) async fn run(ui: &Ui, config: &Path, args: &RevertArgs) -> Result<Exit, Failure> {
-    let config = open::configuration(ui, config)?;
+pub(super) async fn run(ui: &Ui, host: &Host, args: &RevertArgs) -> Result<Exit, Failure> {
+    let config = open::configuration(ui, host)?;
     let dir = &config.state.dir;
     let story = Story::read(dir, args.run).map_err(|error| Failure::unreadable(dir, error))?;
     let story = story.ok_or_else(|| history::unknown(args.run))?;
@@ -26,7 +25,7 @@ pub(super) async fn run(ui: &Ui, config: &Path, args: &RevertArgs) -> Result<Exi
         return Err(Failure::failed(Words(format!("run {} changed nobody, so there is nothing to undo", args.run))));
     }
     let job = open::job(&config, story.job.as_str())?;
-    let session = Session::open(ui, &config)?;
+    let session = Session::open(ui, host, &config, if args.plan { Work::Look } else { Work::of([job]) }).await?;
     let context = session.context();
     let reverted = if args.plan {
         session.guard(run::plan_revert(&context, job, &story)).await?

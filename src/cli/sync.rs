@@ -1,12 +1,11 @@
 //! `rosterd sync`.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 
 use super::args::JobArgs;
 use super::failure::{Exit, Failure};
-use super::open::{self, Session};
+use super::host::Host;
+use super::open::{self, Session, Work};
 use super::ui::{Paint, Ui, tame};
 use crate::config::Config;
 use crate::record::Rejected;
@@ -15,18 +14,24 @@ use crate::run::{self, Narrow, Report, Status};
 /// How many rejected rows, held or parked changes are listed; the rest is counted.
 const LISTED_MAX: usize = 20;
 
-pub(super) async fn run(ui: &Ui, config: &Path, args: &JobArgs) -> Result<Exit, Failure> {
-    let config = open::configuration(ui, config)?;
+pub(super) async fn run(ui: &Ui, host: &Host, args: &JobArgs) -> Result<Exit, Failure> {
+    let config = open::configuration(ui, host)?;
     let narrow = open::narrow(&args.keys)?;
-    let reports = sync(ui, &config, &args.jobs, &narrow).await?;
+    let reports = sync(ui, host, &config, &args.jobs, &narrow).await?;
     show(ui, &reports);
     Ok(Exit::of_runs(reports.iter().map(|report| report.status)))
 }
 
 /// One run of each job, with the store taken before anything else.
-pub(super) async fn sync(ui: &Ui, config: &Config, jobs: &[String], narrow: &Narrow) -> Result<Vec<Report>, Failure> {
+pub(super) async fn sync(
+    ui: &Ui,
+    host: &Host,
+    config: &Config,
+    jobs: &[String],
+    narrow: &Narrow,
+) -> Result<Vec<Report>, Failure> {
     let jobs = open::jobs(config, jobs)?;
-    let session = Session::open(ui, config)?;
+    let session = Session::open(ui, host, config, Work::of(jobs.iter().copied())).await?;
     let context = session.context();
     let reports = session.guard(run::sync(&context, &jobs, narrow)).await?;
     if session.is_interrupted() {

@@ -6,12 +6,18 @@ use serde_json::{Value, json};
 
 use super::args::Color;
 use super::failure::Failure;
+use crate::daemon::Back;
 
-/// Writes to stdout and stderr.
-#[derive(Clone, Copy, Debug)]
+/// Writes to stdout and stderr: this process's, or those of a caller of the daemon.
+#[derive(Clone)]
 pub(super) struct Ui {
     pub(super) json: bool,
-    color: Color,
+    /// Whether stdout and stderr show colours.
+    paints: (bool, bool),
+    /// Whether someone watches stderr.
+    watched: bool,
+    /// The way to a caller of the daemon; none where the streams are this process's.
+    back: Option<Back>,
 }
 
 /// A colour, never the only sign of anything.
@@ -25,58 +31,81 @@ pub(super) enum Paint {
 
 impl Ui {
     pub(super) fn new(color: Color, json: bool) -> Self {
-        Self { json, color }
+        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let paints = |is_terminal: bool| match color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => is_terminal && !plain,
+        };
+        let (out, err) = (io::stdout().is_terminal(), io::stderr().is_terminal());
+        Self { json, paints: (paints(out), paints(err)), watched: err, back: None }
     }
 
-    /// Sends the library's warnings to stderr; `ROSTERD_LOG` names another level.
-    pub(super) fn log(self) {
-        let level = std::env::var("ROSTERD_LOG").ok().and_then(|level| level.parse().ok());
-        let _ = tracing_subscriber::fmt()
-            .with_writer(io::stderr)
-            .with_ansi(self.paints(&io::stderr()))
-            .with_max_level(level.unwrap_or(tracing::Level::WARN))
-            .without_time()
-            .try_init();
+    /// What writes to a caller of the daemon, in colours where the caller's streams show them.
+    pub(super) fn over(back: Back, paints: (bool, bool), json: bool) -> Self {
+        Self { json, paints, watched: false, back: Some(back) }
+    }
+
+    /// Whether stdout and stderr show colours.
+    pub(super) fn paints(&self) -> (bool, bool) {
+        self.paints
+    }
+
+    fn out(&self, bytes: &[u8]) {
+        match &self.back {
+            Some(back) => back.out(bytes),
+            None => {
+                let mut out = io::stdout().lock();
+                let _ = out.write_all(bytes).and_then(|()| out.flush());
+            }
+        }
+    }
+
+    fn err(&self, bytes: &[u8]) {
+        match &self.back {
+            Some(back) => back.err(bytes),
+            None => {
+                let _ = io::stderr().lock().write_all(bytes);
+            }
+        }
     }
 
     /// Writes a line of data. A reader that went away is no failure.
-    pub(super) fn line(self, text: impl AsRef<str>) {
-        let _ = writeln!(io::stdout().lock(), "{}", text.as_ref());
+    pub(super) fn line(&self, text: impl AsRef<str>) {
+        self.out(format!("{}\n", text.as_ref()).as_bytes());
     }
 
     /// Writes a document of data.
-    pub(super) fn document(self, document: &serde_json::Value) {
+    pub(super) fn document(&self, document: &serde_json::Value) {
         self.line(document.to_string());
     }
 
     /// Writes a document that is itself the data: on one line with `--json`, else set out for reading.
-    pub(super) fn shown(self, value: &Value) {
+    pub(super) fn shown(&self, value: &Value) {
         if self.json { self.document(value) } else { self.line(format!("{value:#}")) }
     }
 
     /// Writes data as it is.
-    pub(super) fn bytes(self, bytes: &[u8]) {
-        let mut out = io::stdout().lock();
-        let _ = out.write_all(bytes);
+    pub(super) fn bytes(&self, bytes: &[u8]) {
+        self.out(bytes);
         if !bytes.ends_with(b"\n") {
-            let _ = out.write_all(b"\n");
+            self.out(b"\n");
         }
-        let _ = out.flush();
     }
 
     /// Writes a line that is no data.
-    pub(super) fn note(self, text: impl AsRef<str>) {
-        let _ = writeln!(io::stderr().lock(), "{}", text.as_ref());
+    pub(super) fn note(&self, text: impl AsRef<str>) {
+        self.err(format!("{}\n", text.as_ref()).as_bytes());
     }
 
     /// Writes a warning.
-    pub(super) fn warn(self, text: impl AsRef<str>) {
-        let label = if self.paints(&io::stderr()) { "\u{1b}[33mwarning:\u{1b}[0m" } else { "warning:" };
+    pub(super) fn warn(&self, text: impl AsRef<str>) {
+        let label = if self.paints.1 { "\u{1b}[33mwarning:\u{1b}[0m" } else { "warning:" };
         self.note(format!("{label} {}", text.as_ref()));
     }
 
     /// Writes a failure with its causes and hints.
-    pub(super) fn failure(self, failure: &Failure) {
+    pub(super) fn failure(&self, failure: &Failure) {
         if self.json {
             let message = crate::fault::chain(failure.error());
             let code = failure.exit().code();
@@ -84,7 +113,7 @@ impl Ui {
             self.note(document.to_string());
             return;
         }
-        let label = if self.paints(&io::stderr()) { "\u{1b}[31merror:\u{1b}[0m" } else { "error:" };
+        let label = if self.paints.1 { "\u{1b}[31merror:\u{1b}[0m" } else { "error:" };
         let mut text = failure.error().to_string();
         self.note(format!("{label} {text}"));
         let mut cause = failure.error().source();
@@ -105,8 +134,8 @@ impl Ui {
     }
 
     /// Text in a colour, where stdout shows colours.
-    pub(super) fn paint(self, paint: Paint, text: &str) -> String {
-        if !self.paints(&io::stdout()) {
+    pub(super) fn paint(&self, paint: Paint, text: &str) -> String {
+        if !self.paints.0 {
             return text.to_owned();
         }
         let code = match paint {
@@ -118,17 +147,9 @@ impl Ui {
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
 
-    fn paints(self, stream: &impl io::IsTerminal) -> bool {
-        match self.color {
-            Color::Always => true,
-            Color::Never => false,
-            Color::Auto => stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
-        }
-    }
-
     /// Whether someone watches.
-    pub(super) fn is_watched(self) -> bool {
-        !self.json && io::stderr().is_terminal()
+    pub(super) fn is_watched(&self) -> bool {
+        !self.json && self.watched
     }
 }
 

@@ -22,6 +22,7 @@ mod ending;
 mod engine;
 mod event;
 mod going;
+mod inboxes;
 mod manager;
 mod moment;
 mod reload;

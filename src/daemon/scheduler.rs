@@ -4,7 +4,7 @@
 //! - A job's times count as served up to some time, [`Entry::served`]. It is due when a time of its schedule lies after
 //!   that and not after now; however many do, it runs once. So a time that was missed, because the machine was off or slept
 //!   or its clock was put forward, is made up once.
-//! - A job that is under way is never started again, and of the jobs on one target one runs at a time. Times that come
+//! - A job that is under way is never started again, and of the jobs that share a target one runs at a time. Times that come
 //!   while a job runs are counted as skipped (a run that takes longer than its interval must not run for ever); a job that
 //!   waits for another keeps its turn.
 //! - A clock that is set back by up to three hours repeats no time of a schedule with fixed hours; one with `*` or a step in
@@ -15,7 +15,7 @@
 //! Rejected: to sleep until the next time and run then. A clock that is set, or a machine that slept, makes that sleep too
 //! long or too short; so nobody sleeps longer than [`SLEEP_MAX`], and what is due is worked out anew each time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
@@ -24,6 +24,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::moment::Moment;
 use crate::config::{Job, Schedule};
 use crate::record::{JobName, Target};
+use crate::run;
 
 /// The longest time between two looks at the clock.
 pub(super) const SLEEP_MAX: Duration = Duration::from_secs(20);
@@ -42,7 +43,8 @@ const SKIPPED_MAX: u64 = 10_000;
 #[derive(Clone, Debug)]
 pub(super) struct Timed {
     name: JobName,
-    target: Target,
+    /// What its runs read and write at the service.
+    targets: BTreeSet<Target>,
     schedule: Option<(Schedule, TimeZone)>,
     served: Option<Timestamp>,
 }
@@ -51,7 +53,7 @@ impl Timed {
     /// A job of the configuration whose times were served up to `served`; `None` where it never ran by its schedule.
     pub(super) fn new(job: &Job, served: Option<Timestamp>) -> Self {
         let schedule = job.schedule.clone().map(|schedule| (schedule, job.time_zone.clone()));
-        Self { name: job.name.clone(), target: job.mapping.target, schedule, served }
+        Self { name: job.name.clone(), targets: run::needed(job), schedule, served }
     }
 }
 
@@ -68,15 +70,15 @@ pub(super) enum Ended {
 #[derive(Debug, Default)]
 pub(super) struct Scheduler {
     entries: Vec<Entry>,
-    /// The jobs that run now, one a target; they may have left the configuration meanwhile.
-    busy: BTreeMap<Target, JobName>,
+    /// What each job that runs now reads and writes; it may have left the configuration meanwhile.
+    busy: BTreeMap<JobName, BTreeSet<Target>>,
     mark: Option<Moment>,
 }
 
 #[derive(Debug)]
 struct Entry {
     name: JobName,
-    target: Target,
+    targets: BTreeSet<Target>,
     schedule: Option<(Schedule, TimeZone)>,
     /// Up to when its times are served; none before the clock was first seen right.
     served: Option<Timestamp>,
@@ -89,8 +91,8 @@ struct Entry {
 
 impl Entry {
     fn new(timed: Timed) -> Self {
-        let Timed { name, target, schedule, served } = timed;
-        let mut entry = Self { name, target, schedule, served: None, next: None, asked: false, skipped: 0 };
+        let Timed { name, targets, schedule, served } = timed;
+        let mut entry = Self { name, targets, schedule, served: None, next: None, asked: false, skipped: 0 };
         entry.serve(served);
         entry
     }
@@ -169,7 +171,7 @@ impl Scheduler {
             std::mem::take(&mut self.entries).into_iter().map(|entry| (entry.name.clone(), entry)).collect();
         let now = self.mark.map(|_| at.wall);
         let renew = |timed: Timed| match before.remove(&timed.name) {
-            Some(old) if old.schedule == timed.schedule => Entry { target: timed.target, ..old },
+            Some(old) if old.schedule == timed.schedule => Entry { targets: timed.targets, ..old },
             Some(old) => Entry { asked: old.asked, ..Entry::new(Timed { served: now, ..timed }) },
             None => Entry::new(Timed { served: timed.served.or(now), ..timed }),
         };
@@ -183,12 +185,12 @@ impl Scheduler {
         }
         let mut due = Vec::new();
         for entry in &mut self.entries {
-            if self.busy.contains_key(&entry.target) || !entry.is_due(at.wall) {
+            if !is_free(&self.busy, entry) || !entry.is_due(at.wall) {
                 continue;
             }
             entry.asked = false;
             entry.serve(entry.served.max(Some(at.wall)));
-            self.busy.insert(entry.target, entry.name.clone());
+            self.busy.insert(entry.name.clone(), entry.targets.clone());
             due.push(entry.name.clone());
         }
         due
@@ -204,7 +206,7 @@ impl Scheduler {
     /// where the run gave way.
     pub(super) fn ended(&mut self, job: &JobName, how: Ended, at: Moment) -> Option<Timestamp> {
         self.see(at);
-        self.busy.retain(|_, busy| busy != job);
+        self.busy.remove(job);
         let entry = self.entries.iter_mut().find(|entry| entry.name == *job)?;
         if how == Ended::GaveWay {
             entry.asked = true;
@@ -221,7 +223,7 @@ impl Scheduler {
         if at.wall < FLOOR {
             return WRONG_CLOCK_SLEEP;
         }
-        let open = self.entries.iter().filter(|entry| !self.busy.contains_key(&entry.target));
+        let open = self.entries.iter().filter(|entry| is_free(&self.busy, entry));
         let until = |entry: &Entry| {
             let left = if entry.asked { at.wall } else { entry.next? }.duration_since(at.wall);
             Some(Duration::try_from(left).unwrap_or(Duration::ZERO))
@@ -261,6 +263,11 @@ impl Scheduler {
         self.mark = Some(at);
         true
     }
+}
+
+/// Whether no run is under way that shares a target with the job.
+fn is_free(busy: &BTreeMap<JobName, BTreeSet<Target>>, entry: &Entry) -> bool {
+    !busy.contains_key(&entry.name) && busy.values().all(|targets| targets.is_disjoint(&entry.targets))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use super::manager::Manager;
 use super::moment::Moment;
 use super::scheduler::{Ended, SLEEP_MAX, Scheduler, Timed};
 use super::signals::{Wish, Wishes};
-use super::{served, worker};
+use super::{inboxes, served, worker};
 use crate::clock::Clock;
 use crate::record::JobName;
 use crate::store::{self, Store};
@@ -58,6 +58,8 @@ pub async fn serve(
     clock: &Clock,
     commands: Arc<dyn Commands>,
 ) -> Result<(), StartError> {
+    // Before anybody can know that the daemon is there: a signal that nobody hears would end it.
+    let wishes = Wishes::hear().map_err(StartError::Signals)?;
     let store = Store::open(&config.state.dir)?;
     let setup = Setup::new(config, clock)?;
     let listener = match &setup.config.control.socket {
@@ -67,7 +69,6 @@ pub async fn serve(
             Some(bound.map_err(|error| StartError::Socket { path: path.clone(), error })?)
         }
     };
-    let wishes = Wishes::hear().map_err(StartError::Signals)?;
     let jobs = timed(&setup, &store)?;
     let (engine, inputs) = Engine::new(setup, store, clock);
     let listens = {
@@ -79,12 +80,14 @@ pub async fn serve(
             }
         })
     };
+    let looks = tokio::spawn(inboxes::watch(Arc::clone(&engine)));
     Manager::ready();
     engine.publish(Event::Ready);
     tracing::info!(jobs = jobs.len(), "the daemon is ready");
     let service =
         Service { engine: Arc::clone(&engine), scheduler: Scheduler::new(jobs), manager: Manager::new(), running: 0 };
     service.run(wishes, inputs).await;
+    looks.abort();
     listens.abort();
     // The socket's file goes with its listener.
     let _ = listens.await;

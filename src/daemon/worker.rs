@@ -38,7 +38,7 @@ pub(super) fn start(engine: &Arc<Engine>, job: JobName) {
 async fn run(engine: &Arc<Engine>, name: &JobName) -> Ended {
     let setup = engine.setup();
     let Some(job) = setup.config.jobs.iter().find(|job| job.name == *name) else { return Ended::Served };
-    let _turn = engine.turns().of([job.mapping.target]).await;
+    let _turn = engine.turns().of(run::needed(job)).await;
     let ending = Ending::of_run(engine.turns(), [engine.stopping()]);
     if ending.asked() {
         return Ended::GaveWay;

@@ -93,8 +93,8 @@ impl Mirrors {
     }
 }
 
-/// The targets whose mirrors a job needs.
-fn needed(job: &Job) -> BTreeSet<Target> {
+/// The targets whose mirrors a job needs: no two runs that share one may be under way at a time.
+pub fn needed(job: &Job) -> BTreeSet<Target> {
     let own = job.parts().map(|part| part.mapping.target);
     own.chain(holds(job)).collect()
 }

@@ -69,6 +69,7 @@ pub use explain::{Explanation, FieldState, FieldView, Fit, Outlook, SourceRow, e
 pub use forget::{ForgetError, Forgotten, forget};
 pub use held::{DecisionError, HeldChange, approve, held, held_set, reject};
 pub use inbox::{Next, Poll, WaitingFiles, next};
+pub use mirrors::needed;
 pub use pause::{Note, Pause, Scope, pause, pauses, resume};
 pub use plan_file::{PlanFile, PlanFileError};
 pub use prepare::Prepared;

@@ -126,7 +126,6 @@ fn what_is_not_built_yet_is_refused_as_such() {
     for (table, key) in [
         ("[notify]\nwebhook = \"https://x.example.com\"\n", "notify"),
         ("[status]\nlisten = \"127.0.0.1:9464\"\n", "listen"),
-        ("[control]\nsocket = \"control.sock\"\n", "control"),
     ] {
         let world = world();
         let good = text(&world);

@@ -1,0 +1,233 @@
+//! Where a command finds what it works on: in this process, or, for a caller of the daemon's socket, at the daemon.
+//!
+//! A command does not ask which of the two it is. It takes configuration, store and turns from here, and writes by its
+//! `Ui`; so what it prints and how it exits is the same.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::failure::{Exit, Failure, Words};
+use super::interrupt::{INTERRUPTED, Interrupt};
+use crate::config::{self, Config, Needs};
+use crate::daemon::{Alone, Back, Call, Caller, Engine, Event, Shared, Turn};
+use crate::record::{JobName, Target};
+use crate::run::PlanFile;
+use crate::store::{self, Store};
+
+/// Where a command finds what it works on.
+pub(super) enum Host {
+    /// This process, with the configuration at this path.
+    Here(PathBuf),
+    /// The daemon.
+    Daemon(Box<Lent>),
+}
+
+/// What the daemon lends to the command of a caller.
+pub(super) struct Lent {
+    pub(super) engine: Arc<Engine>,
+    pub(super) call: Call,
+    pub(super) caller: Caller,
+    pub(super) back: Back,
+}
+
+/// An open store: this process's own, or the daemon's.
+pub(super) enum Opened {
+    Own(Store),
+    Shared(Shared),
+}
+
+impl Deref for Opened {
+    type Target = Store;
+
+    fn deref(&self) -> &Store {
+        match self {
+            Self::Own(store) => store,
+            Self::Shared(store) => store,
+        }
+    }
+}
+
+/// A store that nobody else uses meanwhile.
+pub(super) enum Sole {
+    Own(PathBuf),
+    Daemon(Alone),
+}
+
+impl Sole {
+    /// Takes it, for what uses it up.
+    pub(super) fn take(&mut self) -> Result<Store, store::Error> {
+        match self {
+            Self::Own(dir) => Store::open(dir),
+            Self::Daemon(alone) => alone.take(),
+        }
+    }
+
+    /// Closes it, for what opens it itself.
+    pub(super) fn close(&mut self) {
+        match self {
+            Self::Own(_) => {}
+            Self::Daemon(alone) => alone.close(),
+        }
+    }
+}
+
+impl Host {
+    /// The store, shared with whoever reads it.
+    pub(super) async fn store(&self, config: &Config) -> Result<Opened, Failure> {
+        Ok(match self {
+            Self::Here(_) => Opened::Own(Store::open(&config.state.dir)?),
+            Self::Daemon(lent) => Opened::Shared(lent.engine.store().await?),
+        })
+    }
+
+    /// The store for this command alone; runs of the daemon give way.
+    pub(super) async fn alone(&self, config: &Config) -> Sole {
+        match self {
+            Self::Here(_) => Sole::Own(config.state.dir.clone()),
+            Self::Daemon(lent) => Sole::Daemon(lent.engine.alone().await),
+        }
+    }
+
+    /// Has the daemon's runs give way, for what would cross them; nothing where there is none.
+    pub(super) async fn quiet(&self) -> Option<Turn> {
+        match self {
+            Self::Here(_) => None,
+            Self::Daemon(lent) => Some(lent.engine.turns().at_once().await),
+        }
+    }
+
+    /// Waits for the turn of these targets; at once where nobody else can have it.
+    pub(super) async fn turn(&self, targets: Vec<Target>) -> Result<Option<Turn>, Failure> {
+        let Self::Daemon(lent) = self else { return Ok(None) };
+        tokio::select! {
+            turn = lent.engine.turns().of(targets) => Ok(Some(turn)),
+            () = lent.back.ending().wait() => Err(Failure::new(Exit::Interrupted, INTERRUPTED)),
+        }
+    }
+
+    /// What ends the command before its time.
+    pub(super) fn interrupt(&self) -> Interrupt {
+        match self {
+            Self::Here(_) => Interrupt::by_signals(),
+            Self::Daemon(lent) => Interrupt::by(lent.back.ending().clone()),
+        }
+    }
+
+    /// Tells the daemon, where there is one, of a decision, and has it run jobs at once; all of them where none is named.
+    pub(super) fn decided(&self, wanted: Option<&[JobName]>) {
+        if let Self::Daemon(lent) = self {
+            lent.engine.publish(Event::Decided);
+            if let Some(jobs) = wanted {
+                lent.engine.ask(jobs.iter().cloned());
+            }
+        }
+    }
+
+    /// Whether the daemon sends what is released, or the next `rosterd sync` has to.
+    pub(super) fn sends(&self) -> bool {
+        matches!(self, Self::Daemon(_))
+    }
+
+    /// The configuration of the daemon, or the one at the path that was named.
+    pub(super) fn config(&self, needs: Needs) -> Result<Arc<Config>, Failure> {
+        match self {
+            Self::Here(path) => load(path, needs).map(Arc::new),
+            Self::Daemon(lent) => Ok(lent.engine.setup().config),
+        }
+    }
+
+    /// The caller's own configuration, as it is now, with the account of the daemon: its client sends what is asked.
+    pub(super) fn callers_config(&self, needs: Needs) -> Result<Arc<Config>, Failure> {
+        let Self::Daemon(lent) = self else { return self.config(needs) };
+        let ours = lent.engine.setup().config;
+        let mut config = match &lent.call.given {
+            Some(given) if lent.caller.may_bring_a_configuration() => {
+                config::load_given(given, environment(), needs).map_err(Failure::from)?
+            }
+            _ if lent.call.config == ours.source_path => load(&ours.source_path, needs)?,
+            _ => {
+                let words = format!(
+                    "the daemon plans {} for every caller, and another configuration for root and its own user only",
+                    ours.source_path.display()
+                );
+                return Err(Failure::usage(Words(words)).hint("leave out --config, or ask someone who may"));
+            }
+        };
+        if config.api.base_url != ours.api.base_url {
+            let words = format!("the daemon works for {}, and this configuration names another", ours.api.base_url);
+            return Err(Failure::usage(Words(words)).hint("stop the daemon first, or name another state.dir"));
+        }
+        config.api.clone_from(&ours.api);
+        Ok(Arc::new(config))
+    }
+
+    /// Reads a file that the caller named.
+    pub(super) fn read(&self, path: &Path) -> Result<Vec<u8>, Failure> {
+        match self {
+            Self::Here(_) => read(path),
+            Self::Daemon(lent) => match &lent.call.file {
+                Some(Ok(text)) => Ok(text.clone().into_bytes()),
+                Some(Err(words)) => Err(Failure::usage(Words(words.clone()))),
+                None => Err(Failure::usage(Words(format!("{} did not come with the call", path.display())))),
+            },
+        }
+    }
+
+    /// Writes a file that the caller named.
+    pub(super) fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+        match self {
+            Self::Here(_) => write(path, bytes),
+            Self::Daemon(lent) => {
+                lent.back.file(bytes);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The environment as the configuration takes it.
+pub(super) fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+fn load(path: &Path, needs: Needs) -> Result<Config, Failure> {
+    config::load(path, environment(), needs).map_err(|errors| {
+        let missing = !path.exists();
+        let failure = Failure::from(errors);
+        if missing {
+            failure.hint("make one with `rosterd init FILE`, name another with --config, or see `rosterd demo`")
+        } else {
+            failure
+        }
+    })
+}
+
+/// Reads a file of at most the size of a plan file.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(PlanFile::SIZE_MAX + 1).read_to_end(&mut bytes));
+    read.map_err(|error| Failure::usage(Words(format!("{} can't be read: {error}", path.display()))))?;
+    let fits = u64::try_from(bytes.len()).is_ok_and(|length| length <= PlanFile::SIZE_MAX);
+    if fits {
+        Ok(bytes)
+    } else {
+        Err(Failure::usage(Words(format!("{} is too large for a plan file", path.display()))))
+    }
+}
+
+/// Writes a file, whole or not at all, for its owner only.
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let absolute = std::path::absolute(path);
+    let folder = absolute.map(|path| path.parent().map_or_else(|| PathBuf::from("/"), Path::to_owned));
+    let written = folder.and_then(|folder| {
+        let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
+        temporary.write_all(bytes)?;
+        temporary.as_file().sync_all()?;
+        temporary.persist(path)?;
+        Ok(())
+    });
+    written.map_err(|error| Failure::failed(Words(format!("{} could not be written: {error}", path.display()))))
+}

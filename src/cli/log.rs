@@ -1,0 +1,45 @@
+//! What the program logs, and where to.
+//!
+//! Commands log warnings to stderr. The daemon tells of its runs: to systemd's journal, with fields, where systemd started
+//! it, else as lines on stderr. `ROSTERD_LOG` names another level. No value of a person is ever in a log (law 11).
+
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+
+use tracing::Level;
+use tracing_subscriber::Layer as _;
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+use super::args::{Arguments, Command, LogForm};
+use super::ui::Ui;
+
+/// Sends what is logged from now on where it belongs.
+pub(super) fn begin(ui: &Ui, arguments: &Arguments) {
+    let level = std::env::var("ROSTERD_LOG").ok().and_then(|level| level.parse::<Level>().ok());
+    let is_daemon = matches!(arguments.command, Command::Run);
+    let level = LevelFilter::from_level(level.unwrap_or(if is_daemon { Level::INFO } else { Level::WARN }));
+    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(ui.paints().1);
+    if is_daemon && arguments.log == LogForm::Json {
+        let json = tracing_subscriber::fmt::layer().json().with_writer(io::stderr);
+        let _ = tracing_subscriber::registry().with(json.with_filter(level)).try_init();
+    } else if is_daemon
+        && is_journal()
+        && let Ok(journal) = tracing_journald::layer()
+    {
+        let _ = tracing_subscriber::registry().with(journal.with_filter(level)).try_init();
+    } else if is_daemon {
+        let _ = tracing_subscriber::registry().with(lines.with_filter(level)).try_init();
+    } else {
+        let _ = tracing_subscriber::registry().with(lines.without_time().with_filter(level)).try_init();
+    }
+}
+
+/// Whether stderr leads to the journal: systemd says by which device and inode it can be told.
+fn is_journal() -> bool {
+    let Ok(stream) = std::env::var("JOURNAL_STREAM") else { return false };
+    let Some((device, inode)) = stream.split_once(':') else { return false };
+    let stderr = std::fs::metadata("/proc/self/fd/2");
+    stderr.is_ok_and(|found| device.parse() == Ok(found.dev()) && inode.parse() == Ok(found.ino()))
+}

@@ -1,0 +1,124 @@
+//! Having a command run in the daemon, where there is one.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::args::{Arguments, Command};
+use super::failure::{Exit, Failure, Words};
+use super::host;
+use super::interrupt::Interrupt;
+use super::ui::Ui;
+use crate::config::{self, Given};
+use crate::daemon::{self, Answer, Call, Unreachable, VERSION};
+
+/// How long the daemon may take to pause: what is to stop at once must not wait for a daemon that hangs.
+const PAUSE_MAX: Duration = Duration::from_secs(5);
+
+/// What became of a command.
+pub(super) enum Sent {
+    /// The daemon ran it.
+    Done(Exit),
+    /// There is no daemon for it, or none that can be reached; with what is worth telling of that.
+    Here(Option<String>),
+}
+
+/// Has the daemon run a command.
+pub(super) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Sent, Failure> {
+    let Some(located) = config::locate(&arguments.config, host::environment()) else { return Ok(Sent::Here(None)) };
+    let Some(socket) = located.socket.filter(|socket| socket.exists()) else { return Ok(Sent::Here(None)) };
+    let given = matches!(arguments.command, Command::Plan(_)).then(|| Given::read(&arguments.config)).flatten();
+    let call = Call {
+        version: VERSION,
+        arguments: words(),
+        config: located.config,
+        state_dir: located.state_dir,
+        given,
+        file: file_of(&arguments.command),
+        paints: ui.paints(),
+        sudo: std::env::var("SUDO_USER").ok(),
+    };
+    let mut printed = Printed { out: out_of(&arguments.command), unwritten: None };
+    let stop = async {
+        if Interrupt::wait().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    let asked = daemon::ask(&socket, &call, &mut printed, stop);
+    let answer = if matches!(arguments.command, Command::Pause(_)) {
+        match tokio::time::timeout(PAUSE_MAX, asked).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                ui.warn("the daemon does not answer; pausing without it");
+                return Ok(Sent::Here(None));
+            }
+        }
+    } else {
+        asked.await
+    };
+    match answer {
+        Ok(Ok(code)) => match printed.unwritten {
+            Some(failure) => Err(failure),
+            None => Ok(Sent::Done(Exit::of_code(code))),
+        },
+        Ok(Err(error)) => Err(Failure::failed(Words(format!("the daemon went away while it ran this: {error}")))
+            .hint("`rosterd status` shows what was done")),
+        Err(Unreachable::Nobody { .. }) => Ok(Sent::Here(None)),
+        Err(error) => Ok(Sent::Here(Some(crate::fault::chain(&error)))),
+    }
+}
+
+/// The arguments as they were given.
+fn words() -> Vec<String> {
+    std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// What is in the file that a command reads.
+fn file_of(command: &Command) -> Option<Result<String, String>> {
+    let Command::Apply(args) = command else { return None };
+    let text = host::read(&args.file).map_err(|failure| failure.error().to_string());
+    Some(text.and_then(|bytes| {
+        String::from_utf8(bytes).map_err(|_| format!("plan file {}: it is no text", args.file.display()))
+    }))
+}
+
+/// The file that a command writes.
+fn out_of(command: &Command) -> Option<PathBuf> {
+    match command {
+        Command::Plan(args) => args.out.clone(),
+        _ => None,
+    }
+}
+
+/// Prints what comes back. A reader that went away is no failure.
+struct Printed {
+    out: Option<PathBuf>,
+    unwritten: Option<Failure>,
+}
+
+impl Answer for Printed {
+    fn out(&mut self, bytes: &[u8]) {
+        let mut out = io::stdout().lock();
+        let _ = out.write_all(bytes).and_then(|()| out.flush());
+    }
+
+    fn err(&mut self, bytes: &[u8]) {
+        let _ = io::stderr().lock().write_all(bytes);
+    }
+
+    fn file(&mut self, bytes: &[u8]) {
+        if let Some(path) = &self.out {
+            self.unwritten = host::write(path, bytes).err();
+        }
+    }
+}
+
+/// What to say where neither the daemon nor the state could be had.
+pub(super) fn explained(failure: Failure, why: Option<String>, config: &Path) -> Failure {
+    match why {
+        Some(why) if matches!(failure.exit(), Exit::InUse | Exit::Usage) => {
+            failure.hint(format!("{why} ({})", config.display()))
+        }
+        _ => failure,
+    }
+}

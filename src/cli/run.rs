@@ -1,0 +1,55 @@
+//! `rosterd run` and `rosterd reload`.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::desk::Desk;
+use super::failure::{Exit, Failure, Words};
+use super::host::Host;
+use super::open;
+use super::ui::Ui;
+use crate::clock::Clock;
+use crate::daemon::{self, Refusal, StartError};
+
+pub(super) async fn run(host: &Host) -> Result<Exit, Failure> {
+    let config = open::daemons_configuration(host)?;
+    let config = Arc::try_unwrap(config).unwrap_or_else(|config| (*config).clone());
+    daemon::serve(config, &Clock::system(), Arc::new(Desk)).await.map_err(|error| match error {
+        StartError::Store(error) => Failure::from(error),
+        StartError::Client(error) => error.into(),
+        error @ StartError::Socket { .. } => Failure::usage(error)
+            .hint("set control.socket to a path in a folder that this user may write to; \"\" does without"),
+        error => Failure::failed(error),
+    })?;
+    Ok(Exit::Done)
+}
+
+pub(super) async fn reload(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
+    let Host::Daemon(lent) = host else {
+        let words = Words("no daemon is running that could take a configuration".to_owned());
+        return Err(
+            Failure::failed(words).hint("start it with `rosterd run`, or as a service: systemctl start rosterd")
+        );
+    };
+    let path = lent.engine.setup().config.source_path.clone();
+    let warnings = lent.engine.reload().await.map_err(|refusal| {
+        let kept = "the configuration before stays in force";
+        match refusal {
+            Refusal::Config(errors) => Failure::from(errors).hint(kept),
+            Refusal::Store(error) => error.into(),
+            alarming @ Refusal::Alarming(_) => Failure::new(Exit::Held, alarming).hint(kept).hint(
+                "`rosterd plan` shows what it would change; if that is meant, restart the daemon: its first run holds \
+                 these changes for `rosterd approve`",
+            ),
+            broken => Failure::usage(broken).hint(kept),
+        }
+    })?;
+    warnings.iter().for_each(|warning| ui.warn(warning));
+    if ui.json {
+        ui.document(&json!({"version": 1, "reloaded": path}));
+    } else {
+        ui.line(format!("{} is in force", path.display()));
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,89 @@
+//! How the daemon ends, is killed, and begins again.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use rosterd::sandbox::Options;
+use rustix::process::Signal;
+
+use crate::support::daemon::eventually;
+use crate::support::{Config, World, people};
+
+fn slow(people_count: usize) -> World {
+    let options = Options { delay: Duration::from_millis(60), accept_duplicates: true, ..Options::default() };
+    let world = World::with(options, Config::served("", ""));
+    world.csv(people(0..people_count));
+    world
+}
+
+#[test]
+fn fault_22_a_daemon_that_is_asked_to_end_finishes_what_is_in_flight_and_the_queue_stays() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let mut world = slow(200);
+        world.reconfigure(|config| Config { api: "requests_per_minute = 400\n".into(), ..config });
+        let daemon = world.daemon();
+        daemon.signal(Signal::USR1);
+        eventually("some are sent", || world.service().writes() > 20);
+        daemon.signal(signal);
+        let before = world.service().writes();
+        let (status, took) = daemon.stop();
+        let after = world.service().writes();
+        assert!(status.success() && took < Duration::from_secs(20), "{status:?} after {took:?}");
+        assert!(after < before + 40 && after < 200, "{before}, then {after}");
+        assert!(!world.dir().join("control.sock").exists(), "its socket goes with it");
+        let waiting = world.run(&["queue", "list", "--json"]).expect(0).json()["changes"].as_array().unwrap().len();
+        assert_eq!(waiting, 200 - after, "what was not sent waits");
+    }
+}
+
+#[test]
+fn fault_113_a_run_that_was_cut_off_goes_on_after_a_restart_and_makes_nobody_twice() {
+    let mut world = slow(60);
+    world.reconfigure(|_| Config::served("schedule = \"* * * * * *\"\n", ""));
+    let daemon = world.daemon();
+    eventually("some are sent", || world.service().writes() > 10);
+    assert!(daemon.stop().0.success());
+    let daemon = world.daemon();
+    eventually("some more are sent", || world.service().writes() > 25);
+    daemon.kill();
+    assert!(world.dir().join("control.sock").exists(), "a killed daemon leaves its socket behind");
+    let _daemon = world.daemon();
+    eventually("all are there", || world.staff().len() >= 60);
+    sleep(Duration::from_millis(1500));
+    world.expect_people(0..60);
+    assert_eq!(world.count("staff.create"), 60, "each was sent once");
+}
+
+#[test]
+fn fault_20_two_daemons_on_one_state_and_a_socket_that_is_taken() {
+    let world = World::with(Options::default(), Config::served("", ""));
+    world.csv(people(1..3));
+    let daemon = world.daemon();
+    let second = world.run(&["run"]).expect(11);
+    assert!(second.err.contains(&daemon.id().to_string()), "who holds it: {second:?}");
+    // Another state, the same socket.
+    let text = std::fs::read_to_string(world.dir().join("config.toml")).unwrap();
+    world.put("other.toml", text.replace("dir = \"state\"", "dir = \"other\"").as_bytes());
+    let other = world.run(&["run", "--config", "other.toml"]).expect(2);
+    assert!(other.err.contains("another daemon listens there"), "{other:?}");
+    // A command for another state does not end up at this daemon.
+    let status = world.run(&["status", "--json", "--config", "other.toml"]).json();
+    assert_eq!(status["daemon"], false, "{status}");
+    world.put("plain", b"keep me");
+    world.put(
+        "third.toml",
+        text.replace("dir = \"state\"", "dir = \"third\"").replace("control.sock", "plain").as_bytes(),
+    );
+    assert!(world.run(&["run", "--config", "third.toml"]).expect(2).err.contains("no socket"));
+    assert_eq!(std::fs::read(world.dir().join("plain")).unwrap(), b"keep me");
+}
+
+#[test]
+fn only_owner_and_group_may_use_the_socket() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::with(Options::default(), Config::served("", ""));
+    world.csv(people(1..3));
+    let _daemon = world.daemon();
+    let mode = std::fs::metadata(world.dir().join("control.sock")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o660);
+}

@@ -1,0 +1,137 @@
+//! Runs that the daemon starts, and what it tells the service manager.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rosterd::sandbox::Options;
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::support::daemon::{Manager, eventually};
+use crate::support::{Config, World, people, row};
+
+const EVERY_SECOND: &str = "schedule = \"* * * * * *\"\n";
+
+#[test]
+fn a_job_runs_by_its_schedule_again_and_again() {
+    let world = World::with(Options::default(), Config::served(EVERY_SECOND, ""));
+    world.csv(people(1..4));
+    let daemon = world.daemon();
+    eventually("the first people are there", || world.staff().len() == 3);
+    world.csv(people(1..5));
+    eventually("the next one is there", || world.staff().len() == 4);
+    let runs = || world.status()["last"]["run"].as_u64().unwrap();
+    let before = runs();
+    eventually("it goes on", || runs() > before + 2);
+    world.expect_people(1..5);
+    assert!(daemon.stop().0.success());
+}
+
+#[test]
+fn a_run_that_was_missed_while_the_daemon_was_off_is_made_up_when_it_begins() {
+    let world = World::with(Options::default(), Config::served(EVERY_SECOND, ""));
+    world.csv(people(1..4));
+    let daemon = world.daemon();
+    eventually("it has run", || world.staff().len() == 3 && world.status()["last"].is_object());
+    daemon.stop();
+    let mut world = world;
+    // Once a day, at the hour that was: what was missed a moment ago is due at once, what never ran is not.
+    let zoned = jiff::Zoned::new(rosterd::clock::Clock::system().now(), jiff::tz::TimeZone::UTC);
+    let soon = &zoned + jiff::SignedDuration::from_secs(2);
+    let job = format!("schedule = \"{} {} {} * * *\"\n", soon.second(), soon.minute(), soon.hour());
+    world.reconfigure(|_| Config::served(&job, ""));
+    sleep(Duration::from_secs(3));
+    world.csv(people(1..6));
+    let _daemon = world.daemon();
+    eventually("it is made up", || world.staff().len() == 5);
+}
+
+#[test]
+fn sigusr1_runs_all_jobs_now() {
+    let world = World::with(Options::default(), Config::served("", ""));
+    world.csv(people(1..4));
+    let daemon = world.daemon();
+    sleep(Duration::from_millis(300));
+    assert_eq!(world.staff().len(), 0, "it has no schedule");
+    daemon.signal(Signal::USR1);
+    eventually("it has run", || world.staff().len() == 3);
+}
+
+#[test]
+fn a_file_that_is_dropped_into_an_inbox_is_taken_within_two_seconds() {
+    let config = Config::served("", "");
+    let world = World::with(Options::default(), config);
+    let inbox = world.dir().join("inbox");
+    std::fs::create_dir(&inbox).unwrap();
+    let text = std::fs::read_to_string(world.dir().join("config.toml")).unwrap();
+    world.put("config.toml", text.replace("path = \"staff.csv\"", "path = \"inbox\"").as_bytes());
+    let _daemon = world.daemon();
+    for (name, count) in [("one.csv", 3), ("two.csv", 5)] {
+        let before = world.service().requests().len();
+        world.put("new.csv", people(1..count + 1).as_bytes());
+        std::fs::rename(world.dir().join("new.csv"), inbox.join(name)).unwrap();
+        let begin = Instant::now();
+        eventually("the first request goes out", || world.service().requests().len() > before);
+        let took = begin.elapsed();
+        assert!(took < Duration::from_secs(2), "{name}: {took:?}");
+        eventually("the people are there", || world.staff().len() == count);
+        eventually("the file is filed", || !inbox.join(name).exists());
+    }
+}
+
+#[test]
+fn fault_112_the_service_manager_hears_what_goes_on_and_the_watchdog_is_fed() {
+    let options = Options { delay: Duration::from_millis(40), ..Options::default() };
+    let world = World::with(options, Config::served("", ""));
+    world.csv(people(1..400));
+    let mut manager = Manager::listen(&world);
+    let path = manager.path.clone();
+    let daemon = world.daemon_with(&["run"], |command| {
+        command.env("NOTIFY_SOCKET", path).env("WATCHDOG_USEC", "1000000");
+    });
+    manager.expect("READY=1");
+    manager.expect("STATUS=1 jobs, none with a schedule");
+    daemon.signal(Signal::USR1);
+    manager.expect("STATUS=staff sends changes: ");
+    for _ in 0..3 {
+        manager.expect("WATCHDOG=1");
+    }
+    daemon.signal(Signal::TERM);
+    manager.expect("STOPPING=1");
+    eventually("it ends", || !world.answers());
+}
+
+#[test]
+fn fault_109_a_reload_is_told_to_the_service_manager_also_where_it_is_refused() {
+    let world = World::with(Options::default(), Config::served("", ""));
+    world.csv(people(1..4));
+    let mut manager = Manager::listen(&world);
+    let path = manager.path.clone();
+    let daemon = world.daemon_with(&["run"], |command| {
+        command.env("NOTIFY_SOCKET", path);
+    });
+    manager.expect("READY=1");
+    world.put("config.toml", b"nonsense");
+    daemon.signal(Signal::HUP);
+    let reloading = manager.expect("RELOADING=1");
+    assert!(reloading.contains("MONOTONIC_USEC="), "{reloading}");
+    manager.expect("READY=1");
+    assert!(daemon.log().contains("the one before stays in force"), "{}", daemon.log());
+    daemon.signal(Signal::USR1);
+    eventually("it works on", || world.staff().len() == 3);
+}
+
+#[test]
+fn the_log_has_fields_and_names_nobody() {
+    let world = World::with(Options::default(), Config::served("", ""));
+    world.csv(people(1..4) + &row(9, "Clerk").replace("person9@example.com", "nobody"));
+    let daemon = world.daemon_with(&["run", "--log", "json"], |_| {});
+    world.run(&["sync"]);
+    daemon.signal(Signal::USR1);
+    eventually("a run is told of", || daemon.log().contains("\"a run ended\""));
+    let log = daemon.log();
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let ended = lines.iter().find(|line| line["fields"]["message"] == "a run ended").unwrap();
+    assert_eq!(ended["fields"]["job"], "staff", "{ended}");
+    assert!(!log.contains("example.com") && !log.contains("Person"), "{log}");
+}

@@ -1,0 +1,145 @@
+//! The daemon as a process, with its socket in the test's folder.
+
+use std::fs::{self, File};
+use std::os::unix::net::UnixDatagram;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{Config, Ran, World};
+
+/// Tables that put the daemon's socket beside the configuration.
+pub(crate) const CONTROL: &str = "[control]\nsocket = \"control.sock\"\n";
+
+/// A running daemon; it is killed when the test ends.
+pub(crate) struct Daemon {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Config {
+    /// The default with a socket, these lines of the job, and these tables after it.
+    pub(crate) fn served(job: &str, rest: &str) -> Self {
+        let default = Self::default();
+        Self { job: default.job.clone() + job, rest: format!("{rest}\n{CONTROL}"), ..default }
+    }
+}
+
+/// Waits until something is so.
+pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < Duration::from_secs(30), "not in 30 s: {what}");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+impl World {
+    /// Starts the daemon and waits until it answers.
+    pub(crate) fn daemon(&self) -> Daemon {
+        self.daemon_with(&["run"], |_| {})
+    }
+
+    /// The same with these arguments, and a command that the test prepares.
+    pub(crate) fn daemon_with(&self, arguments: &[&str], prepare: impl FnOnce(&mut Command)) -> Daemon {
+        let log = self.dir().join("daemon.log");
+        let mut command = self.command(arguments);
+        command.stdout(Stdio::null()).stderr(File::options().append(true).create(true).open(&log).unwrap());
+        prepare(&mut command);
+        let mut daemon = Daemon { child: command.spawn().unwrap(), log };
+        eventually("the daemon answers", || {
+            let ended = daemon.child.try_wait().unwrap();
+            assert!(ended.is_none(), "it ended with {ended:?}: {}", daemon.log());
+            self.answers()
+        });
+        daemon
+    }
+
+    /// Whether a daemon answers on the socket.
+    pub(crate) fn answers(&self) -> bool {
+        let socket = self.dir().join("control.sock");
+        std::os::unix::net::UnixStream::connect(socket).is_ok()
+    }
+
+    /// A status of the only job, from the daemon.
+    pub(crate) fn status(&self) -> serde_json::Value {
+        let ran = self.run(&["status", "--json"]);
+        assert_eq!(ran.json()["daemon"], true, "{ran:?}");
+        ran.job()
+    }
+}
+
+impl Daemon {
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Asks it to end, and says how it did and how long that took.
+    pub(crate) fn stop(mut self) -> (ExitStatus, Duration) {
+        let begin = Instant::now();
+        self.signal(Signal::TERM);
+        (self.child.wait().unwrap(), begin.elapsed())
+    }
+
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(&self.log).unwrap_or_default()
+    }
+}
+
+/// A service manager's socket.
+pub(crate) struct Manager {
+    socket: UnixDatagram,
+    pub(crate) path: PathBuf,
+    pub(crate) heard: Vec<String>,
+}
+
+impl Manager {
+    pub(crate) fn listen(world: &World) -> Self {
+        let path = world.dir().join("notify.sock");
+        let socket = UnixDatagram::bind(&path).unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+        Self { socket, path, heard: Vec::new() }
+    }
+
+    /// Waits for a message that holds `text`, after those that were waited for.
+    pub(crate) fn expect(&mut self, text: &str) -> String {
+        let begin = Instant::now();
+        loop {
+            let mut bytes = [0; 4096];
+            if let Ok(length) = self.socket.recv(&mut bytes) {
+                let message = String::from_utf8_lossy(&bytes[..length]).into_owned();
+                self.heard.push(message.clone());
+                if message.contains(text) {
+                    return message;
+                }
+            }
+            assert!(begin.elapsed() < Duration::from_secs(30), "no {text:?} among {:?}", self.heard);
+        }
+    }
+}
+
+impl Ran {
+    /// Without what differs from one moment to the next.
+    pub(crate) fn same_as(&self, other: &Self) {
+        assert_eq!((self.code, &self.out, &self.err), (other.code, &other.out, &other.err));
+    }
+}
