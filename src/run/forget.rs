@@ -159,6 +159,12 @@ fn mentions(store: &Store, key: &Key, jobs: &BTreeSet<JobName>, batch: &mut Batc
         }
         let mut state = JobState::load(store, job)?;
         state.inbox.forget();
+        state.rejected.clear();
+        for told in &mut state.reasons {
+            if let Some(reason) = history::without(told, key) {
+                *told = reason;
+            }
+        }
         if let Some(last) = &mut state.last
             && let Some(reason) = last.reason.as_ref().and_then(|reason| history::without(reason, key))
         {

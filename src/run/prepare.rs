@@ -26,7 +26,7 @@ use crate::source::Found;
 use crate::store::Store;
 
 /// Why a leaver waits who is on site (law 10).
-pub(super) const ON_SITE: &str = "on site; removed once they have left";
+pub const ON_SITE: &str = "on site; removed once they have left";
 
 /// What a run of one job would do.
 pub struct Prepared {

@@ -4,12 +4,13 @@ use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::error::Error;
 use super::inbox::InboxState;
 use super::report::{Counts, Status};
 use crate::history::Audit;
-use crate::record::JobName;
+use crate::record::{JobName, Rejected};
 use crate::source::Found;
 use crate::store::{self, Batch, Space, Store};
 
@@ -34,9 +35,46 @@ pub struct JobState {
     /// When content came that was new, or the first run began.
     #[serde(default)]
     pub fresh: Option<Timestamp>,
+    /// Why the last run did not end as done, one by one.
+    #[serde(default)]
+    pub reasons: Vec<String>,
+    /// Rows that the last run could not use, in order of line; the first 200.
+    #[serde(default)]
+    pub rejected: Vec<RejectedRow>,
     /// What is remembered of the inbox, where the source is one.
     #[serde(default)]
     pub(super) inbox: InboxState,
+}
+
+/// How many rejected rows are remembered.
+pub(super) const ROWS_MAX: usize = 200;
+
+/// A row that can't be used, without its key: what is shown where people are not (law 11).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RejectedRow {
+    /// The line on which the row begins, counted from 1; `None` for sources without lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// The column, or the mapped field, that the reason is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// What is wrong; holds no value of the row.
+    pub reason: String,
+    /// Tells it from others, though lines move: a digest of key, field and reason.
+    pub mark: u64,
+}
+
+impl RejectedRow {
+    pub(super) fn of(row: &Rejected) -> Self {
+        let who = match &row.key {
+            Some(key) => key.to_string(),
+            None => row.line.unwrap_or_default().to_string(),
+        };
+        let field = row.field.as_deref().unwrap_or_default();
+        let apart = Space::APART;
+        let mark = xxh3_64(format!("{who}{apart}{field}{apart}{}", row.reason).as_bytes());
+        Self { line: row.line, field: row.field.clone(), reason: row.reason.clone(), mark }
+    }
 }
 
 /// The last run of a job.

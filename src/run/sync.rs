@@ -13,7 +13,7 @@ use super::narrowed::narrowed;
 use super::prepare::{ON_SITE, Prepared, prepare};
 use super::report::{Part, Report, counted, report};
 use super::session::Session;
-use super::state::{JobState, LastRun, next_run};
+use super::state::{JobState, LastRun, ROWS_MAX, RejectedRow, next_run};
 use super::{Context, Narrow, Stage, account, basis, expected, held, inbox, pause, people, retention, rows, signs};
 use crate::config::Job;
 use crate::fault::chain;
@@ -279,6 +279,8 @@ pub(super) fn record(
     }
     let mut state = JobState::load(context.store, &job.name)?;
     state.fresh.get_or_insert(started);
+    state.reasons.clone_from(&report.reasons);
+    state.rejected = report.rejections.iter().map(RejectedRow::of).take(ROWS_MAX).collect();
     state.last = Some(LastRun {
         run,
         started,
