@@ -10,6 +10,7 @@
 //! clock     The only place that reads the wall clock.
 //! crash     Points at which a test ends the process; nothing in a release.
 //! fault     Errors as people read them.
+//! histogram How often something took how long.
 //! secret    Where secrets come from; shown nowhere.
 //! tls       TLS as a client: whom it trusts.
 //! record    The vocabulary: targets and their field tables, records, keys, ids; pure values, no wire format.
@@ -39,6 +40,7 @@
 pub mod clock;
 pub mod crash;
 pub mod fault;
+pub mod histogram;
 pub mod secret;
 pub mod tls;
 pub mod record;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 use reqwest::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
@@ -18,6 +18,7 @@ use super::error::{Error, Kind};
 use super::operation::{Operation, Verb};
 use super::options::{Credential, Options, Paths};
 use super::retry::{ATTEMPTS_MAX, Allowance, Backoff, jitter};
+use super::traffic::{Meter, Traffic};
 use super::transport::{self, Head};
 use super::wire::{Asset, Organization, Staff};
 use super::words::words;
@@ -58,6 +59,7 @@ struct Inner {
     authority: Authority,
     budget: Budget,
     in_flight: Semaphore,
+    meter: Meter,
     backoff: Backoff,
     /// By operation, the number of a fresh token that it was refused with: renewing again would not help.
     denied: Mutex<HashMap<&'static str, u64>>,
@@ -118,6 +120,7 @@ impl Client {
                 authority,
                 budget: Budget::new(options.requests_per_minute, options.budget_file.clone(), Time::machine()),
                 in_flight: Semaphore::new(in_flight(options.requests_per_minute)),
+                meter: Meter::default(),
                 backoff,
                 denied: Mutex::default(),
                 clock: clock.clone(),
@@ -136,6 +139,11 @@ impl Client {
     /// How many requests were sent to the base address so far.
     pub fn requests(&self) -> u64 {
         self.allowance.requests()
+    }
+
+    /// What came of all requests so far, and how long they took.
+    pub fn traffic(&self) -> Traffic {
+        self.inner.meter.read()
     }
 
     /// How much of the rate limit is used. Where its record can't be read, all of it: nothing is sent then.
@@ -273,7 +281,11 @@ impl Client {
         let permit = inner.budget.permit(self.urgent).await?;
         let request = authorization.sign(self.request(out)?);
         point("request: before it is sent");
-        let response = match request.send().await.map_err(|error| transport::failure(error, inner.timeout)) {
+        let begun = Instant::now();
+        let sent = request.send().await.map_err(|error| transport::failure(error, inner.timeout));
+        let head = sent.as_ref().map(Head::of);
+        inner.meter.count(out.verb, head.as_ref().map_err(|kind| *kind), begun.elapsed());
+        let response = match sent {
             Ok(response) => response,
             Err(kind) if kind.is_never_sent() => {
                 inner.budget.never_sent(permit)?;

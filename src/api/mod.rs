@@ -35,6 +35,7 @@ mod resource;
 mod retry;
 mod table;
 mod token;
+mod traffic;
 mod transport;
 mod wire;
 mod words;
@@ -58,6 +59,7 @@ pub use resource::{
 };
 pub use table::{Community, Induction, operations};
 pub use token::{Grant, Token};
+pub use traffic::Traffic;
 pub use wire::*;
 pub use zone::TimeZone;
 

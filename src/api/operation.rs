@@ -26,6 +26,19 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// Its name in metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::List => "list",
+            Self::Create => "create",
+            Self::Replace => "replace",
+            Self::Delete => "delete",
+            Self::Photo | Self::PhotoHead => "photo",
+            Self::Token => "token",
+        }
+    }
+
     /// Whether such a request may be sent again without asking what became of the first.
     pub fn is_read(self) -> bool {
         self.method().is_safe()
