@@ -20,6 +20,7 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &ApplyArgs) -> Result<Exit, 
         let what = format!("plan file {}", args.file.display());
         if failure.is_plan() { failure.about(&what).hint("make a new plan") } else { failure }
     })?;
+    host.ran(applied.iter().map(|one| &one.report));
     show(ui, &applied);
     let (_, held) = file.counts();
     if held > 0 {

@@ -14,7 +14,7 @@ use super::interrupt::{INTERRUPTED, Interrupt};
 use crate::config::{self, Config, Needs};
 use crate::daemon::{Alone, Back, Call, Caller, Engine, Event, Shared, Turn};
 use crate::record::{JobName, Target};
-use crate::run::PlanFile;
+use crate::run::{PlanFile, Report};
 use crate::store::{self, Store};
 
 /// Where a command finds what it works on.
@@ -122,6 +122,15 @@ impl Host {
             lent.engine.publish(Event::Decided);
             if let Some(jobs) = wanted {
                 lent.engine.ask(jobs.iter().cloned());
+            }
+        }
+    }
+
+    /// Publishes what the runs of a command came to, as the daemon does it for its own.
+    pub(super) fn ran<'a>(&self, reports: impl IntoIterator<Item = &'a Report>) {
+        if let Self::Daemon(lent) = self {
+            for report in reports {
+                lent.engine.publish(Event::Ended { report: Arc::new(report.clone()) });
             }
         }
     }

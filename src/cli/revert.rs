@@ -32,6 +32,7 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &RevertArgs) -> Result<Exit,
     } else {
         session.guard(run::revert(&context, job, &story)).await?
     };
+    host.ran(reverted.run.map(|_| &reverted.report));
     if ui.json {
         ui.document(&document(&story, &reverted));
     } else {

@@ -34,6 +34,7 @@ pub(super) async fn sync(
     let session = Session::open(ui, host, config, Work::of(jobs.iter().copied())).await?;
     let context = session.context();
     let reports = session.guard(run::sync(&context, &jobs, narrow)).await?;
+    host.ran(&reports);
     if session.is_interrupted() {
         show(ui, &reports);
         return Err(Failure::new(Exit::Interrupted, "interrupted; what was not sent stays queued"));

@@ -24,6 +24,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// How long the daemon waits for runs and callers after it was asked to end: their own grace, and a little for the disk.
 const END_MAX: Duration = GRACE.saturating_add(Duration::from_secs(5));
 
+/// How long it waits then until each caller has read its answer.
+const ANSWER_MAX: Duration = Duration::from_secs(2);
+
 /// Why the daemon could not begin.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -71,6 +74,7 @@ pub async fn serve(
     };
     let jobs = timed(&setup, &store)?;
     let (engine, inputs) = Engine::new(setup, store, clock);
+    let callers = listener.as_ref().map(Listener::callers);
     let listens = {
         let engine = Arc::clone(&engine);
         tokio::spawn(async move {
@@ -91,6 +95,9 @@ pub async fn serve(
     listens.abort();
     // The socket's file goes with its listener.
     let _ = listens.await;
+    if let Some(callers) = callers {
+        callers.gone(ANSWER_MAX).await;
+    }
     engine.close().await;
     tracing::info!("the daemon has ended");
     Ok(())

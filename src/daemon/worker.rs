@@ -48,11 +48,13 @@ async fn run(engine: &Arc<Engine>, name: &JobName) -> Ended {
     match sync(engine, &setup, job, &ending).await {
         None => Ended::GaveWay,
         Some(Ok(reports)) => {
+            // One that had come to its end all the same when it was asked is done with.
+            let cut_off = reports.is_empty() || reports.iter().any(|report| report.status == run::Status::Failed);
             for report in reports {
                 tell(&report);
                 engine.publish(Event::Ended { report: Arc::new(report) });
             }
-            if ending.asked() { Ended::GaveWay } else { Ended::Served }
+            if cut_off && ending.asked() { Ended::GaveWay } else { Ended::Served }
         }
         Some(Err(error)) => {
             broken(engine, name, &crate::fault::chain(&error));
@@ -108,7 +110,7 @@ fn tell(report: &Report) {
                 held = counts.held,
                 requests = counts.requests,
                 reason,
-                "a run ended"
+                "what the run came to"
             )
         };
     }

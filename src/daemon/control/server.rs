@@ -69,11 +69,24 @@ impl Back {
 pub(in crate::daemon) struct Listener {
     socket: UnixListener,
     path: PathBuf,
+    room: Arc<Semaphore>,
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// The callers that are served.
+pub(in crate::daemon) struct Callers(Arc<Semaphore>);
+
+impl Callers {
+    /// Waits until each has its answer, for as long as that may take.
+    pub(in crate::daemon) async fn gone(&self, longest: Duration) {
+        let all = u32::try_from(CALLERS_MAX).expect("a small number");
+        // Who is late is told that the daemon went away.
+        let _ = tokio::time::timeout(longest, self.0.acquire_many(all)).await;
     }
 }
 
@@ -97,14 +110,18 @@ impl Listener {
         // The umask lets nobody else in until the mode says who may.
         let socket = UnixListener::bind(path)?;
         fs::set_permissions(path, fs::Permissions::from_mode(MODE))?;
-        Ok(Self { socket, path: path.to_owned() })
+        Ok(Self { socket, path: path.to_owned(), room: Arc::new(Semaphore::new(CALLERS_MAX)) })
+    }
+
+    /// The callers that are served.
+    pub(in crate::daemon) fn callers(&self) -> Callers {
+        Callers(Arc::clone(&self.room))
     }
 
     /// Serves callers for as long as it is polled.
     pub(in crate::daemon) async fn serve(&self, engine: &Arc<Engine>, commands: &Arc<dyn Commands>) {
-        let room = Arc::new(Semaphore::new(CALLERS_MAX));
         loop {
-            let place = Arc::clone(&room).acquire_owned().await.expect("the semaphore is never closed");
+            let place = Arc::clone(&self.room).acquire_owned().await.expect("the semaphore is never closed");
             let stream = match self.socket.accept().await {
                 Ok((stream, _)) => stream,
                 Err(error) => {

@@ -109,14 +109,24 @@ fn a_caller_who_is_interrupted_ends_the_run_and_not_the_daemon() {
     assert_eq!(caller.wait().unwrap().code(), Some(130));
     let sent = world.service().writes();
     assert!(sent < 90, "{sent}");
+    // So does a daemon that ends: the caller is told how the command ended.
+    world.csv(people(0..120));
+    let mut caller = world.start(&["sync"]);
+    eventually("some more are sent", || world.service().writes() > sent + 2);
+    let ended = daemon.stop();
+    assert_eq!(caller.wait().unwrap().code(), Some(130));
+    assert!(ended.0.success(), "{ended:?}");
+    let daemon = world.daemon();
+    let sent = world.service().writes();
+    assert!(sent < 90, "{sent}");
     // One that is killed has asked for the same.
     let mut caller = world.start(&["sync"]);
     eventually("some more are sent", || world.service().writes() > sent + 5);
     caller.kill().unwrap();
     caller.wait().unwrap();
     world.sync().expect(0);
-    world.expect_people(0..90);
-    assert_eq!(world.count("staff.create"), 90);
+    world.expect_people(0..120);
+    assert_eq!(world.count("staff.create"), 120);
     assert!(daemon.stop().0.success());
 }
 
