@@ -5,6 +5,7 @@ use super::enqueue::{parked, queued};
 use super::error::Error;
 use super::mirrors::Mirrors;
 use super::narrowed::narrowed;
+use super::once::read_once;
 use super::plan_file::{PlanFile, PlanFileError, PlannedJob};
 use super::prepare::{Prepared, prepare};
 use super::report::{Part, Report, Status, counted, report};
@@ -92,6 +93,9 @@ impl Application<'_> {
             return Ok(Applied { report: Report { status: Status::Partial, ..report }, skipped });
         };
         // The part as it reads the file that is taken, where the source is an inbox.
+        let job = whole.parts().find(|part| part.name == job.name).unwrap_or(job);
+        let kept = read_once(context, whole)?;
+        let whole = kept.as_ref().unwrap_or(whole);
         let job = whole.parts().find(|part| part.name == job.name).unwrap_or(job);
         let session = Session::open(context, job, run).await?;
         self.mirrors.pull(context, whole, true).await?;

@@ -39,6 +39,7 @@ mod mirrors;
 mod moving;
 mod namesakes;
 mod narrowed;
+mod once;
 mod pause;
 mod people;
 mod photos;

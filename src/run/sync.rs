@@ -10,6 +10,7 @@ use super::error::Error;
 use super::indexing::save_index;
 use super::mirrors::Mirrors;
 use super::narrowed::narrowed;
+use super::once::read_once;
 use super::prepare::{ON_SITE, Prepared, prepare};
 use super::report::{Part, Report, counted, report};
 use super::session::Session;
@@ -100,6 +101,8 @@ async fn plan_one(
         let foreign = strangers(context.store, mirrors.of(job.mapping.target), job, &[])?;
         return Ok((vec![prepared], foreign));
     };
+    let kept = read_once(context, job)?;
+    let job = kept.as_ref().unwrap_or(job);
     let mut all = Vec::new();
     let mut foreign = 0;
     for (part, narrow) in narrowed(context, job, narrow)? {
@@ -129,6 +132,17 @@ pub(super) async fn one(
     requests_before: u64,
 ) -> Result<Report, Error> {
     let store = context.store;
+    let kept = match read_once(context, job) {
+        Ok(kept) => kept,
+        Err(error) => {
+            // Whom an earlier process updated is looked after all the same (law 10).
+            for part in job.parts() {
+                Session::open(context, part, run).await?;
+            }
+            return Err(error);
+        }
+    };
+    let job = kept.as_ref().unwrap_or(job);
     let mut sessions = Vec::new();
     let narrows = narrowed(context, job, narrow)?;
     for (part, _) in &narrows {

@@ -26,7 +26,7 @@ impl<T> Complete<T> {
 }
 
 /// What one read of a source came to.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Read {
     /// How many rows were handed out.
     pub rows: u64,

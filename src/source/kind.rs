@@ -2,11 +2,13 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::complete::Read;
 use super::csv;
+use super::kept::Kept;
 use super::ldap;
 use super::name::Wanted;
 use super::row::Row;
@@ -19,6 +21,8 @@ pub enum Source {
     Csv(csv::Options),
     /// A directory server.
     Ldap(ldap::Options),
+    /// One of these as it was read a moment ago.
+    Kept(Arc<Kept>),
 }
 
 impl Source {
@@ -30,12 +34,17 @@ impl Source {
             Self::Ldap(options) => {
                 format!("{}\n{}\n{}", options.bases.join("\n"), options.scope.name(), options.filter)
             }
+            Self::Kept(kept) => kept.source.selection(),
         }
     }
 
     /// Whether its rows stand on lines.
     pub fn has_lines(&self) -> bool {
-        matches!(self, Self::Csv(_))
+        match self {
+            Self::Csv(_) => true,
+            Self::Ldap(_) => false,
+            Self::Kept(kept) => kept.source.has_lines(),
+        }
     }
 }
 
@@ -45,6 +54,7 @@ impl Source {
         match self {
             Self::Csv(options) => Some(options),
             Self::Ldap(_) => None,
+            Self::Kept(kept) => kept.source.file(),
         }
     }
 }
@@ -58,6 +68,7 @@ impl fmt::Display for Source {
                 let urls: Vec<&str> = options.servers.iter().map(|server| server.url.as_str()).collect();
                 f.write_str(&urls.join(", "))
             }
+            Self::Kept(kept) => kept.source.fmt(f),
         }
     }
 }
@@ -93,6 +104,9 @@ pub enum Error {
     /// From a directory.
     #[error(transparent)]
     Ldap(#[from] ldap::Error),
+    /// Its rows could not be kept for a moment.
+    #[error("the rows can't be kept in the state folder while the run lasts; is the disk full?")]
+    Kept(#[source] std::io::Error),
 }
 
 /// Reads a source and visits each of its rows; `known` is what the read before found. A visit that breaks ends the read,
@@ -120,5 +134,6 @@ pub fn read(
             });
             Ok(ldap::read(options, wanted, known, clock, visit)?)
         }
+        Source::Kept(kept) => kept.replay(visit),
     }
 }

@@ -13,6 +13,7 @@ mod column;
 mod complete;
 pub mod csv;
 pub mod inbox;
+mod kept;
 mod kind;
 pub mod ldap;
 mod name;
@@ -20,6 +21,7 @@ mod row;
 
 pub use column::{Columns, Match};
 pub use complete::{Complete, Read};
+pub use kept::Kept;
 pub use kind::{Error, Found, Source, read};
 pub use name::{Name, Need, Wanted, bare, snake};
 pub use row::Row;

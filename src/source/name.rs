@@ -60,6 +60,17 @@ pub struct Wanted {
 }
 
 impl Wanted {
+    /// Adds what another mapping uses. A column that one of them needs must be there.
+    pub fn add(&mut self, other: &Self) {
+        for need in &other.needs {
+            match self.needs.iter_mut().find(|own| own.name == need.name) {
+                Some(own) => own.optional &= need.optional,
+                None => self.needs.push(need.clone()),
+            }
+        }
+        self.photos.extend(other.photos.iter().filter(|name| !self.photos.contains(name)).cloned().collect::<Vec<_>>());
+    }
+
     /// The names that a source must have, those that `optional` lists left out.
     pub fn required<'a>(&'a self, optional: &'a [String]) -> impl Iterator<Item = &'a Name> {
         self.needs

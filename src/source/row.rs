@@ -53,6 +53,16 @@ impl Row {
         self.digest = self.digest_with(scratch);
     }
 
+    /// The columns with several values.
+    pub(super) fn lists(&self) -> &[(usize, Vec<String>)] {
+        &self.lists
+    }
+
+    /// The columns whose values can't be used.
+    pub(super) fn flaws(&self) -> &[(usize, String)] {
+        &self.flaws
+    }
+
     /// Makes it the row of an entry of a directory: its name, what columns have several values, which can't be used.
     pub(super) fn describe(&mut self, dn: String, lists: Vec<(usize, Vec<String>)>, flaws: Vec<(usize, String)>) {
         (self.dn, self.lists, self.flaws) = (Some(dn), lists, flaws);

@@ -524,3 +524,34 @@ fn garbage_is_an_error_and_no_panic() {
     server.say_pages(everybody);
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
 }
+
+#[test]
+fn the_parts_of_a_job_of_contractors_read_one_state_by_one_search() {
+    const MAP: &str = "name = \"{{ cn }}\"\nemail = \"{{ mail }}\"\nservice_provider_id = \"{{ employeeNumber }}\"\n\
+                       \"org.name\" = \"{{ o }}\"\n\"membership.roles\" = \"61\"\n";
+    // Of every further search of one run, other people come.
+    let server = Scripted::of_pages(|_, page| {
+        let companies: [&[u8]; 2] = [b"Quay Ltd", b"Hill Ltd"];
+        let start = page * 10;
+        let all = (start..start + 10).map(|number| entry(number, &[("o", &companies[number % 2..=number % 2])]));
+        with(all.collect(), [done(b"")])
+    });
+    let world = world(&[&server], "");
+    let url = world.service().url();
+    let source = slapd::source(&[server.url()], "");
+    let text = format!(
+        "[api]\nbase_url = \"{url}\"\napi_key_file = \"api_key\"\nrequests_per_minute = 100000\n[state]\ndir = \"state\"\n\
+         [[job]]\nname = \"sites\"\ntarget = \"contractor\"\nkey = \"{{{{ employeeNumber }}}}\"\n[job.source]\n{source}\n\
+         [job.map]\n{MAP}"
+    );
+    world.put("config.toml", text.as_bytes());
+    let searches = || server.asked().iter().filter(|asked| asked.is_page()).count();
+    world.plan().expect(0);
+    assert_eq!(searches(), 1);
+    let ran = world.sync().expect(0);
+    assert_eq!(searches(), 2);
+    let count = |what: &str| world.service().all(what).len();
+    assert_eq!((count("sp.org"), count("sp.member"), count("sp.membership")), (2, 10, 10), "{ran:?}");
+    let left = std::fs::read_dir(world.state()).unwrap().filter_map(Result::ok).map(|entry| entry.file_name());
+    assert!(left.into_iter().all(|name| !name.to_string_lossy().starts_with(".tmp")), "nothing is left of the rows");
+}

@@ -1,0 +1,121 @@
+//! The rows of one read, kept while a run lasts: the parts of a job read one and the same state, and a server is asked once.
+//!
+//! They lie in a file without a name, one row a line, so that a million rows take no memory and nothing is left of them
+//! however the process ends.
+//!
+//! Rejected: keeping what the mapping makes of the rows. Each part looks at them with a mapping of its own.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
+use std::ops::ControlFlow;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::column::Columns;
+use super::complete::Read;
+use super::kind::{Error, Found, Source, read};
+use super::name::Wanted;
+use super::row::Row;
+use crate::clock::Clock;
+
+/// The rows of one read.
+pub struct Kept {
+    /// What was read.
+    pub(super) source: Source,
+    file: File,
+    columns: Option<Arc<Columns>>,
+    read: Read,
+}
+
+/// A row as it is kept: its line, the name of its entry, its cells, its lists, its flaws.
+type Line = (u64, Option<String>, Vec<String>, Vec<(usize, Vec<String>)>, Vec<(usize, String)>);
+
+impl Kept {
+    /// Reads a source to its end and keeps its rows in the folder `dir`.
+    pub fn read(
+        source: &Source,
+        wanted: &Wanted,
+        known: Option<&Found>,
+        clock: &Clock,
+        dir: &Path,
+    ) -> Result<Self, Error> {
+        let mut out = BufWriter::new(tempfile::tempfile_in(dir).map_err(Error::Kept)?);
+        let mut columns = None;
+        let mut broken = None;
+        let read = read(source, wanted, known, clock, &mut |row| {
+            columns.get_or_insert_with(|| Arc::clone(row.columns()));
+            let line = serde_json::to_vec(&row.kept()).expect("plain values");
+            match out.write_all(&line).and_then(|()| out.write_all(b"\n")) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    broken = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        })?;
+        if let Some(error) = broken {
+            return Err(Error::Kept(error));
+        }
+        let file = out.into_inner().map_err(|error| Error::Kept(error.into_error()))?;
+        Ok(Self { source: source.clone(), file, columns, read })
+    }
+
+    /// Visits the rows as the read did, and comes to what it came to.
+    pub(super) fn replay(&self, visit: &mut dyn FnMut(&Row) -> ControlFlow<()>) -> Result<Read, Error> {
+        let mut read = self.read.clone();
+        let Some(columns) = &self.columns else { return Ok(read) };
+        let mut scratch = Vec::new();
+        for line in BufReader::new(FromStart { file: &self.file, offset: 0 }).lines() {
+            let line: Line = serde_json::from_str(&line.map_err(Error::Kept)?)
+                .map_err(|error| Error::Kept(io::Error::new(io::ErrorKind::InvalidData, error)))?;
+            if visit(&Row::of_kept(line, columns, &mut scratch)).is_break() {
+                read.incomplete.push("the read was stopped before the end".to_owned());
+                break;
+            }
+        }
+        Ok(read)
+    }
+}
+
+/// Names where the rows are from (law 11).
+impl fmt::Debug for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kept").field("rows", &self.read.rows).finish_non_exhaustive()
+    }
+}
+
+/// A file read from its beginning, whoever else reads it.
+struct FromStart<'f> {
+    file: &'f File,
+    offset: u64,
+}
+
+impl io::Read for FromStart<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read_at(buffer, self.offset)?;
+        self.offset += count as u64;
+        Ok(count)
+    }
+}
+
+impl Row {
+    /// The row as a [`Line`].
+    fn kept(&self) -> impl Serialize + '_ {
+        let cells: Vec<&str> = (0..self.len()).map(|at| self.cell(at)).collect();
+        (self.line, self.dn(), cells, self.lists(), self.flaws())
+    }
+
+    fn of_kept((line, dn, cells, lists, flaws): Line, columns: &Arc<Columns>, scratch: &mut Vec<u8>) -> Self {
+        let mut row = Self::reusable(Arc::clone(columns));
+        cells.iter().for_each(|cell| row.cells_mut().push_field(cell));
+        if let Some(dn) = dn {
+            row.describe(dn, lists, flaws);
+        }
+        row.settle(line, scratch);
+        row
+    }
+}
