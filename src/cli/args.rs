@@ -1,11 +1,16 @@
 //! The arguments.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::failure::Failure;
+use crate::config::Instance;
 use crate::sandbox::{Fault, Restriction, Window};
+
+/// The configuration file unless told otherwise.
+const CONFIG: &str = "/etc/rosterd/config.toml";
 
 /// Keeps a workplace presence service in step with an organization's own directories
 #[derive(Debug, Parser)]
@@ -18,9 +23,12 @@ pub(super) struct Arguments {
         global = true,
         value_name = "FILE",
         env = "ROSTERD_CONFIG",
-        default_value = "/etc/rosterd/config.toml"
+        default_value = CONFIG
     )]
     pub(super) config: PathBuf,
+    /// One of several accounts: its configuration is /etc/rosterd/NAME.toml, its state /var/lib/rosterd/NAME
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(super) instance: Option<Instance>,
     /// Print one JSON document on one line
     #[arg(long, global = true)]
     pub(super) json: bool,
@@ -32,6 +40,20 @@ pub(super) struct Arguments {
     pub(super) log: LogForm,
     #[command(subcommand)]
     pub(super) command: Command,
+}
+
+impl Arguments {
+    /// Puts the instance's file in the place of the usual one.
+    pub(super) fn settled(mut self) -> Result<Self, Failure> {
+        let Some(instance) = &self.instance else { return Ok(self) };
+        let file = instance.file();
+        if self.config != Path::new(CONFIG) && self.config != file {
+            let twice = "--instance and --config (or ROSTERD_CONFIG) name two configurations";
+            return Err(Failure::usage(twice).hint("leave one of them out"));
+        }
+        self.config = file;
+        Ok(self)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -90,13 +112,15 @@ pub(super) enum Command {
     /// Show past runs and decisions, or what one run changed
     History(HistoryArgs),
     /// Show jobs, their last runs, what waits, and the budget
-    Status,
+    Status(StatusArgs),
     /// Send one operation of the service's API, or list them all
     Api(ApiArgs),
     /// Serve a stand-in for the service, for rehearsals
     Sandbox(SandboxArgs),
     /// Print the completions of a shell
     Completions(CompletionsArgs),
+    /// Write the manual pages
+    Man(ManArgs),
 }
 
 impl Command {
@@ -122,10 +146,11 @@ impl Command {
             Self::Revert(_) => "revert",
             Self::Forget(_) => "forget",
             Self::History(_) => "history",
-            Self::Status => "status",
+            Self::Status(_) => "status",
             Self::Api(_) => "api",
             Self::Sandbox(_) => "sandbox",
             Self::Completions(_) => "completions",
+            Self::Man(_) => "man",
         }
     }
 
@@ -146,7 +171,7 @@ impl Command {
             | Self::Revert(_)
             | Self::Forget(_)
             | Self::History(_)
-            | Self::Status => true,
+            | Self::Status(StatusArgs { all: false }) => true,
             Self::Demo(_)
             | Self::Init(_)
             | Self::Run
@@ -154,7 +179,9 @@ impl Command {
             | Self::Preview(_)
             | Self::Api(_)
             | Self::Sandbox(_)
-            | Self::Completions(_) => false,
+            | Self::Completions(_)
+            | Self::Man(_)
+            | Self::Status(_) => false,
         }
     }
 }
@@ -330,6 +357,13 @@ pub(super) struct HistoryArgs {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct StatusArgs {
+    /// Of every instance: of each configuration in the folder of this one
+    #[arg(long)]
+    pub(super) all: bool,
+}
+
+#[derive(Debug, Args)]
 pub(super) struct ApiArgs {
     /// The operation, for example `staff.get`; none lists them
     #[arg(index = 1)]
@@ -358,6 +392,12 @@ pub(super) struct ApiArgs {
 pub(super) struct CompletionsArgs {
     /// The shell
     pub(super) shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ManArgs {
+    /// The folder for them
+    pub(super) dir: PathBuf,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

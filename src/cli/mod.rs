@@ -23,8 +23,10 @@ mod history;
 mod host;
 mod init;
 mod init_directory;
+mod instances;
 mod interrupt;
 mod log;
+mod man;
 mod open;
 mod owner;
 mod pause;
@@ -93,6 +95,10 @@ pub fn main() -> ExitCode {
 
 /// Runs a command: in the daemon where one runs and the command is for it, else in this process.
 async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
+    let arguments = arguments.settled()?;
+    if matches!(&arguments.command, Command::Status(args) if args.all) {
+        return instances::status(ui, &arguments.config);
+    }
     let mut unreached = None;
     if arguments.command.works_at_the_daemon() {
         match remote::send(ui, &arguments).await? {
@@ -126,9 +132,10 @@ async fn work(ui: &Ui, host: &Host, command: Command) -> Result<Exit, Failure> {
         Command::Forget(args) => forget::run(ui, host, &args).await,
         Command::History(args) => history::run(ui, host, &args),
         Command::Queue(args) => queue::run(ui, host, &args).await,
-        Command::Status => status::run(ui, host).await,
+        Command::Status(_) => status::run(ui, host).await,
         Command::Api(args) => api::run(ui, host, &args).await,
         Command::Sandbox(args) => sandbox::run(ui, args).await,
         Command::Completions(args) => completions::run(ui, &args),
+        Command::Man(args) => man::run(&args),
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::check::{self, Ground};
+use super::instance::Instance;
 use super::layers;
 use super::options::{Config, Needs};
 use super::permissions::{self, CONFIG_SIZE_MAX, Content};
@@ -85,6 +86,7 @@ fn checked(
     let raw = file.and_then(|file| layers::merge(file, &variables, &mut report));
     let ground = Ground {
         dir: source_path.parent().unwrap_or(Path::new("/")).to_owned(),
+        instance: Instance::of(&source_path),
         credentials: credentials_directory(&variables),
         passwords: layers::bind_passwords(&variables),
     };

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use toml::Table;
 
+use super::instance::Instance;
 use super::options::{Control, State};
 use super::permissions::{self, CONFIG_SIZE_MAX};
 
@@ -36,13 +37,14 @@ pub fn locate(path: &Path, environment: impl Iterator<Item = (String, String)>) 
         }
     }
     let written = |section: &str, key: &str| Some(table.as_ref()?.get(section)?.get(key)?.as_str()?.to_owned());
-    let socket = socket.or_else(|| written("control", "socket")).unwrap_or_else(|| Control::SOCKET.to_owned());
-    let state_dir = state_dir.or_else(|| written("state", "dir")).or_else(|| table.as_ref().map(|_| State::DIR.into()));
-    Some(Located {
-        socket: (!socket.trim().is_empty()).then(|| folder.join(socket)),
-        state_dir: state_dir.map(|dir| folder.join(dir)),
-        config,
-    })
+    let instance = Instance::of(&config);
+    let socket = match socket.or_else(|| written("control", "socket")) {
+        Some(written) => (!written.trim().is_empty()).then(|| folder.join(written)),
+        None => Some(instance.as_ref().map_or_else(|| Control::SOCKET.into(), Instance::socket)),
+    };
+    let standard = || instance.as_ref().map_or_else(|| State::DIR.into(), Instance::state_dir);
+    let state_dir = state_dir.or_else(|| written("state", "dir")).map(|written| folder.join(written));
+    Some(Located { socket, state_dir: state_dir.or_else(|| table.as_ref().map(|_| standard())), config })
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@
 //! `"yes"` for a number.
 
 mod check;
+mod instance;
 mod keys;
 mod layers;
 mod load;
@@ -29,6 +30,7 @@ mod units;
 mod walk;
 mod weekday;
 
+pub use instance::{Instance, InstanceError};
 pub use load::{Given, load, load_given};
 pub use locate::{Located, locate};
 pub use nearest::nearest;

@@ -36,6 +36,7 @@ mod identity;
 mod imports;
 mod inbox;
 mod init;
+mod instances;
 mod kept;
 mod killed;
 mod ldap;

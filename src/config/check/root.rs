@@ -7,6 +7,7 @@ use secrecy::SecretString;
 
 use super::{api, directory, job, text};
 use crate::api as client;
+use crate::config::instance::Instance;
 use crate::config::options::{Control, Job, Needs, State};
 use crate::config::raw::{Raw, RawControl, RawRetention, RawState};
 use crate::config::report::Report;
@@ -22,6 +23,8 @@ const SOCKET_PATH_MAX: usize = 107;
 pub(in crate::config) struct Ground {
     /// The folder of the configuration file; relative paths begin here.
     pub(in crate::config) dir: PathBuf,
+    /// The instance whose configuration it is, where there are several.
+    pub(in crate::config) instance: Option<Instance>,
     /// Where systemd put the service's credentials.
     pub(in crate::config) credentials: Option<PathBuf>,
     /// The passwords of jobs' directories in the environment: variable, job as a variable spells it, password.
@@ -78,7 +81,8 @@ pub(in crate::config) fn check(raw: Raw, needs: Needs, ground: &Ground, report: 
 
 fn state(raw: &RawState, ground: &Ground, report: &mut Report) -> State {
     let dir = text::filled("state.dir", raw.dir.as_deref(), report);
-    let dir = ground.path(dir.unwrap_or(State::DIR));
+    let standard = || ground.instance.as_ref().map_or_else(|| State::DIR.into(), Instance::state_dir);
+    let dir = dir.map_or_else(standard, |written| ground.path(written));
     let full_pull = text::parsed("state.full_pull", raw.full_pull.as_deref(), text::DURATION_HINT, report, |text| {
         units::duration(text).and_then(text::more_than_nothing)
     });
@@ -88,7 +92,7 @@ fn state(raw: &RawState, ground: &Ground, report: &mut Report) -> State {
 /// An empty text turns the socket off.
 fn control(raw: &RawControl, ground: &Ground, report: &mut Report) -> Control {
     let path = match raw.socket.as_deref() {
-        None => Some(ground.path(Control::SOCKET)),
+        None => Some(ground.instance.as_ref().map_or_else(|| Control::SOCKET.into(), Instance::socket)),
         given => text::unless_empty(given).map(|written| ground.path(written)),
     };
     let length = path.as_ref().map_or(0, |path| path.as_os_str().len());

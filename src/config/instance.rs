@@ -1,0 +1,130 @@
+//! Several accounts on one machine: each has a name, and files of that name.
+//!
+//! An instance is known by its configuration file alone: `/etc/rosterd/NAME.toml`. So `--instance NAME` and
+//! `--config /etc/rosterd/NAME.toml` mean the same, and nobody who forgets the one takes an account's configuration to
+//! another account's state (law 2).
+//!
+//! Rejected: to hand the name through to whoever loads a configuration. File and name could differ then.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use super::options::{Control, State};
+
+/// The folder of all configurations.
+const FOLDER: &str = "/etc/rosterd";
+/// The longest name, in bytes: it is part of a socket's path.
+const NAME_MAX: usize = 32;
+/// What names in the folders of the one without a name mean already.
+const TAKEN: &[&str] = &["audit", "budget", "config", "control", "inbox", "paused", "store", "used-plans"];
+
+/// One of several accounts on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instance(String);
+
+/// Why a name is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InstanceError {
+    /// It would not do as the name of a file or of a systemd unit everywhere.
+    #[error(
+        "an instance's name has 1 to {NAME_MAX} lower-case letters, digits and inner dashes, and begins with a letter"
+    )]
+    Form,
+    /// A file or folder of that name is something else.
+    #[error("{0:?} can't be the name of an instance: what rosterd keeps for itself has that name")]
+    Taken(String),
+}
+
+impl FromStr for Instance {
+    type Err = InstanceError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let whole = name.starts_with(|c: char| c.is_ascii_lowercase()) && !name.ends_with('-');
+        if name.len() > NAME_MAX || !whole || !name.chars().all(fits) {
+            return Err(InstanceError::Form);
+        }
+        if TAKEN.contains(&name) {
+            return Err(InstanceError::Taken(name.to_owned()));
+        }
+        Ok(Self(name.to_owned()))
+    }
+}
+
+impl fmt::Display for Instance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Instance {
+    /// The instance whose configuration lies at `path`; `None` for any other file.
+    pub fn of(path: &Path) -> Option<Self> {
+        let path = std::path::absolute(path).ok()?;
+        (path.parent() == Some(Path::new(FOLDER))).then(|| Self::named_by(&path)).flatten()
+    }
+
+    /// The instance that a file would have in the folder of all configurations.
+    pub fn named_by(path: &Path) -> Option<Self> {
+        (path.extension() == Some(OsStr::new("toml"))).then(|| path.file_stem()?.to_str()?.parse().ok()).flatten()
+    }
+
+    /// Its configuration file.
+    pub fn file(&self) -> PathBuf {
+        Path::new(FOLDER).join(format!("{self}.toml"))
+    }
+
+    /// Its state folder unless told otherwise.
+    pub fn state_dir(&self) -> PathBuf {
+        Path::new(State::DIR).join(&self.0)
+    }
+
+    /// Its daemon's socket unless told otherwise.
+    pub fn socket(&self) -> PathBuf {
+        let standard = Path::new(Control::SOCKET);
+        let folder = standard.parent().unwrap_or(standard).join(&self.0);
+        folder.join(standard.file_name().unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instance_is_known_by_its_file() {
+        for (path, expected) in [
+            ("/etc/rosterd/north.toml", Some("north")),
+            ("/etc/rosterd/site-2.toml", Some("site-2")),
+            ("/etc/rosterd/config.toml", None),
+            ("/etc/rosterd/store.toml", None),
+            ("/etc/rosterd/North.toml", None),
+            ("/etc/rosterd/north.toml.bak", None),
+            ("/etc/rosterd/old/north.toml", None),
+            ("/srv/north.toml", None),
+        ] {
+            let found = Instance::of(Path::new(path));
+            assert_eq!(found.as_ref().map(ToString::to_string).as_deref(), expected, "{path}");
+            if let Some(instance) = found {
+                assert_eq!(instance.file(), Path::new(path));
+                assert_eq!(instance.state_dir(), Path::new("/var/lib/rosterd").join(expected.unwrap()));
+                let socket = format!("/run/rosterd/{}/control.sock", expected.unwrap());
+                assert_eq!(instance.socket(), Path::new(&socket));
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_can_lead_nowhere_else() {
+        for name in ["", "..", "a/b", "-a", "a-", "a.b", "1a", "ä", "a b", "A", &"a".repeat(33)] {
+            assert_eq!(name.parse::<Instance>(), Err(InstanceError::Form), "{name}");
+        }
+        for name in TAKEN {
+            assert_eq!(name.parse::<Instance>(), Err(InstanceError::Taken((*name).to_owned())));
+        }
+        assert!("a".repeat(32).parse::<Instance>().is_ok());
+    }
+}
