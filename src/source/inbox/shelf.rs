@@ -50,6 +50,8 @@ const NAMES_MAX: u32 = 10_000;
 pub(super) const TIME: &str = "%Y%m%dT%H%M%SZ";
 /// What the name of a report adds to that of its file.
 pub(super) const REPORTS: [&str; 2] = [".report.csv", ".report.html"];
+/// The bit of a folder whose group is that of what is made in it.
+const SETGID: u32 = 0o2000;
 /// What the name of a file begins with that is still being written.
 pub(super) const UNFINISHED: &str = ".rosterd-";
 
@@ -176,7 +178,10 @@ impl Folder {
         let group = Gid::from_raw(fstat(self)?.st_gid);
         // A process that may not do this leaves its own group; the folder's setgid bit has seen to it then, or nobody has.
         let _ = fchown(new, None, Some(group));
-        match fchmod(new, Mode::from_raw_mode(mode)) {
+        let set = fchmod(new, Mode::from_raw_mode(mode));
+        // A service may be kept from setting this bit. The group is given by hand above, so it can do without.
+        let set = if set == Err(Errno::PERM) { fchmod(new, Mode::from_raw_mode(mode & !SETGID)) } else { set };
+        match set {
             // Shares of other systems have permissions of their own.
             Ok(()) | Err(Errno::PERM | Errno::NOTSUP) => Ok(()),
             Err(error) => Err(error.into()),
