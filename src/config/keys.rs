@@ -61,6 +61,18 @@ pub(super) const KNOWN: &[(&str, Shape)] = &[
     ("state.full_pull", Shape::Text),
     ("control", Shape::Table),
     ("control.socket", Shape::Text),
+    ("status", Shape::Table),
+    ("status.listen", Shape::Text),
+    ("notify", Shape::Table),
+    ("notify.webhook", Shape::Text),
+    ("notify.mail", Shape::Table),
+    ("notify.mail.to", Shape::TextOrList),
+    ("notify.mail.from", Shape::Text),
+    ("notify.mail.smtp", Shape::Text),
+    ("notify.mail.user", Shape::Text),
+    ("notify.mail.password", Shape::Text),
+    ("notify.mail.password_file", Shape::Text),
+    ("notify.heartbeat", Shape::Text),
     ("retention", Shape::Table),
     ("retention.processed", Shape::Text),
     ("retention.before_images", Shape::Text),
@@ -127,7 +139,8 @@ pub(super) const KNOWN: &[(&str, Shape)] = &[
 ];
 
 /// Keys whose values are never quoted, wherever they stand (law 11).
-pub(super) const SECRETS: &[&str] = &["api.client_secret", "api.api_key", "job.source.bind_password"];
+pub(super) const SECRETS: &[&str] =
+    &["api.client_secret", "api.api_key", "job.source.bind_password", "notify.mail.password"];
 
 /// The shape of a known key.
 pub(super) fn shape(key: &str) -> Option<Shape> {

@@ -12,7 +12,6 @@ use super::keys::{self, Shape};
 use super::nearest::nearest;
 use super::raw::Raw;
 use super::report::Report;
-use super::unbuilt;
 
 const PREFIX: &str = "rosterd";
 const SEPARATOR: &str = "__";
@@ -58,7 +57,7 @@ fn accepted(variables: &[(String, String)], report: &mut Report) -> Map<String, 
             Some(Shape::Text | Shape::List) => {}
             Some(Shape::Number) if value.trim().parse::<i64>().is_ok() => {}
             Some(Shape::Table) | None => {
-                refuse(name, &key, value, report);
+                refuse(name, &key, report);
                 continue;
             }
             Some(shape) => {
@@ -88,13 +87,7 @@ fn job_of_password(key: &str) -> Option<&str> {
     key.strip_prefix("job.")?.strip_suffix(".source.bind_password").filter(|job| !job.is_empty())
 }
 
-fn refuse(name: &str, key: &str, value: &str, report: &mut Report) {
-    if unbuilt::off(key).is_some() {
-        if !value.is_empty() {
-            report.problem_of_variable(name, "is not built yet", Some("leave it out"));
-        }
-        return;
-    }
+fn refuse(name: &str, key: &str, report: &mut Report) {
     let known = keys::KNOWN.iter().filter(|(key, shape)| *shape != Shape::Table && !key.starts_with("job"));
     let hint = nearest(key, known.map(|(key, _)| *key)).map(|key| format!("did you mean {}?", variable(&key)));
     report.problem_of_variable(name, "sets no known key", hint.as_deref());

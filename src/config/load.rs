@@ -92,10 +92,10 @@ fn checked(
     };
     let checked = raw.and_then(|raw| check::check(raw, needs, &ground, &mut report));
     let warnings = report.finish()?;
-    let Some(check::Checked { api, state, control, retention, jobs }) = checked else {
+    let Some(check::Checked { api, state, control, status, notify, retention, jobs }) = checked else {
         return Err(Errors { problems: vec![whole_file(path, "the configuration can't be used")] });
     };
-    Ok(Config { api, state, control, retention, jobs, source_path, warnings })
+    Ok(Config { api, state, control, status, notify, retention, jobs, source_path, warnings })
 }
 
 fn open(path: &Path) -> Result<(PathBuf, Content), Errors> {

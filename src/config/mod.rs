@@ -1,8 +1,8 @@
 //! File → checked options for the modules above.
 //!
-//! Three passes, each in its own file. `walk` reads the file as TOML and looks at every key: is it known (`keys`), is it
-//! built (`unbuilt`), has it the right shape, on which line does it stand. `layers` lays the environment's variables over
-//! what is left and makes plain structs of it (`raw`). `check` turns those into options with types.
+//! Three passes, each in its own file. `walk` reads the file as TOML and looks at every key: is it known (`keys`), has it
+//! the right shape, on which line does it stand. `layers` lays the environment's variables over what is left and makes plain
+//! structs of it (`raw`). `check` turns those into options with types.
 //!
 //! Invariants:
 //! - Every mistake is found in one go, and each names file, line and key, or the variable that it came from.
@@ -25,7 +25,7 @@ mod problem;
 mod raw;
 mod report;
 mod schedule;
-mod unbuilt;
+mod telling;
 mod units;
 mod walk;
 mod weekday;
@@ -37,6 +37,7 @@ pub use nearest::nearest;
 pub use options::{Config, Control, Job, Mode, Needs, State};
 pub use problem::{Errors, Problem};
 pub use schedule::{Schedule, ScheduleError};
+pub use telling::{Hook, Mail, Notify, Protection, Relay, Status};
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use super::schedule::Schedule;
+use super::telling::{Notify, Status};
 use crate::history::Retention;
 use crate::record::JobName;
 use crate::secret::Unusable;
@@ -22,6 +23,10 @@ pub struct Config {
     pub state: State,
     /// How commands reach the daemon.
     pub control: Control,
+    /// How people look at the daemon.
+    pub status: Status,
+    /// Who is told when something needs a person.
+    pub notify: Notify,
     /// How long people's data is kept.
     pub retention: Retention,
     /// The jobs in the order of the file; at least one where they are needed.
@@ -39,6 +44,9 @@ impl Config {
             api::Credential::ApiKey(secret)
             | api::Credential::ApiKeyBasic(secret)
             | api::Credential::Client { secret, .. } => secret.hold()?,
+        }
+        if let Some((_, password)) = self.notify.mail.as_mut().and_then(|mail| mail.login.as_mut()) {
+            password.hold()?;
         }
         for job in &mut self.jobs {
             if let Source::Ldap(ldap::Options { bind: Some(bind), .. }) = &mut job.source {

@@ -14,6 +14,8 @@ pub(super) struct Raw {
     pub(super) api: RawApi,
     pub(super) state: RawState,
     pub(super) control: RawControl,
+    pub(super) status: RawStatus,
+    pub(super) notify: RawNotify,
     pub(super) retention: RawRetention,
     pub(super) job: Vec<RawJob>,
 }
@@ -52,6 +54,40 @@ pub(super) struct RawState {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RawControl {
     pub(super) socket: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawStatus {
+    pub(super) listen: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawNotify {
+    pub(super) webhook: Option<String>,
+    pub(super) mail: Option<RawMail>,
+    pub(super) heartbeat: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawMail {
+    #[serde(deserialize_with = "one_or_more")]
+    pub(super) to: Vec<String>,
+    pub(super) from: Option<String>,
+    pub(super) smtp: Option<String>,
+    pub(super) user: Option<String>,
+    pub(super) password: Option<String>,
+    pub(super) password_file: Option<String>,
+}
+
+impl RawMail {
+    /// An empty table turns mail off.
+    pub(super) fn is_empty(&self) -> bool {
+        let given = [&self.from, &self.smtp, &self.user, &self.password, &self.password_file];
+        self.to.is_empty() && given.iter().all(|given| given.is_none())
+    }
 }
 
 #[derive(Default, Deserialize)]

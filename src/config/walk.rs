@@ -7,7 +7,6 @@ use toml::de::{DeArray, DeTable, DeValue};
 use super::keys::{self, Shape};
 use super::nearest::nearest;
 use super::report::{Report, shown};
-use super::unbuilt;
 
 /// Syntax errors named at once; more than that are the consequence of the first ones.
 const SYNTAX_ERRORS_MAX: usize = 10;
@@ -47,9 +46,6 @@ impl Walk<'_> {
             let known = shown(&inner);
             let value = if let Some(shape) = keys::shape(&known) {
                 self.value(&inner, shape, value)
-            } else if unbuilt::off(&known).is_some() {
-                self.unbuilt(&inner, value.get_ref());
-                None
             } else {
                 self.unknown(&inner, place, key.get_ref());
                 None
@@ -120,21 +116,6 @@ impl Walk<'_> {
             }
         }
         taken
-    }
-
-    /// A known key whose function is not built yet, or a table of such keys.
-    fn unbuilt(&mut self, place: &str, value: &DeValue<'_>) {
-        let Some(off) = unbuilt::off(&shown(place)) else { return };
-        if off.is(value) {
-            return;
-        }
-        let inner = |key: &str| unbuilt::off(&shown(&joined(place, key))).is_some();
-        match value.as_table() {
-            Some(table) if table.keys().any(|key| inner(key.get_ref())) => {
-                self.table(place, table);
-            }
-            _ => self.report.problem(place, "is not built yet", Some("leave it out")),
-        }
     }
 
     fn unknown(&mut self, place: &str, table: &str, name: &str) {

@@ -122,21 +122,6 @@ fn fault_101_all_mistakes_are_named_at_once_by_every_command() {
 }
 
 #[test]
-fn what_is_not_built_yet_is_refused_as_such() {
-    for (table, key) in [
-        ("[notify]\nwebhook = \"https://x.example.com\"\n", "notify"),
-        ("[status]\nlisten = \"127.0.0.1:9464\"\n", "listen"),
-    ] {
-        let world = world();
-        let good = text(&world);
-        world.put("config.toml", format!("{good}\n{table}").as_bytes());
-        let ran = world.run(&["sync"]).expect(2);
-        let named = ran.err.lines().any(|line| line.contains(key) && line.contains("not built"));
-        assert!(named, "{table}: {ran:?}");
-    }
-}
-
-#[test]
 fn a_configuration_that_is_missing_or_no_toml_exits_2() {
     let world = world();
     world.put("config.toml", b"[api]\nbase_url = [\n");
@@ -148,14 +133,14 @@ fn a_configuration_that_is_missing_or_no_toml_exits_2() {
 }
 
 #[test]
-fn what_is_turned_off_may_be_said_though_it_is_not_built() {
+fn what_is_turned_off_may_be_said() {
     let world = world();
     let job = "match_on = [";
     let good = text(&world).replacen(
         job,
         &format!("seed_only = []\nprotect = []\nactive_until = \"\"\norg_key = \"\"\n{job}"),
         1,
-    ) + "\n[status]\nlisten = \"\"\n";
+    );
     world.put("config.toml", good.as_bytes());
     assert_eq!(world.sync().expect(0).writes(), (3, 0, 0));
 }

@@ -17,6 +17,7 @@ mod mapping;
 mod root;
 mod secret;
 mod source;
+mod telling;
 mod text;
 mod url;
 

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
-use super::{api, directory, job, text};
+use super::{api, directory, job, telling, text};
 use crate::api as client;
 use crate::config::instance::Instance;
 use crate::config::options::{Control, Job, Needs, State};
 use crate::config::raw::{Raw, RawControl, RawRetention, RawState};
 use crate::config::report::Report;
+use crate::config::telling::{Notify, Status};
 use crate::config::units;
 use crate::history::Retention;
 use crate::record::{JobName, Target};
@@ -43,6 +44,8 @@ pub(in crate::config) struct Checked {
     pub(in crate::config) api: client::Options,
     pub(in crate::config) state: State,
     pub(in crate::config) control: Control,
+    pub(in crate::config) status: Status,
+    pub(in crate::config) notify: Notify,
     pub(in crate::config) retention: Retention,
     pub(in crate::config) jobs: Vec<Job>,
 }
@@ -51,6 +54,8 @@ pub(in crate::config) struct Checked {
 pub(in crate::config) fn check(raw: Raw, needs: Needs, ground: &Ground, report: &mut Report) -> Option<Checked> {
     let state = state(&raw.state, ground, report);
     let control = control(&raw.control, ground, report);
+    let status = telling::status(&raw.status, report);
+    let notify = telling::notify(&raw.notify, ground, report);
     let retention = retention(&raw.retention, report);
     let api = api::check(&raw.api, &state.dir, ground, report);
     if raw.job.is_empty() && needs == Needs::Jobs && !report.is_bad("job") {
@@ -76,7 +81,11 @@ pub(in crate::config) fn check(raw: Raw, needs: Needs, ground: &Ground, report: 
     for inbox in jobs.iter_mut().flatten().filter_map(|job| job.inbox.as_mut()) {
         inbox.kept = processed.unwrap_or(inbox.kept);
     }
-    if report.is_clean() { Some(Checked { api: api?, state, control, retention, jobs: jobs? }) } else { None }
+    if report.is_clean() {
+        Some(Checked { api: api?, state, control, status, notify, retention, jobs: jobs? })
+    } else {
+        None
+    }
 }
 
 fn state(raw: &RawState, ground: &Ground, report: &mut Report) -> State {

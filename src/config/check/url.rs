@@ -58,7 +58,8 @@ fn plain(text: &str) -> Result<Url, (String, &'static str)> {
     Ok(url)
 }
 
-fn is_loopback(url: &Url) -> bool {
+/// Whether it is an address of this machine itself.
+pub(super) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     host == "localhost"
         || host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback())

@@ -67,8 +67,9 @@ fn a_mistake_in_the_environment_names_its_variable() {
         ("ROSTERD__API__CLIENT_SECRET", " \n", "environment: ROSTERD__API__CLIENT_SECRET: is empty"),
         (
             "ROSTERD__STATUS__LISTEN",
-            "127.0.0.1:1",
-            "environment: ROSTERD__STATUS__LISTEN: is not built yet; leave it out",
+            "here",
+            "environment: ROSTERD__STATUS__LISTEN: \"here\" is no address with a port; write it like \"127.0.0.1:9464\" or \
+             \"[::1]:9464\"; \"\" turns the page off",
         ),
     ] {
         check(&format!("{API}{JOB}"), &[(name, value)], &[expected]);

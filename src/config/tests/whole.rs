@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-use super::support::{API, JOB, Place, bare};
+use super::support::{API, JOB, Place, bare, check};
 use crate::api::Credential;
-use crate::config::{Job, Mode, State};
+use crate::config::{Job, Mode, Protection, State};
 use crate::plan::{LeaverAction, Leavers, Limit, Limits, OnDrift, Writes};
 use crate::source::Source;
 use crate::source::csv::{self, Encoding};
@@ -218,7 +218,65 @@ fn what_is_set_in_leavers_is_taken_and_what_will_stay_so_is_told() {
 }
 
 #[test]
-fn what_is_not_built_yet_may_stand_there_turned_off() {
+fn the_status_page_answers_on_this_machine_unless_told_otherwise() {
+    let listen = |lines: &str| {
+        let place = Place::with(&format!("{API}{lines}{JOB}"));
+        let config = place.load(&[]).unwrap();
+        let warned = config.warnings.iter().any(|line| line.contains("status.listen"));
+        (config.status.listen.map(|address| address.to_string()), warned)
+    };
+    for (lines, address, warned) in [
+        ("", Some("127.0.0.1:9464"), false),
+        ("[status]\nlisten = \"\"\n", None, false),
+        ("[status]\nlisten = \"[::1]:80\"\n", Some("[::1]:80"), false),
+        ("[status]\nlisten = \"0.0.0.0:9464\"\n", Some("0.0.0.0:9464"), true),
+    ] {
+        assert_eq!(listen(lines), (address.map(str::to_owned), warned), "{lines}");
+    }
+    check(
+        &format!("{API}[status]\nlisten = \"9464\"\n{JOB}"),
+        &[],
+        &["config.toml:7: status.listen: \"9464\" is no address with a port; write it like \"127.0.0.1:9464\" or \
+           \"[::1]:9464\"; \"\" turns the page off"],
+    );
+}
+
+#[test]
+fn who_is_told_is_checked_and_their_addresses_are_shown_nowhere() {
+    let whole = "[notify]\nwebhook = \"https://chat.example.com/hook/canary1\"\nheartbeat = \"http://127.0.0.1:1/canary2?x=1\"\n\
+                 mail = { to = \"it@example.com\", from = \"Rosterd <r@example.com>\", smtp = \"smtp://mail.example.com\", \
+                 user = \"me\", password = \"canary3\" }\n";
+    let config = Place::with(&format!("{API}{whole}{JOB}")).load(&[]).unwrap();
+    assert!(!format!("{config:?}").contains("canary"), "{config:?}");
+    let mail = config.notify.mail.unwrap();
+    assert_eq!((mail.relay.port, mail.relay.protection), (587, Protection::StartTls));
+    assert_eq!(config.notify.webhook.unwrap().origin, "https://chat.example.com");
+    let off = "[notify]\nwebhook = \"\"\nheartbeat = \"\"\nmail = {}\n";
+    assert!(Place::with(&format!("{API}{off}{JOB}")).load(&[]).unwrap().notify.is_off());
+    let hook =
+        "is no https address; write it like https://chat.example.com/hook; plain http is for this machine itself only";
+    let relay = "write it like smtps://mail.example.com, or smtp://mail.example.com for STARTTLS";
+    let address = "write it like it@example.com";
+    for (line, expected) in [
+        ("webhook = \"http://chat.example.com/canary\"", format!("notify.webhook: {hook}")),
+        ("heartbeat = \"canary\"", format!("notify.heartbeat: {hook}")),
+        ("mail.to = \"it\"", format!("notify.mail.to: \"it\" is no mail address; {address}")),
+        ("mail.smtp = \"https://x\"", format!("notify.mail.smtp: is no address of a mail server; {relay}")),
+        (
+            "mail.smtp = \"smtp://a:canary@x\"",
+            "notify.mail.smtp: holds a name or password; write them as user and password_file".into(),
+        ),
+        ("mail.user = \"a\"", "notify.mail.user: there is no password for it; add password_file".into()),
+    ] {
+        let place = Place::with(&format!("{API}[notify]\n{line}\n{JOB}"));
+        let found = place.load(&[]).unwrap_err();
+        assert!(found.contains(&format!("config.toml:7: {expected}")), "{line}: {found:?}");
+        assert!(!found.iter().any(|line| line.contains("canary")), "{found:?}");
+    }
+}
+
+#[test]
+fn what_is_turned_off_may_stand_there() {
     let job = JOB.replace("key =", "seed_only = []\nprotect = []\norg_key = \"\"\nkey =");
     let job = job.replace("path =", "order = \"name\"\npath =");
     Place::with(&format!("{API}[status]\nlisten = \"\"\n[notify]\n{job}[job.leavers.set]\n")).load(&[]).unwrap();

@@ -180,10 +180,12 @@ impl World {
             true => String::new(),
             false => format!("type = \"csv\"\npath = \"{path}\"\n"),
         };
+        // Tests run side by side, and one address serves one daemon.
+        let status = if rest.contains("[status]") { "" } else { "[status]\nlisten = \"\"\n" };
         let text = format!(
             "[api]\nbase_url = \"{url}\"\n{credential}\n{api}\n[state]\ndir = \"state\"\n{state}\n\n\
              [[job]]\nname = \"staff\"\ntarget = \"staff\"\n{job}\n[job.source]\n{file}\
-             {source}\n[job.map]\n{map}\n{rest}\n"
+             {source}\n[job.map]\n{map}\n{rest}\n{status}"
         );
         self.put("config.toml", text.as_bytes());
     }

@@ -1,0 +1,152 @@
+//! Checks the status page and who is told.
+
+use std::net::SocketAddr;
+
+use lettre::message::Mailbox;
+use reqwest::Url;
+use secrecy::SecretString;
+
+use super::secret::{self, Found};
+use super::{Ground, text, url};
+use crate::config::raw::{RawMail, RawNotify, RawStatus};
+use crate::config::report::Report;
+use crate::config::telling::{Hook, Mail, Notify, Protection, Relay, Status};
+
+const HOOK_HINT: &str = "write it like https://chat.example.com/hook; plain http is for this machine itself only";
+const RELAY_HINT: &str = "write it like smtps://mail.example.com, or smtp://mail.example.com for STARTTLS";
+const MAIL_HINT: &str = "write it like it@example.com";
+
+/// An empty text turns the page off.
+pub(super) fn status(raw: &RawStatus, report: &mut Report) -> Status {
+    const HINT: &str = "write it like \"127.0.0.1:9464\" or \"[::1]:9464\"; \"\" turns the page off";
+    let Some(given) = raw.listen.as_deref() else { return Status { listen: Some(Status::LISTEN) } };
+    let listen = text::parsed("status.listen", text::unless_empty(Some(given)), HINT, report, |text| {
+        text.trim().parse::<SocketAddr>().map_err(|_| format!("{text:?} is no address with a port"))
+    });
+    if let Some(address) = listen.filter(|address| !address.ip().is_loopback()) {
+        let message = format!("{address} can be reached from other machines, and the page asks nobody who they are");
+        report.warning("status.listen", message, Some("put a proxy that does before it, or use 127.0.0.1"));
+    }
+    Status { listen }
+}
+
+/// Who is told; a part with a mistake is left out, and the report says why.
+pub(super) fn notify(raw: &RawNotify, ground: &Ground, report: &mut Report) -> Notify {
+    Notify {
+        webhook: hook("notify.webhook", raw.webhook.as_deref(), report),
+        mail: raw.mail.as_ref().filter(|raw| !raw.is_empty()).and_then(|raw| mail(raw, ground, report)),
+        heartbeat: hook("notify.heartbeat", raw.heartbeat.as_deref(), report),
+    }
+}
+
+/// The address may hold a key to the place, so that no message quotes it (law 11).
+fn hook(place: &str, given: Option<&str>, report: &mut Report) -> Option<Hook> {
+    let written = text::unless_empty(given)?.trim();
+    let fits = |url: &Url| {
+        url.host_str().is_some_and(|host| !host.is_empty())
+            && (url.scheme() == "https" || (url.scheme() == "http" && url::is_loopback(url)))
+    };
+    let Some(url) = Url::parse(written).ok().filter(fits) else {
+        report.problem(place, "is no https address", Some(HOOK_HINT));
+        return None;
+    };
+    let origin = url.origin().ascii_serialization();
+    Some(Hook { url: SecretString::from(url.as_str()), origin })
+}
+
+fn mail(raw: &RawMail, ground: &Ground, report: &mut Report) -> Option<Mail> {
+    let address = |place: &str, text: &str, report: &mut Report| match text.trim().parse::<Mailbox>() {
+        Ok(mailbox) => Some(mailbox.to_string()),
+        Err(_) => {
+            report.problem(place, format!("{text:?} is no mail address"), Some(MAIL_HINT));
+            None
+        }
+    };
+    if raw.to.is_empty() {
+        report.problem("notify.mail.to", "nobody is named", Some(MAIL_HINT));
+    }
+    let to: Option<Vec<String>> = raw.to.iter().map(|to| address("notify.mail.to", to, report)).collect();
+    let from = match raw.from.as_deref() {
+        Some(from) => address("notify.mail.from", from, report),
+        None => {
+            report.problem("notify.mail.from", "is missing", Some(MAIL_HINT));
+            None
+        }
+    };
+    let relay = match raw.smtp.as_deref() {
+        Some(smtp) => relay(smtp, report),
+        None => {
+            report.problem("notify.mail.smtp", "is missing", Some(RELAY_HINT));
+            None
+        }
+    };
+    let login = login(raw, relay.as_ref(), ground, report);
+    Some(Mail { to: to.filter(|to| !to.is_empty())?, from: from?, relay: relay?, login: login? })
+}
+
+fn relay(written: &str, report: &mut Report) -> Option<Relay> {
+    let place = "notify.mail.smtp";
+    let url = Url::parse(written.trim()).ok();
+    let Some((url, host)) = url.as_ref().and_then(|url| Some((url, url.host_str().filter(|host| !host.is_empty())?)))
+    else {
+        report.problem(place, "is no address of a mail server", Some(RELAY_HINT));
+        return None;
+    };
+    if !url.username().is_empty() || url.password().is_some() {
+        report.problem(place, "holds a name or password", Some("write them as user and password_file"));
+        return None;
+    }
+    let (protection, port) = match url.scheme() {
+        "smtps" => (Protection::Tls, 465),
+        "smtp" if url::is_loopback(url) => (Protection::Plain, 25),
+        "smtp" => (Protection::StartTls, 587),
+        _ => {
+            report.problem(place, "is no address of a mail server", Some(RELAY_HINT));
+            return None;
+        }
+    };
+    let host = host.trim_matches(['[', ']']).to_owned();
+    Some(Relay { host, port: url.port().unwrap_or(port), protection })
+}
+
+/// The login, where there is one; `None` where it is wrong.
+fn login(
+    raw: &RawMail,
+    relay: Option<&Relay>,
+    ground: &Ground,
+    report: &mut Report,
+) -> Option<Option<(String, crate::secret::SecretSource)>> {
+    let Some(user) = text::filled("notify.mail.user", raw.user.as_deref(), report) else {
+        for (place, given) in [
+            ("notify.mail.password", raw.password.is_some()),
+            ("notify.mail.password_file", raw.password_file.is_some()),
+        ] {
+            if given {
+                report.problem(place, "is given without user", Some("add user, or leave it out"));
+            }
+        }
+        return Some(None);
+    };
+    let found = secret::check(
+        ("notify.mail", "password"),
+        &["smtp_password"],
+        raw.password.as_deref(),
+        raw.password_file.as_deref(),
+        ground,
+        report,
+    );
+    match found {
+        Found::Secret(password) => {
+            if relay.is_some_and(|relay| relay.protection == Protection::Plain) {
+                let message = "the password goes unprotected, though to this machine only";
+                report.warning("notify.mail.smtp", message, None);
+            }
+            Some(Some((user.to_owned(), password)))
+        }
+        Found::Nothing => {
+            report.problem("notify.mail.user", "there is no password for it", Some("add password_file"));
+            None
+        }
+        Found::Bad => None,
+    }
+}

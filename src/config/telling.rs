@@ -1,0 +1,81 @@
+//! How people look at the daemon, and how they are told.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use secrecy::SecretString;
+
+use crate::secret::SecretSource;
+
+/// The status page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// Where it answers; `None` where it is turned off.
+    pub listen: Option<SocketAddr>,
+}
+
+impl Status {
+    /// Where it answers unless told otherwise.
+    pub const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 9464);
+}
+
+/// Who is told when something needs a person.
+#[derive(Clone, Debug, Default)]
+pub struct Notify {
+    /// Takes each notice as JSON.
+    pub webhook: Option<Hook>,
+    /// Takes each notice as a mail.
+    pub mail: Option<Mail>,
+    /// Called while all is well.
+    pub heartbeat: Option<Hook>,
+}
+
+impl Notify {
+    /// Whether nobody is told anything.
+    pub fn is_off(&self) -> bool {
+        self.webhook.is_none() && self.mail.is_none() && self.heartbeat.is_none()
+    }
+}
+
+/// An address that is called. Whoever knows all of it may call it too, so it is shown without its path (law 11).
+#[derive(Clone, Debug)]
+pub struct Hook {
+    /// The whole of it.
+    pub url: SecretString,
+    /// Scheme and host, for messages.
+    pub origin: String,
+}
+
+/// Mails and the server that takes them.
+#[derive(Clone, Debug)]
+pub struct Mail {
+    /// Who gets them; at least one.
+    pub to: Vec<String>,
+    /// Who sends them.
+    pub from: String,
+    /// The server.
+    pub relay: Relay,
+    /// Name and password at the server, where it wants them.
+    pub login: Option<(String, SecretSource)>,
+}
+
+/// A server that takes mails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Relay {
+    /// Its name or address.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// How the connection is protected.
+    pub protection: Protection,
+}
+
+/// How the connection to a mail server is protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protection {
+    /// TLS from the first byte (`smtps://`).
+    Tls,
+    /// TLS after STARTTLS, without which nothing is sent (`smtp://`).
+    StartTls,
+    /// None: to this machine itself only.
+    Plain,
+}
