@@ -28,6 +28,7 @@
 //! receipt   What those who dropped a file get back: a table and a page.
 //! config    File → checked options for the modules above.
 //! run       One run of a job: composes the modules above.
+//! status    How things are: a page, metrics, health.
 //! daemon    The loop: schedules, signals, systemd, the control socket.
 //! cli       Arguments, one file per command, two renderers, failures.
 //! ```
@@ -71,6 +72,8 @@ pub mod receipt;
 pub mod config;
 #[cfg(feature = "full")]
 pub mod run;
+#[cfg(feature = "full")]
+pub mod status;
 #[cfg(feature = "full")]
 pub mod daemon;
 #[cfg(feature = "full")]

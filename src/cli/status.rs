@@ -1,6 +1,6 @@
 //! `rosterd status`.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde_json::json;
 
 use super::failure::{Exit, Failure};
@@ -11,55 +11,31 @@ use super::ui::{Paint, Ui, tame};
 use crate::api::Client;
 use crate::clock::Clock;
 use crate::config::{Config, Job};
-use crate::daemon::{self, Going};
-use crate::fault::chain;
-use crate::queue::{self, State};
-use crate::run::{self, JobState, Pause, Stage, Status};
-use crate::snapshot::{Index, Known};
-use crate::source::inbox::Folder;
+use crate::daemon;
+use crate::run::{self, JobState, Status};
+use crate::status::{JobView, Seen, Snapshot};
 use crate::store::{self, Store};
-
-/// How late a run may be before it counts as overdue: the daemon may be on its way up, or at another run.
-const LATE: SignedDuration = SignedDuration::from_mins(5);
-
-/// What there is to say about a job.
-struct View<'a> {
-    job: &'a Job,
-    state: JobState,
-    known: usize,
-    held: usize,
-    held_set: u64,
-    queued: usize,
-    parked: usize,
-    /// The leaver who waits longest for the end of the grace.
-    oldest_leaver: Option<Timestamp>,
-    next: Option<Timestamp>,
-    overdue: Option<String>,
-    /// How far its run is; none where none is under way.
-    running: Option<Going>,
-    /// The files that wait in the inbox, or why it can't be looked at; none where the source is none.
-    inbox: Option<Result<Vec<String>, String>>,
-    paused: Option<Pause>,
-}
 
 pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
     let config = open::configuration(ui, host)?;
     let store = host.store(&config).await?;
     let clock = Clock::system();
-    let pauses = run::pauses(&config.state.dir).map_err(Failure::failed)?;
-    let is_full = store.is_full();
-    let views =
-        config.jobs.iter().map(|job| view(host, &store, &pauses, job, clock.now())).collect::<Result<Vec<_>, _>>()?;
+    // Pauses that can't be read are an error here, though whoever only looks at the page goes without them.
+    run::pauses(&config.state.dir).map_err(Failure::failed)?;
+    let now = clock.now();
     let budget = match host {
         Host::Here(_) => Client::new(&config.api, &clock)?.budget(),
         Host::Daemon(lent) => lent.engine.setup().client.budget(),
     };
+    let snapshot = Snapshot::gather(&store, &config, budget, now, &|job| seen(host, &store, job, now))?;
+    let Snapshot { jobs: views, budget, is_full, .. } = snapshot;
     if ui.json {
         ui.document(&json!({
             "version": 1,
             "daemon": host.sends(),
             "jobs": views.iter().map(document).collect::<Vec<_>>(),
-            "budget": {"used": budget.used, "limit": budget.limit, "blocked_until": budget.blocked_until},
+            "budget": {"used": budget.used, "limit": budget.limit, "blocked_until": budget.blocked_until,
+                "finish": budget.finish},
             "state_dir": config.state.dir,
             "disk_full": is_full,
         }));
@@ -78,7 +54,7 @@ pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
             blocked.unwrap_or_default()
         ));
     }
-    let statuses = views.iter().map(|view| match view.state.last.as_ref().map(|last| last.status) {
+    let statuses = views.iter().map(|view| match view.last.as_ref().map(|last| last.status) {
         _ if view.overdue.is_some() => Status::Failed,
         None | Some(Status::Partial) => Status::Done,
         Some(status) => status,
@@ -86,84 +62,29 @@ pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
     Ok(Exit::of_runs(statuses))
 }
 
-fn view<'a>(
-    host: &Host,
-    store: &Store,
-    pauses: &[Pause],
-    job: &'a Job,
-    now: Timestamp,
-) -> Result<View<'a>, store::Error> {
-    let (mut changes, mut held) = (Vec::new(), 0);
-    for part in job.parts() {
-        changes.extend(queue::list(store, &part.name)?);
-        held += run::held(store, &part.name)?.len();
-    }
-    let parked = changes.iter().filter(|change| matches!(change.state, State::Parked { .. })).count();
-    let index = Index::load(store, &job.name)?;
-    let mut oldest_leaver: Option<Timestamp> = None;
-    for at in (0..index.len()).filter(|at| index.entry(*at).gone) {
-        let key = crate::record::Key::new(index.entry(at).key);
-        let known = key.map(|key| Known::get(store, &job.name, &key)).transpose()?.flatten();
-        let since = known.and_then(|known| known.gone).map(|gone| gone.since);
-        oldest_leaver = [oldest_leaver, since].into_iter().flatten().min();
-    }
-    let state = JobState::load(store, &job.name)?;
-    let running = match host {
-        Host::Here(_) => None,
-        Host::Daemon(lent) => lent.engine.runs().of(&job.name),
-    };
-    let due = due(host, store, job, &state, now)?;
-    let late = due.filter(|due| running.is_none() && now.duration_since(*due) > LATE);
-    let late = late.map(|due| format!("overdue: it was to run at {due:.0} and has not"));
-    let inbox = job.inbox.as_ref().map(|inbox| {
-        let waiting = Folder::open(&inbox.dir).and_then(|folder| folder.waiting(inbox));
-        waiting.map_err(|error| chain(&error))
-    });
-    Ok(View {
-        job,
-        overdue: late.or_else(|| run::overdue(job, &state, now)),
-        running,
-        inbox,
-        state,
-        known: index.len(),
-        held,
-        held_set: run::held_set(store, job)?,
-        queued: changes.len() - parked,
-        parked,
-        oldest_leaver,
-        next: due,
-        paused: pauses.iter().find(|pause| pause.scope.stops(&job.name)).cloned(),
-    })
-}
-
-/// When a job is due by its schedule. The daemon knows; without one, it is the first time after the last run, and where that
+/// What is known of a job besides the store. Without the daemon it is due the first time after the last run, and where that
 /// is past, the daemon makes it up when it begins.
-fn due(
-    host: &Host,
-    store: &Store,
-    job: &Job,
-    state: &JobState,
-    now: Timestamp,
-) -> Result<Option<Timestamp>, store::Error> {
+fn seen(host: &Host, store: &Store, job: &Job, now: Timestamp) -> Result<Seen, store::Error> {
     if let Host::Daemon(lent) = host {
-        return Ok(lent.engine.outlook(&job.name).next);
+        return Ok(lent.engine.seen(&job.name));
     }
-    let Some(schedule) = &job.schedule else { return Ok(None) };
-    let served = daemon::served(store, &job.name)?.max(state.last.as_ref().map(|last| last.started));
-    Ok(schedule.next_after(served.unwrap_or(now).min(now), &job.time_zone))
+    let Some(schedule) = &job.schedule else { return Ok(Seen::default()) };
+    let last = JobState::load(store, &job.name)?.last.map(|last| last.started);
+    let served = daemon::served(store, &job.name)?.max(last);
+    Ok(Seen { next: schedule.next_after(served.unwrap_or(now).min(now), &job.time_zone), running: None })
 }
 
-fn document(view: &View<'_>) -> serde_json::Value {
+fn document(view: &JobView) -> serde_json::Value {
     json!({
-        "name": view.job.name,
-        "last": view.state.last,
+        "name": view.name,
+        "last": view.last,
         "next": view.next,
-        "running_since": view.running.map(|going| going.since),
+        "running_since": view.running.as_ref().map(|running| running.since),
         "known": view.known,
         "held": view.held,
         "held_set": view.held_set,
         "queued": view.queued,
-        "parked": view.parked,
+        "parked": view.parked.len(),
         "oldest_leaver": view.oldest_leaver,
         "overdue": view.overdue,
         "inbox": view.inbox.as_ref().map(|inbox| match inbox {
@@ -174,10 +95,10 @@ fn document(view: &View<'_>) -> serde_json::Value {
     })
 }
 
-fn lines(ui: &Ui, config: &Config, views: &[View<'_>]) {
+fn lines(ui: &Ui, config: &Config, views: &[JobView]) {
     for view in views {
-        let name = ui.paint(Paint::Bold, view.job.name.as_str());
-        match &view.state.last {
+        let name = ui.paint(Paint::Bold, view.name.as_str());
+        match &view.last {
             None => ui.line(format!("{name}: never ran")),
             Some(last) => {
                 let paint = match last.status {
@@ -205,10 +126,10 @@ fn lines(ui: &Ui, config: &Config, views: &[View<'_>]) {
         ui.line(format!(
             "  {} {} known, {} changes held{set}, {} queued, {} parked",
             view.known,
-            view.job.mapping.target.many(),
+            view.target.many(),
             view.held,
             view.queued,
-            view.parked
+            view.parked.len()
         ));
         if let Some(since) = view.oldest_leaver {
             ui.line(format!("  the leaver who waits longest has been missing since {since:.0}"));
@@ -221,20 +142,12 @@ fn lines(ui: &Ui, config: &Config, views: &[View<'_>]) {
         if let Some(overdue) = &view.overdue {
             ui.line(format!("  {}", ui.paint(Paint::Yellow, &tame(overdue))));
         }
-        if let Some(going) = view.running {
-            ui.line(format!("  running since {:.0}{}", going.since, stage(going)));
+        if let Some(running) = &view.running {
+            let stage = if running.stage.is_empty() { String::new() } else { format!(": {}", running.stage) };
+            ui.line(format!("  running since {:.0}{stage}", running.since));
         } else if let Some(next) = view.next {
             ui.line(format!("  due next {next:.0}"));
         }
     }
     ui.line(format!("state: {}", config.state.dir.display()));
-}
-
-fn stage(going: Going) -> String {
-    match going.stage {
-        None => String::new(),
-        Some(Stage::Pulling) => ": reading the service".to_owned(),
-        Some(Stage::Reading) => ": reading the source".to_owned(),
-        Some(Stage::Sending { changes, .. }) => format!(": {} of {changes} changes sent", going.outcomes),
-    }
 }

@@ -9,12 +9,13 @@ use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, broadcast, mpsc};
 use super::control::{Call, VERSION};
 use super::ending::Asker;
 use super::event::Event;
-use super::going::Runs;
+use super::going::{Going, Runs};
 use super::turns::{Turn, Turns};
 use crate::api::{self, Client};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::record::JobName;
+use crate::status::Seen;
 use crate::store::{self, Store};
 
 /// Events that are kept for a slow listener.
@@ -173,6 +174,11 @@ impl Engine {
     /// When a job runs next.
     pub fn outlook(&self, job: &JobName) -> Outlook {
         self.outlook.read().unwrap_or_else(PoisonError::into_inner).get(job).copied().unwrap_or_default()
+    }
+
+    /// What is known of a job besides the store.
+    pub fn seen(&self, job: &JobName) -> Seen {
+        Seen { next: self.outlook(job).next, running: self.runs.of(job).map(Going::seen) }
     }
 
     pub(super) fn foresee(&self, outlook: std::collections::BTreeMap<JobName, Outlook>) {

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use crate::record::JobName;
 use crate::run::Stage;
+use crate::status::Running;
 
 /// How long a run may show no sign of life before it counts as hung. A list of the service, a read of a large directory and
 /// three tries of one request take less; waiting for the rate limit is no hanging, however long.
@@ -25,6 +26,19 @@ pub struct Going {
     pub outcomes: usize,
     /// When it last showed a sign of life.
     alive: Instant,
+}
+
+impl Going {
+    /// The same for whoever shows it.
+    pub(super) fn seen(self) -> Running {
+        let stage = match self.stage {
+            None => String::new(),
+            Some(Stage::Pulling) => "reading the service".to_owned(),
+            Some(Stage::Reading) => "reading the source".to_owned(),
+            Some(Stage::Sending { changes, .. }) => format!("{} of {changes} changes sent", self.outcomes),
+        };
+        Running { since: self.since, stage }
+    }
 }
 
 /// The runs under way.

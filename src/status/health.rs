@@ -1,0 +1,46 @@
+//! Whether all is well, for a monitor.
+
+use super::snapshot::{JobView, Snapshot};
+use crate::run::Status;
+
+/// What is wrong; nothing where all is well. What merely waits for a person is not wrong.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Health {
+    /// One line for each thing; names nobody.
+    pub problems: Vec<String>,
+}
+
+impl Health {
+    /// Judges a snapshot.
+    pub fn of(snapshot: &Snapshot) -> Self {
+        let mut problems: Vec<String> = snapshot.jobs.iter().flat_map(of_job).collect();
+        if snapshot.is_full {
+            problems.push("the disk of the state is full: nothing is sent".to_owned());
+        }
+        Self { problems }
+    }
+
+    /// The state can't be read, so nothing is known.
+    pub fn unknown(reason: &str) -> Self {
+        Self { problems: vec![format!("the state can't be read: {reason}")] }
+    }
+
+    /// Whether all is well.
+    pub fn is_good(&self) -> bool {
+        self.problems.is_empty()
+    }
+}
+
+fn of_job(job: &JobView) -> Vec<String> {
+    let name = &job.name;
+    let failed = job.status() == Some(Status::Failed);
+    let inbox = job.inbox.as_ref().is_some_and(Result::is_err);
+    [
+        failed.then(|| format!("job {name} fails")),
+        job.overdue.is_some().then(|| format!("job {name} is overdue")),
+        inbox.then(|| format!("the inbox of job {name} can't be looked at")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

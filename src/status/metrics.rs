@@ -1,0 +1,248 @@
+//! Prometheus' text form.
+//!
+//! Names follow Prometheus' conventions: base units, `_total` for what only grows, one meaning a name. Labels have few values:
+//! jobs, statuses, actions; never a key or a person (law 11).
+
+use std::fmt::{self, Display, Write as _};
+
+use jiff::Timestamp;
+
+use super::counters::Counters;
+use super::snapshot::{JobView, Snapshot};
+use crate::api::Traffic;
+use crate::histogram::Histogram;
+use crate::run::Status;
+
+/// What the body of `/metrics` is.
+pub(super) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+const STATUSES: [Status; 4] = [Status::Done, Status::Partial, Status::Held, Status::Failed];
+
+/// A figure of every job, where it has one.
+struct Figure {
+    name: &'static str,
+    help: &'static str,
+    value: fn(&JobView, Timestamp) -> Option<f64>,
+}
+
+const FIGURES: &[Figure] = &[
+    Figure {
+        name: "rosterd_job_last_run_timestamp_seconds",
+        help: "When the job's last run ended, since 1970.",
+        value: |job, _| job.last.as_ref().map(|last| seconds(last.ended)),
+    },
+    Figure {
+        name: "rosterd_job_last_run_duration_seconds",
+        help: "How long the job's last run took.",
+        value: |job, _| job.last.as_ref().map(|last| seconds(last.ended) - seconds(last.started)),
+    },
+    Figure {
+        name: "rosterd_job_next_run_timestamp_seconds",
+        help: "When the job is due next, since 1970; missing without a schedule.",
+        value: |job, _| job.next.map(seconds),
+    },
+    Figure {
+        name: "rosterd_job_overdue",
+        help: "1 where the job has not run, or its source has brought nothing new, for too long.",
+        value: |job, _| Some(flag(job.overdue.is_some())),
+    },
+    Figure {
+        name: "rosterd_job_paused",
+        help: "1 where nothing of the job is sent.",
+        value: |job, _| Some(flag(job.paused.is_some())),
+    },
+    Figure {
+        name: "rosterd_job_running",
+        help: "1 while a run of the job is under way.",
+        value: |job, _| Some(flag(job.running.is_some())),
+    },
+    Figure {
+        name: "rosterd_job_source_records",
+        help: "Records of the source in the job's last run.",
+        value: |job, _| job.last.as_ref().map(|last| count(last.counts.records)),
+    },
+    Figure {
+        name: "rosterd_job_source_complete",
+        help: "1 where the job's last read proved that it saw everyone.",
+        value: |job, _| job.last.as_ref().map(|last| flag(last.complete)),
+    },
+    Figure {
+        name: "rosterd_job_rejected_rows",
+        help: "Rows that the job's last run could not use.",
+        value: |job, _| job.last.as_ref().map(|last| count(last.counts.rejected)),
+    },
+    Figure {
+        name: "rosterd_job_known_records",
+        help: "Records that the job knows at the service.",
+        value: |job, _| Some(count(job.known as u64)),
+    },
+    Figure {
+        name: "rosterd_job_held_changes",
+        help: "Changes that wait for a person, or for somebody to leave the site.",
+        value: |job, _| Some(count(job.held as u64)),
+    },
+    Figure {
+        name: "rosterd_job_queued_changes",
+        help: "Changes on their way.",
+        value: |job, _| Some(count(job.queued as u64)),
+    },
+    Figure {
+        name: "rosterd_job_parked_changes",
+        help: "Changes that the service refused for good.",
+        value: |job, _| Some(count(job.parked.len() as u64)),
+    },
+    Figure {
+        name: "rosterd_job_on_site_leavers",
+        help: "Leavers who wait until they are off site.",
+        value: |job, _| Some(count(job.on_site.len() as u64)),
+    },
+    Figure {
+        name: "rosterd_job_oldest_leaver_seconds",
+        help: "How long the leaver who waits longest for removal has been missing; 0 where nobody waits.",
+        value: |job, now| Some(job.oldest_leaver.map_or(0.0, |since| (seconds(now) - seconds(since)).max(0.0))),
+    },
+    Figure {
+        name: "rosterd_job_inbox_files",
+        help: "Files that wait in the job's inbox.",
+        value: |job, _| job.inbox.as_ref()?.as_ref().ok().map(|files| count(files.len() as u64)),
+    },
+];
+
+/// Writes all of it; without a snapshot only what is known without the state.
+pub fn metrics(snapshot: Option<&Snapshot>, traffic: &Traffic, counters: &Counters) -> String {
+    let mut page = Page::default();
+    page.head("rosterd_build_info", "gauge", "The version of the program.");
+    page.line("rosterd_build_info", &[("version", &env!("CARGO_PKG_VERSION"))], 1.0);
+    page.single("rosterd_state_readable", "gauge", "1 where the state can be read.", flag(snapshot.is_some()));
+    if let Some(snapshot) = snapshot {
+        of_state(&mut page, snapshot);
+    }
+    of_traffic(&mut page, traffic);
+    of_process(&mut page, counters);
+    page.0
+}
+
+fn of_state(page: &mut Page, snapshot: &Snapshot) {
+    let budget = &snapshot.budget;
+    let finish = budget.finish.map_or(0.0, |finish| seconds(finish) - seconds(snapshot.at));
+    let blocked = budget.blocked_until.map_or(0.0, |until| (seconds(until) - seconds(snapshot.at)).max(0.0));
+    for (name, help, value) in [
+        ("rosterd_budget_used_requests", "Requests that count in the last 60 seconds.", f64::from(budget.used)),
+        ("rosterd_budget_limit_requests", "Requests allowed in any 60 seconds.", f64::from(budget.limit)),
+        ("rosterd_budget_blocked_seconds", "How long the service asked to wait.", blocked),
+        ("rosterd_queue_finish_seconds", "How long what is queued takes within the rate limit.", finish),
+        ("rosterd_disk_full", "1 where the disk of the state is full and nothing is sent.", flag(snapshot.is_full)),
+    ] {
+        page.single(name, "gauge", help, value);
+    }
+    let name = "rosterd_job_last_run_status";
+    page.head(name, "gauge", "1 for how the job's last run ended, 0 for how it did not.");
+    for job in &snapshot.jobs {
+        for status in STATUSES.iter().filter(|_| job.last.is_some()) {
+            let labels: [(&str, &dyn Display); 2] = [("job", &job.name), ("status", &status.name())];
+            page.line(name, &labels, flag(job.status() == Some(*status)));
+        }
+    }
+    for figure in FIGURES {
+        page.head(figure.name, "gauge", figure.help);
+        for job in &snapshot.jobs {
+            if let Some(value) = (figure.value)(job, snapshot.at) {
+                page.line(figure.name, &[("job", &job.name)], value);
+            }
+        }
+    }
+}
+
+fn of_traffic(page: &mut Page, traffic: &Traffic) {
+    let name = "rosterd_api_requests_total";
+    page.head(name, "counter", "Requests by kind of operation and outcome, since the configuration came into force.");
+    for ((verb, outcome), count) in &traffic.outcomes {
+        page.line(name, &[("verb", verb), ("outcome", outcome)], *count as f64);
+    }
+    let name = "rosterd_api_request_duration_seconds";
+    page.head(name, "histogram", "How long answers took, waiting for the rate limit apart.");
+    for (verb, times) in &traffic.durations {
+        page.histogram(name, ("verb", verb), times);
+    }
+}
+
+fn of_process(page: &mut Page, counters: &Counters) {
+    let counts = counters.lock();
+    let name = "rosterd_runs_total";
+    page.head(name, "counter", "Runs by how they ended, since the process started.");
+    for ((job, status), value) in &counts.runs {
+        page.line(name, &[("job", job), ("status", status)], count(*value));
+    }
+    let name = "rosterd_changes_total";
+    page.head(name, "counter", "Changes that the service confirmed, by kind, since the process started.");
+    for ((job, action), value) in &counts.changes {
+        page.line(name, &[("job", job), ("action", action)], count(*value));
+    }
+    let name = "rosterd_change_delay_seconds";
+    page.head(name, "histogram", "Time from the source's change to the service's confirmation.");
+    for (job, delays) in &counts.delays {
+        page.histogram(name, ("job", job), delays);
+    }
+    let name = "rosterd_notices_total";
+    page.head(name, "counter", "Attempts to deliver a notice, by channel and outcome, since the process started.");
+    for ((channel, delivered), value) in &counts.notices {
+        let outcome = if *delivered { "delivered" } else { "failed" };
+        page.line(name, &[("channel", channel), ("outcome", &outcome)], count(*value));
+    }
+}
+
+/// Whole numbers up to 2^53 are exact.
+fn count(number: u64) -> f64 {
+    number as f64
+}
+
+fn flag(is: bool) -> f64 {
+    if is { 1.0 } else { 0.0 }
+}
+
+fn seconds(at: Timestamp) -> f64 {
+    at.as_millisecond() as f64 / 1000.0
+}
+
+/// The text as it grows.
+#[derive(Default)]
+struct Page(String);
+
+impl Page {
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}").expect("memory takes everything");
+    }
+
+    fn single(&mut self, name: &str, kind: &str, help: &str, value: f64) {
+        self.head(name, kind, help);
+        self.line(name, &[], value);
+    }
+
+    fn line(&mut self, name: &str, labels: &[(&str, &dyn Display)], value: f64) {
+        self.write(name, labels, value).expect("memory takes everything");
+    }
+
+    fn write(&mut self, name: &str, labels: &[(&str, &dyn Display)], value: f64) -> fmt::Result {
+        self.0.push_str(name);
+        for (at, (label, value)) in labels.iter().enumerate() {
+            let open = if at == 0 { '{' } else { ',' };
+            write!(self.0, "{open}{label}=\"{}\"", escaped(&value.to_string()))?;
+        }
+        let close = if labels.is_empty() { "" } else { "}" };
+        writeln!(self.0, "{close} {value}")
+    }
+
+    fn histogram(&mut self, name: &str, (label, value): (&str, &dyn Display), times: &Histogram) {
+        let bucket = format!("{name}_bucket");
+        for (bound, below) in times.cumulative() {
+            self.line(&bucket, &[(label, value), ("le", &bound)], count(below));
+        }
+        self.line(&bucket, &[(label, value), ("le", &"+Inf")], count(times.total()));
+        self.line(&format!("{name}_sum"), &[(label, value)], times.sum());
+        self.line(&format!("{name}_count"), &[(label, value)], count(times.total()));
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}

@@ -1,0 +1,32 @@
+//! How things are, for people, monitors and Prometheus.
+//!
+//! ```text
+//! store, configuration, budget ──▶ Snapshot ──┬─▶ page      a page for a browser
+//!                     Counters ───────────────┼─▶ metrics   Prometheus' text form
+//!                                             └─▶ health    200 or 503
+//! ```
+//!
+//! Invariants:
+//! - A [`Snapshot`] is plain data, gathered in one go and only by reading. What is made of it is pure.
+//! - Page, metrics and health name nobody, not even by key (law 11): jobs, lines and counts only. What a reason says of a key
+//!   is cut out of it ([`keyless()`]).
+//! - The page works without scripts and loads nothing.
+//!
+//! Rejected: a registry of metrics that modules write to as they go. Nearly all that is of interest is in the store already
+//! and outlives a restart there; only what nothing remembers ([`Counters`]) is counted in memory.
+
+mod counters;
+mod health;
+mod keyless;
+mod metrics;
+mod page;
+mod server;
+mod snapshot;
+
+pub use counters::Counters;
+pub use health::Health;
+pub use keyless::keyless;
+pub use metrics::metrics;
+pub use page::{page, unreadable};
+pub use server::{Gather, Server, StartError};
+pub use snapshot::{Budget, JobView, OnSite, Running, Seen, Snapshot};

@@ -1,0 +1,234 @@
+//! The page for a browser.
+
+use std::fmt::{self, Display, Write as _};
+
+use super::keyless::keyless;
+use super::snapshot::{JobView, Snapshot};
+use crate::receipt::markup_of as text;
+use crate::record::Target;
+use crate::run::{LastRun, Status};
+
+const HEAD: &str = include_str!("head.html");
+/// How many rejected rows of a job are listed.
+const ROWS_MAX: usize = 50;
+
+/// How something is: the class of its box, what it is called, and how bad that is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Mood {
+    Idle,
+    Good,
+    Look,
+    Bad,
+}
+
+impl Mood {
+    fn class(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Good => "good",
+            Self::Look => "look",
+            Self::Bad => "bad",
+        }
+    }
+}
+
+/// Writes the page.
+pub fn page(snapshot: &Snapshot) -> String {
+    let mut page = String::new();
+    build(snapshot, &mut page).expect("memory takes everything");
+    page
+}
+
+/// The page where the state can't be read.
+pub fn unreadable(reason: &str) -> String {
+    let reason = text(reason);
+    format!(
+        "{HEAD}<title>rosterd: unknown</title>\n</head>\n<body>\n<main>\n<header class=\"bad\">\n<h1>The state can’t be read</h1>\n\
+         <p>{reason}</p>\n</header>\n</main>\n</body>\n</html>\n"
+    )
+}
+
+fn build(snapshot: &Snapshot, page: &mut String) -> fmt::Result {
+    let worst = snapshot.jobs.iter().map(|job| mood(job).0).max().unwrap_or(Mood::Idle);
+    let mood = if snapshot.is_full { Mood::Bad } else { worst };
+    let title = match mood {
+        Mood::Bad => "Something is wrong",
+        Mood::Look => "Something needs a person",
+        Mood::Good => "All is well",
+        Mood::Idle => "Nothing has run yet",
+    };
+    page.push_str(HEAD);
+    writeln!(page, "<title>rosterd: {title}</title>\n</head>\n<body>\n<main>")?;
+    writeln!(page, "<header class=\"{}\">\n<h1>{title}</h1>", mood.class())?;
+    if snapshot.is_full {
+        writeln!(page, "<p>The disk of the state is full: nothing is sent before 8 MiB are free.</p>")?;
+    }
+    writeln!(page, "</header>")?;
+    totals(snapshot, page)?;
+    for job in &snapshot.jobs {
+        of_job(job, page)?;
+    }
+    writeln!(
+        page,
+        "<footer>\n<p>As of {}. This page names nobody; <code>rosterd status</code> and <code>rosterd explain</code> tell more. \
+         It is loaded anew each minute.</p>\n</footer>\n</main>\n</body>\n</html>",
+        snapshot.at.strftime("%-d %b %Y, %H:%M:%S UTC")
+    )
+}
+
+fn totals(snapshot: &Snapshot, page: &mut String) -> fmt::Result {
+    let budget = &snapshot.budget;
+    let sum = |of: fn(&JobView) -> usize| snapshot.jobs.iter().map(of).sum::<usize>();
+    let queued = sum(|job| job.queued);
+    writeln!(page, "<dl>")?;
+    figure(page, "requests in the last minute", format_args!("{} of {}", budget.used, budget.limit))?;
+    figure(page, "changes queued", queued)?;
+    if let Some(finish) = budget.finish {
+        figure(page, "sent at the earliest", finish.strftime("%-d %b, %H:%M UTC"))?;
+    }
+    figure(page, "changes held", sum(|job| job.held))?;
+    figure(page, "changes refused", sum(|job| job.parked.len()))?;
+    writeln!(page, "</dl>")?;
+    if let Some(until) = budget.blocked_until {
+        writeln!(page, "<p>The service asked to wait until {}.</p>", until.strftime("%H:%M:%S UTC"))?;
+    }
+    Ok(())
+}
+
+fn figure(page: &mut String, name: &str, value: impl Display) -> fmt::Result {
+    writeln!(page, "<div><dt>{name}</dt><dd>{value}</dd></div>")
+}
+
+/// How a job is, and in which word.
+fn mood(job: &JobView) -> (Mood, &'static str) {
+    let inbox = job.inbox.as_ref().is_some_and(Result::is_err);
+    match job.status() {
+        Some(Status::Failed) => (Mood::Bad, "failed"),
+        _ if job.overdue.is_some() => (Mood::Bad, "overdue"),
+        _ if inbox => (Mood::Bad, "inbox unreadable"),
+        _ if job.paused.is_some() => (Mood::Look, "paused"),
+        Some(Status::Held) => (Mood::Look, "held"),
+        Some(Status::Partial) => (Mood::Look, "done in part"),
+        Some(Status::Done) => (Mood::Good, "done"),
+        None => (Mood::Idle, "never ran"),
+    }
+}
+
+fn of_job(job: &JobView, page: &mut String) -> fmt::Result {
+    let (mood, word) = mood(job);
+    let name = text(job.name.as_str());
+    writeln!(page, "<article class=\"{}\">\n<h2>{name} <span>{word}</span></h2>", mood.class())?;
+    times(job, page)?;
+    if let Some(last) = &job.last {
+        counts(job, last, page)?;
+    }
+    let overdue = job.overdue.iter().cloned();
+    let inbox = job.inbox.as_ref().and_then(|inbox| inbox.as_ref().err()).cloned();
+    let paused = job.paused.as_ref().map(|pause| keyless(&pause.reason()));
+    // What is true now is told first; the last run may have said so too.
+    let said = |reason: &str| job.overdue.as_deref() == Some(reason) || (job.paused.is_some() && is_of_pause(reason));
+    let is_held = |reason: &String| job.held_by.iter().any(|(held, _)| held == reason);
+    let reasons = job.reasons.iter().filter(|reason| !said(reason)).map(|reason| keyless(reason));
+    let reasons = reasons.filter(|reason| !is_held(reason));
+    let all: Vec<String> = overdue.chain(inbox).chain(paused).chain(reasons).collect();
+    if !all.is_empty() {
+        writeln!(page, "<ul>")?;
+        all.iter().try_for_each(|reason| writeln!(page, "<li>{}</li>", text(reason)))?;
+        writeln!(page, "</ul>")?;
+    }
+    held(job, page)?;
+    rejected(job, page)?;
+    writeln!(page, "</article>")
+}
+
+fn is_of_pause(reason: &str) -> bool {
+    reason.starts_with("paused since ") || reason.starts_with("stopped since ")
+}
+
+fn times(job: &JobView, page: &mut String) -> fmt::Result {
+    write!(page, "<p class=\"soft\">")?;
+    if let Some(running) = &job.running {
+        let apart = if running.stage.is_empty() { "" } else { ": " };
+        write!(page, "Under way since {}{apart}{}. ", text(&job.told(running.since)), text(&running.stage))?;
+    }
+    match &job.last {
+        Some(last) => write!(page, "Last run {} ended {}.", last.run, text(&job.told(last.ended)))?,
+        None => write!(page, "No run so far.")?,
+    }
+    match job.next {
+        Some(next) => write!(page, " Next: {}.", text(&job.told(next)))?,
+        None => write!(page, " No schedule.")?,
+    }
+    if let Some(Ok(files)) = &job.inbox {
+        let many = if files.len() == 1 { "file waits" } else { "files wait" };
+        write!(page, " {} {many} in the inbox.", files.len())?;
+    }
+    if let Some(since) = job.oldest_leaver {
+        write!(page, " The leaver who waits longest has been missing since {}.", text(&job.told(since)))?;
+    }
+    writeln!(page, "</p>")
+}
+
+fn counts(job: &JobView, last: &LastRun, page: &mut String) -> fmt::Result {
+    let counts = &last.counts;
+    writeln!(page, "<dl>")?;
+    for (name, value) in [
+        ("in the source", counts.records),
+        ("created", counts.created),
+        ("updated", counts.updated),
+        ("removed", counts.deleted),
+    ] {
+        figure(page, name, value)?;
+    }
+    for (name, value) in [
+        ("rows rejected", counts.rejected),
+        ("held", job.held as u64),
+        ("queued", job.queued as u64),
+        ("refused", job.parked.len() as u64),
+    ] {
+        if value > 0 {
+            figure(page, name, value)?;
+        }
+    }
+    let many = if job.target == Target::Staff { "people known" } else { "known" };
+    figure(page, many, job.known)?;
+    writeln!(page, "</dl>")
+}
+
+fn held(job: &JobView, page: &mut String) -> fmt::Result {
+    if job.held_by.is_empty() {
+        return Ok(());
+    }
+    writeln!(page, "<h3>Held: {} (set {})</h3>\n<ul>", job.held, job.held_set)?;
+    for (reason, count) in &job.held_by {
+        writeln!(page, "<li>{count} × {}</li>", text(reason))?;
+    }
+    let name = text(job.name.as_str());
+    writeln!(
+        page,
+        "</ul>\n<p class=\"soft\">See them with <code>rosterd plan {name}</code>; \
+         <code>rosterd approve {name}</code> or <code>rosterd reject {name}</code> decides.</p>"
+    )
+}
+
+fn rejected(job: &JobView, page: &mut String) -> fmt::Result {
+    let count = job.last.as_ref().map_or(0, |last| last.counts.rejected);
+    if count == 0 || job.rejected.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        page,
+        "<h3>Rows that were not used: {count}</h3>\n<table>\n<thead><tr><th>Line</th><th>Why</th></tr></thead>\n<tbody>"
+    )?;
+    for row in job.rejected.iter().take(ROWS_MAX) {
+        let line = row.line.map_or_else(|| "–".to_owned(), |line| line.to_string());
+        let field = row.field.as_deref().map(|field| format!("{}: ", text(field))).unwrap_or_default();
+        writeln!(page, "<tr><td>{line}</td><td>{field}{}</td></tr>", text(&keyless(&row.reason)))?;
+    }
+    writeln!(page, "</tbody>\n</table>")?;
+    let listed = job.rejected.len().min(ROWS_MAX) as u64;
+    if count > listed {
+        writeln!(page, "<p class=\"soft\">… and {} more.</p>", count - listed)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,291 @@
+//! How things are at one moment.
+
+use std::collections::BTreeMap;
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::keyless::keyless;
+use crate::api::BudgetState;
+use crate::config::{Config, Job};
+use crate::fault::chain;
+use crate::queue::{self, State};
+use crate::record::{Action, JobName, Key, Target};
+use crate::run::{self, JobState, LastRun, ON_SITE, Pause, RejectedRow, Status};
+use crate::snapshot::{Index, Known};
+use crate::source::inbox::Folder;
+use crate::store::{self, Store};
+
+/// How late a run may be before it counts as overdue: the daemon may be on its way up, or at another run.
+const LATE: SignedDuration = SignedDuration::from_mins(5);
+
+/// How things are at one moment.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// The moment, by this machine's clock.
+    pub at: Timestamp,
+    /// The jobs, in the order of the configuration.
+    pub jobs: Vec<JobView>,
+    /// The rate limit.
+    pub budget: Budget,
+    /// Whether the disk is so full that nothing is sent.
+    pub is_full: bool,
+}
+
+/// How much of the rate limit is used, and how long what is queued will take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Requests that count in the last 60 seconds.
+    pub used: u32,
+    /// Requests allowed in any 60 seconds.
+    pub limit: u32,
+    /// When the service wants to be asked again.
+    pub blocked_until: Option<Timestamp>,
+    /// When all that is queued would be sent at the earliest; `None` where nothing is.
+    pub finish: Option<Timestamp>,
+}
+
+/// How one job is.
+#[derive(Clone, Debug)]
+pub struct JobView {
+    /// Its name.
+    pub name: JobName,
+    /// What it manages.
+    pub target: Target,
+    /// The zone in which its times are told.
+    pub time_zone: TimeZone,
+    /// Its last run.
+    pub last: Option<LastRun>,
+    /// Why that did not end as done, one by one; as stored, so with keys.
+    pub reasons: Vec<String>,
+    /// The rows that it could not use.
+    pub rejected: Vec<RejectedRow>,
+    /// How many records it knows.
+    pub known: usize,
+    /// How many changes wait for a person, or for somebody to leave the site.
+    pub held: usize,
+    /// The number of that set.
+    pub held_set: u64,
+    /// Why they wait, without keys, and how many each.
+    pub held_by: Vec<(String, usize)>,
+    /// Leavers who wait until they are off site.
+    pub on_site: Vec<OnSite>,
+    /// Changes on their way.
+    pub queued: usize,
+    /// Changes that the service refused for good, each told from others by a digest of key and answer.
+    pub parked: Vec<u64>,
+    /// The leaver who waits longest for the end of the grace: missing since then.
+    pub oldest_leaver: Option<Timestamp>,
+    /// When it runs next; `None` without a schedule.
+    pub next: Option<Timestamp>,
+    /// Why it is overdue.
+    pub overdue: Option<String>,
+    /// The files that wait in the inbox, or why it can't be looked at; `None` where the source is no inbox.
+    pub inbox: Option<Result<Vec<String>, String>>,
+    /// The pause that stops it.
+    pub paused: Option<Pause>,
+    /// Its run, where one is under way.
+    pub running: Option<Running>,
+    /// How many requests its queue takes.
+    requests: u64,
+}
+
+/// A run that is under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Running {
+    /// When it began.
+    pub since: Timestamp,
+    /// What it does, in a few words; empty before it began to read.
+    pub stage: String,
+}
+
+/// What is known of a job by who runs it, and not by the store.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// When it is due, or was, where it is late; `None` without a schedule.
+    pub next: Option<Timestamp>,
+    /// Its run, where one is under way.
+    pub running: Option<Running>,
+}
+
+/// A leaver who is on site, told from others by a digest of the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OnSite {
+    /// The digest.
+    pub mark: u64,
+    /// Since when they are missing from complete reads; `None` for those whose row says that they have left.
+    pub since: Option<Timestamp>,
+}
+
+impl Snapshot {
+    /// Gathers it from the store, and from what `see` knows of a job besides. Only reads.
+    ///
+    /// # Errors
+    ///
+    /// Why the state can't be read.
+    pub fn gather(
+        store: &Store,
+        config: &Config,
+        budget: BudgetState,
+        at: Timestamp,
+        see: &dyn Fn(&Job) -> Result<Seen, store::Error>,
+    ) -> Result<Self, store::Error> {
+        let pauses = run::pauses(&config.state.dir);
+        let view = |job: &Job| JobView::gather(store, job, see(job)?, at);
+        let mut jobs = config.jobs.iter().map(view).collect::<Result<Vec<_>, _>>()?;
+        for job in &mut jobs {
+            let pauses = pauses.as_deref().unwrap_or_default();
+            job.paused = pauses.iter().find(|pause| pause.scope.stops(&job.name)).cloned();
+        }
+        let requests = jobs.iter().map(|job| job.requests).sum();
+        Ok(Self { at, jobs, budget: Budget::of(budget, requests, at), is_full: store.is_full() })
+    }
+}
+
+impl Budget {
+    /// What `requests` more would take.
+    fn of(state: BudgetState, requests: u64, now: Timestamp) -> Self {
+        let BudgetState { used, limit, blocked_until } = state;
+        let free = u64::from(limit.saturating_sub(used));
+        let rest = i64::try_from(requests.saturating_sub(free)).unwrap_or(i64::MAX);
+        let seconds = rest.saturating_mul(60) / i64::from(limit.max(1));
+        let begin = blocked_until.unwrap_or(now).max(now);
+        let finish = begin.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX);
+        Self { used, limit, blocked_until, finish: (requests > 0).then_some(finish) }
+    }
+}
+
+impl JobView {
+    fn gather(store: &Store, job: &Job, seen: Seen, now: Timestamp) -> Result<Self, store::Error> {
+        let Seen { next, running } = seen;
+        let (mut queued, mut requests, mut parked) = (0, 0, Vec::new());
+        let (mut held, mut by_reason, mut on_site) = (0, BTreeMap::<String, usize>::new(), Vec::new());
+        for part in job.parts() {
+            for change in queue::list(store, &part.name)? {
+                match &change.state {
+                    State::Parked { status, words } => {
+                        parked.push(mark(&[change.key.as_str(), &status.to_string(), words]))
+                    }
+                    State::Waiting | State::Sent { .. } => {
+                        queued += 1;
+                        requests += if change.wish.action == Action::Create { 1 } else { 2 };
+                    }
+                }
+            }
+            for (key, change) in run::held(store, &part.name)? {
+                held += 1;
+                *by_reason.entry(keyless(&change.reason)).or_default() += 1;
+                if change.reason == ON_SITE {
+                    let known = Known::get(store, &part.name, &key)?;
+                    let since = known.and_then(|known| known.gone).map(|gone| gone.since);
+                    on_site.push(OnSite { mark: mark(&[part.name.as_str(), key.as_str()]), since });
+                }
+            }
+        }
+        let mut held_by: Vec<(String, usize)> = by_reason.into_iter().collect();
+        held_by.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let index = Index::load(store, &job.name)?;
+        let state = JobState::load(store, &job.name)?;
+        let late = next.filter(|due| running.is_none() && now.duration_since(*due) > LATE);
+        let late = late.map(|due| format!("overdue: it was to run at {due:.0} and has not"));
+        let inbox = job.inbox.as_ref().map(|inbox| {
+            let waiting = Folder::open(&inbox.dir).and_then(|folder| folder.waiting(inbox));
+            waiting.map_err(|error| chain(&error))
+        });
+        Ok(Self {
+            known: index.len(),
+            held,
+            held_set: run::held_set(store, job)?,
+            held_by,
+            on_site,
+            queued,
+            parked,
+            oldest_leaver: oldest_leaver(store, job, &index)?,
+            overdue: late.or_else(|| run::overdue(job, &state, now)),
+            next,
+            running,
+            inbox,
+            requests,
+            last: state.last,
+            reasons: state.reasons,
+            rejected: state.rejected,
+            ..Self::idle(job.name.clone(), job.mapping.target, job.time_zone.clone())
+        })
+    }
+
+    /// A job that never ran and has nothing to do.
+    pub fn idle(name: JobName, target: Target, time_zone: TimeZone) -> Self {
+        Self {
+            name,
+            target,
+            time_zone,
+            last: None,
+            reasons: Vec::new(),
+            rejected: Vec::new(),
+            known: 0,
+            held: 0,
+            held_set: 0,
+            held_by: Vec::new(),
+            on_site: Vec::new(),
+            queued: 0,
+            parked: Vec::new(),
+            oldest_leaver: None,
+            next: None,
+            overdue: None,
+            inbox: None,
+            paused: None,
+            running: None,
+            requests: 0,
+        }
+    }
+
+    /// How its last run ended; `None` where it never ran.
+    pub fn status(&self) -> Option<Status> {
+        self.last.as_ref().map(|last| last.status)
+    }
+
+    /// A time as the job's people read it.
+    pub fn told(&self, at: Timestamp) -> String {
+        at.to_zoned(self.time_zone.clone()).strftime("%-d %b %Y, %H:%M %Z").to_string()
+    }
+}
+
+/// Since when the leaver is missing who waits longest for the end of the grace.
+fn oldest_leaver(store: &Store, job: &Job, index: &Index) -> Result<Option<Timestamp>, store::Error> {
+    let mut oldest: Option<Timestamp> = None;
+    for at in (0..index.len()).filter(|at| index.entry(*at).gone) {
+        let key = Key::new(index.entry(at).key);
+        let known = key.map(|key| Known::get(store, &job.name, &key)).transpose()?.flatten();
+        let since = known.and_then(|known| known.gone).map(|gone| gone.since);
+        oldest = [oldest, since].into_iter().flatten().min();
+    }
+    Ok(oldest)
+}
+
+/// A digest that tells one thing from another without saying what it is.
+fn mark(parts: &[&str]) -> u64 {
+    xxh3_64(parts.join("\u{1f}").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_queued_is_sent_within_the_rate_limit() {
+        let now: Timestamp = "2027-06-10T02:30:00Z".parse().unwrap();
+        let later: Timestamp = "2027-06-10T02:31:00Z".parse().unwrap();
+        for (used, requests, blocked_until, seconds) in [
+            (0, 0, None, None),
+            (0, 50, None, Some(0)),
+            (100, 50, None, Some(30)),
+            (0, 100_100, None, Some(60_000)),
+            (100, 50, Some(later), Some(90)),
+        ] {
+            let budget = Budget::of(BudgetState { used, limit: 100, blocked_until }, requests, now);
+            let finish = budget.finish.map(|finish| finish.duration_since(now).as_secs());
+            assert_eq!(finish, seconds, "{used} used, {requests} queued");
+        }
+    }
+}
