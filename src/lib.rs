@@ -29,6 +29,7 @@
 //! config    File → checked options for the modules above.
 //! run       One run of a job: composes the modules above.
 //! status    How things are: a page, metrics, health.
+//! notify    Who is told when something needs a person.
 //! daemon    The loop: schedules, signals, systemd, the control socket.
 //! cli       Arguments, one file per command, two renderers, failures.
 //! ```
@@ -74,6 +75,8 @@ pub mod config;
 pub mod run;
 #[cfg(feature = "full")]
 pub mod status;
+#[cfg(feature = "full")]
+pub mod notify;
 #[cfg(feature = "full")]
 pub mod daemon;
 #[cfg(feature = "full")]

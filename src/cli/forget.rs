@@ -9,6 +9,7 @@ use super::open;
 use super::ui::{Ui, tame};
 use crate::clock::Clock;
 use crate::config::Needs;
+use crate::notify;
 use crate::record::Key;
 use crate::run::{self, ForgetError};
 
@@ -25,6 +26,9 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &ForgetArgs) -> Result<Exit,
         return Err(Failure::failed(Words(format!("nothing here is about key {key}")))
             .hint("`rosterd explain JOB KEY` tells of a record; keys are case-sensitive"));
     };
+    notify::forget(&config.state.dir).map_err(|error| {
+        Failure::failed(Words(format!("what was told of rejected rows could not be forgotten: {error}")))
+    })?;
     if ui.json {
         ui.document(&json!({
             "version": 1,

@@ -1,0 +1,172 @@
+//! What was told and what waits to be, on disk.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::decide::{Told, decide};
+use super::notice::Notice;
+use crate::status::Snapshot;
+
+const FILE: &str = "notices.json";
+/// How many notices wait at most; the oldest go first.
+const WAITING_MAX: usize = 200;
+/// After so long a notice is of no use any more.
+const KEPT_MAX: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// How long after the first failure a notice is tried again, in seconds; doubled each time up to the second number.
+const AGAIN: (i64, i64) = (15, 3600);
+
+/// What was told and what waits to be.
+#[derive(Debug)]
+pub struct Book {
+    path: PathBuf,
+    written: Written,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Written {
+    version: u32,
+    told: Told,
+    waiting: Vec<Waiting>,
+}
+
+/// A notice on its way over one channel.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Waiting {
+    pub(super) notice: Notice,
+    pub(super) channel: String,
+    attempts: u32,
+    due: Timestamp,
+}
+
+impl Book {
+    /// Opens the book of the state folder `dir`. One that can't be read is begun anew: something may then be told twice.
+    pub fn open(dir: &Path) -> Self {
+        let path = dir.join(FILE);
+        let written = match fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|_| {
+                tracing::warn!("what was told can't be read; something may be told again");
+                Written::default()
+            }),
+            Err(error) => {
+                if error.kind() != io::ErrorKind::NotFound {
+                    tracing::warn!(%error, "what was told can't be read; something may be told again");
+                }
+                Written::default()
+            }
+        };
+        Self { path, written }
+    }
+
+    /// Compares how things are with what was told, and puts down what is to be told over each of `channels`. On disk when it
+    /// returns. Returns the notices.
+    ///
+    /// # Errors
+    ///
+    /// It can't be written: then nothing is told, and the next look finds the same news.
+    pub fn look(&mut self, snapshot: &Snapshot, channels: &[&str]) -> io::Result<Vec<Notice>> {
+        let (told, notices) = decide(&self.written.told, snapshot);
+        if told == self.written.told {
+            return Ok(notices);
+        }
+        let mut next = Written { version: 1, told, waiting: self.written.waiting.clone() };
+        for notice in &notices {
+            for channel in channels {
+                let channel = (*channel).to_owned();
+                next.waiting.push(Waiting { notice: notice.clone(), channel, attempts: 0, due: snapshot.at });
+            }
+        }
+        let more = next.waiting.len().saturating_sub(WAITING_MAX);
+        if more > 0 {
+            tracing::warn!(notices = more, "too many notices wait; the oldest are given up");
+            next.waiting.drain(..more);
+        }
+        self.keep(next)?;
+        Ok(notices)
+    }
+
+    /// The notices over `channel` whose time has come, in order.
+    pub(super) fn due(&self, channel: &str, now: Timestamp) -> Vec<Notice> {
+        let is_due = |waiting: &&Waiting| {
+            // A clock that was set back must not keep a notice for ever.
+            let far = waiting.due.duration_since(now) > SignedDuration::from_secs(AGAIN.1);
+            waiting.channel == channel && (waiting.due <= now || far)
+        };
+        self.written.waiting.iter().filter(is_due).map(|waiting| waiting.notice.clone()).collect()
+    }
+
+    /// When the next notice is due; `None` where none waits.
+    pub(super) fn next_due(&self) -> Option<Timestamp> {
+        self.written.waiting.iter().map(|waiting| waiting.due).min()
+    }
+
+    /// A notice arrived.
+    pub(super) fn delivered(&mut self, id: &str, channel: &str) -> io::Result<()> {
+        let mut next = self.written.clone();
+        next.waiting.retain(|waiting| !(waiting.notice.id == id && waiting.channel == channel));
+        self.keep(next)
+    }
+
+    /// A notice did not arrive; it is tried again later, or given up where that has gone on for too long.
+    pub(super) fn failed(&mut self, id: &str, channel: &str, now: Timestamp) -> io::Result<()> {
+        let mut next = self.written.clone();
+        for waiting in &mut next.waiting {
+            if waiting.notice.id == id && waiting.channel == channel {
+                let seconds = AGAIN.0.saturating_mul(1 << waiting.attempts.min(16)).min(AGAIN.1);
+                waiting.attempts += 1;
+                waiting.due = now.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX);
+            }
+        }
+        let before = next.waiting.len();
+        next.waiting.retain(|waiting| now.duration_since(waiting.notice.at) < KEPT_MAX);
+        if next.waiting.len() < before {
+            tracing::error!(channel, "a notice could not be delivered for a week and is given up");
+        }
+        self.keep(next)
+    }
+
+    /// Drops what waits for channels that are not among these.
+    pub(super) fn keep_channels(&mut self, channels: &[&str]) -> io::Result<()> {
+        let is_kept = |waiting: &Waiting| channels.contains(&waiting.channel.as_str());
+        if self.written.waiting.iter().all(is_kept) {
+            return Ok(());
+        }
+        let mut next = self.written.clone();
+        next.waiting.retain(is_kept);
+        self.keep(next)
+    }
+
+    fn keep(&mut self, next: Written) -> io::Result<()> {
+        write(&self.path, &next)?;
+        self.written = next;
+        Ok(())
+    }
+}
+
+/// Forgets by what rows and people are told apart: whatever of it still stands is told once more.
+///
+/// # Errors
+///
+/// The book can't be written.
+pub fn forget(dir: &Path) -> io::Result<()> {
+    if !dir.join(FILE).exists() {
+        return Ok(());
+    }
+    let mut book = Book::open(dir);
+    let mut next = book.written.clone();
+    next.told.forget();
+    book.keep(next)
+}
+
+fn write(path: &Path, written: &Written) -> io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("/"));
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    file.write_all(&serde_json::to_vec(written)?)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    File::open(dir)?.sync_all()
+}

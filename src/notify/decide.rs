@@ -1,0 +1,200 @@
+//! What is to be told, from what was told and how things are.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::notice::{Kind, Notice, RowNote};
+use crate::record::JobName;
+use crate::run::{RejectedRow, Status};
+use crate::status::{JobView, Snapshot, keyless};
+
+/// How long a leaver may be on site before somebody is told: longer than any shift.
+const ON_SITE_MAX: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// How many reasons, and how many rows, a notice holds.
+const LISTED_MAX: usize = 10;
+/// The longest reason in a notice, in characters.
+const REASON_MAX: usize = 300;
+
+/// What was told.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Told {
+    jobs: BTreeMap<JobName, Job>,
+    disk_full: bool,
+}
+
+/// What was told of a job.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+struct Job {
+    /// How it is, as far as that is not well.
+    kinds: BTreeSet<Kind>,
+    held_set: u64,
+    /// Digests of rejected rows.
+    rejected: BTreeSet<u64>,
+    /// Digests of refused changes.
+    parked: BTreeSet<u64>,
+    /// Digests of leavers on site: since when, and whether that was told.
+    on_site: BTreeMap<u64, (Timestamp, bool)>,
+}
+
+impl Told {
+    /// Forgets by what rows and people are told apart.
+    pub(super) fn forget(&mut self) {
+        for job in self.jobs.values_mut() {
+            job.rejected.clear();
+            job.parked.clear();
+            job.on_site.clear();
+        }
+    }
+}
+
+/// What is to be told now, and what is told after that.
+pub fn decide(told: &Told, snapshot: &Snapshot) -> (Told, Vec<Notice>) {
+    let mut notices = Vec::new();
+    let mut next = Told { disk_full: snapshot.is_full, ..Told::default() };
+    if snapshot.is_full != told.disk_full {
+        let (event, text) = if snapshot.is_full {
+            (Kind::DiskFull, "the disk of rosterd's state is full: nothing is sent before 8 MiB are free")
+        } else {
+            (Kind::Recovered, "the disk of rosterd's state has room again")
+        };
+        notices.push(notice(snapshot, None, event, text.to_owned()));
+    }
+    let nothing = Job::default();
+    for job in &snapshot.jobs {
+        let before = told.jobs.get(&job.name).unwrap_or(&nothing);
+        let after = of_job(snapshot, job, before, &mut notices);
+        next.jobs.insert(job.name.clone(), after);
+    }
+    for (number, notice) in notices.iter_mut().enumerate() {
+        notice.id = format!("{:x}-{number}", snapshot.at.as_millisecond());
+    }
+    (next, notices)
+}
+
+fn of_job(snapshot: &Snapshot, job: &JobView, before: &Job, notices: &mut Vec<Notice>) -> Job {
+    let ended = match job.status() {
+        Some(Status::Failed) => Some(Kind::Failed),
+        Some(Status::Held) => Some(Kind::Held),
+        Some(Status::Partial) => Some(Kind::Partial),
+        Some(Status::Done) | None => None,
+    };
+    let overdue = job.overdue.is_some().then_some(Kind::Overdue);
+    let mut after = Job {
+        kinds: ended.into_iter().chain(overdue).collect(),
+        held_set: if ended == Some(Kind::Held) { job.held_set } else { before.held_set },
+        rejected: job.rejected.iter().map(|row| row.mark).collect(),
+        parked: job.parked.iter().copied().collect(),
+        on_site: BTreeMap::new(),
+    };
+    // A failed run saw no rows; those of the one before are as they were.
+    if ended == Some(Kind::Failed) {
+        after.rejected.extend(&before.rejected);
+    }
+    let rows: Vec<&RejectedRow> = job.rejected.iter().filter(|row| !before.rejected.contains(&row.mark)).collect();
+    let refused = after.parked.difference(&before.parked).count();
+    for kind in &after.kinds {
+        let is_new = !before.kinds.contains(kind);
+        let has_more = match kind {
+            Kind::Held => before.held_set != job.held_set || !rows.is_empty() || refused > 0,
+            Kind::Partial => !rows.is_empty() || refused > 0,
+            _ => false,
+        };
+        if is_new || has_more {
+            notices.push(trouble(snapshot, job, *kind, &rows));
+        }
+    }
+    if after.kinds.is_empty() && !before.kinds.is_empty() {
+        let was: Vec<&str> = before.kinds.iter().map(|kind| kind.name()).collect();
+        let text = format!("job {} is well again (it was {})", job.name, was.join(" and "));
+        notices.push(notice(snapshot, Some(job), Kind::Recovered, text));
+    }
+    on_site(snapshot, job, before, &mut after, notices);
+    after
+}
+
+fn trouble(snapshot: &Snapshot, job: &JobView, kind: Kind, rows: &[&RejectedRow]) -> Notice {
+    let name = &job.name;
+    let text = match kind {
+        Kind::Failed => format!("job {name} failed"),
+        Kind::Held if job.held > 0 => format!(
+            "job {name} holds {} changes (set {}) until somebody decides: `rosterd approve {name}` or `rosterd reject {name}`",
+            job.held, job.held_set
+        ),
+        Kind::Held => format!("job {name} is held"),
+        Kind::Overdue => format!("job {name} is overdue"),
+        _ => format!("job {name} could do only a part"),
+    };
+    let reasons = match kind {
+        Kind::Overdue => job.overdue.iter().collect(),
+        _ => job.reasons.iter().collect::<Vec<_>>(),
+    };
+    let mut notice = notice(snapshot, Some(job), kind, text);
+    let more = reasons.len().saturating_sub(LISTED_MAX);
+    notice.reasons = reasons.into_iter().take(LISTED_MAX).map(|reason| short(&keyless(reason))).collect();
+    if more > 0 {
+        notice.reasons.push(format!("and {more} more reasons"));
+    }
+    if matches!(kind, Kind::Partial | Kind::Held) {
+        notice.rows = rows.iter().take(LISTED_MAX).map(|row| row_note(row)).collect();
+        let more = rows.len().saturating_sub(LISTED_MAX);
+        if more > 0 {
+            notice.rows.push(RowNote { line: None, reason: format!("and {more} more rows") });
+        }
+    }
+    notice.held_set = (kind == Kind::Held).then_some(job.held_set);
+    notice
+}
+
+fn row_note(row: &RejectedRow) -> RowNote {
+    let field = row.field.as_deref().map(|field| format!("{field}: ")).unwrap_or_default();
+    RowNote { line: row.line, reason: short(&format!("{field}{}", keyless(&row.reason))) }
+}
+
+fn on_site(snapshot: &Snapshot, job: &JobView, before: &Job, after: &mut Job, notices: &mut Vec<Notice>) {
+    let mut late = 0;
+    for leaver in &job.on_site {
+        let seen = before.on_site.get(&leaver.mark);
+        // Whose row says that they have left was never missing: then it counts from when it was noticed.
+        let since = seen.map(|(since, _)| *since).or(leaver.since).unwrap_or(snapshot.at);
+        let was_told = seen.is_some_and(|(_, told)| *told);
+        let is_late = snapshot.at.duration_since(since) >= ON_SITE_MAX;
+        late += usize::from(is_late && !was_told);
+        after.on_site.insert(leaver.mark, (since, was_told || is_late));
+    }
+    if late > 0 {
+        let who = if late == 1 { "a leaver has been".to_owned() } else { format!("{late} leavers have been") };
+        let text = format!(
+            "job {}: {who} on site for 7 days or more, and can't be removed before they sign out; `rosterd plan {}` names them",
+            job.name, job.name
+        );
+        notices.push(notice(snapshot, Some(job), Kind::OnSite, text));
+    }
+}
+
+fn notice(snapshot: &Snapshot, job: Option<&JobView>, event: Kind, text: String) -> Notice {
+    Notice {
+        id: String::new(),
+        at: snapshot.at,
+        event,
+        job: job.map(|job| job.name.clone()),
+        run: job.and_then(|job| job.last.as_ref()).map(|last| last.run),
+        text,
+        reasons: Vec::new(),
+        rows: Vec::new(),
+        held_set: None,
+    }
+}
+
+fn short(text: &str) -> String {
+    match text.char_indices().nth(REASON_MAX) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+use jiff::tz::TimeZone;
+
+use super::*;
+use crate::record::Target;
+use crate::run::{Counts, LastRun};
+use crate::status::{Budget, OnSite};
+
+fn at(hour: i64) -> Timestamp {
+    let begin: Timestamp = "2027-06-10T00:00:00Z".parse().unwrap();
+    begin + SignedDuration::from_hours(hour)
+}
+
+fn row(line: u64, mark: u64) -> RejectedRow {
+    RejectedRow { line: Some(line), field: Some("email".to_owned()), reason: "is empty".to_owned(), mark }
+}
+
+fn job(name: &str, status: Status, reasons: &[&str]) -> JobView {
+    let mut job = JobView::idle(JobName::new(name).unwrap(), Target::Staff, TimeZone::UTC);
+    job.reasons = reasons.iter().map(|reason| (*reason).to_owned()).collect();
+    job.last = Some(LastRun {
+        run: 7,
+        started: at(0),
+        ended: at(0),
+        status,
+        complete: true,
+        counts: Counts::default(),
+        reason: None,
+    });
+    job
+}
+
+fn snapshot(hour: i64, jobs: impl IntoIterator<Item = JobView>) -> Snapshot {
+    let budget = Budget { used: 0, limit: 100, blocked_until: None, finish: None };
+    Snapshot { at: at(hour), jobs: jobs.into_iter().collect(), budget, is_full: false }
+}
+
+/// Looks at one state after the other, and says what was told at each.
+fn told(snapshots: impl IntoIterator<Item = Snapshot>) -> Vec<Vec<Kind>> {
+    let mut told = Told::default();
+    let tell = |snapshot: Snapshot| {
+        let (next, notices) = decide(&told, &snapshot);
+        // What is on disk is what is known: nothing is lost on the way.
+        told = serde_json::from_str(&serde_json::to_string(&next).unwrap()).unwrap();
+        assert_eq!(told, next);
+        notices.into_iter().map(|notice| notice.event).collect()
+    };
+    snapshots.into_iter().map(tell).collect()
+}
+
+fn of(states: &[Status]) -> Vec<Vec<Kind>> {
+    told(states.iter().enumerate().map(|(hour, status)| snapshot(hour as i64, [job("staff", *status, &[])])))
+}
+
+#[test]
+fn a_change_is_told_once_and_a_recovery_once() {
+    use Status::{Done, Failed, Held, Partial};
+    assert_eq!(of(&[Done, Done]), [vec![], vec![]], "nothing to tell of what was always well");
+    assert_eq!(
+        of(&[Failed, Failed, Done, Done, Failed]),
+        [vec![Kind::Failed], vec![], vec![Kind::Recovered], vec![], vec![Kind::Failed]]
+    );
+    assert_eq!(of(&[Partial, Held, Failed, Partial]), [[Kind::Partial], [Kind::Held], [Kind::Failed], [Kind::Partial]]);
+}
+
+#[test]
+fn two_jobs_don_t_mix() {
+    let both = |hour, one, other| snapshot(hour, [job("one", one, &[]), job("other", other, &[])]);
+    let told = told([
+        both(0, Status::Failed, Status::Done),
+        both(1, Status::Failed, Status::Failed),
+        both(2, Status::Done, Status::Failed),
+    ]);
+    assert_eq!(told, [[Kind::Failed], [Kind::Failed], [Kind::Recovered]]);
+}
+
+#[test]
+fn another_rejected_row_is_told_and_one_that_moved_is_not() {
+    let partial = |hour, rows: &[(u64, u64)]| {
+        let mut job = job("staff", Status::Partial, &[]);
+        job.rejected = rows.iter().map(|(line, mark)| row(*line, *mark)).collect();
+        snapshot(hour, [job])
+    };
+    let (first, same, other) = (partial(0, &[(4, 1)]), partial(1, &[(9, 1)]), partial(2, &[(9, 1), (5, 2)]));
+    let (told, _) = decide(&Told::default(), &first);
+    let (told, nothing) = decide(&told, &same);
+    assert_eq!(nothing, []);
+    let (_, notices) = decide(&told, &other);
+    assert_eq!(notices.len(), 1);
+    assert_eq!(notices[0].rows, [RowNote { line: Some(5), reason: "email: is empty".to_owned() }]);
+    let failed = snapshot(3, [job("staff", Status::Failed, &[])]);
+    let kinds = self::told([first, failed, same]);
+    assert_eq!(kinds, [[Kind::Partial], [Kind::Failed], [Kind::Partial]], "the state changed, though no row did");
+}
+
+#[test]
+fn another_held_set_is_told_with_its_number() {
+    let held = |hour, set| {
+        let mut job = job("staff", Status::Held, &["max_leavers: 9 people would leave, 3 are allowed"]);
+        (job.held, job.held_set) = (9, set);
+        snapshot(hour, [job])
+    };
+    let (told, notices) = decide(&Told::default(), &held(0, 1));
+    assert_eq!(notices[0].held_set, Some(1));
+    assert!(notices[0].text.starts_with("job staff holds 9 changes (set 1) until"), "{notices:?}");
+    let (told, nothing) = decide(&told, &held(1, 1));
+    assert_eq!(nothing, []);
+    let (_, notices) = decide(&told, &held(2, 2));
+    assert_eq!(notices[0].held_set, Some(2));
+}
+
+#[test]
+fn an_overdue_job_is_told_of_beside_how_its_last_run_ended() {
+    let late = |hour, status, overdue: bool| {
+        let mut job = job("staff", status, &[]);
+        job.overdue = overdue.then(|| "overdue: no new content since then".to_owned());
+        snapshot(hour, [job])
+    };
+    let told = told([
+        late(0, Status::Done, true),
+        late(1, Status::Partial, true),
+        late(2, Status::Partial, false),
+        late(3, Status::Done, false),
+    ]);
+    assert_eq!(told, [vec![Kind::Overdue], vec![Kind::Partial], vec![], vec![Kind::Recovered]]);
+}
+
+#[test]
+fn a_leaver_on_site_for_a_week_is_told_of_once() {
+    let waits = |hour, since: Option<i64>| {
+        let mut job = job("staff", Status::Done, &[]);
+        job.on_site = vec![OnSite { mark: 5, since: since.map(at) }];
+        snapshot(hour, [job])
+    };
+    let week = 7 * 24;
+    let known = told([waits(0, Some(-1)), waits(week - 2, Some(-1)), waits(week - 1, Some(-1)), waits(week, Some(-1))]);
+    assert_eq!(known, [vec![], vec![], vec![Kind::OnSite], vec![]]);
+    let noticed = told([waits(0, None), waits(week - 1, None), waits(week, None), waits(2 * week, None)]);
+    assert_eq!(noticed, [vec![], vec![], vec![Kind::OnSite], vec![]], "it counts from when it was noticed");
+}
+
+#[test]
+fn a_full_disk_is_told_once() {
+    let full = |hour, is_full| Snapshot { is_full, ..snapshot(hour, []) };
+    let told = told([full(0, false), full(1, true), full(2, true), full(3, false)]);
+    assert_eq!(told, [vec![], vec![Kind::DiskFull], vec![], vec![Kind::Recovered]]);
+}
+
+#[test]
+fn law_11_no_notice_names_a_key() {
+    let mut job = job("staff", Status::Held, &["moves to job b as key Canary, and leaves here once they are there"]);
+    job.rejected = vec![RejectedRow { reason: "fits that of key Canary".to_owned(), ..row(4, 1) }];
+    let (_, notices) = decide(&Told::default(), &snapshot(0, [job]));
+    let text = format!("{notices:?}{}", notices[0].document("host"));
+    assert!(!text.contains("Canary"), "{text}");
+    assert!(text.contains("moves to job b as key …, and leaves here"), "{text}");
+}

@@ -1,0 +1,137 @@
+//! Delivers notices.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use reqwest::Client;
+
+use super::book::Book;
+use super::notice::Notice;
+use super::web::Failure;
+use super::{mail, web};
+use crate::config::Notify;
+use crate::status::{Counters, Health, Snapshot};
+
+const WEBHOOK: &str = "webhook";
+const MAIL: &str = "mail";
+const HEARTBEAT: &str = "heartbeat";
+
+/// Nobody can be told.
+#[derive(Debug, thiserror::Error)]
+#[error("notices can't be sent: {0}")]
+pub struct SetupError(pub(super) String);
+
+/// Tells people. It belongs to a task of its own: no run waits for it.
+pub struct Teller {
+    options: Notify,
+    book: Book,
+    client: Client,
+    ca_file: Option<PathBuf>,
+    host: String,
+    counters: Arc<Counters>,
+}
+
+impl Teller {
+    /// Begins with what was told before under the state folder `dir`. Certificates and proxy are those of the service.
+    ///
+    /// # Errors
+    ///
+    /// The certificates or the proxy can't be used.
+    pub fn open(
+        dir: &Path,
+        options: &Notify,
+        ca_file: Option<&Path>,
+        proxy: Option<&str>,
+        counters: &Arc<Counters>,
+    ) -> Result<Self, SetupError> {
+        let hooks: Vec<_> = options.webhook.iter().chain(&options.heartbeat).collect();
+        let client = web::client(&hooks, ca_file, proxy)?;
+        let mut teller = Self {
+            options: options.clone(),
+            book: Book::open(dir),
+            client,
+            ca_file: ca_file.map(Path::to_owned),
+            host: host(),
+            counters: Arc::clone(counters),
+        };
+        let channels = teller.channels();
+        if let Err(error) = teller.book.keep_channels(&channels) {
+            tracing::warn!(%error, "what waits to be told could not be written");
+        }
+        Ok(teller)
+    }
+
+    /// Looks at how things are: what is new is put down to be told, and the heartbeat is called where all is well.
+    pub async fn look(&mut self, snapshot: &Snapshot) {
+        match self.book.look(snapshot, &self.channels()) {
+            Ok(notices) => {
+                for notice in notices {
+                    tracing::info!(event = notice.event.name(), text = notice.text.as_str(), "news");
+                }
+            }
+            Err(error) => tracing::warn!(%error, "what is to be told could not be written; it is tried again"),
+        }
+        if let Some(hook) = &self.options.heartbeat
+            && Health::of(snapshot).is_good()
+        {
+            let called = web::call(&self.client, hook, None).await;
+            self.counters.notice(HEARTBEAT, called.is_ok());
+            if let Err(Failure { reason, .. }) = called {
+                tracing::warn!(reason, "the heartbeat could not be called");
+            }
+        }
+    }
+
+    /// Delivers what is due; what can't be delivered is tried again later.
+    pub async fn deliver(&mut self, now: Timestamp) {
+        for channel in self.channels() {
+            for notice in self.book.due(channel, now) {
+                let sent = self.send(channel, &notice).await;
+                self.counters.notice(channel, sent.is_ok());
+                let kept = match &sent {
+                    Ok(()) => self.book.delivered(&notice.id, channel),
+                    Err(_) => self.book.failed(&notice.id, channel, now),
+                };
+                if let Err(error) = kept {
+                    tracing::warn!(%error, "that a notice was sent could not be written; it may be sent again");
+                }
+                if let Err(Failure { reason, is_general }) = sent {
+                    tracing::warn!(channel, reason, "a notice could not be delivered; it is tried again");
+                    if is_general {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// How long until something is due to be delivered; `None` where nothing waits.
+    pub fn due_in(&self, now: Timestamp) -> Option<Duration> {
+        let due = self.book.next_due()?;
+        Some(Duration::try_from(due.duration_since(now)).unwrap_or(Duration::ZERO))
+    }
+
+    fn channels(&self) -> Vec<&'static str> {
+        let webhook = self.options.webhook.as_ref().map(|_| WEBHOOK);
+        webhook.into_iter().chain(self.options.mail.as_ref().map(|_| MAIL)).collect()
+    }
+
+    async fn send(&self, channel: &str, notice: &Notice) -> Result<(), Failure> {
+        match (channel, &self.options.webhook, &self.options.mail) {
+            (WEBHOOK, Some(hook), _) => web::call(&self.client, hook, Some(&notice.document(&self.host))).await,
+            (_, _, Some(mail)) => mail::send(mail, self.ca_file.as_deref(), &self.host, notice).await,
+            // The book holds none for a channel that is not there.
+            _ => Ok(()),
+        }
+    }
+}
+
+/// This machine's name.
+fn host() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let fits = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+    let name: String = name.trim().chars().filter(fits).collect();
+    if name.is_empty() { "localhost".to_owned() } else { name }
+}
