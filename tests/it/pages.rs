@@ -41,7 +41,7 @@ for (const width of WIDTHS) {
 </script>"#;
 
 /// The browser; none where this machine has none, which only a machine without duties may.
-fn browser() -> Option<PathBuf> {
+pub(crate) fn browser() -> Option<PathBuf> {
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let found =
@@ -80,8 +80,8 @@ fn luminance(colour: &str) -> f64 {
     0.2126 * linear(parts[0]) + 0.7152 * linear(parts[1]) + 0.0722 * linear(parts[2])
 }
 
-/// Looks at the reports of files that are as awkward as they come.
-fn look(browser: &Path, home: &Path, name: &str, page: &str, dark: bool) {
+/// Looks at a page in frames of each width: nothing is cut off, all can be read.
+pub(crate) fn look(browser: &Path, home: &Path, name: &str, page: &str, dark: bool) {
     let script = serde_json::to_string(page).unwrap().replace("</", "<\\/");
     let widths = WIDTHS.map(|width| width.to_string()).join(",");
     let frames = home.join(format!("{name}.html"));

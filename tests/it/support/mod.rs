@@ -4,6 +4,7 @@ pub(crate) mod answering;
 pub(crate) mod caller;
 pub(crate) mod daemon;
 mod inside;
+pub(crate) mod looked;
 pub(crate) mod scripted;
 pub(crate) mod slapd;
 

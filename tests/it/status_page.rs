@@ -1,0 +1,204 @@
+//! The status page, metrics and health, over HTTP.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rosterd::api::{Api, Query, Staff};
+use rosterd::record::{Action, JobName, RemoteId};
+use rosterd::run::Status;
+use rosterd::status::{Counters, Health, metrics, page};
+
+use crate::pages::{browser, look};
+use crate::support::looked::Served;
+use crate::support::{Config, HEADER, World, people};
+
+const GUARDED: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n[job.guard]\nmax_leavers = 3\n";
+
+/// A world whose job waits for a person, with rows that can't be used. The keys, names and emails begin with `Canary`.
+fn troubled() -> World {
+    let canaries =
+        |numbers: std::ops::Range<usize>| people(numbers).replace("P0", "Canary0").replace("Person ", "CanaryName");
+    let world = World::with(rosterd::sandbox::Options::default(), Config::rest(GUARDED));
+    world.csv(canaries(1..40));
+    world.sync().expect(0);
+    let bad = "Canary00100,,canaryx@example.com,Clerk\nCanary00101,,canaryy@example.com,Clerk\n";
+    world.csv(canaries(1..30) + bad);
+    world.sync().expect(4);
+    world
+}
+
+/// A tool of this machine; none where it has none, which only a machine without duties may.
+fn tool(name: &str) -> Option<&str> {
+    let found = Command::new(name).arg("--version").output().is_ok();
+    assert!(found || std::env::var_os("CI").is_none(), "CI needs {name}");
+    found.then_some(name)
+}
+
+#[test]
+fn the_page_says_what_happened_and_what_waits() {
+    let world = troubled();
+    let served = Served::of(&world);
+    let (status, head, page) = served.get("/");
+    assert_eq!(status, 200);
+    assert!(head.contains("content-type: text/html; charset=utf-8") && head.contains("default-src 'none'"), "{head}");
+    for text in [
+        "Something needs a person",
+        "held: 10 (set 1)",
+        "max_leavers",
+        "rosterd approve staff",
+        "Rows that were not used: 2",
+        "<td>31</td>",
+        "<td>32</td>",
+    ] {
+        assert!(page.to_lowercase().contains(&text.to_lowercase()), "{text:?} is missing: {page}");
+    }
+    assert!(!page.contains("<script"));
+}
+
+#[test]
+fn law_11_page_metrics_and_health_name_nobody() {
+    let world = troubled();
+    let served = Served::of(&world);
+    for path in ["/", "/metrics", "/healthz"] {
+        let (_, head, body) = served.get(path);
+        assert!(!body.to_lowercase().contains("canary") && !head.contains("canary"), "{path}: {body}");
+    }
+}
+
+#[test]
+fn health_is_bad_while_a_job_fails_or_is_overdue_and_not_while_it_is_held() {
+    let mut world = troubled();
+    assert_eq!(Served::of(&world).get("/healthz").0, 200, "held is no fault of the program");
+    world.csv("no header of ours\n");
+    world.sync().expect(1);
+    let (status, _, body) = Served::of(&world).get("/healthz");
+    assert_eq!((status, body.as_str()), (503, "job staff fails\n"));
+    world.csv(people(1..30));
+    world.reconfigure(|config| Config { source: format!("{}expect_every = \"1s\"\n", config.source), ..config });
+    world.sync();
+    std::thread::sleep(Duration::from_millis(1100));
+    let (status, _, body) = Served::of(&world).get("/healthz");
+    assert_eq!((status, body.as_str()), (503, "job staff is overdue\n"));
+}
+
+#[test]
+fn a_state_that_cannot_be_read_is_told_on_the_page_and_by_health() {
+    let world = troubled();
+    let served = Served::of(&world);
+    let store = rosterd::store::Store::open(&world.state()).unwrap();
+    let (status, _, body) = served.get("/healthz");
+    assert_eq!(status, 503);
+    assert!(body.starts_with("the state can't be read: "), "{body}");
+    assert_eq!(served.get("/").0, 503);
+    let (status, _, body) = served.get("/metrics");
+    assert_eq!(status, 200);
+    assert!(body.contains("\nrosterd_state_readable 0\n"), "{body}");
+    drop(store);
+}
+
+#[test]
+fn prometheus_takes_the_metrics_and_the_alerts() {
+    let world = troubled();
+    let served = Served::of(&world);
+    let job = JobName::new("staff").unwrap();
+    served.counters.run(&job, Status::Held);
+    served.counters.confirmed(&job, Action::Create, Some(Duration::from_secs(70)));
+    served.counters.notice("webhook", false);
+    let (status, head, body) = served.get("/metrics");
+    assert_eq!(status, 200);
+    assert!(head.contains("content-type: text/plain; version=0.0.4"), "{head}");
+    for line in [
+        "rosterd_state_readable 1",
+        "rosterd_job_held_changes{job=\"staff\"} 10",
+        "rosterd_job_rejected_rows{job=\"staff\"} 2",
+        "rosterd_job_last_run_status{job=\"staff\",status=\"held\"} 1",
+        "rosterd_job_last_run_status{job=\"staff\",status=\"failed\"} 0",
+        "rosterd_budget_limit_requests 3000",
+        "rosterd_runs_total{job=\"staff\",status=\"held\"} 1",
+        "rosterd_changes_total{job=\"staff\",action=\"create\"} 1",
+        "rosterd_change_delay_seconds_bucket{job=\"staff\",le=\"60\"} 0",
+        "rosterd_change_delay_seconds_bucket{job=\"staff\",le=\"300\"} 1",
+        "rosterd_change_delay_seconds_bucket{job=\"staff\",le=\"+Inf\"} 1",
+        "rosterd_change_delay_seconds_sum{job=\"staff\"} 70",
+        "rosterd_notices_total{channel=\"webhook\",outcome=\"failed\"} 1",
+    ] {
+        assert!(body.lines().any(|written| written == line), "{line} is missing: {body}");
+    }
+    let Some(promtool) = tool("promtool") else {
+        eprintln!("not looked at by Prometheus' own tool: no promtool on this machine");
+        return;
+    };
+    let mut check = Command::new(promtool)
+        .args(["check", "metrics"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    check.stdin.take().unwrap().write_all(body.as_bytes()).unwrap();
+    let checked = check.wait_with_output().unwrap();
+    assert!(checked.status.success() && checked.stderr.is_empty() && checked.stdout.is_empty(), "{checked:?}");
+    let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("alerts/rosterd.rules.yml");
+    let checked = Command::new(promtool).args(["check", "rules"]).arg(&rules).output().unwrap();
+    assert!(checked.status.success(), "{checked:?}");
+    // An alert on a figure that nobody writes would be silent for ever.
+    let rules = std::fs::read_to_string(rules).unwrap();
+    let words = rules.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    for name in words.filter(|word| word.starts_with("rosterd_")) {
+        assert!(body.contains(&format!("# TYPE {name} ")), "{name} is no metric");
+    }
+}
+
+#[test]
+fn requests_are_counted_by_outcome_and_duration() {
+    let world = World::synced(Config::default(), 1);
+    let config = world.checked();
+    let clock = rosterd::clock::Clock::system();
+    let client = rosterd::api::Client::new(&config.api, &clock).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let staff = Api::<Staff>::root();
+    runtime.block_on(client.send(staff.list(&Query::default()))).unwrap();
+    assert_eq!(runtime.block_on(client.send(staff.get(RemoteId::new(777).unwrap()))).unwrap().value.map(|_| ()), None);
+    let text = metrics(None, &client.traffic(), &Counters::default());
+    for line in [
+        "rosterd_api_requests_total{verb=\"list\",outcome=\"2xx\"} 1",
+        "rosterd_api_requests_total{verb=\"get\",outcome=\"404\"} 1",
+        "rosterd_api_request_duration_seconds_count{verb=\"get\"} 1",
+        "rosterd_api_request_duration_seconds_bucket{verb=\"list\",le=\"60\"} 1",
+    ] {
+        assert!(text.lines().any(|written| written == line), "{line} is missing: {text}");
+    }
+}
+
+#[test]
+fn the_page_is_readable_on_a_phone_and_at_a_desk_by_day_and_by_night() {
+    let Some(browser) = browser() else {
+        eprintln!("skipped: no chromium on this machine");
+        return;
+    };
+    let home = tempfile::tempdir().unwrap();
+    let world = troubled();
+    let mut snapshot = world.snapshot();
+    let held = page(&snapshot);
+    // As awkward as it comes.
+    let mut wide = snapshot.jobs[0].clone();
+    wide.name = JobName::new(&"job-".repeat(15)).unwrap_or(wide.name);
+    wide.reasons = vec!["x".repeat(250), "<b>&\"' \u{202e}ﷺ 員工".to_owned()];
+    wide.rejected.iter_mut().for_each(|row| row.field = Some("Very Long Column Name ".repeat(8)));
+    wide.running = Some("sends changes: 1234 of 100000".to_owned());
+    wide.overdue = Some("overdue: no new content since 2027-06-10T02:30:00Z".to_owned());
+    wide.inbox = Some(Ok(vec!["one.csv".to_owned()]));
+    snapshot.jobs.push(wide);
+    snapshot.budget.finish = Some(snapshot.at);
+    snapshot.is_full = true;
+    let bad = page(&snapshot);
+    world.csv(HEADER);
+    let quiet = World::synced(Config::default(), 5);
+    for (name, page) in [("status-held", held), ("status-bad", bad), ("status-well", page(&quiet.snapshot()))] {
+        look(&browser, home.path(), name, &page, false);
+        look(&browser, home.path(), name, &page, true);
+    }
+    assert!(Health::of(&quiet.snapshot()).is_good());
+}

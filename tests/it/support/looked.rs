@@ -1,0 +1,81 @@
+//! How things are in a world, gathered in this process as the daemon gathers it; and plain requests to what serves it.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rosterd::api::{Client, Traffic};
+use rosterd::clock::Clock;
+use rosterd::config::{Config, Needs};
+use rosterd::status::{Counters, Gather, Server, Snapshot};
+use rosterd::store::Store;
+use tokio::runtime::Runtime;
+
+use super::World;
+
+impl World {
+    /// Its configuration, checked.
+    pub(crate) fn checked(&self) -> Config {
+        rosterd::config::load(&self.dir().join("config.toml"), std::iter::empty(), Needs::Jobs).unwrap()
+    }
+
+    /// How things are.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        gather(&self.checked()).unwrap()
+    }
+}
+
+fn gather(config: &Config) -> Result<Snapshot, String> {
+    let clock = Clock::system();
+    let store = Store::open(&config.state.dir).map_err(|error| error.to_string())?;
+    let client = Client::new(&config.api, &clock).map_err(|error| error.to_string())?;
+    Snapshot::gather(&store, config, &client, &clock).map_err(|error| error.to_string())
+}
+
+/// Gathers anew for each request that wants it.
+struct Fresh(Config);
+
+impl Gather for Fresh {
+    fn snapshot(&self) -> futures_util::future::BoxFuture<'_, Result<Snapshot, String>> {
+        Box::pin(async { gather(&self.0) })
+    }
+
+    fn traffic(&self) -> Traffic {
+        Client::new(&self.0.api, &Clock::system()).unwrap().traffic()
+    }
+}
+
+/// The status page of a world, on a free port until it is dropped.
+pub(crate) struct Served {
+    _runtime: Runtime,
+    address: SocketAddr,
+    pub(crate) counters: Arc<Counters>,
+}
+
+impl Served {
+    pub(crate) fn of(world: &World) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let server = runtime.block_on(Server::bind("127.0.0.1:0".parse().unwrap())).unwrap();
+        let (address, counters) = (server.address(), Arc::new(Counters::default()));
+        runtime.spawn(server.serve(Arc::new(Fresh(world.checked())), Arc::clone(&counters)));
+        Self { _runtime: runtime, address, counters }
+    }
+
+    /// What a path answers: status, head and body.
+    pub(crate) fn get(&self, path: &str) -> (u16, String, String) {
+        get(self.address, path)
+    }
+}
+
+/// What a path at an address answers: status, head and body.
+pub(crate) fn get(address: SocketAddr, path: &str) -> (u16, String, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    (status, head.to_lowercase(), body.to_owned())
+}
