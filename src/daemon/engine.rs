@@ -15,7 +15,7 @@ use crate::api::{self, Client};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::record::JobName;
-use crate::status::Seen;
+use crate::status::{Counters, Seen};
 use crate::store::{self, Store};
 
 /// Events that are kept for a slow listener.
@@ -69,6 +69,7 @@ pub struct Engine {
     inputs: mpsc::UnboundedSender<Input>,
     events: broadcast::Sender<Event>,
     stopping: Asker,
+    counters: Arc<Counters>,
     pub(super) reloading: tokio::sync::Mutex<()>,
 }
 
@@ -88,6 +89,7 @@ impl Engine {
             inputs,
             events: broadcast::Sender::new(EVENTS_KEPT),
             stopping: Asker::new(0),
+            counters: Arc::default(),
             reloading: tokio::sync::Mutex::default(),
         };
         (Arc::new(engine), heard)
@@ -106,6 +108,11 @@ impl Engine {
     pub(super) fn put_in_force(&self, setup: Setup) {
         *self.setup.write().unwrap_or_else(PoisonError::into_inner) = setup;
         self.tell(Input::Reloaded);
+    }
+
+    /// What happened since the process started.
+    pub fn counters(&self) -> &Arc<Counters> {
+        &self.counters
     }
 
     /// The turns of the targets.

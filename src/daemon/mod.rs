@@ -25,6 +25,7 @@ mod going;
 mod inboxes;
 mod manager;
 mod moment;
+mod onlookers;
 mod reload;
 mod scheduler;
 mod served;

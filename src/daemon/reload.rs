@@ -117,6 +117,9 @@ fn fits(present: &Config, next: &Config) -> Result<(), String> {
     if present.control != next.control {
         return Err(moved("control.socket"));
     }
+    if present.status != next.status {
+        return Err(moved("status.listen"));
+    }
     if present.api.base_url != next.api.base_url {
         return Err(moved("api.base_url"));
     }

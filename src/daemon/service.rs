@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 use super::control::{Commands, Listener};
 use super::ending::GRACE;
@@ -14,9 +15,10 @@ use super::manager::Manager;
 use super::moment::Moment;
 use super::scheduler::{Ended, SLEEP_MAX, Scheduler, Timed};
 use super::signals::{Wish, Wishes};
-use super::{inboxes, served, worker};
+use super::{inboxes, onlookers, served, worker};
 use crate::clock::Clock;
 use crate::record::JobName;
+use crate::status::Server;
 use crate::store::{self, Store};
 
 /// How often the loop looks around while runs are under way, so that STATUS tells how far they are.
@@ -46,6 +48,12 @@ pub enum StartError {
         #[source]
         error: std::io::Error,
     },
+    /// The status page can't be served.
+    #[error(transparent)]
+    Status(#[from] crate::status::StartError),
+    /// Nobody can be told.
+    #[error(transparent)]
+    Notify(#[from] crate::notify::SetupError),
     /// Signals can't be heard.
     #[error("signals can't be heard")]
     Signals(#[source] std::io::Error),
@@ -72,9 +80,21 @@ pub async fn serve(
             Some(bound.map_err(|error| StartError::Socket { path: path.clone(), error })?)
         }
     };
+    let page = match setup.config.status.listen {
+        None => None,
+        Some(address) => Some(Server::bind(address).await?),
+    };
     let jobs = timed(&setup, &store)?;
     let (engine, inputs) = Engine::new(setup, store, clock);
     let callers = listener.as_ref().map(Listener::callers);
+    let teller = onlookers::teller(&engine.setup().config, engine.counters())?;
+    let mut watchers = JoinSet::new();
+    watchers.spawn(onlookers::count(Arc::clone(&engine)));
+    watchers.spawn(onlookers::tell(Arc::clone(&engine), teller));
+    if let Some(page) = page {
+        tracing::info!(address = %page.address(), "the status page answers");
+        watchers.spawn(page.serve(Arc::new(onlookers::Seen(Arc::clone(&engine))), Arc::clone(engine.counters())));
+    }
     let listens = {
         let engine = Arc::clone(&engine);
         tokio::spawn(async move {
@@ -92,6 +112,7 @@ pub async fn serve(
         Service { engine: Arc::clone(&engine), scheduler: Scheduler::new(jobs), manager: Manager::new(), running: 0 };
     service.run(wishes, inputs).await;
     looks.abort();
+    watchers.shutdown().await;
     listens.abort();
     // The socket's file goes with its listener.
     let _ = listens.await;

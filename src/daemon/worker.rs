@@ -1,11 +1,13 @@
 //! One run of one job, started by the loop.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
 
 use super::ending::Ending;
 use super::engine::{Engine, Input, Setup};
 use super::event::Event;
-use super::going::Runs;
 use super::scheduler::Ended;
 use crate::config::Job;
 use crate::push::Outcome;
@@ -79,7 +81,7 @@ async fn sync(
         Ok(store) => store,
         Err(error) => return Some(Err(error.into())),
     };
-    let watch = Watcher { runs: engine.runs(), job: &job.name, ending };
+    let watch = Watcher { engine, since: changed(engine, job), job: &job.name, ending };
     let client = setup.client.for_run();
     let context =
         Context { config: &setup.config, client: &client, store: &store, clock: engine.clock(), watch: &watch };
@@ -121,27 +123,41 @@ fn tell(report: &Report) {
     }
 }
 
+/// When the source of a job changed: a file that is read in place says so; of any other it is known only that it is being read.
+fn changed(engine: &Engine, job: &Job) -> Timestamp {
+    let now = engine.clock().now();
+    let file = job.source.file().filter(|_| job.inbox.is_none());
+    let modified = file.and_then(|file| file.path.metadata().ok()?.modified().ok());
+    modified.and_then(|modified| Timestamp::try_from(modified).ok()).unwrap_or(now).min(now)
+}
+
 /// Notes signs of life, and says when to give way.
 struct Watcher<'a> {
-    runs: &'a Runs,
+    engine: &'a Engine,
+    /// When the source changed, as far as that can be told.
+    since: Timestamp,
     job: &'a JobName,
     ending: &'a Ending,
 }
 
 impl Watch for Watcher<'_> {
     fn stage(&self, job: &JobName, stage: Stage) {
-        self.runs.alive(job, |going| {
+        self.engine.runs().alive(job, |going| {
             going.stage = Some(stage);
             going.outcomes = 0;
         });
     }
 
-    fn outcome(&self, change: &Change, _outcome: &Outcome) {
-        self.runs.alive(&change.job, |going| going.outcomes += 1);
+    fn outcome(&self, change: &Change, outcome: &Outcome) {
+        if *outcome == Outcome::Confirmed {
+            let delay = Duration::try_from(self.engine.clock().now().duration_since(self.since));
+            self.engine.counters().confirmed(self.job, delay.unwrap_or_default());
+        }
+        self.engine.runs().alive(&change.job, |going| going.outcomes += 1);
     }
 
     fn interrupted(&self) -> bool {
-        self.runs.alive(self.job, |_| {});
+        self.engine.runs().alive(self.job, |_| {});
         self.ending.asked()
     }
 }

@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::histogram::Histogram;
-use crate::record::{Action, JobName};
-use crate::run::Status;
+use crate::record::JobName;
+use crate::run::Report;
 
 /// From seconds to a week: a change may wait for a person.
 pub(super) const DELAY_BOUNDS: &[f64] = &[1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14_400.0, 86_400.0, 604_800.0];
@@ -28,19 +28,21 @@ pub(super) struct Counts {
 
 impl Counters {
     /// A run ended.
-    pub fn run(&self, job: &JobName, status: Status) {
-        *self.lock().runs.entry((job.clone(), status.name())).or_default() += 1;
+    pub fn ended(&self, report: &Report) {
+        let mut counts = self.lock();
+        *counts.runs.entry((report.name.clone(), report.status.name())).or_default() += 1;
+        let Counts { changes, .. } = &mut *counts;
+        let numbers = &report.counts;
+        for (action, number) in [("create", numbers.created), ("update", numbers.updated), ("delete", numbers.deleted)]
+        {
+            *changes.entry((report.name.clone(), action)).or_default() += number;
+        }
     }
 
-    /// The service confirmed a change; `delay` is the time since the source changed, where that is known.
-    pub fn confirmed(&self, job: &JobName, action: Action, delay: Option<Duration>) {
+    /// The service confirmed a change so long after the source changed.
+    pub fn confirmed(&self, job: &JobName, delay: Duration) {
         let mut counts = self.lock();
-        let job = job.whole();
-        if let Some(delay) = delay {
-            let delays = counts.delays.entry(job.clone());
-            delays.or_insert_with(|| Histogram::new(DELAY_BOUNDS)).observe(delay);
-        }
-        *counts.changes.entry((job, named(action))).or_default() += 1;
+        counts.delays.entry(job.whole()).or_insert_with(|| Histogram::new(DELAY_BOUNDS)).observe(delay);
     }
 
     /// A notice was delivered over a channel, or could not be.
@@ -50,13 +52,5 @@ impl Counters {
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Counts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn named(action: Action) -> &'static str {
-    match action {
-        Action::Create => "create",
-        Action::Update => "update",
-        Action::Delete => "delete",
     }
 }

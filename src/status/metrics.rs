@@ -179,7 +179,11 @@ fn of_process(page: &mut Page, counters: &Counters) {
         page.line(name, &[("job", job), ("action", action)], count(*value));
     }
     let name = "rosterd_change_delay_seconds";
-    page.head(name, "histogram", "Time from the source's change to the service's confirmation.");
+    page.head(
+        name,
+        "histogram",
+        "Time from the source's change (a file's own time, else when it was read) to the service's confirmation.",
+    );
     for (job, delays) in &counts.delays {
         page.histogram(name, ("job", job), delays);
     }

@@ -4,3 +4,4 @@ mod ends;
 mod reloads;
 mod serves;
 mod starts;
+mod watched;

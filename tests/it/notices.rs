@@ -15,14 +15,14 @@ use crate::support::{Config, World, people};
 
 /// Something that listens on a free port and keeps what it was told; it says no as long as it is asked to.
 #[derive(Clone)]
-struct Listener {
-    address: SocketAddr,
+pub(crate) struct Listener {
+    pub(crate) address: SocketAddr,
     heard: Arc<Mutex<Vec<String>>>,
     refuses: Arc<Mutex<bool>>,
 }
 
 impl Listener {
-    fn start(serve: fn(&Self, TcpStream)) -> Self {
+    pub(crate) fn start(serve: fn(&Self, TcpStream)) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let this = Self { address, heard: Arc::default(), refuses: Arc::default() };
@@ -33,7 +33,7 @@ impl Listener {
         this
     }
 
-    fn heard(&self) -> Vec<String> {
+    pub(crate) fn heard(&self) -> Vec<String> {
         std::mem::take(&mut self.heard.lock().unwrap())
     }
 
@@ -42,7 +42,7 @@ impl Listener {
     }
 
     /// Takes one request: keeps its target and its body.
-    fn http(&self, stream: TcpStream) {
+    pub(crate) fn http(&self, stream: TcpStream) {
         let mut reader = BufReader::new(stream);
         let (mut target, mut length) = (String::new(), 0);
         loop {

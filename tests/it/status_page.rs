@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rosterd::api::{Api, Query, Staff};
-use rosterd::record::{Action, JobName, RemoteId};
-use rosterd::run::Status;
-use rosterd::status::{Counters, Health, metrics, page};
+use rosterd::record::{JobName, RemoteId};
+use rosterd::run::{Counts, Report, Status};
+use rosterd::status::{Health, Running, metrics, page};
 
 use crate::pages::{browser, look};
 use crate::support::looked::Served;
@@ -103,8 +103,9 @@ fn prometheus_takes_the_metrics_and_the_alerts() {
     let world = troubled();
     let served = Served::of(&world);
     let job = JobName::new("staff").unwrap();
-    served.counters.run(&job, Status::Held);
-    served.counters.confirmed(&job, Action::Create, Some(Duration::from_secs(70)));
+    let held = Report { status: Status::Held, ..Report::idle(job.clone()) };
+    served.counters.ended(&Report { counts: Counts { created: 1, ..Counts::default() }, ..held });
+    served.counters.confirmed(&job, Duration::from_secs(70));
     served.counters.notice("webhook", false);
     let (status, head, body) = served.get("/metrics");
     assert_eq!(status, 200);
@@ -161,7 +162,7 @@ fn requests_are_counted_by_outcome_and_duration() {
     let staff = Api::<Staff>::root();
     runtime.block_on(client.send(staff.list(&Query::default()))).unwrap();
     assert_eq!(runtime.block_on(client.send(staff.get(RemoteId::new(777).unwrap()))).unwrap().value.map(|_| ()), None);
-    let text = metrics(None, &client.traffic(), &Counters::default());
+    let text = metrics(None, &client.traffic(), &rosterd::status::Counters::default());
     for line in [
         "rosterd_api_requests_total{verb=\"list\",outcome=\"2xx\"} 1",
         "rosterd_api_requests_total{verb=\"get\",outcome=\"404\"} 1",
@@ -187,7 +188,7 @@ fn the_page_is_readable_on_a_phone_and_at_a_desk_by_day_and_by_night() {
     wide.name = JobName::new(&"job-".repeat(15)).unwrap_or(wide.name);
     wide.reasons = vec!["x".repeat(250), "<b>&\"' \u{202e}ﷺ 員工".to_owned()];
     wide.rejected.iter_mut().for_each(|row| row.field = Some("Very Long Column Name ".repeat(8)));
-    wide.running = Some("sends changes: 1234 of 100000".to_owned());
+    wide.running = Some(Running { since: snapshot.at, stage: "1234 of 100000 changes sent".to_owned() });
     wide.overdue = Some("overdue: no new content since 2027-06-10T02:30:00Z".to_owned());
     wide.inbox = Some(Ok(vec!["one.csv".to_owned()]));
     snapshot.jobs.push(wide);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rosterd::api::{Client, Traffic};
 use rosterd::clock::Clock;
 use rosterd::config::{Config, Needs};
-use rosterd::status::{Counters, Gather, Server, Snapshot};
+use rosterd::status::{Counters, Gather, Seen, Server, Snapshot};
 use rosterd::store::Store;
 use tokio::runtime::Runtime;
 
@@ -30,7 +30,8 @@ fn gather(config: &Config) -> Result<Snapshot, String> {
     let clock = Clock::system();
     let store = Store::open(&config.state.dir).map_err(|error| error.to_string())?;
     let client = Client::new(&config.api, &clock).map_err(|error| error.to_string())?;
-    Snapshot::gather(&store, config, &client, &clock).map_err(|error| error.to_string())
+    let see = |_: &rosterd::config::Job| Ok(Seen::default());
+    Snapshot::gather(&store, config, client.budget(), clock.now(), &see).map_err(|error| error.to_string())
 }
 
 /// Gathers anew for each request that wants it.
