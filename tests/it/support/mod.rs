@@ -181,12 +181,10 @@ impl World {
             true => String::new(),
             false => format!("type = \"csv\"\npath = \"{path}\"\n"),
         };
-        // Tests run side by side, and one address serves one daemon.
-        let status = if rest.contains("[status]") { "" } else { "[status]\nlisten = \"\"\n" };
         let text = format!(
             "[api]\nbase_url = \"{url}\"\n{credential}\n{api}\n[state]\ndir = \"state\"\n{state}\n\n\
              [[job]]\nname = \"staff\"\ntarget = \"staff\"\n{job}\n[job.source]\n{file}\
-             {source}\n[job.map]\n{map}\n{rest}\n{status}"
+             {source}\n[job.map]\n{map}\n{rest}\n"
         );
         self.put("config.toml", text.as_bytes());
     }
@@ -207,6 +205,10 @@ impl World {
             .arg(self.dir().join("config.toml"))
             .args(arguments)
             .stdin(Stdio::null());
+        if !self.config.rest.contains("[status]") {
+            // Tests run side by side, and one address serves one daemon.
+            command.env("ROSTERD__STATUS__LISTEN", "");
+        }
         command
     }
 
