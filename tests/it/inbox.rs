@@ -545,7 +545,7 @@ fn without_new_content_for_too_long_a_job_is_overdue() {
     inbox.drop("b.csv", people(1..5));
     let ran = world.sync().expect(0);
     reason_has(&ran, "overdue: no new content since");
-    assert!(world.run(&["status"]).expect(0).out.contains("overdue: "));
+    assert!(world.run(&["status"]).expect(1).out.contains("overdue: "));
     inbox.drop("c.csv", people(1..6));
     assert_eq!(world.sync().expect(0).reason(), "");
     assert_eq!(world.run(&["status", "--json"]).job()["overdue"], serde_json::Value::Null);
