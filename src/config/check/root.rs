@@ -54,7 +54,7 @@ pub(in crate::config) struct Checked {
 pub(in crate::config) fn check(raw: Raw, needs: Needs, ground: &Ground, report: &mut Report) -> Option<Checked> {
     let state = state(&raw.state, ground, report);
     let control = control(&raw.control, ground, report);
-    let status = telling::status(&raw.status, report);
+    let status = telling::status(&raw.status, ground, report);
     let notify = telling::notify(&raw.notify, ground, report);
     let retention = retention(&raw.retention, report);
     let api = api::check(&raw.api, &state.dir, ground, report);

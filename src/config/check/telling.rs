@@ -16,10 +16,12 @@ const HOOK_HINT: &str = "write it like https://chat.example.com/hook; plain http
 const RELAY_HINT: &str = "write it like smtps://mail.example.com, or smtp://mail.example.com for STARTTLS";
 const MAIL_HINT: &str = "write it like it@example.com";
 
-/// An empty text turns the page off.
-pub(super) fn status(raw: &RawStatus, report: &mut Report) -> Status {
+/// An empty text turns the page off. One of several instances has none unless told: they can't share an address.
+pub(super) fn status(raw: &RawStatus, ground: &Ground, report: &mut Report) -> Status {
     const HINT: &str = "write it like \"127.0.0.1:9464\" or \"[::1]:9464\"; \"\" turns the page off";
-    let Some(given) = raw.listen.as_deref() else { return Status { listen: Some(Status::LISTEN) } };
+    let Some(given) = raw.listen.as_deref() else {
+        return Status { listen: ground.instance.is_none().then_some(Status::LISTEN) };
+    };
     let listen = text::parsed("status.listen", text::unless_empty(Some(given)), HINT, report, |text| {
         text.trim().parse::<SocketAddr>().map_err(|_| format!("{text:?} is no address with a port"))
     });
@@ -148,5 +150,30 @@ fn login(
             None
         }
         Found::Bad => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_several_instances_has_a_page_only_where_it_is_told_so() {
+        for (instance, listen, expected) in [
+            (None, None, Some("127.0.0.1:9464")),
+            (Some("north"), None, None),
+            (Some("north"), Some("127.0.0.1:9465"), Some("127.0.0.1:9465")),
+            (Some("north"), Some(""), None),
+        ] {
+            let ground = Ground {
+                dir: "/etc/rosterd".into(),
+                instance: instance.map(|name| name.parse().unwrap()),
+                credentials: None,
+                passwords: Vec::new(),
+            };
+            let raw = RawStatus { listen: listen.map(str::to_owned) };
+            let found = status(&raw, &ground, &mut Report::new("config.toml".into()));
+            assert_eq!(found.listen, expected.map(|address| address.parse().unwrap()), "{instance:?} {listen:?}");
+        }
     }
 }
