@@ -230,7 +230,8 @@ fn law_10_at_100_requests_a_minute_nobody_stands_wrong_for_30_s() {
     let each = (world.service().requests().len() - before - movers.moves) as f64 / 150.0;
     let put_back = world.count("staff.movement.put") - movers.moves;
     assert!(longest < Duration::from_secs(30) && put_back > 0, "{longest:?}, {put_back} put back");
-    assert!(each <= 2.1 + put_back as f64 / 150.0, "{each:.3} requests an update, {put_back} put back, {longest:?}");
+    // At this pace a push takes four minutes, and a look every 15 s takes a listing and the proof of its end.
+    assert!(each <= 2.3 + put_back as f64 / 150.0, "{each:.3} requests an update, {put_back} put back, {longest:?}");
     eprintln!("{each:.3} requests an update, {put_back} put back, nobody wrong for longer than {longest:?}");
 }
 
