@@ -375,8 +375,9 @@ proptest! {
             }
             highest = highest.max(machine.at.wall);
         }
-        machine.until(&(highest + Duration::from_secs(60)).to_string());
-        let times = (0..).map(|day| at("2027-06-10T02:30:00Z") + (24 * day).hours()).take_while(|time| *time <= highest);
+        let end = highest + Duration::from_secs(60);
+        machine.until(&end.to_string());
+        let times = (0..).map(|day| at("2027-06-10T02:30:00Z") + (24 * day).hours()).take_while(|time| *time <= end);
         prop_assert_eq!(machine.starts.len(), times.count(), "{:?}", machine.shown("night"));
     }
 }
