@@ -37,19 +37,21 @@ impl Exit {
         }
     }
 
+    /// All of them, by code.
+    pub(super) const ALL: [Self; 8] = [
+        Self::Done,
+        Self::Failed,
+        Self::Usage,
+        Self::Partial,
+        Self::Held,
+        Self::Changes,
+        Self::InUse,
+        Self::Interrupted,
+    ];
+
     /// The one of that code; an unknown code means failure.
     pub(super) fn of_code(code: u8) -> Self {
-        const ALL: [Exit; 8] = [
-            Exit::Done,
-            Exit::Failed,
-            Exit::Usage,
-            Exit::Partial,
-            Exit::Held,
-            Exit::Changes,
-            Exit::InUse,
-            Exit::Interrupted,
-        ];
-        ALL.into_iter().find(|exit| exit.code() == code).unwrap_or(Self::Failed)
+        Self::ALL.into_iter().find(|exit| exit.code() == code).unwrap_or(Self::Failed)
     }
 
     /// The worst of several runs: failed, held, partial, done.

@@ -115,18 +115,7 @@ mod tests {
 
     #[test]
     fn every_exit_code_is_told() {
-        let codes: Vec<String> = [
-            Exit::Done,
-            Exit::Failed,
-            Exit::Usage,
-            Exit::Partial,
-            Exit::Held,
-            Exit::Changes,
-            Exit::InUse,
-            Exit::Interrupted,
-        ]
-        .map(|exit| exit.code().to_string())
-        .to_vec();
+        let codes = Exit::ALL.map(|exit| exit.code().to_string()).to_vec();
         assert_eq!(EXITS.iter().map(|(code, _)| (*code).to_owned()).collect::<Vec<_>>(), codes);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::report::counted;
 use crate::record::{JobName, Key};
 
 /// How many people a note names; the rest is counted.
@@ -9,11 +10,10 @@ const NAMED_MAX: usize = 5;
 
 /// Who was edited at the service, and in which fields; never to what (law 11).
 pub(super) fn note(drift: &BTreeMap<Key, Vec<String>>) -> Option<String> {
-    let who = match drift.len() {
-        0 => return None,
-        1 => "1 person was".to_owned(),
-        many => format!("{many} people were"),
-    };
+    if drift.is_empty() {
+        return None;
+    }
+    let who = counted(drift.len(), "person was", "people were");
     let named = drift.iter().take(NAMED_MAX).map(|(key, fields)| format!("{key}: {}", fields.join(", ")));
     let named: Vec<String> = named.collect();
     let more = match drift.len().saturating_sub(NAMED_MAX) {

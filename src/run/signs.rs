@@ -7,6 +7,7 @@
 use jiff::SignedDuration;
 
 use super::error::Error;
+use super::report::counted;
 use crate::api::Client;
 use crate::config::Job;
 use crate::push::{Drained, Outcome};
@@ -35,11 +36,10 @@ pub(super) fn notes(client: &Client, store: &Store, job: &Job, drained: &Drained
 }
 
 fn people(contested: &[&Key]) -> Option<String> {
-    let who = match contested {
-        [] => return None,
-        [_] => "1 person was".to_owned(),
-        many => format!("{} people were", many.len()),
-    };
+    if contested.is_empty() {
+        return None;
+    }
+    let who = counted(contested.len(), "person was", "people were");
     let named: Vec<&str> = contested.iter().take(NAMED_MAX).map(|key| key.as_str()).collect();
     let more = match contested.len().saturating_sub(NAMED_MAX) {
         0 => String::new(),
