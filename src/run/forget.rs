@@ -88,7 +88,7 @@ pub fn forget(store: Store, clock: &Clock, jobs: &[Job], key: &Key) -> Result<Op
     let at = clock.now();
     let line = Line::Decision { at, job: None, key: None, decision: "forgot a person", by: acting_user(), why: None };
     Audit::new(store.dir()).append(at, &line).map_err(ForgetError::Audit)?;
-    let store = store.compacted()?;
+    store.compact()?;
     let mut batch = Batch::default();
     batch.remove(Space::Meta, UNFINISHED);
     store.commit(batch)?;

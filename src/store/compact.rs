@@ -7,80 +7,115 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
 
-use super::{Error, Kind, Store, guarded};
+use super::{Error, Kind, Sled, Store, Writing, guarded, merge};
+use crate::crash::point;
 
-/// A store may take so many times the room of its rows,
+/// sled's part of a store may take so many times the room of its rows,
 const SPRAWL: u64 = 3;
 /// and so many bytes more, which are not worth the trouble.
 const SMALL: u64 = 4 * 1024 * 1024;
 
 impl Store {
-    /// Copies every row into a new store that takes the place of this one.
+    /// Writes everything anew, so that nothing of what was removed or overwritten is left in the files.
+    pub fn compact(&self) -> Result<(), Error> {
+        let mut writing = self.writing();
+        self.merge_all(&mut writing)?;
+        self.copy(&mut writing)
+    }
+
+    /// Writes sled's part of the store anew where it takes much more room than its rows; says whether it did. Not while
+    /// this thread walks over rows.
+    pub fn tidy(&self) -> Result<bool, Error> {
+        let mut writing = self.writing();
+        let fail = |error: io::Error| self.error(Kind::from_io(error));
+        let mut live = 0;
+        self.with(|sled| {
+            sled.tree.iter().try_for_each(|row| row.map(|(key, row)| live += (key.len() + row.len()) as u64))
+        })?;
+        let (path, ..) = paths(&self.dir);
+        let files = merge::files(&path).map_err(fail)?;
+        let filed: io::Result<u64> = files.iter().map(|file| Ok(taken(&fs::metadata(file)?))).sum();
+        let taken = size(&path).map_err(fail)?.saturating_sub(filed.map_err(fail)?);
+        if self.is_full || taken <= live * SPRAWL + SMALL {
+            return Ok(false);
+        }
+        match self.copy(&mut writing) {
+            // There was no room for both: the old one serves.
+            Err(Error { kind: Kind::Full, .. }) => Ok(false),
+            outcome => outcome.map(|()| true),
+        }
+    }
+
+    /// Copies every row of sled into a new store that takes the place of this one, with the same files.
     ///
     /// The copy is whole and on disk before the old store is moved away, so a process that ends in between leaves one of
     /// the two: `recover` finds out which at the next opening. The folder's lock is held all the way.
-    pub fn compacted(self) -> Result<Self, Error> {
-        let dir = self.dir.clone();
-        let fail = |kind| Error { dir: dir.clone(), kind };
-        let io_fail = |error: io::Error| fail(Kind::from_io(error));
-        let (path, fresh, aside) = paths(&dir);
+    fn copy(&self, _writing: &mut Writing) -> Result<(), Error> {
+        let fail = |kind| self.error(kind);
+        let io_fail = |error: io::Error| self.error(Kind::from_io(error));
+        let (path, fresh, aside) = paths(&self.dir);
         remove(&fresh).map_err(io_fail)?;
-        let config = sled::Config::new().path(&fresh).cache_capacity(Self::CACHE_BYTES);
-        let copy = guarded(|| config.open()).map_err(fail)?;
-        let mut rows = self.tree.iter();
-        let mut batch = sled::Batch::default();
-        let mut count = 0;
-        while let Some((key, row)) = guarded(|| rows.next().transpose()).map_err(fail)? {
-            batch.insert(key, row);
-            count += 1;
-            if count == Self::LOAD_ROWS_MAX {
-                guarded(|| copy.apply_batch(std::mem::take(&mut batch))).map_err(fail)?;
-                count = 0;
+        let copy = Sled::open(&fresh).map_err(fail)?;
+        self.with(|sled| {
+            let mut batch = sled::Batch::default();
+            for (number, row) in sled.tree.iter().enumerate() {
+                let (key, row) = row?;
+                batch.insert(key, row);
+                if (number + 1).is_multiple_of(Self::LOAD_ROWS_MAX) {
+                    copy.tree.apply_batch(std::mem::take(&mut batch))?;
+                }
             }
-        }
-        guarded(|| copy.apply_batch(batch)).map_err(fail)?;
-        guarded(|| copy.flush()).map_err(fail)?;
+            copy.tree.apply_batch(batch)?;
+            copy.tree.flush().map(drop)
+        })?;
+        copy.file.sync_all().map_err(io_fail)?;
         drop(copy);
-        File::open(fresh.join("db")).and_then(|file| file.sync_all()).map_err(io_fail)?;
+        for file in merge::files(&path).map_err(io_fail)? {
+            let linked = fresh.join(file.file_name().unwrap_or_default());
+            fs::hard_link(&file, &linked).or_else(|_| fs::copy(&file, &linked).map(drop)).map_err(io_fail)?;
+        }
         File::open(&fresh).and_then(|folder| folder.sync_all()).map_err(io_fail)?;
-        let lock = self._lock.try_clone().map_err(io_fail)?;
-        drop(rows);
-        drop(self);
-        fs::rename(&path, &aside).map_err(io_fail)?;
-        fs::rename(&fresh, &path).map_err(io_fail)?;
-        File::open(&dir).and_then(|folder| folder.sync_all()).map_err(io_fail)?;
-        remove(&aside).map_err(io_fail)?;
-        Self::open_locked(&dir, lock).map(|(store, _)| store)
-    }
-
-    /// Writes the store anew where it takes much more room than its rows, whose bytes are `live`.
-    pub(super) fn tidied(self, live: u64) -> Result<Self, Error> {
-        let dir = self.dir.clone();
-        let fail = |error: io::Error| Error { dir: dir.clone(), kind: Kind::from_io(error) };
-        if self.is_full || size(&dir.join("store")).map_err(fail)? <= live * SPRAWL + SMALL {
-            return Ok(self);
+        point("store: a copy is there");
+        let mut sled = self.sled.write().unwrap_or_else(PoisonError::into_inner);
+        // It writes to its folder until it is closed.
+        guarded(|| {
+            drop(sled.take());
+            Ok(())
+        })
+        .map_err(fail)?;
+        let moved = fs::rename(&path, &aside).and_then(|()| {
+            point("store: the old one is aside");
+            fs::rename(&fresh, &path)
+        });
+        if moved.is_err() {
+            recover(&self.dir).map_err(io_fail)?;
         }
-        let lock = self._lock.try_clone().map_err(fail)?;
-        match self.compacted() {
-            // There was no room for both: the old one serves.
-            Err(Error { kind: Kind::Full, .. }) => Self::open_locked(&dir, lock).map(|(store, _)| store),
-            outcome => outcome,
-        }
+        *sled = Some(Sled::open(&path).map_err(fail)?);
+        drop(sled);
+        moved.map_err(io_fail)?;
+        File::open(&self.dir).and_then(|folder| folder.sync_all()).map_err(io_fail)?;
+        point("store: the copy is in its place");
+        remove(&aside).map_err(io_fail)
     }
 }
 
 /// How many bytes a folder takes on the disk.
 fn size(path: &Path) -> io::Result<u64> {
-    /// The unit in which the file system counts, whatever its own blocks are.
-    const BLOCK: u64 = 512;
     let mut bytes = 0;
     for entry in fs::read_dir(path)? {
         let entry = entry?;
         let found = entry.metadata()?;
-        bytes += if found.is_dir() { size(&entry.path())? } else { found.blocks() * BLOCK };
+        bytes += if found.is_dir() { size(&entry.path())? } else { taken(&found) };
     }
     Ok(bytes)
+}
+
+fn taken(found: &fs::Metadata) -> u64 {
+    /// The unit in which the file system counts, whatever its own blocks are.
+    const BLOCK: u64 = 512;
+    found.blocks() * BLOCK
 }
 
 /// Ends what a process that was writing a store anew left unfinished: a copy counts only where the store was moved away.
@@ -138,7 +173,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = filled(dir.path());
         assert!(holds(dir.path(), "canary-007"), "sled alone keeps it");
-        let store = store.compacted().unwrap();
+        store.compact().unwrap();
         assert!(!holds(dir.path(), "canary-007"));
         assert_eq!(store.list::<String>(Space::Known, "").unwrap().len(), 249);
         let mut batch = Batch::default();
@@ -149,28 +184,35 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_sprawls_is_written_anew_and_another_is_left_as_it_is() {
-        const ROWS: u64 = 1_500;
+    fn a_store_that_sprawls_is_written_anew_while_it_is_open_and_another_is_left_as_it_is() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path()).unwrap();
-        let mut batch = Batch::default();
-        for number in 0..ROWS {
-            let part = |part| format!("{:016x}", xxhash_rust::xxh3::xxh3_64(format!("{number} {part}").as_bytes()));
-            batch.put(Space::Known, &format!("{number:04}"), &(0..256).map(part).collect::<String>());
-        }
-        store.load(batch).unwrap();
-        drop(store);
+        let part = |part| format!("{:016x}", xxhash_rust::xxh3::xxh3_64(format!("{part}").as_bytes()));
+        let text = (0..4096).map(part).collect::<String>();
         let file = || fs::metadata(dir.path().join("store/db")).unwrap().ino();
-        let (before, taken) = (file(), size(&dir.path().join("store")).unwrap());
-        assert!(taken > SMALL, "{taken}");
-        let store = Store::open(dir.path()).unwrap();
-        assert_eq!(file(), before, "it takes no more than its rows need");
-        // As if there were hardly any rows in it.
-        let store = store.tidied(taken - SMALL - 1).unwrap();
+        let before = file();
+        let put = |number: u32, text: Option<&str>| {
+            let mut batch = Batch::default();
+            match text {
+                Some(text) => batch.put(Space::Meta, &format!("row {number}"), &text),
+                None => batch.remove(Space::Meta, &format!("row {number}")),
+            }
+            store.commit(batch).unwrap();
+        };
+        (0..200).for_each(|number| put(number, Some(&text)));
+        assert!(!store.tidy().unwrap(), "it takes no more than its rows need");
         assert_eq!(file(), before);
-        let store = store.tidied((taken - SMALL - 1) / SPRAWL).unwrap();
-        assert_ne!(file(), before, "it was written anew");
-        assert_eq!(store.list::<String>(Space::Known, "").unwrap().len() as u64, ROWS);
+        (1..200).for_each(|number| put(number, None));
+        assert!(store.tidy().unwrap());
+        assert_ne!(file(), before);
+        assert!(size(&dir.path().join("store")).unwrap() < SMALL);
+        assert_eq!(store.get::<String>(Space::Meta, "row 0").unwrap().as_ref(), Some(&text));
+        put(1, Some("more"));
+        drop(store);
+        let store = Store::open(dir.path()).unwrap();
+        assert_eq!(store.get::<String>(Space::Meta, "row 0").unwrap(), Some(text));
+        assert_eq!(store.get::<String>(Space::Meta, "row 1").unwrap().as_deref(), Some("more"));
+        assert!(!store.tidy().unwrap());
     }
 
     #[test]

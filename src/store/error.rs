@@ -54,6 +54,11 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// A store that was being written anew and could not be opened again.
+    pub(super) fn closed() -> Self {
+        Self::Damaged("it could not be opened again after it was tidied; start rosterd again".into())
+    }
+
     pub(super) fn from_io(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Self::Permission,

@@ -38,7 +38,7 @@ impl Manifest {
     pub(super) fn to_row(&self) -> (Vec<u8>, Vec<u8>) {
         let key = Space::Meta.key(Self::NAME);
         let payload = serde_json::to_vec(self).expect("three numbers");
-        let row = row::encode(&key, &payload);
+        let row = row::encode(&key, 0, Some(&payload));
         (key, row)
     }
 

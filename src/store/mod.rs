@@ -1,13 +1,20 @@
 //! sled behind one small door: versioned and checksummed rows, one durable commit.
 //!
+//! ```text
+//! rows of sled        what came since the file of its space was written, and the names of the files
+//! rows-SPACE-NUMBER   all rows of a space up to then, in order; see `sorted`
+//! ```
+//!
 //! Invariants:
 //! - A [`Batch`] is applied as a whole or not at all, and [`Store::commit`] returns only when it is on disk: sled's own
 //!   `flush` asks the kernel to write but never waits for the device, so its file is synced here as well, and only here.
-//! - Every row begins with a format version and a checksum over its place and content. A row that does not fit is named
-//!   in an error, never skipped: a lost row would look like a person who was never there.
-//! - A manifest moves with every batch: how many there were, how many rows there are and the XOR of their checksums.
+//! - Every row of sled begins with a format version and a checksum over its place and content, every block of a file has a
+//!   digest. What does not fit is named in an error, never skipped: a lost row would look like a person who was never
+//!   there.
+//! - A manifest moves with every batch: how many there were, how many rows sled has and the XOR of their checksums.
 //!   It is compared with the rows at every opening, and its number with a file beside the store: sled opens a file with a
 //!   broken segment or a missing tail as if those rows had never been.
+//! - A row of sled hides the row of the file under the same key, if it was written over that file or a later one.
 //! - One process at a time: a lock file beside the data says who.
 //!
 //! Rejected: one sled tree per kind of row. A commit has to move rows of several kinds at once, and sled applies a batch
@@ -16,9 +23,11 @@
 mod compact;
 mod error;
 mod manifest;
+mod merge;
 mod renew;
 mod reserve;
 mod row;
+mod sorted;
 mod space;
 
 use std::collections::BTreeMap;
@@ -27,13 +36,15 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 pub use error::{Error, Kind};
 use manifest::Manifest;
+use merge::Extra;
 pub use renew::{Dropped, renew};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use sorted::Sorted;
 pub use space::Space;
 
 use crate::crash::point;
@@ -41,32 +52,47 @@ use crate::crash::point;
 /// The rows of one state folder.
 pub struct Store {
     dir: PathBuf,
-    tree: sled::Db,
-    file: File,
-    manifest: Mutex<Manifest>,
+    /// `None` only while it is written anew, and where it could not be opened again.
+    sled: RwLock<Option<Sled>>,
+    files: RwLock<BTreeMap<Space, Arc<Sorted>>>,
+    writing: Mutex<Writing>,
     commits: manifest::Commits,
     is_full: bool,
     _lock: File,
 }
 
+struct Sled {
+    tree: sled::Db,
+    file: File,
+}
+
+/// What whoever writes holds.
+#[derive(Default)]
+struct Writing {
+    manifest: Manifest,
+    /// How many rows of a space sled has that are not in its file.
+    newer: BTreeMap<Space, u64>,
+}
+
+/// Keys with what they are to hold; `None` removes.
+type Rows = Vec<(Vec<u8>, Option<Vec<u8>>)>;
+
 /// Changes that are applied together.
 #[derive(Default)]
 pub struct Batch {
-    rows: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    rows: Rows,
 }
 
 impl Batch {
     /// Puts a row, written as JSON.
     pub fn put<T: Serialize>(&mut self, space: Space, name: &str, value: &T) {
         let payload = serde_json::to_vec(value).expect("rows are made of types that JSON holds");
-        self.put_bytes(space, name, &payload);
+        self.rows.push((space.key(name), Some(payload)));
     }
 
     /// Puts a row of bytes.
     pub fn put_bytes(&mut self, space: Space, name: &str, payload: &[u8]) {
-        let key = space.key(name);
-        let row = row::encode(&key, payload);
-        self.rows.push((key, Some(row)));
+        self.rows.push((space.key(name), Some(payload.to_vec())));
     }
 
     /// Removes a row, where it is.
@@ -85,33 +111,36 @@ impl Store {
     const CACHE_BYTES: u64 = 16 * 1024 * 1024;
     /// Rows that sled takes at once: with many more its memory grows and stays.
     const LOAD_ROWS_MAX: usize = 100;
+    /// A load of so many rows goes into a file at once.
+    const LOAD_MERGED_MIN: usize = if cfg!(debug_assertions) { 256 } else { 4096 };
 
     /// Opens the store under `dir`, making it where there is none. Fails at once where another process holds it.
     pub fn open(dir: &Path) -> Result<Self, Error> {
         lay_down(dir)?;
-        let (store, live) = Self::open_locked(dir, lock(dir)?)?;
-        store.tidied(live)
+        let store = Self::open_locked(dir, lock(dir)?)?;
+        store.tidy()?;
+        Ok(store)
     }
 
-    /// The store, and how many bytes its rows have.
-    fn open_locked(dir: &Path, lock: File) -> Result<(Self, u64), Error> {
+    fn open_locked(dir: &Path, lock: File) -> Result<Self, Error> {
         let fail = |kind| Error { dir: dir.to_owned(), kind };
-        compact::recover(dir).map_err(|error| fail(Kind::from_io(error)))?;
-        let path = dir.join("store");
-        let config = sled::Config::new().path(&path).cache_capacity(Self::CACHE_BYTES);
         let io = |error| fail(Kind::from_io(error));
-        let tree = match guarded(|| config.open()) {
-            Err(Kind::Full) if reserve::give_up(dir).map_err(io)? => guarded(|| config.open()),
-            tree => tree,
+        compact::recover(dir).map_err(io)?;
+        let sled = match Sled::open(&dir.join("store")) {
+            Err(Kind::Full) if reserve::give_up(dir).map_err(io)? => Sled::open(&dir.join("store")),
+            sled => sled,
         };
-        let tree = tree.map_err(fail)?;
-        let file = File::open(path.join("db")).map_err(|error| fail(Kind::from_io(error)))?;
-        let commits = manifest::Commits::open(dir).map_err(|error| fail(Kind::from_io(error)))?;
-        let manifest = Mutex::new(Manifest::default());
-        let is_full = !reserve::keep(dir).map_err(io)?;
-        let store = Self { dir: dir.to_owned(), tree, file, manifest, commits, is_full, _lock: lock };
-        let live = store.check()?;
-        Ok((store, live))
+        let store = Self {
+            dir: dir.to_owned(),
+            sled: RwLock::new(Some(sled.map_err(fail)?)),
+            files: RwLock::new(Space::FILED.into_iter().map(|space| (space, Arc::default())).collect()),
+            writing: Mutex::default(),
+            commits: manifest::Commits::open(dir).map_err(io)?,
+            is_full: !reserve::keep(dir).map_err(io)?,
+            _lock: lock,
+        };
+        store.check()?;
+        Ok(store)
     }
 
     /// The state folder.
@@ -138,18 +167,86 @@ impl Store {
     /// Reads a row written by [`Batch::put_bytes`].
     pub fn get_bytes(&self, space: Space, name: &str) -> Result<Option<Vec<u8>>, Error> {
         let key = space.key(name);
-        let Some(row) = guarded(|| self.tree.get(&key)).map_err(|kind| self.error(kind))? else { return Ok(None) };
-        row::decode(&key, &row).map(|payload| Some(payload.to_vec())).map_err(|fault| self.row_error(&key, fault))
+        let newer = self.with(|sled| sled.tree.get(&key))?;
+        // Only now: what was merged in between is in the file that is there now.
+        let file = self.file_of(space);
+        if let Some(row) = &newer {
+            let row = row::decode(&key, row).map_err(|fault| self.row_error(&key, fault))?;
+            if row.over >= file.mark().number {
+                return Ok(row.payload.map(<[u8]>::to_vec));
+            }
+        }
+        file.get(&key).map_err(|kind| self.error(kind))
     }
 
     /// Walks the rows of a space whose names begin with `prefix`, in order of name; stops at the first unreadable one.
+    /// `visit` must not write to the store.
     pub fn scan(&self, space: Space, prefix: &str, mut visit: impl FnMut(&str, &[u8])) -> Result<(), Error> {
-        let mut rows = self.tree.scan_prefix(space.key(prefix));
-        while let Some(row) = guarded(|| rows.next().transpose()).map_err(|kind| self.error(kind))? {
-            let (key, row) = row;
-            let payload = row::decode(&key, &row).map_err(|fault| self.row_error(&key, fault))?;
-            let name = std::str::from_utf8(&key[1..]).map_err(|_| self.row_error(&key, row::Fault::Checksum))?;
-            visit(name, payload);
+        let mut unnamed = None;
+        self.walk(&self.file_of(space), &space.key(prefix), |key, payload| match std::str::from_utf8(&key[1..]) {
+            Ok(name) => {
+                visit(name, payload);
+                true
+            }
+            Err(_) => {
+                unnamed = Some(key.to_vec());
+                false
+            }
+        })?;
+        unnamed.map_or(Ok(()), |key| Err(self.row_error(&key, row::Fault::Checksum)))
+    }
+
+    /// Walks rows as they are over `file`, in order of key, while `visit` says so.
+    fn walk(
+        &self,
+        file: &Arc<Sorted>,
+        prefix: &[u8],
+        mut visit: impl FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<(), Error> {
+        let guard = self.sled.read().unwrap_or_else(PoisonError::into_inner);
+        let sled = guard.as_ref().ok_or_else(|| self.error(Kind::closed()))?;
+        let mut rows = sled.tree.scan_prefix(prefix);
+        let number = file.mark().number;
+        let mut next = || -> Result<Option<(sled::IVec, sled::IVec)>, Error> {
+            while let Some((key, row)) = guarded(|| rows.next().transpose()).map_err(|kind| self.error(kind))? {
+                if row::decode(&key, &row).map_err(|fault| self.row_error(&key, fault))?.over >= number {
+                    return Ok(Some((key, row)));
+                }
+            }
+            Ok(None)
+        };
+        let show = |visit: &mut dyn FnMut(&[u8], &[u8]) -> bool, key: &[u8], row: &[u8]| {
+            row::decode(key, row).ok().and_then(|row| row.payload).is_none_or(|payload| visit(key, payload))
+        };
+        let mut newer = next()?;
+        let mut merged = file.rows_from(prefix);
+        while let Some((key, payload)) = merged.next().map_err(|kind| self.error(kind))? {
+            if !key.starts_with(prefix) {
+                break;
+            }
+            while let Some((own, row)) = newer.take_if(|(own, _)| **own < *key) {
+                if !show(&mut visit, &own, &row) {
+                    return Ok(());
+                }
+                newer = next()?;
+            }
+            let hidden = newer.take_if(|(own, _)| **own == *key);
+            let goes_on = match &hidden {
+                Some((own, row)) => show(&mut visit, own, row),
+                None => visit(key, payload),
+            };
+            if !goes_on {
+                return Ok(());
+            }
+            if hidden.is_some() {
+                newer = next()?;
+            }
+        }
+        while let Some((own, row)) = newer.take() {
+            if !show(&mut visit, &own, &row) {
+                return Ok(());
+            }
+            newer = next()?;
         }
         Ok(())
     }
@@ -166,38 +263,83 @@ impl Store {
         if batch.is_empty() {
             return Ok(());
         }
-        self.apply(batch.rows)?;
-        self.sync()
+        let mut writing = self.writing();
+        self.apply(&mut writing, batch.rows)?;
+        self.sync(&writing)?;
+        self.merge_grown(&mut writing)
     }
 
     /// Applies a large batch in order of name, in parts: for rows that can be made again where only some arrive. On disk
     /// when it returns.
-    pub fn load(&self, mut batch: Batch) -> Result<(), Error> {
+    pub fn load(&self, batch: Batch) -> Result<(), Error> {
         if batch.is_empty() {
             return Ok(());
         }
-        batch.rows.sort_by(|one, other| one.0.cmp(&other.0));
-        let mut rows = batch.rows.into_iter().peekable();
-        while rows.peek().is_some() {
-            self.apply(rows.by_ref().take(Self::LOAD_ROWS_MAX).collect())?;
+        let rows: BTreeMap<Vec<u8>, Option<Vec<u8>>> = batch.rows.into_iter().collect();
+        let mut writing = self.writing();
+        let space = rows.keys().next().and_then(|key| Space::filed(key));
+        let of_one = space.filter(|space| rows.keys().all(|key| key.first() == Some(&(*space as u8))));
+        if let Some(space) = of_one.filter(|_| rows.len() >= Self::LOAD_MERGED_MIN) {
+            let extra = Extra { rows: &mut rows.into_iter(), instead_of: None };
+            return self.merge(&mut writing, space, Some(extra));
         }
-        self.sync()
+        let mut rows = rows.into_iter().peekable();
+        while rows.peek().is_some() {
+            self.apply(&mut writing, rows.by_ref().take(Self::LOAD_ROWS_MAX).collect())?;
+        }
+        self.sync(&writing)?;
+        self.merge_grown(&mut writing)
     }
 
-    fn apply(&self, rows: Vec<(Vec<u8>, Option<Vec<u8>>)>) -> Result<(), Error> {
-        let mut manifest = self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut next = manifest.clone();
+    /// Puts `rows`, in order of name, in place of all rows of a space whose names begin with `prefix`: all of them or, where
+    /// the process ends before, none. On disk when it returns.
+    pub fn replace(
+        &self,
+        space: Space,
+        prefix: &str,
+        rows: impl Iterator<Item = (String, Vec<u8>)>,
+    ) -> Result<(), Error> {
+        let mut rows = rows.map(|(name, payload)| (space.key(&name), Some(payload)));
+        let extra = Extra { rows: &mut rows, instead_of: Some(space.key(prefix)) };
+        self.merge(&mut self.writing(), space, Some(extra))
+    }
+
+    /// Applies rows with the last word on each key.
+    fn apply(&self, writing: &mut Writing, rows: Rows) -> Result<(), Error> {
+        let mut encoded = BTreeMap::new();
+        for (key, payload) in rows {
+            let file = Space::filed(&key).map(|space| self.file_of(space));
+            let over = file.as_ref().map_or(0, |file| file.mark().number);
+            let hides = || file.as_ref().map_or(Ok(false), |file| file.get(&key).map(|row| row.is_some()));
+            let row = match payload {
+                Some(payload) => Some(row::encode(&key, over, Some(&payload))),
+                None if hides().map_err(|kind| self.error(kind))? => Some(row::encode(&key, over, None)),
+                None => None,
+            };
+            encoded.insert(key, row);
+        }
+        self.apply_plain(writing, encoded.into_iter().collect())
+    }
+
+    /// Applies rows as they are stored, in order of key.
+    fn apply_plain(&self, writing: &mut Writing, rows: Rows) -> Result<(), Error> {
+        let mut next = writing.manifest.clone();
         next.commits += 1;
-        // The last word on a key counts, as it does in the batch.
-        let rows: BTreeMap<Vec<u8>, Option<Vec<u8>>> = rows.into_iter().collect();
+        let mut newer = writing.newer.clone();
         let mut batch = sled::Batch::default();
         for (key, row) in rows {
-            if let Some(old) = guarded(|| self.tree.get(&key)).map_err(|kind| self.error(kind))? {
+            let space = Space::filed(&key);
+            let number = space.map_or(0, |space| self.file_of(space).mark().number);
+            let counts = |row: &[u8]| u64::from(row::decode(&key, row).is_ok_and(|row| row.over >= number));
+            let mut count = space.map(|space| newer.entry(space).or_default());
+            if let Some(old) = self.with(|sled| sled.tree.get(&key))? {
                 next.drop_row(&key, &old);
+                count.iter_mut().for_each(|count| **count = count.saturating_sub(counts(&old)));
             }
             match row {
                 Some(row) => {
                     next.add_row(&key, &row);
+                    count.iter_mut().for_each(|count| **count += counts(&row));
                     batch.insert(key, row);
                 }
                 None => batch.remove(key),
@@ -206,57 +348,89 @@ impl Store {
         let (key, row) = next.to_row();
         batch.insert(key, row);
         point("store: before a batch");
-        guarded(|| self.tree.apply_batch(batch)).map_err(|kind| self.error(kind))?;
+        self.with(|sled| sled.tree.apply_batch(batch))?;
         point("store: a batch is applied");
-        *manifest = next;
+        (writing.manifest, writing.newer) = (next, newer);
         Ok(())
     }
 
-    fn sync(&self) -> Result<(), Error> {
-        guarded(|| self.tree.flush()).map_err(|kind| self.error(kind))?;
+    fn sync(&self, writing: &Writing) -> Result<(), Error> {
+        self.with(|sled| sled.tree.flush())?;
         point("store: flushed");
-        self.file.sync_data().map_err(|error| self.error(Kind::from_io(error)))?;
+        let guard = self.sled.read().unwrap_or_else(PoisonError::into_inner);
+        let sled = guard.as_ref().ok_or_else(|| self.error(Kind::closed()))?;
+        sled.file.sync_data().map_err(|error| self.error(Kind::from_io(error)))?;
         point("store: on disk");
-        let commits = self.manifest.lock().unwrap_or_else(PoisonError::into_inner).commits;
-        self.commits.write(commits).map_err(|error| self.error(Kind::from_io(error)))?;
+        self.commits.write(writing.manifest.commits).map_err(|error| self.error(Kind::from_io(error)))?;
         point("store: committed");
         Ok(())
     }
 
-    /// Compares the rows with the manifest; lays both down in a store that is new.
-    fn check(&self) -> Result<u64, Error> {
+    /// Compares the rows with the manifest and opens the files; lays a store down that is new.
+    fn check(&self) -> Result<(), Error> {
         let stored: Option<Manifest> = self.get(Space::Meta, Manifest::NAME)?;
         let promised = self.commits.read().map_err(|error| self.error(Kind::from_io(error)))?;
         let Some(stored) = stored else {
-            if self.tree.is_empty() && promised.is_none() {
+            if self.with(|sled| Ok(sled.tree.is_empty()))? && promised.is_none() {
                 let mut batch = Batch::default();
                 batch.put(Space::Meta, "format", &row::FORMAT);
-                return self.commit(batch).map(|()| 0);
+                return self.commit(batch);
             }
             return Err(self.error(Kind::Damaged("its manifest is missing".into())));
         };
         match self.get::<u32>(Space::Meta, "format")? {
-            Some(row::FORMAT) => {}
+            Some(row::FORMAT_OLDEST..=row::FORMAT) => {}
             Some(format) => return Err(self.error(Kind::Newer { format })),
             None => return Err(self.error(Kind::Damaged("its format row is missing".into()))),
         }
         if promised.is_some_and(|promised| stored.commits < promised) {
             return Err(self.error(Kind::Damaged("its latest changes are missing".into())));
         }
+        self.open_files()?;
+        let mut writing = self.writing();
         let mut found = Manifest { commits: stored.commits, ..Manifest::default() };
-        let mut live = 0;
-        let mut rows = self.tree.iter();
+        let mut stale = Vec::new();
+        let guard = self.sled.read().unwrap_or_else(PoisonError::into_inner);
+        let sled = guard.as_ref().ok_or_else(|| self.error(Kind::closed()))?;
+        let mut rows = sled.tree.iter();
         while let Some((key, row)) = guarded(|| rows.next().transpose()).map_err(|kind| self.error(kind))? {
-            row::decode(&key, &row).map_err(|fault| self.row_error(&key, fault))?;
-            live += (key.len() + row.len()) as u64;
+            let over = row::decode(&key, &row).map_err(|fault| self.row_error(&key, fault))?.over;
             found.add_row(&key, &row);
+            let Some(space) = Space::filed(&key) else { continue };
+            if over >= self.file_of(space).mark().number {
+                *writing.newer.entry(space).or_default() += 1;
+            } else if stale.last() != Some(&space) {
+                stale.push(space);
+            }
         }
         if found != stored {
             let message = format!("it should hold {} rows and holds {}, or others", stored.rows, found.rows);
             return Err(self.error(Kind::Damaged(message)));
         }
-        *self.manifest.lock().unwrap_or_else(PoisonError::into_inner) = stored;
-        Ok(live)
+        writing.manifest = stored;
+        drop(rows);
+        drop(guard);
+        self.remove_unnamed()?;
+        if self.is_full {
+            return Ok(());
+        }
+        stale.into_iter().try_for_each(|space| self.sweep(&mut writing, space))
+    }
+
+    /// The file of a space as it is now; one without rows where there is none.
+    fn file_of(&self, space: Space) -> Arc<Sorted> {
+        self.files.read().unwrap_or_else(PoisonError::into_inner).get(&space).cloned().unwrap_or_default()
+    }
+
+    fn writing(&self) -> MutexGuard<'_, Writing> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks sled.
+    fn with<T>(&self, call: impl FnOnce(&Sled) -> sled::Result<T>) -> Result<T, Error> {
+        let guard = self.sled.read().unwrap_or_else(PoisonError::into_inner);
+        let sled = guard.as_ref().ok_or_else(|| self.error(Kind::closed()))?;
+        guarded(|| call(sled)).map_err(|kind| self.error(kind))
     }
 
     fn parse<T: DeserializeOwned>(&self, space: Space, name: &str, payload: &[u8]) -> Result<T, Error> {
@@ -274,6 +448,15 @@ impl Store {
                 Kind::Damaged(format!("row {} does not fit its checksum or its form", Space::shown(key)))
             }
         })
+    }
+}
+
+impl Sled {
+    fn open(path: &Path) -> Result<Self, Kind> {
+        let config = sled::Config::new().path(path).cache_capacity(Store::CACHE_BYTES);
+        let tree = guarded(|| config.open())?;
+        let file = File::open(path.join("db")).map_err(Kind::from_io)?;
+        Ok(Self { tree, file })
     }
 }
 

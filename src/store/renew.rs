@@ -36,7 +36,7 @@ pub fn renew<T>(
         return Ok(Dropped::Nothing);
     }
     let opened = Store::open_locked(dir, lock.try_clone().map_err(fail)?);
-    let (batch, dropped) = match opened.and_then(|(store, _)| keep(&store)) {
+    let (batch, dropped) = match opened.and_then(|store| keep(&store)) {
         Ok((None, seen)) => return Ok(Dropped::Whole(seen)),
         Ok((Some(batch), seen)) => (batch, Dropped::Whole(seen)),
         Err(error) if matches!(error.kind, Kind::Damaged(_) | Kind::Newer { .. }) => {
@@ -50,7 +50,7 @@ pub fn renew<T>(
     absent(fs::remove_file(&commits)).map_err(fail)?;
     point("rebuild: the store is dropped");
     File::open(dir).and_then(|dir| dir.sync_all()).map_err(fail)?;
-    Store::open_locked(dir, lock)?.0.commit(batch)?;
+    Store::open_locked(dir, lock)?.commit(batch)?;
     point("rebuild: the new store is there");
     absent(fs::remove_dir_all(&aside)).map_err(fail)?;
     Ok(dropped)

@@ -1,12 +1,24 @@
-//! The form of a stored row: version, checksum, payload.
+//! The form of a row in sled: version, state, checksum, payload.
+//!
+//! A row also says over which file of its space it was written. One that is older than the file that counts now was merged
+//! into it and says nothing any more, so that a file can take the place of any number of rows in a single commit.
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The format that this program writes and reads.
-pub(super) const FORMAT: u32 = 1;
+/// The format that this program writes; what one before it wrote is read too.
+pub(super) const FORMAT: u32 = 2;
+/// The oldest format that is read: all rows in sled.
+pub(super) const FORMAT_OLDEST: u32 = 1;
 
-const VERSION: u8 = 1;
-const HEAD: usize = 9;
+const VERSION: u8 = 2;
+/// Version, state, number of the file, checksum.
+const HEAD: usize = 1 + 1 + 4 + 8;
+/// A version before this one: version, checksum.
+const VERSION_OLDEST: u8 = 1;
+const HEAD_OLDEST: usize = 1 + 8;
+
+const THERE: u8 = 0;
+const REMOVED: u8 = 1;
 
 /// Why a row can't be used.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,33 +28,66 @@ pub(super) enum Fault {
     Content,
 }
 
-pub(super) fn encode(key: &[u8], payload: &[u8]) -> Vec<u8> {
-    let mut row = Vec::with_capacity(HEAD + payload.len());
-    row.push(VERSION);
-    row.extend_from_slice(&checksum(key, payload).to_le_bytes());
-    row.extend_from_slice(payload);
+/// A row as it is stored.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Row<'a> {
+    /// The number of the file of its space that it was written over; 0 for none.
+    pub(super) over: u32,
+    /// What it holds; `None` where it says that the row of the file is removed.
+    pub(super) payload: Option<&'a [u8]>,
+}
+
+pub(super) fn encode(key: &[u8], over: u32, payload: Option<&[u8]>) -> Vec<u8> {
+    let bytes = payload.unwrap_or_default();
+    let state = if payload.is_some() { THERE } else { REMOVED };
+    let mut row = Vec::with_capacity(HEAD + bytes.len());
+    row.extend_from_slice(&[VERSION, state]);
+    row.extend_from_slice(&over.to_le_bytes());
+    row.extend_from_slice(&checksum(key, state, over, bytes).to_le_bytes());
+    row.extend_from_slice(bytes);
     row
 }
 
-pub(super) fn decode<'a>(key: &[u8], row: &'a [u8]) -> Result<&'a [u8], Fault> {
-    let (head, payload) = row.split_at_checked(HEAD).ok_or(Fault::Checksum)?;
+pub(super) fn decode<'a>(key: &[u8], row: &'a [u8]) -> Result<Row<'a>, Fault> {
     // A later version may compute its checksum in another way, so a version that is one above is believed.
-    if head[0] == VERSION + 1 {
-        return Err(Fault::Version(head[0]));
+    match row.first() {
+        Some(&version) if version == VERSION + 1 => Err(Fault::Version(version)),
+        Some(&VERSION) => {
+            let (head, payload) = row.split_at_checked(HEAD).ok_or(Fault::Checksum)?;
+            let state = head[1];
+            let over = u32::from_le_bytes(head[2..6].try_into().expect("four bytes"));
+            if state > REMOVED || head[6..] != checksum(key, state, over, payload).to_le_bytes() {
+                return Err(Fault::Checksum);
+            }
+            Ok(Row { over, payload: (state == THERE).then_some(payload) })
+        }
+        Some(&VERSION_OLDEST) => {
+            let (head, payload) = row.split_at_checked(HEAD_OLDEST).ok_or(Fault::Checksum)?;
+            if head[1..] != base(key, payload).to_le_bytes() {
+                return Err(Fault::Checksum);
+            }
+            Ok(Row { over: 0, payload: Some(payload) })
+        }
+        _ => Err(Fault::Checksum),
     }
-    if head[0] != VERSION || head[1..] != checksum(key, payload).to_le_bytes() {
-        return Err(Fault::Checksum);
-    }
-    Ok(payload)
 }
 
 /// The checksum that a row carries, which stands for its key and content.
 pub(super) fn digest(row: &[u8]) -> u64 {
-    row.get(1..HEAD).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
+    let bytes = match row.first() {
+        Some(&VERSION_OLDEST) => row.get(1..HEAD_OLDEST),
+        _ => row.get(6..HEAD),
+    };
+    bytes.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
+}
+
+fn checksum(key: &[u8], state: u8, over: u32, payload: &[u8]) -> u64 {
+    let head = u64::from(over) << 8 | u64::from(state);
+    base(key, payload) ^ xxh3_64(&head.to_le_bytes()).rotate_left(2)
 }
 
 /// The key is part of it: a row that turns up under another key is damage too.
-fn checksum(key: &[u8], payload: &[u8]) -> u64 {
+fn base(key: &[u8], payload: &[u8]) -> u64 {
     xxh3_64(payload) ^ xxh3_64(key).rotate_left(1)
 }
 
@@ -54,14 +99,31 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_flipped_bit_is_noticed(payload in proptest::collection::vec(any::<u8>(), 0..64), bit in 0usize..512) {
-            let row = encode(b"k", &payload);
-            prop_assert_eq!(decode(b"k", &row), Ok(payload.as_slice()));
-            let mut flipped = row.clone();
-            let bit = bit % (row.len() * 8);
-            flipped[bit / 8] ^= 1 << (bit % 8);
-            prop_assert!(decode(b"k", &flipped).is_err());
-            prop_assert!(decode(b"other", &row).is_err());
+        fn any_flipped_bit_is_noticed(
+            payload in proptest::collection::vec(any::<u8>(), 0..64),
+            over in any::<u32>(),
+            bit in 0usize..512,
+        ) {
+            for payload in [Some(payload.as_slice()), None] {
+                let row = encode(b"k", over, payload);
+                prop_assert_eq!(decode(b"k", &row), Ok(Row { over, payload }));
+                let mut flipped = row.clone();
+                let bit = bit % (row.len() * 8);
+                flipped[bit / 8] ^= 1 << (bit % 8);
+                prop_assert!(decode(b"k", &flipped).is_err());
+                prop_assert!(decode(b"other", &row).is_err());
+            }
         }
+    }
+
+    #[test]
+    fn fault_19_a_row_of_the_oldest_format_is_read() {
+        let mut row = vec![VERSION_OLDEST];
+        row.extend_from_slice(&base(b"k", b"value").to_le_bytes());
+        row.extend_from_slice(b"value");
+        assert_eq!(decode(b"k", &row), Ok(Row { over: 0, payload: Some(b"value") }));
+        assert_eq!(digest(&row), base(b"k", b"value"));
+        row[4] ^= 1;
+        assert!(decode(b"k", &row).is_err());
     }
 }

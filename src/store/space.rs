@@ -3,7 +3,7 @@
 use crate::record::{JobName, RemoteId, Target};
 
 /// A kind of row; the first byte of its key. The bytes are part of the stored format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Space {
     /// About the store itself.
@@ -35,6 +35,27 @@ pub enum Space {
 }
 
 impl Space {
+    /// The spaces that can have so many rows that they lie in a file: all but the few about the store itself.
+    pub(super) const FILED: [Self; 12] = [
+        Self::Known,
+        Self::Pages,
+        Self::Touched,
+        Self::Owner,
+        Self::Mirror,
+        Self::Pull,
+        Self::Queue,
+        Self::Held,
+        Self::Decision,
+        Self::Job,
+        Self::Echo,
+        Self::Removed,
+    ];
+
+    /// The space of a stored key, where it can lie in a file.
+    pub(super) fn filed(key: &[u8]) -> Option<Self> {
+        Self::FILED.into_iter().find(|space| key.first() == Some(&(*space as u8)))
+    }
+
     /// Parts of a name are put apart by this character, which no job name and no key holds.
     pub const APART: char = '\u{1f}';
 

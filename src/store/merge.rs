@@ -1,0 +1,200 @@
+//! Putting the rows of sled and the file under them together, into a new file.
+//!
+//! The file is on disk before one commit of sled names it; that commit alone makes every row of sled that was written over
+//! the file before it count no more, and they are swept up afterwards. So a process that ends at any moment leaves the old
+//! file with its rows or the new one, and a new one that is not named is removed at the next opening.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
+
+use super::sorted::{Mark, Sorted, Writer};
+use super::{Batch, Error, Kind, Space, Store, Writing, row};
+use crate::crash::point;
+
+/// So many rows of a space stay in sled before they are merged, and more where the file is large: each merge writes it
+/// whole. A debug build merges early, so that every test goes over it, and one with crash points all the time.
+const ROWS_MIN: u64 = match () {
+    () if cfg!(feature = "crash-points") => 8,
+    () if cfg!(debug_assertions) => 64,
+    () => 4096,
+};
+const ROWS_SHARE: u64 = 8;
+const ROWS_MAX: u64 = 64 * 1024;
+
+/// Rows that are to stand in the new file.
+pub(super) struct Extra<'a> {
+    /// In order of key; `None` removes.
+    pub(super) rows: &'a mut dyn Iterator<Item = (Vec<u8>, Option<Vec<u8>>)>,
+    /// What keys begin with that are in the new file only if they are among `rows`.
+    pub(super) instead_of: Option<Vec<u8>>,
+}
+
+impl Store {
+    /// Merges the spaces of which sled holds many rows.
+    pub(super) fn merge_grown(&self, writing: &mut Writing) -> Result<(), Error> {
+        let grown: Vec<Space> = writing
+            .newer
+            .iter()
+            .filter(|(space, rows)| {
+                let share = self.file_of(**space).mark().rows / ROWS_SHARE;
+                **rows > share.clamp(ROWS_MIN, ROWS_MAX)
+            })
+            .map(|(space, _)| *space)
+            .collect();
+        grown.into_iter().try_for_each(|space| match self.merge(writing, space, None) {
+            // What was committed is on disk; it is merged when there is room.
+            Err(Error { kind: Kind::Full, .. }) => Ok(()),
+            outcome => outcome,
+        })
+    }
+
+    /// Merges every space of which sled holds any rows that a file could hold.
+    pub(super) fn merge_all(&self, writing: &mut Writing) -> Result<(), Error> {
+        let some: Vec<Space> = writing.newer.iter().filter(|(_, rows)| **rows > 0).map(|(space, _)| *space).collect();
+        some.into_iter().try_for_each(|space| self.merge(writing, space, None))
+    }
+
+    /// Writes a new file for a space, of its file, the rows of sled, and `extra`.
+    pub(super) fn merge(&self, writing: &mut Writing, space: Space, extra: Option<Extra<'_>>) -> Result<(), Error> {
+        let old = self.file_of(space);
+        let number = old.mark().number.checked_add(1).expect("a file a second is a century of them");
+        let folder = self.dir.join("store");
+        let path = path(&folder, space, number);
+        let mark = self.write_merged(&path, space, number, &old, extra).inspect_err(|_| {
+            let _ = remove(&path);
+        })?;
+        let synced = File::open(&folder).and_then(|folder| folder.sync_all());
+        synced.map_err(|error| self.error(Kind::from_io(error)))?;
+        let new = Sorted::open(&path, &mark).map_err(|kind| self.error(kind))?;
+        point("store: a merged file is there");
+        let mut batch = Batch::default();
+        batch.put(Space::Meta, &name(space), &mark);
+        batch.put(Space::Meta, "format", &row::FORMAT);
+        self.apply(writing, batch.rows)?;
+        self.sync(writing)?;
+        point("store: a merged file counts");
+        self.files.write().unwrap_or_else(PoisonError::into_inner).insert(space, Arc::new(new));
+        writing.newer.insert(space, 0);
+        let old_path = self::path(&folder, space, old.mark().number);
+        // Whoever is walking over the old file looks for what moved since in sled: it is swept up another time.
+        if Arc::try_unwrap(old).is_ok() {
+            self.sweep(writing, space)?;
+        }
+        remove(&old_path).map_err(|error| self.error(Kind::from_io(error)))
+    }
+
+    fn write_merged(
+        &self,
+        path: &Path,
+        space: Space,
+        number: u32,
+        old: &Arc<Sorted>,
+        extra: Option<Extra<'_>>,
+    ) -> Result<Mark, Error> {
+        let fail = |error| self.error(Kind::from_io(error));
+        let mut writer = Writer::create(path, number).map_err(fail)?;
+        let (mut none, instead_of) = (std::iter::empty(), extra.as_ref().and_then(|extra| extra.instead_of.clone()));
+        let rows: &mut dyn Iterator<Item = (Vec<u8>, Option<Vec<u8>>)> = match extra {
+            Some(extra) => extra.rows,
+            None => &mut none,
+        };
+        let mut rows = rows.peekable();
+        let mut failed = None;
+        self.walk(old, &[space as u8], |key, payload| {
+            let pushed = (|| {
+                while let Some((extra, value)) = rows.next_if(|(extra, _)| **extra < *key) {
+                    value.map_or(Ok(()), |value| writer.push(&extra, &value))?;
+                }
+                match rows.next_if(|(extra, _)| **extra == *key) {
+                    Some((extra, value)) => value.map_or(Ok(()), |value| writer.push(&extra, &value)),
+                    None if instead_of.as_ref().is_some_and(|prefix| key.starts_with(prefix)) => Ok(()),
+                    None => writer.push(key, payload),
+                }
+            })();
+            failed = pushed.err();
+            failed.is_none()
+        })?;
+        if let Some(error) = failed {
+            return Err(fail(error));
+        }
+        for (extra, value) in rows {
+            value.map_or(Ok(()), |value| writer.push(&extra, &value)).map_err(fail)?;
+        }
+        writer.end().map_err(fail)
+    }
+
+    /// Removes the rows of a space that were merged into its file.
+    pub(super) fn sweep(&self, writing: &mut Writing, space: Space) -> Result<(), Error> {
+        let number = self.file_of(space).mark().number;
+        loop {
+            let mut merged = Vec::new();
+            self.with(|sled| {
+                for row in sled.tree.scan_prefix([space as u8]) {
+                    let (key, row) = row?;
+                    if row::decode(&key, &row).is_ok_and(|row| row.over < number) {
+                        merged.push((key.to_vec(), None));
+                    }
+                    if merged.len() == Self::LOAD_ROWS_MAX {
+                        break;
+                    }
+                }
+                Ok(())
+            })?;
+            if merged.is_empty() {
+                return Ok(());
+            }
+            self.apply_plain(writing, merged)?;
+        }
+    }
+
+    /// Opens the files that sled names.
+    pub(super) fn open_files(&self) -> Result<(), Error> {
+        let folder = self.dir.join("store");
+        for space in Space::FILED {
+            let Some(mark) = self.get::<Mark>(Space::Meta, &name(space))? else { continue };
+            let path = path(&folder, space, mark.number);
+            let sorted = Sorted::open(&path, &mark).map_err(|kind| self.error(kind))?;
+            sorted.check().map_err(|kind| self.error(kind))?;
+            self.files.write().unwrap_or_else(PoisonError::into_inner).insert(space, Arc::new(sorted));
+        }
+        Ok(())
+    }
+
+    /// Removes the files that sled does not name: of merges that did not come to an end, or whose old file was left.
+    pub(super) fn remove_unnamed(&self) -> Result<(), Error> {
+        let folder = self.dir.join("store");
+        let named: Vec<PathBuf> =
+            Space::FILED.iter().map(|space| path(&folder, *space, self.file_of(*space).mark().number)).collect();
+        let found = files(&folder).map_err(|error| self.error(Kind::from_io(error)))?;
+        let mut unnamed = found.into_iter().filter(|file| !named.contains(file));
+        unnamed.try_for_each(|file| remove(&file).map_err(|error| self.error(Kind::from_io(error))))
+    }
+}
+
+/// The files of rows in the folder of a store.
+pub(super) fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let paths: Result<Vec<PathBuf>, _> = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect();
+    let is_rows = |path: &PathBuf| {
+        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(NAME) && !path.is_dir())
+    };
+    Ok(paths?.into_iter().filter(is_rows).collect())
+}
+
+const NAME: &str = "rows-";
+
+fn path(folder: &Path, space: Space, number: u32) -> PathBuf {
+    folder.join(format!("{NAME}{}-{number}", char::from(space as u8)))
+}
+
+/// The row that names the file of a space.
+fn name(space: Space) -> String {
+    format!("rows.{}", char::from(space as u8))
+}
+
+fn remove(path: &Path) -> std::io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        result => result,
+    }
+}

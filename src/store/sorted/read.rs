@@ -1,0 +1,234 @@
+//! Reading a file of rows.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
+
+use super::{Block, END_BYTES, MAGIC, Mark};
+use crate::store::error::Kind;
+
+/// How many blocks are kept in memory: neighbours are asked for one after the other.
+const KEPT_BLOCKS: usize = 8;
+/// How much is read at once where everything is.
+const READ_BYTES: usize = 256 * 1024;
+
+/// A file of rows, or none yet: number 0.
+#[derive(Default)]
+pub(in crate::store) struct Sorted {
+    file: Option<File>,
+    mark: Mark,
+    firsts: Vec<u8>,
+    blocks: Vec<Block>,
+    kept: Mutex<VecDeque<(usize, Arc<Vec<u8>>)>>,
+}
+
+impl Sorted {
+    /// Opens the file that `mark` speaks of; its blocks are not looked at.
+    pub(in crate::store) fn open(path: &Path, mark: &Mark) -> Result<Self, Kind> {
+        let shown = || path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let damaged = |what: &str| Kind::Damaged(format!("its file {} {what}", shown()));
+        let file = File::open(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => damaged("is missing"),
+            _ => Kind::from_io(error),
+        })?;
+        let length = file.metadata().map_err(Kind::from_io)?.len();
+        let end_at = length.checked_sub(END_BYTES as u64).ok_or_else(|| damaged("is cut short"))?;
+        let mut end = [0; END_BYTES];
+        file.read_exact_at(&mut end, end_at).map_err(Kind::from_io)?;
+        let number = |at: usize| u64::from_le_bytes(end[at * 8..at * 8 + 8].try_into().expect("eight bytes"));
+        let [offset, bytes, digest] = [number(0), number(1), number(2)];
+        let fits = end[END_BYTES - MAGIC.len()..] == *MAGIC && offset.checked_add(bytes) == Some(end_at);
+        let found = Mark { number: mark.number, rows: number(3), bytes: number(4), digest };
+        if !fits || found != *mark {
+            return Err(damaged("is cut short, or another"));
+        }
+        let mut contents = vec![0; usize::try_from(bytes).map_err(|_| damaged("is another"))?];
+        file.read_exact_at(&mut contents, offset).map_err(Kind::from_io)?;
+        if xxh3_64(&contents) != digest {
+            return Err(damaged("does not fit its digest"));
+        }
+        let (firsts, blocks) = parse(&contents).ok_or_else(|| damaged("has another form"))?;
+        let sorted = Self { file: Some(file), mark: *mark, firsts, blocks, kept: Mutex::default() };
+        let mut magic = [0; MAGIC.len()];
+        sorted.read_at(&mut magic, 0)?;
+        let ends = sorted.blocks.last().map_or(MAGIC.len() as u64, |block| block.offset + u64::from(block.stored));
+        if magic == *MAGIC && ends == offset { Ok(sorted) } else { Err(damaged("has another form")) }
+    }
+
+    /// What the store remembers of it.
+    pub(in crate::store) fn mark(&self) -> &Mark {
+        &self.mark
+    }
+
+    /// Holds every block against its digest.
+    pub(in crate::store) fn check(&self) -> Result<(), Kind> {
+        let mut buffer = vec![0; READ_BYTES];
+        let mut at = 0;
+        while at < self.blocks.len() {
+            let start = self.blocks[at].offset;
+            let fits = |block: &&Block| block.offset + u64::from(block.stored) - start <= READ_BYTES as u64;
+            let group = self.blocks[at..].iter().take_while(fits).count().max(1);
+            let last = &self.blocks[at + group - 1];
+            let bytes = (last.offset - start) as usize + last.stored as usize;
+            if buffer.len() < bytes {
+                buffer.resize(bytes, 0);
+            }
+            self.read_at(&mut buffer[..bytes], start)?;
+            for (number, block) in self.blocks.iter().enumerate().skip(at).take(group) {
+                let from = (block.offset - start) as usize;
+                if digest(block, &buffer[from..from + block.stored as usize]) != block.digest {
+                    return Err(self.torn(number));
+                }
+            }
+            at += group;
+        }
+        Ok(())
+    }
+
+    /// The value of a key.
+    pub(in crate::store) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Kind> {
+        let Some(number) = self.block_of(key) else { return Ok(None) };
+        let block = self.block(number)?;
+        let mut rest = block.as_slice();
+        while !rest.is_empty() {
+            let (found, value, after) = entry(rest).ok_or_else(|| self.torn(number))?;
+            match found.cmp(key) {
+                std::cmp::Ordering::Less => rest = after,
+                std::cmp::Ordering::Equal => return Ok(Some(value.to_vec())),
+                std::cmp::Ordering::Greater => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The rows whose keys are `key` or greater, in order.
+    pub(in crate::store) fn rows_from(self: &Arc<Self>, key: &[u8]) -> Rows {
+        let next = self.block_of(key).unwrap_or(0);
+        Rows { sorted: Arc::clone(self), from: key.to_vec(), block: Vec::new(), at: 0, next }
+    }
+
+    /// The last block whose first key is not greater.
+    fn block_of(&self, key: &[u8]) -> Option<usize> {
+        self.blocks.partition_point(|block| self.first(block) <= key).checked_sub(1)
+    }
+
+    fn first(&self, block: &Block) -> &[u8] {
+        &self.firsts[block.first.0 as usize..block.first.1 as usize]
+    }
+
+    fn block(&self, number: usize) -> Result<Arc<Vec<u8>>, Kind> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, block)) = kept.iter().find(|(kept, _)| *kept == number) {
+            return Ok(Arc::clone(block));
+        }
+        let block = Arc::new(self.plain(number)?);
+        kept.truncate(KEPT_BLOCKS - 1);
+        kept.push_front((number, Arc::clone(&block)));
+        Ok(block)
+    }
+
+    fn plain(&self, number: usize) -> Result<Vec<u8>, Kind> {
+        let block = &self.blocks[number];
+        let mut stored = vec![0; block.stored as usize];
+        self.read_at(&mut stored, block.offset)?;
+        if digest(block, &stored) != block.digest {
+            return Err(self.torn(number));
+        }
+        if block.stored == block.plain {
+            return Ok(stored);
+        }
+        let plain = lz4_flex::block::decompress(&stored, block.plain as usize).map_err(|_| self.torn(number))?;
+        if plain.len() == block.plain as usize { Ok(plain) } else { Err(self.torn(number)) }
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), Kind> {
+        let file = self.file.as_ref().ok_or_else(|| Kind::Damaged("a file of rows is closed".into()))?;
+        file.read_exact_at(buffer, offset).map_err(Kind::from_io)
+    }
+
+    fn torn(&self, number: usize) -> Kind {
+        let first = crate::store::Space::shown(self.first(&self.blocks[number]));
+        Kind::Damaged(format!("the rows from {first} on do not fit their digest"))
+    }
+}
+
+/// A key and its value.
+type Entry<'a> = (&'a [u8], &'a [u8]);
+
+/// Rows in order.
+pub(in crate::store) struct Rows {
+    sorted: Arc<Sorted>,
+    from: Vec<u8>,
+    block: Vec<u8>,
+    at: usize,
+    next: usize,
+}
+
+impl Rows {
+    /// The next key and value.
+    pub(in crate::store) fn next(&mut self) -> Result<Option<Entry<'_>>, Kind> {
+        loop {
+            while self.at == self.block.len() {
+                if self.next == self.sorted.blocks.len() {
+                    return Ok(None);
+                }
+                self.block = self.sorted.plain(self.next)?;
+                (self.at, self.next) = (0, self.next + 1);
+            }
+            let at = self.at;
+            let torn = || self.sorted.torn(self.next - 1);
+            let (key, _, rest) = entry(&self.block[at..]).ok_or_else(torn)?;
+            let is_before = *key < *self.from;
+            self.at = self.block.len() - rest.len();
+            if !is_before {
+                let (key, value, _) = entry(&self.block[at..]).expect("it was read just now");
+                return Ok(Some((key, value)));
+            }
+        }
+    }
+}
+
+fn digest(block: &Block, stored: &[u8]) -> u64 {
+    let mut digest = Xxh3Default::new();
+    digest.update(&block.plain.to_le_bytes());
+    digest.update(stored);
+    digest.digest()
+}
+
+/// Key, value and what follows.
+fn entry(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let (key, rest) = bytes.split_first_chunk::<2>()?;
+    let (value, rest) = rest.split_first_chunk::<4>()?;
+    let (key, rest) = rest.split_at_checked(u16::from_le_bytes(*key).into())?;
+    let (value, rest) = rest.split_at_checked(u32::from_le_bytes(*value) as usize)?;
+    Some((key, value, rest))
+}
+
+fn parse(contents: &[u8]) -> Option<(Vec<u8>, Vec<Block>)> {
+    let (mut firsts, mut blocks) = (Vec::new(), Vec::new());
+    let mut rest = contents;
+    while !rest.is_empty() {
+        let (length, after) = rest.split_first_chunk::<2>()?;
+        let (first, after) = after.split_at_checked(u16::from_le_bytes(*length).into())?;
+        let (offset, after) = after.split_first_chunk::<8>()?;
+        let (stored, after) = after.split_first_chunk::<4>()?;
+        let (plain, after) = after.split_first_chunk::<4>()?;
+        let (digest, after) = after.split_first_chunk::<8>()?;
+        let start = u32::try_from(firsts.len()).ok()?;
+        firsts.extend_from_slice(first);
+        blocks.push(Block {
+            first: (start, u32::try_from(firsts.len()).ok()?),
+            offset: u64::from_le_bytes(*offset),
+            stored: u32::from_le_bytes(*stored),
+            plain: u32::from_le_bytes(*plain),
+            digest: u64::from_le_bytes(*digest),
+        });
+        rest = after;
+    }
+    Some((firsts, blocks))
+}

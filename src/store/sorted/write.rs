@@ -1,0 +1,104 @@
+//! Writing a file of rows.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
+
+use super::{BLOCK_BYTES, MAGIC, Mark};
+
+/// What is written before the kernel is asked.
+const BUFFER_BYTES: usize = 256 * 1024;
+
+/// A file that is being written, in order of key.
+pub(in crate::store) struct Writer {
+    out: BufWriter<File>,
+    number: u32,
+    block: Vec<u8>,
+    first: Vec<u8>,
+    contents: Vec<u8>,
+    offset: u64,
+    rows: u64,
+    bytes: u64,
+    last: Vec<u8>,
+}
+
+impl Writer {
+    /// Begins a file, in place of one that may be left there.
+    pub(in crate::store) fn create(path: &Path, number: u32) -> io::Result<Self> {
+        let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        let mut out = BufWriter::with_capacity(BUFFER_BYTES, file);
+        out.write_all(MAGIC)?;
+        Ok(Self {
+            out,
+            number,
+            block: Vec::with_capacity(2 * BLOCK_BYTES),
+            first: Vec::new(),
+            contents: Vec::new(),
+            offset: MAGIC.len() as u64,
+            rows: 0,
+            bytes: 0,
+            last: Vec::new(),
+        })
+    }
+
+    /// Adds a row; its key is greater than the one before.
+    pub(in crate::store) fn push(&mut self, key: &[u8], value: &[u8]) -> io::Result<()> {
+        assert!(self.rows == 0 || *self.last < *key, "rows come in order");
+        let too_long = |_| io::Error::new(io::ErrorKind::InvalidInput, "a row is longer than its form allows");
+        let lengths = (u16::try_from(key.len()).map_err(too_long)?, u32::try_from(value.len()).map_err(too_long)?);
+        if self.block.is_empty() {
+            self.first.clear();
+            self.first.extend_from_slice(key);
+        }
+        self.last.clear();
+        self.last.extend_from_slice(key);
+        self.block.extend_from_slice(&lengths.0.to_le_bytes());
+        self.block.extend_from_slice(&lengths.1.to_le_bytes());
+        self.block.extend_from_slice(key);
+        self.block.extend_from_slice(value);
+        self.rows += 1;
+        self.bytes += (key.len() + value.len()) as u64;
+        if self.block.len() >= BLOCK_BYTES { self.close() } else { Ok(()) }
+    }
+
+    /// Ends the file; it is on disk when this returns.
+    pub(in crate::store) fn end(mut self) -> io::Result<Mark> {
+        self.close()?;
+        let digest = xxh3_64(&self.contents);
+        self.out.write_all(&self.contents)?;
+        let end = [self.offset, self.contents.len() as u64, digest, self.rows, self.bytes];
+        for number in end {
+            self.out.write_all(&number.to_le_bytes())?;
+        }
+        self.out.write_all(MAGIC)?;
+        let file = self.out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.sync_all()?;
+        Ok(Mark { number: self.number, rows: self.rows, bytes: self.bytes, digest })
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        if self.block.is_empty() {
+            return Ok(());
+        }
+        let packed = lz4_flex::block::compress(&self.block);
+        let stored = if packed.len() < self.block.len() { &packed } else { &self.block };
+        let lengths = [stored.len(), self.block.len()].map(|length| u32::try_from(length).unwrap_or(u32::MAX));
+        // The lengths are under the digest too.
+        let mut digest = Xxh3Default::new();
+        digest.update(&lengths[1].to_le_bytes());
+        digest.update(stored);
+        self.out.write_all(stored)?;
+        let key = u16::try_from(self.first.len()).expect("it was checked when it was added");
+        self.contents.extend_from_slice(&key.to_le_bytes());
+        self.contents.extend_from_slice(&self.first);
+        self.contents.extend_from_slice(&self.offset.to_le_bytes());
+        self.contents.extend(lengths.iter().flat_map(|length| length.to_le_bytes()));
+        self.contents.extend_from_slice(&digest.digest().to_le_bytes());
+        self.offset += stored.len() as u64;
+        self.block.clear();
+        Ok(())
+    }
+}
