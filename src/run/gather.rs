@@ -98,9 +98,12 @@ pub(super) fn gather(
     let stamp = stamp::of_rows(job, mapping);
     let today = job.day(clock.now());
     let today_as_day = Day::of(today);
+    let mut near = 0;
     let mut visit = |row: &Row, bound: &Bound<'_>| {
         let digest = row.digest ^ stamp;
-        if let Some(at) = index.by_digest(digest)
+        let found = index.by_digest(digest, near);
+        near = found.unwrap_or(near) + 1;
+        if let Some(at) = found
             && !narrow.keys.iter().any(|key| key.as_str() == index.entry(at).key)
             && !dirty.contains(&at)
             && !index.entry(at).gone

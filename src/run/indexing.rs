@@ -37,9 +37,12 @@ pub(super) fn save_index(
             digests.insert(key.as_str(), *digest);
         }
     }
+    let late: BTreeSet<i32> = mirror.changed().difference(before).map(|id| id.get()).collect();
+    if digests.is_empty() && late.is_empty() && Index::is_current(store, &job.name)? {
+        return Ok(());
+    }
     let index = Index::load(store, &job.name)?;
     let due: BTreeMap<&str, Day> = prepared.new.due.iter().map(|(key, day)| (key.as_str(), *day)).collect();
-    let late: BTreeSet<i32> = mirror.changed().difference(before).map(|id| id.get()).collect();
     let entries = (0..index.len()).map(|at| {
         let entry = index.entry(at);
         let (digest, due) = match digests.get(entry.key) {

@@ -1,9 +1,12 @@
 //! All keys of a job with the digests of their rows, in memory while a run lasts.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
+use hashbrown::HashTable;
 use jiff::civil::Date;
+use xxhash_rust::xxh3::xxh3_128;
 
 use super::known::Known;
 use super::pages;
@@ -47,6 +50,9 @@ impl Day {
     }
 }
 
+/// Where so much has moved, all pages are written at once.
+const REPLACED_BYTES: usize = if cfg!(debug_assertions) { 2 * 1024 } else { 512 * 1024 };
+
 /// All keys of a job in order, at 29 bytes and the key each.
 #[derive(Debug, Default)]
 pub struct Index {
@@ -56,7 +62,8 @@ pub struct Index {
     ids: Vec<i32>,
     gone: Vec<bool>,
     due: Vec<Option<Day>>,
-    by_digest: HashMap<u128, u32>,
+    /// The positions by their digests, once somebody asks for one that does not stand where it was looked for.
+    by_digest: OnceCell<HashTable<u32>>,
 }
 
 impl Index {
@@ -92,14 +99,24 @@ impl Index {
         for (key, state) in moved {
             index.push_moved(&key, state);
         }
-        index.by_digest = index
-            .digests
-            .iter()
-            .enumerate()
-            .filter(|(_, digest)| **digest != 0)
-            .map(|(at, digest)| (*digest, u32::try_from(at).expect("there are fewer keys than int32 ids")))
-            .collect();
         Ok(index)
+    }
+
+    /// How many keys a job had when its pages were written, and how many of them complete reads missed.
+    pub fn counts(store: &Store, job: &JobName) -> Result<(u64, u64), store::Error> {
+        match store.get(Space::Meta, &counted(job))? {
+            Some(counts) => Ok(counts),
+            None => Ok(Self::load(store, job)?.counted()),
+        }
+    }
+
+    fn counted(&self) -> (u64, u64) {
+        (self.len() as u64, self.gone.iter().filter(|gone| **gone).count() as u64)
+    }
+
+    /// Whether nothing moved since the pages of a job were written.
+    pub fn is_current(store: &Store, job: &JobName) -> Result<bool, store::Error> {
+        Ok(touched(store, &Space::by_job(job, ""))?.is_empty())
     }
 
     /// Writes the index of a job in place of the one before; only pages that differ are written.
@@ -111,20 +128,36 @@ impl Index {
         let prefix = Space::by_job(job, "");
         let mut stale = BTreeMap::new();
         store.scan(Space::Pages, &prefix, |page, bytes| {
-            stale.insert(page.to_owned(), bytes.to_vec());
+            stale.insert(page.to_owned(), xxh3_128(bytes));
         })?;
+        let mut pages = Vec::new();
         let mut batch = Batch::default();
-        for (first, bytes) in pages::encode(entries) {
+        let mut moved = 0;
+        let mut counts = (0u64, 0u64);
+        for (first, bytes) in pages::encode(entries.inspect(|entry| {
+            counts.0 += 1;
+            counts.1 += u64::from(entry.gone);
+        })) {
             let page = format!("{prefix}{first}");
-            if stale.remove(&page).as_ref() != Some(&bytes) {
+            if stale.remove(&page) != Some(xxh3_128(&bytes)) {
+                moved += bytes.len();
                 batch.put_bytes(Space::Pages, &page, &bytes);
             }
+            pages.push((page, bytes));
         }
         for page in stale.into_keys() {
             batch.remove(Space::Pages, &page);
         }
         // All pages at once, since half of them would not fit together; marks after, since a page without its mark would
         // hide what moved.
+        if moved > REPLACED_BYTES {
+            drop(batch);
+            store.replace(Space::Pages, &prefix, pages.into_iter())?;
+        } else {
+            store.commit(batch)?;
+        }
+        let mut batch = Batch::default();
+        batch.put(Space::Meta, &counted(job), &counts);
         store.commit(batch)?;
         let mut batch = Batch::default();
         for key in touched(store, &prefix)? {
@@ -148,9 +181,26 @@ impl Index {
         Entry { key: self.key(at), digest: self.digests[at], id: self.ids[at], gone: self.gone[at], due: self.due[at] }
     }
 
-    /// The position of the key whose settled row has this digest.
-    pub fn by_digest(&self, digest: u128) -> Option<usize> {
-        self.by_digest.get(&digest).map(|at| *at as usize)
+    /// The position of the key whose settled row has this digest. It is looked for at `near` first: rows that come in
+    /// order of key stand one behind the other.
+    pub fn by_digest(&self, digest: u128, near: usize) -> Option<usize> {
+        if digest == 0 {
+            return None;
+        }
+        if self.digests.get(near) == Some(&digest) {
+            return Some(near);
+        }
+        let table = self.by_digest.get_or_init(|| self.table());
+        table.find(short(digest), |at| self.digests[*at as usize] == digest).map(|at| *at as usize)
+    }
+
+    fn table(&self) -> HashTable<u32> {
+        let mut table = HashTable::with_capacity(self.digests.iter().filter(|digest| **digest != 0).count());
+        for (at, digest) in self.digests.iter().enumerate().filter(|(_, digest)| **digest != 0) {
+            let at = u32::try_from(at).expect("there are fewer keys than int32 ids");
+            table.insert_unique(short(*digest), at, |at| short(self.digests[*at as usize]));
+        }
+        table
     }
 
     /// The position of a key.
@@ -194,6 +244,16 @@ impl Index {
             self.push(Entry { key, digest: 0, id: id.get(), gone, due: None });
         }
     }
+}
+
+/// The row that says how many keys a job has, and how many of them are gone.
+fn counted(job: &JobName) -> String {
+    format!("keys.{job}")
+}
+
+/// A digest is as good as its half for finding a place.
+fn short(digest: u128) -> u64 {
+    digest as u64
 }
 
 /// The keys of a job that moved since its pages were written.
@@ -274,7 +334,10 @@ mod tests {
                 for (at, (key, digest, _)) in entries(&index).into_iter().enumerate() {
                     prop_assert_eq!(index.by_key(&key), Some(at));
                     if digest != 0 {
-                        prop_assert_eq!(index.by_digest(digest), Some(at));
+                        prop_assert_eq!(index.by_digest(digest, at), Some(at));
+                        prop_assert_eq!(index.by_digest(digest, 0), Some(at));
+                        prop_assert_eq!(index.by_digest(digest, usize::MAX), Some(at));
+                        prop_assert_eq!(index.by_digest(digest ^ 1, at), None);
                     }
                 }
             }

@@ -74,7 +74,7 @@ const FIGURES: &[Figure] = &[
     Figure {
         name: "rosterd_job_known_records",
         help: "Records that the job knows at the service.",
-        value: |job, _| Some(count(job.known as u64)),
+        value: |job, _| Some(count(job.known)),
     },
     Figure {
         name: "rosterd_job_held_changes",

@@ -62,7 +62,7 @@ pub struct JobView {
     /// The rows that it could not use.
     pub rejected: Vec<RejectedRow>,
     /// How many records it knows.
-    pub known: usize,
+    pub known: u64,
     /// How many changes wait for a person, or for somebody to leave the site.
     pub held: usize,
     /// The number of that set.
@@ -185,7 +185,7 @@ impl JobView {
         }
         let mut held_by: Vec<(String, usize)> = by_reason.into_iter().collect();
         held_by.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        let index = Index::load(store, &job.name)?;
+        let (known, gone) = Index::counts(store, &job.name)?;
         let state = JobState::load(store, &job.name)?;
         let late = next.filter(|due| running.is_none() && now.duration_since(*due) > LATE);
         let late = late.map(|due| format!("overdue: it was to run at {due:.0} and has not"));
@@ -194,14 +194,14 @@ impl JobView {
             waiting.map_err(|error| chain(&error))
         });
         Ok(Self {
-            known: index.len(),
+            known,
             held,
             held_set: run::held_set(store, job)?,
             held_by,
             on_site,
             queued,
             parked,
-            oldest_leaver: oldest_leaver(store, job, &index)?,
+            oldest_leaver: if gone > 0 { oldest_leaver(store, job)? } else { None },
             overdue: late.or_else(|| run::overdue(job, &state, now)),
             next,
             running,
@@ -252,7 +252,8 @@ impl JobView {
 }
 
 /// Since when the leaver is missing who waits longest for the end of the grace.
-fn oldest_leaver(store: &Store, job: &Job, index: &Index) -> Result<Option<Timestamp>, store::Error> {
+fn oldest_leaver(store: &Store, job: &Job) -> Result<Option<Timestamp>, store::Error> {
+    let index = Index::load(store, &job.name)?;
     let mut oldest: Option<Timestamp> = None;
     for at in (0..index.len()).filter(|at| index.entry(*at).gone) {
         let key = Key::new(index.entry(at).key);
