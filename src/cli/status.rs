@@ -71,7 +71,8 @@ fn seen(host: &Host, store: &Store, job: &Job, now: Timestamp) -> Result<Seen, s
     let Some(schedule) = &job.schedule else { return Ok(Seen::default()) };
     let last = JobState::load(store, &job.name)?.last.map(|last| last.started);
     let served = daemon::served(store, &job.name)?.max(last);
-    Ok(Seen { next: schedule.next_after(served.unwrap_or(now).min(now), &job.time_zone), running: None })
+    let next = schedule.next_after(served.unwrap_or(now).min(now), &job.time_zone);
+    Ok(Seen { next, late_from: next, running: None })
 }
 
 fn document(view: &JobView) -> serde_json::Value {

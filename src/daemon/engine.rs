@@ -42,6 +42,8 @@ impl Setup {
 pub struct Outlook {
     /// When it is due, or was, where it waits or is late; `None` without a schedule.
     pub next: Option<Timestamp>,
+    /// Since when it is due and waits for another's run to end.
+    pub waits: Option<Timestamp>,
     /// How many times came while it ran.
     pub skipped: u64,
 }
@@ -185,7 +187,8 @@ impl Engine {
 
     /// What is known of a job besides the store.
     pub fn seen(&self, job: &JobName) -> Seen {
-        Seen { next: self.outlook(job).next, running: self.runs.of(job).map(Going::seen) }
+        let Outlook { next, waits, .. } = self.outlook(job);
+        Seen { next, late_from: waits, running: self.runs.of(job).map(Going::seen) }
     }
 
     pub(super) fn foresee(&self, outlook: std::collections::BTreeMap<JobName, Outlook>) {

@@ -9,16 +9,16 @@ use crate::clock::Clock;
 
 /// What the wall clock says, and how much time has really passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Moment {
+pub struct Moment {
     /// The wall clock, which can be set.
-    pub(super) wall: Timestamp,
+    pub wall: Timestamp,
     /// Since the machine started, suspension included; nobody sets it.
-    pub(super) elapsed: Duration,
+    pub elapsed: Duration,
 }
 
 impl Moment {
     /// Now.
-    pub(super) fn now(clock: &Clock) -> Self {
+    pub fn now(clock: &Clock) -> Self {
         let time = clock_gettime(ClockId::Boottime);
         let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
         let nanos = u32::try_from(time.tv_nsec).unwrap_or(0);

@@ -27,7 +27,7 @@ use crate::record::{JobName, Target};
 use crate::run;
 
 /// The longest time between two looks at the clock.
-pub(super) const SLEEP_MAX: Duration = Duration::from_secs(20);
+pub const SLEEP_MAX: Duration = Duration::from_secs(20);
 /// A clock that says less is wrong: 2026-01-01T00:00:00Z.
 const FLOOR: Timestamp = Timestamp::constant(1_767_225_600, 0);
 /// How soon a wrong clock is looked at again.
@@ -41,7 +41,7 @@ const SKIPPED_MAX: u64 = 10_000;
 
 /// When a job runs.
 #[derive(Clone, Debug)]
-pub(super) struct Timed {
+pub struct Timed {
     name: JobName,
     /// What its runs read and write at the service.
     targets: BTreeSet<Target>,
@@ -51,7 +51,7 @@ pub(super) struct Timed {
 
 impl Timed {
     /// A job of the configuration whose times were served up to `served`; `None` where it never ran by its schedule.
-    pub(super) fn new(job: &Job, served: Option<Timestamp>) -> Self {
+    pub fn new(job: &Job, served: Option<Timestamp>) -> Self {
         let schedule = job.schedule.clone().map(|schedule| (schedule, job.time_zone.clone()));
         Self { name: job.name.clone(), targets: run::needed(job), schedule, served }
     }
@@ -59,7 +59,7 @@ impl Timed {
 
 /// How a run ended, for the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
+pub enum Ended {
     /// It came to its end, well or not.
     Served,
     /// It was asked to give way: the job is due again at once.
@@ -68,7 +68,7 @@ pub(super) enum Ended {
 
 /// Which job runs when.
 #[derive(Debug, Default)]
-pub(super) struct Scheduler {
+pub struct Scheduler {
     entries: Vec<Entry>,
     /// What each job that runs now reads and writes; it may have left the configuration meanwhile.
     busy: BTreeMap<JobName, BTreeSet<Target>>,
@@ -86,13 +86,16 @@ struct Entry {
     next: Option<Timestamp>,
     /// Somebody wants it to run, whatever the time.
     asked: bool,
+    /// Since when it is due and waits for another's run to end, as the clock said then.
+    waits: Option<Timestamp>,
     skipped: u64,
 }
 
 impl Entry {
     fn new(timed: Timed) -> Self {
         let Timed { name, targets, schedule, served } = timed;
-        let mut entry = Self { name, targets, schedule, served: None, next: None, asked: false, skipped: 0 };
+        let mut entry =
+            Self { name, targets, schedule, served: None, next: None, asked: false, waits: None, skipped: 0 };
         entry.serve(served);
         entry
     }
@@ -160,13 +163,13 @@ fn same_again(schedule: &Schedule, zone: &TimeZone, served: Timestamp) -> Option
 
 impl Scheduler {
     /// A scheduler of these jobs, in the order of the file.
-    pub(super) fn new(jobs: impl IntoIterator<Item = Timed>) -> Self {
+    pub fn new(jobs: impl IntoIterator<Item = Timed>) -> Self {
         Self { entries: jobs.into_iter().map(Entry::new).collect(), ..Self::default() }
     }
 
     /// Takes other jobs in place of the present ones. What is served, asked for and under way stays, by name; a schedule
     /// that is another one counts from now on.
-    pub(super) fn replace(&mut self, jobs: impl IntoIterator<Item = Timed>, at: Moment) {
+    pub fn replace(&mut self, jobs: impl IntoIterator<Item = Timed>, at: Moment) {
         let mut before: BTreeMap<JobName, Entry> =
             std::mem::take(&mut self.entries).into_iter().map(|entry| (entry.name.clone(), entry)).collect();
         let now = self.mark.map(|_| at.wall);
@@ -179,16 +182,22 @@ impl Scheduler {
     }
 
     /// The jobs that start now; they count as under way until [`Scheduler::ended`].
-    pub(super) fn due(&mut self, at: Moment) -> Vec<JobName> {
+    pub fn due(&mut self, at: Moment) -> Vec<JobName> {
         if !self.see(at) {
             return Vec::new();
         }
         let mut due = Vec::new();
         for entry in &mut self.entries {
-            if !is_free(&self.busy, entry) || !entry.is_due(at.wall) {
+            if !entry.is_due(at.wall) || self.busy.contains_key(&entry.name) {
+                entry.waits = None;
+                continue;
+            }
+            if !is_free(&self.busy, entry) {
+                entry.waits.get_or_insert(at.wall);
                 continue;
             }
             entry.asked = false;
+            entry.waits = None;
             entry.serve(entry.served.max(Some(at.wall)));
             self.busy.insert(entry.name.clone(), entry.targets.clone());
             due.push(entry.name.clone());
@@ -197,14 +206,14 @@ impl Scheduler {
     }
 
     /// Lets a job run as soon as may be; one that runs already runs once more. False where there is no such job.
-    pub(super) fn ask(&mut self, job: &JobName) -> bool {
+    pub fn ask(&mut self, job: &JobName) -> bool {
         let entry = self.entries.iter_mut().find(|entry| entry.name == *job);
         entry.map(|entry| entry.asked = true).is_some()
     }
 
     /// Takes note of a run's end. Returns up to when the job's times are served, to be remembered across restarts; nothing
     /// where the run gave way.
-    pub(super) fn ended(&mut self, job: &JobName, how: Ended, at: Moment) -> Option<Timestamp> {
+    pub fn ended(&mut self, job: &JobName, how: Ended, at: Moment) -> Option<Timestamp> {
         self.see(at);
         self.busy.remove(job);
         let entry = self.entries.iter_mut().find(|entry| entry.name == *job)?;
@@ -219,7 +228,7 @@ impl Scheduler {
     }
 
     /// How long until something may be due, where nothing else happens; never longer than [`SLEEP_MAX`].
-    pub(super) fn sleep(&self, at: Moment) -> Duration {
+    pub fn sleep(&self, at: Moment) -> Duration {
         if at.wall < FLOOR {
             return WRONG_CLOCK_SLEEP;
         }
@@ -237,12 +246,18 @@ impl Scheduler {
     }
 
     /// When a job is due next, or was, where it waits for another or is late.
-    pub(super) fn next(&self, job: &JobName) -> Option<Timestamp> {
+    pub fn next(&self, job: &JobName) -> Option<Timestamp> {
         self.entries.iter().find(|entry| entry.name == *job)?.next
     }
 
+    /// Since when a job is due and can't start, because another's run has not ended. A time that was missed while the machine
+    /// was off or slept counts from when it could have been made up: nobody is to be told of a job that runs within moments.
+    pub fn waits_since(&self, job: &JobName) -> Option<Timestamp> {
+        self.entries.iter().find(|entry| entry.name == *job)?.waits
+    }
+
     /// How many times of a job came while it ran, since the daemon began.
-    pub(super) fn skipped(&self, job: &JobName) -> u64 {
+    pub fn skipped(&self, job: &JobName) -> u64 {
         self.entries.iter().find(|entry| entry.name == *job).map_or(0, |entry| entry.skipped)
     }
 

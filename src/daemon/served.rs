@@ -13,7 +13,7 @@ pub fn served(store: &Store, job: &JobName) -> Result<Option<Timestamp>, store::
 }
 
 /// Remembers it.
-pub(super) fn remember(store: &Store, job: &JobName, at: Timestamp) -> Result<(), store::Error> {
+pub fn remember(store: &Store, job: &JobName, at: Timestamp) -> Result<(), store::Error> {
     let mut batch = Batch::default();
     batch.put(Space::Meta, &name(job), &at);
     store.commit(batch)

@@ -168,8 +168,8 @@ impl Service {
         let setup = self.engine.setup();
         let mut outlook = BTreeMap::new();
         for job in &setup.config.jobs {
-            let (next, skipped) = (self.scheduler.next(&job.name), self.scheduler.skipped(&job.name));
-            outlook.insert(job.name.clone(), Outlook { next, skipped });
+            let (next, waits) = (self.scheduler.next(&job.name), self.scheduler.waits_since(&job.name));
+            outlook.insert(job.name.clone(), Outlook { next, waits, skipped: self.scheduler.skipped(&job.name) });
         }
         self.manager.status(&self.told(now, &outlook));
         self.engine.foresee(outlook);

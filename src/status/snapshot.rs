@@ -105,6 +105,8 @@ pub struct Running {
 pub struct Seen {
     /// When it is due, or was, where it is late; `None` without a schedule.
     pub next: Option<Timestamp>,
+    /// Since when it could run and does not: from a little later on it is overdue. `None` where it is not due.
+    pub late_from: Option<Timestamp>,
     /// Its run, where one is under way.
     pub running: Option<Running>,
 }
@@ -158,7 +160,7 @@ impl Budget {
 
 impl JobView {
     fn gather(store: &Store, job: &Job, seen: Seen, now: Timestamp) -> Result<Self, store::Error> {
-        let Seen { next, running } = seen;
+        let Seen { next, late_from, running } = seen;
         let (mut queued, mut requests, mut parked) = (0, 0, Vec::new());
         let (mut held, mut by_reason, mut on_site) = (0, BTreeMap::<String, usize>::new(), Vec::new());
         for part in job.parts() {
@@ -187,8 +189,8 @@ impl JobView {
         held_by.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         let (known, gone) = Index::counts(store, &job.name)?;
         let state = JobState::load(store, &job.name)?;
-        let late = next.filter(|due| running.is_none() && now.duration_since(*due) > LATE);
-        let late = late.map(|due| format!("overdue: it was to run at {due:.0} and has not"));
+        let late = late_from.filter(|from| running.is_none() && now.duration_since(*from) > LATE);
+        let late = late.map(|from| format!("overdue: it was to run at {:.0} and has not", next.unwrap_or(from)));
         let inbox = job.inbox.as_ref().map(|inbox| {
             let waiting = Folder::open(&inbox.dir).and_then(|folder| folder.waiting(inbox));
             waiting.map_err(|error| chain(&error))

@@ -301,6 +301,21 @@ fn fault_64_a_machine_that_slept_makes_up_each_job_once() {
 }
 
 #[test]
+fn what_was_missed_is_late_only_from_when_it_could_be_made_up() {
+    let jobs = vec![timed("often", "*/15 * * * *", "UTC"), timed("night", "30 2 * * *", "UTC")];
+    let mut machine = Machine::new("2027-06-10T22:00:30Z", jobs);
+    let waits = |machine: &Machine, job| machine.scheduler.waits_since(&name(job)).map(|at| at.to_string());
+    machine.until("2027-06-10T23:01:00Z");
+    machine.pass(Duration::from_secs(8 * 3600));
+    assert_eq!(waits(&machine, "night"), None, "nobody has looked yet");
+    machine.turn();
+    assert_eq!(waits(&machine, "night").as_deref(), Some("2027-06-11T07:01:00Z"), "the other one runs first");
+    assert_eq!(waits(&machine, "often"), None, "it runs");
+    machine.until("2027-06-11T07:02:00Z");
+    assert_eq!(waits(&machine, "night"), None, "it has run");
+}
+
+#[test]
 fn a_run_that_was_missed_while_the_machine_was_off_runs_once_at_the_start() {
     let mut machine = Machine::new("2027-06-10T01:00:00Z", vec![timed("night", "30 2 * * *", "UTC")]);
     machine.until("2027-06-10T03:00:00Z");
