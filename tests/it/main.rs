@@ -17,6 +17,7 @@ mod contractors;
 mod cookbook;
 mod daemon;
 mod damage;
+mod days;
 mod decisions;
 mod documents;
 mod drift;

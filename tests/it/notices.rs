@@ -37,7 +37,7 @@ impl Listener {
         std::mem::take(&mut self.heard.lock().unwrap())
     }
 
-    fn refuse(&self, refuses: bool) {
+    pub(crate) fn refuse(&self, refuses: bool) {
         *self.refuses.lock().unwrap() = refuses;
     }
 

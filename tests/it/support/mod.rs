@@ -144,6 +144,21 @@ impl World {
         self.runtime.block_on(sandbox.stop());
     }
 
+    /// Starts a service again, for one that was ended.
+    pub(crate) fn start_service(&mut self, options: Options) {
+        self.sandbox = Some(self.runtime.block_on(Sandbox::start(options)).unwrap());
+    }
+
+    /// Whether there is a service.
+    pub(crate) fn is_served(&self) -> bool {
+        self.sandbox.is_some()
+    }
+
+    /// What the service runs on.
+    pub(crate) fn runtime(&self) -> &Runtime {
+        &self.runtime
+    }
+
     /// The folder.
     pub(crate) fn dir(&self) -> &Path {
         self.dir.path()
