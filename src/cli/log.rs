@@ -28,6 +28,8 @@ pub(super) fn begin(ui: &Ui, arguments: &Arguments) {
         && is_journal()
         && let Ok(journal) = tracing_journald::layer()
     {
+        // JOB, RUN, STATUS and the like, by which `journalctl JOB=…` finds an entry.
+        let journal = journal.with_field_prefix(None);
         let _ = tracing_subscriber::registry().with(journal.with_filter(level)).try_init();
     } else if is_daemon {
         let _ = tracing_subscriber::registry().with(lines.with_filter(level)).try_init();

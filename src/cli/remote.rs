@@ -1,8 +1,11 @@
 //! Having a command run in the daemon, where there is one.
 
 use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use nix::unistd::{Gid, Group};
 
 use super::args::{Arguments, Command};
 use super::failure::{Exit, Failure, Words};
@@ -11,6 +14,7 @@ use super::interrupt::Interrupt;
 use super::ui::Ui;
 use crate::config::{self, Given};
 use crate::daemon::{self, Answer, Call, Unreachable, VERSION};
+use crate::history::user_named;
 
 /// How long the daemon may take to pause: what is to stop at once must not wait for a daemon that hangs.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
@@ -26,7 +30,13 @@ pub(super) enum Sent {
 /// Has the daemon run a command.
 pub(super) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Sent, Failure> {
     let Some(located) = config::locate(&arguments.config, host::environment()) else { return Ok(Sent::Here(None)) };
-    let Some(socket) = located.socket.filter(|socket| socket.exists()) else { return Ok(Sent::Here(None)) };
+    let Some(socket) = located.socket else { return Ok(Sent::Here(None)) };
+    match socket.try_exists() {
+        Ok(true) => {}
+        // Its folder is closed to this user: whether a daemon is there can't even be seen.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return forbidden(arguments, &socket),
+        _ => return Ok(Sent::Here(None)),
+    }
     let given = matches!(arguments.command, Command::Plan(_)).then(|| Given::read(&arguments.config)).flatten();
     let call = Call {
         version: VERSION,
@@ -64,8 +74,35 @@ pub(super) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Sent, Failure
         Ok(Err(error)) => Err(Failure::failed(Words(format!("the daemon went away while it ran this: {error}")))
             .hint("`rosterd status` shows what was done")),
         Err(Unreachable::Nobody { .. }) => Ok(Sent::Here(None)),
+        Err(Unreachable::Forbidden { socket }) => forbidden(arguments, &socket),
         Err(error) => Ok(Sent::Here(Some(crate::fault::chain(&error)))),
     }
+}
+
+/// This user may not use the daemon's socket. Most commands may still work on a state of this user's own.
+fn forbidden(arguments: &Arguments, socket: &Path) -> Result<Sent, Failure> {
+    let words = for_whom(socket);
+    match arguments.command {
+        Command::Reload => Err(Failure::usage(Words("this user can't reach the daemon".to_owned())).hint(words)),
+        _ => Ok(Sent::Here(Some(words))),
+    }
+}
+
+/// Who may use a socket that this user may not, and what to do. A folder that is closed stands for what is in it.
+fn for_whom(socket: &Path) -> String {
+    let found = socket.ancestors().find_map(|path| path.metadata().ok());
+    let who = found.map_or("others".to_owned(), |found| {
+        let group = Group::from_gid(Gid::from_raw(found.gid())).ok().flatten();
+        let group = group.map_or_else(|| format!("gid {}", found.gid()), |group| group.name);
+        match found.uid() {
+            0 => format!("root and the group {group}"),
+            uid => format!("root, {} and the group {group}", user_named(uid, None)),
+        }
+    });
+    format!(
+        "the daemon's socket {} is for {who}: run this as one of them, for example with sudo, or join the group",
+        socket.display()
+    )
 }
 
 /// The arguments as they were given.

@@ -1,6 +1,8 @@
 //! The daemon as a real process: schedules, signals, the socket, the service manager.
 
+mod callers;
 mod ends;
+mod logs;
 mod reloads;
 mod serves;
 mod starts;

@@ -1,7 +1,7 @@
 //! The caller's side of the socket.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tokio::net::UnixStream;
 
@@ -29,6 +29,12 @@ pub enum Unreachable {
     Nobody {
         /// The socket.
         socket: String,
+    },
+    /// This user may not use the socket.
+    #[error("this user may not use the daemon's socket {}", socket.display())]
+    Forbidden {
+        /// The socket.
+        socket: PathBuf,
     },
     /// The socket can't be used.
     #[error("the daemon's socket {socket} can't be used")]
@@ -63,6 +69,7 @@ pub async fn ask(
     let refused = |error| Unreachable::Refused { socket: shown(), error };
     let mut stream = UnixStream::connect(socket).await.map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Unreachable::Nobody { socket: shown() },
+        io::ErrorKind::PermissionDenied => Unreachable::Forbidden { socket: socket.to_owned() },
         _ => refused(error),
     })?;
     let json = serde_json::to_vec(call).map_err(|error| refused(error.into()))?;
