@@ -1,0 +1,252 @@
+//! What a daemon that runs for long grows: memory, open files, threads, and its state on disk.
+//!
+//! `cargo bench --bench soak [-- RUNS]`: one daemon process, 2,000 runs unless told, one after the other. Before each run a
+//! few of 500 people in the file change, one joins and one leaves; now and then the status page and `/metrics` are asked, a
+//! command comes over the socket, and the configuration is loaded anew. The service is in this process, so that the
+//! daemon's numbers are its own.
+
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement that can't go on fails, and prints")]
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Lines, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::Instant;
+
+use rosterd::sandbox::{Options, Sandbox};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// After how many runs it is measured; the first is what the others are compared with.
+const MARKS: [usize; 4] = [100, 500, 1_000, 2_000];
+const PEOPLE: usize = 500;
+/// How many people change before each run.
+const CHANGES: usize = 3;
+/// How many runs lie between two looks at the page, two commands, and two reloads.
+const PAGE_EVERY: usize = 10;
+const COMMAND_EVERY: usize = 25;
+const RELOAD_EVERY: usize = 100;
+
+const CONFIG: &str = r#"[api]
+base_url = "BASE_URL"
+api_key_file = "api_key"
+requests_per_minute = 100000
+[state]
+dir = "state"
+[control]
+socket = "control.sock"
+[status]
+listen = "LISTEN"
+[[job]]
+name = "employees"
+target = "staff"
+key = "{{ employee_no }}"
+match_on = ["employee_id"]
+[job.source]
+type = "csv"
+path = "employees.csv"
+settle = "0s"
+[job.map]
+name = "{{ name }}"
+email = "{{ email }}"
+title = "{{ title }}"
+employee_id = "{{ employee_no }}"
+[job.leavers]
+action = "delete"
+grace = "0s"
+[job.guard]
+max_leavers = "off"
+max_updates = "off"
+"#;
+
+fn main() {
+    let runs = std::env::args().filter_map(|argument| argument.parse().ok()).next().unwrap_or(2_000);
+    let dir = tempfile::tempdir().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let service = runtime.block_on(Sandbox::start(Options { rate: 0, ..Options::default() })).unwrap();
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    put(&dir.path().join("api_key"), &service.options().api_key);
+    let config = CONFIG.replace("BASE_URL", &service.url()).replace("LISTEN", &address.to_string());
+    put(&dir.path().join("config.toml"), &config);
+    let mut people = Roster::default();
+    put(&dir.path().join("employees.csv"), &people.file());
+    let mut daemon = Daemon::start(dir.path());
+
+    println!("{PEOPLE} people, {CHANGES} changes, a joiner and a leaver before each run");
+    let begin = Instant::now();
+    let mut first: Option<Numbers> = None;
+    for run in 1..=runs {
+        daemon.run();
+        if run % PAGE_EVERY == 0 {
+            ["/", "/metrics", "/healthz"].iter().for_each(|path| ask(address, path));
+        }
+        if run % COMMAND_EVERY == 0 {
+            command(dir.path(), &["status", "--json"]);
+            command(dir.path(), &["explain", "employees", &people.anybody()]);
+        }
+        if run % RELOAD_EVERY == 0 {
+            command(dir.path(), &["reload"]);
+        }
+        if MARKS.contains(&run) || run == runs {
+            let numbers = Numbers::of(daemon.child.id(), &dir.path().join("state"));
+            numbers.print(run, begin.elapsed().as_secs(), first.get_or_insert(numbers));
+        }
+        people.change();
+        put(&dir.path().join("employees.csv"), &people.file());
+    }
+    let made: BTreeMap<String, usize> = service.all("staff").iter().fold(BTreeMap::new(), |mut made, person| {
+        *made.entry(person["employee_id"].as_str().unwrap_or_default().to_owned()).or_default() += 1;
+        made
+    });
+    assert!(made.len() == PEOPLE && made.values().all(|times| *times == 1), "the service has {} people", made.len());
+    daemon.end();
+}
+
+/// Who is in the file, each with the number of changes so far.
+struct Roster {
+    people: BTreeMap<usize, usize>,
+}
+
+impl Default for Roster {
+    fn default() -> Self {
+        Self { people: (0..PEOPLE).map(|number| (number, 0)).collect() }
+    }
+}
+
+impl Roster {
+    /// One leaves, one joins, and some change.
+    fn change(&mut self) {
+        self.people.pop_first();
+        let next = self.people.last_key_value().map_or(0, |(number, _)| number + 1);
+        self.people.insert(next, 0);
+        let every = PEOPLE / CHANGES;
+        self.people.iter_mut().step_by(every).take(CHANGES).for_each(|(_, changes)| *changes += 1);
+    }
+
+    fn file(&self) -> String {
+        let mut text = "Employee No,Name,Email,Title\n".to_owned();
+        for (number, changes) in &self.people {
+            writeln!(text, "P{number:06},Person {number},person{number}@example.com,Clerk {changes}").unwrap();
+        }
+        text
+    }
+
+    fn anybody(&self) -> String {
+        format!("P{:06}", self.people.keys().nth(PEOPLE / 2).unwrap())
+    }
+}
+
+struct Daemon {
+    child: Child,
+    log: Lines<BufReader<ChildStderr>>,
+}
+
+impl Daemon {
+    fn start(dir: &Path) -> Self {
+        let mut child = rosterd(dir).args(["run", "--log", "json"]).stderr(Stdio::piped()).spawn().unwrap();
+        let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+        wait(&mut log, "the daemon is ready");
+        Self { child, log }
+    }
+
+    /// One run, to its end.
+    fn run(&mut self) {
+        kill_process(Pid::from_child(&self.child), Signal::USR1).unwrap();
+        let line = wait(&mut self.log, "what the run came to");
+        assert!(line.contains("\"status\":\"done\""), "{line}");
+    }
+
+    fn end(mut self) {
+        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+/// Reads the log up to a line that holds `text`.
+fn wait(log: &mut Lines<BufReader<ChildStderr>>, text: &str) -> String {
+    log.map(Result::unwrap).find(|line| line.contains(text)).expect("the daemon goes on")
+}
+
+fn rosterd(dir: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rosterd"));
+    command.env_clear().current_dir(dir).args(["--config", "config.toml"]).stdin(Stdio::null());
+    command
+}
+
+fn command(dir: &Path, arguments: &[&str]) {
+    let output = rosterd(dir).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+}
+
+fn ask(address: SocketAddr, path: &str) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+}
+
+fn put(path: &Path, text: &str) {
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
+}
+
+/// What the daemon takes at one moment.
+#[derive(Clone, Copy)]
+struct Numbers {
+    resident_kib: u64,
+    peak_kib: u64,
+    files: u64,
+    threads: u64,
+    state_bytes: u64,
+}
+
+impl Numbers {
+    fn of(process: u32, state: &Path) -> Self {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+        let number = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+            line.trim_start_matches(':').split_whitespace().next().unwrap().parse().unwrap()
+        };
+        Self {
+            resident_kib: number("VmRSS"),
+            peak_kib: number("VmHWM"),
+            files: fs::read_dir(format!("/proc/{process}/fd")).unwrap().count() as u64,
+            threads: number("Threads"),
+            state_bytes: size(state),
+        }
+    }
+
+    fn print(&self, run: usize, seconds: u64, first: &Self) {
+        let ratio = |now: u64, then: u64| now as f64 / then.max(1) as f64;
+        println!(
+            "run {run} ({seconds} s): resident {:.1} MiB ({:.2}), peak {:.1} MiB ({:.2}), {} open files ({:.2}), \
+             {} threads ({:.2}), state {:.1} MiB ({:.2})",
+            self.resident_kib as f64 / 1024.0,
+            ratio(self.resident_kib, first.resident_kib),
+            self.peak_kib as f64 / 1024.0,
+            ratio(self.peak_kib, first.peak_kib),
+            self.files,
+            ratio(self.files, first.files),
+            self.threads,
+            ratio(self.threads, first.threads),
+            self.state_bytes as f64 / (1024.0 * 1024.0),
+            ratio(self.state_bytes, first.state_bytes),
+        );
+    }
+}
+
+/// How many bytes a folder takes on the disk.
+fn size(path: &Path) -> u64 {
+    let entries = fs::read_dir(path).unwrap().map(Result::unwrap);
+    let bytes = |entry: fs::DirEntry| match entry.metadata() {
+        Ok(found) if found.is_dir() => size(&entry.path()),
+        Ok(found) => found.blocks() * 512,
+        // It went away meanwhile.
+        Err(_) => 0,
+    };
+    entries.map(bytes).sum()
+}
