@@ -15,6 +15,7 @@ mod config_faults;
 mod conflict;
 mod contractors;
 mod cookbook;
+mod cron_crate;
 mod daemon;
 mod damage;
 mod days;
