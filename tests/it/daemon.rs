@@ -2,6 +2,8 @@
 
 mod callers;
 mod ends;
+mod faults;
+mod level;
 mod logs;
 mod reloads;
 mod serves;

@@ -1,0 +1,132 @@
+//! Cases of the regression list that take a real daemon: time that stands still, runs that are too long, zones that change,
+//! a state of a later version.
+
+use std::fs;
+use std::thread::sleep;
+use std::time::Duration;
+
+use rosterd::sandbox::Options;
+use rosterd::store::{Batch, Kind, Space, Store};
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::support::daemon::eventually;
+use crate::support::{Config, World, people, row};
+
+const EVERY_SECOND: &str = "schedule = \"* * * * * *\"\n";
+const ANY_UPDATES: &str = "[job.guard]\nmax_updates = \"off\"\n";
+
+#[test]
+fn fault_17_and_113_a_state_of_a_later_version_exits_1_and_stays_as_it_is() {
+    let world = World::with(Options::default(), Config::served("", ""));
+    world.csv(people(1..4));
+    world.sync().expect(0);
+    let store = Store::open(&world.state()).unwrap();
+    let later = store.get::<u32>(Space::Meta, "format").unwrap().unwrap() + 1;
+    let mut batch = Batch::default();
+    batch.put(Space::Meta, "format", &later);
+    store.commit(batch).unwrap();
+    drop(store);
+    let writes = world.service().writes();
+    for arguments in [&["sync"][..], &["run"], &["plan"], &["status"], &["approve", "staff"]] {
+        let ran = world.run(arguments).expect(1);
+        assert!(ran.err.contains("install the version that wrote it, or a later one"), "{arguments:?}: {ran:?}");
+    }
+    assert_eq!(world.service().writes(), writes);
+    // Nothing was thrown away: it can still be told what it is.
+    let error = Store::open(&world.state()).err().unwrap();
+    assert!(matches!(error.kind, Kind::Newer { format } if format == later), "{error}");
+}
+
+#[test]
+fn fault_23_and_64_a_daemon_that_stood_still_goes_on_by_what_is_true_then_and_makes_up_once() {
+    let mut world = World::with(Options::default(), Config::served("", ANY_UPDATES));
+    world.csv(people(1..41));
+    world.sync().expect(0);
+    world.reconfigure(|_| Config::served(EVERY_SECOND, ANY_UPDATES));
+    let daemon = world.daemon();
+    world.faults(&["staff.update delay=40ms"]);
+    let writes = world.service().writes();
+    world.csv(people(1..41).replace("Clerk", "Baker"));
+    eventually("some are sent", || world.service().writes() > writes + 2);
+    daemon.signal(Signal::STOP);
+    sleep(Duration::from_millis(300));
+    let late = world.held_as(40).unwrap()["id"].as_i64().unwrap();
+    assert_eq!(world.held_as(40).unwrap()["title"], "Clerk", "its turn is to come");
+    world.service().edit("staff", late, json!({"mobile": "64 219999999"}));
+    let lists = world.count("staff.list");
+    sleep(Duration::from_secs(4));
+    assert_eq!(world.count("staff.list"), lists, "it stands still");
+    daemon.signal(Signal::CONT);
+    eventually("all are sent", || world.staff().iter().all(|person| person["title"] == "Baker"));
+    assert_eq!(world.held_as(40).unwrap()["mobile"], "64 219999999", "what was edited meanwhile stays");
+    eventually("it is told", || daemon.log().contains("the run took longer than its interval"));
+    let runs = || daemon.log().matches("what the run came to").count();
+    let (before, begin) = (runs(), std::time::Instant::now());
+    sleep(Duration::from_secs(2));
+    let more = runs() - before;
+    let most = usize::try_from(begin.elapsed().as_secs()).unwrap() + 2;
+    assert!(more <= most, "{more} runs, and no more than {most} were due");
+    world.expect_people(1..41);
+}
+
+#[test]
+fn fault_61_a_run_longer_than_its_interval_is_never_doubled_and_what_is_skipped_is_told() {
+    let options = Options { delay: Duration::from_millis(150), ..Options::default() };
+    let world = World::with(options, Config::served(&format!("{EVERY_SECOND}writes = \"auto\"\n"), ""));
+    world.csv(people(0..150));
+    let daemon = world.daemon();
+    eventually("the first run ends", || daemon.log().contains("the run took longer than its interval"));
+    let log = daemon.log();
+    let ended: Vec<usize> = log.match_indices("what the run came to").map(|(at, _)| at).collect();
+    let told = log.find("the run took longer than its interval").unwrap();
+    assert!(ended[0] < told, "{log}");
+    assert!(log[told..].lines().next().unwrap().contains("times="), "{log}");
+    world.expect_people(0..150);
+    assert_eq!(world.count("staff.create"), 150);
+}
+
+#[test]
+fn fault_62_an_unknown_zone_exits_2_and_new_rules_of_a_zone_count_after_a_reload() {
+    let mut world = World::with(Options::default(), Config::served("", ""));
+    world.csv(people(1..4));
+    let zones = world.dir().join("zones");
+    fs::create_dir(&zones).unwrap();
+    let rules = |of: &str| fs::copy(format!("/usr/share/zoneinfo/{of}"), zones.join("Changing")).unwrap();
+    rules("Etc/GMT-3");
+    world.reconfigure(|_| Config::served("schedule = \"0 6 * * *\"\ntime_zone = \"Nowhere/Atall\"\n", ""));
+    let ran = world.run(&["run"]).expect(2);
+    assert!(ran.err.contains("config.toml:") && ran.err.contains("\"Nowhere/Atall\" is no time zone"), "{ran:?}");
+    world.reconfigure(|_| Config::served("schedule = \"0 6 * * *\"\ntime_zone = \"Changing\"\n", ""));
+    let daemon = world.daemon_with(&["run"], |command| {
+        command.env("TZDIR", &zones);
+    });
+    let next = || world.status()["next"].as_str().unwrap_or_default().to_owned();
+    eventually("06:00 three hours ahead", || next().ends_with("T03:00:00Z"));
+    rules("Etc/GMT+4");
+    world.run(&["reload"]).expect(0);
+    eventually("06:00 four hours behind", || next().ends_with("T10:00:00Z"));
+    assert!(daemon.stop().0.success());
+}
+
+#[test]
+fn fault_105_a_filter_that_drops_half_of_the_people_is_refused_at_a_reload_and_held_at_a_restart() {
+    let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
+    let mut world = World::with(Options::default(), Config::served("", rest));
+    world.csv(people(1..21));
+    let daemon = world.daemon();
+    world.sync().expect(0);
+    world.reconfigure(|config| {
+        let job = config.job + "include = \"{{ employee_no <= 'P00010' }}\"\n";
+        Config { job, ..config }
+    });
+    let refused = world.run(&["reload"]).expect(4);
+    assert!(refused.err.contains("stays in force") && refused.err.contains("restart the daemon"), "{refused:?}");
+    world.csv(people(1..21) + &row(21, "Clerk"));
+    assert_eq!(world.sync().expect(0).writes(), (1, 0, 0), "the one before is in force");
+    assert!(daemon.stop().0.success());
+    let daemon = world.daemon();
+    daemon.signal(Signal::USR1);
+    eventually("the run is held", || daemon.log().contains("status=\"held\""));
+    assert_eq!(world.staff().len(), 21, "nobody left by it");
+}
