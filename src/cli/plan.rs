@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::{Value, json};
 
 use super::args::PlanArgs;
@@ -62,14 +63,7 @@ pub(super) async fn plan(
 
 pub(super) fn show(ui: &Ui, plans: &[Plan], show_values: bool, listed_max: usize) {
     if ui.json {
-        let jobs: Vec<Value> = plans
-            .iter()
-            .map(|plan| match &plan.result {
-                Ok((parts, foreign)) => document(&plan.job, parts, *foreign),
-                Err(error) => json!({"name": plan.job, "error": chain(error)}),
-            })
-            .collect();
-        ui.document(&json!({"version": 1, "jobs": jobs}));
+        ui.document(&Document(plans));
         return;
     }
     for plan in plans {
@@ -108,24 +102,63 @@ fn new_and_matched(plan: &Prepared) -> (u64, u64) {
     (new, plan.records.saturating_sub(new + unclear))
 }
 
-fn document(job: &JobName, parts: &[Prepared], foreign: u64) -> Value {
-    let fields = |fields: &BTreeMap<String, Delta>| -> serde_json::Map<String, Value> {
-        let delta = |delta: &Delta| json!({"from": delta.from.to_json(), "to": delta.to.to_json()});
-        fields.iter().map(|(field, change)| (field.clone(), delta(change))).collect()
-    };
-    let change = |target: Target, (change, held): (&Change, Option<&str>)| {
-        json!({
-            "action": change.wish.action,
-            "target": target,
-            "key": change.key,
-            "id": change.wish.id,
-            "line": change.line,
-            "held": held,
-            "leaver": change.wish.leaves(),
-            "fields": fields(&change.fields),
-        })
-    };
-    let changes = parts.iter().flat_map(|plan| changes(plan).map(|one| change(plan.target, one)).collect::<Vec<_>>());
+/// All plans as one document, written change by change: a first run has one for everybody.
+struct Document<'a>(&'a [Plan]);
+
+impl Serialize for Document<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut document = serializer.serialize_map(None)?;
+        document.serialize_entry("version", &1)?;
+        document.serialize_entry("jobs", &self.0.iter().map(OfJob).collect::<Vec<_>>())?;
+        document.end()
+    }
+}
+
+struct OfJob<'a>(&'a Plan);
+
+impl Serialize for OfJob<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Plan { job, result } = self.0;
+        let (parts, foreign) = match result {
+            Ok((parts, foreign)) => (parts, *foreign),
+            Err(error) => return json!({"name": job, "error": chain(error)}).serialize(serializer),
+        };
+        let mut document = serializer.serialize_map(None)?;
+        for (name, value) in facts(job, parts, foreign) {
+            document.serialize_entry(&name, &value)?;
+        }
+        document.serialize_entry("changes", &Changes(parts))?;
+        document.end()
+    }
+}
+
+struct Changes<'a>(&'a [Prepared]);
+
+impl Serialize for Changes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let changes = self.0.iter().flat_map(|plan| changes(plan).map(|one| change_document(plan.target, one)));
+        serializer.collect_seq(changes)
+    }
+}
+
+fn change_document(target: Target, (change, held): (&Change, Option<&str>)) -> Value {
+    let delta = |delta: &Delta| json!({"from": delta.from.to_json(), "to": delta.to.to_json()});
+    let fields: serde_json::Map<String, Value> =
+        change.fields.iter().map(|(field, moved)| (field.clone(), delta(moved))).collect();
+    json!({
+        "action": change.wish.action,
+        "target": target,
+        "key": change.key,
+        "id": change.wish.id,
+        "line": change.line,
+        "held": held,
+        "leaver": change.wish.leaves(),
+        "fields": fields,
+    })
+}
+
+/// What a plan says of a job besides its changes.
+fn facts(job: &JobName, parts: &[Prepared], foreign: u64) -> serde_json::Map<String, Value> {
     let reasons: BTreeSet<String> = parts.iter().filter_map(reasons).collect();
     let held = (!reasons.is_empty()).then(|| reasons.into_iter().collect::<Vec<_>>().join("; "));
     let mut rejected: Vec<Value> = Vec::new();
@@ -141,7 +174,7 @@ fn document(job: &JobName, parts: &[Prepared], foreign: u64) -> Value {
     // A narrowed run may leave parts out, and its own is never among them.
     let own = parts.iter().find(|plan| plan.job == *job);
     let (new, matched) = own.map_or((0, 0), new_and_matched);
-    json!({
+    let facts = json!({
         "name": job,
         "complete": parts.iter().all(|plan| plan.complete),
         "incomplete": incomplete,
@@ -151,7 +184,6 @@ fn document(job: &JobName, parts: &[Prepared], foreign: u64) -> Value {
         "new": new,
         "foreign": foreign,
         "held": held.map(|reason| json!({"reason": reason})),
-        "changes": changes.collect::<Vec<_>>(),
         "inbox": own.and_then(|plan| plan.inbox.as_ref()).map(|inbox| json!({"dir": inbox.dir, "file": inbox.file, "waiting": inbox.files})),
         "notes": parts.iter().flat_map(|plan| &plan.notes).collect::<BTreeSet<_>>(),
         "matched_by": own.map(|plan| &plan.matched_by),
@@ -159,7 +191,11 @@ fn document(job: &JobName, parts: &[Prepared], foreign: u64) -> Value {
         "protected": parts.iter().flat_map(|plan| &plan.protected).collect::<Vec<_>>(),
         "drift": drift,
         "rejected": rejected,
-    })
+    });
+    match facts {
+        Value::Object(facts) => facts,
+        _ => serde_json::Map::new(),
+    }
 }
 
 fn lines(ui: &Ui, plan: &Prepared, foreign: Option<u64>, show_values: bool, listed_max: usize) {

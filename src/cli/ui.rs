@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::args::Color;
@@ -18,6 +19,23 @@ pub(super) struct Ui {
     watched: bool,
     /// The way to a caller of the daemon; none where the streams are this process's.
     back: Option<Back>,
+}
+
+/// How much of a document is written at once.
+const DOCUMENT_BYTES: usize = 64 * 1024;
+
+/// stdout as something that is written to.
+struct Out<'a>(&'a Ui);
+
+impl io::Write for Out<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.out(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A colour, never the only sign of anything.
@@ -75,9 +93,12 @@ impl Ui {
         self.out(format!("{}\n", text.as_ref()).as_bytes());
     }
 
-    /// Writes a document of data.
-    pub(super) fn document(&self, document: &serde_json::Value) {
-        self.line(document.to_string());
+    /// Writes a document of data on one line, as it is made: it may be large.
+    pub(super) fn document(&self, document: &impl Serialize) {
+        let mut out = io::BufWriter::with_capacity(DOCUMENT_BYTES, Out(self));
+        // A reader that went away is no failure, and there is no other.
+        let _ = serde_json::to_writer(&mut out, document).map_err(io::Error::from).and_then(|()| out.write_all(b"\n"));
+        let _ = out.flush();
     }
 
     /// Writes a document that is itself the data: on one line with `--json`, else set out for reading.

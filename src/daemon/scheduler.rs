@@ -5,8 +5,8 @@
 //!   that and not after now; however many do, it runs once. So a time that was missed, because the machine was off or slept
 //!   or its clock was put forward, is made up once.
 //! - A job that is under way is never started again, and of the jobs that share a target one runs at a time. Times that come
-//!   while a job runs are counted as skipped (a run that takes longer than its interval must not run for ever); a job that
-//!   waits for another keeps its turn.
+//!   while a job reads and plans are counted as skipped; a run that is sending by then gives way, and the job starts over
+//!   (`worker`). A job that waits for another keeps its turn.
 //! - A clock that is set back by up to three hours repeats no time of a schedule with fixed hours; one with `*` or a step in
 //!   the hours goes on by elapsed time. A clock set back further is taken for right, as cron(8) does it.
 //! - Before the year that [`FLOOR`] says nothing is due: a machine that has no battery starts in 1970, and its clock is put
@@ -62,7 +62,7 @@ impl Timed {
 pub enum Ended {
     /// It came to its end, well or not.
     Served,
-    /// It was asked to give way: the job is due again at once.
+    /// It gave way before all was sent: the job is due again at once.
     GaveWay,
 }
 

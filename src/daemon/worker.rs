@@ -1,7 +1,7 @@
 //! One run of one job, started by the loop.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
@@ -14,6 +14,9 @@ use crate::push::Outcome;
 use crate::queue::Change;
 use crate::record::JobName;
 use crate::run::{self, Context, Narrow, Report, Stage, Watch};
+
+/// How long a run sends before it starts over for a time of its schedule.
+const SENDS_MIN: Duration = Duration::from_secs(if cfg!(debug_assertions) { 2 } else { 30 });
 
 /// Starts a run on a thread of its own; the loop hears of its end, whatever that is. A run reads files and waits for disks:
 /// on a thread that also serves the socket it would keep callers waiting.
@@ -51,12 +54,13 @@ async fn run(engine: &Arc<Engine>, name: &JobName) -> Ended {
         None => Ended::GaveWay,
         Some(Ok(reports)) => {
             // One that had come to its end all the same when it was asked is done with.
+            let gave_way = reports.iter().any(|report| report.details.gave_way);
             let cut_off = reports.is_empty() || reports.iter().any(|report| report.status == run::Status::Failed);
             for report in reports {
                 tell(&report);
                 engine.publish(Event::Ended { report: Arc::new(report) });
             }
-            if cut_off && ending.asked() { Ended::GaveWay } else { Ended::Served }
+            if gave_way || (cut_off && ending.asked()) { Ended::GaveWay } else { Ended::Served }
         }
         Some(Err(error)) => {
             broken(engine, name, &crate::fault::chain(&error));
@@ -81,7 +85,11 @@ async fn sync(
         Ok(store) => store,
         Err(error) => return Some(Err(error.into())),
     };
-    let watch = Watcher { engine, since: changed(engine, job), job: &job.name, ending };
+    let again = job.schedule.as_ref().filter(|_| job.inbox.is_none());
+    let again = again.and_then(|schedule| schedule.next_after(engine.clock().now(), &job.time_zone));
+    let begun = Instant::now();
+    let since = changed(engine, job);
+    let watch = Watcher { engine, since, job: &job.name, ending, again, begun, sending: OnceLock::new() };
     let client = setup.client.for_run();
     let context =
         Context { config: &setup.config, client: &client, store: &store, clock: engine.clock(), watch: &watch };
@@ -138,10 +146,29 @@ struct Watcher<'a> {
     since: Timestamp,
     job: &'a JobName,
     ending: &'a Ending,
+    /// The next time of the job's schedule.
+    again: Option<Timestamp>,
+    begun: Instant,
+    /// Since when it sends.
+    sending: OnceLock<Instant>,
+}
+
+impl Watcher<'_> {
+    /// Whether the source is to be read again though not all is sent: the next time of the schedule has come. Who left
+    /// meanwhile is removed before what else waits (law 12). A run sends for at least as long as it took to get there.
+    fn starts_over(&self) -> bool {
+        let Some(sending) = self.sending.get() else { return false };
+        let sent_for = sending.elapsed();
+        let is_due = self.again.is_some_and(|again| again <= self.engine.clock().now());
+        is_due && sent_for >= SENDS_MIN && sent_for >= sending.duration_since(self.begun)
+    }
 }
 
 impl Watch for Watcher<'_> {
     fn stage(&self, job: &JobName, stage: Stage) {
+        if matches!(stage, Stage::Sending { .. }) {
+            self.sending.get_or_init(Instant::now);
+        }
         self.engine.runs().alive(job, |going| {
             going.stage = Some(stage);
             going.outcomes = 0;
@@ -158,6 +185,10 @@ impl Watch for Watcher<'_> {
 
     fn interrupted(&self) -> bool {
         self.engine.runs().alive(self.job, |_| {});
-        self.ending.asked()
+        self.ending.asked() || self.starts_over()
+    }
+
+    fn goes_on(&self) -> bool {
+        true
     }
 }

@@ -83,6 +83,17 @@ impl Mirror {
         Ok(())
     }
 
+    /// Shows the id of every entity.
+    pub fn each_id(&self, store: &Store, mut visit: impl FnMut(RemoteId)) -> Result<(), store::Error> {
+        let prefix = Space::all_of(self.target);
+        store.scan(Space::Mirror, &prefix, |name, _| {
+            let id = name[prefix.len()..].parse().ok().and_then(RemoteId::new);
+            id.filter(|id| !self.found.contains_key(id)).into_iter().for_each(&mut visit);
+        })?;
+        self.found.iter().filter(|(_, found)| found.is_some()).for_each(|(id, _)| visit(*id));
+        Ok(())
+    }
+
     /// Supposes, in a copy that is never saved, that an entity has these values, or is gone.
     pub fn suppose(
         &mut self,

@@ -134,6 +134,12 @@ pub trait Watch: Sync {
 
     /// Whether someone asked to end.
     fn interrupted(&self) -> bool;
+
+    /// Whether a run that is interrupted is followed by another as soon as may be, so that what it leaves in the queue is
+    /// no failure.
+    fn goes_on(&self) -> bool {
+        false
+    }
 }
 
 /// A part of a run.

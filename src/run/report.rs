@@ -128,6 +128,8 @@ pub struct Details {
     pub dropped: Vec<Key>,
     /// Whether the source was so short that nothing was taken from it.
     pub nothing_taken: bool,
+    /// Whether it was asked to end while it sent, and another run follows.
+    pub gave_way: bool,
 }
 
 impl Report {
@@ -199,6 +201,7 @@ pub(super) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
         if is_own {
             let confirmed = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Confirmed);
             report.details = Details {
+                gave_way: false,
                 rows: prepared.rows,
                 confirmed: confirmed.map(|(key, action, _)| (key.clone(), *action)).collect(),
                 dropped: prepared.dropped.iter().map(|change| change.key.clone()).collect(),

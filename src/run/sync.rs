@@ -1,7 +1,5 @@
 //! A run from end to end.
 
-use std::collections::BTreeSet;
-
 use jiff::Timestamp;
 
 use super::adopt::Adoption;
@@ -13,7 +11,7 @@ use super::narrowed::narrowed;
 use super::once::read_once;
 use super::prepare::{ON_SITE, Prepared, prepare};
 use super::report::{Part, Report, counted, report};
-use super::session::Session;
+use super::session::{Session, gave_way};
 use super::state::{JobState, LastRun, ROWS_MAX, RejectedRow, next_run};
 use super::{Context, Narrow, Stage, account, basis, expected, held, inbox, pause, people, retention, rows, signs};
 use crate::config::Job;
@@ -198,6 +196,9 @@ pub(super) async fn one(
     {
         prepared.hold_by(counted(count, "change waits", "changes wait"));
     }
+    // A dropped file is done with only when all of it is sent, so it is read once more.
+    let goes_on = context.watch.goes_on() && job.inbox.is_none();
+    let left: Vec<usize> = if goes_on { drained.iter_mut().filter_map(gave_way).collect() } else { Vec::new() };
     let mut parts = Vec::new();
     for ((((part, _), prepared), drained), before) in narrows.iter().zip(all).zip(drained).zip(before) {
         save_index(store, part, mirrors.of(prepared.target), &before, &prepared, &drained)?;
@@ -208,7 +209,13 @@ pub(super) async fn one(
         }
         parts.push(Part { prepared, drained, parked: parked(store, part)? });
     }
-    Ok(report(job, parts, requests(context.client)))
+    let mut report = report(job, parts, requests(context.client));
+    report.details.gave_way = !left.is_empty();
+    if report.details.gave_way {
+        let waits = counted(left.into_iter().sum(), "change waits", "changes wait");
+        report.reasons.push(format!("{waits} for the run that follows: this one gave way"));
+    }
+    Ok(report)
 }
 
 /// Sends what the parts of a job want: who leaves first, what joins two before the two; then each part in its order, so
@@ -328,9 +335,10 @@ pub(super) fn ended(context: &Context<'_>, job: &Job, report: &Report, run: u64,
 /// How many people at the service belong to no record of the job.
 fn strangers(store: &Store, mirror: &Mirror, job: &Job, matched: &[RemoteId]) -> Result<u64, Error> {
     let index = Index::load(store, &job.name)?;
-    let mine: BTreeSet<i32> =
+    let mut mine: Vec<i32> =
         (0..index.len()).map(|at| index.entry(at).id).chain(matched.iter().map(|id| id.get())).collect();
+    mine.sort_unstable();
     let mut foreign = 0;
-    mirror.each(store, |entity| foreign += u64::from(!mine.contains(&entity.id.get())))?;
+    mirror.each_id(store, |id| foreign += u64::from(mine.binary_search(&id.get()).is_err()))?;
     Ok(foreign)
 }

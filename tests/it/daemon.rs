@@ -8,4 +8,5 @@ mod logs;
 mod reloads;
 mod serves;
 mod starts;
+mod urgent;
 mod watched;

@@ -106,9 +106,11 @@ impl Pass {
         self.hasher.update(chunk);
         if !chunk.is_ascii() {
             self.not_ascii = true;
-            self.binary |= chunk.iter().any(|byte| matches!(byte, 0x81 | 0x8d | 0x8f | 0x90 | 0x9d));
+            self.binary = self.binary
+                || memchr::memchr3(0x81, 0x8d, 0x8f, chunk).is_some()
+                || memchr::memchr2(0x90, 0x9d, chunk).is_some();
         }
-        self.binary |= memchr::memchr(0, chunk).is_some();
+        self.binary = self.binary || memchr::memchr(0, chunk).is_some();
         if self.broken.is_none() {
             self.check(chunk);
         }

@@ -60,7 +60,6 @@ fn fault_23_and_64_a_daemon_that_stood_still_goes_on_by_what_is_true_then_and_ma
     daemon.signal(Signal::CONT);
     eventually("all are sent", || world.staff().iter().all(|person| person["title"] == "Baker"));
     assert_eq!(world.held_as(40).unwrap()["mobile"], "64 219999999", "what was edited meanwhile stays");
-    eventually("it is told", || daemon.log().contains("the run took longer than its interval"));
     let runs = || daemon.log().matches("what the run came to").count();
     let (before, begin) = (runs(), std::time::Instant::now());
     sleep(Duration::from_secs(2));
