@@ -1,4 +1,4 @@
-//! The only writer of stdout and stderr.
+//! The only writer of stdout and stderr. Who reads there may see people: what marks them in a text is taken away here.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::args::Color;
 use super::failure::Failure;
 use crate::daemon::Back;
+use crate::record::shown;
 
 /// Writes to stdout and stderr: this process's, or those of a caller of the daemon.
 #[derive(Clone)]
@@ -90,7 +91,7 @@ impl Ui {
 
     /// Writes a line of data. A reader that went away is no failure.
     pub(super) fn line(&self, text: impl AsRef<str>) {
-        self.out(format!("{}\n", text.as_ref()).as_bytes());
+        self.out(format!("{}\n", shown(text.as_ref())).as_bytes());
     }
 
     /// Writes a document of data on one line, as it is made: it may be large.
@@ -116,7 +117,7 @@ impl Ui {
 
     /// Writes a line that is no data.
     pub(super) fn note(&self, text: impl AsRef<str>) {
-        self.err(format!("{}\n", text.as_ref()).as_bytes());
+        self.err(format!("{}\n", shown(text.as_ref())).as_bytes());
     }
 
     /// Writes a warning.

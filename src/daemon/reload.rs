@@ -18,7 +18,7 @@ use crate::fault::chain;
 use crate::plan::Writes;
 use crate::push::Outcome;
 use crate::queue::Change;
-use crate::record::{JobName, Key};
+use crate::record::{JobName, Key, shown};
 use crate::run::{self, Context, JobState, Narrow, Plan, Prepared, Stage, Status, Watch};
 use crate::store;
 
@@ -57,7 +57,10 @@ impl Engine {
             }
             Err(refusal) => {
                 let reason = chain(refusal);
-                tracing::error!(reason, "the new configuration was refused; the one before stays in force");
+                tracing::error!(
+                    reason = &*shown(&reason),
+                    "the new configuration was refused; the one before stays in force"
+                );
                 self.publish(Event::Refused { reason });
             }
         }

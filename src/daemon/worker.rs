@@ -12,7 +12,7 @@ use super::scheduler::Ended;
 use crate::config::Job;
 use crate::push::Outcome;
 use crate::queue::Change;
-use crate::record::JobName;
+use crate::record::{JobName, shown};
 use crate::run::{self, Context, Narrow, Report, Stage, Watch};
 
 /// How long a run sends before it starts over for a time of its schedule.
@@ -97,7 +97,7 @@ async fn sync(
 }
 
 fn broken(engine: &Engine, job: &JobName, reason: &str) {
-    tracing::error!(job = job.as_str(), reason, "a run could not be made");
+    tracing::error!(job = job.as_str(), reason = &*shown(reason), "a run could not be made");
     engine.publish(Event::Broken { job: job.clone(), reason: reason.to_owned() });
 }
 
@@ -105,6 +105,7 @@ fn broken(engine: &Engine, job: &JobName, reason: &str) {
 fn tell(report: &Report) {
     let counts = &report.counts;
     let reason = report.reason().unwrap_or_default();
+    let reason = &*shown(&reason);
     let (job, status) = (report.name.as_str(), report.status.name());
     macro_rules! log {
         ($level:ident) => {

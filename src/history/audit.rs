@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::entry::{Ended, Entry};
 use super::month::months;
 use crate::crash::point;
-use crate::record::{Action, JobName, Key, RemoteId, Value};
+use crate::record::{Action, JobName, Key, RemoteId, Value, shown};
 
 /// One line of the audit file, as it is written; [`Entry`] is the same line as it is read.
 #[derive(Serialize)]
@@ -77,8 +77,8 @@ impl Audit {
     /// Appends a line and returns when it is on disk.
     pub fn append(&self, at: Timestamp, line: &Line<'_>) -> io::Result<()> {
         let month = at.to_zoned(TimeZone::UTC).strftime("%Y-%m").to_string();
-        let mut text = serde_json::to_vec(line)?;
-        text.push(b'\n');
+        let mut text = shown(&serde_json::to_string(line)?).into_owned();
+        text.push('\n');
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let _alone = lock(&self.dir)?;
         if open.as_ref().is_none_or(|(current, _)| *current != month) {
@@ -86,7 +86,7 @@ impl Audit {
         }
         let (_, file) = open.as_mut().expect("it was just opened");
         point("audit: before a line");
-        file.write_all(&text)?;
+        file.write_all(text.as_bytes())?;
         point("audit: a line is written");
         file.sync_data()?;
         point("audit: a line is on disk");

@@ -47,7 +47,7 @@ fn is_about(decided: &Decided, key: &Key) -> bool {
 
 /// A reason that names a record as `key KEY`, without that name; `None` where it does not.
 pub fn without(reason: &str, key: &Key) -> Option<String> {
-    let name = format!("key {key}");
+    let name = format!("key {}", key.as_str());
     let mut rest = reason;
     let mut told = String::new();
     let mut found = false;

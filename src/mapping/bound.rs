@@ -13,7 +13,7 @@ use super::error::Error;
 use super::marks::{Mark, Marked};
 use super::outcome::{Outcome, PHOTO_TEXT_BYTES_MAX, VALUE_BYTES_MAX};
 use super::template::{Compiled, Ready};
-use crate::record::{Field, Key, Kind, Marks, Record, Rejected};
+use crate::record::{Field, Key, Kind, Marks, Private, Record, Rejected};
 use crate::source::{Name, Row};
 
 /// The longest key, in bytes.
@@ -251,7 +251,7 @@ fn reject(row: &Row, key: Option<Key>, field: &str, reason: String) -> Mapped {
 
 fn rejected(row: &Row, key: Option<Key>, field: &str, reason: String) -> Rejected {
     let reason = match (row.dn(), &key) {
-        (Some(dn), None) => format!("{reason} (entry {dn})"),
+        (Some(dn), None) => format!("{reason} (entry {})", Private(dn)),
         _ => reason,
     };
     Rejected { key, line: row.shown_line(), field: Some(field.to_owned()), reason }

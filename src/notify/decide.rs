@@ -6,9 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::notice::{Kind, Notice, RowNote};
-use crate::record::JobName;
+use crate::record::{JobName, keyless};
 use crate::run::{RejectedRow, Status};
-use crate::status::{JobView, Snapshot, keyless};
+use crate::status::{JobView, Snapshot};
 
 /// How long a leaver may be on site before somebody is told: longer than any shift.
 const ON_SITE_MAX: SignedDuration = SignedDuration::from_hours(7 * 24);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::Held;
 use super::guard::{Base, Guarded, Reasons};
 use super::options::{Limits, Writes};
+use crate::record::Private;
 
 /// Holds, of what the limits of the whole let pass, what is too much for its segment. Who belongs to no segment is measured
 /// with the whole only.
@@ -23,7 +24,7 @@ pub fn guard_segments(guarded: &mut Guarded, limits: &Limits, bases: &BTreeMap<S
         for change in changes {
             match reasons.for_change(&change) {
                 Some(reason) => {
-                    let (key, reason) = (change.key.clone(), format!("segment {segment:?}: {reason}"));
+                    let (key, reason) = (change.key.clone(), format!("segment \"{}\": {reason}", Private(&segment)));
                     guarded.held.push(Held { key, reason, change: Some(change), other: None });
                 }
                 None => guarded.go.push((change, false)),

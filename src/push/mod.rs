@@ -144,7 +144,7 @@ impl Drained {
 
     fn push(&mut self, push: &Push<'_>, change: Change, outcome: Outcome) {
         let (job, key, action) = (change.job.as_str(), change.key.as_str(), change.wish.action.name());
-        tracing::info!(job, key, action, ?outcome, "a change came to its outcome");
+        tracing::info!(job, key, action, outcome = outcome.told(), "a change came to its outcome");
         push.witness.outcome(&change, &outcome);
         self.outcomes.push((change.key, change.wish.action, outcome));
     }

@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::queue::Change;
-use crate::record::Entity;
+use crate::record::{Entity, shown};
 
 /// What became of one change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +18,19 @@ pub enum Outcome {
     Waits(String),
     /// It could not be delivered and stays queued.
     Undelivered(String),
+}
+
+impl Outcome {
+    /// What became of it, for the log.
+    pub(super) fn told(&self) -> String {
+        match self {
+            Self::Confirmed => "confirmed".to_owned(),
+            Self::Parked => "parked".to_owned(),
+            Self::OnSite => "on site".to_owned(),
+            Self::Waits(reason) => format!("waits: {}", shown(reason)),
+            Self::Undelivered(reason) => format!("undelivered: {}", shown(reason)),
+        }
+    }
 }
 
 /// Is told what happens during a push.

@@ -4,11 +4,13 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::private::Private;
 use super::target::Target;
 
 /// Identifies a record at its source for ever: a staff number, an entryUUID, an objectGUID. Never empty.
 ///
-/// A key may be shown in logs; it is how they name a person (law 11).
+/// A key may be shown in logs; it is how they name a person (law 11). Written into a text it is marked as what it is
+/// ([`Private`]), so that it can be left out where nobody is to be named; [`Key::as_str`] is the bare key.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Key(String);
@@ -31,7 +33,7 @@ impl Key {
 
     /// The key of what joins two others.
     pub fn joined(member: &Self, organization: &Self) -> Self {
-        Self(format!("{member}{}{organization}", Self::APART))
+        Self([member.as_str(), Self::APART, organization.as_str()].concat())
     }
 
     /// Whether this record of `job` is that of `person`, or a membership of theirs.
@@ -48,7 +50,7 @@ impl Key {
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        Private(&self.0).fmt(f)
     }
 }
 

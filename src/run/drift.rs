@@ -52,7 +52,7 @@ pub(super) fn photos_note(keys: &BTreeSet<Key>) -> Option<String> {
         1 => "1 photo is".to_owned(),
         many => format!("{many} photos are"),
     };
-    let named: Vec<&str> = keys.iter().take(NAMED_MAX).map(Key::as_str).collect();
+    let named: Vec<String> = keys.iter().take(NAMED_MAX).map(Key::to_string).collect();
     let more = match keys.len().saturating_sub(NAMED_MAX) {
         0 => String::new(),
         more => format!("; and {more} more"),
@@ -67,6 +67,7 @@ pub(super) fn photos_note(keys: &BTreeSet<Key>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::shown;
 
     #[test]
     fn some_are_named_and_the_rest_is_counted() {
@@ -78,8 +79,9 @@ mod tests {
         };
         assert_eq!(note(&drift(0)), None);
         let one = "on_drift: 1 person was edited at the service (0: name, title), which stays until the source changes";
-        assert_eq!(note(&drift(1)).as_deref(), Some(one));
+        assert_eq!(shown(&note(&drift(1)).unwrap()), one);
         let many = note(&drift(7)).unwrap();
+        let many = shown(&many);
         assert!(many.contains("7 people were") && many.contains("4: name, title; and 2 more)"), "{many}");
     }
 }

@@ -8,7 +8,7 @@ use super::{Narrow, held};
 use crate::config::{Job, Mode};
 use crate::plan::{Held, Writes};
 use crate::queue::{self, Change, State};
-use crate::record::{Action, Key};
+use crate::record::{Action, Key, Private};
 use crate::snapshot::{Known, Owner};
 use crate::store::{self, Batch, Store};
 
@@ -123,7 +123,10 @@ pub(super) fn queued(job: &Job, change: &crate::plan::Change, approved: bool) ->
 pub(super) fn parked(store: &Store, job: &Job) -> Result<Vec<(Key, Action, String)>, store::Error> {
     let parked = |change: Change| match change.state {
         State::Parked { status: 0, words } => Some((change.key, change.wish.action, words)),
-        State::Parked { status, words } => Some((change.key, change.wish.action, format!("{status}: {words}"))),
+        // What a service says may name somebody.
+        State::Parked { status, words } => {
+            Some((change.key, change.wish.action, format!("{status}: {}", Private(&words))))
+        }
         State::Waiting | State::Sent { .. } => None,
     };
     Ok(queue::list(store, &job.name)?.into_iter().filter_map(parked).collect())

@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::config::Job;
 use crate::history::{self, Audit, Line, acting_user};
 use crate::mirror;
-use crate::record::{JobName, Key, RemoteId, Target};
+use crate::record::{JobName, Key, RemoteId, Target, without};
 use crate::snapshot::{Index, Known, Owner};
 use crate::store::{self, Batch, Space, Store};
 
@@ -152,7 +152,7 @@ fn mentions(store: &Store, key: &Key, jobs: &BTreeSet<JobName>, batch: &mut Batc
         let prefix = Space::by_job(job, "");
         for (other, held) in store.list::<HeldChange>(Space::Held, &prefix)? {
             if other != key.as_str()
-                && let Some(reason) = history::without(&held.reason, key)
+                && let Some(reason) = without(&held.reason, key)
             {
                 batch.put(Space::Held, &Space::by_job(job, &other), &HeldChange { reason, ..held });
             }
@@ -161,12 +161,12 @@ fn mentions(store: &Store, key: &Key, jobs: &BTreeSet<JobName>, batch: &mut Batc
         state.inbox.forget();
         state.rejected.clear();
         for told in &mut state.reasons {
-            if let Some(reason) = history::without(told, key) {
+            if let Some(reason) = without(told, key) {
                 *told = reason;
             }
         }
         if let Some(last) = &mut state.last
-            && let Some(reason) = last.reason.as_ref().and_then(|reason| history::without(reason, key))
+            && let Some(reason) = last.reason.as_ref().and_then(|reason| without(reason, key))
         {
             last.reason = Some(reason);
         }

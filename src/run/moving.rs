@@ -94,7 +94,7 @@ impl Moving {
         }
         *changes = stay;
         if !moved.is_empty() {
-            let named: Vec<&str> = moved.iter().take(NAMED_MAX).map(Key::as_str).collect();
+            let named: Vec<String> = moved.iter().take(NAMED_MAX).map(Key::to_string).collect();
             let more = moved.len().saturating_sub(NAMED_MAX);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             self.notes.push(format!("moved to job {} and leave here: key {}{more}", other.name, named.join(", key ")));

@@ -23,7 +23,7 @@ use crate::clock::Clock;
 use crate::crash::point;
 use crate::history::{Audit, Line, acting_user};
 use crate::push::{Drained, Outcome};
-use crate::record::JobName;
+use crate::record::{JobName, Private};
 
 /// What a pause stops.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,7 +96,7 @@ impl Scope {
 impl Pause {
     /// Why nothing is sent, and what lets changes go again.
     pub fn reason(&self) -> String {
-        let by = |note: &Note| format!(" since {:.0} by {}", note.since, note.by);
+        let by = |note: &Note| format!(" since {:.0} by {}", note.since, Private(&note.by));
         let told = self.note.as_ref().map(by).unwrap_or_default();
         let why = self.note.as_ref().and_then(|note| note.why.as_deref());
         match (&self.scope, why) {

@@ -28,7 +28,7 @@ use crate::config::{Config, Job};
 use crate::crash::point;
 use crate::history::acting_user;
 use crate::plan::Change;
-use crate::record::{Action, JobName, Key, RemoteId, Target, Value};
+use crate::record::{self, Action, JobName, Key, RemoteId, Target, Value};
 
 /// The form that this program writes and reads.
 const VERSION: u64 = 1;
@@ -215,7 +215,10 @@ impl PlanFile {
 
 impl PlannedJob {
     fn new(job: &Job, prepared: &Prepared, values: bool) -> Self {
-        let held = prepared.held.iter().filter_map(|held| Some((held.change.as_ref()?, Some(held.reason.clone()))));
+        let held = prepared
+            .held
+            .iter()
+            .filter_map(|held| Some((held.change.as_ref()?, Some(record::shown(&held.reason).into_owned()))));
         let changes = prepared.go.iter().map(|(change, _)| (change, None)).chain(held);
         Self {
             name: job.name.clone(),

@@ -224,7 +224,7 @@ pub(super) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
 
 /// A key of another target than the job's own, as reports name it.
 fn named(target: Target, key: &Key) -> Key {
-    Key::new(&format!("{target} {key}")).expect("it is not empty")
+    Key::new(&format!("{target} {}", key.as_str())).expect("it is not empty")
 }
 
 /// What waits, and why.

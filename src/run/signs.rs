@@ -40,7 +40,7 @@ fn people(contested: &[&Key]) -> Option<String> {
         return None;
     }
     let who = counted(contested.len(), "person was", "people were");
-    let named: Vec<&str> = contested.iter().take(NAMED_MAX).map(|key| key.as_str()).collect();
+    let named: Vec<String> = contested.iter().take(NAMED_MAX).map(|key| key.to_string()).collect();
     let more = match contested.len().saturating_sub(NAMED_MAX) {
         0 => String::new(),
         more => format!(" and {more} more"),

@@ -67,7 +67,7 @@ pub struct RejectedRow {
 impl RejectedRow {
     pub(super) fn of(row: &Rejected) -> Self {
         let who = match &row.key {
-            Some(key) => key.to_string(),
+            Some(key) => key.as_str().to_owned(),
             None => row.line.unwrap_or_default().to_string(),
         };
         let field = row.field.as_deref().unwrap_or_default();

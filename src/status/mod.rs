@@ -9,7 +9,7 @@
 //! Invariants:
 //! - A [`Snapshot`] is plain data, gathered in one go and only by reading. What is made of it is pure.
 //! - Page, metrics and health name nobody, not even by key (law 11): jobs, lines and counts only. What a reason says of a key
-//!   is cut out of it ([`keyless()`]).
+//!   is marked as such from the beginning, and left out here ([`keyless`](crate::record::keyless)).
 //! - The page works without scripts and loads nothing.
 //!
 //! Rejected: a registry of metrics that modules write to as they go. Nearly all that is of interest is in the store already
@@ -17,7 +17,6 @@
 
 mod counters;
 mod health;
-mod keyless;
 mod metrics;
 mod page;
 mod server;
@@ -25,7 +24,6 @@ mod snapshot;
 
 pub use counters::Counters;
 pub use health::Health;
-pub use keyless::keyless;
 pub use metrics::metrics;
 pub use page::{page, unreadable};
 pub use server::{Gather, Server, StartError};

@@ -2,10 +2,9 @@
 
 use std::fmt::{self, Display, Write as _};
 
-use super::keyless::keyless;
 use super::snapshot::{JobView, Snapshot};
 use crate::receipt::markup_of as text;
-use crate::record::Target;
+use crate::record::{Target, keyless};
 use crate::run::{LastRun, Status};
 
 const HEAD: &str = include_str!("head.html");

@@ -6,12 +6,11 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::keyless::keyless;
 use crate::api::BudgetState;
 use crate::config::{Config, Job};
 use crate::fault::chain;
 use crate::queue::{self, State};
-use crate::record::{Action, JobName, Key, Target};
+use crate::record::{Action, JobName, Key, Target, keyless};
 use crate::run::{self, JobState, LastRun, ON_SITE, Pause, RejectedRow, Status};
 use crate::snapshot::{Index, Known};
 use crate::source::inbox::Folder;

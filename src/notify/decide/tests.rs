@@ -1,7 +1,7 @@
 use jiff::tz::TimeZone;
 
 use super::*;
-use crate::record::Target;
+use crate::record::{Key, Target};
 use crate::run::{Counts, LastRun};
 use crate::status::{Budget, OnSite};
 
@@ -147,8 +147,10 @@ fn a_full_disk_is_told_once() {
 
 #[test]
 fn law_11_no_notice_names_a_key() {
-    let mut job = job("staff", Status::Held, &["moves to job b as key Canary, and leaves here once they are there"]);
-    job.rejected = vec![RejectedRow { reason: "fits that of key Canary".to_owned(), ..row(4, 1) }];
+    let key = Key::new("Canary").unwrap();
+    let reason = format!("moves to job b as key {key}, and leaves here once they are there");
+    let mut job = job("staff", Status::Held, &[&reason]);
+    job.rejected = vec![RejectedRow { reason: format!("fits that of key {key}"), ..row(4, 1) }];
     let (_, notices) = decide(&Told::default(), &snapshot(0, [job]));
     let text = format!("{notices:?}{}", notices[0].document("host"));
     assert!(!text.contains("Canary"), "{text}");

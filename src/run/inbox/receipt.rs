@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::config::Job;
 use crate::history::{self, Entry};
 use crate::receipt::{Line, Outcome, Receipt, Verdict};
-use crate::record::{Action, Key, Rejected};
+use crate::record::{Action, Key, Rejected, shown};
 use crate::run::error::Error;
 use crate::run::report::counted;
 use crate::run::report::{Report, Status};
@@ -26,7 +26,7 @@ pub(super) fn of_run(receipt: Receipt, report: &Report, before: &BTreeMap<Key, A
     let lines = if verdict == Verdict::NotUsed { Vec::new() } else { lines(report, before) };
     let rejected = counted(report.rejections.len(), "row was rejected", "rows were rejected");
     let messages = report.reasons.iter().filter(|reason| **reason != rejected || lines.is_empty());
-    Receipt { verdict, messages: messages.cloned().collect(), lines, ..receipt }
+    Receipt { verdict, messages: messages.map(|message| shown(message).into_owned()).collect(), lines, ..receipt }
 }
 
 /// What the audit files tell of runs that were cut off.
@@ -87,15 +87,15 @@ fn lines(report: &Report, before: &BTreeMap<Key, Action>) -> Vec<Line> {
 }
 
 fn line(row: Option<u64>, key: &Key, (outcome, reason): (Outcome, &str)) -> Line {
-    Line { row, key: Some(key.to_string()), outcome, reason: reason.to_owned() }
+    Line { row, key: Some(key.as_str().to_owned()), outcome, reason: shown(reason).into_owned() }
 }
 
 fn rejected(row: &Rejected) -> Line {
     let field = row.field.as_ref().map(|field| format!("{field}: ")).unwrap_or_default();
     Line {
         row: row.line,
-        key: row.key.as_ref().map(Key::to_string),
+        key: row.key.as_ref().map(|key| key.as_str().to_owned()),
         outcome: Outcome::NotUsed,
-        reason: format!("{field}{}", row.reason),
+        reason: format!("{field}{}", shown(&row.reason)),
     }
 }

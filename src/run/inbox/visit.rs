@@ -240,7 +240,8 @@ impl Visit<'_> {
     /// Something that is never read goes to where whoever dropped it finds out why.
     fn refuse(&mut self, folder: &Folder, outbox: &Outbox, entry: &Entry, reason: String) -> Result<Step, Error> {
         let name = shown(&entry.name);
-        tracing::error!(job = self.job.name.as_str(), file = name, "a file in the inbox was refused: {reason}");
+        let why = crate::record::shown(&reason);
+        tracing::error!(job = self.job.name.as_str(), file = name, "a file in the inbox was refused: {why}");
         let begun = self.begin()?;
         let state = JobState::load(self.context.store, &self.job.name)?;
         let report = Report::failed(self.job.name.clone(), format!("{name} was refused. {reason}"), 0);
@@ -365,7 +366,7 @@ impl Visit<'_> {
     }
 
     fn warn(&mut self, warning: String) {
-        tracing::warn!(job = self.job.name.as_str(), "{warning}");
+        tracing::warn!(job = self.job.name.as_str(), "{}", crate::record::shown(&warning));
         self.notes.push(warning);
     }
 

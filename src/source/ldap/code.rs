@@ -1,6 +1,7 @@
 //! Result codes (RFC 4511, appendix A) in words.
 
 use crate::fault::chain;
+use crate::record::Private;
 
 /// The search reached its end, or the bind was taken.
 pub(super) const SUCCESS: u32 = 0;
@@ -55,7 +56,7 @@ pub(super) fn words(code: u32) -> String {
 pub(super) fn said(text: &str) -> String {
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(SAID_MAX).collect();
     let text = text.trim();
-    if text.is_empty() { String::new() } else { format!(" ({text})") }
+    if text.is_empty() { String::new() } else { format!(" ({})", Private(text)) }
 }
 
 /// What to do about a refused bind, as far as the code or Active Directory's own number (`data 52e`) tells.
@@ -98,7 +99,7 @@ pub(super) fn described(error: &ldap3::LdapError) -> String {
 fn explained(text: &str) -> String {
     let hint = if text.contains("UnknownIssuer") {
         "; set ca_file to the certificate that signed the server's"
-    } else if text.contains("NotValidForName") {
+    } else if text.contains("not valid for") {
         "; name the server in url as its certificate does"
     } else if text.contains("CaUsedAsEndEntity") {
         "; the server's own certificate is one of a certificate authority; give it another"

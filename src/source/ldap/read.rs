@@ -18,7 +18,7 @@ use super::limits::{BATCHES_WAITING, ENTRY_BYTES_MAX, VALUE_BYTES_MAX};
 use super::options::Options;
 use super::position;
 use crate::clock::Clock;
-use crate::record::Rejected;
+use crate::record::{Private, Rejected};
 use crate::source::{self, Read, Row, Wanted};
 
 /// Reads a directory and visits the row of each entry. A visit that breaks ends the read, which then proves nothing.
@@ -126,7 +126,7 @@ impl Reading {
         self.number += 1;
         self.meet(&entry);
         if entry.bytes > ENTRY_BYTES_MAX {
-            let reason = format!("the entry {} has more than {} KiB", entry.dn, ENTRY_BYTES_MAX / 1024);
+            let reason = format!("the entry {} has more than {} KiB", Private(&entry.dn), ENTRY_BYTES_MAX / 1024);
             self.rejected.push(Rejected { key: None, line: None, field: None, reason });
             return ControlFlow::Continue(());
         }

@@ -1,0 +1,121 @@
+//! Texts that name people, for readers who may see that and for readers who may not (law 11).
+//!
+//! A reason such as "this record and that of key P7 both fit" is made far away from where it is shown, and passes through
+//! formats and chains of errors on its way. So what names a person stands between two marks from the beginning: a key puts
+//! them around itself wherever it is written into a text, and any other value is wrapped in [`Private`]. Where the text
+//! leaves the program, one of two things happens to it: [`shown`] takes away the marks, [`keyless`] what stands between them.
+//!
+//! Invariants:
+//! - What is marked holds no marks itself: nobody's key can end its own.
+//! - A mark that was cut off hides the rest.
+//!
+//! The marks are noncharacters of Unicode, which are meant for use inside a program.
+//!
+//! Rejected: a type of its own for reasons. An error's chain is text, and would lose it. Rejected: to cut keys out by the
+//! words around them. Whoever writes another reason would have to think of it.
+
+use std::borrow::Cow;
+use std::fmt::{self, Write as _};
+
+use super::key::Key;
+
+const OPEN: char = '\u{fdd0}';
+const CLOSE: char = '\u{fdd1}';
+/// What is put in place of what is left out.
+const HIDDEN: &str = "…";
+/// What is put in place of a key that was forgotten.
+const FORGOTTEN: &str = "(forgotten)";
+
+/// A text that names a person, as a part of another text.
+#[derive(Clone, Copy)]
+pub struct Private<'a>(pub &'a str);
+
+impl fmt::Display for Private<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char(OPEN)?;
+        self.0.split(is_mark).try_for_each(|part| f.write_str(part))?;
+        f.write_char(CLOSE)
+    }
+}
+
+/// Shows nothing (law 11).
+impl fmt::Debug for Private<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(HIDDEN)
+    }
+}
+
+/// A text for readers who may see people.
+pub fn shown(text: &str) -> Cow<'_, str> {
+    if text.contains(is_mark) { Cow::Owned(text.split(is_mark).collect()) } else { Cow::Borrowed(text) }
+}
+
+/// A text for readers who may not: without what names a person.
+pub fn keyless(text: &str) -> String {
+    told(text, |_| HIDDEN.to_owned())
+}
+
+/// A text without the name of one person: `None` where it does not name them by their key.
+pub fn without(text: &str, key: &Key) -> Option<String> {
+    let mut found = false;
+    let told = told(text, |own| {
+        let is_about = own == key.as_str() || Key::halves(own).is_some_and(|(member, _)| member == *key);
+        found |= is_about;
+        if is_about { Private(FORGOTTEN).to_string() } else { Private(own).to_string() }
+    });
+    found.then_some(told)
+}
+
+/// The text with something else for each part that names a person.
+fn told(text: &str, mut instead: impl FnMut(&str) -> String) -> String {
+    let mut told = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(OPEN) {
+        told.push_str(before);
+        let (own, after) = after.split_once(CLOSE).unwrap_or((after, ""));
+        told.push_str(&instead(own));
+        rest = after;
+    }
+    told.push_str(rest);
+    told
+}
+
+fn is_mark(c: char) -> bool {
+    matches!(c, OPEN | CLOSE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(text: &str) -> Key {
+        Key::new(text).unwrap()
+    }
+
+    #[test]
+    fn law_11_a_key_is_left_out_wherever_it_was_written() {
+        let inner = format!("fits that of key {}, who is in the source too", key("Ana"));
+        let outer = format!("segment {}: {inner}; and {:?}", Private("Sales"), Private("Bo"));
+        assert_eq!(shown(&outer), "segment Sales: fits that of key Ana, who is in the source too; and …");
+        assert_eq!(keyless(&outer), "segment …: fits that of key …, who is in the source too; and …");
+        assert_eq!(keyless("max_leavers: 9 people would leave"), "max_leavers: 9 people would leave");
+    }
+
+    #[test]
+    fn law_11_no_key_ends_its_own_marks_and_a_cut_off_mark_hides_the_rest() {
+        let odd = key("A\u{fdd1}na\u{fdd0}").to_string();
+        assert_eq!((keyless(&odd), shown(&odd)), ("…".to_owned(), Cow::Borrowed("Ana")));
+        let whole = format!("of key {} of job x", key("Ana"));
+        let cut: String = whole.chars().take(10).collect();
+        assert_eq!(keyless(&cut), "of key …");
+    }
+
+    #[test]
+    fn law_11_whoever_is_forgotten_is_named_no_more() {
+        let text = format!("{}: name; {}: title; {} @ x", key("A"), key("AB"), key("C"));
+        assert_eq!(shown(&without(&text, &key("A")).unwrap()), "(forgotten): name; AB: title; C @ x");
+        assert_eq!(without(&text, &key("B")), None);
+        let membership = format!("of key {}", Key::joined(&key("A"), &key("Org")));
+        assert_eq!(shown(&without(&membership, &key("A")).unwrap()), "of key (forgotten)");
+    }
+}
