@@ -19,6 +19,7 @@ use crate::config::{Config, Job};
 use crate::fault::chain;
 use crate::mapping::{Bound, Mapped};
 use crate::mirror::Elements;
+use crate::notify::{self, Trial};
 use crate::record::{Kind, Target};
 use crate::run::{mapping, next, rows};
 use crate::source::{Found, Read, Row, csv};
@@ -39,6 +40,9 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &CheckArgs) -> Result<Exit, 
         what: "configuration".into(),
         result: Ok(format!("{jobs} job{plural}, mapping and permissions fit")),
     }];
+    for Trial { what, result } in notify::trials(&config.notify, !args.offline).await {
+        findings.push(Finding { what: what.to_owned(), result });
+    }
     if !args.offline {
         config.jobs.iter().for_each(|job| findings.push(source(job)));
         service(&config, &mut findings).await?;

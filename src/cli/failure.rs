@@ -122,7 +122,7 @@ impl Failure {
         self.exit
     }
 
-    pub(super) fn error(&self) -> &(dyn Error + Send + Sync) {
+    pub(super) fn error(&self) -> &(dyn Error + Send + Sync + 'static) {
         self.error.as_ref()
     }
 

@@ -42,6 +42,7 @@ mod sandbox;
 mod status;
 mod sync;
 mod ui;
+mod unstarted;
 mod values;
 
 use std::process::ExitCode;

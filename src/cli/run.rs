@@ -9,13 +9,25 @@ use super::failure::{Exit, Failure, Words};
 use super::host::Host;
 use super::open;
 use super::ui::Ui;
+use super::unstarted;
 use crate::clock::Clock;
 use crate::daemon::{self, Refusal, StartError};
 
 pub(super) async fn run(host: &Host) -> Result<Exit, Failure> {
-    let config = open::daemons_configuration(host)?;
+    let config = match open::daemons_configuration(host) {
+        Ok(config) => config,
+        Err(failure) => {
+            unstarted::tell_of_configuration(host, &failure).await;
+            return Err(failure);
+        }
+    };
     let config = Arc::try_unwrap(config).unwrap_or_else(|config| (*config).clone());
-    daemon::serve(config, &Clock::system(), Arc::new(Desk)).await.map_err(|error| match error {
+    let (state_dir, notify, socket) = (config.state.dir.clone(), config.notify.clone(), config.control.socket.clone());
+    let served = daemon::serve(config, &Clock::system(), Arc::new(Desk)).await;
+    if let Err(error) = &served {
+        unstarted::tell(&state_dir, &notify, socket.as_deref(), error).await;
+    }
+    served.map_err(|error| match error {
         StartError::Store(error) => Failure::from(error),
         StartError::Client(error) => error.into(),
         error @ StartError::Status(_) => Failure::usage(error)

@@ -12,8 +12,9 @@ use crate::api::Client;
 use crate::clock::Clock;
 use crate::config::{Config, Job};
 use crate::daemon;
+use crate::notify::Book;
 use crate::run::{self, JobState, Status};
-use crate::status::{JobView, Seen, Snapshot};
+use crate::status::{JobView, Seen, Snapshot, Unheard};
 use crate::store::{self, Store};
 
 pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
@@ -29,6 +30,7 @@ pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
     };
     let snapshot = Snapshot::gather(&store, &config, budget, now, &|job| seen(host, &store, job, now))?;
     let Snapshot { jobs: views, budget, is_full, .. } = snapshot;
+    let unheard = Book::open(&config.state.dir).unheard();
     if ui.json {
         ui.document(&json!({
             "version": 1,
@@ -38,6 +40,8 @@ pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
                 "finish": budget.finish},
             "state_dir": config.state.dir,
             "disk_full": is_full,
+            "unheard": unheard.iter().map(|place| json!({"channel": place.channel, "since": place.since,
+                "reason": place.reason, "waiting": place.waiting})).collect::<Vec<_>>(),
         }));
     } else {
         lines(ui, &config, &views);
@@ -45,6 +49,15 @@ pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
             let text =
                 format!("the disk of {} is full: nothing is sent before 8 MiB are free", config.state.dir.display());
             ui.line(ui.paint(Paint::Red, &text));
+        }
+        for Unheard { channel, since, reason, waiting } in &unheard {
+            let waits = match waiting {
+                0 => String::new(),
+                1 => "; 1 notice waits".to_owned(),
+                many => format!("; {many} notices wait"),
+            };
+            let text = format!("nobody is reached by {channel} since {since:.0}: {reason}{waits}");
+            ui.line(ui.paint(Paint::Red, &tame(&text)));
         }
         let blocked = budget.blocked_until.map(|until| format!("; the service asked to wait until {until:.0}"));
         ui.line(format!(

@@ -12,6 +12,7 @@ use super::options::{Config, Needs};
 use super::permissions::{self, CONFIG_SIZE_MAX, Content};
 use super::problem::{Errors, Problem};
 use super::report::Report;
+use super::telling::Notify;
 use super::{keys, walk};
 
 /// Where systemd tells the folder of a service's credentials.
@@ -71,6 +72,36 @@ pub fn load_given(
     checked(&given.path, given.path.clone(), &content, environment, needs)
 }
 
+/// What is left of a configuration that can't be used.
+#[derive(Clone, Debug)]
+pub struct Remains {
+    /// Where the state lies.
+    pub state_dir: PathBuf,
+    /// Who is told, as far as nothing is wrong with that.
+    pub notify: Notify,
+}
+
+/// What is left of the configuration at `path`, whatever is wrong with it: enough to tell people that it is. `None` where the
+/// file can't be read, or where others could have written it.
+pub fn remains(path: &Path, environment: impl Iterator<Item = (String, String)>) -> Option<Remains> {
+    let (source_path, content) = open(path).ok().filter(|(_, content)| !content.others_may_write())?;
+    let variables: Vec<(String, String)> = environment.collect();
+    let mut report = Report::new(path.display().to_string());
+    let file = walk::recovered(&content.text, &mut report);
+    let raw = layers::merge(file, &variables, &mut report)?;
+    let (state, notify) = check::remains(&raw, &ground(&source_path, &variables), &mut report);
+    Some(Remains { state_dir: state.dir, notify })
+}
+
+fn ground(source_path: &Path, variables: &[(String, String)]) -> Ground {
+    Ground {
+        dir: source_path.parent().unwrap_or(Path::new("/")).to_owned(),
+        instance: Instance::of(source_path),
+        credentials: credentials_directory(variables),
+        passwords: layers::bind_passwords(variables),
+    }
+}
+
 fn checked(
     path: &Path,
     source_path: PathBuf,
@@ -84,12 +115,7 @@ fn checked(
     let file = walk::walk(&content.text, &mut report);
     check_inline_secrets(path, content, &mut report);
     let raw = file.and_then(|file| layers::merge(file, &variables, &mut report));
-    let ground = Ground {
-        dir: source_path.parent().unwrap_or(Path::new("/")).to_owned(),
-        instance: Instance::of(&source_path),
-        credentials: credentials_directory(&variables),
-        passwords: layers::bind_passwords(&variables),
-    };
+    let ground = ground(&source_path, &variables);
     let checked = raw.and_then(|raw| check::check(raw, needs, &ground, &mut report));
     let warnings = report.finish()?;
     let Some(check::Checked { api, state, control, status, notify, retention, jobs }) = checked else {

@@ -31,7 +31,7 @@ mod walk;
 mod weekday;
 
 pub use instance::{Instance, InstanceError};
-pub use load::{Given, load, load_given};
+pub use load::{Given, Remains, load, load_given, remains};
 pub use locate::{Located, locate};
 pub use nearest::nearest;
 pub use options::{Config, Control, Job, Mode, Needs, State};

@@ -68,6 +68,8 @@ pub(super) struct RawNotify {
     pub(super) webhook: Option<String>,
     pub(super) mail: Option<RawMail>,
     pub(super) heartbeat: Option<String>,
+    pub(super) ca_file: Option<String>,
+    pub(super) proxy: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -77,6 +79,7 @@ pub(super) struct RawMail {
     pub(super) to: Vec<String>,
     pub(super) from: Option<String>,
     pub(super) smtp: Option<String>,
+    pub(super) start_tls: Option<bool>,
     pub(super) user: Option<String>,
     pub(super) password: Option<String>,
     pub(super) password_file: Option<String>,
@@ -86,7 +89,7 @@ impl RawMail {
     /// An empty table turns mail off.
     pub(super) fn is_empty(&self) -> bool {
         let given = [&self.from, &self.smtp, &self.user, &self.password, &self.password_file];
-        self.to.is_empty() && given.iter().all(|given| given.is_none())
+        self.to.is_empty() && self.start_tls.is_none() && given.iter().all(|given| given.is_none())
     }
 }
 

@@ -1,6 +1,7 @@
 //! How people look at the daemon, and how they are told.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
 use secrecy::SecretString;
 
@@ -27,6 +28,10 @@ pub struct Notify {
     pub mail: Option<Mail>,
     /// Called while all is well.
     pub heartbeat: Option<Hook>,
+    /// Certificates of authorities that are trusted besides the system's; those of the service unless others are named.
+    pub ca_file: Option<PathBuf>,
+    /// The proxy for webhook and heartbeat; that of the service unless another is named. Mails go straight to their server.
+    pub proxy: Option<String>,
 }
 
 impl Notify {
@@ -76,6 +81,6 @@ pub enum Protection {
     Tls,
     /// TLS after STARTTLS, without which nothing is sent (`smtp://`).
     StartTls,
-    /// None: to this machine itself only.
+    /// None: to this machine itself only, where STARTTLS is not asked for.
     Plain,
 }

@@ -31,6 +31,13 @@ pub(super) fn walk(text: &str, report: &mut Report) -> Option<Map<String, Value>
     errors.is_empty().then(|| Walk { text, report }.table("", document.get_ref()))
 }
 
+/// What can be made out in a text, be it TOML or not quite.
+pub(super) fn recovered(text: &str, report: &mut Report) -> Map<String, Value> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let (document, _) = DeTable::parse_recoverable(text);
+    Walk { text, report }.table("", document.get_ref())
+}
+
 struct Walk<'a> {
     text: &'a str,
     report: &'a mut Report,

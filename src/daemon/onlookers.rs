@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use jiff::SignedDuration;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::engine::Engine;
@@ -13,20 +14,24 @@ use super::event::Event;
 use crate::api::Traffic;
 use crate::config::Config;
 use crate::fault::chain;
-use crate::notify::{SetupError, Teller};
+use crate::notify::{self, Book, SetupError, Teller, Trouble};
 use crate::status::{Counters, Gather, Snapshot};
+use crate::store;
 
 /// How often it is looked how things are, where nothing happens: a job becomes overdue without a run.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 /// The shortest wait between two tries to deliver.
 const DELIVER_EVERY: Duration = Duration::from_secs(1);
 
+/// How long the state may be out of reach before that is told.
+const LOST_MAX: SignedDuration = SignedDuration::from_mins(2);
+
 /// How things are at the daemon.
 pub(super) struct Seen(pub(super) Arc<Engine>);
 
 impl Gather for Seen {
     fn snapshot(&self) -> BoxFuture<'_, Result<Snapshot, String>> {
-        Box::pin(gather(&self.0))
+        Box::pin(async { gather(&self.0).await.map_err(|lost| lost.told()) })
     }
 
     fn traffic(&self) -> Traffic {
@@ -34,16 +39,33 @@ impl Gather for Seen {
     }
 }
 
-async fn gather(engine: &Arc<Engine>) -> Result<Snapshot, String> {
-    let store = engine.store().await.map_err(|error| chain(&error))?;
+/// Why it can't be said how things are.
+enum Lost {
+    Store(store::Error),
+    BrokenOff,
+}
+
+impl Lost {
+    /// The same in words that name nobody.
+    fn told(&self) -> String {
+        match self {
+            Self::Store(error) => notify::told(error),
+            Self::BrokenOff => "looking at it broke off".to_owned(),
+        }
+    }
+}
+
+async fn gather(engine: &Arc<Engine>) -> Result<Snapshot, Lost> {
+    let store = engine.store().await.map_err(Lost::Store)?;
     let (engine, setup) = (Arc::clone(engine), engine.setup());
     let work = tokio::task::spawn_blocking(move || {
         let (budget, now) = (setup.client.budget(), engine.clock().now());
-        Snapshot::gather(&store, &setup.config, budget, now, &|job| Ok(engine.seen(&job.name)))
+        let snapshot = Snapshot::gather(&store, &setup.config, budget, now, &|job| Ok(engine.seen(&job.name)))?;
+        Ok(Snapshot { unheard: Book::open(&setup.config.state.dir).unheard(), ..snapshot })
     });
     match work.await {
-        Ok(snapshot) => snapshot.map_err(|error| chain(&error)),
-        Err(_) => Err("looking at it broke off".to_owned()),
+        Ok(snapshot) => snapshot.map_err(Lost::Store),
+        Err(_) => Err(Lost::BrokenOff),
     }
 }
 
@@ -64,8 +86,7 @@ pub(super) fn teller(config: &Config, counters: &Arc<Counters>) -> Result<Option
     if config.notify.is_off() {
         return Ok(None);
     }
-    let (ca_file, proxy) = (config.api.ca_file.as_deref(), config.api.proxy.as_deref());
-    Teller::open(&config.state.dir, &config.notify, ca_file, proxy, counters).map(Some)
+    Teller::open(&config.state.dir, &config.notify, counters).map(Some)
 }
 
 /// Tells people what is new, for as long as it is polled.
@@ -78,7 +99,12 @@ pub(super) async fn tell(engine: Arc<Engine>, mut teller: Option<Teller>) {
             if look {
                 match gather(&engine).await {
                     Ok(snapshot) => teller.look(&snapshot).await,
-                    Err(reason) => tracing::warn!(reason, "how things are can't be told"),
+                    Err(lost) => {
+                        tracing::warn!(reason = lost.told(), "how things are can't be told");
+                        if let Lost::Store(error) = &lost {
+                            teller.down(&Trouble::of_store(error, LOST_MAX), engine.clock().now());
+                        }
+                    }
                 }
             }
             teller.deliver(engine.clock().now()).await;

@@ -1,5 +1,6 @@
 //! What was told and what waits to be, on disk.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -7,9 +8,10 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::decide::{Told, decide};
+use super::decide::{Told, decide, decide_down};
 use super::notice::Notice;
-use crate::status::Snapshot;
+use super::trouble::Trouble;
+use crate::status::{Snapshot, Unheard};
 
 const FILE: &str = "notices.json";
 /// How many notices wait at most; the oldest go first.
@@ -32,6 +34,15 @@ struct Written {
     version: u32,
     told: Told,
     waiting: Vec<Waiting>,
+    /// The places that can't be reached.
+    unheard: BTreeMap<String, Failing>,
+}
+
+/// A place that can't be reached: since when, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Failing {
+    since: Timestamp,
+    reason: String,
 }
 
 /// A notice on its way over one channel.
@@ -70,14 +81,30 @@ impl Book {
     /// It can't be written: then nothing is told, and the next look finds the same news.
     pub fn look(&mut self, snapshot: &Snapshot, channels: &[&str]) -> io::Result<Vec<Notice>> {
         let (told, notices) = decide(&self.written.told, snapshot);
+        self.put_down(told, &notices, channels)?;
+        Ok(notices)
+    }
+
+    /// The same where nothing works, so that nothing is known of how things are.
+    ///
+    /// # Errors
+    ///
+    /// It can't be written: then nothing is told.
+    pub fn down(&mut self, trouble: &Trouble, at: Timestamp, channels: &[&str]) -> io::Result<Option<Notice>> {
+        let (told, notice) = decide_down(&self.written.told, trouble, at);
+        self.put_down(told, notice.as_slice(), channels)?;
+        Ok(notice)
+    }
+
+    fn put_down(&mut self, told: Told, notices: &[Notice], channels: &[&str]) -> io::Result<()> {
         if told == self.written.told {
-            return Ok(notices);
+            return Ok(());
         }
-        let mut next = Written { version: 1, told, waiting: self.written.waiting.clone() };
-        for notice in &notices {
+        let mut next = Written { version: 1, told, ..self.written.clone() };
+        for notice in notices {
             for channel in channels {
                 let channel = (*channel).to_owned();
-                next.waiting.push(Waiting { notice: notice.clone(), channel, attempts: 0, due: snapshot.at });
+                next.waiting.push(Waiting { notice: notice.clone(), channel, attempts: 0, due: notice.at });
             }
         }
         let more = next.waiting.len().saturating_sub(WAITING_MAX);
@@ -85,8 +112,28 @@ impl Book {
             tracing::warn!(notices = more, "too many notices wait; the oldest are given up");
             next.waiting.drain(..more);
         }
-        self.keep(next)?;
-        Ok(notices)
+        self.keep(next)
+    }
+
+    /// The places that can't be reached.
+    pub fn unheard(&self) -> Vec<Unheard> {
+        let waiting = |channel: &String| self.written.waiting.iter().filter(|one| one.channel == *channel).count();
+        let unheard = self.written.unheard.iter();
+        unheard
+            .map(|(channel, Failing { since, reason })| Unheard {
+                channel: channel.clone(),
+                since: *since,
+                reason: reason.clone(),
+                waiting: waiting(channel),
+            })
+            .collect()
+    }
+
+    /// Notes whether a place could be reached; writes only where that is new.
+    pub(super) fn reached(&mut self, channel: &str, now: Timestamp, trouble: Option<&str>) -> io::Result<()> {
+        let mut next = self.written.clone();
+        next.note(channel, now, trouble);
+        if next.unheard == self.written.unheard { Ok(()) } else { self.keep(next) }
     }
 
     /// The notices over `channel` whose time has come, in order.
@@ -105,15 +152,17 @@ impl Book {
     }
 
     /// A notice arrived.
-    pub(super) fn delivered(&mut self, id: &str, channel: &str) -> io::Result<()> {
+    pub(super) fn delivered(&mut self, id: &str, channel: &str, now: Timestamp) -> io::Result<()> {
         let mut next = self.written.clone();
+        next.note(channel, now, None);
         next.waiting.retain(|waiting| !(waiting.notice.id == id && waiting.channel == channel));
         self.keep(next)
     }
 
     /// A notice did not arrive; it is tried again later, or given up where that has gone on for too long.
-    pub(super) fn failed(&mut self, id: &str, channel: &str, now: Timestamp) -> io::Result<()> {
+    pub(super) fn failed(&mut self, id: &str, channel: &str, now: Timestamp, why: &str) -> io::Result<()> {
         let mut next = self.written.clone();
+        next.note(channel, now, Some(why));
         for waiting in &mut next.waiting {
             if waiting.notice.id == id && waiting.channel == channel {
                 let seconds = AGAIN.0.saturating_mul(1 << waiting.attempts.min(16)).min(AGAIN.1);
@@ -129,21 +178,35 @@ impl Book {
         self.keep(next)
     }
 
-    /// Drops what waits for channels that are not among these.
-    pub(super) fn keep_channels(&mut self, channels: &[&str]) -> io::Result<()> {
-        let is_kept = |waiting: &Waiting| channels.contains(&waiting.channel.as_str());
-        if self.written.waiting.iter().all(is_kept) {
-            return Ok(());
-        }
+    /// Drops what waits for channels that are not among these, and what is known of places that are not called any more.
+    pub(super) fn keep_channels(&mut self, channels: &[&str], places: &[&str]) -> io::Result<()> {
         let mut next = self.written.clone();
-        next.waiting.retain(is_kept);
-        self.keep(next)
+        next.waiting.retain(|waiting| channels.contains(&waiting.channel.as_str()));
+        next.unheard.retain(|place, _| places.contains(&place.as_str()));
+        let is_same =
+            next.waiting.len() == self.written.waiting.len() && next.unheard.len() == self.written.unheard.len();
+        if is_same { Ok(()) } else { self.keep(next) }
     }
 
     fn keep(&mut self, next: Written) -> io::Result<()> {
         write(&self.path, &next)?;
         self.written = next;
         Ok(())
+    }
+}
+
+impl Written {
+    /// Notes whether a place could be reached.
+    fn note(&mut self, place: &str, now: Timestamp, trouble: Option<&str>) {
+        match trouble {
+            None => {
+                self.unheard.remove(place);
+            }
+            Some(reason) => {
+                let failing = self.unheard.entry(place.to_owned());
+                failing.or_insert_with(|| Failing { since: now, reason: String::new() }).reason = reason.to_owned();
+            }
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::notice::{Kind, Notice, RowNote};
+use super::trouble::Trouble;
 use crate::record::{JobName, keyless};
 use crate::run::{RejectedRow, Status};
 use crate::status::{JobView, Snapshot};
@@ -23,6 +24,20 @@ const REASON_MAX: usize = 300;
 pub struct Told {
     jobs: BTreeMap<JobName, Job>,
     disk_full: bool,
+    /// Why nothing works at all, where that is so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    down: Option<Down>,
+}
+
+/// What was told of such trouble.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Down {
+    kind: String,
+    since: Timestamp,
+    /// Whether this kind was told.
+    told: bool,
+    /// Whether this or an earlier one was told, so that the recovery is to be.
+    any_told: bool,
 }
 
 /// What was told of a job.
@@ -51,10 +66,31 @@ impl Told {
     }
 }
 
+/// What is to be told where nothing works, and what is told after that. Jobs stay as they were told last.
+pub(super) fn decide_down(told: &Told, trouble: &Trouble, at: Timestamp) -> (Told, Option<Notice>) {
+    let before = told.down.as_ref();
+    let same = before.filter(|down| down.kind == trouble.kind && down.since <= at);
+    let since = same.map_or(at, |down| down.since);
+    let was_told = same.is_some_and(|down| down.told);
+    let is_told = was_told || at.duration_since(since) >= trouble.patience;
+    let any_told = is_told || before.is_some_and(|down| down.any_told);
+    let down = Down { kind: trouble.kind.to_owned(), since, told: is_told, any_told };
+    let next = Told { down: Some(down), ..told.clone() };
+    let notice = (is_told && !was_told).then(|| Notice {
+        id: format!("{:x}-0", at.as_millisecond()),
+        reasons: listed(trouble.reasons.iter()),
+        ..Notice::new(at, Kind::Down, keyless(&trouble.text))
+    });
+    (next, notice)
+}
+
 /// What is to be told now, and what is told after that.
 pub fn decide(told: &Told, snapshot: &Snapshot) -> (Told, Vec<Notice>) {
     let mut notices = Vec::new();
     let mut next = Told { disk_full: snapshot.is_full, ..Told::default() };
+    if told.down.as_ref().is_some_and(|down| down.any_told) {
+        notices.push(notice(snapshot, None, Kind::Recovered, "rosterd works again".to_owned()));
+    }
     if snapshot.is_full != told.disk_full {
         let (event, text) = if snapshot.is_full {
             (Kind::DiskFull, "the disk of rosterd's state is full: nothing is sent before 8 MiB are free")
@@ -133,11 +169,7 @@ fn trouble(snapshot: &Snapshot, job: &JobView, kind: Kind, rows: &[&RejectedRow]
         _ => job.reasons.iter().collect::<Vec<_>>(),
     };
     let mut notice = notice(snapshot, Some(job), kind, text);
-    let more = reasons.len().saturating_sub(LISTED_MAX);
-    notice.reasons = reasons.into_iter().take(LISTED_MAX).map(|reason| short(&keyless(reason))).collect();
-    if more > 0 {
-        notice.reasons.push(format!("and {more} more reasons"));
-    }
+    notice.reasons = listed(reasons.into_iter());
     if matches!(kind, Kind::Partial | Kind::Held) {
         notice.rows = rows.iter().take(LISTED_MAX).map(|row| row_note(row)).collect();
         let more = rows.len().saturating_sub(LISTED_MAX);
@@ -147,6 +179,16 @@ fn trouble(snapshot: &Snapshot, job: &JobView, kind: Kind, rows: &[&RejectedRow]
     }
     notice.held_set = (kind == Kind::Held).then_some(job.held_set);
     notice
+}
+
+/// Reasons as they may be told, the first of them.
+fn listed<'a>(reasons: impl ExactSizeIterator<Item = &'a String>) -> Vec<String> {
+    let more = reasons.len().saturating_sub(LISTED_MAX);
+    let mut listed: Vec<String> = reasons.take(LISTED_MAX).map(|reason| short(&keyless(reason))).collect();
+    if more > 0 {
+        listed.push(format!("and {more} more reasons"));
+    }
+    listed
 }
 
 fn row_note(row: &RejectedRow) -> RowNote {
@@ -177,15 +219,9 @@ fn on_site(snapshot: &Snapshot, job: &JobView, before: &Job, after: &mut Job, no
 
 fn notice(snapshot: &Snapshot, job: Option<&JobView>, event: Kind, text: String) -> Notice {
     Notice {
-        id: String::new(),
-        at: snapshot.at,
-        event,
         job: job.map(|job| job.name.clone()),
         run: job.and_then(|job| job.last.as_ref()).map(|last| last.run),
-        text,
-        reasons: Vec::new(),
-        rows: Vec::new(),
-        held_set: None,
+        ..Notice::new(snapshot.at, event, text)
     }
 }
 

@@ -3,15 +3,17 @@
 use std::path::Path;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use lettre::message::header::ContentType;
+use lettre::transport::smtp;
 use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Certificate, Tls, TlsParameters};
 use lettre::transport::smtp::extension::ClientId;
 use lettre::{Message, SmtpTransport, Transport as _};
 use secrecy::ExposeSecret as _;
 
-use super::notice::Notice;
-use super::web::Failure;
+use super::notice::{Kind, Notice};
+use super::web::{self, Failure};
 use crate::config::{Mail, Protection};
 use crate::fault::chain;
 
@@ -39,12 +41,52 @@ fn deliver(mail: &Mail, ca_file: Option<&Path>, host: &str, notice: &Notice) -> 
     let transport = transport(mail, ca_file, host).map_err(|reason| failure(reason, true))?;
     match transport.send(&message) {
         Ok(_) => Ok(()),
-        // What a server says may quote an address: its code is enough.
-        Err(error) => match error.status() {
-            Some(code) => Err(failure(format!("the mail server answered {code}"), error.is_transient())),
-            None => Err(failure(chain(&error), true)),
-        },
+        Err(error) => Err(failure(told(&error), error.status().is_none() || is_login(&error) || error.is_transient())),
     }
+}
+
+/// Reaches the server as for a mail, TLS and login included, and sends none.
+pub(super) fn knock(mail: &Mail, ca_file: Option<&Path>, host: &str) -> Result<(), String> {
+    let told = |reason: String| format!("{}: {reason}", mail.relay.host);
+    let transport = transport(mail, ca_file, host).map_err(told)?;
+    match transport.test_connection() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(told("it hung up".to_owned())),
+        Err(error) => Err(told(self::told(&error))),
+    }
+}
+
+/// Whether a mail can be written from and to the addresses that are configured.
+pub(super) fn is_writable(mail: &Mail, host: &str) -> Result<(), String> {
+    message(mail, host, &Notice::new(Timestamp::UNIX_EPOCH, Kind::Recovered, "nothing".to_owned())).map(drop)
+}
+
+/// What went wrong, and what to do about it.
+fn told(error: &smtp::Error) -> String {
+    // What a server says may quote an address: its code is enough.
+    match error.status() {
+        Some(code) if is_login(error) => {
+            format!("the mail server refused the login ({code}); check notify.mail.user and its password")
+        }
+        Some(code) => format!("the mail server answered {code}"),
+        None => {
+            let text = chain(error);
+            if text.contains("STARTTLS is not supported") {
+                return "the mail server offers no STARTTLS, and without TLS nothing is sent; does it take smtps://?"
+                    .to_owned();
+            }
+            if text.contains("No compatible authentication mechanism") {
+                return "the mail server takes no login here; leave out notify.mail.user, or name another port"
+                    .to_owned();
+            }
+            web::explained(&text)
+        }
+    }
+}
+
+/// Whether the server refused who rosterd says it is (RFC 4954, section 6).
+fn is_login(error: &smtp::Error) -> bool {
+    error.status().is_some_and(|code| matches!(code.to_string().as_str(), "530" | "534" | "535" | "538"))
 }
 
 fn message(mail: &Mail, host: &str, notice: &Notice) -> Result<Message, String> {

@@ -12,7 +12,11 @@
 //! - A notice that can't be delivered is tried again for a week, and holds up nobody: no run waits for it.
 //! - No notice names anybody, not even by key (law 11).
 //!
+//! - Nothing goes beyond this machine unprotected: TLS is verified against the system's roots and `notify.ca_file`, and where
+//!   there is none, nothing is sent. No proxy is taken from the environment.
+//!
 //! What was told lies in a file of its own beside the store: whoever is told that the store can't be used must not need it.
+//! So a daemon that can't start tells of that too, once however often it is started again ([`Trouble`]).
 //!
 //! Rejected: to tell at the end of a run what that run came to. Overdue jobs have no run, and two failures in a row are one
 //! piece of news; the difference between what was told and how things are is what people want to hear.
@@ -22,9 +26,13 @@ mod decide;
 mod mail;
 mod notice;
 mod teller;
+mod trial;
+mod trouble;
 mod web;
 
 pub use book::{Book, forget};
 pub use decide::{Told, decide};
 pub use notice::{Kind, Notice, RowNote};
 pub use teller::{SetupError, Teller};
+pub use trial::{Trial, trials};
+pub use trouble::{Trouble, told};

@@ -21,6 +21,8 @@ pub enum Kind {
     OnSite,
     /// The disk of the state is full.
     DiskFull,
+    /// Nothing works: the daemon can't start, or can't read its state.
+    Down,
     /// All is well again.
     Recovered,
 }
@@ -67,12 +69,28 @@ impl Kind {
             Self::Overdue => "overdue",
             Self::OnSite => "on_site",
             Self::DiskFull => "disk_full",
+            Self::Down => "down",
             Self::Recovered => "recovered",
         }
     }
 }
 
 impl Notice {
+    /// A notice of no job in particular, with nothing but a sentence.
+    pub(super) fn new(at: Timestamp, event: Kind, text: String) -> Self {
+        Self {
+            id: String::new(),
+            at,
+            event,
+            job: None,
+            run: None,
+            text,
+            reasons: Vec::new(),
+            rows: Vec::new(),
+            held_set: None,
+        }
+    }
+
     /// All of it in lines.
     pub fn lines(&self) -> String {
         let mut text = self.text.clone();

@@ -1,6 +1,6 @@
 //! Delivers notices.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,10 +9,11 @@ use reqwest::Client;
 
 use super::book::Book;
 use super::notice::Notice;
+use super::trouble::Trouble;
 use super::web::Failure;
 use super::{mail, web};
 use crate::config::Notify;
-use crate::status::{Counters, Health, Snapshot};
+use crate::status::{Counters, Health, Snapshot, Unheard};
 
 const WEBHOOK: &str = "webhook";
 const MAIL: &str = "mail";
@@ -28,49 +29,46 @@ pub struct Teller {
     options: Notify,
     book: Book,
     client: Client,
-    ca_file: Option<PathBuf>,
     host: String,
     counters: Arc<Counters>,
 }
 
 impl Teller {
-    /// Begins with what was told before under the state folder `dir`. Certificates and proxy are those of the service.
+    /// Begins with what was told before under the state folder `dir`.
     ///
     /// # Errors
     ///
     /// The certificates or the proxy can't be used.
-    pub fn open(
-        dir: &Path,
-        options: &Notify,
-        ca_file: Option<&Path>,
-        proxy: Option<&str>,
-        counters: &Arc<Counters>,
-    ) -> Result<Self, SetupError> {
-        let hooks: Vec<_> = options.webhook.iter().chain(&options.heartbeat).collect();
-        let client = web::client(&hooks, ca_file, proxy)?;
-        let mut teller = Self {
-            options: options.clone(),
-            book: Book::open(dir),
-            client,
-            ca_file: ca_file.map(Path::to_owned),
-            host: host(),
-            counters: Arc::clone(counters),
-        };
+    pub fn open(dir: &Path, options: &Notify, counters: &Arc<Counters>) -> Result<Self, SetupError> {
+        let client = web::client(options)?;
+        let options = options.clone();
+        let mut teller = Self { options, book: Book::open(dir), client, host: host(), counters: Arc::clone(counters) };
         let channels = teller.channels();
-        if let Err(error) = teller.book.keep_channels(&channels) {
+        let heartbeat = teller.options.heartbeat.as_ref().map(|_| HEARTBEAT);
+        let places: Vec<&str> = channels.iter().copied().chain(heartbeat).collect();
+        if let Err(error) = teller.book.keep_channels(&channels, &places) {
             tracing::warn!(%error, "what waits to be told could not be written");
         }
         Ok(teller)
     }
 
+    /// The places that can't be reached.
+    pub fn unheard(&self) -> Vec<Unheard> {
+        self.book.unheard()
+    }
+
+    /// Puts down that nothing works, to be told once.
+    pub fn down(&mut self, trouble: &Trouble, now: Timestamp) {
+        match self.book.down(trouble, now, &self.channels()) {
+            Ok(notice) => notice.iter().for_each(news),
+            Err(error) => tracing::warn!(%error, "what is to be told could not be written; nobody is told"),
+        }
+    }
+
     /// Looks at how things are: what is new is put down to be told, and the heartbeat is called where all is well.
     pub async fn look(&mut self, snapshot: &Snapshot) {
         match self.book.look(snapshot, &self.channels()) {
-            Ok(notices) => {
-                for notice in notices {
-                    tracing::info!(event = notice.event.name(), text = notice.text.as_str(), "news");
-                }
-            }
+            Ok(notices) => notices.iter().for_each(news),
             Err(error) => tracing::warn!(%error, "what is to be told could not be written; it is tried again"),
         }
         if let Some(hook) = &self.options.heartbeat
@@ -78,6 +76,10 @@ impl Teller {
         {
             let called = web::call(&self.client, hook, None).await;
             self.counters.notice(HEARTBEAT, called.is_ok());
+            let trouble = called.as_ref().err().map(|failure| failure.reason.as_str());
+            if let Err(error) = self.book.reached(HEARTBEAT, snapshot.at, trouble) {
+                tracing::warn!(%error, "that the heartbeat was called could not be written");
+            }
             if let Err(Failure { reason, .. }) = called {
                 tracing::warn!(reason, "the heartbeat could not be called");
             }
@@ -91,8 +93,8 @@ impl Teller {
                 let sent = self.send(channel, &notice).await;
                 self.counters.notice(channel, sent.is_ok());
                 let kept = match &sent {
-                    Ok(()) => self.book.delivered(&notice.id, channel),
-                    Err(_) => self.book.failed(&notice.id, channel, now),
+                    Ok(()) => self.book.delivered(&notice.id, channel, now),
+                    Err(failure) => self.book.failed(&notice.id, channel, now, &failure.reason),
                 };
                 if let Err(error) = kept {
                     tracing::warn!(%error, "that a notice was sent could not be written; it may be sent again");
@@ -121,15 +123,19 @@ impl Teller {
     async fn send(&self, channel: &str, notice: &Notice) -> Result<(), Failure> {
         match (channel, &self.options.webhook, &self.options.mail) {
             (WEBHOOK, Some(hook), _) => web::call(&self.client, hook, Some(&notice.document(&self.host))).await,
-            (_, _, Some(mail)) => mail::send(mail, self.ca_file.as_deref(), &self.host, notice).await,
+            (_, _, Some(mail)) => mail::send(mail, self.options.ca_file.as_deref(), &self.host, notice).await,
             // The book holds none for a channel that is not there.
             _ => Ok(()),
         }
     }
 }
 
+fn news(notice: &Notice) {
+    tracing::info!(event = notice.event.name(), text = notice.text.as_str(), "news");
+}
+
 /// This machine's name.
-fn host() -> String {
+pub(super) fn host() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let fits = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
     let name: String = name.trim().chars().filter(fits).collect();

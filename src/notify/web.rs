@@ -1,6 +1,5 @@
 //! Calls addresses: the webhook and the heartbeat.
 
-use std::path::Path;
 use std::time::Duration;
 
 use reqwest::header::CONTENT_TYPE;
@@ -8,7 +7,8 @@ use reqwest::{Client, redirect};
 use secrecy::ExposeSecret as _;
 
 use super::teller::SetupError;
-use crate::config::Hook;
+use crate::config::{Hook, Notify};
+use crate::fault::chain;
 use crate::tls;
 
 /// The longest that one call may take.
@@ -23,9 +23,10 @@ pub(super) struct Failure {
 }
 
 /// Makes the client for these addresses.
-pub(super) fn client(hooks: &[&Hook], ca_file: Option<&Path>, proxy: Option<&str>) -> Result<Client, SetupError> {
-    let has_tls = hooks.iter().any(|hook| hook.origin.starts_with("https:"));
-    let tls = if has_tls { tls::verified(ca_file) } else { tls::without_roots(None) };
+pub(super) fn client(options: &Notify) -> Result<Client, SetupError> {
+    let has_tls = options.webhook.iter().chain(&options.heartbeat).any(|hook| hook.origin.starts_with("https:"));
+    let ca_file = options.ca_file.as_deref();
+    let tls = if has_tls { tls::verified(ca_file) } else { tls::without_roots(ca_file) };
     let mut builder = Client::builder()
         .tls_backend_preconfigured(tls.map_err(SetupError)?)
         .user_agent(concat!("rosterd/", env!("CARGO_PKG_VERSION")))
@@ -34,7 +35,7 @@ pub(super) fn client(hooks: &[&Hook], ca_file: Option<&Path>, proxy: Option<&str
         .connect_timeout(CALL_MAX / 2)
         .pool_max_idle_per_host(0)
         .no_proxy();
-    if let Some(proxy) = proxy {
+    if let Some(proxy) = &options.proxy {
         let here = reqwest::NoProxy::from_string("localhost,127.0.0.0/8,::1");
         let proxy = reqwest::Proxy::all(proxy).map_err(|_| SetupError("the proxy is no usable address".to_owned()))?;
         builder = builder.proxy(proxy.no_proxy(here));
@@ -57,6 +58,22 @@ pub(super) async fn call(client: &Client, hook: &Hook, document: Option<&serde_j
             let is_general = !status.is_client_error() || matches!(status.as_u16(), 401 | 403 | 404 | 408 | 410 | 429);
             Err(failure(format!("it answered {}", status.as_u16()), is_general))
         }
-        Err(error) => Err(failure(crate::fault::chain(&error.without_url()), true)),
+        Err(error) => Err(failure(explained(&chain(&error.without_url())), true)),
     }
+}
+
+/// Adds what to do where a server is not believed.
+pub(super) fn explained(text: &str) -> String {
+    let hint = if text.contains("UnknownIssuer") || text.contains("CaUsedAsEndEntity") {
+        "; set notify.ca_file to the certificate of the authority that signed the server's"
+    } else if text.contains("not valid for") {
+        "; name the server as its certificate does"
+    } else if text.contains("certificate expired") {
+        "; its certificate has expired, or this machine's clock is wrong"
+    } else if text.contains("InvalidContentType") || text.contains("corrupt message") {
+        "; does this port speak TLS?"
+    } else {
+        ""
+    };
+    format!("{text}{hint}")
 }

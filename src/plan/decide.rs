@@ -377,7 +377,7 @@ mod tests {
         match decide(subject, Rules { target: Target::Staff, fields: &fields, seed_only: &seed_only, on_drift }) {
             Decision::Settled { .. } => vec![],
             Decision::Change(change) | Decision::Photo { change, .. } => change.fields.into_keys().collect(),
-            Decision::Held(held) => vec![held.reason],
+            Decision::Held(held) => vec![crate::record::shown(&held.reason).into_owned()],
         }
     }
 

@@ -37,7 +37,7 @@ pub fn guard_segments(guarded: &mut Guarded, limits: &Limits, bases: &BTreeMap<S
 mod tests {
     use super::*;
     use crate::plan::Change;
-    use crate::record::{Action, Key, Marks, RemoteId, Wish};
+    use crate::record::{Action, Key, Marks, RemoteId, Wish, shown};
 
     fn leaver(number: usize, segment: &str) -> Change {
         let id = RemoteId::new(number as i64 + 1);
@@ -70,7 +70,7 @@ mod tests {
         guard_segments(&mut guarded, &Limits::default(), &bases);
         let count = |segment: &str| guarded.go.iter().filter(|(change, _)| change.marks.segment == segment).count();
         assert_eq!(["A", "B", "C", ""].map(count), [1, 10, 0, 9]);
-        let mut reasons: Vec<&str> = guarded.held.iter().map(|held| held.reason.as_str()).collect();
+        let mut reasons: Vec<_> = guarded.held.iter().map(|held| shown(&held.reason)).collect();
         reasons.dedup();
         assert_eq!(
             reasons,

@@ -252,7 +252,8 @@ mod tests {
     fn a_pause_whose_file_is_damaged_still_stops() {
         let dir = tempfile::tempdir().unwrap();
         alarm(dir.path(), &clock(), "it emptied mobile").unwrap();
-        assert!(reason(dir.path(), &job("one")).unwrap().contains("by rosterd: it emptied mobile"));
+        let told = reason(dir.path(), &job("one")).unwrap();
+        assert!(crate::record::shown(&told).contains("by rosterd: it emptied mobile"));
         fs::write(folder(dir.path()).join("alarm"), b"\0\0").unwrap();
         assert!(reason(dir.path(), &job("one")).unwrap().starts_with("stopped: "));
         fs::remove_dir_all(folder(dir.path())).unwrap();

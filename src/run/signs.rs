@@ -87,7 +87,7 @@ mod tests {
         let keys: Vec<&Key> = keys.iter().collect();
         assert_eq!((people(&[]), credential(0)), (None, None));
         assert!(people(&keys[..1]).unwrap().starts_with("1 person was changed"));
-        assert!(people(&keys).unwrap().contains(": 0, 1, 2, 3, 4 and 2 more; another program"));
+        assert!(crate::record::shown(&people(&keys).unwrap()).contains(": 0, 1, 2, 3, 4 and 2 more; another program"));
         let clocks = |minutes| clocks(SignedDuration::from_mins(minutes));
         assert_eq!((clocks(4), clocks(-4)), (None, None));
         assert!(clocks(10).unwrap().contains("10 minutes behind") && clocks(-10).unwrap().contains("minutes ahead of"));

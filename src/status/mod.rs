@@ -27,4 +27,4 @@ pub use health::Health;
 pub use metrics::metrics;
 pub use page::{page, unreadable};
 pub use server::{Gather, Server, StartError};
-pub use snapshot::{Budget, JobView, OnSite, Running, Seen, Snapshot};
+pub use snapshot::{Budget, JobView, OnSite, Running, Seen, Snapshot, Unheard};

@@ -49,7 +49,11 @@ pub fn unreadable(reason: &str) -> String {
 
 fn build(snapshot: &Snapshot, page: &mut String) -> fmt::Result {
     let worst = snapshot.jobs.iter().map(|job| mood(job).0).max().unwrap_or(Mood::Idle);
-    let mood = if snapshot.is_full { Mood::Bad } else { worst };
+    let mood = match worst {
+        _ if snapshot.is_full => Mood::Bad,
+        worst if !snapshot.unheard.is_empty() => worst.max(Mood::Look),
+        worst => worst,
+    };
     let title = match mood {
         Mood::Bad => "Something is wrong",
         Mood::Look => "Something needs a person",
@@ -61,6 +65,15 @@ fn build(snapshot: &Snapshot, page: &mut String) -> fmt::Result {
     writeln!(page, "<header class=\"{}\">\n<h1>{title}</h1>", mood.class())?;
     if snapshot.is_full {
         writeln!(page, "<p>The disk of the state is full: nothing is sent before 8 MiB are free.</p>")?;
+    }
+    for place in &snapshot.unheard {
+        writeln!(
+            page,
+            "<p>Nobody is reached by {} since {}: {}.</p>",
+            text(&place.channel),
+            place.since.strftime("%-d %b %Y, %H:%M UTC"),
+            text(&keyless(&place.reason))
+        )?;
     }
     writeln!(page, "</header>")?;
     totals(snapshot, page)?;
@@ -128,7 +141,9 @@ fn of_job(job: &JobView, page: &mut String) -> fmt::Result {
     let said = |reason: &str| job.overdue.as_deref() == Some(reason) || (job.paused.is_some() && is_of_pause(reason));
     let is_held = |reason: &String| job.held_by.iter().any(|(held, _)| held == reason);
     let reasons = job.reasons.iter().filter(|reason| !said(reason)).map(|reason| keyless(reason));
-    let reasons = reasons.filter(|reason| !is_held(reason));
+    // What is held is listed below, all of it.
+    let is_counted = |reason: &str| !job.held_by.is_empty() && reason.ends_with(" other reasons");
+    let reasons = reasons.filter(|reason| !is_held(reason) && !is_counted(reason));
     let all: Vec<String> = overdue.chain(inbox).chain(paused).chain(reasons).collect();
     if !all.is_empty() {
         writeln!(page, "<ul>")?;

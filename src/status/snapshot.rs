@@ -30,6 +30,21 @@ pub struct Snapshot {
     pub budget: Budget,
     /// Whether the disk is so full that nothing is sent.
     pub is_full: bool,
+    /// Places that people are told by, and that can't be reached.
+    pub unheard: Vec<Unheard>,
+}
+
+/// A place that people are told by, and that can't be reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unheard {
+    /// `webhook`, `mail` or `heartbeat`.
+    pub channel: String,
+    /// Since when.
+    pub since: Timestamp,
+    /// Why.
+    pub reason: String,
+    /// How many notices wait for it.
+    pub waiting: usize,
 }
 
 /// How much of the rate limit is used, and how long what is queued will take.
@@ -140,7 +155,7 @@ impl Snapshot {
             job.paused = pauses.iter().find(|pause| pause.scope.stops(&job.name)).cloned();
         }
         let requests = jobs.iter().map(|job| job.requests).sum();
-        Ok(Self { at, jobs, budget: Budget::of(budget, requests, at), is_full: store.is_full() })
+        Ok(Self { at, jobs, budget: Budget::of(budget, requests, at), is_full: store.is_full(), unheard: Vec::new() })
     }
 }
 

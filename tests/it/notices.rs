@@ -67,7 +67,7 @@ impl Listener {
     }
 
     /// Takes one mail, as a server without TLS does.
-    fn smtp(&self, stream: TcpStream) {
+    pub(crate) fn smtp(&self, stream: TcpStream) {
         let mut reader = BufReader::new(stream);
         let mut mail = String::new();
         let say = |reader: &mut BufReader<TcpStream>, text: &str| {
@@ -128,7 +128,7 @@ impl Told {
     /// As a process that has just started does.
     fn teller(&self) -> Teller {
         let config = self.world.checked();
-        Teller::open(&config.state.dir, &config.notify, None, None, &self.counters).unwrap()
+        Teller::open(&config.state.dir, &config.notify, &self.counters).unwrap()
     }
 
     /// Looks at how things are, tells what is new at that moment, and says what arrived: documents and mails.

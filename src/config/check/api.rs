@@ -1,6 +1,6 @@
 //! Checks `[api]`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Ground, credential, text, url};
 use crate::api::{Options, Paths};
@@ -26,17 +26,8 @@ pub(super) fn check(raw: &RawApi, state_dir: &Path, ground: &Ground, report: &mu
         Ok(duration.unsigned_abs())
     });
     let page_size = text::number("api.page_size", raw.page_size, (1, PAGE_SIZE_MAX), report);
-    let ca_file = text::unless_empty(raw.ca_file.as_deref()).map(|file| ground.path(file));
-    if let Some(file) = ca_file.as_deref().filter(|file| !file.is_file()) {
-        report.problem("api.ca_file", format!("there is no file {}", file.display()), None);
-    }
-    let proxy = text::unless_empty(raw.proxy.as_deref()).and_then(|text| match url::proxy(text) {
-        Ok(proxy) => Some(proxy),
-        Err((message, hint)) => {
-            report.problem("api.proxy", message, Some(hint));
-            None
-        }
-    });
+    let ca_file = ca_file("api.ca_file", raw.ca_file.as_deref(), ground, report);
+    let proxy = proxy("api.proxy", raw.proxy.as_deref(), report);
     let paths = Paths {
         bulk: path("api.bulk_path", raw.bulk_path.as_deref(), "/staff", report),
         issue: path("api.issue_path", raw.issue_path.as_deref(), "/asset/{id}/issue", report),
@@ -53,6 +44,26 @@ pub(super) fn check(raw: &RawApi, state_dir: &Path, ground: &Ground, report: &mu
         budget_file: Some(state_dir.join(BUDGET_FILE)),
         ..usual
     })
+}
+
+/// A file with certificates of authorities; an empty text does without.
+pub(super) fn ca_file(place: &str, given: Option<&str>, ground: &Ground, report: &mut Report) -> Option<PathBuf> {
+    let file = ground.path(text::unless_empty(given)?);
+    if !file.is_file() {
+        report.problem(place, format!("there is no file {}", file.display()), None);
+    }
+    Some(file)
+}
+
+/// The address of a proxy; an empty text does without.
+pub(super) fn proxy(place: &str, given: Option<&str>, report: &mut Report) -> Option<String> {
+    match url::proxy(text::unless_empty(given)?) {
+        Ok(proxy) => Some(proxy),
+        Err((message, hint)) => {
+            report.problem(place, message, Some(hint));
+            None
+        }
+    }
 }
 
 fn base_url(raw: &RawApi, report: &mut Report) -> Option<String> {

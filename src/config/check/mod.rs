@@ -21,4 +21,4 @@ mod telling;
 mod text;
 mod url;
 
-pub(super) use root::{Checked, Ground, check};
+pub(super) use root::{Checked, Ground, check, remains};

@@ -55,7 +55,7 @@ pub(in crate::config) fn check(raw: Raw, needs: Needs, ground: &Ground, report: 
     let state = state(&raw.state, ground, report);
     let control = control(&raw.control, ground, report);
     let status = telling::status(&raw.status, ground, report);
-    let notify = telling::notify(&raw.notify, ground, report);
+    let notify = telling::notify(&raw.notify, &raw.api, ground, report);
     let retention = retention(&raw.retention, report);
     let api = api::check(&raw.api, &state.dir, ground, report);
     if raw.job.is_empty() && needs == Needs::Jobs && !report.is_bad("job") {
@@ -86,6 +86,11 @@ pub(in crate::config) fn check(raw: Raw, needs: Needs, ground: &Ground, report: 
     } else {
         None
     }
+}
+
+/// Where the state lies and who is told, whatever is wrong with the rest.
+pub(in crate::config) fn remains(raw: &Raw, ground: &Ground, report: &mut Report) -> (State, Notify) {
+    (state(&raw.state, ground, report), telling::notify(&raw.notify, &raw.api, ground, report))
 }
 
 fn state(raw: &RawState, ground: &Ground, report: &mut Report) -> State {

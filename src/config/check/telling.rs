@@ -8,7 +8,7 @@ use secrecy::SecretString;
 
 use super::secret::{self, Found};
 use super::{Ground, text, url};
-use crate::config::raw::{RawMail, RawNotify, RawStatus};
+use crate::config::raw::{RawApi, RawMail, RawNotify, RawStatus};
 use crate::config::report::Report;
 use crate::config::telling::{Hook, Mail, Notify, Protection, Relay, Status};
 
@@ -32,12 +32,23 @@ pub(super) fn status(raw: &RawStatus, ground: &Ground, report: &mut Report) -> S
     Status { listen }
 }
 
-/// Who is told; a part with a mistake is left out, and the report says why.
-pub(super) fn notify(raw: &RawNotify, ground: &Ground, report: &mut Report) -> Notify {
+/// Who is told; a part with a mistake is left out, and the report says why. Where it names no authority or proxy of its own,
+/// those of the service count; an empty text does without.
+pub(in crate::config) fn notify(raw: &RawNotify, api: &RawApi, ground: &Ground, report: &mut Report) -> Notify {
+    let ca_file = match raw.ca_file.as_deref() {
+        None => text::unless_empty(api.ca_file.as_deref()).map(|file| ground.path(file)),
+        given => super::api::ca_file("notify.ca_file", given, ground, report),
+    };
+    let proxy = match raw.proxy.as_deref() {
+        None => text::unless_empty(api.proxy.as_deref()).and_then(|text| url::proxy(text).ok()),
+        given => super::api::proxy("notify.proxy", given, report),
+    };
     Notify {
         webhook: hook("notify.webhook", raw.webhook.as_deref(), report),
         mail: raw.mail.as_ref().filter(|raw| !raw.is_empty()).and_then(|raw| mail(raw, ground, report)),
         heartbeat: hook("notify.heartbeat", raw.heartbeat.as_deref(), report),
+        ca_file,
+        proxy,
     }
 }
 
@@ -76,7 +87,7 @@ fn mail(raw: &RawMail, ground: &Ground, report: &mut Report) -> Option<Mail> {
         }
     };
     let relay = match raw.smtp.as_deref() {
-        Some(smtp) => relay(smtp, report),
+        Some(smtp) => relay(smtp, raw.start_tls, report),
         None => {
             report.problem("notify.mail.smtp", "is missing", Some(RELAY_HINT));
             None
@@ -86,7 +97,8 @@ fn mail(raw: &RawMail, ground: &Ground, report: &mut Report) -> Option<Mail> {
     Some(Mail { to: to.filter(|to| !to.is_empty())?, from: from?, relay: relay?, login: login? })
 }
 
-fn relay(written: &str, report: &mut Report) -> Option<Relay> {
+/// Beyond this machine itself a mail is never sent unprotected, whatever `start_tls` says.
+fn relay(written: &str, start_tls: Option<bool>, report: &mut Report) -> Option<Relay> {
     let place = "notify.mail.smtp";
     let url = Url::parse(written.trim()).ok();
     let Some((url, host)) = url.as_ref().and_then(|url| Some((url, url.host_str().filter(|host| !host.is_empty())?)))
@@ -100,13 +112,22 @@ fn relay(written: &str, report: &mut Report) -> Option<Relay> {
     }
     let (protection, port) = match url.scheme() {
         "smtps" => (Protection::Tls, 465),
-        "smtp" if url::is_loopback(url) => (Protection::Plain, 25),
+        "smtp" if url::is_loopback(url) && start_tls != Some(true) => (Protection::Plain, 25),
         "smtp" => (Protection::StartTls, 587),
         _ => {
             report.problem(place, "is no address of a mail server", Some(RELAY_HINT));
             return None;
         }
     };
+    let contradicts = match (protection, start_tls) {
+        (Protection::StartTls, Some(false)) => Some("mails would go unprotected"),
+        (Protection::Tls, Some(true)) => Some("smtps:// speaks TLS from the first byte"),
+        _ => None,
+    };
+    if let Some(why) = contradicts {
+        report.problem("notify.mail.start_tls", why, Some("leave it out"));
+        return None;
+    }
     let host = host.trim_matches(['[', ']']).to_owned();
     Some(Relay { host, port: url.port().unwrap_or(port), protection })
 }

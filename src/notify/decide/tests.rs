@@ -31,7 +31,7 @@ fn job(name: &str, status: Status, reasons: &[&str]) -> JobView {
 
 fn snapshot(hour: i64, jobs: impl IntoIterator<Item = JobView>) -> Snapshot {
     let budget = Budget { used: 0, limit: 100, blocked_until: None, finish: None };
-    Snapshot { at: at(hour), jobs: jobs.into_iter().collect(), budget, is_full: false }
+    Snapshot { at: at(hour), jobs: jobs.into_iter().collect(), budget, is_full: false, unheard: Vec::new() }
 }
 
 /// Looks at one state after the other, and says what was told at each.
@@ -155,4 +155,51 @@ fn law_11_no_notice_names_a_key() {
     let text = format!("{notices:?}{}", notices[0].document("host"));
     assert!(!text.contains("Canary"), "{text}");
     assert!(text.contains("moves to job b as key …, and leaves here"), "{text}");
+}
+
+fn down(kind: &'static str, minutes: i64) -> Trouble {
+    Trouble {
+        kind,
+        patience: SignedDuration::from_mins(minutes),
+        ..Trouble::at_start(kind, vec![format!("it is {kind}")])
+    }
+}
+
+#[test]
+fn what_keeps_everything_from_working_is_told_once_a_kind_and_once_when_it_works_again() {
+    let mut told = Told::default();
+    let mut tell = |trouble: Option<Trouble>, hour: i64| {
+        let (next, kinds) = match trouble {
+            Some(trouble) => {
+                let (next, notice) = decide_down(&told, &trouble, at(hour));
+                (next, notice.into_iter().map(|notice| notice.event).collect::<Vec<_>>())
+            }
+            None => {
+                let (next, notices) = decide(&told, &snapshot(hour, [job("staff", Status::Done, &[])]));
+                (next, notices.into_iter().map(|notice| notice.event).collect())
+            }
+        };
+        told = serde_json::from_str(&serde_json::to_string(&next).unwrap()).unwrap();
+        kinds
+    };
+    assert_eq!(tell(Some(down("damaged", 0)), 0), [Kind::Down]);
+    assert_eq!(tell(Some(down("damaged", 0)), 1), []);
+    assert_eq!(tell(Some(down("configuration", 0)), 2), [Kind::Down], "another trouble is news");
+    assert_eq!(tell(Some(down("in_use", 5)), 3), [], "that one passes by itself");
+    assert_eq!(tell(None, 4), [Kind::Recovered], "what was told before has passed as well");
+    assert_eq!(tell(None, 5), []);
+    assert_eq!(tell(Some(down("in_use", 5)), 6), []);
+    assert_eq!(tell(None, 7), [], "nobody heard of it");
+    assert_eq!(tell(Some(down("in_use", 5)), 8), []);
+    assert_eq!(tell(Some(down("in_use", 5)), 7), [], "a clock that was set back begins anew");
+    assert_eq!(tell(Some(down("in_use", 5)), 9), [Kind::Down]);
+}
+
+#[test]
+fn a_job_that_was_in_trouble_before_everything_was_is_not_told_anew() {
+    let partial = |hour| snapshot(hour, [job("staff", Status::Partial, &[])]);
+    let (told, _) = decide(&Told::default(), &partial(0));
+    let (told, _) = decide_down(&told, &down("damaged", 0), at(1));
+    let (_, notices) = decide(&told, &partial(2));
+    assert_eq!(notices.iter().map(|notice| notice.event).collect::<Vec<_>>(), [Kind::Recovered]);
 }

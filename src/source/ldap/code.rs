@@ -114,6 +114,7 @@ fn explained(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::shown;
 
     #[test]
     fn fault_78_a_refused_bind_says_what_to_do() {
@@ -133,7 +134,7 @@ mod tests {
 
     #[test]
     fn what_a_server_says_is_short_and_on_one_line() {
-        assert_eq!(said("a\nb"), " (a b)");
+        assert_eq!(shown(&said("a\nb")), " (a b)");
         assert_eq!(said(" "), "");
         assert!(said(&"x".repeat(5000)).len() < 250);
     }

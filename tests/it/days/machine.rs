@@ -172,7 +172,7 @@ impl Machine {
         let store = Store::open(&config.state.dir).unwrap();
         let jobs = config.jobs.iter().map(|job| Timed::new(job, served(&store, &job.name).unwrap()));
         let scheduler = Scheduler::new(jobs.collect::<Vec<_>>());
-        let teller = Teller::open(&config.state.dir, &config.notify, None, None, &Counters::default().into()).unwrap();
+        let teller = Teller::open(&config.state.dir, &config.notify, &Counters::default().into()).unwrap();
         let client = Client::new(&config.api, &self.clock).unwrap();
         let inboxes = config.jobs.iter().filter(|job| job.inbox.is_some());
         let inboxes = inboxes.map(|job| (job.name.clone(), (Poll::default(), self.passed))).collect();

@@ -1,10 +1,12 @@
 //! What the tests share: a folder with a configuration and a CSV file, a service in this process, and the real binary.
 
 pub(crate) mod answering;
+pub(crate) mod authority;
 pub(crate) mod caller;
 pub(crate) mod daemon;
 mod inside;
 pub(crate) mod looked;
+pub(crate) mod mailer;
 pub(crate) mod scripted;
 pub(crate) mod slapd;
 

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use super::authority;
+
 pub(crate) const SUFFIX: &str = "dc=example,dc=org";
 pub(crate) const PEOPLE: &str = "ou=people,dc=example,dc=org";
 /// May read everything, without limits.
@@ -68,7 +70,7 @@ impl Slapd {
         let (port, tls_port) = (free_port(), free_port());
         let mut slapd = Self { dir, port, tls_port, child: None };
         fs::create_dir_all(slapd.path("db")).unwrap();
-        slapd.certificates();
+        authority::certificates(slapd.dir.path(), "DNS:localhost,IP:127.0.0.1,IP:::1");
         fs::write(slapd.path("slapd.conf"), slapd.configuration(lines)).unwrap();
         fs::write(slapd.path("data.ldif"), format!("{}{ldif}", accounts())).unwrap();
         let added = Command::new(tool("slapadd").unwrap())
@@ -100,42 +102,6 @@ impl Slapd {
              access to attrs=telephoneNumber by dn.exact=\"{SHY}\" none by users read by * none\n\
              access to * by users read by anonymous read\noverlay syncprov\nsyncprov-checkpoint 100 10\n"
         )
-    }
-
-    /// An authority of its own, and a certificate for this machine.
-    fn certificates(&self) {
-        let openssl = |arguments: &[&str]| {
-            let made = Command::new("openssl").args(arguments).current_dir(self.dir.path()).output().unwrap();
-            assert!(made.status.success(), "{made:?}");
-        };
-        let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
-        let own = ["req", "-x509", "-days", "30", "-subj", "/CN=Test Root CA", "-keyout", "ca.key", "-out", "ca.pem"];
-        let rights =
-            ["-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign,cRLSign"];
-        openssl(&[&own[..], &key, &rights].concat());
-        openssl(&[&["req", "-subj", "/CN=localhost", "-keyout", "srv.key", "-out", "srv.csr"][..], &key].concat());
-        fs::write(
-            self.path("ext"),
-            "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1\nbasicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\n",
-        )
-        .unwrap();
-        openssl(&[
-            "x509",
-            "-req",
-            "-in",
-            "srv.csr",
-            "-CA",
-            "ca.pem",
-            "-CAkey",
-            "ca.key",
-            "-CAcreateserial",
-            "-days",
-            "30",
-            "-extfile",
-            "ext",
-            "-out",
-            "srv.pem",
-        ]);
     }
 
     /// Starts it again where it stood.

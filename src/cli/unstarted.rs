@@ -1,0 +1,71 @@
+//! Telling people that the daemon could not start.
+//!
+//! A service manager starts it again and again: what was told is remembered beside the state, and told once.
+
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::failure::Failure;
+use super::host::{self, Host};
+use crate::clock::Clock;
+use crate::config::{self, Errors, Notify};
+use crate::daemon::StartError;
+use crate::fault::chain;
+use crate::notify::{Teller, Trouble};
+use crate::status::Counters;
+use crate::store;
+
+/// The longest that telling may hold up the end of the process: the next start tries again what did not arrive.
+const TELLING_MAX: Duration = Duration::from_secs(20);
+
+/// The configuration can't be used. Who is told is in it, and what is wrong there leaves that way out.
+pub(super) async fn tell_of_configuration(host: &Host, failure: &Failure) {
+    let Host::Here(path) = host else { return };
+    let Some(remains) = config::remains(path, host::environment()) else { return };
+    if remains.notify.is_off() {
+        return;
+    }
+    // Root would leave files that the service's own user can't use.
+    if let Err(error) = store::lay_down(&remains.state_dir) {
+        tracing::warn!(error = chain(&error), "nobody can be told that the daemon did not start");
+        return;
+    }
+    let error = failure.error();
+    let reasons = match error.downcast_ref::<Errors>() {
+        Some(errors) => errors.problems.iter().map(ToString::to_string).collect(),
+        None => vec![chain(error)],
+    };
+    deliver(&remains.state_dir, &remains.notify, &Trouble::at_start("configuration", reasons)).await;
+}
+
+/// The daemon could not start under a configuration that is good in itself.
+pub(super) async fn tell(state_dir: &Path, notify: &Notify, socket: Option<&Path>, error: &StartError) {
+    // Who starts a second daemon sees that it is refused, and the first one works.
+    if socket.is_some_and(|socket| UnixStream::connect(socket).is_ok()) {
+        return;
+    }
+    let trouble = match error {
+        StartError::Store(error) => Trouble::of_store_at_start(error),
+        error => Trouble::at_start("start", vec![chain(error)]),
+    };
+    if !notify.is_off() {
+        deliver(state_dir, notify, &trouble).await;
+    }
+}
+
+async fn deliver(state_dir: &Path, notify: &Notify, trouble: &Trouble) {
+    let mut teller = match Teller::open(state_dir, notify, &Arc::new(Counters::default())) {
+        Ok(teller) => teller,
+        Err(error) => {
+            tracing::warn!(error = chain(&error), "nobody can be told that the daemon did not start");
+            return;
+        }
+    };
+    let now = Clock::system().now();
+    teller.down(trouble, now);
+    if tokio::time::timeout(TELLING_MAX, teller.deliver(now)).await.is_err() {
+        tracing::warn!("telling that the daemon did not start takes too long; the next start tries again");
+    }
+}

@@ -1,0 +1,170 @@
+//! A daemon that can't start tells of it: once, however often it is started, and once when it works again.
+
+use std::fs;
+use std::path::Path;
+
+use rosterd::sandbox::Options;
+use rosterd::store::{Batch, Space, Store};
+use serde_json::Value;
+
+use crate::notices::Listener;
+use crate::support::daemon::{CONTROL, eventually};
+use crate::support::{Config, World, people};
+
+/// A world that is in step, who is told of it, and where they listen.
+fn world() -> (World, Listener) {
+    let web = Listener::start(Listener::http);
+    let rest = format!("{CONTROL}[notify]\nwebhook = \"http://{}/hook\"\n", web.address);
+    (World::synced(Config::rest(&rest), 3), web)
+}
+
+/// What was told since it was asked last.
+fn told(web: &Listener) -> Vec<Value> {
+    let body = |heard: String| serde_json::from_str(heard.split_once('\n').unwrap().1).unwrap();
+    web.heard().into_iter().map(body).collect()
+}
+
+/// Starts the daemon three times, as a service manager does, and returns what was told in all.
+fn started_thrice(world: &World, web: &Listener, code: i32) -> Vec<Value> {
+    for _ in 0..3 {
+        world.run(&["run"]).expect(code);
+    }
+    told(web)
+}
+
+/// The daemon starts, and that is told once.
+fn expect_recovery(world: &World, web: &Listener) {
+    let daemon = world.daemon();
+    let mut all = Vec::new();
+    eventually("the recovery is told", || {
+        all.extend(told(web));
+        !all.is_empty()
+    });
+    assert!(daemon.stop().0.success());
+    all.extend(told(web));
+    assert_eq!(all.len(), 1, "{all:?}");
+    assert_eq!((&all[0]["event"], &all[0]["summary"]), (&"recovered".into(), &"rosterd works again".into()));
+    assert!(world.daemon().stop().0.success());
+    assert_eq!(told(web), [Value::Null; 0], "once");
+}
+
+#[test]
+fn fault_12_a_damaged_state_is_told_once_and_so_is_its_recovery() {
+    let (world, web) = world();
+    let commits = world.state().join("commits");
+    let whole = fs::read(&commits).unwrap();
+    fs::write(&commits, [0xff; 64]).unwrap();
+    let all = started_thrice(&world, &web, 1);
+    assert_eq!(all.len(), 1, "{all:?}");
+    assert_eq!((&all[0]["event"], &all[0]["job"]), (&"down".into(), &Value::Null));
+    let text = all[0]["text"].as_str().unwrap();
+    assert!(text.starts_with("the daemon could not start, and nothing is synchronized\n- state folder "), "{text}");
+    assert!(text.contains(": damaged; `rosterd status` says where"), "{text}");
+    fs::write(&commits, whole).unwrap();
+    expect_recovery(&world, &web);
+}
+
+#[test]
+fn fault_17_a_state_of_a_later_version_is_told_once() {
+    let (world, web) = world();
+    let mut batch = Batch::default();
+    batch.put(Space::Meta, "format", &99_u32);
+    Store::open(&world.state()).unwrap().commit(batch).unwrap();
+    let all = started_thrice(&world, &web, 1);
+    assert_eq!(all.len(), 1, "{all:?}");
+    assert!(all[0]["text"].as_str().unwrap().contains("later version"), "{all:?}");
+}
+
+#[test]
+fn fault_101_a_broken_configuration_is_told_once_and_another_trouble_anew() {
+    let (world, web) = world();
+    let path = world.dir().join("config.toml");
+    let whole = fs::read_to_string(&path).unwrap();
+    for broken in [
+        whole.replace("match_on", "match_onn"),
+        whole.replace("[job.map]", "[job.map"),
+        whole.replace("{{ title }}", "{{ title"),
+    ] {
+        world.put("config.toml", broken.as_bytes());
+        let all = started_thrice(&world, &web, 2);
+        assert!(all.len() <= 1, "{all:?}");
+        for notice in all {
+            assert_eq!(notice["event"], "down");
+            let reason = notice["reasons"][0].as_str().unwrap();
+            assert!(reason.contains("config.toml:") && reason.contains("did you mean match_on?"), "{notice}");
+        }
+    }
+    // Another trouble is news.
+    world.put("config.toml", whole.as_bytes());
+    let commits = world.state().join("commits");
+    let sound = fs::read(&commits).unwrap();
+    fs::write(&commits, [0xff; 64]).unwrap();
+    assert_eq!(started_thrice(&world, &web, 1).len(), 1);
+    fs::write(&commits, sound).unwrap();
+    expect_recovery(&world, &web);
+}
+
+#[test]
+fn a_configuration_that_is_no_toml_is_told_of_where_its_notify_table_can_be_read() {
+    let (world, web) = world();
+    let whole = fs::read_to_string(world.dir().join("config.toml")).unwrap();
+    world.put("config.toml", whole.replace("[job.map]", "[job.map").as_bytes());
+    let all = started_thrice(&world, &web, 2);
+    assert_eq!(all.len(), 1, "{all:?}");
+    expect_told_of_configuration(&all[0], &world.dir().join("config.toml"));
+    world.put("config.toml", whole.as_bytes());
+    expect_recovery(&world, &web);
+    // Where others could have written it, it says nothing about whom to tell.
+    let path = world.put("config.toml", whole.replace("match_on", "match_onn").as_bytes());
+    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
+    assert_eq!(started_thrice(&world, &web, 2), [Value::Null; 0]);
+}
+
+fn expect_told_of_configuration(notice: &Value, path: &Path) {
+    let reason = notice["reasons"][0].as_str().unwrap();
+    assert!(reason.starts_with(&format!("{}:", path.display())), "{notice}");
+}
+
+#[test]
+fn fault_20_a_state_that_a_command_has_for_itself_is_no_news_before_five_minutes() {
+    let (world, web) = world();
+    let store = Store::open(&world.state()).unwrap();
+    assert_eq!(started_thrice(&world, &web, 11), [Value::Null; 0]);
+    // As it is when that has gone on for long.
+    let path = world.state().join("notices.json");
+    let mut book: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let since = rosterd::clock::Clock::system().now() - jiff::SignedDuration::from_mins(6);
+    book["told"]["down"]["since"] = since.to_string().into();
+    fs::write(&path, book.to_string()).unwrap();
+    let all = started_thrice(&world, &web, 11);
+    assert_eq!(all.len(), 1, "{all:?}");
+    assert!(all[0]["text"].as_str().unwrap().contains("in use by process"), "{all:?}");
+    drop(store);
+    expect_recovery(&world, &web);
+}
+
+#[test]
+fn a_second_daemon_that_is_refused_is_no_news() {
+    let (world, web) = world();
+    let _daemon = world.daemon();
+    assert_eq!(started_thrice(&world, &web, 11), [Value::Null; 0]);
+    assert_eq!(world.status()["last"]["status"], "done");
+}
+
+#[test]
+fn fault_109_people_are_told_by_the_settings_that_are_in_force_after_a_reload() {
+    let (first, second) = (Listener::start(Listener::http), Listener::start(Listener::http));
+    let config = |web: &Listener| Config::served("", &format!("[notify]\nwebhook = \"http://{}/hook\"\n", web.address));
+    let mut world = World::with(Options::default(), config(&first));
+    world.csv(people(1..4));
+    let daemon = world.daemon();
+    world.csv("no header of ours\n");
+    world.run(&["sync"]).expect(1);
+    eventually("the first is told", || !first.heard().is_empty());
+    world.reconfigure(|_| config(&second));
+    world.csv(people(1..4));
+    world.run(&["reload"]).expect(0);
+    world.run(&["sync"]).expect(0);
+    eventually("the second is told", || second.heard().iter().any(|heard| heard.contains("recovered")));
+    assert!(first.heard().is_empty(), "{}", daemon.log());
+}
