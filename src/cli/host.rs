@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use super::failure::{Exit, Failure, Words};
 use super::interrupt::{INTERRUPTED, Interrupt};
-use crate::config::{self, Config, Needs};
-use crate::daemon::{Alone, Back, Call, Caller, Engine, Event, Shared, Turn};
+use crate::config::{self, Config, Job, Needs};
+use crate::daemon::{Alone, Attended, Back, Call, Caller, Engine, Event, Shared, Turn};
 use crate::record::{JobName, Target};
-use crate::run::{PlanFile, Report};
+use crate::run::{PlanFile, Report, Watch};
 use crate::store::{self, Store};
 
 /// Where a command finds what it works on.
@@ -132,6 +132,21 @@ impl Host {
             for report in reports {
                 lent.engine.publish(Event::Ended { report: Arc::new(report.clone()) });
             }
+        }
+    }
+
+    /// Has the daemon watch the run of these jobs as it watches its own; nothing where there is none.
+    pub(super) fn attend<'a>(&'a self, jobs: &'a [&'a Job], other: &'a dyn Watch) -> Option<Attended<'a>> {
+        match self {
+            Self::Here(_) => None,
+            Self::Daemon(lent) => Some(lent.engine.attend(jobs, other)),
+        }
+    }
+
+    /// Tells the daemon that these jobs have run, so that their schedules need not start them again for the times until now.
+    pub(super) fn served(&self, jobs: &[&Job]) {
+        if let Self::Daemon(lent) = self {
+            lent.engine.ran(jobs.iter().map(|job| job.name.clone()));
         }
     }
 

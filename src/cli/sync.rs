@@ -9,7 +9,7 @@ use super::open::{self, Session, Work};
 use super::ui::{Paint, Ui, tame};
 use crate::config::Config;
 use crate::record::Rejected;
-use crate::run::{self, Narrow, Report, Status};
+use crate::run::{self, Context, Narrow, Report, Status};
 
 /// How many rejected rows, held or parked changes are listed; the rest is counted.
 const LISTED_MAX: usize = 20;
@@ -33,11 +33,18 @@ pub(super) async fn sync(
     let jobs = open::jobs(config, jobs)?;
     let session = Session::open(ui, host, config, Work::of(jobs.iter().copied())).await?;
     let context = session.context();
-    let reports = session.guard(run::sync(&context, &jobs, narrow)).await?;
+    let attended = host.attend(&jobs, context.watch);
+    let context = Context { watch: attended.as_ref().map_or(context.watch, |attended| attended), ..context };
+    let reports = session.guard(run::sync(&context, &jobs, narrow)).await;
+    drop(attended);
+    let reports = reports?;
     host.ran(&reports);
     if session.is_interrupted() {
         show(ui, &reports);
         return Err(Failure::new(Exit::Interrupted, "interrupted; what was not sent stays queued"));
+    }
+    if !narrow.is_narrow() {
+        host.served(&jobs);
     }
     Ok(reports)
 }

@@ -55,6 +55,8 @@ pub(super) enum Input {
     Ask(Vec<JobName>),
     /// A run has come to its end.
     Ended(JobName, super::scheduler::Ended),
+    /// A caller's run of a whole job has come to its end.
+    Ran(JobName),
     /// Another configuration is in force.
     Reloaded,
 }
@@ -162,6 +164,11 @@ impl Engine {
     /// Has jobs run as soon as may be; all of them where none is named.
     pub fn ask(&self, jobs: impl IntoIterator<Item = JobName>) {
         self.tell(Input::Ask(jobs.into_iter().collect()));
+    }
+
+    /// A caller's run of these jobs has come to its end: their times until now are served.
+    pub fn ran(&self, jobs: impl IntoIterator<Item = JobName>) {
+        jobs.into_iter().for_each(|job| self.tell(Input::Ran(job)));
     }
 
     pub(super) fn tell(&self, input: Input) {

@@ -17,6 +17,7 @@
 //!
 //! What happens is published as [`Event`]s; nothing here knows who listens.
 
+mod attended;
 mod control;
 mod ending;
 mod engine;
@@ -34,6 +35,7 @@ mod signals;
 mod turns;
 mod worker;
 
+pub use attended::Attended;
 pub use control::{Answer, Back, Call, Caller, Commands, Unreachable, VERSION, ask};
 pub use ending::{Asker, Ending, GRACE};
 pub use engine::{Alone, Engine, Outlook, Setup, Shared};

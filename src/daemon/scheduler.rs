@@ -227,6 +227,17 @@ impl Scheduler {
         entry.served
     }
 
+    /// A run that nobody's schedule started has come to its end: the times until now are served by it. Returns up to when
+    /// they are, to be remembered across restarts.
+    pub(super) fn ran(&mut self, job: &JobName, at: Moment) -> Option<Timestamp> {
+        if !self.see(at) {
+            return None;
+        }
+        let entry = self.entries.iter_mut().find(|entry| entry.name == *job)?;
+        entry.serve(entry.served.max(Some(at.wall)));
+        entry.served
+    }
+
     /// How long until something may be due, where nothing else happens; never longer than [`SLEEP_MAX`].
     pub fn sleep(&self, at: Moment) -> Duration {
         if at.wall < FLOOR {

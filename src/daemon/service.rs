@@ -197,6 +197,10 @@ impl Service {
         match input {
             Input::Ask(jobs) => self.ask(&jobs),
             Input::Ended(job, how) => self.ended(&job, how).await,
+            Input::Ran(job) => {
+                let served = self.scheduler.ran(&job, Moment::now(self.engine.clock()));
+                self.remember(&job, served).await;
+            }
             Input::Reloaded => {
                 let setup = self.engine.setup();
                 // Who is new in the file may have run under an earlier one.
@@ -231,6 +235,11 @@ impl Service {
             tracing::warn!(job = job.as_str(), times = times - before, "the run took longer than its interval");
             self.engine.publish(Event::Skipped { job: job.clone(), times });
         }
+        self.remember(job, served).await;
+    }
+
+    /// Remembers across restarts up to when a job's times are served.
+    async fn remember(&self, job: &JobName, served: Option<jiff::Timestamp>) {
         let Some(at) = served else { return };
         // Where it can't be remembered, the job runs once more after a restart.
         let kept = match self.engine.store().await {
@@ -251,8 +260,8 @@ impl Service {
         let over = async {
             while self.running > 0 {
                 let Some(input) = inputs.recv().await else { break };
-                if let Input::Ended(job, how) = input {
-                    self.ended(&job, how).await;
+                if matches!(input, Input::Ended(..) | Input::Ran(_)) {
+                    self.hear(input).await;
                 }
             }
             // Whoever holds a turn is a caller's command: it ends by itself.

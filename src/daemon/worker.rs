@@ -9,6 +9,7 @@ use super::ending::Ending;
 use super::engine::{Engine, Input, Setup};
 use super::event::Event;
 use super::scheduler::Ended;
+use crate::clock::Clock;
 use crate::config::Job;
 use crate::push::Outcome;
 use crate::queue::Change;
@@ -35,7 +36,6 @@ pub(super) fn start(engine: &Arc<Engine>, job: JobName) {
                 Ended::Served
             }
         };
-        engine.runs().end(&job);
         engine.tell(Input::Ended(job, how));
     });
 }
@@ -48,8 +48,6 @@ async fn run(engine: &Arc<Engine>, name: &JobName) -> Ended {
     if ending.asked() {
         return Ended::GaveWay;
     }
-    engine.runs().begin(name, engine.clock().now());
-    engine.publish(Event::Began { job: name.clone() });
     match sync(engine, &setup, job, &ending).await {
         None => Ended::GaveWay,
         Some(Ok(reports)) => {
@@ -81,19 +79,20 @@ async fn sync(
     job: &Job,
     ending: &Ending,
 ) -> Option<Result<Vec<Report>, run::Error>> {
+    let again = job.schedule.as_ref().filter(|_| job.inbox.is_none());
+    let again = again.and_then(|schedule| schedule.next_after(engine.clock().now(), &job.time_zone));
+    let (clock, begun, sending) = (engine.clock(), Instant::now(), OnceLock::new());
+    let (jobs, other) = ([job], GiveWay { ending, again, clock, begun, sending });
+    let watch = engine.attend(&jobs, &other);
+    watch.begin(&job.name);
     let store = match engine.store().await {
         Ok(store) => store,
         Err(error) => return Some(Err(error.into())),
     };
-    let again = job.schedule.as_ref().filter(|_| job.inbox.is_none());
-    let again = again.and_then(|schedule| schedule.next_after(engine.clock().now(), &job.time_zone));
-    let begun = Instant::now();
-    let since = changed(engine, job);
-    let watch = Watcher { engine, since, job: &job.name, ending, again, begun, sending: OnceLock::new() };
     let client = setup.client.for_run();
     let context =
         Context { config: &setup.config, client: &client, store: &store, clock: engine.clock(), watch: &watch };
-    ending.guard(run::sync(&context, &[job], &Narrow::default())).await
+    ending.guard(run::sync(&context, &jobs, &Narrow::default())).await
 }
 
 fn broken(engine: &Engine, job: &JobName, reason: &str) {
@@ -132,60 +131,38 @@ fn tell(report: &Report) {
     }
 }
 
-/// When the source of a job changed: a file that is read in place says so; of any other it is known only that it is being read.
-fn changed(engine: &Engine, job: &Job) -> Timestamp {
-    let now = engine.clock().now();
-    let file = job.source.file().filter(|_| job.inbox.is_none());
-    let modified = file.and_then(|file| file.path.metadata().ok()?.modified().ok());
-    modified.and_then(|modified| Timestamp::try_from(modified).ok()).unwrap_or(now).min(now)
-}
-
-/// Notes signs of life, and says when to give way.
-struct Watcher<'a> {
-    engine: &'a Engine,
-    /// When the source changed, as far as that can be told.
-    since: Timestamp,
-    job: &'a JobName,
+/// Says when to give way.
+struct GiveWay<'a> {
     ending: &'a Ending,
-    /// The next time of the job's schedule.
+    /// The next time of the job's schedule, by this clock.
     again: Option<Timestamp>,
+    clock: &'a Clock,
     begun: Instant,
     /// Since when it sends.
     sending: OnceLock<Instant>,
 }
 
-impl Watcher<'_> {
+impl GiveWay<'_> {
     /// Whether the source is to be read again though not all is sent: the next time of the schedule has come. Who left
     /// meanwhile is removed before what else waits (law 12). A run sends for at least as long as it took to get there.
     fn starts_over(&self) -> bool {
         let Some(sending) = self.sending.get() else { return false };
         let sent_for = sending.elapsed();
-        let is_due = self.again.is_some_and(|again| again <= self.engine.clock().now());
+        let is_due = self.again.is_some_and(|again| again <= self.clock.now());
         is_due && sent_for >= SENDS_MIN && sent_for >= sending.duration_since(self.begun)
     }
 }
 
-impl Watch for Watcher<'_> {
-    fn stage(&self, job: &JobName, stage: Stage) {
+impl Watch for GiveWay<'_> {
+    fn stage(&self, _: &JobName, stage: Stage) {
         if matches!(stage, Stage::Sending { .. }) {
             self.sending.get_or_init(Instant::now);
         }
-        self.engine.runs().alive(job, |going| {
-            going.stage = Some(stage);
-            going.outcomes = 0;
-        });
     }
 
-    fn outcome(&self, change: &Change, outcome: &Outcome) {
-        if *outcome == Outcome::Confirmed {
-            let delay = Duration::try_from(self.engine.clock().now().duration_since(self.since));
-            self.engine.counters().confirmed(self.job, delay.unwrap_or_default());
-        }
-        self.engine.runs().alive(&change.job, |going| going.outcomes += 1);
-    }
+    fn outcome(&self, _: &Change, _: &Outcome) {}
 
     fn interrupted(&self) -> bool {
-        self.engine.runs().alive(self.job, |_| {});
         self.ending.asked() || self.starts_over()
     }
 

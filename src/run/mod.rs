@@ -63,6 +63,8 @@ mod waiting;
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
+
 pub use apply::{Applied, Skipped, apply};
 pub use error::{Error, Kind};
 pub use expected::overdue;
@@ -128,6 +130,11 @@ impl Narrow {
 pub trait Watch: Sync {
     /// A job begins a part of its run.
     fn stage(&self, job: &JobName, stage: Stage);
+
+    /// What a job reads now changed at this time, where the source says so.
+    fn changed(&self, job: &JobName, at: Timestamp) {
+        let _ = (job, at);
+    }
 
     /// A change has come to its outcome.
     fn outcome(&self, change: &Change, outcome: &Outcome);

@@ -182,7 +182,8 @@ fn of_process(page: &mut Page, counters: &Counters) {
     page.head(
         name,
         "histogram",
-        "Time from the source's change (a file's own time, else when it was read) to the service's confirmation.",
+        "Time from the source's change to the service's confirmation: from when a file was written, or came into an inbox where \
+         that is later; for a directory from when the run that read it began. It includes waiting for grace and approval.",
     );
     for (job, delays) in &counts.delays {
         page.histogram(name, ("job", job), delays);

@@ -1,5 +1,6 @@
 //! The daemon as a real process: schedules, signals, the socket, the service manager.
 
+mod by_hand;
 mod callers;
 mod ends;
 mod faults;

@@ -396,3 +396,17 @@ proptest! {
         prop_assert_eq!(machine.starts.len(), times.count(), "{:?}", machine.shown("night"));
     }
 }
+
+#[test]
+fn a_run_that_nobody_s_schedule_started_serves_the_times_until_now_and_keeps_the_schedule() {
+    let moment = |wall: &str, seconds: u64| Moment { wall: at(wall), elapsed: Duration::from_secs(1_000 + seconds) };
+    let mut scheduler = Scheduler::new([timed("staff", "30 2 * * *", "UTC")]);
+    assert_eq!(scheduler.due(moment("2027-06-10T02:00:00Z", 0)), [] as [JobName; 0]);
+    // It came due while the command ran, before the loop looked.
+    let ran = moment("2027-06-10T02:40:00Z", 2_400);
+    assert_eq!(scheduler.ran(&name("staff"), ran), Some(ran.wall));
+    assert_eq!(scheduler.due(moment("2027-06-10T02:40:01Z", 2_401)), [] as [JobName; 0]);
+    assert_eq!(scheduler.next(&name("staff")), Some(at("2027-06-11T02:30:00Z")));
+    assert_eq!(scheduler.due(moment("2027-06-11T02:30:00Z", 88_200)), [name("staff")]);
+    assert_eq!(scheduler.ran(&name("nobody"), moment("2027-06-11T02:30:01Z", 88_201)), None);
+}

@@ -197,6 +197,9 @@ impl Visit<'_> {
             state.inbox.current = Some(Current { content: taken.content.clone(), runs });
             self.save(&state)?;
         }
+        if let Some(at) = taken.stamp.arrived() {
+            self.context.watch.changed(&self.job.name, at);
+        }
         let inbox = Some(Options { doubt: doubt.clone(), ..self.options.clone() });
         let job = over(self.job, taken.path.clone(), Some(name.clone().into()));
         let job = Job { inbox, ..job };

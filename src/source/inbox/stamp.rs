@@ -51,6 +51,12 @@ impl Stamp {
         (self.device, self.inode, self.size, self.modified) == (other.device, other.inode, other.size, other.modified)
     }
 
+    /// When it came to lie here: its time of writing may be that of the machine that it came from.
+    pub fn arrived(&self) -> Option<Timestamp> {
+        let (seconds, nanos) = self.modified.max(self.changed);
+        Timestamp::new(seconds, i32::try_from(nanos).ok()?).ok()
+    }
+
     /// When it was last written.
     pub fn modified(&self) -> Option<Timestamp> {
         Timestamp::new(self.modified.0, i32::try_from(self.modified.1).ok()?).ok()

@@ -1,0 +1,115 @@
+//! Watching a run, whoever started it: how far it is for whoever looks on, and how long its changes took to arrive.
+//!
+//! The schedule's runs and those that a caller asks for by `sync` are watched alike, so that page, metrics and notices can't
+//! tell one from the other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::engine::Engine;
+use super::event::Event;
+use crate::config::Job;
+use crate::push::Outcome;
+use crate::queue::Change;
+use crate::record::JobName;
+use crate::run::{Stage, Watch};
+
+/// Watches the run of some jobs, one after the other. Whatever of it is under way counts as ended when this is dropped.
+pub struct Attended<'a> {
+    engine: &'a Engine,
+    jobs: &'a [&'a Job],
+    /// Who else watches, and says when to end.
+    other: &'a dyn Watch,
+    begun: Mutex<BTreeSet<JobName>>,
+    /// When the source of each job changed, as far as that was told.
+    changed: Mutex<BTreeMap<JobName, Timestamp>>,
+}
+
+impl Engine {
+    /// Watches the run of these jobs, beside `other`.
+    pub fn attend<'a>(&'a self, jobs: &'a [&'a Job], other: &'a dyn Watch) -> Attended<'a> {
+        Attended { engine: self, jobs, other, begun: Mutex::default(), changed: Mutex::default() }
+    }
+}
+
+impl Attended<'_> {
+    /// The run of a job begins, where it has not begun before.
+    pub(super) fn begin(&self, job: &JobName) {
+        if self.begun.lock().unwrap_or_else(PoisonError::into_inner).insert(job.clone()) {
+            self.engine.runs().begin(job, self.engine.clock().now());
+            self.engine.publish(Event::Began { job: job.clone() });
+        }
+    }
+
+    /// A file that is read in place says when it changed.
+    fn look_at_file(&self, job: &JobName) {
+        let job = self.jobs.iter().find(|one| one.name == *job && one.inbox.is_none());
+        let path = job.and_then(|job| Some((&job.name, &job.source.file()?.path)));
+        if let Some((name, path)) = path
+            && let Some(modified) = path.metadata().ok().and_then(|found| found.modified().ok())
+            && let Ok(at) = Timestamp::try_from(modified)
+        {
+            self.changed(name, at);
+        }
+    }
+
+    /// Since when the source of a job wants what it wants now; of a directory it is known only that it was read.
+    fn since(&self, job: &JobName) -> Timestamp {
+        let told = self.changed.lock().unwrap_or_else(PoisonError::into_inner).get(job).copied();
+        let began = || self.engine.runs().of(job).map(|going| going.since);
+        told.or_else(began).unwrap_or_else(|| self.engine.clock().now())
+    }
+}
+
+impl Watch for Attended<'_> {
+    fn stage(&self, job: &JobName, stage: Stage) {
+        let whole = job.whole();
+        self.begin(&whole);
+        if stage == Stage::Reading {
+            self.look_at_file(&whole);
+        }
+        self.engine.runs().alive(&whole, |going| {
+            going.stage = Some(stage);
+            going.outcomes = 0;
+        });
+        self.other.stage(job, stage);
+    }
+
+    fn changed(&self, job: &JobName, at: Timestamp) {
+        self.changed.lock().unwrap_or_else(PoisonError::into_inner).insert(job.whole(), at);
+        self.other.changed(job, at);
+    }
+
+    fn outcome(&self, change: &Change, outcome: &Outcome) {
+        let job = change.job.whole();
+        if *outcome == Outcome::Confirmed {
+            // A file from a machine whose clock is ahead changed just now.
+            let delay = Duration::try_from(self.engine.clock().now().duration_since(self.since(&job)));
+            self.engine.counters().confirmed(&job, delay.unwrap_or_default());
+        }
+        self.engine.runs().alive(&job, |going| going.outcomes += 1);
+        self.other.outcome(change, outcome);
+    }
+
+    fn interrupted(&self) -> bool {
+        for job in self.begun.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            self.engine.runs().alive(job, |_| {});
+        }
+        self.other.interrupted()
+    }
+
+    fn goes_on(&self) -> bool {
+        self.other.goes_on()
+    }
+}
+
+impl Drop for Attended<'_> {
+    fn drop(&mut self) {
+        for job in self.begun.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            self.engine.runs().end(job);
+        }
+    }
+}
