@@ -14,7 +14,7 @@ use crate::config::{Config, Job};
 use crate::daemon;
 use crate::notify::Book;
 use crate::run::{self, JobState, Status};
-use crate::status::{JobView, Seen, Snapshot, Unheard};
+use crate::status::{Health, JobView, Seen, Snapshot, Unheard};
 use crate::store::{self, Store};
 
 pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
@@ -29,6 +29,7 @@ pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
         Host::Daemon(lent) => lent.engine.setup().client.budget(),
     };
     let snapshot = Snapshot::gather(&store, &config, budget, now, &|job| seen(host, &store, job, now))?;
+    let health = Health::of(&snapshot);
     let Snapshot { jobs: views, budget, is_full, .. } = snapshot;
     let unheard = Book::open(&config.state.dir).unheard();
     if ui.json {
@@ -67,12 +68,12 @@ pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
             blocked.unwrap_or_default()
         ));
     }
-    let statuses = views.iter().map(|view| match view.last.as_ref().map(|last| last.status) {
-        _ if view.overdue.is_some() => Status::Failed,
-        None | Some(Status::Partial) => Status::Done,
-        Some(status) => status,
-    });
-    Ok(Exit::of_runs(statuses))
+    // Monitors are told the same here as by the page's `/healthz`, and of what waits for a person besides.
+    Ok(match health.is_good() {
+        false => Exit::Failed,
+        true if views.iter().any(|view| view.status() == Some(Status::Held)) => Exit::Held,
+        true => Exit::Done,
+    })
 }
 
 /// What is known of a job besides the store. Without the daemon it is due the first time after the last run, and where that

@@ -7,7 +7,7 @@ use super::{Line, Outcome, Receipt, Verdict};
 /// How many lines of one kind the page lists; the rest is in the table.
 const LISTED_MAX: usize = 200;
 
-const HEAD: &str = include_str!("head.html");
+const HEAD: &str = concat!(include_str!("base.html"), include_str!("head.html"));
 
 /// A text as it stands in a page: nothing of it is markup, and what turns the direction of writing is shown, not obeyed.
 struct Text<'a>(&'a str);

@@ -7,7 +7,8 @@ use crate::receipt::markup_of as text;
 use crate::record::{Target, keyless};
 use crate::run::{LastRun, Status};
 
-const HEAD: &str = include_str!("head.html");
+/// The beginning of every page of this program, and of this one.
+const HEAD: &str = concat!(include_str!("../receipt/base.html"), include_str!("head.html"));
 /// How many rejected rows of a job are listed.
 const ROWS_MAX: usize = 50;
 
@@ -92,19 +93,41 @@ fn totals(snapshot: &Snapshot, page: &mut String) -> fmt::Result {
     let budget = &snapshot.budget;
     let sum = |of: fn(&JobView) -> usize| snapshot.jobs.iter().map(of).sum::<usize>();
     let queued = sum(|job| job.queued);
+    let number = |count: usize| grouped(count as u64);
     writeln!(page, "<dl>")?;
     figure(page, "requests in the last minute", format_args!("{} of {}", budget.used, budget.limit))?;
-    figure(page, "changes queued", queued)?;
-    if let Some(finish) = budget.finish {
-        figure(page, "sent at the earliest", finish.strftime("%-d %b, %H:%M UTC"))?;
-    }
-    figure(page, "changes held", sum(|job| job.held))?;
-    figure(page, "changes refused", sum(|job| job.parked.len()))?;
+    figure(page, "changes queued", number(queued))?;
+    figure(page, "changes held", number(sum(|job| job.held)))?;
+    figure(page, "changes refused", number(sum(|job| job.parked.len())))?;
     writeln!(page, "</dl>")?;
+    if let Some(finish) = budget.finish {
+        let at = finish.strftime("%-d %b %Y, %H:%M UTC");
+        writeln!(page, "<p>Within the rate limit, what is queued is sent by {at} at the earliest.</p>")?;
+    }
     if let Some(until) = budget.blocked_until {
         writeln!(page, "<p>The service asked to wait until {}.</p>", until.strftime("%H:%M:%S UTC"))?;
     }
     Ok(())
+}
+
+/// A number with its thousands apart.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let apart = |(at, digit): (usize, char)| {
+        let comma = at > 0 && (digits.len() - at).is_multiple_of(3);
+        comma.then_some(',').into_iter().chain([digit])
+    };
+    digits.chars().enumerate().flat_map(apart).collect()
+}
+
+/// A sentence in which commands stand between backticks.
+fn sentence(words: &str) -> String {
+    let part = |(at, part): (usize, &str)| {
+        let part = text(part);
+        if at % 2 == 1 { format!("<code>{part}</code>") } else { part }
+    };
+    let is_whole = words.matches('`').count().is_multiple_of(2);
+    if is_whole { words.split('`').enumerate().map(part).collect() } else { text(words) }
 }
 
 fn figure(page: &mut String, name: &str, value: impl Display) -> fmt::Result {
@@ -135,7 +158,8 @@ fn of_job(job: &JobView, page: &mut String) -> fmt::Result {
         counts(job, last, page)?;
     }
     let overdue = job.overdue.iter().cloned();
-    let inbox = job.inbox.as_ref().and_then(|inbox| inbox.as_ref().err()).cloned();
+    let inbox = job.inbox.as_ref().and_then(|inbox| inbox.as_ref().err());
+    let inbox = inbox.map(|error| format!("the inbox can't be looked at: {error}"));
     let paused = job.paused.as_ref().map(|pause| keyless(&pause.reason()));
     // What is true now is told first; the last run may have said so too.
     let said = |reason: &str| job.overdue.as_deref() == Some(reason) || (job.paused.is_some() && is_of_pause(reason));
@@ -147,7 +171,7 @@ fn of_job(job: &JobView, page: &mut String) -> fmt::Result {
     let all: Vec<String> = overdue.chain(inbox).chain(paused).chain(reasons).collect();
     if !all.is_empty() {
         writeln!(page, "<ul>")?;
-        all.iter().try_for_each(|reason| writeln!(page, "<li>{}</li>", text(reason)))?;
+        all.iter().try_for_each(|reason| writeln!(page, "<li>{}</li>", sentence(reason)))?;
         writeln!(page, "</ul>")?;
     }
     held(job, page)?;
@@ -192,7 +216,7 @@ fn counts(job: &JobView, last: &LastRun, page: &mut String) -> fmt::Result {
         ("updated", counts.updated),
         ("removed", counts.deleted),
     ] {
-        figure(page, name, value)?;
+        figure(page, name, grouped(value))?;
     }
     for (name, value) in [
         ("rows rejected", counts.rejected),
@@ -201,11 +225,11 @@ fn counts(job: &JobView, last: &LastRun, page: &mut String) -> fmt::Result {
         ("refused", job.parked.len() as u64),
     ] {
         if value > 0 {
-            figure(page, name, value)?;
+            figure(page, name, grouped(value))?;
         }
     }
     let many = if job.target == Target::Staff { "people known" } else { "known" };
-    figure(page, many, job.known)?;
+    figure(page, many, grouped(job.known))?;
     writeln!(page, "</dl>")
 }
 
@@ -215,7 +239,7 @@ fn held(job: &JobView, page: &mut String) -> fmt::Result {
     }
     writeln!(page, "<h3>Held: {} (set {})</h3>\n<ul>", job.held, job.held_set)?;
     for (reason, count) in &job.held_by {
-        writeln!(page, "<li>{count} × {}</li>", text(reason))?;
+        writeln!(page, "<li>{} × {}</li>", grouped(*count as u64), sentence(reason))?;
     }
     let name = text(job.name.as_str());
     writeln!(
@@ -245,4 +269,24 @@ fn rejected(job: &JobView, page: &mut String) -> fmt::Result {
         writeln!(page, "<p class=\"soft\">… and {} more.</p>", count - listed)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_stand_apart() {
+        for (number, expected) in
+            [(0, "0"), (999, "999"), (1_000, "1,000"), (98_766, "98,766"), (1_234_567, "1,234,567")]
+        {
+            assert_eq!(grouped(number), expected);
+        }
+    }
+
+    #[test]
+    fn commands_in_a_sentence_are_set_apart_and_nothing_of_it_is_markup() {
+        assert_eq!(sentence("paused; `rosterd resume` <b>"), "paused; <code>rosterd resume</code> &lt;b&gt;");
+        assert_eq!(sentence("one ` of it"), "one ` of it");
+    }
 }

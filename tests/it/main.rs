@@ -78,6 +78,7 @@ mod segments;
 mod shared_mailbox;
 mod source_faults;
 mod source_forms;
+mod status_exits;
 mod status_page;
 mod support;
 mod transitions;

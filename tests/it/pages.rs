@@ -110,6 +110,30 @@ pub(crate) fn look(browser: &Path, home: &Path, name: &str, page: &str, dark: bo
     }
 }
 
+/// Takes a picture of a page, at a width that the browser can't go below by itself (500 pixels) too: it looks at the page in a
+/// frame. Returns the width and height of the picture.
+pub(crate) fn picture(browser: &Path, home: &Path, name: &str, page: &str, width: u32, dark: bool) -> (u32, u32) {
+    let height = 2600;
+    let file = home.join(format!("{name}.html"));
+    let script = serde_json::to_string(page).unwrap().replace("</", "<\\/");
+    let framed = format!(
+        "<!DOCTYPE html><meta charset=\"utf-8\"><body style=\"margin:0\"><script>const frame = document.createElement('iframe');\
+         frame.style.cssText = 'width:{width}px;height:{height}px;border:0;display:block'; frame.srcdoc = {script};\
+         document.body.append(frame);</script>"
+    );
+    fs::write(&file, framed).unwrap();
+    let folder = std::env::var_os("ROSTERD_PICTURES").map_or_else(|| home.to_owned(), PathBuf::from);
+    let picture = folder.join(format!("{name}-{width}-{}.png", if dark { "dark" } else { "light" }));
+    let (shot, size) = (format!("--screenshot={}", picture.display()), format!("--window-size={width},{height}"));
+    run(browser, home, dark, &[&shot, &size, &format!("file://{}", file.display())]);
+    // The header of a PNG: eight bytes that say so, then the first part with both sizes.
+    let bytes = fs::read(&picture).unwrap();
+    assert_eq!(&bytes[..8], b"\x89PNG\r\n\x1a\n", "{}", picture.display());
+    let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
+    assert!(bytes.len() > 20_000, "{} is nearly empty: {} bytes", picture.display(), bytes.len());
+    (number(16), number(20))
+}
+
 #[test]
 fn reports_are_readable_on_a_phone_and_at_a_desk_by_day_and_by_night() {
     let Some(browser) = browser() else {

@@ -5,12 +5,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use rosterd::api::{Api, Query, Staff};
 use rosterd::record::{JobName, RemoteId};
-use rosterd::run::{Counts, Report, Status};
-use rosterd::status::{Health, Running, metrics, page};
+use rosterd::run::{Counts, Pause, Report, Scope, Status};
+use rosterd::status::{Budget, Health, JobView, Running, Snapshot, Unheard, metrics, page};
 
-use crate::pages::{browser, look};
+use crate::pages::{browser, look, picture};
 use crate::support::looked::Served;
 use crate::support::{Config, HEADER, World, people};
 
@@ -29,8 +30,65 @@ fn troubled() -> World {
     world
 }
 
+/// Jobs with every kind of content: held, failing, overdue, paused, under way, well, never run; rejected rows, a queue, leavers
+/// who wait, an inbox that waits and one that can't be read, a notice that can't be delivered.
+fn everything() -> Snapshot {
+    let world = troubled();
+    let mut snapshot = world.snapshot();
+    let held = snapshot.jobs[0].clone();
+    let earlier = |hours: i64| snapshot.at - SignedDuration::from_hours(hours);
+    let named = |name: &str| {
+        let mut view = held.clone();
+        view.name = JobName::new(name).unwrap();
+        view
+    };
+    let ended = |mut view: JobView, status: Status, reasons: &[&str]| {
+        if let Some(last) = &mut view.last {
+            (last.status, last.counts.records) = (status, 1_204);
+        }
+        view.reasons = reasons.iter().map(|reason| (*reason).to_owned()).collect();
+        (view.held, view.held_by, view.rejected) = (0, Vec::new(), Vec::new());
+        view
+    };
+    let mut failing = ended(
+        named("visitors"),
+        Status::Failed,
+        &["the source could not be read: ldaps://dc1.example.com: no answer in time"],
+    );
+    failing.next = Some(snapshot.at + SignedDuration::from_mins(15));
+    let mut overdue = ended(named("contractors"), Status::Done, &[]);
+    overdue.overdue =
+        Some("overdue: no new content since 2027-06-10T02:30:00Z, and it is expected every 8 days".to_owned());
+    overdue.inbox = Some(Ok(vec!["one.csv".to_owned(), "two.csv".to_owned()]));
+    let mut paused = ended(named("certificates"), Status::Partial, &["2 rows were rejected"]);
+    paused.paused = Some(Pause { scope: Scope::All, note: None });
+    paused.rejected = held.rejected.clone();
+    let mut running = ended(named("first-sync"), Status::Done, &[]);
+    running.running = Some(Running { since: earlier(2), stage: "1234 of 100000 changes sent".to_owned() });
+    (running.queued, running.known, running.oldest_leaver) = (98_766, 1_234, Some(earlier(40)));
+    let mut unreadable = ended(named("site-north"), Status::Done, &[]);
+    unreadable.inbox = Some(Err("/srv/hr/north: Permission denied (os error 13)".to_owned()));
+    let well = ended(named("site-south"), Status::Done, &[]);
+    let idle = JobView::idle(JobName::new("site-new").unwrap(), held.target, held.time_zone.clone());
+    snapshot.jobs.extend([failing, overdue, paused, running, unreadable, well, idle]);
+    snapshot.budget = Budget {
+        used: 100,
+        limit: 100,
+        blocked_until: Some(snapshot.at),
+        finish: Some(snapshot.at + SignedDuration::from_hours(17)),
+    };
+    snapshot.unheard = vec![Unheard {
+        channel: "mail".to_owned(),
+        since: earlier(5),
+        reason: "mail.example.com: the mail server refused the login (535); check notify.mail.user and its password"
+            .to_owned(),
+        waiting: 3,
+    }];
+    snapshot
+}
+
 /// A tool of this machine; none where it has none, which only a machine without duties may.
-fn tool(name: &str) -> Option<&str> {
+pub(crate) fn tool(name: &str) -> Option<&str> {
     let found = Command::new(name).arg("--version").output().is_ok();
     assert!(found || std::env::var_os("CI").is_none(), "CI needs {name}");
     found.then_some(name)
@@ -200,6 +258,10 @@ fn the_page_is_readable_on_a_phone_and_at_a_desk_by_day_and_by_night() {
     for (name, page) in [("status-held", held), ("status-bad", bad), ("status-well", page(&quiet.snapshot()))] {
         look(&browser, home.path(), name, &page, false);
         look(&browser, home.path(), name, &page, true);
+    }
+    let page = page(&everything());
+    for (width, dark) in [(390, false), (390, true), (1440, false), (1440, true)] {
+        assert_eq!(picture(&browser, home.path(), "status-everything", &page, width, dark).0, width);
     }
     assert!(Health::of(&quiet.snapshot()).is_good());
 }
