@@ -5,6 +5,7 @@
 mod access;
 mod account;
 mod active_days;
+mod alerts;
 mod api_command;
 mod approvals;
 mod budget;
