@@ -50,12 +50,16 @@ impl Schedule {
 
     /// The first time after `at`, in local time of `zone`; `None` where there is none in the next 41 years.
     pub fn next_after(&self, at: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
-        let from = zone.to_datetime(at).saturating_sub(SET_BACK_MAX);
+        // Where local time is soon set back, what it shows again lies before what it shows now.
+        let soon = at.saturating_add(SET_BACK_MAX).unwrap_or(Timestamp::MAX);
+        let is_set_back_soon = zone.following(at).next().is_some_and(|change| change.timestamp() <= soon);
+        let back = if is_set_back_soon { SET_BACK_MAX } else { SignedDuration::ZERO };
+        let from = zone.to_datetime(at).saturating_sub(back);
         let mut best: Option<Timestamp> = None;
         let mut date = from.date();
         for _ in 0..DAYS_AHEAD_MAX {
             if self.fits(date) {
-                for local in self.times(date).filter(|local| *local >= from) {
+                for local in self.times(date, from).filter(|local| *local >= from) {
                     let (first, second) = self.instants(local, zone);
                     if best.is_some_and(|best| first.is_some_and(|first| first >= best)) {
                         return best;
@@ -81,9 +85,10 @@ impl Schedule {
         if self.either_day { of_month || of_week } else { of_month && of_week }
     }
 
-    /// The local times of one day, in order.
-    fn times(&self, date: Date) -> impl Iterator<Item = DateTime> {
-        self.fields.hours().iter().flat_map(move |hour| {
+    /// The local times of one day, in order; hours that end before `from` are left out.
+    fn times(&self, date: Date, from: DateTime) -> impl Iterator<Item = DateTime> {
+        let first = if date == from.date() { ordinal(from.hour()) } else { 0 };
+        self.fields.hours().iter().filter(move |hour| *hour >= first).flat_map(move |hour| {
             self.fields.minutes().iter().flat_map(move |minute| {
                 self.fields
                     .seconds()
@@ -256,6 +261,33 @@ mod tests {
             let middle = Timestamp::from_second(second.midpoint(next.as_second())).unwrap();
             if middle < next {
                 prop_assert_eq!(schedule.next_after(middle, &zone), Some(next));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn around_a_change_of_the_clock_the_next_time_is_the_same_whoever_asks_when(
+            year in 2020_i64..2036,
+            minutes in -300_i64..300,
+            schedule in prop::sample::select(vec![
+                "30 2 * * *", "*/20 * * * *", "15 2,3 * * *", "*/30 23,0 * * *", "0 0 * * *", "45 1-3 * * *", "5 */2 * * *",
+            ]),
+            zone in prop::sample::select(vec![
+                "Europe/Berlin", "Pacific/Auckland", "Australia/Lord_Howe", "America/Santiago", "Asia/Beirut",
+            ]),
+        ) {
+            let schedule: Schedule = schedule.parse().unwrap();
+            let zone = TimeZone::get(zone).unwrap();
+            let begin = Timestamp::from_second((year - 1970) * 31_556_952).unwrap();
+            for change in zone.following(begin).take(2) {
+                let at = change.timestamp() + SignedDuration::from_mins(minutes);
+                // From long before the change, one time after the other.
+                let mut asked = at - SignedDuration::from_hours(48);
+                while let Some(next) = schedule.next_after(asked, &zone).filter(|next| *next <= at) {
+                    asked = next;
+                }
+                prop_assert_eq!(schedule.next_after(at, &zone), schedule.next_after(asked, &zone), "at {}", at);
             }
         }
     }

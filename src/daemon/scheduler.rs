@@ -37,7 +37,7 @@ const SET_BACK_MAX: SignedDuration = SignedDuration::from_hours(3);
 /// Smaller steps of the clock are none.
 const STEP_MIN: SignedDuration = SignedDuration::from_secs(1);
 /// Skipped times are counted up to so many in one run.
-const SKIPPED_MAX: u64 = 10_000;
+const SKIPPED_MAX: u64 = 1_000;
 
 /// When a job runs.
 #[derive(Clone, Debug)]
