@@ -11,6 +11,8 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 
+use crate::clock::Clock;
+
 /// A client that verifies servers against the system's roots and those of `ca_file`.
 ///
 /// # Errors
@@ -48,6 +50,16 @@ pub fn verifier(ca_file: Option<&Path>) -> Result<Arc<rustls_platform_verifier::
     let verifier = rustls_platform_verifier::Verifier::new_with_extra_roots(extra(ca_file)?, provider())
         .map_err(|error| format!("the system's certificates can't be used: {error}"))?;
     Ok(Arc::new(verifier))
+}
+
+/// What else may be wrong where `text` says of a certificate that it has expired or is not valid yet, as the end of a
+/// sentence; nothing where it does not. A machine without a battery starts in 1970.
+pub fn clock_hint(text: &str) -> String {
+    let dated = ["certificate expired", "certificate not valid yet", "NotValidYet", "Expired"];
+    match dated.iter().any(|word| text.contains(word)) {
+        true => format!("; is this machine's clock right? it says {:.0}", Clock::system().now()),
+        false => String::new(),
+    }
 }
 
 /// The certificates of a PEM file.

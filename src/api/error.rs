@@ -6,6 +6,8 @@ use std::time::Duration;
 use thiserror::Error as ThisError;
 
 use super::wire::CarryError;
+use crate::fault::chain;
+use crate::tls::clock_hint;
 
 /// A request that did not bring what it was sent for.
 #[derive(Debug, ThisError)]
@@ -60,7 +62,7 @@ pub enum Kind {
         source: std::io::Error,
     },
     /// No connection came about, so nothing was sent.
-    #[error("no connection to the service; nothing was sent")]
+    #[error("no connection to the service; nothing was sent{}", clock_hint(&chain(.0)))]
     Connect(#[source] reqwest::Error),
     /// The service did not answer in time.
     #[error("no whole answer within {} s", limit.as_secs_f64())]

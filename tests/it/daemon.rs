@@ -2,6 +2,7 @@
 
 mod by_hand;
 mod callers;
+mod clocks;
 mod ends;
 mod faults;
 mod level;

@@ -10,6 +10,7 @@ use rosterd::sandbox::Options;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
+use crate::support::faked::Faked;
 use crate::support::{Config, HEADER, Ran, World, people, row};
 
 const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
@@ -183,6 +184,24 @@ fn fault_51_a_certificate_of_nobody_known_or_of_another_host_and_old_tls_fail_cl
             scope.spawn(move || check_tls(name, trusted, more, word));
         }
     });
+}
+
+#[test]
+fn fault_59_a_certificate_that_is_not_valid_yet_in_1970_makes_people_look_at_the_clock() {
+    let world = World::new(Options::default());
+    world.csv(people(1..4));
+    let Some(clock) = Faked::at(&world, "1970-01-01 00:05:00") else { return };
+    let (_server, port) = serve_tls(&world, "IP:127.0.0.1", &[]);
+    let text = fs::read_to_string(world.dir().join("config.toml")).unwrap();
+    let service = format!("{}\"", world.service().url());
+    let tls = format!("https://127.0.0.1:{port}/v1\"\nca_file = \"cert.pem\"");
+    world.put("config.toml", text.replace(&service, &tls).as_bytes());
+    let mut command = world.command(&["sync", "--json"]);
+    clock.tell(&mut command);
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("is this machine's clock right? it says 1970-01-01T00:05:"), "{text}");
 }
 
 /// Two jobs whose files both have the people 1 to 3, with different titles.

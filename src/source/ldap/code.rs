@@ -2,6 +2,7 @@
 
 use crate::fault::chain;
 use crate::record::Private;
+use crate::tls::clock_hint;
 
 /// The search reached its end, or the bind was taken.
 pub(super) const SUCCESS: u32 = 0;
@@ -108,7 +109,7 @@ fn explained(text: &str) -> String {
     } else {
         ""
     };
-    format!("{text}{hint}")
+    format!("{text}{hint}{}", clock_hint(text))
 }
 
 #[cfg(test)]

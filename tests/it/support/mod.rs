@@ -4,6 +4,7 @@ pub(crate) mod answering;
 pub(crate) mod authority;
 pub(crate) mod caller;
 pub(crate) mod daemon;
+pub(crate) mod faked;
 mod inside;
 pub(crate) mod looked;
 pub(crate) mod mailer;
