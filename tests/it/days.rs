@@ -2,8 +2,7 @@
 //! and Santiago it ends. The service is away for nine hours, the directory for a day, the power fails in the middle of runs,
 //! the clock is set, HR sends what it should not.
 //!
-//! Real are: the scheduler, what it remembers across restarts, the whole of each run (some 2,500 of them) with its store on
-//! disk, the requests over HTTP to the sandbox, an OpenLDAP server, the inbox, the decision who is to be told, its book on
+//! Real are: the scheduler, what it remembers across restarts, the whole of each run (some 2,400 of them) with its store, the requests over HTTP to the sandbox, an OpenLDAP server, the inbox, the decision who is to be told, its book on
 //! disk, and the webhook.
 //!
 //! Simulated are: the time (a run takes no time but 20 seconds afterwards, an inbox is looked at once a minute), the loop

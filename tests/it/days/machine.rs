@@ -1,10 +1,12 @@
 //! A machine whose time the test moves, with the daemon's parts on it, the service, a directory, and who is told.
 
 use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use jiff::{SignedDuration, Timestamp};
 use rosterd::api::Client;
 use rosterd::clock::Clock;
@@ -21,7 +23,6 @@ use rosterd::store::Store;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
-use tokio::sync::Notify;
 
 use super::oracle::Blow;
 use crate::notices::Listener;
@@ -41,8 +42,8 @@ pub(super) struct Machine {
     /// Where connections are refused at once, nobody waits in real time for the next attempt.
     waitless: Runtime,
     options: Options,
-    /// What the service holds.
-    _data: TempDir,
+    /// What the service holds, and the daemon's state.
+    _dirs: [TempDir; 2],
     /// The machine's clock, which may be set; and the service's, which is right.
     clock: Clock,
     right: Clock,
@@ -72,18 +73,21 @@ struct Process {
     told: Duration,
 }
 
-/// Cuts a run off.
-struct Scissors {
-    left: Option<AtomicUsize>,
-    cut: Notify,
+/// A folder in memory, where the machine has that: thousands of runs would wait for the disk, which shows nothing here.
+fn memory() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
+
+/// Cuts a run off, after so many outcomes of changes; never without a number.
+struct Scissors(Option<AtomicUsize>);
 
 impl Watch for Scissors {
     fn stage(&self, _: &JobName, _: Stage) {}
 
     fn outcome(&self, _: &Change, _: &Outcome) {
-        if self.left.as_ref().is_some_and(|left| left.fetch_sub(1, Ordering::SeqCst) == 1) {
-            self.cut.notify_one();
+        if self.0.as_ref().is_some_and(|left| left.fetch_sub(1, Ordering::SeqCst) == 1) {
+            // Nothing of the run goes on from here.
+            std::panic::resume_unwind(Box::new("the power failed"));
         }
     }
 
@@ -96,7 +100,8 @@ impl Machine {
     /// A machine that is off, at this time, with these tables of jobs in its folder.
     pub(super) fn new(began: Timestamp, jobs: impl FnOnce(&Path) -> String) -> Self {
         let (clock, right) = (Clock::fixed(began), Clock::fixed(began));
-        let data = tempfile::TempDir::new().unwrap();
+        let data = memory();
+        let state = memory();
         let options = Options {
             clock: right.clone(),
             rate: 0,
@@ -110,8 +115,9 @@ impl Machine {
         let web = Listener::start(Listener::http);
         let text = format!(
             "[api]\nbase_url = \"{}\"\napi_key_file = \"api_key\"\nrequests_per_minute = 100000\n\
-             [state]\ndir = \"state\"\n[notify]\nwebhook = \"http://{}/hook\"\n{}",
+             [state]\ndir = {:?}\n[notify]\nwebhook = \"http://{}/hook\"\n{}",
             world.service().url(),
+            state.path(),
             web.address,
             jobs(world.dir()),
         );
@@ -122,7 +128,7 @@ impl Machine {
             web,
             waitless,
             options,
-            _data: data,
+            _dirs: [data, state],
             clock,
             right,
             began,
@@ -281,7 +287,7 @@ impl Machine {
             // Its connections belong to the other runtime.
             false => Client::new(&process.config.api, &self.clock).unwrap(),
         };
-        let watch = Scissors { left: self.cut.take().map(AtomicUsize::new), cut: Notify::new() };
+        let watch = Scissors(self.cut.take().map(AtomicUsize::new));
         let context = Context {
             config: &process.config,
             client: &client,
@@ -290,19 +296,16 @@ impl Machine {
             watch: &watch,
         };
         let (jobs, narrow) = ([job], Narrow::default());
-        let work = async {
-            tokio::select! {
-                reports = run::sync(&context, &jobs, &narrow) => Some(reports.unwrap()),
-                () = watch.cut.notified() => None,
-            }
-        };
         let runtime = if is_there { self.world.runtime() } else { &self.waitless };
-        let Some(reports) = runtime.block_on(work) else {
+        let work = AssertUnwindSafe(run::sync(&context, &jobs, &narrow)).catch_unwind();
+        let Ok(reports) = runtime.block_on(work) else {
+            assert!(watch.0.is_some(), "{name}: the run broke off");
             self.on = None;
             self.blows.push((self.began + self.passed, Blow::Off(Some(name.to_string()))));
             return;
         };
-        assert!(watch.left.is_none(), "{name}: the run that was to be cut off ended: {reports:?}");
+        let reports = reports.unwrap();
+        assert!(watch.0.is_none(), "{name}: the run that was to be cut off ended: {reports:?}");
         if let Some((_, rest)) = process.inboxes.get_mut(name) {
             let stuck = reports.iter().any(|report| matches!(report.status, Status::Held | Status::Failed));
             *rest = self.passed + if stuck { REST } else { Duration::ZERO };
