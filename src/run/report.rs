@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::prepare::{ON_SITE, Prepared};
+use super::session::INTERRUPTED;
 use crate::config::Job;
 use crate::plan::Protection;
 use crate::push::{Drained, Outcome};
@@ -115,6 +116,8 @@ pub struct Report {
     pub by_target: BTreeMap<Target, Counts>,
     /// What became of each row, for whoever dropped the file.
     pub details: Details,
+    /// Whether it was asked to end before its end.
+    pub interrupted: bool,
 }
 
 /// What became of each row of a file that somebody dropped.
@@ -152,6 +155,7 @@ impl Report {
             drift: Vec::new(),
             by_target: BTreeMap::new(),
             details: Details::default(),
+            interrupted: false,
         }
     }
 
@@ -168,6 +172,7 @@ pub(super) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
     report.complete = parts.iter().all(|part| part.prepared.complete);
     report.reasons = reasons(&parts);
     report.status = status(&parts, &report.reasons);
+    report.interrupted = parts.iter().any(|part| part.drained.stopped.as_deref() == Some(INTERRUPTED));
     report.rejections = rejections(&parts).into_iter().cloned().collect();
     let mut notes: Vec<String> = Vec::new();
     for Part { prepared, drained, parked } in parts {

@@ -12,7 +12,7 @@ use crate::queue::Change;
 use crate::record::{Action, Entity, Field, Value};
 
 /// Why a push stopped that was asked to.
-const INTERRUPTED: &str = "interrupted";
+pub(super) const INTERRUPTED: &str = "interrupted";
 
 /// Takes what was not sent, because the push was asked to end, out of what became of it: it waits in the queue for the run
 /// that follows. How many changes that are; `None` where the push was not asked.

@@ -285,7 +285,8 @@ pub(super) async fn settled(
     Ok(prepared)
 }
 
-/// Remembers how a run ended. Where the audit file can't be written, the run stands all the same (fault 10).
+/// Remembers how a run ended. Where the audit file can't be written, the run stands all the same (fault 10). A run that was
+/// asked to end says nothing of how the job is: it is gone on with, and nobody is to be told that it failed.
 pub(super) fn record(
     context: &Context<'_>,
     job: &Job,
@@ -297,6 +298,9 @@ pub(super) fn record(
     let ended = line.at;
     if let Err(error) = Audit::new(context.store.dir()).append(ended, &Line::Run(&line)) {
         tracing::warn!(run, %error, "the end of the run could not be written to the audit file");
+    }
+    if report.interrupted {
+        return Ok(());
     }
     let mut state = JobState::load(context.store, &job.name)?;
     state.fresh.get_or_insert(started);

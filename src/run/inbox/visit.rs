@@ -401,6 +401,7 @@ impl Visit<'_> {
             merged.counts.parked = other.parked;
             merged.counts.held = other.held;
             merged.complete &= report.complete;
+            merged.interrupted |= report.interrupted;
             if order(report.status) > order(merged.status) {
                 merged.status = report.status;
             }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use rosterd::sandbox::Options;
 use rustix::process::Signal;
 
+use crate::notices::Listener;
 use crate::support::daemon::eventually;
 use crate::support::{Config, World, people};
 
@@ -52,6 +53,28 @@ fn fault_113_a_run_that_was_cut_off_goes_on_after_a_restart_and_makes_nobody_twi
     sleep(Duration::from_millis(1500));
     world.expect_people(0..60);
     assert_eq!(world.count("staff.create"), 60, "each was sent once");
+}
+
+#[test]
+fn a_restart_in_the_middle_of_a_run_is_no_failure_that_anybody_is_told_of() {
+    let web = Listener::start(Listener::http);
+    let notify = format!("[notify]\nwebhook = \"http://{}/hook\"\n", web.address);
+    let options = Options { delay: Duration::from_millis(60), ..Options::default() };
+    let world = World::with(options, Config::served("schedule = \"* * * * * *\"\n", &notify));
+    world.csv(people(0..5));
+    world.sync().expect(0);
+    world.csv(people(0..60));
+    let daemon = world.daemon();
+    eventually("some are sent", || world.service().writes() > 15);
+    assert!(daemon.stop().0.success());
+    assert!(world.staff().len() < 60, "it was stopped too late to show anything");
+    world.run(&["status"]).expect(0);
+    let told = world.run(&["history", "--json"]).expect(0);
+    assert!(told.out.contains("interrupted"), "the run itself is told of: {told:?}");
+    let daemon = world.daemon();
+    eventually("all are there", || world.staff().len() == 60);
+    eventually("a run is done", || daemon.log().matches("status=\"done\"").count() > 2);
+    assert_eq!(web.heard(), Vec::<String>::new());
 }
 
 #[test]
