@@ -191,6 +191,9 @@ pub(super) struct DemoArgs {
     /// Keep the folder of the demonstration and say where it is
     #[arg(long)]
     pub(super) keep: bool,
+    /// End with a daemon, an inbox and a status page to try things with, until Ctrl-C
+    #[arg(long)]
+    pub(super) serve: bool,
 }
 
 #[derive(Debug, Args)]

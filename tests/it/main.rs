@@ -21,6 +21,7 @@ mod daemon;
 mod damage;
 mod days;
 mod decisions;
+mod demo;
 mod documents;
 mod drift;
 mod duplicates;

@@ -1,0 +1,47 @@
+//! `rosterd demo`: the whole way on this machine, from nothing.
+//!
+//! ```text
+//! ground  a folder with a configuration and HR's file, and the stand-in beside it
+//! story   plans and syncs, each of which must come to what is said of it
+//! serve   --serve: the daemon, its inbox and its status page, until someone ends it
+//! ```
+//!
+//! Invariants:
+//! - Everything lies in one folder that only its owner may read, and goes when the demonstration ends, however it ends.
+//! - It works with what the other commands work with; nothing here knows a way around them.
+
+mod ground;
+mod serve;
+mod story;
+
+use futures_util::StreamExt as _;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook_tokio::Signals;
+
+use super::args::DemoArgs;
+use super::failure::{Exit, Failure};
+use super::ui::Ui;
+use crate::sandbox::{Options, Sandbox};
+use ground::{Ground, SEEDED};
+
+pub(super) async fn run(ui: &Ui, args: &DemoArgs) -> Result<Exit, Failure> {
+    // The terminal may be closed too, and nothing of this is to outlive it.
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::failed)?;
+    let folder = tempfile::Builder::new().prefix("rosterd-demo-").tempdir().map_err(Failure::failed)?;
+    let options = Options { seed_staff: SEEDED, ..Options::default() };
+    let sandbox = Sandbox::start(options).await.map_err(Failure::failed)?;
+    let ground = Ground { ui: ui.clone(), dir: folder.path().to_owned(), sandbox };
+    let told = tokio::select! {
+        told = story::tell(&ground) => told,
+        _ = signals.next() => Err(Failure::new(Exit::Interrupted, "interrupted; the demonstration is gone")),
+    };
+    let result = match told {
+        Ok(rows) if args.serve => serve::serve(&ground, rows, &mut signals).await,
+        told => told.map(|_| story::bow(&ground)),
+    };
+    ground.sandbox.stop().await;
+    if args.keep {
+        ui.note(format!("kept: {}", folder.keep().display()));
+    }
+    result.map(|()| Exit::Done)
+}
