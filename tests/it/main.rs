@@ -87,5 +87,6 @@ mod transitions;
 mod unstarted;
 mod unowned;
 mod unsure;
+mod upkeep;
 mod views;
 mod written_back;
