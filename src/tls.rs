@@ -47,8 +47,10 @@ pub fn builder() -> ConfigBuilder<ClientConfig, WantsVerifier> {
 ///
 /// Why it can't, as a sentence.
 pub fn verifier(ca_file: Option<&Path>) -> Result<Arc<rustls_platform_verifier::Verifier>, String> {
-    let verifier = rustls_platform_verifier::Verifier::new_with_extra_roots(extra(ca_file)?, provider())
-        .map_err(|error| format!("the system's certificates can't be used: {error}"))?;
+    let verifier =
+        rustls_platform_verifier::Verifier::new_with_extra_roots(extra(ca_file)?, provider()).map_err(|error| {
+            format!("no authority can be trusted: {error}; install the system's certificates, or name some by ca_file")
+        })?;
     Ok(Arc::new(verifier))
 }
 

@@ -1,6 +1,6 @@
 //! `rosterd check`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use serde_json::json;
@@ -18,9 +18,9 @@ use crate::clock::Clock;
 use crate::config::{Config, Job};
 use crate::fault::chain;
 use crate::mapping::{Bound, Mapped};
-use crate::mirror::Elements;
+use crate::mirror::{Elements, Locations};
 use crate::notify::{self, Trial};
-use crate::record::{Kind, Target};
+use crate::record::{Kind, Target, Value};
 use crate::run::{mapping, next, rows};
 use crate::source::{Found, Read, Row, csv};
 use crate::store;
@@ -31,6 +31,12 @@ struct Finding {
     /// What is wrong, or what was seen.
     result: Result<String, String>,
 }
+
+/// The names of locations in the sources, and how many records have each.
+type Places = BTreeMap<String, u64>;
+
+/// How many names of a source that the service does not know are listed.
+const STRANGE_MAX: usize = 10;
 
 pub(super) async fn run(ui: &Ui, host: &Host, args: &CheckArgs) -> Result<Exit, Failure> {
     let config = open::configuration(ui, host)?;
@@ -44,15 +50,16 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &CheckArgs) -> Result<Exit, 
         findings.push(Finding { what: what.to_owned(), result });
     }
     if !args.offline {
-        config.jobs.iter().for_each(|job| findings.push(source(job)));
-        service(&config, &mut findings).await?;
+        let mut places = Places::new();
+        config.jobs.iter().for_each(|job| findings.push(source(job, &mut places)));
+        service(&config, &places, &mut findings).await?;
     }
     show(ui, &findings);
     Ok(if findings.iter().any(|finding| finding.result.is_err()) { Exit::Failed } else { Exit::Done })
 }
 
 /// Reads a job's source to its end and maps it.
-fn source(job: &Job) -> Finding {
+fn source(job: &Job, places: &mut Places) -> Finding {
     let what = format!("source of {}", job.name);
     let next = match next(job, None, &Clock::system()) {
         Ok(next) => next,
@@ -67,6 +74,15 @@ fn source(job: &Job) -> Finding {
     let mut visit = |row: &Row, bound: &Bound<'_>| {
         match bound.read(row, Some(today)).mapped {
             Mapped::Record(record) => {
+                let fields = record.fields.iter();
+                for (_, value) in fields.filter(|(field, _)| is_place(job.mapping.target, field)) {
+                    let names = match value {
+                        Value::Text(name) => std::slice::from_ref(name),
+                        Value::List(names) => names,
+                        _ => &[],
+                    };
+                    names.iter().for_each(|name| *places.entry(name.clone()).or_default() += 1);
+                }
                 sample.get_or_insert(record.key);
                 records += 1;
             }
@@ -129,7 +145,7 @@ fn described(job: &Job, read: &Read) -> String {
 }
 
 /// Asks the service for one of everything that the jobs read; never tries a write.
-async fn service(config: &Config, findings: &mut Vec<Finding>) -> Result<(), Failure> {
+async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) -> Result<(), Failure> {
     store::lay_down(&config.state.dir)?;
     let client = Client::new(&config.api, &Clock::system())?;
     let targets: BTreeSet<Target> = config.parts().map(|part| part.mapping.target).collect();
@@ -169,23 +185,41 @@ async fn service(config: &Config, findings: &mut Vec<Finding>) -> Result<(), Fai
         });
         findings.push(Finding { what: what.into(), result });
     }
-    let is_place = |kind: Kind| matches!(kind, Kind::Location | Kind::Places);
-    let located = config.parts().any(|part| {
-        let mut kinds = part.mapping.fields.keys().filter_map(|name| part.mapping.target.field(name));
-        kinds.any(|field| is_place(field.kind))
-    });
-    if located {
+    let mut fields = config.parts().flat_map(|part| part.mapping.fields.keys().map(|name| (part.mapping.target, name)));
+    if fields.any(|(target, name)| is_place(target, name)) {
         let query = Query::default().limit(client.page_size());
-        let result = match client.send(Api::<Location>::root().list(&query)).await {
-            Ok(answered) => {
-                let names: Vec<String> = answered.value.into_iter().filter_map(|location| location.name).collect();
-                Ok(format!("{}: {}", names.len(), names.join(", ")))
-            }
-            Err(error) => Err(explained(&error)),
-        };
+        let answered = client.send(Api::<Location>::root().list(&query)).await;
+        let result = answered.map_err(|error| explained(&error)).and_then(|answered| known(places, answered.value));
         findings.push(Finding { what: "locations".into(), result });
     }
     Ok(())
+}
+
+/// Whether a field holds names of locations.
+fn is_place(target: Target, field: &str) -> bool {
+    target.field(field).is_some_and(|field| matches!(field.kind, Kind::Location | Kind::Places))
+}
+
+/// The service's locations, which those of the sources must be among: a row with another is rejected.
+fn known(places: &Places, locations: Vec<Location>) -> Result<String, String> {
+    let there = Locations::of(&locations);
+    let names: Vec<String> = locations.into_iter().filter_map(|location| location.name).collect();
+    let seen = format!("{}: {}", names.len(), names.join(", "));
+    let strange: Vec<String> = places
+        .iter()
+        .filter(|(name, _)| there.fault(name).is_some())
+        .map(|(name, records)| format!("{} ({records} record{})", tame(name), if *records == 1 { "" } else { "s" }))
+        .collect();
+    if strange.is_empty() {
+        return Ok(seen);
+    }
+    let more = strange.len().saturating_sub(STRANGE_MAX);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let listed = strange.iter().take(STRANGE_MAX).cloned().collect::<Vec<_>>().join(", ");
+    Err(format!(
+        "the service has none, or several, of the name {listed}{more}: these records will be rejected; a table and \
+         `lookup` turn codes into names; it has {seen}"
+    ))
 }
 
 /// Asks for one entity of a target.

@@ -4,7 +4,7 @@
 //! `Ui`; so what it prints and how it exits is the same.
 
 use std::fs::File;
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -219,12 +219,14 @@ pub(super) fn environment() -> impl Iterator<Item = (String, String)> {
 
 fn load(path: &Path, needs: Needs) -> Result<Config, Failure> {
     config::load(path, environment(), needs).map_err(|errors| {
-        let missing = !path.exists();
+        let found = path.metadata().map_err(|error| error.kind());
         let failure = Failure::from(errors);
-        if missing {
-            failure.hint("make one with `rosterd init FILE`, name another with --config, or see `rosterd demo`")
-        } else {
-            failure
+        match found {
+            Err(ErrorKind::PermissionDenied) => failure.hint("run this as root, or as the account that rosterd has"),
+            Err(_) => {
+                failure.hint("make one with `rosterd init FILE`, name another with --config, or see `rosterd demo`")
+            }
+            Ok(_) => failure,
         }
     })
 }

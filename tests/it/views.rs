@@ -5,7 +5,7 @@ use std::fs;
 use rosterd::sandbox::{Fault, Options};
 use serde_json::{Value, json};
 
-use crate::support::{Config, World, people, row};
+use crate::support::{Config, HEADER, World, people, row};
 
 fn config() -> Config {
     Config {
@@ -101,6 +101,18 @@ fn a_check_says_what_is_right_and_what_is_wrong() {
         assert_eq!(wrong.len(), 1, "{name}: {document}");
         assert!(wrong[0]["what"].as_str().unwrap().starts_with(what), "{name}: {document}");
     }
+}
+
+#[test]
+fn a_check_names_the_locations_that_the_service_does_not_have() {
+    let config = Config::default();
+    let config = Config { map: config.map.clone() + "location = \"{{ title }}\"\n", ..config };
+    let world = World::with(Options { seed_staff: 3, ..Options::default() }, config);
+    world.csv(HEADER.to_owned() + &row(1, "Auckland Office") + &row(2, "AKL") + &row(3, "AKL") + &row(4, ""));
+    let told = world.run(&["check"]).expect(1).out;
+    assert!(told.contains("locations: wrong: ") && told.contains("of the name AKL (2 records): these"), "{told}");
+    world.csv(HEADER.to_owned() + &row(1, "Auckland Office"));
+    assert!(world.run(&["check"]).expect(0).out.contains("locations: ok: "));
 }
 
 #[test]
