@@ -70,6 +70,23 @@ fn law_3_fault_28_a_create_that_was_carried_out_is_found_and_not_sent_again() {
 }
 
 #[test]
+fn law_3_fault_4_who_is_not_found_is_looked_up_again_after_3_s_and_sent_once_more() {
+    let world = world(1, "5s");
+    world.faults(&["staff.create cut-before times=1"]);
+    world.sync().expect(0);
+    let seen = world.service().requests();
+    let creates: Vec<usize> = (0..seen.len()).filter(|at| seen[*at].operation == "staff.create").collect();
+    assert_eq!(creates.len(), 2, "{seen:?}");
+    let looks: Vec<u64> = seen[creates[0]..creates[1]]
+        .iter()
+        .filter(|request| request.operation == "staff.list")
+        .map(|request| request.at_millis)
+        .collect();
+    assert!(looks.len() >= 2 && looks[looks.len() - 1] - looks[0] >= 3_000, "looked up at {looks:?}");
+    world.expect_people(0..1);
+}
+
+#[test]
 fn law_3_fault_32_a_create_that_was_not_carried_out_is_sent_again() {
     check_all(&[
         case("staff.create cut-before times=4", 1, 44),
