@@ -12,6 +12,7 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 
 use crate::notices::Listener;
+use crate::support::daemon::{CONTROL, eventually};
 use crate::support::looked::Served;
 use crate::support::{Config, World};
 
@@ -35,7 +36,7 @@ fn config(web: &Listener, mail: &Listener) -> Config {
     let map = "name = \"{{ name }}\"\nemail = \"{{ email }}\"\nmobile = \"{{ mobile }}\"\nemployee_id = \"{{ no }}\"\n\
                title = \"{{ title | lookup('titles') }}\"\n";
     let rest = format!(
-        "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n\
+        "{CONTROL}[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n\
          [job.guard]\nmax_leavers = \"25%\"\nmax_updates = \"off\"\nsegment = \"{{{{ dept }}}}\"\n\
          [[job]]\nname = \"other\"\ntarget = \"staff\"\nkey = \"{{{{ no }}}}\"\nmatch_on = [\"employee_id\"]\n\
          [job.source]\ntype = \"csv\"\npath = \"other.csv\"\nsettle = \"0s\"\n\
@@ -203,4 +204,12 @@ fn law_11_trouble_of_every_kind_names_nobody_where_it_is_shown_to_all() {
     world.put("other.csv", b"no header of ours\n");
     world.run(&["sync"]).expect(1);
     seen.check("paused and failing", &["paused since", "failed"]);
+    // The log names people by key, and by nothing else.
+    world.run(&["resume"]).expect(0);
+    let daemon = world.daemon();
+    daemon.signal(rustix::process::Signal::USR1);
+    eventually("both jobs have run", || daemon.log().matches("what the run came to").count() >= 2);
+    let log = daemon.log();
+    unmarked("log", &log);
+    assert!(log.contains("CanaryT1") && !log.contains("CanaryName") && !log.contains("canary-"), "{log}");
 }

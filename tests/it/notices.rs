@@ -258,6 +258,14 @@ fn the_heartbeat_is_called_while_all_is_well_and_only_then() {
     told.world.csv(people(1..5));
     told.world.sync().expect(0);
     assert_eq!(beats(&mut teller), 1);
+    told.web.refuse(true);
+    assert_eq!(beats(&mut teller), 0);
+    let unheard = told.teller().unheard();
+    assert!(unheard.len() == 1 && unheard[0].channel == "heartbeat", "it is remembered: {unheard:?}");
+    assert!(unheard[0].reason.ends_with("it answered 503") && unheard[0].waiting == 0, "{unheard:?}");
+    told.web.refuse(false);
+    assert_eq!(beats(&mut teller), 1);
+    assert_eq!(teller.unheard(), []);
     told.world.csv("no header of ours\n");
     told.world.sync().expect(1);
     assert_eq!(beats(&mut teller), 0);
