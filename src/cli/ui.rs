@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal as _, Write as _};
 
 use serde::Serialize;
+use serde_json::ser::Formatter;
 use serde_json::{Value, json};
 
 use super::args::Color;
@@ -98,7 +99,8 @@ impl Ui {
     pub(super) fn document(&self, document: &impl Serialize) {
         let mut out = io::BufWriter::with_capacity(DOCUMENT_BYTES, Out(self));
         // A reader that went away is no failure, and there is no other.
-        let _ = serde_json::to_writer(&mut out, document).map_err(io::Error::from).and_then(|()| out.write_all(b"\n"));
+        let mut json = serde_json::Serializer::with_formatter(&mut out, Unmarked);
+        let _ = document.serialize(&mut json).map_err(io::Error::from).and_then(|()| out.write_all(b"\n"));
         let _ = out.flush();
     }
 
@@ -172,6 +174,15 @@ impl Ui {
     /// Whether someone watches.
     pub(super) fn is_watched(&self) -> bool {
         !self.json && self.watched
+    }
+}
+
+/// Writes texts without what marks names in them.
+struct Unmarked;
+
+impl Formatter for Unmarked {
+    fn write_string_fragment<W: ?Sized + io::Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
+        writer.write_all(shown(fragment).as_bytes())
     }
 }
 
