@@ -82,9 +82,10 @@ impl Matcher {
         Match::None
     }
 
-    /// What a record is matched by: each field that it does not leave empty, with the hash of its folded text.
-    pub fn marks<'a>(&'a self, fields: &'a BTreeMap<String, Value>) -> impl Iterator<Item = (&'a str, u64)> {
-        self.by.iter().filter_map(|(field, _)| Some((field.as_str(), hash(fields.get(field)?)?)))
+    /// What a record is matched by: each field that it does not leave empty, by its place in `match_on`, with the hash of
+    /// its folded text.
+    pub fn marks<'a>(&'a self, fields: &'a BTreeMap<String, Value>) -> impl Iterator<Item = (usize, u64)> {
+        self.by.iter().enumerate().filter_map(|(at, (field, _))| Some((at, hash(fields.get(field)?)?)))
     }
 
     /// Whether a hit by `field` is one in truth and not two texts with one hash.

@@ -5,7 +5,12 @@ use unicode_normalization::UnicodeNormalization;
 /// The form under which records are matched to entities: case, outer spaces, Unicode form (NFKC) and leading zeros don't
 /// matter. Empty where nothing is left to match by.
 pub fn fold(text: &str) -> String {
-    let folded: String = text.trim().nfkc().flat_map(char::to_lowercase).nfkc().collect();
+    let text = text.trim();
+    // ASCII has one form only.
+    let folded: String = match text.is_ascii() {
+        true => text.to_ascii_lowercase(),
+        false => text.nfkc().flat_map(char::to_lowercase).nfkc().collect(),
+    };
     let folded = folded.trim();
     let bare = folded.trim_start_matches('0');
     if bare.is_empty() && !folded.is_empty() { "0".to_owned() } else { bare.to_owned() }
@@ -34,6 +39,14 @@ mod tests {
         }
         assert_ne!(fold("123"), fold("1230"));
         assert_eq!(fold("  "), "");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn ascii_folds_as_any_other_text(text in "[ -~\\t\\n]{0,12}") {
+            let long: String = text.trim().nfkc().flat_map(char::to_lowercase).nfkc().collect();
+            proptest::prop_assert_eq!(fold(&text), fold(&format!("{long}\u{a0}")));
+        }
     }
 
     #[test]

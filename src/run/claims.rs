@@ -65,7 +65,7 @@ impl Claims {
         let mut matcher = Matcher::empty(match_on);
         identity.mirror.each(identity.store, |entity| matcher.add(entity))?;
         let matcher = matcher.finish();
-        let mut new: HashMap<(String, u64), usize> = HashMap::new();
+        let mut new: HashMap<(usize, u64), usize> = HashMap::new();
         for at in unknown {
             claims.claim(at, &identity.record(&candidates[at])?, &matcher, &mut new);
         }
@@ -86,7 +86,7 @@ impl Claims {
         self.by_entity.keys().copied().chain(several)
     }
 
-    fn claim(&mut self, at: usize, record: &Record, matcher: &Matcher, new: &mut HashMap<(String, u64), usize>) {
+    fn claim(&mut self, at: usize, record: &Record, matcher: &Matcher, new: &mut HashMap<(usize, u64), usize>) {
         let found = matcher.find(&record.fields);
         match &found {
             Match::None => {
@@ -97,9 +97,10 @@ impl Claims {
                     self.unfindable.insert(at);
                 }
                 for (field, mark) in marks {
-                    if let Some(other) = new.insert((field.to_owned(), mark), at) {
-                        self.twins.entry(at).or_insert_with(|| (field.to_owned(), other));
-                        self.twins.entry(other).or_insert_with(|| (field.to_owned(), at));
+                    if let Some(other) = new.insert((field, mark), at) {
+                        let field = || self.match_on[field].clone();
+                        self.twins.entry(at).or_insert_with(|| (field(), other));
+                        self.twins.entry(other).or_insert_with(|| (field(), at));
                     }
                 }
                 return;
