@@ -1,9 +1,9 @@
-//! What a daemon that runs for long grows: memory, open files, threads, and its state on disk.
+//! What a daemon that runs for long grows: memory, open files, threads, its store, and the time of a run.
 //!
-//! `cargo bench --bench soak [-- RUNS]`: one daemon process, 2,000 runs unless told, one after the other. Before each run a
-//! few of 500 people in the file change, one joins and one leaves; now and then the status page and `/metrics` are asked, a
-//! command comes over the socket, and the configuration is loaded anew. The service is in this process, so that the
-//! daemon's numbers are its own.
+//! `cargo bench --bench soak [-- RUNS PEOPLE CHANGES]`: one daemon process, 2,000 runs over 500 people unless told, one
+//! after the other. Before each run 3 of them change, one joins and one leaves; now and then the status page and `/metrics`
+//! are asked, a command comes over the socket, and the configuration is loaded anew. The service is in this process, so
+//! that the daemon's numbers are its own. A year of a large organization is `-- 500 100000 1000`.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement that can't go on fails, and prints")]
 
@@ -15,16 +15,13 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rosterd::sandbox::{Options, Sandbox};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// After how many runs it is measured; the first is what the others are compared with.
-const MARKS: [usize; 4] = [100, 500, 1_000, 2_000];
-const PEOPLE: usize = 500;
-/// How many people change before each run.
-const CHANGES: usize = 3;
+/// After which parts of the runs it is measured; the first is what the others are compared with.
+const MARKS: [usize; 4] = [20, 4, 2, 1];
 /// How many runs lie between two looks at the page, two commands, and two reloads.
 const PAGE_EVERY: usize = 10;
 const COMMAND_EVERY: usize = 25;
@@ -63,7 +60,9 @@ max_updates = "off"
 "#;
 
 fn main() {
-    let runs = std::env::args().filter_map(|argument| argument.parse().ok()).next().unwrap_or(2_000);
+    let mut told = std::env::args().filter_map(|argument| argument.parse::<usize>().ok());
+    let (runs, count, changes) =
+        (told.next().unwrap_or(2_000), told.next().unwrap_or(500), told.next().unwrap_or(3).max(1));
     let dir = tempfile::tempdir().unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let service = runtime.block_on(Sandbox::start(Options { rate: 0, ..Options::default() })).unwrap();
@@ -71,15 +70,16 @@ fn main() {
     put(&dir.path().join("api_key"), &service.options().api_key);
     let config = CONFIG.replace("BASE_URL", &service.url()).replace("LISTEN", &address.to_string());
     put(&dir.path().join("config.toml"), &config);
-    let mut people = Roster::default();
+    let mut people = Roster::new(count, changes);
     put(&dir.path().join("employees.csv"), &people.file());
     let mut daemon = Daemon::start(dir.path());
 
-    println!("{PEOPLE} people, {CHANGES} changes, a joiner and a leaver before each run");
-    let begin = Instant::now();
+    println!("{count} people, {changes} changes, a joiner and a leaver before each run");
     let mut first: Option<Numbers> = None;
     for run in 1..=runs {
+        let begin = Instant::now();
         daemon.run();
+        let took = begin.elapsed();
         if run % PAGE_EVERY == 0 {
             ["/", "/metrics", "/healthz"].iter().for_each(|path| ask(address, path));
         }
@@ -90,9 +90,9 @@ fn main() {
         if run % RELOAD_EVERY == 0 {
             command(dir.path(), &["reload"]);
         }
-        if MARKS.contains(&run) || run == runs {
-            let numbers = Numbers::of(daemon.child.id(), &dir.path().join("state"));
-            numbers.print(run, begin.elapsed().as_secs(), first.get_or_insert(numbers));
+        if MARKS.iter().any(|part| run == (runs / part).max(1)) {
+            let numbers = Numbers { took, ..Numbers::of(daemon.child.id(), &dir.path().join("state/store")) };
+            numbers.print(run, first.get_or_insert(numbers));
         }
         people.change();
         put(&dir.path().join("employees.csv"), &people.file());
@@ -101,29 +101,28 @@ fn main() {
         *made.entry(person["employee_id"].as_str().unwrap_or_default().to_owned()).or_default() += 1;
         made
     });
-    assert!(made.len() == PEOPLE && made.values().all(|times| *times == 1), "the service has {} people", made.len());
+    assert!(made.len() == count && made.values().all(|times| *times == 1), "the service has {} people", made.len());
     daemon.end();
 }
 
 /// Who is in the file, each with the number of changes so far.
 struct Roster {
     people: BTreeMap<usize, usize>,
-}
-
-impl Default for Roster {
-    fn default() -> Self {
-        Self { people: (0..PEOPLE).map(|number| (number, 0)).collect() }
-    }
+    changes: usize,
 }
 
 impl Roster {
+    fn new(count: usize, changes: usize) -> Self {
+        Self { people: (0..count).map(|number| (number, 0)).collect(), changes }
+    }
+
     /// One leaves, one joins, and some change.
     fn change(&mut self) {
         self.people.pop_first();
         let next = self.people.last_key_value().map_or(0, |(number, _)| number + 1);
         self.people.insert(next, 0);
-        let every = PEOPLE / CHANGES;
-        self.people.iter_mut().step_by(every).take(CHANGES).for_each(|(_, changes)| *changes += 1);
+        let every = (self.people.len() / self.changes).max(1);
+        self.people.iter_mut().step_by(every).take(self.changes).for_each(|(_, changes)| *changes += 1);
     }
 
     fn file(&self) -> String {
@@ -135,7 +134,7 @@ impl Roster {
     }
 
     fn anybody(&self) -> String {
-        format!("P{:06}", self.people.keys().nth(PEOPLE / 2).unwrap())
+        format!("P{:06}", self.people.keys().nth(self.people.len() / 2).unwrap())
     }
 }
 
@@ -201,11 +200,12 @@ struct Numbers {
     peak_kib: u64,
     files: u64,
     threads: u64,
-    state_bytes: u64,
+    store_bytes: u64,
+    took: Duration,
 }
 
 impl Numbers {
-    fn of(process: u32, state: &Path) -> Self {
+    fn of(process: u32, store: &Path) -> Self {
         let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
         let number = |name: &str| {
             let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
@@ -216,15 +216,18 @@ impl Numbers {
             peak_kib: number("VmHWM"),
             files: fs::read_dir(format!("/proc/{process}/fd")).unwrap().count() as u64,
             threads: number("Threads"),
-            state_bytes: size(state),
+            store_bytes: size(store),
+            took: Duration::ZERO,
         }
     }
 
-    fn print(&self, run: usize, seconds: u64, first: &Self) {
+    fn print(&self, run: usize, first: &Self) {
         let ratio = |now: u64, then: u64| now as f64 / then.max(1) as f64;
         println!(
-            "run {run} ({seconds} s): resident {:.1} MiB ({:.2}), peak {:.1} MiB ({:.2}), {} open files ({:.2}), \
-             {} threads ({:.2}), state {:.1} MiB ({:.2})",
+            "run {run}: {:.3} s ({:.2}), resident {:.1} MiB ({:.2}), peak {:.1} MiB ({:.2}), {} open files ({:.2}), \
+             {} threads ({:.2}), store {:.1} MiB ({:.2})",
+            self.took.as_secs_f64(),
+            self.took.as_secs_f64() / first.took.as_secs_f64(),
             self.resident_kib as f64 / 1024.0,
             ratio(self.resident_kib, first.resident_kib),
             self.peak_kib as f64 / 1024.0,
@@ -233,8 +236,8 @@ impl Numbers {
             ratio(self.files, first.files),
             self.threads,
             ratio(self.threads, first.threads),
-            self.state_bytes as f64 / (1024.0 * 1024.0),
-            ratio(self.state_bytes, first.state_bytes),
+            self.store_bytes as f64 / (1024.0 * 1024.0),
+            ratio(self.store_bytes, first.store_bytes),
         );
     }
 }
