@@ -30,15 +30,19 @@ impl Store {
     pub fn tidy(&self) -> Result<bool, Error> {
         let mut writing = self.writing();
         let fail = |error: io::Error| self.error(Kind::from_io(error));
-        let mut live = 0;
-        self.with(|sled| {
-            sled.tree.iter().try_for_each(|row| row.map(|(key, row)| live += (key.len() + row.len()) as u64))
-        })?;
         let (path, ..) = paths(&self.dir);
         let files = merge::files(&path).map_err(fail)?;
         let filed: io::Result<u64> = files.iter().map(|file| Ok(taken(&fs::metadata(file)?))).sum();
         let taken = size(&path).map_err(fail)?.saturating_sub(filed.map_err(fail)?);
-        if self.is_full || taken <= live * SPRAWL + SMALL {
+        // Whether it is small is known without walking over its rows, and this is asked after every run.
+        if self.is_full || taken <= SMALL {
+            return Ok(false);
+        }
+        let mut live = 0;
+        self.with(|sled| {
+            sled.tree.iter().try_for_each(|row| row.map(|(key, row)| live += (key.len() + row.len()) as u64))
+        })?;
+        if taken <= live * SPRAWL + SMALL {
             return Ok(false);
         }
         match self.copy(&mut writing) {

@@ -74,6 +74,9 @@ struct Writing {
     newer: BTreeMap<Space, u64>,
 }
 
+/// A key of sled with what it holds; `None` where the row of the file is removed.
+type Newer = (sled::IVec, Option<Vec<u8>>);
+
 /// Keys with what they are to hold; `None` removes.
 type Rows = Vec<(Vec<u8>, Option<Vec<u8>>)>;
 
@@ -207,33 +210,34 @@ impl Store {
         let sled = guard.as_ref().ok_or_else(|| self.error(Kind::closed()))?;
         let mut rows = sled.tree.scan_prefix(prefix);
         let number = file.mark().number;
-        let mut next = || -> Result<Option<(sled::IVec, sled::IVec)>, Error> {
+        let mut next = || -> Result<Option<Newer>, Error> {
             while let Some((key, row)) = guarded(|| rows.next().transpose()).map_err(|kind| self.error(kind))? {
-                if row::decode(&key, &row).map_err(|fault| self.row_error(&key, fault))?.over >= number {
-                    return Ok(Some((key, row)));
+                let row = row::decode(&key, &row).map_err(|fault| self.row_error(&key, fault))?;
+                if row.over >= number {
+                    let payload = row.payload.map(<[u8]>::to_vec);
+                    return Ok(Some((key, payload)));
                 }
             }
             Ok(None)
         };
-        let show = |visit: &mut dyn FnMut(&[u8], &[u8]) -> bool, key: &[u8], row: &[u8]| {
-            row::decode(key, row).ok().and_then(|row| row.payload).is_none_or(|payload| visit(key, payload))
-        };
+        // One that was removed is passed over.
+        let mut show = |key: &[u8], payload: Option<&[u8]>| payload.is_none_or(|payload| visit(key, payload));
         let mut newer = next()?;
         let mut merged = file.rows_from(prefix);
         while let Some((key, payload)) = merged.next().map_err(|kind| self.error(kind))? {
             if !key.starts_with(prefix) {
                 break;
             }
-            while let Some((own, row)) = newer.take_if(|(own, _)| **own < *key) {
-                if !show(&mut visit, &own, &row) {
+            while let Some((own, payload)) = newer.take_if(|(own, _)| **own < *key) {
+                if !show(&own, payload.as_deref()) {
                     return Ok(());
                 }
                 newer = next()?;
             }
             let hidden = newer.take_if(|(own, _)| **own == *key);
             let goes_on = match &hidden {
-                Some((own, row)) => show(&mut visit, own, row),
-                None => visit(key, payload),
+                Some((own, payload)) => show(own, payload.as_deref()),
+                None => show(key, Some(payload)),
             };
             if !goes_on {
                 return Ok(());
@@ -242,8 +246,8 @@ impl Store {
                 newer = next()?;
             }
         }
-        while let Some((own, row)) = newer.take() {
-            if !show(&mut visit, &own, &row) {
+        while let Some((own, payload)) = newer.take() {
+            if !show(&own, payload.as_deref()) {
                 return Ok(());
             }
             newer = next()?;
