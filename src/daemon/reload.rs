@@ -16,10 +16,8 @@ use super::manager::Manager;
 use crate::config::{self, Config, Job, Needs};
 use crate::fault::chain;
 use crate::plan::Writes;
-use crate::push::Outcome;
-use crate::queue::Change;
-use crate::record::{JobName, Key, shown};
-use crate::run::{self, Context, JobState, Narrow, Plan, Prepared, Stage, Status, Watch};
+use crate::record::{Key, shown};
+use crate::run::{self, Context, JobState, Narrow, Plan, Prepared, Status, Unwatched};
 use crate::store;
 
 /// Why a new configuration was refused. The one before stays in force.
@@ -87,8 +85,13 @@ impl Engine {
     /// Plans every job under the next configuration.
     async fn judge(&self, present: &Setup, next: &Setup) -> Result<(), Refusal> {
         let store = self.store().await?;
-        let context =
-            Context { config: &next.config, client: &next.client, store: &store, clock: self.clock(), watch: &Nobody };
+        let context = Context {
+            config: &next.config,
+            client: &next.client,
+            store: &store,
+            clock: self.clock(),
+            watch: &Unwatched,
+        };
         let jobs: Vec<&Job> = next.config.jobs.iter().collect();
         let plans =
             run::plan(&context, &jobs, &Narrow::default()).await.map_err(|error| Refusal::Broken(chain(&error)))?;
@@ -155,17 +158,4 @@ fn alarm(
         .collect();
     let reason = news.first()?;
     Some(format!("job {name} would hold {} more changes: {reason}", news.len()))
-}
-
-/// Nobody watches a plan that is only to be judged.
-struct Nobody;
-
-impl Watch for Nobody {
-    fn stage(&self, _: &JobName, _: Stage) {}
-
-    fn outcome(&self, _: &Change, _: &Outcome) {}
-
-    fn interrupted(&self) -> bool {
-        false
-    }
 }

@@ -149,6 +149,19 @@ pub trait Watch: Sync {
     }
 }
 
+/// Nobody watches, and nobody asks to end.
+pub struct Unwatched;
+
+impl Watch for Unwatched {
+    fn stage(&self, _: &JobName, _: Stage) {}
+
+    fn outcome(&self, _: &Change, _: &Outcome) {}
+
+    fn interrupted(&self) -> bool {
+        false
+    }
+}
+
 /// A part of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {

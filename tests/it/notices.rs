@@ -199,14 +199,20 @@ fn law_11_notices_name_nobody() {
     assert!(!book.to_lowercase().contains("canary"), "{book}");
 }
 
-#[test]
-fn what_cannot_be_delivered_is_tried_again_across_restarts() {
+/// A run with a bad row, of which neither channel takes a notice.
+fn unheard() -> (Told, Snapshot) {
     let told = Told::new("");
     told.world.csv(people(1..5) + BAD);
     told.world.sync().expect(3);
     told.web.refuse(true);
     told.mail.refuse(true);
     let snapshot = told.world.snapshot();
+    (told, snapshot)
+}
+
+#[test]
+fn what_cannot_be_delivered_is_tried_again_across_restarts() {
+    let (told, snapshot) = unheard();
     let now = snapshot.at;
     let later = |seconds| now + SignedDuration::from_secs(seconds);
     assert_eq!(told.look(&mut told.teller(), &snapshot, now), (vec![], vec![]));
@@ -234,12 +240,7 @@ fn what_cannot_be_delivered_is_tried_again_across_restarts() {
 
 #[test]
 fn a_notice_that_never_arrives_is_given_up_after_a_week() {
-    let told = Told::new("");
-    told.world.csv(people(1..5) + BAD);
-    told.world.sync().expect(3);
-    told.web.refuse(true);
-    told.mail.refuse(true);
-    let snapshot = told.world.snapshot();
+    let (told, snapshot) = unheard();
     let now = snapshot.at;
     let mut teller = told.teller();
     told.look(&mut teller, &snapshot, now);

@@ -10,10 +10,8 @@ use jiff::SignedDuration;
 use rosterd::api::{Api, Client, Fate, StaffMovement, StaffMovementInput};
 use rosterd::clock::Clock;
 use rosterd::config::{self, Config, Job, Needs};
-use rosterd::push::Outcome;
-use rosterd::queue::Change;
-use rosterd::record::{JobName, Key};
-use rosterd::run::{self, Context, Narrow, Report, Stage, Watch};
+use rosterd::record::Key;
+use rosterd::run::{self, Context, Narrow, Report, Unwatched};
 use rosterd::sandbox::{Options, Sandbox};
 use rosterd::store::{self, Store};
 use serde_json::{Value, json};
@@ -27,16 +25,6 @@ const FOREIGN: usize = 2;
 const LEAVERS_MAX: usize = 3;
 /// The runs in which everything must come to rest.
 const SETTLING_RUNS_MAX: usize = 8;
-
-struct Quiet;
-
-impl Watch for Quiet {
-    fn stage(&self, _: &JobName, _: Stage) {}
-    fn outcome(&self, _: &Change, _: &Outcome) {}
-    fn interrupted(&self) -> bool {
-        false
-    }
-}
 
 /// A service, a state folder, and what must be true of them.
 struct World {
@@ -239,7 +227,7 @@ impl World {
         let store = self.open().await;
         let client = Client::new(&self.config.api, &self.clock).unwrap();
         let Self { config, clock, .. } = self;
-        let context = Context { config, client: &client, store: &store, clock, watch: &Quiet };
+        let context = Context { config, client: &client, store: &store, clock, watch: &Unwatched };
         let jobs: Vec<_> = config.jobs.iter().collect();
         let death = async {
             let Some(requests) = killed_after else { return std::future::pending().await };

@@ -3,25 +3,10 @@
 use rosterd::api::Client;
 use rosterd::clock::Clock;
 use rosterd::config::{self, Needs};
-use rosterd::push::Outcome;
-use rosterd::queue::Change;
-use rosterd::record::JobName;
-use rosterd::run::{self, Context, Narrow, Report, Stage, Watch};
+use rosterd::run::{self, Context, Narrow, Report, Unwatched};
 use rosterd::store::Store;
 
 use super::World;
-
-struct Nobody;
-
-impl Watch for Nobody {
-    fn stage(&self, _: &JobName, _: Stage) {}
-
-    fn outcome(&self, _: &Change, _: &Outcome) {}
-
-    fn interrupted(&self) -> bool {
-        false
-    }
-}
 
 impl World {
     /// One run of the only job, at the time of `clock`.
@@ -29,7 +14,7 @@ impl World {
         let config = config::load(&self.dir().join("config.toml"), std::iter::empty(), Needs::Jobs).unwrap();
         let store = Store::open(&config.state.dir).unwrap();
         let client = Client::new(&config.api, clock).unwrap();
-        let context = Context { config: &config, client: &client, store: &store, clock, watch: &Nobody };
+        let context = Context { config: &config, client: &client, store: &store, clock, watch: &Unwatched };
         let jobs: Vec<_> = config.jobs.iter().collect();
         let reports = self.runtime.block_on(run::sync(&context, &jobs, &Narrow::default())).unwrap();
         reports.into_iter().next().unwrap()
