@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// One value of one field, as mapped from a source or as read from the service.
@@ -106,15 +107,71 @@ impl fmt::Debug for Value {
 
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.to_json().serialize(serializer)
+        match self {
+            Self::Empty => serializer.serialize_unit(),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Flag(flag) => serializer.serialize_bool(*flag),
+            Self::List(names) => names.serialize(serializer),
+            Self::Ids(ids) => ids.serialize(serializer),
+        }
     }
 }
 
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let json = serde_json::Value::deserialize(deserializer)?;
-        Self::from_json(&json).ok_or_else(|| serde::de::Error::custom("not a field value"))
+        deserializer.deserialize_any(Shapes)
     }
+}
+
+/// Takes the shapes that [`Value::to_json`] writes, without a tree in between: a million people are read by this.
+struct Shapes;
+
+impl<'de> Visitor<'de> for Shapes {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a field value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Empty)
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(Value::text(text))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Value, E> {
+        Ok(Value::text(text))
+    }
+
+    fn visit_bool<E>(self, flag: bool) -> Result<Value, E> {
+        Ok(Value::Flag(flag))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        Ok(match items.next_element()? {
+            None => Value::Empty,
+            Some(Item::Name(first)) => Value::List(rest(first, items)?),
+            Some(Item::Id(first)) => Value::Ids(rest(first, items)?),
+        })
+    }
+}
+
+/// The first entry of a list says what all of them are.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Item {
+    Name(String),
+    Id(i32),
+}
+
+fn rest<'de, T: Deserialize<'de>, A: SeqAccess<'de>>(first: T, mut items: A) -> Result<Vec<T>, A::Error> {
+    let mut all = vec![first];
+    while let Some(item) = items.next_element()? {
+        all.push(item);
+    }
+    Ok(all)
 }
 
 #[cfg(test)]
@@ -130,7 +187,18 @@ mod tests {
             Value::list(vec!["a".into(), "b".into()]),
             Value::ids(vec![4, 7]),
         ] {
-            assert_eq!(Value::from_json(&value.to_json()), Some(value));
+            assert_eq!(Value::from_json(&value.to_json()), Some(value.clone()));
+            let text = serde_json::to_string(&value).unwrap();
+            assert_eq!(text, value.to_json().to_string());
+            assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+            assert_eq!(serde_json::from_value::<Value>(value.to_json()).unwrap(), value);
+        }
+        for text in ["1", "{}", "[1,\"a\"]", "[\"a\",1]", "[null]", "[4000000000]"] {
+            assert!(serde_json::from_str::<Value>(text).is_err(), "{text}");
+            assert_eq!(Value::from_json(&text.parse().unwrap()), None, "{text}");
+        }
+        for text in ["\"\"", "[]", "null"] {
+            assert_eq!(serde_json::from_str::<Value>(text).unwrap(), Value::Empty, "{text}");
         }
     }
 
