@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 use super::sorted::{Mark, Sorted, Writer};
-use super::{Batch, Error, Kind, Space, Store, Writing, row};
+use super::{Batch, Error, Kind, Row, Space, Store, Writing, row};
 use crate::crash::point;
 
 /// So many rows of a space stay in sled before they are merged, and more where the file is large: each merge writes it
@@ -24,24 +24,22 @@ const ROWS_MAX: u64 = 64 * 1024;
 
 /// Rows that are to stand in the new file.
 pub(super) struct Extra<'a> {
-    /// In order of key; `None` removes.
-    pub(super) rows: &'a mut dyn Iterator<Item = (Vec<u8>, Option<Vec<u8>>)>,
+    /// In order of key.
+    pub(super) rows: &'a mut dyn Iterator<Item = Result<Row, Kind>>,
     /// What keys begin with that are in the new file only if they are among `rows`.
     pub(super) instead_of: Option<Vec<u8>>,
 }
 
 impl Store {
+    /// After so many rows of a space, writing its file anew costs less than more of them in sled.
+    pub fn many(&self, space: Space) -> u64 {
+        (self.file_of(space).mark().rows / ROWS_SHARE).clamp(ROWS_MIN, ROWS_MAX)
+    }
+
     /// Merges the spaces of which sled holds many rows.
     pub(super) fn merge_grown(&self, writing: &mut Writing) -> Result<(), Error> {
-        let grown: Vec<Space> = writing
-            .newer
-            .iter()
-            .filter(|(space, rows)| {
-                let share = self.file_of(**space).mark().rows / ROWS_SHARE;
-                **rows > share.clamp(ROWS_MIN, ROWS_MAX)
-            })
-            .map(|(space, _)| *space)
-            .collect();
+        let grown: Vec<Space> =
+            writing.newer.iter().filter(|(space, rows)| **rows > self.many(**space)).map(|(space, _)| *space).collect();
         grown.into_iter().try_for_each(|space| match self.merge(writing, space, None) {
             // What was committed is on disk; it is merged when there is room.
             Err(Error { kind: Kind::Full, .. }) => Ok(()),
@@ -57,31 +55,56 @@ impl Store {
 
     /// Writes a new file for a space, of its file, the rows of sled, and `extra`.
     pub(super) fn merge(&self, writing: &mut Writing, space: Space, extra: Option<Extra<'_>>) -> Result<(), Error> {
-        let old = self.file_of(space);
-        let number = old.mark().number.checked_add(1).expect("a file a second is a century of them");
+        self.merge_together(writing, vec![(space, extra)])
+    }
+
+    /// Writes new files for several spaces, which one commit makes count.
+    pub(super) fn merge_together(
+        &self,
+        writing: &mut Writing,
+        spaces: Vec<(Space, Option<Extra<'_>>)>,
+    ) -> Result<(), Error> {
         let folder = self.dir.join("store");
-        let path = path(&folder, space, number);
-        let mark = self.write_merged(&path, space, number, &old, extra).inspect_err(|_| {
-            let _ = remove(&path);
-        })?;
+        let mut batch = Batch::default();
+        let mut files: Vec<(Space, PathBuf, Sorted)> = Vec::new();
+        for (space, extra) in spaces {
+            let old = self.file_of(space);
+            let number = old.mark().number.checked_add(1).expect("a file a second is a century of them");
+            let path = path(&folder, space, number);
+            let written = self.write_merged(&path, space, number, &old, extra);
+            let opened = written.and_then(|mark| Ok((mark, Sorted::open(&path, &mark)?)));
+            let (mark, sorted) = opened.map_err(|kind| {
+                files.iter().map(|(_, path, _)| path).chain([&path]).for_each(|path| {
+                    let _ = remove(path);
+                });
+                self.error(kind)
+            })?;
+            batch.put(Space::Meta, &name(space), &mark);
+            files.push((space, path, sorted));
+        }
         let synced = File::open(&folder).and_then(|folder| folder.sync_all());
         synced.map_err(|error| self.error(Kind::from_io(error)))?;
-        let new = Sorted::open(&path, &mark).map_err(|kind| self.error(kind))?;
         point("store: a merged file is there");
-        let mut batch = Batch::default();
-        batch.put(Space::Meta, &name(space), &mark);
         batch.put(Space::Meta, "format", &row::FORMAT);
         self.apply(writing, batch.rows)?;
         self.sync(writing)?;
         point("store: a merged file counts");
-        self.files.write().unwrap_or_else(PoisonError::into_inner).insert(space, Arc::new(new));
-        writing.newer.insert(space, 0);
-        let old_path = self::path(&folder, space, old.mark().number);
-        // Whoever is walking over the old file looks for what moved since in sled: it is swept up another time.
-        if Arc::try_unwrap(old).is_ok() {
-            self.sweep(writing, space)?;
+        let mut before = Vec::new();
+        let mut known = self.files.write().unwrap_or_else(PoisonError::into_inner);
+        for (space, _, sorted) in files {
+            writing.newer.insert(space, 0);
+            before.push((space, known.insert(space, Arc::new(sorted)).unwrap_or_default()));
         }
-        remove(&old_path).map_err(|error| self.error(Kind::from_io(error)))
+        drop(known);
+        for (space, old) in before {
+            let old_path = path(&folder, space, old.mark().number);
+            // Whoever is walking over the old file looks for what moved since in sled: it is swept up another time.
+            if Arc::try_unwrap(old).is_ok() {
+                self.sweep(writing, space)?;
+            }
+            remove(&old_path).map_err(|error| self.error(Kind::from_io(error)))?;
+        }
+        Ok(())
     }
 
     fn write_merged(
@@ -91,37 +114,41 @@ impl Store {
         number: u32,
         old: &Arc<Sorted>,
         extra: Option<Extra<'_>>,
-    ) -> Result<Mark, Error> {
-        let fail = |error| self.error(Kind::from_io(error));
-        let mut writer = Writer::create(path, number).map_err(fail)?;
+    ) -> Result<Mark, Kind> {
+        let mut writer = Writer::create(path, number).map_err(Kind::from_io)?;
         let (mut none, instead_of) = (std::iter::empty(), extra.as_ref().and_then(|extra| extra.instead_of.clone()));
-        let rows: &mut dyn Iterator<Item = (Vec<u8>, Option<Vec<u8>>)> = match extra {
+        let rows: &mut dyn Iterator<Item = Result<Row, Kind>> = match extra {
             Some(extra) => extra.rows,
             None => &mut none,
         };
         let mut rows = rows.peekable();
         let mut failed = None;
-        self.walk(old, &[space as u8], |key, payload| {
+        let mut push = |key: &[u8], value: Option<&[u8]>| {
+            value.map_or(Ok(()), |value| writer.push(key, value)).map_err(Kind::from_io)
+        };
+        let walked = self.walk(old, &[space as u8], |key, payload| {
             let pushed = (|| {
-                while let Some((extra, value)) = rows.next_if(|(extra, _)| **extra < *key) {
-                    value.map_or(Ok(()), |value| writer.push(&extra, &value))?;
+                // One that can't be read comes before all.
+                while let Some(row) = rows.next_if(|row| row.as_ref().map_or(true, |(extra, _)| **extra < *key)) {
+                    let (extra, value) = row?;
+                    push(&extra, value.as_deref())?;
                 }
-                match rows.next_if(|(extra, _)| **extra == *key) {
-                    Some((extra, value)) => value.map_or(Ok(()), |value| writer.push(&extra, &value)),
+                match rows.next_if(|row| row.as_ref().is_ok_and(|(extra, _)| **extra == *key)) {
+                    Some(row) => row.and_then(|(extra, value)| push(&extra, value.as_deref())),
                     None if instead_of.as_ref().is_some_and(|prefix| key.starts_with(prefix)) => Ok(()),
-                    None => writer.push(key, payload),
+                    None => push(key, Some(payload)),
                 }
             })();
             failed = pushed.err();
             failed.is_none()
-        })?;
-        if let Some(error) = failed {
-            return Err(fail(error));
+        });
+        walked.map_err(|error| error.kind)?;
+        failed.map_or(Ok(()), Err)?;
+        for row in rows {
+            let (extra, value) = row?;
+            push(&extra, value.as_deref())?;
         }
-        for (extra, value) in rows {
-            value.map_or(Ok(()), |value| writer.push(&extra, &value)).map_err(fail)?;
-        }
-        writer.end().map_err(fail)
+        writer.end().map_err(Kind::from_io)
     }
 
     /// Removes the rows of a space that were merged into its file.

@@ -20,6 +20,7 @@
 //! Rejected: one sled tree per kind of row. A commit has to move rows of several kinds at once, and sled applies a batch
 //! atomically within one tree only; so there is one tree, and the first byte of a key says the kind.
 
+mod bulk;
 mod compact;
 mod error;
 mod manifest;
@@ -38,6 +39,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+pub use bulk::Bulk;
 pub use error::{Error, Kind};
 use manifest::Manifest;
 use merge::Extra;
@@ -77,13 +79,13 @@ struct Writing {
 /// A key of sled with what it holds; `None` where the row of the file is removed.
 type Newer = (sled::IVec, Option<Vec<u8>>);
 
-/// Keys with what they are to hold; `None` removes.
-type Rows = Vec<(Vec<u8>, Option<Vec<u8>>)>;
+/// A key with what it is to hold; `None` removes.
+type Row = (Vec<u8>, Option<Vec<u8>>);
 
 /// Changes that are applied together.
 #[derive(Default)]
 pub struct Batch {
-    rows: Rows,
+    rows: Vec<Row>,
 }
 
 impl Batch {
@@ -284,7 +286,7 @@ impl Store {
         let space = rows.keys().next().and_then(|key| Space::filed(key));
         let of_one = space.filter(|space| rows.keys().all(|key| key.first() == Some(&(*space as u8))));
         if let Some(space) = of_one.filter(|_| rows.len() >= Self::LOAD_MERGED_MIN) {
-            let extra = Extra { rows: &mut rows.into_iter(), instead_of: None };
+            let extra = Extra { rows: &mut rows.into_iter().map(Ok), instead_of: None };
             return self.merge(&mut writing, space, Some(extra));
         }
         let mut rows = rows.into_iter().peekable();
@@ -303,13 +305,13 @@ impl Store {
         prefix: &str,
         rows: impl Iterator<Item = (String, Vec<u8>)>,
     ) -> Result<(), Error> {
-        let mut rows = rows.map(|(name, payload)| (space.key(&name), Some(payload)));
+        let mut rows = rows.map(|(name, payload)| Ok((space.key(&name), Some(payload))));
         let extra = Extra { rows: &mut rows, instead_of: Some(space.key(prefix)) };
         self.merge(&mut self.writing(), space, Some(extra))
     }
 
     /// Applies rows with the last word on each key.
-    fn apply(&self, writing: &mut Writing, rows: Rows) -> Result<(), Error> {
+    fn apply(&self, writing: &mut Writing, rows: Vec<Row>) -> Result<(), Error> {
         let mut encoded = BTreeMap::new();
         for (key, payload) in rows {
             let file = Space::filed(&key).map(|space| self.file_of(space));
@@ -326,7 +328,7 @@ impl Store {
     }
 
     /// Applies rows as they are stored, in order of key.
-    fn apply_plain(&self, writing: &mut Writing, rows: Rows) -> Result<(), Error> {
+    fn apply_plain(&self, writing: &mut Writing, rows: Vec<Row>) -> Result<(), Error> {
         let mut next = writing.manifest.clone();
         next.commits += 1;
         let mut newer = writing.newer.clone();

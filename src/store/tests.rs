@@ -145,6 +145,7 @@ enum Step {
     Remove(u8, u16),
     Load(u8, u16, u16),
     Replace(u8, Vec<u16>),
+    Bulk(Vec<(u8, u16, Option<u8>)>, bool),
     Compact,
     Tidy,
     Reopen,
@@ -162,6 +163,8 @@ fn step() -> impl Strategy<Value = Step> {
         20 => (space.clone(), row.clone(), any::<u8>()).prop_map(|(space, row, value)| Step::Put(space, row, value)),
         10 => (space.clone(), row.clone()).prop_map(|(space, row)| Step::Remove(space, row)),
         2 => (space.clone(), row.clone(), 0u16..400).prop_map(|(space, row, count)| Step::Load(space, row, count)),
+        2 => (proptest::collection::vec((space.clone(), row.clone(), any::<Option<u8>>()), 0..160), any::<bool>())
+            .prop_map(|(rows, ends)| Step::Bulk(rows, ends)),
         2 => (space, proptest::collection::vec(row, 0..40)).prop_map(|(space, rows)| Step::Replace(space, rows)),
         1 => Just(Step::Compact),
         1 => Just(Step::Tidy),
@@ -204,6 +207,24 @@ proptest! {
                     truth.extend(rows.iter().map(|name| ((space, name.clone()), format!("{:?}", [number as u8]))));
                     let rows = rows.into_iter().map(|name| (name, vec![number as u8]));
                     store.replace(SPACES[space as usize], "0", rows).unwrap();
+                }
+                Step::Bulk(rows, ends) => {
+                    let mut bulk = store.bulk();
+                    for (space, row, value) in rows {
+                        let mut batch = Batch::default();
+                        match value {
+                            Some(value) => batch.put_bytes(SPACES[space as usize], &name(row), &[value]),
+                            None => batch.remove(SPACES[space as usize], &name(row)),
+                        }
+                        bulk.add(batch).unwrap();
+                        if ends {
+                            truth.remove(&(space, name(row)));
+                            truth.extend(value.map(|value| ((space, name(row)), format!("{:?}", [value]))));
+                        }
+                    }
+                    if ends {
+                        bulk.commit().unwrap();
+                    }
                 }
                 Step::Compact => store.compact().unwrap(),
                 Step::Tidy => { store.tidy().unwrap(); }

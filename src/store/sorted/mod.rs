@@ -22,7 +22,7 @@
 mod read;
 mod write;
 
-pub(super) use read::Sorted;
+pub(super) use read::{Rows, Sorted};
 use serde::{Deserialize, Serialize};
 pub(super) use write::Writer;
 

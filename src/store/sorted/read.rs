@@ -30,12 +30,17 @@ pub(in crate::store) struct Sorted {
 impl Sorted {
     /// Opens the file that `mark` speaks of; its blocks are not looked at.
     pub(in crate::store) fn open(path: &Path, mark: &Mark) -> Result<Self, Kind> {
-        let shown = || path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let damaged = |what: &str| Kind::Damaged(format!("its file {} {what}", shown()));
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
         let file = File::open(path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => damaged("is missing"),
+            io::ErrorKind::NotFound => Kind::Damaged(format!("its file {name} is missing")),
             _ => Kind::from_io(error),
         })?;
+        Self::of(file, mark, &name)
+    }
+
+    /// Reads a file that is open already; `name` is what an error calls it.
+    pub(in crate::store) fn of(file: File, mark: &Mark, name: &str) -> Result<Self, Kind> {
+        let damaged = |what: &str| Kind::Damaged(format!("its file {name} {what}"));
         let length = file.metadata().map_err(Kind::from_io)?.len();
         let end_at = length.checked_sub(END_BYTES as u64).ok_or_else(|| damaged("is cut short"))?;
         let mut end = [0; END_BYTES];

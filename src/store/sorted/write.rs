@@ -28,7 +28,11 @@ pub(in crate::store) struct Writer {
 impl Writer {
     /// Begins a file, in place of one that may be left there.
     pub(in crate::store) fn create(path: &Path, number: u32) -> io::Result<Self> {
-        let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        Self::begin(File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?, number)
+    }
+
+    /// Begins in a file that is empty.
+    pub(in crate::store) fn begin(file: File, number: u32) -> io::Result<Self> {
         let mut out = BufWriter::with_capacity(BUFFER_BYTES, file);
         out.write_all(MAGIC)?;
         Ok(Self {
@@ -64,8 +68,20 @@ impl Writer {
         if self.block.len() >= BLOCK_BYTES { self.close() } else { Ok(()) }
     }
 
+    /// The key that the next one must be greater than; `None` for the first row.
+    pub(in crate::store) fn last(&self) -> Option<&[u8]> {
+        (self.rows > 0).then_some(self.last.as_slice())
+    }
+
     /// Ends the file; it is on disk when this returns.
-    pub(in crate::store) fn end(mut self) -> io::Result<Mark> {
+    pub(in crate::store) fn end(self) -> io::Result<Mark> {
+        let (mark, file) = self.end_unsynced()?;
+        file.sync_all()?;
+        Ok(mark)
+    }
+
+    /// Ends a file that nobody will look for after this process.
+    pub(in crate::store) fn end_unsynced(mut self) -> io::Result<(Mark, File)> {
         self.close()?;
         let digest = xxh3_64(&self.contents);
         self.out.write_all(&self.contents)?;
@@ -75,8 +91,7 @@ impl Writer {
         }
         self.out.write_all(MAGIC)?;
         let file = self.out.into_inner().map_err(io::IntoInnerError::into_error)?;
-        file.sync_all()?;
-        Ok(Mark { number: self.number, rows: self.rows, bytes: self.bytes, digest })
+        Ok((Mark { number: self.number, rows: self.rows, bytes: self.bytes, digest }, file))
     }
 
     fn close(&mut self) -> io::Result<()> {

@@ -1,0 +1,189 @@
+//! Many rows at once: put aside until all of them are there, then made part of the store by one commit.
+//!
+//! ```text
+//! put ─▶ a buffer ─▶ runs in order, in files without a name ─▶ one new file a space ─▶ one commit names them all
+//! ```
+//!
+//! Invariants:
+//! - Nothing of it is in the store before [`Bulk::commit`], and all of it after. A process that ends before leaves nothing.
+//! - The last word on a key counts.
+//! - In memory there is one buffer a space, however many rows there are.
+//!
+//! Rejected: committing them in parts. Every part of a million rows is taken by sled, which keeps memory for what it ever
+//! held, and each time it has too many of them the file of the space is written once more, so that the time grows with the
+//! square of their number.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::collections::binary_heap::{BinaryHeap, PeekMut};
+use std::sync::Arc;
+
+use super::merge::Extra;
+use super::sorted::{Rows, Sorted, Writer};
+use super::{Batch, Error, Kind, Row, Space, Store};
+
+/// What is held in memory of one space, in bytes; next to nothing in a debug build, so that every test goes over runs.
+const BUFFER_BYTES: usize = if cfg!(debug_assertions) { 256 } else { 4 * 1024 * 1024 };
+
+/// How a value in a run ends.
+const THERE: u8 = 0;
+const REMOVED: u8 = 1;
+
+/// Rows that become part of the store together. It costs as much as writing the files of their spaces anew, so it is for
+/// more of them than [`Store::many`].
+pub struct Bulk<'a> {
+    store: &'a Store,
+    runs: BTreeMap<Space, Runs>,
+}
+
+/// The rows of one space.
+#[derive(Default)]
+struct Runs {
+    /// Keys and values in the order in which they came.
+    buffer: Vec<(Vec<u8>, Vec<u8>)>,
+    bytes: usize,
+    /// The latest run, as long as what comes is greater than what it ends with.
+    open: Option<Writer>,
+    ended: Vec<Arc<Sorted>>,
+}
+
+impl Store {
+    /// Begins to gather rows of any space but that about the store itself.
+    pub fn bulk(&self) -> Bulk<'_> {
+        Bulk { store: self, runs: BTreeMap::new() }
+    }
+}
+
+impl Bulk<'_> {
+    /// Adds the rows of a batch.
+    pub fn add(&mut self, batch: Batch) -> Result<(), Error> {
+        for (key, value) in batch.rows {
+            let space = Space::filed(&key).expect("rows about the store itself are never many");
+            self.push(space, key, value).map_err(|kind| self.store.error(kind))?;
+        }
+        Ok(())
+    }
+
+    /// Makes all of it part of the store; on disk when it returns.
+    pub fn commit(self) -> Result<(), Error> {
+        let store = self.store;
+        let merged = self.runs.into_iter().map(|(space, runs)| Ok((space, runs.merged(store)?)));
+        let mut merged: Vec<(Space, Merged)> = merged.collect::<Result<_, _>>().map_err(|kind| store.error(kind))?;
+        if merged.is_empty() {
+            return Ok(());
+        }
+        let spaces = merged.iter_mut().map(|(space, rows)| (*space, Some(Extra { rows, instead_of: None }))).collect();
+        store.merge_together(&mut store.writing(), spaces)
+    }
+
+    fn push(&mut self, space: Space, key: Vec<u8>, value: Option<Vec<u8>>) -> Result<(), Kind> {
+        let state = if value.is_some() { THERE } else { REMOVED };
+        let mut value = value.unwrap_or_default();
+        value.push(state);
+        let runs = self.runs.entry(space).or_default();
+        runs.bytes += key.len() + value.len();
+        runs.buffer.push((key, value));
+        if runs.bytes < BUFFER_BYTES { Ok(()) } else { runs.spill(self.store) }
+    }
+}
+
+impl Runs {
+    /// Writes what is in memory to the latest run, or to another where it does not follow.
+    fn spill(&mut self, store: &Store) -> Result<(), Kind> {
+        self.bytes = 0;
+        let mut rows = std::mem::take(&mut self.buffer);
+        rows.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let Some((first, _)) = rows.first() else { return Ok(()) };
+        if self.open.as_ref().is_some_and(|open| open.last().is_some_and(|last| *last >= **first)) {
+            self.end()?;
+        }
+        let writer = match &mut self.open {
+            Some(open) => open,
+            open => {
+                let file = tempfile::tempfile_in(store.dir.join("store")).map_err(Kind::from_io)?;
+                open.insert(Writer::begin(file, 1).map_err(Kind::from_io)?)
+            }
+        };
+        let mut rows = rows.into_iter().peekable();
+        while let Some((key, value)) = rows.next() {
+            // Of one key the last was said last: rows of one key stay in their order.
+            if rows.peek().is_none_or(|(next, _)| *next != key) {
+                writer.push(&key, &value).map_err(Kind::from_io)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), Kind> {
+        let Some(open) = self.open.take() else { return Ok(()) };
+        let (mark, file) = open.end_unsynced().map_err(Kind::from_io)?;
+        self.ended.push(Arc::new(Sorted::of(file, &mark, "of a run")?));
+        Ok(())
+    }
+
+    fn merged(mut self, store: &Store) -> Result<Merged, Kind> {
+        self.spill(store)?;
+        self.end()?;
+        let mut merged = Merged { runs: Vec::new(), heads: BinaryHeap::new() };
+        for (number, run) in self.ended.iter().enumerate() {
+            merged.runs.push(run.rows_from(&[]));
+            merged.refill(number)?;
+        }
+        Ok(merged)
+    }
+}
+
+/// The rows of several runs in one order.
+struct Merged {
+    runs: Vec<Rows>,
+    /// The next row of each: the least key first, and of one key that of the latest run.
+    heads: BinaryHeap<Reverse<Head>>,
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Head {
+    key: Vec<u8>,
+    run: Reverse<usize>,
+    value: Vec<u8>,
+}
+
+impl Merged {
+    fn read(&mut self, run: usize) -> Result<Option<Head>, Kind> {
+        let row = self.runs[run].next()?;
+        Ok(row.map(|(key, value)| Head { key: key.to_vec(), run: Reverse(run), value: value.to_vec() }))
+    }
+
+    fn refill(&mut self, run: usize) -> Result<(), Kind> {
+        let head = self.read(run)?;
+        self.heads.extend(head.map(Reverse));
+        Ok(())
+    }
+
+    /// Takes the least row and puts the next one of its run in its place.
+    fn pop(&mut self) -> Result<Option<Head>, Kind> {
+        let Some(Reverse(Head { run: Reverse(run), .. })) = self.heads.peek() else { return Ok(None) };
+        let next = self.read(*run)?;
+        let Some(mut least) = self.heads.peek_mut() else { return Ok(None) };
+        Ok(Some(match next {
+            Some(next) => std::mem::replace(&mut *least, Reverse(next)).0,
+            None => PeekMut::pop(least).0,
+        }))
+    }
+
+    fn following(&mut self) -> Result<Option<Row>, Kind> {
+        let Some(Head { key, mut value, .. }) = self.pop()? else { return Ok(None) };
+        while self.heads.peek().is_some_and(|Reverse(head)| head.key == key) {
+            self.pop()?;
+        }
+        let state = value.pop();
+        Ok(Some((key, (state == Some(THERE)).then_some(value))))
+    }
+}
+
+impl Iterator for Merged {
+    type Item = Result<Row, Kind>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.following().transpose()
+    }
+}
