@@ -1,13 +1,14 @@
 //! The index at the end of a run: a digest for every row that needs nothing any more.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter::Peekable;
 
 use super::prepare::Prepared;
 use crate::config::Job;
 use crate::mirror::Mirror;
 use crate::push::{Drained, Outcome};
 use crate::record::{Action, Field, Key, RemoteId, Value};
-use crate::snapshot::{Day, Entry, Index, Known};
+use crate::snapshot::{Entry, Index, Known};
 use crate::store::{self, Store};
 
 /// Writes the index: a digest for every row that needs nothing any more. `before` are the entities that were seen to have
@@ -20,11 +21,10 @@ pub(super) fn save_index(
     prepared: &Prepared,
     drained: &Drained,
 ) -> Result<(), store::Error> {
-    let mut digests: BTreeMap<&str, u128> = prepared.new.digests.keys().map(|key| (key.as_str(), 0)).collect();
-    digests.extend(prepared.new.settled.iter().map(|(key, digest)| (key.as_str(), *digest)));
     // Of a person with a photo, both halves must have come to an end.
     let is_open = |(_, _, outcome): &&(Key, Action, Outcome)| *outcome != Outcome::Confirmed;
     let open: BTreeSet<&Key> = drained.outcomes.iter().filter(is_open).map(|(key, _, _)| key).collect();
+    let mut confirmed = BTreeMap::new();
     for (key, _, _) in drained
         .outcomes
         .iter()
@@ -34,24 +34,39 @@ pub(super) fn save_index(
         if let Some(digest) = prepared.new.digests.get(key)
             && is_as_wanted(store, job, mirror, &prepared.fields, key)?
         {
-            digests.insert(key.as_str(), *digest);
+            confirmed.insert(key.as_str(), *digest);
         }
     }
     let late: BTreeSet<i32> = mirror.changed().difference(before).map(|id| id.get()).collect();
-    if digests.is_empty() && late.is_empty() && Index::is_current(store, &job.name)? {
+    let none = prepared.new.digests.keys().next().is_none() && prepared.new.settled.is_empty();
+    if none && late.is_empty() && Index::is_current(store, &job.name)? {
         return Ok(());
     }
     let index = Index::load(store, &job.name)?;
-    let due: BTreeMap<&str, Day> = prepared.new.due.iter().map(|(key, day)| (key.as_str(), *day)).collect();
+    // A first run has a digest for everybody, so they are not put into a map of their own.
+    let mut settled: Vec<(&str, u128)> =
+        prepared.new.settled.iter().map(|(key, digest)| (key.as_str(), *digest)).collect();
+    settled.sort_unstable_by_key(|(key, _)| *key);
+    let mut settled = settled.into_iter().peekable();
+    let mut open = prepared.new.digests.keys().map(|key| (key.as_str(), 0)).peekable();
+    let mut due = prepared.new.due.iter().map(|(key, day)| (key.as_str(), *day)).peekable();
     let entries = (0..index.len()).map(|at| {
         let entry = index.entry(at);
-        let (digest, due) = match digests.get(entry.key) {
-            Some(digest) => (*digest, due.get(entry.key).copied()),
+        let (open, settled) = (along(&mut open, entry.key), along(&mut settled, entry.key));
+        let day = along(&mut due, entry.key);
+        let (digest, due) = match confirmed.get(entry.key).copied().or(settled).or(open) {
+            Some(digest) => (digest, day),
             None => (entry.digest, entry.due),
         };
         Entry { digest: if late.contains(&entry.id) { 0 } else { digest }, due, ..entry }
     });
     Index::save(store, &job.name, entries)
+}
+
+/// What stands under a key among rows in order of key, asked in order of key.
+fn along<'a, T>(rows: &mut Peekable<impl Iterator<Item = (&'a str, T)>>, key: &str) -> Option<T> {
+    while rows.next_if(|(own, _)| *own < key).is_some() {}
+    rows.next_if(|(own, _)| *own == key).map(|(_, found)| found)
 }
 
 /// Whether the service holds all that was last sent, or what it makes of that.

@@ -1,6 +1,7 @@
 //! All keys of a job with the digests of their rows, in memory while a run lasts.
 
 use std::cell::OnceCell;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
@@ -8,9 +9,9 @@ use hashbrown::HashTable;
 use jiff::civil::Date;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::known::Known;
-use super::pages;
-use crate::record::{JobName, Key, RemoteId};
+use super::moved::{Moved, State};
+use super::{moved, pages};
+use crate::record::{JobName, RemoteId};
 use crate::store::{self, Batch, Space, Store};
 
 /// One key of the index.
@@ -70,21 +71,16 @@ impl Index {
     /// Reads the index of a job: its pages, and over them the keys that moved since.
     pub fn load(store: &Store, job: &JobName) -> Result<Self, store::Error> {
         let prefix = Space::by_job(job, "");
-        let mut moved = BTreeMap::new();
-        for key in touched(store, &prefix)? {
-            let known = Key::new(&key).map(|key| Known::get(store, job, &key)).transpose()?.flatten();
-            moved.insert(key, known.map(|known| (known.id, known.gone.is_some())));
-        }
+        let mut moved = Moved::load(store, job)?;
         let mut index = Self::default();
-        let mut moved = moved.into_iter().peekable();
         let mut torn = None;
         store.scan(Space::Pages, &prefix, |page, bytes| {
             let read = pages::decode(bytes, |entry| {
-                while let Some((key, state)) = moved.next_if(|(key, _)| key.as_str() < entry.key) {
-                    index.push_moved(&key, state);
+                while let Some((key, state)) = moved.next_if(Ordering::Less, entry.key) {
+                    index.push_moved(key, state);
                 }
-                match moved.next_if(|(key, _)| key == entry.key) {
-                    Some((key, state)) => index.push_moved(&key, state),
+                match moved.next_if(Ordering::Equal, entry.key) {
+                    Some((key, state)) => index.push_moved(key, state),
                     None => index.push(entry),
                 }
             });
@@ -96,8 +92,8 @@ impl Index {
             let kind = store::Kind::Damaged(format!("page {} has another form", page.replace(Space::APART, "/")));
             return Err(store::Error { dir: store.dir().to_owned(), kind });
         }
-        for (key, state) in moved {
-            index.push_moved(&key, state);
+        while let Some((key, state)) = moved.take() {
+            index.push_moved(key, state);
         }
         Ok(index)
     }
@@ -116,7 +112,7 @@ impl Index {
 
     /// Whether nothing moved since the pages of a job were written.
     pub fn is_current(store: &Store, job: &JobName) -> Result<bool, store::Error> {
-        Ok(touched(store, &Space::by_job(job, ""))?.is_empty())
+        moved::is_none(store, job)
     }
 
     /// Writes the index of a job in place of the one before; only pages that differ are written.
@@ -159,11 +155,7 @@ impl Index {
         let mut batch = Batch::default();
         batch.put(Space::Meta, &counted(job), &counts);
         store.commit(batch)?;
-        let mut batch = Batch::default();
-        for key in touched(store, &prefix)? {
-            batch.remove(Space::Touched, &format!("{prefix}{key}"));
-        }
-        store.load(batch)
+        moved::clear(store, job)
     }
 
     /// How many keys there are.
@@ -209,9 +201,9 @@ impl Index {
         while low < high {
             let middle = low.midpoint(high);
             match self.key(middle).cmp(key) {
-                std::cmp::Ordering::Equal => return Some(middle),
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
+                Ordering::Equal => return Some(middle),
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
             }
         }
         None
@@ -239,7 +231,7 @@ impl Index {
         self.due.push(entry.due);
     }
 
-    fn push_moved(&mut self, key: &str, state: Option<(RemoteId, bool)>) {
+    fn push_moved(&mut self, key: &str, state: State) {
         if let Some((id, gone)) = state {
             self.push(Entry { key, digest: 0, id: id.get(), gone, due: None });
         }
@@ -256,18 +248,13 @@ fn short(digest: u128) -> u64 {
     digest as u64
 }
 
-/// The keys of a job that moved since its pages were written.
-fn touched(store: &Store, prefix: &str) -> Result<Vec<String>, store::Error> {
-    let mut keys = Vec::new();
-    store.scan(Space::Touched, prefix, |name, _| keys.push(name[prefix.len()..].to_owned()))?;
-    Ok(keys)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::record::Key;
+    use crate::snapshot::Known;
 
     fn job() -> JobName {
         JobName::new("employees").unwrap()

@@ -16,6 +16,7 @@
 mod index;
 mod known;
 mod link;
+mod moved;
 mod owner;
 mod pages;
 

@@ -1,0 +1,127 @@
+//! The keys that moved since the pages of the index were written, and where they stand now.
+
+use std::cmp::Ordering;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::record::{JobName, Key, RemoteId};
+use crate::store::{self, Space, Store};
+
+/// Keys in order with what is known of each, at 12 bytes and the key each: after a first run they are everybody.
+#[derive(Default)]
+pub(super) struct Moved {
+    keys: String,
+    ends: Vec<u32>,
+    states: Vec<State>,
+    at: usize,
+}
+
+/// The entity of a key and whether complete reads miss the key; `None` where nothing is known of it any more.
+pub(super) type State = Option<(RemoteId, bool)>;
+
+/// As much of what was confirmed of a key as the index has.
+#[derive(Deserialize)]
+struct Brief {
+    id: RemoteId,
+    #[serde(default)]
+    gone: Option<IgnoredAny>,
+}
+
+impl Brief {
+    fn state(self) -> State {
+        Some((self.id, self.gone.is_some()))
+    }
+}
+
+impl Moved {
+    /// Reads the marks of a job and what they speak of.
+    pub(super) fn load(store: &Store, job: &JobName) -> Result<Self, store::Error> {
+        let mut moved = Self::default();
+        let prefix = Space::by_job(job, "");
+        store.scan(Space::Touched, &prefix, |name, _| moved.push(&name[prefix.len()..]))?;
+        moved.states.resize(moved.ends.len(), None);
+        if moved.ends.len() as u64 > store.many(Space::Known) {
+            moved.find_all(store, &prefix)?;
+            return Ok(moved);
+        }
+        for at in 0..moved.ends.len() {
+            let Some(key) = Key::new(moved.key(at)) else { continue };
+            let brief: Option<Brief> = store.get(Space::Known, &Space::by_job(job, key.as_str()))?;
+            moved.states[at] = brief.and_then(Brief::state);
+        }
+        Ok(moved)
+    }
+
+    /// Walks over all that is known: so many rows are not looked up one by one.
+    fn find_all(&mut self, store: &Store, prefix: &str) -> Result<(), store::Error> {
+        let (mut at, mut unreadable) = (0, None);
+        store.scan(Space::Known, prefix, |name, row| {
+            let key = &name[prefix.len()..];
+            while at < self.ends.len() && self.key(at) < key {
+                at += 1;
+            }
+            if at < self.ends.len() && self.key(at) == key {
+                match serde_json::from_slice::<Brief>(row) {
+                    Ok(brief) => self.states[at] = brief.state(),
+                    Err(_) => unreadable = Some(name.to_owned()),
+                }
+            }
+        })?;
+        unreadable.map_or(Ok(()), |name| {
+            let kind = store::Kind::Damaged(format!("row {} has another form", name.replace(Space::APART, "/")));
+            Err(store::Error { dir: store.dir().to_owned(), kind })
+        })
+    }
+
+    /// Takes the next key where it compares to `key` like that.
+    pub(super) fn next_if(&mut self, is: Ordering, key: &str) -> Option<(&str, State)> {
+        let at = self.at;
+        if at == self.ends.len() || self.key(at).cmp(key) != is {
+            return None;
+        }
+        self.take()
+    }
+
+    /// Takes the next key.
+    pub(super) fn take(&mut self) -> Option<(&str, State)> {
+        let at = self.at;
+        let state = *self.states.get(at)?;
+        self.at += 1;
+        Some((self.key(at), state))
+    }
+
+    fn key(&self, at: usize) -> &str {
+        let start = if at == 0 { 0 } else { self.ends[at - 1] as usize };
+        &self.keys[start..self.ends[at] as usize]
+    }
+
+    fn push(&mut self, key: &str) {
+        self.keys.push_str(key);
+        self.ends.push(u32::try_from(self.keys.len()).expect("the keys of a job are below 4 GiB"));
+    }
+}
+
+/// Whether nothing moved since the pages of a job were written.
+pub(super) fn is_none(store: &Store, job: &JobName) -> Result<bool, store::Error> {
+    let mut none = true;
+    store.scan(Space::Touched, &Space::by_job(job, ""), |_, _| none = false)?;
+    Ok(none)
+}
+
+/// Removes the marks of a job.
+pub(super) fn clear(store: &Store, job: &JobName) -> Result<(), store::Error> {
+    let prefix = Space::by_job(job, "");
+    let mut marks = Vec::new();
+    let (many, mut count) = (store.many(Space::Touched), 0);
+    store.scan(Space::Touched, &prefix, |name, _| {
+        count += 1;
+        marks.extend((count <= many).then(|| name.to_owned()));
+    })?;
+    if count > many {
+        return store.replace(Space::Touched, &prefix, std::iter::empty());
+    }
+    let mut batch = store::Batch::default();
+    marks.iter().for_each(|mark| batch.remove(Space::Touched, mark));
+    store.load(batch)
+}
