@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Entity, JobName, RemoteId, Target, Value};
 use crate::snapshot::{Known, Owner};
-use crate::store::{self, Batch, Space, Store};
+use crate::store::{self, Batch, Bulk, Space, Store};
 
 /// By id: what a pull found, as it is stored; `None` for what is gone. Only what differs from the store.
 pub(super) type Found = BTreeMap<RemoteId, Option<Box<[u8]>>>;
@@ -148,25 +148,51 @@ impl Mirror {
     }
 }
 
-/// Stores what was found, in parts: first the marks of the records whose entities moved, so that none of them is taken
-/// for unchanged before it was looked at, and then the entities, which may be found again.
+/// Stores what was found: first the marks of the records whose entities moved, so that none of them is taken for unchanged
+/// before it was looked at, and then the entities, which may be found again; or, where they are many, all at once.
 pub(super) fn flush(found: &mut Found, store: &Store, target: Target) -> Result<(), store::Error> {
-    while !found.is_empty() {
-        let mut marks = Batch::default();
-        let mut batch = Batch::default();
-        for (id, bytes) in std::iter::from_fn(|| found.pop_first()).take(FLUSHED_AT_ONCE) {
-            if let Some(owner) = Owner::of(store, target, id)? {
-                Known::mark(&mut marks, &owner.job, &owner.key);
-            }
-            match bytes {
-                Some(bytes) => batch.put_bytes(Space::Mirror, &Space::by_target(target, id), &bytes),
-                None => batch.remove(Space::Mirror, &Space::by_target(target, id)),
-            }
-        }
+    if found.len() as u64 > store.many(Space::Mirror) {
+        let mut bulk = store.bulk();
+        gather(found, store, target, &mut bulk)?;
+        return bulk.commit();
+    }
+    while let Some((marks, batch)) = part(found, store, target)? {
         store.load(marks)?;
         store.load(batch)?;
     }
     Ok(())
+}
+
+/// Adds what was found to what is stored at once at the end.
+pub(super) fn gather(
+    found: &mut Found,
+    store: &Store,
+    target: Target,
+    bulk: &mut Bulk<'_>,
+) -> Result<(), store::Error> {
+    while let Some((marks, batch)) = part(found, store, target)? {
+        bulk.add(marks)?;
+        bulk.add(batch)?;
+    }
+    Ok(())
+}
+
+/// Takes some of what was found: the marks of its records, and the entities.
+fn part(found: &mut Found, store: &Store, target: Target) -> Result<Option<(Batch, Batch)>, store::Error> {
+    if found.is_empty() {
+        return Ok(None);
+    }
+    let (mut marks, mut batch) = (Batch::default(), Batch::default());
+    for (id, bytes) in std::iter::from_fn(|| found.pop_first()).take(FLUSHED_AT_ONCE) {
+        if let Some(owner) = Owner::of(store, target, id)? {
+            Known::mark(&mut marks, &owner.job, &owner.key);
+        }
+        match bytes {
+            Some(bytes) => batch.put_bytes(Space::Mirror, &Space::by_target(target, id), &bytes),
+            None => batch.remove(Space::Mirror, &Space::by_target(target, id)),
+        }
+    }
+    Ok(Some((marks, batch)))
 }
 
 /// Puts an entity as a confirmed answer showed it; one without the fields that nobody needs.

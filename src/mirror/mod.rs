@@ -1,7 +1,8 @@
 //! The local copy of what the service holds: pulls, watermarks, completeness.
 //!
-//! A [`Mirror`] is the stored copy with what one pull found laid over it. For a sync, each page is stored as it comes, and
-//! the watermark at the end; a plan looks at what was found and throws it away.
+//! A [`Mirror`] is the stored copy with what one pull found laid over it. For a sync, each page is stored as it comes or,
+//! once they show many entities, all of them at the end; then the watermark. A plan looks at what was found and throws it
+//! away.
 //!
 //! Invariants:
 //! - Before an entity that moved is stored, the record that owns it is marked, so that a run which ends between has not

@@ -7,14 +7,14 @@ use jiff::{SignedDuration, Timestamp};
 use super::certifications::Certifications;
 use super::collection::{Last, Locations, Wanted};
 use super::elements::Elements;
-use super::entities::{Mirror, Removal, flush, kept};
+use super::entities::{Mirror, Removal, flush, gather, kept};
 use super::error::{Error, Kind};
 use super::remote::Remote;
 use crate::api::{self, Answered, Api, Client, Element, ForMembers, ForStaff, Location, Query};
 use crate::clock::Clock;
 use crate::record::{RemoteId, Target};
 use crate::snapshot::{Known, Owner};
-use crate::store::{self, Space, Store};
+use crate::store::{self, Bulk, Space, Store};
 
 /// How long a list may still show what was removed.
 const REMOVED_SHOWS: SignedDuration = SignedDuration::from_hours(1);
@@ -24,7 +24,8 @@ const GONE_ASKED_MAX: usize = 1000;
 
 impl Mirror {
     /// Reads what changed at the service, or all of it where a whole listing is due. With `through`, entities are stored
-    /// page by page: what one page shows is true whatever becomes of the next. Without, nothing in the store changes.
+    /// page by page, what one page shows being true whatever becomes of the next, and many at the end. Without, nothing in
+    /// the store changes.
     pub async fn pull(
         client: &Client,
         store: &Store,
@@ -121,6 +122,7 @@ impl Mirror {
         if let Some(error) = seen.failure {
             return Err(error.into());
         }
+        seen.many.take().map_or(Ok(()), Bulk::commit)?;
         if wanted.doubted {
             self.recognize(store, &seen.listed)?;
         }
@@ -135,7 +137,7 @@ impl Mirror {
     }
 
     /// Lays one page over what is stored.
-    fn take(&mut self, store: &Store, page: Vec<Remote>, seen: &mut Listing) {
+    fn take<'s>(&mut self, store: &'s Store, page: Vec<Remote>, seen: &mut Listing<'s>) {
         for shown in page {
             seen.newest = seen.newest.max(shown.modified_at());
             if seen.whole {
@@ -147,7 +149,10 @@ impl Mirror {
             }
             let bytes = serde_json::to_vec(&entity).expect("plain values").into_boxed_slice();
             match store.get_bytes(Space::Mirror, &Space::by_target(self.target, entity.id)) {
-                Ok(Some(stored)) if *stored == *bytes => {
+                // One that moved between two pages may be about to be stored as the earlier one showed it.
+                Ok(Some(stored))
+                    if *stored == *bytes && !(seen.many.is_some() && self.changed.contains(&entity.id)) =>
+                {
                     self.found.remove(&entity.id);
                 }
                 Ok(_) => {
@@ -158,8 +163,17 @@ impl Mirror {
             }
         }
         if self.through && seen.failure.is_none() {
-            seen.failure = flush(&mut self.found, store, self.target).err();
+            seen.failure = self.keep(store, seen).err();
         }
+    }
+
+    /// Stores what a page showed; where the pages before showed many, it is put aside to be stored with them.
+    fn keep<'s>(&mut self, store: &'s Store, seen: &mut Listing<'s>) -> Result<(), store::Error> {
+        seen.kept += self.found.len() as u64;
+        if seen.many.is_none() && seen.kept <= store.many(Space::Mirror) {
+            return flush(&mut self.found, store, self.target);
+        }
+        gather(&mut self.found, store, self.target, seen.many.get_or_insert_with(|| store.bulk()))
     }
 
     /// Fails where a whole listing does not show the people known: one that was made at another time is somebody else, and
@@ -214,12 +228,16 @@ impl Mirror {
 
 /// What a pull has seen so far.
 #[derive(Default)]
-struct Listing {
+struct Listing<'s> {
     removed: BTreeSet<RemoteId>,
     whole: bool,
     /// The ids of a whole listing.
     listed: BTreeSet<RemoteId>,
     newest: Option<Timestamp>,
+    /// How many entities were stored or put aside.
+    kept: u64,
+    /// What is stored at the end, where it is too much to be stored page by page.
+    many: Option<Bulk<'s>>,
     failure: Option<store::Error>,
 }
 

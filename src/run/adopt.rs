@@ -1,24 +1,32 @@
 //! Remembering people who need nothing.
+//!
+//! They are facts about the service and stand whatever becomes of the rest of the run. The first of them are committed in
+//! small parts as they come. Where there are many, as at a first run over everybody, the rest follows at once at the end:
+//! a run that ends before finds them again.
 
 use crate::config::Job;
 use crate::record::Key;
 use crate::snapshot::{Known, Owner};
-use crate::store::{self, Batch, Store};
+use crate::store::{self, Batch, Bulk, Space, Store};
 
-/// Writes what is remembered of people who need nothing, in parts, so that a first run over everybody stays small. They
-/// are facts about the service and stand whatever becomes of the rest of the run.
+/// Writes what is remembered of people who need nothing. Each is there once, and nobody reads them before
+/// [`Adoption::end`].
 pub(super) struct Adoption<'a> {
     job: &'a Job,
     store: &'a Store,
     batch: Batch,
-    count: usize,
+    count: u64,
+    /// So many are committed as they come.
+    few: u64,
+    many: Bulk<'a>,
 }
 
 impl<'a> Adoption<'a> {
-    const PART: usize = 200;
+    const PART: u64 = 200;
 
     pub(super) fn new(job: &'a Job, store: &'a Store) -> Self {
-        Self { job, store, batch: Batch::default(), count: 0 }
+        let few = store.many(Space::Known);
+        Self { job, store, batch: Batch::default(), count: 0, few, many: store.bulk() }
     }
 
     pub(super) fn take(&mut self, key: Key, known: Known) -> Result<(), store::Error> {
@@ -41,12 +49,19 @@ impl<'a> Adoption<'a> {
         self.count()
     }
 
-    fn count(&mut self) -> Result<(), store::Error> {
-        self.count += 1;
-        if self.count.is_multiple_of(Self::PART) { self.flush() } else { Ok(()) }
+    /// Commits what is left; all of them are on disk when it returns.
+    pub(super) fn end(mut self) -> Result<(), store::Error> {
+        self.flush()?;
+        self.many.commit()
     }
 
-    pub(super) fn flush(&mut self) -> Result<(), store::Error> {
-        self.store.commit(std::mem::take(&mut self.batch))
+    fn count(&mut self) -> Result<(), store::Error> {
+        self.count += 1;
+        if self.count.is_multiple_of(Self::PART) || self.count == self.few { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), store::Error> {
+        let batch = std::mem::take(&mut self.batch);
+        if self.count <= self.few { self.store.commit(batch) } else { self.many.add(batch) }
     }
 }

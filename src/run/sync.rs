@@ -282,7 +282,7 @@ pub(super) async fn settled(
     let mut take = |key, known| adoption.take(key, known);
     let mut prepared = prepare(context, part, &mapping, mirrors, narrow, earlier, &mut take)?;
     prepared.hold_unclear(unclear);
-    adoption.flush()?;
+    adoption.end()?;
     mirrors.of_mut(part.mapping.target).save(store)?;
     Ok(prepared)
 }
