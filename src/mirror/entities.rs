@@ -231,11 +231,17 @@ pub struct Removal {
 impl Removal {
     /// How long removals are remembered.
     pub const KEPT: SignedDuration = SignedDuration::from_hours(24);
+    const PRUNED_EVERY: SignedDuration = SignedDuration::from_hours(1);
 
     /// Removes an entity and remembers when and by whom.
     pub fn put(&self, batch: &mut Batch, target: Target, id: RemoteId) {
         drop_gone(batch, target, id);
         batch.put(Space::Removed, &Space::by_target(target, id), self);
+    }
+
+    /// The removal of an entity, where it is remembered.
+    pub fn of(store: &Store, target: Target, id: RemoteId) -> Result<Option<Self>, store::Error> {
+        store.get(Space::Removed, &Space::by_target(target, id))
     }
 
     /// The removals that are remembered, by id.
@@ -244,13 +250,21 @@ impl Removal {
         Ok(rows.into_iter().filter_map(|(id, removal)| Some((RemoteId::new(id.parse().ok()?)?, removal))).collect())
     }
 
-    /// Forgets those that are older than a day.
+    /// Forgets those that are older than a day, once in an hour: each time all of them are looked at.
     pub fn prune(store: &Store, target: Target, now: Timestamp) -> Result<(), store::Error> {
+        let row = format!("removals.{target}");
+        let last: Option<Timestamp> = store.get(Space::Meta, &row)?;
+        if last.is_some_and(|last| now.duration_since(last).abs() < Self::PRUNED_EVERY) {
+            return Ok(());
+        }
+        let removals = Self::list(store, target)?;
+        if removals.is_empty() {
+            return Ok(());
+        }
         let mut batch = Batch::default();
-        for (id, removal) in Self::list(store, target)? {
-            if now.duration_since(removal.at) > Self::KEPT {
-                batch.remove(Space::Removed, &Space::by_target(target, id));
-            }
+        batch.put(Space::Meta, &row, &now);
+        for (id, _) in removals.iter().filter(|(_, removal)| now.duration_since(removal.at) > Self::KEPT) {
+            batch.remove(Space::Removed, &Space::by_target(target, *id));
         }
         store.commit(batch)
     }

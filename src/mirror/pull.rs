@@ -104,12 +104,8 @@ impl Mirror {
         clock: &Clock,
     ) -> Result<(), Kind> {
         let target = self.target;
-        let mut seen = Listing {
-            removed: removed(store, target, clock.now())?,
-            // The holders of a certification come as a whole each time.
-            whole: since.is_none() || target == Target::Holder,
-            ..Listing::default()
-        };
+        // The holders of a certification come as a whole each time.
+        let mut seen = Listing::new(clock.now(), since.is_none() || target == Target::Holder);
         let (date, not_found) = if target == Target::Holder {
             let mut pages = Vec::new();
             let date = self.list_holders(client, store, &wanted.certifications, |_, page| pages.push(page)).await?;
@@ -144,20 +140,14 @@ impl Mirror {
                 seen.listed.insert(shown.id());
             }
             let entity = kept(shown.entity(&self.elements), &self.fields);
-            if seen.removed.contains(&entity.id) {
-                continue;
-            }
             let bytes = serde_json::to_vec(&entity).expect("plain values").into_boxed_slice();
-            match store.get_bytes(Space::Mirror, &Space::by_target(self.target, entity.id)) {
-                // One that moved between two pages may be about to be stored as the earlier one showed it.
-                Ok(Some(stored))
-                    if *stored == *bytes && !(seen.many.is_some() && self.changed.contains(&entity.id)) =>
-                {
-                    self.found.remove(&entity.id);
-                }
-                Ok(_) => {
+            match self.is_news(store, seen, entity.id, &bytes) {
+                Ok(true) => {
                     self.changed.insert(entity.id);
                     self.found.insert(entity.id, Some(bytes));
+                }
+                Ok(false) => {
+                    self.found.remove(&entity.id);
                 }
                 Err(error) => seen.failure = Some(error),
             }
@@ -165,6 +155,19 @@ impl Mirror {
         if self.through && seen.failure.is_none() {
             seen.failure = self.keep(store, seen).err();
         }
+    }
+
+    /// Whether a page shows an entity otherwise than it is stored, or about to be.
+    fn is_news(&self, store: &Store, seen: &Listing<'_>, id: RemoteId, bytes: &[u8]) -> Result<bool, store::Error> {
+        let stored = store.get_bytes(Space::Mirror, &Space::by_target(self.target, id))?;
+        // One that moved between two pages was put aside as the earlier one showed it.
+        let is_put_aside = seen.many.is_some() && self.changed.contains(&id);
+        if stored.is_some_and(|stored| *stored == *bytes) && !is_put_aside {
+            return Ok(false);
+        }
+        // A list may show for a while what was removed.
+        let removal = Removal::of(store, self.target, id)?;
+        Ok(removal.is_none_or(|removal| seen.now.duration_since(removal.at).abs() >= REMOVED_SHOWS))
     }
 
     /// Stores what a page showed; where the pages before showed many, it is put aside to be stored with them.
@@ -227,9 +230,8 @@ impl Mirror {
 }
 
 /// What a pull has seen so far.
-#[derive(Default)]
 struct Listing<'s> {
-    removed: BTreeSet<RemoteId>,
+    now: Timestamp,
     whole: bool,
     /// The ids of a whole listing.
     listed: BTreeSet<RemoteId>,
@@ -239,6 +241,12 @@ struct Listing<'s> {
     /// What is stored at the end, where it is too much to be stored page by page.
     many: Option<Bulk<'s>>,
     failure: Option<store::Error>,
+}
+
+impl Listing<'_> {
+    fn new(now: Timestamp, whole: bool) -> Self {
+        Self { now, whole, listed: BTreeSet::new(), newest: None, kept: 0, many: None, failure: None }
+    }
 }
 
 /// What is read, as errors call it.
@@ -268,10 +276,4 @@ fn counted<R>(list: &Option<Vec<R>>, before: u64) -> Result<u64, Kind> {
         return Err(Kind::Emptied { before, not_found: list.is_none() });
     }
     Ok(now as u64)
-}
-
-/// The ids that were removed so short a while ago that a list may still show them.
-fn removed(store: &Store, target: Target, now: Timestamp) -> Result<BTreeSet<RemoteId>, store::Error> {
-    let shown = |removal: &Removal| now.duration_since(removal.at).abs() < REMOVED_SHOWS;
-    Ok(Removal::list(store, target)?.into_iter().filter(|(_, removal)| shown(removal)).map(|(id, _)| id).collect())
 }

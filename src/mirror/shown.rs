@@ -31,15 +31,14 @@ pub(super) fn entity<const N: usize>(
     fields: [(&str, Value); N],
     custom: Option<(&Fields, &Elements)>,
 ) -> Entity {
-    let mut fields: BTreeMap<String, Value> =
-        fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let fields = fields.into_iter().filter(|(_, value)| !value.is_empty());
+    let mut fields: BTreeMap<String, Value> = fields.map(|(name, value)| (name.to_owned(), value)).collect();
     if let Some((held, elements)) = custom {
         for (title, id) in elements.titles() {
-            let value = held.get(&id.to_string()).map_or(Value::Empty, custom_value);
-            fields.insert(format!("{}{title}", Target::CUSTOM), value);
+            let value = held.get(&id.to_string()).map(custom_value).filter(|value| !value.is_empty());
+            fields.extend(value.map(|value| (format!("{}{title}", Target::CUSTOM), value)));
         }
     }
-    fields.retain(|_, value| !value.is_empty());
     // One moment has many spellings: an answer to a write may come in another zone than a list.
     let moment = |text: &str| text.parse::<Timestamp>().map_or_else(|_| text.to_owned(), |at| at.to_string());
     Entity { id, created: created.as_deref().map(moment).unwrap_or_default(), fields }
