@@ -96,6 +96,7 @@ impl Store {
             before.push((space, known.insert(space, Arc::new(sorted)).unwrap_or_default()));
         }
         drop(known);
+        self.newer.set(&writing.newer);
         for (space, old) in before {
             let old_path = path(&folder, space, old.mark().number);
             // Whoever is walking over the old file looks for what moved since in sled: it is swept up another time.

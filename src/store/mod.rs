@@ -37,6 +37,7 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 pub use bulk::Bulk;
@@ -58,6 +59,7 @@ pub struct Store {
     sled: RwLock<Option<Sled>>,
     files: RwLock<BTreeMap<Space, Arc<Sorted>>>,
     writing: Mutex<Writing>,
+    newer: Mask,
     commits: manifest::Commits,
     is_full: bool,
     _lock: File,
@@ -74,6 +76,40 @@ struct Writing {
     manifest: Manifest,
     /// How many rows of a space sled has that are not in its file.
     newer: BTreeMap<Space, u64>,
+}
+
+/// The spaces of which sled may have rows that are not in their files; of the others it need not be asked.
+struct Mask(AtomicU32);
+
+impl Mask {
+    fn all() -> Self {
+        Self(AtomicU32::new(u32::MAX))
+    }
+
+    fn has(&self, space: Space) -> bool {
+        self.0.load(Ordering::SeqCst) & Self::bit(space) != 0
+    }
+
+    fn add(&self, newer: &BTreeMap<Space, u64>) {
+        self.0.fetch_or(Self::of(newer), Ordering::SeqCst);
+    }
+
+    /// What is merged is in the file already when this is called.
+    fn set(&self, newer: &BTreeMap<Space, u64>) {
+        self.0.store(Self::of(newer), Ordering::SeqCst);
+    }
+
+    fn of(newer: &BTreeMap<Space, u64>) -> u32 {
+        newer
+            .iter()
+            .filter(|(_, rows)| **rows > 0)
+            .fold(Self::bit(Space::Meta), |all, (space, _)| all | Self::bit(*space))
+    }
+
+    /// The letters of the spaces are those of the alphabet.
+    fn bit(space: Space) -> u32 {
+        1 << (space as u8 - b'a')
+    }
 }
 
 /// A key of sled with what it holds; `None` where the row of the file is removed.
@@ -113,7 +149,7 @@ impl Batch {
 
 impl Store {
     /// sled's page cache, in bytes; its own default is 1 GiB.
-    const CACHE_BYTES: u64 = 16 * 1024 * 1024;
+    const CACHE_BYTES: u64 = 4 * 1024 * 1024;
     /// Rows that sled takes at once: with many more its memory grows and stays.
     const LOAD_ROWS_MAX: usize = 100;
     /// A load of so many rows goes into a file at once.
@@ -140,6 +176,7 @@ impl Store {
             sled: RwLock::new(Some(sled.map_err(fail)?)),
             files: RwLock::new(Space::FILED.into_iter().map(|space| (space, Arc::default())).collect()),
             writing: Mutex::default(),
+            newer: Mask::all(),
             commits: manifest::Commits::open(dir).map_err(io)?,
             is_full: !reserve::keep(dir).map_err(io)?,
             _lock: lock,
@@ -172,7 +209,7 @@ impl Store {
     /// Reads a row written by [`Batch::put_bytes`].
     pub fn get_bytes(&self, space: Space, name: &str) -> Result<Option<Vec<u8>>, Error> {
         let key = space.key(name);
-        let newer = self.with(|sled| sled.tree.get(&key))?;
+        let newer = if self.newer.has(space) { self.with(|sled| sled.tree.get(&key))? } else { None };
         // Only now: what was merged in between is in the file that is there now.
         let file = self.file_of(space);
         if let Some(row) = &newer {
@@ -354,9 +391,12 @@ impl Store {
         let (key, row) = next.to_row();
         batch.insert(key, row);
         point("store: before a batch");
+        // Whoever sees one row of the batch looks for the others too.
+        self.newer.add(&newer);
         self.with(|sled| sled.tree.apply_batch(batch))?;
         point("store: a batch is applied");
         (writing.manifest, writing.newer) = (next, newer);
+        self.newer.set(&writing.newer);
         Ok(())
     }
 
@@ -414,6 +454,7 @@ impl Store {
             return Err(self.error(Kind::Damaged(message)));
         }
         writing.manifest = stored;
+        self.newer.set(&writing.newer);
         drop(rows);
         drop(guard);
         self.remove_unnamed()?;
