@@ -76,6 +76,7 @@ fn main() {
 
     println!("{count} people, {changes} changes, a joiner and a leaver before each run");
     let mut first: Option<Numbers> = None;
+    let (mut told, mut worked) = (0, Duration::ZERO);
     for run in 1..=runs {
         let begin = Instant::now();
         daemon.run();
@@ -91,7 +92,11 @@ fn main() {
             command(dir.path(), &["reload"]);
         }
         if MARKS.iter().any(|part| run == (runs / part).max(1)) {
-            let numbers = Numbers { took, ..Numbers::of(daemon.child.id(), &dir.path().join("state/store")) };
+            let work = work(daemon.child.id());
+            let at_work = (work - worked) / u32::try_from(run - told).unwrap();
+            (told, worked) = (run, work);
+            let numbers = Numbers::of(daemon.child.id(), &dir.path().join("state/store"));
+            let numbers = Numbers { took, at_work, ..numbers };
             numbers.print(run, first.get_or_insert(numbers));
         }
         people.change();
@@ -202,6 +207,8 @@ struct Numbers {
     threads: u64,
     store_bytes: u64,
     took: Duration,
+    /// The processor's time of a run since the numbers before, which other processes do not stretch.
+    at_work: Duration,
 }
 
 impl Numbers {
@@ -218,16 +225,19 @@ impl Numbers {
             threads: number("Threads"),
             store_bytes: size(store),
             took: Duration::ZERO,
+            at_work: Duration::ZERO,
         }
     }
 
     fn print(&self, run: usize, first: &Self) {
         let ratio = |now: u64, then: u64| now as f64 / then.max(1) as f64;
         println!(
-            "run {run}: {:.3} s ({:.2}), resident {:.1} MiB ({:.2}), peak {:.1} MiB ({:.2}), {} open files ({:.2}), \
+            "run {run}: {:.3} s ({:.2}), of which at work {:.3} s ({:.2}), resident {:.1} MiB ({:.2}), peak {:.1} MiB ({:.2}), {} open files ({:.2}), \
              {} threads ({:.2}), store {:.1} MiB ({:.2})",
             self.took.as_secs_f64(),
             self.took.as_secs_f64() / first.took.as_secs_f64(),
+            self.at_work.as_secs_f64(),
+            self.at_work.as_secs_f64() / first.at_work.as_secs_f64(),
             self.resident_kib as f64 / 1024.0,
             ratio(self.resident_kib, first.resident_kib),
             self.peak_kib as f64 / 1024.0,
@@ -240,6 +250,16 @@ impl Numbers {
             ratio(self.store_bytes, first.store_bytes),
         );
     }
+}
+
+/// The processor's time of a process so far.
+fn work(process: u32) -> Duration {
+    /// How the kernel counts it, on every machine of today.
+    const TICKS_A_SECOND: u64 = 100;
+    let text = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    let numbers = text.rsplit(") ").next().unwrap().split(' ');
+    let ticks: u64 = numbers.skip(11).take(2).map(|number| number.parse::<u64>().unwrap()).sum();
+    Duration::from_millis(ticks * 1000 / TICKS_A_SECOND)
 }
 
 /// How many bytes a folder takes on the disk.
