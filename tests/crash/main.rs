@@ -37,6 +37,7 @@ const LEAVERS: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n[job.
 
 static SCENARIOS: &[Scenario] = &[
     Scenario { name: "first run: creates, matches, updates", job: "", before: first_run, commands: &[SYNC] },
+    Scenario { name: "first run over many who are there already", job: "", before: many, commands: &[SYNC] },
     Scenario { name: "joiners, movers and leavers", job: "", before: all_kinds, commands: &[SYNC] },
     Scenario {
         name: "approvals and rejections",
@@ -60,6 +61,14 @@ fn first_run(world: &World) {
     world.person(1, "Clerk");
     world.person(2, "Baker");
     world.csv(people(1..7));
+}
+
+/// More than are stored one by one: of the service, and of what is remembered.
+fn many(world: &World) {
+    for number in 1..40 {
+        world.person(number, "Clerk");
+    }
+    world.csv(people(1..41).replacen("Clerk", "Baker", 1));
 }
 
 fn all_kinds(world: &World) {
