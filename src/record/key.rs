@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use smol_str::{SmolStr, ToSmolStr as _};
 
 use super::private::Private;
 use super::target::Target;
@@ -11,15 +12,17 @@ use super::target::Target;
 ///
 /// A key may be shown in logs; it is how they name a person (law 11). Written into a text it is marked as what it is
 /// ([`Private`]), so that it can be left out where nobody is to be named; [`Key::as_str`] is the bare key.
+///
+/// Up to 23 bytes lie in the key itself, which takes 24; a copy of a longer one shares its text.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Key(String);
+pub struct Key(SmolStr);
 
 impl Key {
     /// Makes a key of `text` without its outer white space; `None` where nothing is left.
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
-        (!text.is_empty()).then(|| Self(text.to_owned()))
+        (!text.is_empty()).then(|| Self(text.to_smolstr()))
     }
 
     /// What stands between the two keys of a membership.
@@ -33,7 +36,7 @@ impl Key {
 
     /// The key of what joins two others.
     pub fn joined(member: &Self, organization: &Self) -> Self {
-        Self([member.as_str(), Self::APART, organization.as_str()].concat())
+        Self([member.as_str(), Self::APART, organization.as_str()].concat().into())
     }
 
     /// Whether this record of `job` is that of `person`, or a membership of theirs.
