@@ -25,12 +25,39 @@ pub(super) struct Compiled {
 enum Shape {
     /// It holds no code.
     Literal,
-    /// It is one column, no more.
-    Column(Name),
+    /// It is one column, through filters that are as quick without the engine.
+    Column(Name, Vec<Plain>),
     /// It is one expression, here.
     Lone(Range<usize>),
     /// Text and code.
     Mixed,
+}
+
+/// A filter of the engine that takes nothing but text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Plain {
+    Lower,
+    Upper,
+    Trim,
+}
+
+impl Plain {
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "lower" => Some(Self::Lower),
+            "upper" => Some(Self::Upper),
+            "trim" => Some(Self::Trim),
+            _ => None,
+        }
+    }
+
+    fn on(self, text: &str) -> String {
+        match self {
+            Self::Lower => text.to_lowercase(),
+            Self::Upper => text.to_uppercase(),
+            Self::Trim => text.trim().to_owned(),
+        }
+    }
 }
 
 impl Compiled {
@@ -74,7 +101,7 @@ impl Compiled {
                 let text = environment.get_template(&self.place).and_then(|template| template.render(variables));
                 text.map_err(|error| reason(&error)).and_then(|text| from_text(&text, VALUE_BYTES_MAX))
             }
-            Shape::Column(_) | Shape::Lone(_) => {
+            Shape::Column(..) | Shape::Lone(_) => {
                 let inner = scan(&self.text).pieces.first().map_or(0..0, |piece| piece.inner.clone());
                 let value = environment.compile_expression(&self.text[inner]).and_then(|code| code.eval(variables));
                 value.map_err(|error| reason(&error)).and_then(|value| from_value(&value, VALUE_BYTES_MAX))
@@ -91,7 +118,7 @@ impl Compiled {
         let failed = |error: minijinja::Error| syntax(&self.place, &self.text, &error);
         Ok(match &self.shape {
             Shape::Literal => Ready::Literal(&self.text),
-            Shape::Column(name) => Ready::Column(column(name)),
+            Shape::Column(name, filters) => Ready::Column(column(name), filters),
             Shape::Lone(inner) => {
                 let code = self.text[inner.clone()].to_owned();
                 Ready::Lone(environment.compile_expression_owned(code).map_err(failed)?)
@@ -104,7 +131,7 @@ impl Compiled {
 /// A template that is ready for rows.
 pub(super) enum Ready<'m> {
     Literal(&'m str),
-    Column(Option<usize>),
+    Column(Option<usize>, &'m [Plain]),
     Lone(Expression<'m, 'static>),
     Mixed(Template<'m, 'm>),
 }
@@ -115,7 +142,15 @@ impl Ready<'_> {
     pub(super) fn on(&self, row: &Row, bytes_max: usize, variables: impl FnOnce() -> Value) -> Result<Outcome, String> {
         match self {
             Self::Literal(text) => from_text(text, bytes_max),
-            Self::Column(column) => from_text(column.map_or("", |column| row.cell(column)), bytes_max),
+            Self::Column(column, filters) => {
+                let text = column.map_or("", |column| row.cell(column));
+                match filters {
+                    [] => from_text(text, bytes_max),
+                    [first, rest @ ..] => {
+                        from_text(&rest.iter().fold(first.on(text), |text, filter| filter.on(&text)), bytes_max)
+                    }
+                }
+            }
             Self::Lone(expression) => expression
                 .eval(variables())
                 .map_err(|error| reason(&error))
@@ -128,18 +163,31 @@ impl Ready<'_> {
     }
 }
 
-/// `{{ column }}` and `{{ source["column"] }}` need no engine, `{{ expression }}` keeps its type.
+/// `{{ column }}`, `{{ source["column"] }}` and either `| lower` need no engine, `{{ expression }}` keeps its type.
 fn shape(scan: &Scan<'_>, names: &BTreeSet<Name>) -> Shape {
     let [piece] = &scan.pieces[..] else { return Shape::Mixed };
     if piece.block || scan.text_around {
         return Shape::Mixed;
     }
     let kinds: Vec<Kind<'_>> = piece.tokens.iter().map(|token| token.kind).collect();
-    let column = match kinds[..] {
-        [Kind::Word(_)] | [Kind::Word("source"), Kind::Sign('['), Kind::Text(_), Kind::Sign(']')] => names.first(),
+    let filters = match &kinds[..] {
+        [Kind::Word("source"), Kind::Sign('['), Kind::Text(_), Kind::Sign(']'), filters @ ..] => plain(filters),
+        [Kind::Word(_), filters @ ..] => plain(filters),
         _ => None,
     };
-    column.map_or_else(|| Shape::Lone(piece.inner.clone()), |name| Shape::Column(name.clone()))
+    match names.first().zip(filters) {
+        Some((name, filters)) => Shape::Column(name.clone(), filters),
+        None => Shape::Lone(piece.inner.clone()),
+    }
+}
+
+/// A chain of plain filters; none where there is anything else.
+fn plain(tokens: &[Kind<'_>]) -> Option<Vec<Plain>> {
+    let chain = tokens.chunks(2).map(|link| match link {
+        [Kind::Sign('|'), Kind::Word(name)] => Plain::named(name),
+        _ => None,
+    });
+    chain.collect()
 }
 
 fn syntax(place: &str, text: &str, error: &minijinja::Error) -> Error {
@@ -161,6 +209,8 @@ fn syntax(place: &str, text: &str, error: &minijinja::Error) -> Error {
 mod tests {
     use std::sync::Arc;
 
+    use proptest::prelude::*;
+
     use super::*;
     use crate::mapping::engine::environment;
 
@@ -170,17 +220,37 @@ mod tests {
         for (text, shape) in [
             ("Ana", Shape::Literal),
             ("{ a }", Shape::Literal),
-            ("{{ a }}", Shape::Column(plain("a"))),
-            (" {{- straße -}} ", Shape::Column(plain("straße"))),
-            ("{{ source[\"E-Mail\"] }}", Shape::Column(Name::Verbatim("E-Mail".into()))),
+            ("{{ a }}", Shape::Column(plain("a"), vec![])),
+            (" {{- straße -}} ", Shape::Column(plain("straße"), vec![])),
+            ("{{ source[\"E-Mail\"] }}", Shape::Column(Name::Verbatim("E-Mail".into()), vec![])),
+            ("{{ source['E-Mail'] | trim }}", Shape::Column(Name::Verbatim("E-Mail".into()), vec![Plain::Trim])),
+            ("{{ a | lower }}", Shape::Column(plain("a"), vec![Plain::Lower])),
+            ("{{ a|upper|trim }}", Shape::Column(plain("a"), vec![Plain::Upper, Plain::Trim])),
+            ("{{ a | lower ~ 'x' }}", Shape::Lone(2..19)),
+            ("{{ a | trim('x') }}", Shape::Lone(2..17)),
+            ("{{ a | squeeze }}", Shape::Lone(2..15)),
             ("{{ true }}", Shape::Lone(2..8)),
-            ("{{ a | lower }}", Shape::Lone(2..13)),
             ("{{ a }} {{ b }}", Shape::Mixed),
             ("{{ a }}!", Shape::Mixed),
             ("{% if a %}1{% endif %}", Shape::Mixed),
         ] {
             let compiled = Compiled::new(&mut environment(Arc::default()), "x", text, &Tables::new());
             assert_eq!(compiled.ok().unwrap().shape, shape, "{text}");
+        }
+    }
+
+    proptest! {
+        /// What needs no engine is what the engine makes of it.
+        #[test]
+        fn a_plain_filter_is_the_engines_own(text in r"[\s\PC]{0,12}|[ßİǅΣς \t]{0,6}") {
+            let mut environment = environment(Arc::default());
+            for template in ["{{ a }}", "{{ a | lower }}", "{{ a | upper }}", "{{ a | trim }}", "{{ a | trim | lower | upper }}"] {
+                let compiled = Compiled::new(&mut environment, "x", template, &Tables::new()).ok().unwrap();
+                let Shape::Column(_, filters) = &compiled.shape else { panic!("{template}") };
+                let by_engine = compiled.on_variables(&environment, minijinja::context! { a => text.as_str() });
+                let short = filters.iter().fold(text.clone(), |text, filter| filter.on(&text));
+                prop_assert!(by_engine == from_text(&short, VALUE_BYTES_MAX), "{template}");
+            }
         }
     }
 }
