@@ -14,6 +14,7 @@
 //! secret    Where secrets come from; shown nowhere.
 //! tls       TLS as a client: whom it trusts.
 //! record    The vocabulary: targets and their field tables, records, keys, ids; pure values, no wire format.
+//! spool     Bytes that one run puts aside and looks at again.
 //! source    CSV files and LDAP servers → rows, rejected rows and a proof of completeness.
 //! mapping   Templates: source row → record.
 //! store     sled: versioned and checksummed rows, one durable commit.
@@ -46,6 +47,8 @@ pub mod histogram;
 pub mod secret;
 pub mod tls;
 pub mod record;
+#[cfg(feature = "full")]
+pub mod spool;
 #[cfg(feature = "full")]
 pub mod source;
 #[cfg(feature = "full")]

@@ -1,0 +1,182 @@
+//! Bytes that one run puts aside and looks at again: a first run has so many that memory would not hold them.
+//!
+//! Invariants:
+//! - Little stays in memory. More goes to a file in the state folder that has no name, so that nobody else can open it and
+//!   that it is gone with the process, however that ends.
+//! - What was put aside is never altered, and is there as long as its spool.
+//!
+//! Rejected: rows of the store, which would have to be taken out again, and would be on disk for ever where the process
+//! ends before; and a file mapped into memory, where a disk that fails ends the process.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// So many bytes are kept in memory before they are written. Less where tests run, which are to meet the file too.
+const TAIL_MAX: usize = if cfg!(debug_assertions) { 2 << 10 } else { 1 << 20 };
+/// So much is read at once by who goes through the spool in its order.
+const AHEAD: usize = 64 << 10;
+/// So much is read at once by who does not.
+const APART: usize = 2 << 10;
+/// How the length of an entry is written before it.
+const LENGTH: usize = size_of::<u32>();
+
+/// Where an entry lies in its spool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place(u64);
+
+/// Bytes put aside.
+pub struct Spool {
+    dir: PathBuf,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    file: Option<File>,
+    /// What is not in the file yet.
+    tail: Vec<u8>,
+    /// How much is in the file.
+    written: u64,
+    /// A piece of the file, and where it begins.
+    window: Vec<u8>,
+    window_at: u64,
+}
+
+/// Why something could not be put aside, or not be found again.
+#[derive(Debug, thiserror::Error)]
+#[error("what a run works out could not be put aside in {}; is there room on its disk?", .dir.display())]
+pub struct Error {
+    dir: PathBuf,
+    #[source]
+    error: io::Error,
+}
+
+impl Spool {
+    /// An empty one, whose file lies in `dir` once it needs one.
+    pub fn new(dir: &Path) -> Self {
+        Self { dir: dir.to_owned(), inner: Mutex::default() }
+    }
+
+    /// Puts bytes aside.
+    pub fn put(&self, bytes: &[u8]) -> Result<Place, Error> {
+        let mut inner = self.inner();
+        let place = Place(inner.written + inner.tail.len() as u64);
+        let length = u32::try_from(bytes.len()).map_err(|_| self.fail(io::ErrorKind::FileTooLarge.into()))?;
+        inner.tail.extend(length.to_le_bytes());
+        inner.tail.extend(bytes);
+        if inner.tail.len() >= TAIL_MAX {
+            inner.write(&self.dir).map_err(|error| self.fail(error))?;
+        }
+        Ok(place)
+    }
+
+    /// Shows `take` the bytes that were put there.
+    pub fn read<T>(&self, place: Place, take: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
+        let mut inner = self.inner();
+        inner.entry(place.0).map(take).map_err(|error| self.fail(error))
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        // What a panic left is an entry that nobody knows the place of.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fail(&self, error: io::Error) -> Error {
+        Error { dir: self.dir.clone(), error }
+    }
+}
+
+impl Inner {
+    fn write(&mut self, dir: &Path) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(tempfile::tempfile_in(dir)?),
+        };
+        file.write_all_at(&self.tail, self.written)?;
+        self.written += self.tail.len() as u64;
+        self.tail.clear();
+        Ok(())
+    }
+
+    fn entry(&mut self, at: u64) -> io::Result<&[u8]> {
+        let length = u32::from_le_bytes(self.bytes(at, LENGTH)?.try_into().expect("four bytes")) as usize;
+        self.bytes(at + LENGTH as u64, length)
+    }
+
+    fn bytes(&mut self, at: u64, length: usize) -> io::Result<&[u8]> {
+        if let Some(start) = at.checked_sub(self.written) {
+            let start = usize::try_from(start).map_err(|_| io::ErrorKind::UnexpectedEof)?;
+            return self.tail.get(start..start + length).ok_or_else(|| io::ErrorKind::UnexpectedEof.into());
+        }
+        let end = self.window_at + self.window.len() as u64;
+        if at < self.window_at || at + length as u64 > end {
+            let file = self.file.as_ref().ok_or(io::ErrorKind::UnexpectedEof)?;
+            let ahead = if (self.window_at..=end).contains(&at) { AHEAD } else { APART };
+            let left = usize::try_from(self.written - at).unwrap_or(usize::MAX);
+            self.window.resize(ahead.max(length).min(left), 0);
+            // Not to be taken for read where it fails.
+            self.window_at = u64::MAX - AHEAD as u64;
+            file.read_exact_at(&mut self.window, at)?;
+            self.window_at = at;
+        }
+        let start = usize::try_from(at - self.window_at).expect("it lies within");
+        self.window.get(start..start + length).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+}
+
+/// Shows nothing of what lies in it (law 11).
+impl fmt::Debug for Spool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Spool").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn entry(number: usize, length: usize) -> Vec<u8> {
+        number.to_le_bytes().into_iter().cycle().take(length).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_put_aside_is_found_in_any_order(
+            lengths in prop::collection::vec(prop_oneof![0_usize..200, 1_000_usize..9_000], 1..200),
+            looks in prop::collection::vec(any::<prop::sample::Index>(), 0..200),
+        ) {
+            let dir = tempfile::tempdir().unwrap();
+            let spool = Spool::new(dir.path());
+            let mut places = Vec::new();
+            for (number, length) in lengths.iter().enumerate() {
+                places.push(spool.put(&entry(number, *length)).unwrap());
+                // What was put aside just now, and what lies in the middle.
+                for look in [number, number / 2] {
+                    let same = spool.read(places[look], |bytes| bytes == entry(look, lengths[look])).unwrap();
+                    prop_assert!(same, "entry {look} of {number}");
+                }
+            }
+            let in_order = 0..lengths.len();
+            for look in in_order.chain(looks.iter().map(|look| look.index(lengths.len()))) {
+                prop_assert!(spool.read(places[look], |bytes| bytes == entry(look, lengths[look])).unwrap());
+            }
+            prop_assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "nothing of it has a name");
+        }
+    }
+
+    #[test]
+    fn fault_9_a_folder_that_takes_nothing_is_told_of_and_little_needs_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let spool = Spool::new(&dir.path().join("gone"));
+        let place = spool.put(b"little").unwrap();
+        assert_eq!(spool.read(place, <[u8]>::to_vec).unwrap(), b"little");
+        let error = spool.put(&vec![0; TAIL_MAX]).unwrap_err().to_string();
+        assert!(error.contains("could not be put aside in") && error.contains("/gone"), "{error}");
+    }
+}
