@@ -1,5 +1,5 @@
 //! A million people: what it costs to find out that nothing has changed, to plan what one row in a hundred asks for, to
-//! plan a first run, to start, and to be asked while a run is going.
+//! plan a first run and to queue it, to start, and to be asked while a run is going.
 //!
 //! `cargo bench --bench million [-- ROWS]`: a stand-in service in a process of its own with that many people (1,000,000
 //! unless told) and a file of the same people with 12 columns. Times are told as ratios to a bare walk over the same file
@@ -102,6 +102,10 @@ fn main() {
     write(&csv, &people, |number| number % 100 == 0);
     told("one row in a hundred changed, the plan", &measure(dir, "state", &["plan"]));
     told("everybody new, the plan", &measure(dir, "new", &["plan"]));
+    // Paused, a run does everything but send.
+    assert!(rosterd(dir, "new").arg("pause").stderr(Stdio::null()).status().unwrap().success());
+    told("everybody new, the first run up to sending", &measure(dir, "new", &["sync"]));
+    println!("state folder: {:.0} MB", size(&dir.join("new")) as f64 / 1e6);
     for mut child in [service, empty] {
         child.kill().unwrap();
         child.wait().unwrap();

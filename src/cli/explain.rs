@@ -147,11 +147,8 @@ fn document(job: &Job, key: &Key, all: &Explanation) -> Json {
 
 fn outlook_document(outlook: &Outlook) -> Json {
     let change = |change: &Change| {
-        let fields: serde_json::Map<String, Json> = change
-            .fields
-            .iter()
-            .map(|(field, delta)| (field.clone(), json!({"from": delta.from.to_json(), "to": delta.to.to_json()})))
-            .collect();
+        let fields: serde_json::Map<String, Json> =
+            change.moves().map(|(field, from, to)| (field.to_owned(), json!({"from": from, "to": to}))).collect();
         json!({"action": change.wish.action, "id": change.wish.id, "fields": fields})
     };
     match outlook {
@@ -297,7 +294,7 @@ impl View<'_> {
 
     fn outlook(&self) {
         let wanted = |change: &Change| {
-            let fields: Vec<String> = change.fields.keys().map(|field| tame(field)).collect();
+            let fields: Vec<String> = change.moves().map(|(field, ..)| tame(field)).collect();
             match fields.is_empty() {
                 true => change.wish.action.name().to_owned(),
                 false => format!("{} ({})", change.wish.action.name(), fields.join(", ")),

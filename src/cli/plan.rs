@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use serde::ser::{Error as _, Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::{Value, json};
 
 use super::args::PlanArgs;
@@ -15,9 +15,10 @@ use super::ui::{Paint, Ui, tame};
 use super::values;
 use crate::config::Config;
 use crate::fault::chain;
-use crate::plan::{Change, Delta, Protection};
+use crate::plan::{Change, Judged as _, Outline, Protection};
 use crate::record::{Action, JobName, Key, Target};
-use crate::run::{self, Narrow, Plan, PlanFile, Prepared};
+use crate::run::{self, For, Narrow, Plan, PlanFile, Prepared};
+use crate::spool;
 
 /// How many changes of each kind are listed; the rest is counted.
 const LISTED_MAX: usize = 100;
@@ -27,15 +28,17 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &PlanArgs) -> Result<Exit, F
     let narrow = open::narrow(&args.jobs.keys)?;
     let jobs = open::jobs(&config, &args.jobs.jobs)?;
     let session = Session::open(ui, host, &config, Work::Look).await?;
-    let plans = session.guard(run::plan(&session.context(), &jobs, &narrow)).await?;
-    show(ui, &plans, args.show_values, LISTED_MAX);
+    let what_for = if args.out.is_some() { For::File } else { For::Show };
+    let plans = session.guard(run::plan(&session.context(), &jobs, &narrow, what_for)).await?;
+    show(ui, &plans, args.show_values, LISTED_MAX)?;
     let made = || plans.iter().filter_map(|plan| plan.result.as_ref().ok());
     if made().count() < plans.len() {
         args.out.iter().for_each(|path| ui.warn(format!("{} was not written: a job has no plan", path.display())));
         return Ok(Exit::Failed);
     }
     if let Some(path) = &args.out {
-        save(ui, host, path, &PlanFile::new(&session.context(), &plans, &narrow, args.show_values))?;
+        let file = PlanFile::new(&session.context(), &plans, &narrow, args.show_values).map_err(Failure::failed)?;
+        save(ui, host, path, &file)?;
     }
     let changes = made().flat_map(|(parts, _)| parts).any(|plan| changes(plan).next().is_some());
     Ok(if args.exit_code && changes { Exit::Changes } else { Exit::Done })
@@ -58,46 +61,47 @@ pub(super) async fn plan(
 ) -> Result<Vec<Plan>, Failure> {
     let jobs = open::jobs(config, jobs)?;
     let session = Session::open(ui, host, config, Work::Look).await?;
-    session.guard(run::plan(&session.context(), &jobs, narrow)).await
+    session.guard(run::plan(&session.context(), &jobs, narrow, For::Show)).await
 }
 
-pub(super) fn show(ui: &Ui, plans: &[Plan], show_values: bool, listed_max: usize) {
+pub(super) fn show(ui: &Ui, plans: &[Plan], show_values: bool, listed_max: usize) -> Result<(), Failure> {
     if ui.json {
-        ui.document(&Document(plans));
-        return;
+        return ui.stream(&Document(plans)).map_err(Failure::failed);
     }
     for plan in plans {
         match &plan.result {
             Ok((parts, foreign)) => {
                 for prepared in parts {
                     let foreign = (prepared.job == plan.job).then_some(*foreign);
-                    lines(ui, prepared, foreign, show_values, listed_max);
+                    lines(ui, prepared, foreign, show_values, listed_max).map_err(Failure::failed)?;
                 }
             }
             Err(error) => ui.line(format!("{}: {}: {}", plan.job, ui.paint(Paint::Red, "failed"), tame(&chain(error)))),
         }
     }
+    Ok(())
 }
 
 /// All changes of a plan with the reason for which they wait, where they do: leavers, joiners, movers.
-fn changes(plan: &Prepared) -> impl Iterator<Item = (&Change, Option<&str>)> {
-    let held = plan.held.iter().filter_map(|held| Some((held.change.as_ref()?, Some(held.reason.as_str()))));
-    let waits = |change: &Change| plan.waits.get(&change.key).map(String::as_str);
-    let all: Vec<_> = plan.go.iter().map(|(change, _)| (change, waits(change))).chain(held).collect();
-    [Action::Delete, Action::Create, Action::Update]
-        .into_iter()
-        .flat_map(move |action| all.clone().into_iter().filter(move |(change, _)| change.wish.action == action))
+fn changes(plan: &Prepared) -> impl Iterator<Item = (&Outline, Option<&str>)> {
+    [Action::Delete, Action::Create, Action::Update].into_iter().flat_map(|action| of_kind(plan, action))
+}
+
+fn of_kind(plan: &Prepared, action: Action) -> impl Iterator<Item = (&Outline, Option<&str>)> {
+    let held = plan.held.iter().filter_map(|held| Some((held.change.as_ref()?, Some(&*held.reason))));
+    let go = plan.go.iter().map(|change| (change, plan.waits.get(&change.key).map(String::as_str)));
+    go.chain(held).filter(move |(change, _)| change.action == action)
 }
 
 fn reasons(plan: &Prepared) -> Option<String> {
     let all: BTreeSet<&str> =
-        plan.hold.iter().map(String::as_str).chain(plan.held.iter().map(|held| held.reason.as_str())).collect();
+        plan.hold.iter().map(String::as_str).chain(plan.held.iter().map(|held| &*held.reason)).collect();
     (!all.is_empty()).then(|| all.into_iter().collect::<Vec<_>>().join("; "))
 }
 
 /// Records that are new, and those that have an entity.
 fn new_and_matched(plan: &Prepared) -> (u64, u64) {
-    let new = changes(plan).filter(|(change, _)| change.wish.action == Action::Create && !change.known).count() as u64;
+    let new = of_kind(plan, Action::Create).filter(|(change, _)| !change.is_known()).count() as u64;
     let unclear = plan.held.iter().filter(|held| held.change.is_none()).count() as u64;
     (new, plan.records.saturating_sub(new + unclear))
 }
@@ -136,25 +140,50 @@ struct Changes<'a>(&'a [Prepared]);
 
 impl Serialize for Changes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let changes = self.0.iter().flat_map(|plan| changes(plan).map(|one| change_document(plan.target, one)));
-        serializer.collect_seq(changes)
+        let mut all = serializer.serialize_seq(None)?;
+        for plan in self.0 {
+            for (outline, held) in changes(plan) {
+                let change = plan.pile.change(outline).map_err(|error| S::Error::custom(chain(&error)))?;
+                all.serialize_element(&OfChange { target: plan.target, change: &change, held })?;
+            }
+        }
+        all.end()
     }
 }
 
-fn change_document(target: Target, (change, held): (&Change, Option<&str>)) -> Value {
-    let delta = |delta: &Delta| json!({"from": delta.from.to_json(), "to": delta.to.to_json()});
-    let fields: serde_json::Map<String, Value> =
-        change.fields.iter().map(|(field, moved)| (field.clone(), delta(moved))).collect();
-    json!({
-        "action": change.wish.action,
-        "target": target,
-        "key": change.key,
-        "id": change.wish.id,
-        "line": change.line,
-        "held": held,
-        "leaver": change.wish.leaves(),
-        "fields": fields,
-    })
+struct OfChange<'a> {
+    target: Target,
+    change: &'a Change,
+    held: Option<&'a str>,
+}
+
+impl Serialize for OfChange<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { target, change, held } = self;
+        let mut document = serializer.serialize_map(None)?;
+        document.serialize_entry("action", &change.wish.action)?;
+        document.serialize_entry("fields", &Fields(change))?;
+        document.serialize_entry("held", held)?;
+        document.serialize_entry("id", &change.wish.id)?;
+        document.serialize_entry("key", &change.key)?;
+        document.serialize_entry("leaver", &change.wish.leaves())?;
+        document.serialize_entry("line", &change.line)?;
+        document.serialize_entry("target", target)?;
+        document.end()
+    }
+}
+
+struct Fields<'a>(&'a Change);
+
+impl Serialize for Fields<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(serde::Serialize)]
+        struct Moved<'a> {
+            from: &'a crate::record::Value,
+            to: &'a crate::record::Value,
+        }
+        serializer.collect_map(self.0.moves().map(|(field, from, to)| (field, Moved { from, to })))
+    }
 }
 
 /// What a plan says of a job besides its changes.
@@ -198,7 +227,13 @@ fn facts(job: &JobName, parts: &[Prepared], foreign: u64) -> serde_json::Map<Str
     }
 }
 
-fn lines(ui: &Ui, plan: &Prepared, foreign: Option<u64>, show_values: bool, listed_max: usize) {
+fn lines(
+    ui: &Ui,
+    plan: &Prepared,
+    foreign: Option<u64>,
+    show_values: bool,
+    listed_max: usize,
+) -> Result<(), spool::Error> {
     let (new, matched) = new_and_matched(plan);
     let first: u64 = plan.matched_by.values().sum();
     let by: Vec<String> = plan.matched_by.iter().map(|(field, count)| format!("{count} by {field}")).collect();
@@ -220,8 +255,10 @@ fn lines(ui: &Ui, plan: &Prepared, foreign: Option<u64>, show_values: bool, list
     }
     rejections(ui, &plan.rejected);
     for action in [Action::Delete, Action::Create, Action::Update] {
-        let mut all = changes(plan).filter(|(change, _)| change.wish.action == action);
-        all.by_ref().take(listed_max).for_each(|(one, held)| change(ui, one, held, show_values));
+        let mut all = of_kind(plan, action);
+        for (one, held) in all.by_ref().take(listed_max) {
+            change(ui, &plan.pile.change(one)?, held, show_values);
+        }
         let more = all.count();
         if more > 0 {
             ui.line(format!("    … and {more} more to {} (--json lists all)", action.name()));
@@ -246,6 +283,7 @@ fn lines(ui: &Ui, plan: &Prepared, foreign: Option<u64>, show_values: bool, list
         ui.line(format!("  {} {reason}", ui.paint(Paint::Yellow, "held:")));
     }
     summary(ui, plan);
+    Ok(())
 }
 
 fn change(ui: &Ui, change: &Change, held: Option<&str>, show_values: bool) {
@@ -259,19 +297,19 @@ fn change(ui: &Ui, change: &Change, held: Option<&str>, show_values: bool) {
     let leaver = if change.wish.leaver { " (gone from the source)" } else { "" };
     let what = change.wish.action.name();
     ui.line(format!("  {sign} {}  {what}{leaver}{id}{line}", tame(change.key.as_str())));
-    for (field, delta) in &change.fields {
+    for (field, from, to) in change.moves() {
         let sensitive = values::is_sensitive(field);
         let text = |value| values::text(field, value, show_values);
         // What is hidden is still to be judged: whether there will be something, something else, or nothing.
-        let fate = match (delta.from.is_empty(), delta.to.is_empty()) {
+        let fate = match (from.is_empty(), to.is_empty()) {
             _ if !sensitive || show_values => "",
             (true, _) => " (set)",
             (false, true) => " (cleared)",
             (false, false) => " (changed)",
         };
         match change.wish.action {
-            Action::Create => ui.line(format!("      {}: {}", tame(field), text(&delta.to))),
-            _ => ui.line(format!("      {}: {} → {}{fate}", tame(field), text(&delta.from), text(&delta.to))),
+            Action::Create => ui.line(format!("      {}: {}", tame(field), text(to))),
+            _ => ui.line(format!("      {}: {} → {}{fate}", tame(field), text(from), text(to))),
         }
     }
     if let Some(reason) = held {
@@ -280,7 +318,7 @@ fn change(ui: &Ui, change: &Change, held: Option<&str>, show_values: bool) {
 }
 
 fn summary(ui: &Ui, plan: &Prepared) {
-    let count = |action| changes(plan).filter(|(change, _)| change.wish.action == action).count();
+    let count = |action| of_kind(plan, action).count();
     let (create, update, delete) = (count(Action::Create), count(Action::Update), count(Action::Delete));
     if create + update + delete == 0 {
         ui.line("No changes.");

@@ -46,7 +46,7 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &RevertArgs) -> Result<Exit,
 
 /// All changes with the reason for which they wait, where they do.
 fn changes(reverted: &Reverted) -> impl Iterator<Item = (&Change, Option<&str>)> {
-    let held = reverted.held.iter().filter_map(|held| Some((held.change.as_ref()?, Some(held.reason.as_str()))));
+    let held = reverted.held.iter().filter_map(|held| Some((held.change.as_ref()?, Some(&*held.reason))));
     reverted.go.iter().map(|change| (change, None)).chain(held)
 }
 
@@ -152,9 +152,9 @@ impl View<'_> {
         };
         let id = change.wish.id.map(|id| format!("  id {id}")).unwrap_or_default();
         self.ui.line(format!("  {sign} {}  {}{id}", tame(change.key.as_str()), change.wish.action.name()));
-        for (field, delta) in &change.fields {
+        for (field, from, to) in change.moves() {
             let text = |value| values::text(field, value, self.show_values);
-            self.ui.line(format!("      {}: {} → {}", tame(field), text(&delta.from), text(&delta.to)));
+            self.ui.line(format!("      {}: {} → {}", tame(field), text(from), text(to)));
         }
         if let Some(reason) = held {
             self.ui.line(format!("      {} {}", self.ui.paint(Paint::Yellow, "held:"), tame(reason)));

@@ -95,13 +95,20 @@ impl Ui {
         self.out(format!("{}\n", shown(text.as_ref())).as_bytes());
     }
 
-    /// Writes a document of data on one line, as it is made: it may be large.
+    /// Writes a document of data on one line.
     pub(super) fn document(&self, document: &impl Serialize) {
+        // It is there as a whole, so there is nothing that could not be written.
+        let _ = self.stream(document);
+    }
+
+    /// Writes a document of data on one line, as it is made; fails where it can't be made to its end. A reader that went
+    /// away is no failure.
+    pub(super) fn stream(&self, document: &impl Serialize) -> Result<(), serde_json::Error> {
         let mut out = io::BufWriter::with_capacity(DOCUMENT_BYTES, Out(self));
-        // A reader that went away is no failure, and there is no other.
         let mut json = serde_json::Serializer::with_formatter(&mut out, Unmarked);
-        let _ = document.serialize(&mut json).map_err(io::Error::from).and_then(|()| out.write_all(b"\n"));
-        let _ = out.flush();
+        let made = document.serialize(&mut json);
+        let _ = out.write_all(b"\n").and_then(|()| out.flush());
+        made.or_else(|error| if error.is_io() { Ok(()) } else { Err(error) })
     }
 
     /// Writes a document that is itself the data: on one line with `--json`, else set out for reading.

@@ -93,8 +93,9 @@ impl Engine {
             watch: &Unwatched,
         };
         let jobs: Vec<&Job> = next.config.jobs.iter().collect();
-        let plans =
-            run::plan(&context, &jobs, &Narrow::default()).await.map_err(|error| Refusal::Broken(chain(&error)))?;
+        let plans = run::plan(&context, &jobs, &Narrow::default(), run::For::Show)
+            .await
+            .map_err(|error| Refusal::Broken(chain(&error)))?;
         let mut alarms = Vec::new();
         for Plan { job: name, result } in plans {
             let state = JobState::load(&store, &name)?;
@@ -154,7 +155,7 @@ fn alarm(
         .held
         .iter()
         .filter(|one| one.change.is_some() && !held.contains(&one.key))
-        .map(|one| one.reason.as_str())
+        .map(|one| &*one.reason)
         .collect();
     let reason = news.first()?;
     Some(format!("job {name} would hold {} more changes: {reason}", news.len()))

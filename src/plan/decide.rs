@@ -194,12 +194,13 @@ pub fn decide(subject: Subject, rules: Rules<'_>) -> Decision {
                 reason: format!(
                     "it was rejected that this new record is the {one} with id {}; approve it to create somebody else",
                     entity.id
-                ),
+                )
+                .into(),
                 change: Some(is_new(record.clone(), false)),
                 other: None,
             };
             let change = Some(update(record, entity.id, deltas, line, marks, rules));
-            Decision::Held(Held { key, reason, change, other: Some(Box::new(new)) })
+            Decision::Held(Held { key, reason: reason.into(), change, other: Some(Box::new(new)) })
         }
         Standing::Unfindable => {
             let reason =
@@ -235,11 +236,11 @@ pub fn decide(subject: Subject, rules: Rules<'_>) -> Decision {
 }
 
 fn held(key: Key, reason: String) -> Decision {
-    Decision::Held(Held { key, reason, change: None, other: None })
+    Decision::Held(Held { key, reason: reason.into(), change: None, other: None })
 }
 
 fn held_new(change: Change, reason: String) -> Decision {
-    Decision::Held(Held { key: change.key.clone(), reason, change: Some(change), other: None })
+    Decision::Held(Held::change(change, &reason.into()))
 }
 
 /// What is known of a record, and which of its fields stay as somebody edited them at the service.
@@ -308,7 +309,7 @@ fn photo(
     let wanted = fields.iter().map(|(field, delta)| (field.clone(), delta.to.clone())).collect();
     let wish = Wish { action: Action::Update, id: Some(id), fields: wanted, leaver: false };
     let was_sent = known.is_some_and(|known| known.sent.contains_key(Target::PHOTO));
-    Change { key: record.key, wish, fields, line, known: was_sent, marks }
+    Change { key: record.key, wish, fields, line, known: was_sent, approved: false, marks }
 }
 
 fn update(
@@ -321,7 +322,7 @@ fn update(
 ) -> Change {
     let wanted = seedless(record.fields, rules);
     let wish = Wish { action: Action::Update, id: Some(id), fields: wanted, leaver: false };
-    Change { key: record.key, wish, fields, line, known: true, marks }
+    Change { key: record.key, wish, fields, line, known: true, approved: false, marks }
 }
 
 /// The fields that stay the job's own.
@@ -331,14 +332,8 @@ fn seedless(mut fields: BTreeMap<String, Value>, rules: Rules<'_>) -> BTreeMap<S
 }
 
 fn create(record: Record, line: Option<u64>, marks: Marks, known: bool) -> Change {
-    let fields = record
-        .fields
-        .iter()
-        .filter(|(_, value)| !value.is_empty())
-        .map(|(name, value)| (name.clone(), Delta { from: Value::Empty, to: value.clone() }))
-        .collect();
     let wish = Wish { action: Action::Create, id: None, fields: record.fields, leaver: false };
-    Change { key: record.key, wish, fields, line, known, marks }
+    Change { key: record.key, wish, fields: BTreeMap::new(), line, known, approved: false, marks }
 }
 
 #[cfg(test)]
@@ -376,7 +371,9 @@ mod tests {
         let fields = [field("name"), field("mobile"), field("email")];
         match decide(subject, Rules { target: Target::Staff, fields: &fields, seed_only: &seed_only, on_drift }) {
             Decision::Settled { .. } => vec![],
-            Decision::Change(change) | Decision::Photo { change, .. } => change.fields.into_keys().collect(),
+            Decision::Change(change) | Decision::Photo { change, .. } => {
+                change.moves().map(|(field, ..)| field.to_owned()).collect()
+            }
             Decision::Held(held) => vec![crate::record::shown(&held.reason).into_owned()],
         }
     }

@@ -1,9 +1,10 @@
 //! The limits that hold a plan.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::options::{Limit, Limits, Writes};
-use super::{Change, Held};
+use super::{Change, Held, Judged};
 use crate::record::{Action, Key};
 
 /// What the limits are measured against.
@@ -28,44 +29,56 @@ pub enum Verdict {
 }
 
 /// Changes after the guard.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Guarded {
-    /// What is sent; with true where a person released it.
-    pub go: Vec<(Change, bool)>,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guarded<C = Change> {
+    /// What is sent.
+    pub go: Vec<C>,
     /// What waits for a person.
-    pub held: Vec<Held>,
+    pub held: Vec<Held<C>>,
     /// What a person rejected.
-    pub rejected: Vec<Change>,
+    pub rejected: Vec<C>,
 }
 
-/// Divides changes into those that go, those that wait and those that were rejected.
-pub fn guard(
-    changes: Vec<Change>,
+impl<C> Default for Guarded<C> {
+    fn default() -> Self {
+        Self { go: Vec::new(), held: Vec::new(), rejected: Vec::new() }
+    }
+}
+
+/// Divides changes into those that go, those that wait and those that were rejected; those that a person released go before
+/// the others.
+pub fn guard<C: Judged>(
+    mut open: Vec<C>,
     limits: &Limits,
     base: Base,
     writes: Writes,
     verdicts: &BTreeMap<Key, Verdict>,
-) -> Guarded {
-    let mut guarded = Guarded::default();
+) -> Guarded<C> {
     let off = writes == Writes::Off;
-    let mut open = Vec::new();
-    for change in changes {
-        let wish = change.wish.digest();
-        match verdicts.get(&change.key) {
-            Some(Verdict::Approved(approved)) if *approved == wish && !off => guarded.go.push((change, true)),
-            Some(Verdict::Rejected(rejected)) if *rejected == wish => guarded.rejected.push(change),
-            _ => open.push(change),
+    let mut guarded = Guarded::default();
+    if !verdicts.is_empty() {
+        for mut change in std::mem::take(&mut open) {
+            match verdicts.get(change.key()) {
+                Some(Verdict::Approved(approved)) if *approved == change.wish() && !off => {
+                    change.approve();
+                    guarded.go.push(change);
+                }
+                Some(Verdict::Rejected(rejected)) if *rejected == change.wish() => guarded.rejected.push(change),
+                _ => open.push(change),
+            }
         }
     }
     let reasons = Reasons::of(&open, limits, base, writes);
-    for change in open {
-        match reasons.for_change(&change) {
-            Some(reason) => {
-                let (key, reason) = (change.key.clone(), reason.to_owned());
-                guarded.held.push(Held { key, reason, change: Some(change), other: None });
-            }
-            None => guarded.go.push((change, false)),
-        }
+    let held = open.extract_if(.., |change| reasons.for_change(change).is_some());
+    let held = held.filter_map(|change| {
+        let reason = reasons.for_change(&change)?.clone();
+        Some(Held::change(change, &reason))
+    });
+    guarded.held.extend(held);
+    if guarded.go.is_empty() {
+        guarded.go = open;
+    } else {
+        guarded.go.append(&mut open);
     }
     guarded
 }
@@ -73,26 +86,26 @@ pub fn guard(
 /// Why changes of a kind wait.
 #[derive(Default)]
 pub(super) struct Reasons {
-    all: Option<String>,
-    leavers: Option<String>,
-    updates: Option<String>,
-    creates: Option<String>,
-    blanked: BTreeMap<String, String>,
+    all: Option<Arc<str>>,
+    leavers: Option<Arc<str>>,
+    updates: Option<Arc<str>>,
+    creates: Option<Arc<str>>,
+    blanked: BTreeMap<String, Arc<str>>,
 }
 
 impl Reasons {
-    pub(super) fn of(changes: &[Change], limits: &Limits, base: Base, writes: Writes) -> Self {
+    pub(super) fn of<C: Judged>(changes: &[C], limits: &Limits, base: Base, writes: Writes) -> Self {
         let all = match writes {
             Writes::Auto => None,
-            Writes::Approve => Some("writes = \"approve\": every change waits for an approval".to_owned()),
-            Writes::Off => Some("writes = \"off\": changes are planned and never sent".to_owned()),
+            Writes::Approve => Some("writes = \"approve\": every change waits for an approval".into()),
+            Writes::Off => Some("writes = \"off\": changes are planned and never sent".into()),
         };
-        let count = |kind: fn(&Change) -> bool| changes.iter().filter(|change| kind(change)).count() as u64;
+        let count = |kind: fn(&C) -> bool| changes.iter().filter(|change| kind(change)).count() as u64;
         let people = base.known + base.matched;
-        let verb = if changes.iter().any(|change| change.wish.leaver) { "be set as gone" } else { "be removed" };
-        let leavers = count(|change| change.wish.leaves());
-        let updates = count(|change| change.known && !change.wish.leaves());
-        let creates = count(|change| !change.known && change.wish.action == Action::Create);
+        let verb = if changes.iter().any(C::is_leaver) { "be set as gone" } else { "be removed" };
+        let leavers = count(C::leaves);
+        let updates = count(|change| change.is_known() && !change.leaves());
+        let creates = count(|change| !change.is_known() && change.action() == Action::Create);
         Self {
             all,
             leavers: over(limits.leavers, leavers + base.removed, base.known, |allowed| {
@@ -121,42 +134,36 @@ impl Reasons {
         }
     }
 
-    pub(super) fn for_change(&self, change: &Change) -> Option<&str> {
-        let kind = match change.wish.action {
-            _ if change.wish.leaves() => return self.leavers.as_ref().or(self.all.as_ref()).map(String::as_str),
-            Action::Create if !change.known => &self.creates,
+    pub(super) fn for_change(&self, change: &impl Judged) -> Option<&Arc<str>> {
+        let kind = match change.action() {
+            _ if change.leaves() => return self.leavers.as_ref().or(self.all.as_ref()),
+            Action::Create if !change.is_known() => &self.creates,
             Action::Create | Action::Update | Action::Delete => &self.updates,
         };
-        let blanked = || {
-            change.fields.iter().find_map(|(field, delta)| {
-                self.blanked.get(field).filter(|_| !delta.from.is_empty() && delta.to.is_empty())
-            })
-        };
-        kind.as_ref().or_else(blanked).or(self.all.as_ref()).map(String::as_str)
+        let blanked = || change.blanked().find_map(|field| self.blanked.get(field));
+        kind.as_ref().or_else(blanked).or(self.all.as_ref())
     }
 }
 
 /// Why the leavers of a job are held where so many people leave in all its parts together.
-pub fn leavers_held(people: u64, limits: &Limits, base: Base) -> Option<String> {
+pub fn leavers_held(people: u64, limits: &Limits, base: Base) -> Option<Arc<str>> {
     let reason = over(limits.leavers, people + base.removed, base.known, |allowed| {
         format!("max_leavers: {people} people would leave or lose a membership, {allowed} are allowed")
     });
     reason.filter(|_| people > 0)
 }
 
-fn over(limit: Limit, count: u64, base: u64, reason: impl FnOnce(u64) -> String) -> Option<String> {
+fn over(limit: Limit, count: u64, base: u64, reason: impl FnOnce(u64) -> String) -> Option<Arc<str>> {
     let allowed = limit.allows(base)?;
-    (count > allowed).then(|| reason(allowed))
+    (count > allowed).then(|| reason(allowed).into())
 }
 
 /// How many people would lose each field.
-fn blanked(changes: &[Change]) -> BTreeMap<String, u64> {
+fn blanked<C: Judged>(changes: &[C]) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
-    for change in changes.iter().filter(|change| change.wish.action == Action::Update && !change.wish.leaver) {
-        for (field, delta) in &change.fields {
-            if !delta.from.is_empty() && delta.to.is_empty() {
-                *counts.entry(field.clone()).or_default() += 1;
-            }
+    for change in changes.iter().filter(|change| change.action() == Action::Update && !change.is_leaver()) {
+        for field in change.blanked() {
+            *counts.entry(field.to_owned()).or_default() += 1;
         }
     }
     counts
@@ -178,6 +185,7 @@ mod tests {
             fields: BTreeMap::new(),
             line: None,
             known,
+            approved: false,
             marks: Marks::default(),
         }
     }
@@ -227,7 +235,7 @@ mod tests {
         let guarded = guard(changes, &Limits::default(), base, Writes::Auto, &BTreeMap::new());
         assert_eq!((guarded.held.len(), guarded.go.len()), (4, 2));
         let reason = "max_blanked: mobile would turn empty for 4 people, 3 are allowed";
-        assert!(guarded.held.iter().all(|held| held.reason == reason), "{:?}", guarded.held);
+        assert!(guarded.held.iter().all(|held| &*held.reason == reason), "{:?}", guarded.held);
     }
 
     #[test]
@@ -242,7 +250,7 @@ mod tests {
         let held: Vec<&str> = guarded.held.iter().map(|held| held.key.as_str()).collect();
         assert_eq!(
             (guarded.go, held, guarded.rejected),
-            (vec![(changes[0].clone(), true)], vec!["1", "3", "4"], vec![changes[2].clone()])
+            (vec![Change { approved: true, ..changes[0].clone() }], vec!["1", "3", "4"], vec![changes[2].clone()])
         );
     }
 

@@ -68,8 +68,13 @@ impl Matcher {
     /// Finds what a record is: the first field of `match_on` that hits decides. A field that the record leaves empty hits
     /// nothing.
     pub fn find(&self, fields: &BTreeMap<String, Value>) -> Match {
-        for (field, index) in &self.by {
-            let Some(hash) = fields.get(field).and_then(hash) else { continue };
+        self.find_by(self.by.iter().map(|(field, _)| mark(fields, field)))
+    }
+
+    /// The same by the marks of a record, one for each field of `match_on`.
+    pub fn find_by(&self, marks: impl Iterator<Item = Option<u64>>) -> Match {
+        for ((field, index), hash) in self.by.iter().zip(marks) {
+            let Some(hash) = hash else { continue };
             let start = index.partition_point(|(other, _)| *other < hash);
             let ids: Vec<RemoteId> =
                 index[start..].iter().take_while(|(other, _)| *other == hash).map(|(_, id)| *id).collect();
@@ -82,12 +87,6 @@ impl Matcher {
         Match::None
     }
 
-    /// What a record is matched by: each field that it does not leave empty, by its place in `match_on`, with the hash of
-    /// its folded text.
-    pub fn marks<'a>(&'a self, fields: &'a BTreeMap<String, Value>) -> impl Iterator<Item = (usize, u64)> {
-        self.by.iter().enumerate().filter_map(|(at, (field, _))| Some((at, hash(fields.get(field)?)?)))
-    }
-
     /// Whether a hit by `field` is one in truth and not two texts with one hash.
     pub fn confirmed(record: &Record, entity: &Entity, field: &str) -> bool {
         let text = |value: &Value| value.as_text().map(fold);
@@ -95,9 +94,14 @@ impl Matcher {
     }
 }
 
+/// What a record is matched by in a field: the hash of its folded text, never 0; none where it leaves the field empty.
+pub fn mark(fields: &BTreeMap<String, Value>, field: &str) -> Option<u64> {
+    fields.get(field).and_then(hash)
+}
+
 fn hash(value: &Value) -> Option<u64> {
     let folded = fold(value.as_text()?);
-    (!folded.is_empty()).then(|| xxh3_64(folded.as_bytes()))
+    (!folded.is_empty()).then(|| xxh3_64(folded.as_bytes()).max(1))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 //!   make (law 1).
 //! - The guard holds all changes of a kind or none of that kind: a part of a suspect set is as suspect as the whole.
 //! - A record that matches no single entity for sure is held, never created (law 6).
+//! - The guard asks of a change no more than [`Judged`] says, so that an [`Outline`] will do where everybody is new.
 //!
 //! Rejected: letting the guard pass the first so many changes of a kind. Which of them are right is just what is not
 //! known.
@@ -20,22 +21,25 @@ mod guard;
 mod leavers;
 mod matching;
 mod options;
+mod outline;
 mod protect;
 mod rules;
 mod segment;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub use decide::{Decision, NAMESAKE, Standing, Subject, decide};
 pub use guard::{Base, Guarded, Verdict, guard, leavers_held};
 pub use leavers::{Absence, Present, absent, missing};
-pub use matching::{Match, Matcher};
+pub use matching::{Match, Matcher, mark};
 pub use options::{LeaverAction, Leavers, Limit, Limits, Writes};
+pub use outline::{Judged, Outline};
 pub use protect::Protection;
 pub use rules::{OnDrift, Rules};
 pub use segment::guard_segments;
 
-use crate::record::{Key, Marks, Value, Wish};
+use crate::record::{Action, Key, Marks, Value, Wish};
 
 /// One change that a run would make.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,13 +48,15 @@ pub struct Change {
     pub key: Key,
     /// What is wanted.
     pub wish: Wish,
-    /// The fields that move; empty for a delete.
+    /// The fields that move in an update; what a create moves is what it sets ([`Change::moves`]).
     pub fields: BTreeMap<String, Delta>,
     /// The line of the source row, where there is one.
     pub line: Option<u64>,
     /// Whether the record was known or matched to its entity before: it counts as an update even where its entity has to
     /// be made again.
     pub known: bool,
+    /// Whether a person released it past the guard.
+    pub approved: bool,
     /// What its row says about itself.
     pub marks: Marks,
 }
@@ -64,15 +70,51 @@ pub struct Delta {
     pub to: Value,
 }
 
+impl Change {
+    /// The fields that move, with what the service holds and what the source wants; none for a delete.
+    pub fn moves(&self) -> impl Iterator<Item = (&str, &Value, &Value)> {
+        const NOTHING: &Value = &Value::Empty;
+        let made = self.wish.fields.iter().filter(|(_, value)| !value.is_empty());
+        let made = made.filter(|_| self.wish.action == Action::Create).map(|(name, to)| (name.as_str(), NOTHING, to));
+        made.chain(self.fields.iter().map(|(name, Delta { from, to })| (name.as_str(), from, to)))
+    }
+}
+
+impl Delta {
+    /// Whether the field turns empty.
+    pub fn blanks(&self) -> bool {
+        !self.from.is_empty() && self.to.is_empty()
+    }
+}
+
 /// A record that waits for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct Held<C = Change> {
     /// The record.
     pub key: Key,
-    /// Why it waits.
-    pub reason: String,
+    /// Why it waits; one text for all that wait for the same.
+    pub reason: Arc<str>,
     /// The change that can be approved; none where there is nothing to approve but something to mend.
-    pub change: Option<Change>,
+    pub change: Option<C>,
     /// What is held in its place once a person rejected it: somebody who is not the one they were taken for is new.
-    pub other: Option<Box<Held>>,
+    pub other: Option<Box<Held<C>>>,
+}
+
+impl<C> Held<C> {
+    /// The same with its changes in another form.
+    pub fn map<D, E>(self, form: &mut impl FnMut(C) -> Result<D, E>) -> Result<Held<D>, E> {
+        Ok(Held {
+            key: self.key,
+            reason: self.reason,
+            change: self.change.map(&mut *form).transpose()?,
+            other: self.other.map(|other| other.map(form).map(Box::new)).transpose()?,
+        })
+    }
+}
+
+impl<C: Judged> Held<C> {
+    /// A change that waits.
+    pub fn change(change: C, reason: &Arc<str>) -> Self {
+        Self { key: change.key().clone(), reason: reason.clone(), change: Some(change), other: None }
+    }
 }

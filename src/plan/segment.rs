@@ -2,20 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use super::Held;
 use super::guard::{Base, Guarded, Reasons};
 use super::options::{Limits, Writes};
+use super::{Held, Judged};
 use crate::record::Private;
 
 /// Holds, of what the limits of the whole let pass, what is too much for its segment. Who belongs to no segment is measured
 /// with the whole only.
-pub fn guard_segments(guarded: &mut Guarded, limits: &Limits, bases: &BTreeMap<String, Base>) {
-    let mut by_segment: BTreeMap<String, Vec<_>> = BTreeMap::new();
-    for (change, approved) in std::mem::take(&mut guarded.go) {
-        if approved || change.marks.segment.is_empty() {
-            guarded.go.push((change, approved));
-        } else {
-            by_segment.entry(change.marks.segment.clone()).or_default().push(change);
+pub fn guard_segments<C: Judged>(guarded: &mut Guarded<C>, limits: &Limits, bases: &BTreeMap<String, Base>) {
+    let mut by_segment: BTreeMap<String, Vec<C>> = BTreeMap::new();
+    for change in std::mem::take(&mut guarded.go) {
+        match change.segment() {
+            segment if change.is_approved() || segment.is_empty() => guarded.go.push(change),
+            segment => match by_segment.get_mut(segment) {
+                Some(changes) => changes.push(change),
+                None => {
+                    by_segment.insert(segment.to_owned(), vec![change]);
+                }
+            },
         }
     }
     for (segment, changes) in by_segment {
@@ -24,10 +28,10 @@ pub fn guard_segments(guarded: &mut Guarded, limits: &Limits, bases: &BTreeMap<S
         for change in changes {
             match reasons.for_change(&change) {
                 Some(reason) => {
-                    let (key, reason) = (change.key.clone(), format!("segment \"{}\": {reason}", Private(&segment)));
-                    guarded.held.push(Held { key, reason, change: Some(change), other: None });
+                    let reason = format!("segment \"{}\": {reason}", Private(&segment)).into();
+                    guarded.held.push(Held::change(change, &reason));
                 }
-                None => guarded.go.push((change, false)),
+                None => guarded.go.push(change),
             }
         }
     }
@@ -47,6 +51,7 @@ mod tests {
             fields: BTreeMap::new(),
             line: None,
             known: true,
+            approved: false,
             marks: Marks { segment: segment.to_owned(), preference: None },
         }
     }
@@ -65,10 +70,11 @@ mod tests {
         {
             go.extend((0..count).map(|_| (segment, approved)));
         }
-        let go = go.into_iter().enumerate().map(|(at, (segment, approved))| (leaver(at, segment), approved)).collect();
+        let leaver = |(at, (segment, approved))| Change { approved, ..leaver(at, segment) };
+        let go = go.into_iter().enumerate().map(leaver).collect();
         let mut guarded = Guarded { go, ..Guarded::default() };
         guard_segments(&mut guarded, &Limits::default(), &bases);
-        let count = |segment: &str| guarded.go.iter().filter(|(change, _)| change.marks.segment == segment).count();
+        let count = |segment: &str| guarded.go.iter().filter(|change| change.marks.segment == segment).count();
         assert_eq!(["A", "B", "C", ""].map(count), [1, 10, 0, 9]);
         let mut reasons: Vec<_> = guarded.held.iter().map(|held| shown(&held.reason)).collect();
         reasons.dedup();

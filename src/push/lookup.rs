@@ -8,7 +8,7 @@ use super::{Drained, LOOK_AGAIN, Outcome, Push};
 use crate::fault::chain;
 use crate::mirror::Mirror;
 use crate::plan::{Match, Matcher};
-use crate::queue::Change;
+use crate::queue::{Change, Ticket};
 use crate::record::{Action, Entity, RemoteId, Target, Value};
 use crate::snapshot::Owner;
 use crate::store;
@@ -75,7 +75,7 @@ impl Push<'_> {
         conflicts: Vec<(Change, u16, String)>,
         brake: &Brake,
         drained: &mut Drained,
-        adopted: &mut Vec<Change>,
+        adopted: &mut Vec<Ticket>,
     ) -> Result<(), Error> {
         if conflicts.is_empty() {
             return Ok(());
@@ -99,7 +99,7 @@ impl Push<'_> {
                 // They exist, so what is set at a creation only is theirs.
                 change.wish.fields.retain(|field, _| !self.seed_only.contains(field));
                 self.wait(&mut change)?;
-                adopted.push(change);
+                adopted.push(change.ticket());
             } else {
                 let outcome = self.park(&mut change, status, &words)?;
                 drained.push(self, change, outcome);

@@ -35,15 +35,14 @@ use brake::Brake;
 pub use error::Error;
 pub use outcome::{Outcome, Witness};
 pub use photo::Photos;
-use photo::only_photo;
 pub use presence::Presence;
 
 use crate::api::Client;
 use crate::clock::Clock;
 use crate::mirror::Mirror;
 use crate::plan::Protection;
-use crate::queue::{self, Change};
-use crate::record::{Action, Field, Key, Target};
+use crate::queue::{self, Change, Ticket};
+use crate::record::{Action, Field, JobName, Key, Target};
 use crate::store::Store;
 
 /// How long after the first look a create that was not found is looked up again (law 3).
@@ -78,7 +77,7 @@ pub struct Push<'a> {
 /// What became of the changes of a push.
 #[derive(Debug, Default)]
 pub struct Drained {
-    /// By key; every change is in it.
+    /// By key; every change is in it that was queued when its turn came.
     pub outcomes: Vec<(Key, Action, Outcome)>,
     /// Why the push stopped before the end, where it did.
     pub stopped: Option<String>,
@@ -87,12 +86,12 @@ pub struct Drained {
 }
 
 impl Push<'_> {
-    /// Works through all changes, and looks after the presence of those who are updated. Changes that could not be
-    /// delivered stay in the queue.
-    pub async fn drain(&self, mirror: &mut Mirror, changes: Vec<Change>) -> Result<Drained, Error> {
+    /// Works through changes of the queue of a job, and looks after the presence of those who are updated. Changes that
+    /// could not be delivered stay in the queue.
+    pub async fn drain(&self, mirror: &mut Mirror, job: &JobName, tickets: Vec<Ticket>) -> Result<Drained, Error> {
         self.presence.reopen();
         let work = async {
-            let drained = self.work(mirror, changes).await;
+            let drained = self.work(mirror, job, tickets).await;
             self.presence.close();
             drained
         };
@@ -102,27 +101,26 @@ impl Push<'_> {
         Ok(drained)
     }
 
-    async fn work(&self, mirror: &mut Mirror, mut changes: Vec<Change>) -> Result<Drained, Error> {
-        queue::order(&mut changes);
-        let mut keys: Vec<Key> = changes.iter().map(|change| change.key.clone()).collect();
-        keys.sort();
-        let job = changes.first().map(|change| change.job.clone());
-        let brake = Brake::new(changes.len());
+    async fn work(&self, mirror: &mut Mirror, job: &JobName, mut tickets: Vec<Ticket>) -> Result<Drained, Error> {
+        queue::order(&mut tickets);
+        let photos = self.fields.iter().any(|field| field.name == Target::PHOTO);
+        let mut with_photos: Vec<Key> = tickets.iter().filter(|_| photos).map(|ticket| ticket.key.clone()).collect();
+        with_photos.sort_unstable();
+        let brake = Brake::new(tickets.len());
         let mut drained = Drained::default();
         let mut adopted = Vec::new();
-        changes.retain(|change| only_photo(change).is_none());
+        tickets.retain(|ticket| !ticket.only_photo);
         for action in [Action::Delete, Action::Create, Action::Update] {
-            let (mine, rest) = changes.into_iter().partition(|change| change.wish.action == action);
-            changes = rest;
-            let mut mine: Vec<Change> = mine;
+            let (mut mine, rest): (Vec<Ticket>, _) = tickets.into_iter().partition(|ticket| ticket.action == action);
+            tickets = rest;
             if action == Action::Update {
                 mine.append(&mut adopted);
             }
-            self.phase(mirror, mine, &brake, &mut drained, &mut adopted).await?;
+            self.phase(mirror, job, mine, &brake, &mut drained, &mut adopted).await?;
         }
-        if let Some(job) = job {
-            let photos = self.photos_of(&job, &keys, &brake)?;
-            self.phase(mirror, photos, &brake, &mut drained, &mut adopted).await?;
+        if !with_photos.is_empty() {
+            let photos = self.photos_of(job, &with_photos, &brake)?;
+            self.phase(mirror, job, photos, &brake, &mut drained, &mut adopted).await?;
         }
         drained.stopped = brake.reason();
         Ok(drained)

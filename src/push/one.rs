@@ -5,7 +5,6 @@ use jiff::Timestamp;
 use super::brake::Brake;
 use super::error::Error;
 use super::input::{self, Sent, lost};
-use super::photo::only_photo;
 use super::{LOOK_AGAIN, Outcome, Push};
 use crate::api::{self, Fate};
 use crate::fault::chain;
@@ -57,7 +56,7 @@ impl Push<'_> {
         }
         let step = match action {
             Action::Create => self.create(mirror, &mut change, brake).await?,
-            Action::Update => match only_photo(&change).map(str::to_owned) {
+            Action::Update => match change.only_photo().map(str::to_owned) {
                 Some(mark) => self.photo(mirror, &mut change, &mark, brake).await?,
                 None => self.update(mirror, &mut change, brake).await?,
             },

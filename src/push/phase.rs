@@ -11,8 +11,8 @@ use super::one::Step;
 use super::{Drained, Outcome, Push};
 use crate::fault::chain;
 use crate::mirror::Mirror;
-use crate::queue::Change;
-use crate::record::{Action, Key};
+use crate::queue::{self, Change, Ticket};
+use crate::record::{Action, JobName, Key};
 
 /// How often one change is sent in one run.
 const ATTEMPTS_MAX: u32 = 3;
@@ -25,13 +25,13 @@ const PAUSE: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(2)
 const PROBES: [usize; 2] = [1, 8];
 
 /// A change and how often it was sent in this run.
-type Tried = (Change, u32);
+type Tried = (Ticket, u32);
 
 /// What a round left open.
 #[derive(Default)]
 struct Open {
     later: Vec<Tried>,
-    unknown: Vec<(Tried, String)>,
+    unknown: Vec<(Change, u32, String)>,
     conflicts: Vec<(Change, u16, String)>,
 }
 
@@ -40,18 +40,19 @@ impl Push<'_> {
     pub(super) async fn phase(
         &self,
         mirror: &mut Mirror,
-        changes: Vec<Change>,
+        job: &JobName,
+        tickets: Vec<Ticket>,
         brake: &Brake,
         drained: &mut Drained,
-        adopted: &mut Vec<Change>,
+        adopted: &mut Vec<Ticket>,
     ) -> Result<(), Error> {
-        let Some(action) = changes.first().map(|change| change.wish.action) else { return Ok(()) };
-        let mut todo: Vec<Tried> = changes.into_iter().map(|change| (change, 0)).collect();
+        let Some(action) = tickets.first().map(|ticket| ticket.action) else { return Ok(()) };
+        let mut todo: Vec<Tried> = tickets.into_iter().map(|ticket| (ticket, 0)).collect();
         let mut barren = 0;
         while !todo.is_empty() {
             let clear = drained.clear() + adopted.len();
             brake.release();
-            let open = self.round(mirror, todo, brake, drained).await?;
+            let open = self.round(mirror, job, todo, brake, drained).await?;
             // First, so that nobody is taken over whom a create of unknown fate made.
             todo = self.again(mirror, open.unknown, brake, drained).await?;
             self.adopt(mirror, open.conflicts, brake, drained, adopted).await?;
@@ -71,6 +72,7 @@ impl Push<'_> {
     async fn round(
         &self,
         mirror: &Mirror,
+        job: &JobName,
         todo: Vec<Tried>,
         brake: &Brake,
         drained: &mut Drained,
@@ -80,14 +82,22 @@ impl Push<'_> {
         for count in PROBES.into_iter().chain([usize::MAX]) {
             let part: Vec<Tried> = todo.by_ref().take(count).collect();
             let mut steps = stream::iter(part)
-                .map(|(change, attempts)| async move { (self.one(mirror, change, brake).await, attempts) })
+                .map(|(ticket, attempts)| async move {
+                    let step = match queue::get(self.store, job, &ticket.key) {
+                        Ok(Some(change)) => self.one(mirror, change, brake).await.map(Some),
+                        // What is queued no more is wanted no more.
+                        Ok(None) => Ok(None),
+                        Err(error) => Err(error.into()),
+                    };
+                    (step, attempts)
+                })
                 .buffer_unordered(self.client.in_flight().min(count));
             while let Some((step, attempts)) = steps.next().await {
-                let (change, step) = step?;
+                let Some((change, step)) = step? else { continue };
                 match step {
                     Step::Done(outcome) => drained.push(self, change, outcome),
-                    Step::Later => open.later.push((change, attempts)),
-                    Step::Unknown(reason) => open.unknown.push(((change, attempts + 1), reason)),
+                    Step::Later => open.later.push((change.ticket(), attempts)),
+                    Step::Unknown(reason) => open.unknown.push((change, attempts + 1, reason)),
                     Step::Conflict { status, words } => open.conflicts.push((change, status, words)),
                 }
             }
@@ -99,16 +109,16 @@ impl Push<'_> {
     async fn again(
         &self,
         mirror: &mut Mirror,
-        unknown: Vec<(Tried, String)>,
+        unknown: Vec<(Change, u32, String)>,
         brake: &Brake,
         drained: &mut Drained,
     ) -> Result<Vec<Tried>, Error> {
         let tried: BTreeMap<Key, (u32, String)> = unknown
             .iter()
-            .map(|((change, attempts), reason)| (change.key.clone(), (*attempts, reason.clone())))
+            .map(|(change, attempts, reason)| (change.key.clone(), (*attempts, reason.clone())))
             .collect();
         let (creates, mut open): (Vec<Change>, Vec<Change>) =
-            unknown.into_iter().map(|((change, _), _)| change).partition(|change| change.wish.action == Action::Create);
+            unknown.into_iter().map(|(change, ..)| change).partition(|change| change.wish.action == Action::Create);
         match self.look_up(mirror, creates.clone()).await {
             Ok(looked) => {
                 looked.found.into_iter().for_each(|change| drained.push(self, change, Outcome::Confirmed));
@@ -131,7 +141,7 @@ impl Push<'_> {
         for change in open {
             let (attempts, reason) = tried.get(&change.key).cloned().unwrap_or_default();
             if attempts < ATTEMPTS_MAX && !brake.stopped(self.witness) && self.client.take_retry() {
-                again.push((change, attempts));
+                again.push((change.ticket(), attempts));
             } else {
                 drained.push(self, change, Outcome::Undelivered(reason));
             }

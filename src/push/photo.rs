@@ -21,7 +21,7 @@ use super::one::Step;
 use super::{Outcome, Push};
 use crate::api::{Api, Photo, Staff};
 use crate::mirror::Mirror;
-use crate::queue::{self, Change, State};
+use crate::queue::{self, Change, State, Ticket};
 use crate::record::{Action, Entity, JobName, Key, RemoteId, Target, Value, Wish};
 use crate::snapshot::Known;
 use crate::store::Batch;
@@ -33,13 +33,6 @@ pub trait Photos: Sync {
 
     /// One of them; `None` where the source has another by now, or none.
     fn photo(&self, key: &Key) -> Result<Option<Vec<u8>>, String>;
-}
-
-/// The mark of the photo that a change sets, where it sets nothing else.
-pub(super) fn only_photo(change: &Change) -> Option<&str> {
-    let wish = &change.wish;
-    let is_photo = wish.action == Action::Update && wish.fields.len() == 1 && change.target == Target::Staff;
-    wish.fields.get(Target::PHOTO).filter(|_| is_photo)?.as_text()
 }
 
 impl Push<'_> {
@@ -56,25 +49,25 @@ impl Push<'_> {
     }
 
     /// The photos that are still to be sent for these people, made ready.
-    pub(super) fn photos_of(&self, job: &JobName, keys: &[Key], brake: &Brake) -> Result<Vec<Change>, Error> {
-        if !self.fields.iter().any(|field| field.name == Target::PHOTO) {
-            return Ok(Vec::new());
-        }
-        let waits = |change: &Change| {
-            only_photo(change).is_some()
+    pub(super) fn photos_of(&self, job: &JobName, keys: &[Key], brake: &Brake) -> Result<Vec<Ticket>, Error> {
+        let mut tickets = Vec::new();
+        let mut marks: BTreeMap<Key, String> = BTreeMap::new();
+        queue::each(self.store, job, |change| {
+            if let Some(mark) = change.only_photo()
                 && !matches!(change.state, State::Parked { .. })
                 && keys.binary_search(&change.key).is_ok()
-        };
-        let changes: Vec<Change> = queue::list(self.store, job)?.into_iter().filter(waits).collect();
-        let marks = changes.iter().filter_map(|change| Some((change.key.clone(), only_photo(change)?.to_owned())));
-        let marks: BTreeMap<Key, String> = marks.collect();
+            {
+                tickets.push(change.ticket());
+                marks.insert(change.key.clone(), mark.to_owned());
+            }
+        })?;
         if !marks.is_empty()
             && !brake.stopped(self.witness)
             && let Err(reason) = self.photos.gather(&marks)
         {
             brake.stop(format!("the photos could not be read from the source: {reason}"));
         }
-        Ok(changes)
+        Ok(tickets)
     }
 
     /// Makes one attempt at a photo.

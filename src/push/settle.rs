@@ -6,7 +6,6 @@
 
 use super::error::Error;
 use super::one::earlier;
-use super::photo::only_photo;
 use super::{Outcome, Push};
 use crate::mirror::Mirror;
 use crate::queue::Change;
@@ -41,7 +40,7 @@ impl Push<'_> {
     ) -> Result<Option<Outcome>, Error> {
         let after = change.wish.id.map(|id| mirror.get(self.store, id)).transpose()?.flatten();
         let (Some(before), Some(after)) = (before, after) else { return Ok(None) };
-        if only_photo(change).is_some() {
+        if change.only_photo().is_some() {
             // Which photo the service has, no list shows.
             return Ok(None);
         }

@@ -52,12 +52,51 @@ pub struct Change {
 }
 
 impl Change {
+    /// The mark of the photo that it sets, where it sets nothing else.
+    pub fn only_photo(&self) -> Option<&str> {
+        let wish = &self.wish;
+        let is_photo = wish.action == Action::Update && wish.fields.len() == 1 && self.target == Target::Staff;
+        wish.fields.get(Target::PHOTO).filter(|_| is_photo)?.as_text()
+    }
+
+    /// What it is ordered by.
+    pub fn ticket(&self) -> Ticket {
+        Ticket {
+            key: self.key.clone(),
+            action: self.wish.action,
+            photo: self.wish.fields.contains_key(Target::PHOTO),
+            only_photo: self.only_photo().is_some(),
+        }
+    }
+}
+
+/// What the order of sending asks of a change. The rest stays in the store until its turn comes: a first run sends one for
+/// everybody.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    /// The record.
+    pub key: Key,
+    /// What is to be done.
+    pub action: Action,
+    /// Whether it sets a photo.
+    pub photo: bool,
+    /// Whether it sets nothing else.
+    pub only_photo: bool,
+}
+
+impl Ticket {
     /// Its place in the order of sending: leavers, joiners, movers (law 12).
     pub(super) fn rank(&self) -> u8 {
-        match self.wish.action {
+        match self.action {
             Action::Delete => 0,
             Action::Create => 1,
             Action::Update => 2,
         }
+    }
+
+    /// How many requests it comes to, at least.
+    pub fn requests(&self) -> usize {
+        let one = if self.action == Action::Create { 1 } else { 2 };
+        one + usize::from(self.photo)
     }
 }

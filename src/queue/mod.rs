@@ -15,7 +15,7 @@
 mod change;
 mod undo;
 
-pub use change::{Change, State};
+pub use change::{Change, State, Ticket};
 pub use undo::Undo;
 
 use crate::record::{JobName, Key};
@@ -24,6 +24,26 @@ use crate::store::{self, Batch, Space, Store};
 /// All changes of a job, in order of key.
 pub fn list(store: &Store, job: &JobName) -> Result<Vec<Change>, store::Error> {
     Ok(store.list(Space::Queue, &Space::by_job(job, ""))?.into_iter().map(|(_, change)| change).collect())
+}
+
+/// Whether a job has no change.
+pub fn is_empty(store: &Store, job: &JobName) -> Result<bool, store::Error> {
+    store.is_empty(Space::Queue, &Space::by_job(job, ""))
+}
+
+/// Shows `take` the changes of a job one by one, in order of key: there may be one for everybody.
+pub fn each(store: &Store, job: &JobName, mut take: impl FnMut(Change)) -> Result<(), store::Error> {
+    store.each(Space::Queue, &Space::by_job(job, ""), |_, change| take(change))
+}
+
+/// One change of a job.
+pub fn get(store: &Store, job: &JobName, key: &Key) -> Result<Option<Change>, store::Error> {
+    store.get(Space::Queue, &Space::by_job(job, key.as_str()))
+}
+
+/// Puts so many changes, in order of key, in place of whatever their keys had.
+pub fn fill(store: &Store, count: usize, changes: impl Iterator<Item = Change>) -> Result<(), store::Error> {
+    store.fill(Space::Queue, count, changes.map(|change| (Space::by_job(&change.job, change.key.as_str()), change)))
 }
 
 /// Puts a change in place of whatever its key had.
@@ -37,8 +57,8 @@ pub fn remove(batch: &mut Batch, job: &JobName, key: &Key) {
 }
 
 /// Puts changes in the order in which they are sent.
-pub fn order(changes: &mut [Change]) {
-    changes.sort_by(|one, other| (one.rank(), &one.key).cmp(&(other.rank(), &other.key)));
+pub fn order(tickets: &mut [Ticket]) {
+    tickets.sort_unstable_by(|one, other| (one.rank(), &one.key).cmp(&(other.rank(), &other.key)));
 }
 
 #[cfg(test)]
@@ -68,14 +88,15 @@ mod tests {
 
     #[test]
     fn law_12_leavers_first_then_joiners_then_movers() {
-        let mut changes = [
+        let mut tickets = [
             change("a", Action::Update),
             change("b", Action::Create),
             change("c", Action::Delete),
             change("a2", Action::Create),
-        ];
-        order(&mut changes);
-        assert_eq!(changes.map(|change| change.key.as_str().to_owned()), ["c", "a2", "b", "a"]);
+        ]
+        .map(|change| change.ticket());
+        order(&mut tickets);
+        assert_eq!(tickets.map(|ticket| ticket.key.as_str().to_owned()), ["c", "a2", "b", "a"]);
     }
 
     #[test]

@@ -54,7 +54,9 @@ impl Wish {
 
     /// Stands for the wish: the same for the same action, entity and values.
     pub fn digest(&self) -> u64 {
-        xxh3_64(&serde_json::to_vec(self).expect("plain values"))
+        let mut bytes = Vec::with_capacity(512);
+        serde_json::to_writer(&mut bytes, self).expect("plain values");
+        xxh3_64(&bytes)
     }
 }
 

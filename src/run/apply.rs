@@ -16,9 +16,9 @@ use super::{Context, Stage, account, inbox, pause, people, rows};
 use crate::config::Job;
 use crate::fault::chain;
 use crate::history::{Audit, Line, acting_user};
-use crate::plan::Change;
+use crate::plan::Outline;
 use crate::push::Drained;
-use crate::queue;
+use crate::queue::{self, Ticket};
 use crate::record::{Action, Key};
 use crate::store::Batch;
 
@@ -101,7 +101,7 @@ impl Application<'_> {
         self.mirrors.pull(context, whole, true).await?;
         let mut prepared = self.prepared(whole, job, &session).await?;
         pause::reason(store.dir(), &job.name).into_iter().for_each(|reason| prepared.hold_by(reason));
-        let mut go: Vec<(Change, bool)> = Vec::new();
+        let mut go: Vec<Outline> = Vec::new();
         let mut skipped = Vec::new();
         if prepared.hold.is_none() {
             let present = Present::new(&prepared, self.mirrors.of(prepared.target), store);
@@ -123,19 +123,21 @@ impl Application<'_> {
         let mut drained = Drained::default();
         if !go.is_empty() {
             self.use_up(job)?;
-            let changes: Vec<_> = go.iter().map(|(change, approved)| queued(job, change, *approved)).collect();
+            let opened = |change: &Outline| Ok(queued(job, prepared.pile.change(change)?));
+            let changes = go.iter().map(opened).collect::<Result<Vec<_>, Error>>()?;
             let mut batch = Batch::default();
             changes.iter().for_each(|change| queue::put(&mut batch, change));
             store.load(batch)?;
-            let requests = changes.iter().map(|change| if change.wish.action == Action::Create { 1 } else { 2 }).sum();
+            let tickets: Vec<Ticket> = changes.iter().map(queue::Change::ticket).collect();
+            let requests = tickets.iter().map(Ticket::requests).sum();
             context.watch.stage(&job.name, Stage::Sending { changes: changes.len(), requests });
             let mirror = self.mirrors.of_mut(prepared.target);
-            drained = session.push().drain(mirror, changes).await?;
+            drained = session.push().drain(mirror, &job.name, tickets).await?;
             wait(store, job, &drained)?;
             pause::excuse(store.dir(), &mut prepared, &mut drained);
         }
         let mut parked = parked(store, job)?;
-        parked.retain(|(key, _, _)| go.iter().any(|(change, _)| change.key == *key));
+        parked.retain(|(key, _, _)| go.iter().any(|change| change.key == *key));
         let requests = context.client.requests() - requests_before;
         let mut report = report(job, vec![Part { prepared, drained, parked }], requests);
         if !skipped.is_empty() {

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::error::Error;
 use super::prepare::{ON_SITE, Prepared};
 use crate::mirror::Mirror;
-use crate::plan::Change;
+use crate::plan::{Judged as _, Outline};
 use crate::record::{Key, RemoteId, Value};
 use crate::store::Store;
 
@@ -25,17 +25,22 @@ pub(super) struct Basis {
     pub(super) wish: String,
 }
 
-/// What every change of a plan is based on, held ones included.
-pub(super) fn all(prepared: &Prepared, mirror: &Mirror, store: &Store) -> Result<BTreeMap<Key, Basis>, Error> {
+/// What the service holds of all whom a plan changes, held ones included, by digest.
+pub(super) fn remotes(prepared: &Prepared, mirror: &Mirror, store: &Store) -> Result<BTreeMap<Key, u128>, Error> {
     let held = prepared.held.iter().filter_map(|held| held.change.as_ref());
-    let changes = prepared.go.iter().map(|(change, _)| change).chain(held);
-    changes
-        .map(|change| {
-            let row = row(prepared, &change.key);
-            let remote = remote(prepared, change.wish.id, mirror, store)?;
-            Ok((change.key.clone(), Basis { row, remote, wish: wish(change) }))
-        })
-        .collect()
+    let mut remotes = BTreeMap::new();
+    for change in prepared.go.iter().chain(held) {
+        remotes.extend(remote(prepared, change.id, mirror, store)?.map(|digest| (change.key.clone(), digest)));
+    }
+    Ok(remotes)
+}
+
+impl Basis {
+    /// What a change of a plan is based on.
+    pub(super) fn of(prepared: &Prepared, change: &Outline) -> Self {
+        let remote = prepared.new.remote.get(&change.key).copied().map(text);
+        Self { row: row(prepared, &change.key), remote, wish: wish(change) }
+    }
 }
 
 /// A run that was just worked out, against which planned changes are held.
@@ -43,14 +48,14 @@ pub(super) struct Present<'a> {
     prepared: &'a Prepared,
     mirror: &'a Mirror,
     store: &'a Store,
-    go: BTreeMap<&'a Key, &'a (Change, bool)>,
+    go: BTreeMap<&'a Key, &'a Outline>,
     held: BTreeMap<&'a Key, &'a str>,
 }
 
 impl<'a> Present<'a> {
     pub(super) fn new(prepared: &'a Prepared, mirror: &'a Mirror, store: &'a Store) -> Self {
-        let go = prepared.go.iter().map(|one| (&one.0.key, one)).collect();
-        let held = prepared.held.iter().map(|held| (&held.key, held.reason.as_str())).collect();
+        let go = prepared.go.iter().map(|change| (&change.key, change)).collect();
+        let held = prepared.held.iter().map(|held| (&held.key, &*held.reason)).collect();
         Self { prepared, mirror, store, go, held }
     }
 
@@ -60,9 +65,9 @@ impl<'a> Present<'a> {
         key: &Key,
         id: Option<RemoteId>,
         basis: &Basis,
-    ) -> Result<Result<&'a (Change, bool), String>, Error> {
+    ) -> Result<Result<&'a Outline, String>, Error> {
         let row = row(self.prepared, key);
-        let remote = remote(self.prepared, id, self.mirror, self.store)?;
+        let remote = remote(self.prepared, id, self.mirror, self.store)?.map(text);
         let why = if row.is_some() && basis.row.is_some() && row != basis.row {
             "its row in the source changed since".to_owned()
         } else if remote.is_none() && basis.remote.is_some() {
@@ -76,7 +81,7 @@ impl<'a> Present<'a> {
         } else {
             match self.go.get(key) {
                 None => "it is not wanted any more".to_owned(),
-                Some((change, _)) if wish(change) != basis.wish => {
+                Some(change) if wish(change) != basis.wish => {
                     "something else is wanted for this record by now".to_owned()
                 }
                 Some(found) => match self.prepared.waits.get(key).filter(|reason| *reason != ON_SITE) {
@@ -89,18 +94,21 @@ impl<'a> Present<'a> {
     }
 }
 
-fn wish(change: &Change) -> String {
-    format!("{:016x}", change.wish.digest())
+fn wish(change: &Outline) -> String {
+    format!("{:016x}", change.wish())
 }
 
 fn row(prepared: &Prepared, key: &Key) -> Option<String> {
-    prepared.new.digests.get(key).map(|digest| format!("{digest:032x}"))
+    prepared.new.digests.get(key).map(text)
 }
 
-fn remote(prepared: &Prepared, id: Option<RemoteId>, mirror: &Mirror, store: &Store) -> Result<Option<String>, Error> {
+fn text(digest: u128) -> String {
+    format!("{digest:032x}")
+}
+
+fn remote(prepared: &Prepared, id: Option<RemoteId>, mirror: &Mirror, store: &Store) -> Result<Option<u128>, Error> {
     let Some(entity) = id.map(|id| mirror.get(store, id)).transpose()?.flatten() else { return Ok(None) };
     let owned: BTreeMap<&str, &Value> =
         prepared.fields.iter().map(|field| (field.name.as_str(), entity.value(&field.name))).collect();
-    let text = serde_json::to_vec(&(entity.id, &entity.created, owned)).expect("plain values");
-    Ok(Some(format!("{:032x}", xxh3_128(&text))))
+    Ok(Some(xxh3_128(&serde_json::to_vec(&(entity.id, &entity.created, owned)).expect("plain values"))))
 }

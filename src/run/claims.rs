@@ -1,13 +1,15 @@
 //! Which entities the candidates that have none yet, or none any more, lay claim to.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::error::Error;
 use super::gather::Candidate;
+use super::pile::Pile;
 use super::resolve::Resolver;
 use crate::mirror::Mirror;
-use crate::plan::{Match, Matcher, Standing};
+use crate::plan::{Match, Matcher, Standing, mark};
 use crate::record::{Entity, JobName, Key, Record, RemoteId, Target, fold};
-use crate::snapshot::{Known, Owner};
+use crate::snapshot::{Index, Known, Owner};
 use crate::store::{self, Store};
 
 /// What decides whose an entity is.
@@ -17,6 +19,10 @@ pub(super) struct Identity<'a> {
     pub(super) jobs: &'a [JobName],
     pub(super) store: &'a Store,
     pub(super) mirror: &'a Mirror,
+    /// What the job knows.
+    pub(super) index: &'a Index,
+    /// Where the records lie.
+    pub(super) pile: &'a Pile,
     /// What records stand for that name other entities.
     pub(super) resolver: &'a Resolver<'a>,
     /// Whether a complete read misses a key of this job.
@@ -44,16 +50,10 @@ pub(super) struct Claims {
 }
 
 impl Claims {
-    pub(super) fn make(
-        match_on: &[String],
-        identity: &Identity<'_>,
-        candidates: &[Candidate],
-    ) -> Result<Self, store::Error> {
+    pub(super) fn make(match_on: &[String], identity: &Identity<'_>, candidates: &[Candidate]) -> Result<Self, Error> {
         let mut unknown = Vec::new();
         for (at, candidate) in candidates.iter().enumerate() {
-            let known = Known::get(identity.store, identity.job, &candidate.key)?;
-            let entity = known.map(|known| identity.mirror.get(identity.store, known.id)).transpose()?.flatten();
-            if entity.is_none() {
+            if !identity.is_there(&candidate.key)? {
                 unknown.push(at);
             }
         }
@@ -65,11 +65,24 @@ impl Claims {
         let mut matcher = Matcher::empty(match_on);
         identity.mirror.each(identity.store, |entity| matcher.add(entity))?;
         let matcher = matcher.finish();
-        let mut new: HashMap<(usize, u64), usize> = HashMap::new();
+        let mut new: Vec<Vec<(u64, usize)>> = vec![Vec::new(); match_on.len()];
         for at in unknown {
-            claims.claim(at, &identity.record(&candidates[at])?, &matcher, &mut new);
+            claims.claim(at, &identity.marks(&candidates[at], match_on)?, &matcher, &mut new);
+        }
+        for (field, marks) in match_on.iter().zip(new) {
+            claims.pair_off(field, marks);
         }
         Ok(claims)
+    }
+
+    /// Notes whose new records have the same in a field, by what they have in it.
+    fn pair_off(&mut self, field: &str, mut marks: Vec<(u64, usize)>) {
+        marks.sort_unstable();
+        for pair in marks.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+            let (one, other) = (pair[0].1, pair[1].1);
+            self.twins.entry(other).or_insert_with(|| (field.to_owned(), one));
+            self.twins.entry(one).or_insert_with(|| (field.to_owned(), other));
+        }
     }
 
     /// Whether a candidate may be new.
@@ -86,22 +99,17 @@ impl Claims {
         self.by_entity.keys().copied().chain(several)
     }
 
-    fn claim(&mut self, at: usize, record: &Record, matcher: &Matcher, new: &mut HashMap<(usize, u64), usize>) {
-        let found = matcher.find(&record.fields);
+    fn claim(&mut self, at: usize, marks: &[Option<u64>], matcher: &Matcher, new: &mut [Vec<(u64, usize)>]) {
+        let found = matcher.find_by(marks.iter().copied());
         match &found {
             Match::None => {
                 self.has_new = true;
-                let mut marks = matcher.marks(&record.fields).peekable();
                 // What joins two that are not there both can't be there.
-                if marks.peek().is_none() && !self.links {
+                if marks.iter().all(Option::is_none) && !self.links {
                     self.unfindable.insert(at);
                 }
-                for (field, mark) in marks {
-                    if let Some(other) = new.insert((field, mark), at) {
-                        let field = || self.match_on[field].clone();
-                        self.twins.entry(at).or_insert_with(|| (field(), other));
-                        self.twins.entry(other).or_insert_with(|| (field(), at));
-                    }
+                for (mark, new) in marks.iter().zip(new) {
+                    new.extend(mark.map(|mark| (mark, at)));
                 }
                 return;
             }
@@ -117,7 +125,7 @@ impl Claims {
         at: usize,
         candidates: &[Candidate],
         identity: &Identity<'_>,
-    ) -> Result<Standing, store::Error> {
+    ) -> Result<Standing, Error> {
         let (by, id) = match self.found.get(&at) {
             None | Some(Match::None) => return Ok(self.new_one(at, candidates)),
             Some(Match::Many { by, ids }) => return Ok(Standing::Ambiguous { by: by.clone(), ids: ids.clone() }),
@@ -182,11 +190,40 @@ impl Claims {
 
 impl Identity<'_> {
     /// The record of a candidate with what its entity is found by.
-    pub(super) fn record(&self, candidate: &Candidate) -> Result<Record, store::Error> {
-        let mut record = candidate.record();
+    pub(super) fn record(&self, candidate: &Candidate) -> Result<Record, Error> {
+        let (mut record, _) = candidate.open(self.pile)?;
         // One that can't be resolved is rejected when it is looked at by itself.
         self.resolver.resolve(&mut record)?;
         Ok(record)
+    }
+
+    /// What the entity of a candidate is found by, for each field of `match_on`.
+    fn marks(&self, candidate: &Candidate, match_on: &[String]) -> Result<Vec<Option<u64>>, Error> {
+        match self.mirror.target() {
+            Target::Staff | Target::Contractor | Target::Organization => Ok(self.pile.marks(candidate.place)?),
+            // That is known only when it is known what the record names.
+            Target::Membership | Target::Holder => {
+                let fields = self.record(candidate)?.fields;
+                Ok(match_on.iter().map(|field| mark(&fields, field)).collect())
+            }
+        }
+    }
+
+    /// What was confirmed of a key of this job.
+    pub(super) fn known(&self, key: &Key) -> Result<Option<Known>, store::Error> {
+        match self.index.by_key(key.as_str()) {
+            Some(_) => Known::get(self.store, self.job, key),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether a key was confirmed before and the service has its entity.
+    fn is_there(&self, key: &Key) -> Result<bool, store::Error> {
+        let Some(at) = self.index.by_key(key.as_str()) else { return Ok(false) };
+        match RemoteId::new(self.index.entry(at).id.into()) {
+            Some(id) => Ok(self.mirror.get(self.store, id)?.is_some()),
+            None => Ok(false),
+        }
     }
 
     /// Whether this part of a job uses what another job owns: contractors of two jobs may work for one organization, which

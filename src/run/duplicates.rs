@@ -1,8 +1,12 @@
 //! Several rows of one key: equal ones are one, of different ones the preferred counts, or none (law 8).
 
+use std::collections::BTreeMap;
+
 use super::gather::Candidate;
+use super::pile::Pile;
 use crate::record::{Number, Value};
 use crate::snapshot::Known;
+use crate::spool;
 
 /// What becomes of the rows of one key.
 pub(super) enum Choice {
@@ -16,32 +20,40 @@ pub(super) enum Choice {
 
 /// Chooses among the rows of one key, of which there is at least one. `standing` is the row of this key that stands as it
 /// stood, by its line and by what is known of it; fields of `seed_only` say nothing about whether rows are equal to it.
-pub(super) fn choose(rows: Vec<Candidate>, standing: Option<(u64, Option<Known>)>, seed_only: &[String]) -> Choice {
-    let preference = |row: &Candidate| row.marks.preference;
+pub(super) fn choose(
+    rows: Vec<Candidate>,
+    standing: Option<(u64, Option<Known>)>,
+    seed_only: &[String],
+    pile: &Pile,
+) -> Result<Choice, spool::Error> {
+    let mut opened = Vec::new();
+    for row in rows {
+        let (record, marks) = row.open(pile)?;
+        opened.push((row, record.fields, marks.preference));
+    }
     let old = standing.as_ref().and_then(|(_, known)| known.as_ref()?.marks.preference);
-    let best: Option<Number> =
-        rows.iter().map(preference).chain([old]).flatten().max_by(|one, other| one.partial_cmp(other).expect("finite"));
+    let all = opened.iter().map(|(_, _, preference)| *preference).chain([old]).flatten();
+    let best: Option<Number> = all.max_by(|one, other| one.partial_cmp(other).expect("finite"));
     let stands = standing.filter(|_| old == best);
-    let mut rows: Vec<Candidate> = rows.into_iter().filter(|row| preference(row) == best).collect();
+    let mut rows: Vec<_> = opened.into_iter().filter(|(_, _, preference)| *preference == best).collect();
     let equal = match (&stands, rows.first()) {
         (_, None) => true,
-        (None, Some(first)) => rows.iter().all(|row| row.same_fields(first)),
+        (None, Some((_, first, _))) => rows.iter().all(|(_, fields, _)| fields == first),
         (Some((_, known)), Some(_)) => {
-            rows.iter().all(|row| known.as_ref().is_some_and(|known| is_as_sent(row, known, seed_only)))
+            rows.iter().all(|(_, fields, _)| known.as_ref().is_some_and(|known| is_as_sent(fields, known, seed_only)))
         }
     };
-    match stands {
+    Ok(match stands {
         _ if !equal => {
             let line = stands.iter().map(|(line, _)| *line);
-            Choice::Unclear(rows.iter().map(|row| row.line).chain(line).collect())
+            Choice::Unclear(rows.iter().map(|(row, _, _)| row.line).chain(line).collect())
         }
         Some(_) => Choice::Standing,
-        None => rows.drain(..).next().map_or(Choice::Standing, Choice::Row),
-    }
+        None => rows.drain(..).next().map_or(Choice::Standing, |(row, _, _)| Choice::Row(row)),
+    })
 }
 
-fn is_as_sent(row: &Candidate, known: &Known, seed_only: &[String]) -> bool {
-    let fields = row.record().fields;
+fn is_as_sent(fields: &BTreeMap<String, Value>, known: &Known, seed_only: &[String]) -> bool {
     let sent = |field: &String| known.sent.get(field).unwrap_or(&Value::Empty);
     fields.iter().all(|(field, value)| seed_only.contains(field) || value == sent(field))
 }

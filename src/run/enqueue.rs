@@ -1,13 +1,14 @@
 //! From what a run wants to the queue.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::error::Error;
 use super::prepare::Prepared;
 use super::state::JobState;
 use super::{Narrow, held};
 use crate::config::{Job, Mode};
-use crate::plan::{Held, Writes};
-use crate::queue::{self, Change, State};
+use crate::plan::{self, Held, Judged as _, Outline, Writes};
+use crate::queue::{self, Change, State, Ticket};
 use crate::record::{Action, Key, Private};
 use crate::snapshot::{Known, Owner};
 use crate::store::{self, Batch, Store};
@@ -25,12 +26,7 @@ pub(super) fn left_unknown(store: &Store, job: &Job) -> Result<Vec<Change>, stor
 }
 
 /// Stores what the plan found and wants, and returns what is to be sent.
-pub(super) fn commit(
-    store: &Store,
-    job: &Job,
-    prepared: &mut Prepared,
-    narrow: &Narrow,
-) -> Result<Vec<Change>, store::Error> {
+pub(super) fn commit(store: &Store, job: &Job, prepared: &mut Prepared, narrow: &Narrow) -> Result<Vec<Ticket>, Error> {
     let extra = &prepared.new;
     let mut batch = Batch::default();
     for (key, known) in &extra.waiting {
@@ -41,20 +37,24 @@ pub(super) fn commit(
         Owner::release(&mut batch, store, &job.name, job.mapping.target, *id)?;
     }
     store.commit(batch)?;
-    let judged = |key: &Key| extra.judged_all || extra.digests.contains_key(key);
-    let mut changes: BTreeMap<Key, Change> =
-        prepared.go.iter().map(|(change, approved)| (change.key.clone(), queued(job, change, *approved))).collect();
+    let judged = |key: &Key| extra.judged_all || extra.digests.has(key);
+    // What is queued already, as far as it stays or goes for a reason of its own.
+    let mut refused = BTreeSet::new();
     let mut carried = Vec::new();
-    let unclear = |old: &Change| old.wish.action == Action::Create && matches!(old.state, State::Sent { .. });
     let mut batch = Batch::default();
-    for old in queue::list(store, &job.name)? {
+    let mut go: BTreeMap<&Key, &Outline> = BTreeMap::new();
+    if !queue::is_empty(store, &job.name)? {
+        go.extend(prepared.go.iter().map(|change| (&change.key, change)));
+    }
+    let unclear = |old: &Change| old.wish.action == Action::Create && matches!(old.state, State::Sent { .. });
+    queue::each(store, &job.name, |old| {
         let parked = matches!(old.state, State::Parked { .. });
         // A change that was parked before it was sent costs no write to try again: the person may have been mended.
-        let refused = matches!(old.state, State::Parked { status, .. } if status > 0);
-        match changes.get(&old.key) {
+        let is_refused = matches!(old.state, State::Parked { status, .. } if status > 0);
+        match go.get(&old.key) {
             // The service refused just this; it would again. An approval is good for one try.
-            Some(new) if refused && new.wish == old.wish && (!new.approved || old.approved) => {
-                changes.remove(&old.key);
+            Some(new) if is_refused && new.wish() == old.wish.digest() && (!new.is_approved() || old.approved) => {
+                refused.insert(old.key);
             }
             Some(_) => {}
             // What became of it is not known, and stays so until the next run looks again.
@@ -68,18 +68,33 @@ pub(super) fn commit(
             }
             None => {}
         }
-    }
-    changes.extend(carried.into_iter().map(|old| (old.key.clone(), old)));
-    changes.values().for_each(|change| queue::put(&mut batch, change));
+    })?;
+    drop(go);
+    carried.iter().for_each(|change| queue::put(&mut batch, change));
     store.load(batch)?;
+    let mut tickets: Vec<Ticket> = carried.iter().map(Change::ticket).collect();
+    let mut wanted: Vec<&Outline> = prepared.go.iter().filter(|change| !refused.contains(&change.key)).collect();
+    wanted.sort_unstable_by(|one, other| one.key.cmp(&other.key));
+    let mut failed = None;
+    let opened = wanted.iter().map_while(|change| match prepared.pile.change(change) {
+        Ok(change) => Some(queued(job, change)),
+        Err(error) => {
+            failed = Some(error);
+            None
+        }
+    });
+    queue::fill(store, wanted.len(), opened.inspect(|change| tickets.push(change.ticket())))?;
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
     let mut batch = Batch::default();
     let mut state = JobState::load(store, &job.name)?;
     if !narrow.is_narrow() {
         let keep = |key: &Key| job.mode == Mode::Changes && !judged(key);
-        let kept = held::replace(store, &mut batch, &job.name, &prepared.held, keep, &mut state)?;
+        let kept = held::replace(store, &mut batch, prepared, keep, &mut state)?;
         prepared.held.extend(kept.into_iter().map(|(key, held)| Held {
             key,
-            reason: held.reason,
+            reason: held.reason.into(),
             change: None,
             other: None,
         }));
@@ -88,46 +103,47 @@ pub(super) fn commit(
         }
         state.found.clone_from(&extra.file);
     } else {
-        held::replace_some(store, &mut batch, &job.name, &narrow.keys, &prepared.held, &mut state)?;
+        held::replace_some(store, &mut batch, &narrow.keys, prepared, &mut state)?;
     }
     let held = prepared.held.iter().filter_map(|held| held.change.as_ref());
     let wanted: BTreeMap<Key, u64> = prepared
         .go
         .iter()
-        .map(|(change, _)| change)
         .chain(held)
         .chain(&prepared.dropped)
-        .map(|change| (change.key.clone(), change.wish.digest()))
+        .filter(|change| extra.verdicts.contains_key(&change.key))
+        .map(|change| (change.key.clone(), change.wish()))
         .collect();
     held::prune(&mut batch, &job.name, &extra.verdicts, &wanted, |key| {
         (judged(key) || extra.there.contains(key)) && !extra.standing.contains(key)
     });
     state.put(&mut batch, &job.name);
     store.commit(batch)?;
-    Ok(changes.into_values().collect())
+    Ok(tickets)
 }
 
-pub(super) fn queued(job: &Job, change: &crate::plan::Change, approved: bool) -> Change {
+pub(super) fn queued(job: &Job, change: plan::Change) -> Change {
     Change {
         job: job.name.clone(),
-        key: change.key.clone(),
+        key: change.key,
         target: job.mapping.target,
-        wish: change.wish.clone(),
-        approved,
-        marks: change.marks.clone(),
+        wish: change.wish,
+        approved: change.approved,
+        marks: change.marks,
         undo: None,
         state: State::Waiting,
     }
 }
 
 pub(super) fn parked(store: &Store, job: &Job) -> Result<Vec<(Key, Action, String)>, store::Error> {
-    let parked = |change: Change| match change.state {
-        State::Parked { status: 0, words } => Some((change.key, change.wish.action, words)),
+    let mut parked = Vec::new();
+    queue::each(store, &job.name, |change| match change.state {
+        State::Parked { status: 0, words } => parked.push((change.key, change.wish.action, words)),
         // What a service says may name somebody.
         State::Parked { status, words } => {
-            Some((change.key, change.wish.action, format!("{status}: {}", Private(&words))))
+            parked.push((change.key, change.wish.action, format!("{status}: {}", Private(&words))));
         }
-        State::Waiting | State::Sent { .. } => None,
-    };
-    Ok(queue::list(store, &job.name)?.into_iter().filter_map(parked).collect())
+        State::Waiting | State::Sent { .. } => {}
+    })?;
+    Ok(parked)
 }

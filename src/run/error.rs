@@ -5,6 +5,7 @@ use crate::mapping;
 use crate::mirror;
 use crate::push;
 use crate::source::{self, inbox};
+use crate::spool;
 use crate::store;
 
 /// Why a run failed.
@@ -29,6 +30,9 @@ pub enum Error {
     /// The state could not be read or written.
     #[error(transparent)]
     Store(#[from] store::Error),
+    /// What the run works out could not be put aside.
+    #[error(transparent)]
+    Spool(#[from] spool::Error),
     /// The audit files could not be read or written.
     #[error("the audit files could not be read or written")]
     History(#[source] std::io::Error),
@@ -76,6 +80,7 @@ impl Error {
             | Self::Mapping(_)
             | Self::Mirror(_)
             | Self::Push(_)
+            | Self::Spool(_)
             | Self::Element { .. }
             | Self::History(_) => Kind::Failed,
         }

@@ -21,11 +21,12 @@ use crate::fault::chain;
 use crate::history::{self, Changed, Decided};
 use crate::mapping::{Bound, Mapped, Reading};
 use crate::mirror::Mirror;
-use crate::plan::{Change, LeaverAction, OnDrift, Verdict};
+use crate::plan::{Change, LeaverAction, OnDrift, Outline, Verdict};
 use crate::queue;
 use crate::record::{Entity, Key, Kind, Record, RemoteId, Value, fold};
 use crate::snapshot::{Index, Known, Owner};
 use crate::source::Row;
+use crate::spool;
 use crate::store::{self, Store};
 
 /// All there is to say about one record.
@@ -348,32 +349,36 @@ fn outlook(
     };
     let narrow = Narrow { keys: [key.clone()].into() };
     match prepare(context, job, &rows::mapping(job), mirrors, &narrow, &[], &mut |_, _| Ok(())) {
-        Ok(prepared) => of_prepared(prepared, key),
+        Ok(prepared) => of_prepared(&prepared, key).unwrap_or_else(|error| Outlook::Unclear(chain(&error))),
         Err(error) => Outlook::Unclear(chain(&error)),
     }
 }
 
-fn of_prepared(prepared: Prepared, key: &Key) -> Outlook {
+fn of_prepared(prepared: &Prepared, key: &Key) -> Result<Outlook, spool::Error> {
     let rejected: Vec<String> = prepared
         .rejected
-        .into_iter()
+        .iter()
         .filter(|rejected| rejected.key.as_ref() == Some(key))
-        .map(|rejected| match rejected.field {
+        .map(|rejected| match &rejected.field {
             Some(field) => format!("{field}: {}", rejected.reason),
-            None => rejected.reason,
+            None => rejected.reason.clone(),
         })
         .collect();
     if !rejected.is_empty() {
-        return Outlook::Rejected(rejected);
+        return Ok(Outlook::Rejected(rejected));
     }
-    if let Some(held) = prepared.held.into_iter().find(|held| held.key == *key) {
-        return Outlook::Held { reason: held.reason, change: held.change.map(Box::new) };
+    let whole = |change: &Outline| prepared.pile.change(change).map(Box::new);
+    if let Some(held) = prepared.held.iter().find(|held| held.key == *key) {
+        let change = held.change.as_ref().map(whole).transpose()?;
+        return Ok(Outlook::Held { reason: held.reason.to_string(), change });
     }
-    if let Some(dropped) = prepared.dropped.into_iter().find(|change| change.key == *key) {
-        return Outlook::Dropped(Box::new(dropped));
+    if let Some(dropped) = prepared.dropped.iter().find(|change| change.key == *key) {
+        return Ok(Outlook::Dropped(whole(dropped)?));
     }
-    let go = prepared.go.into_iter().map(|(change, _)| change).find(|change| change.key == *key);
-    go.map_or(Outlook::Nothing, |change| Outlook::Change(Box::new(change)))
+    match prepared.go.iter().find(|change| change.key == *key) {
+        Some(change) => Ok(Outlook::Change(whole(change)?)),
+        None => Ok(Outlook::Nothing),
+    }
 }
 
 fn due(job: &Job, known: Option<&Known>) -> Option<Timestamp> {

@@ -3,44 +3,87 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use super::Narrow;
 use super::duplicates::{Choice, choose};
 use super::error::Error;
+use super::pile::Pile;
 use super::rows::rows;
 use super::stamp;
-use crate::clock::Clock;
+use super::{Context, Narrow};
 use crate::config::Job;
 use crate::mapping::{Bound, Mapped, Mapping, Reading};
 use crate::plan::Present;
 use crate::record::{Key, Marks, Record, Rejected};
 use crate::snapshot::{Day, Index, Known};
 use crate::source::{Found, Read, Row};
-use crate::store::{self, Store};
+use crate::spool::{self, Place};
+use crate::store::Store;
 
-/// A record that must be looked at, as small as it can be: a first run has one for everybody.
+/// A record that must be looked at, as small as it can be: a first run has one for everybody. The rest of it lies in the
+/// pile of its run.
 pub(super) struct Candidate {
     pub(super) key: Key,
     pub(super) line: u64,
     /// Of the row and of the job's mapping.
     pub(super) digest: u128,
-    /// What its row says about itself.
-    pub(super) marks: Marks,
+    /// Its fields, and what its row says about itself.
+    pub(super) place: Place,
+    rare: Option<Box<Rare>>,
+}
+
+/// What few candidates have.
+struct Rare {
     /// The first day on which the same row comes to something else.
-    pub(super) due: Option<Day>,
+    due: Option<Day>,
     /// A field that can't be used though the record can.
-    pub(super) flaw: Option<Box<Rejected>>,
-    fields: Box<[u8]>,
+    flaw: Option<Rejected>,
 }
 
 impl Candidate {
-    pub(super) fn record(&self) -> Record {
-        let fields = serde_json::from_slice(&self.fields).expect("it was written from fields");
-        Record { key: self.key.clone(), fields }
+    /// The record, and what its row says about itself.
+    pub(super) fn open(&self, pile: &Pile) -> Result<(Record, Marks), spool::Error> {
+        let (fields, marks) = pile.record(self.place)?;
+        Ok((Record { key: self.key.clone(), fields }, marks))
     }
 
-    /// Whether another maps to the same.
-    pub(super) fn same_fields(&self, other: &Self) -> bool {
-        self.fields == other.fields
+    /// The first day on which the same row comes to something else.
+    pub(super) fn due(&self) -> Option<Day> {
+        self.rare.as_ref()?.due
+    }
+
+    /// A field that can't be used though the record can.
+    pub(super) fn flaw(&self) -> Option<&Rejected> {
+        self.rare.as_ref()?.flaw.as_ref()
+    }
+}
+
+/// The digests of the rows that were looked at, by key.
+#[derive(Default)]
+pub(super) struct Digests {
+    /// In order of key.
+    rows: Vec<Candidate>,
+    /// Those who are to be looked at in every run.
+    always: BTreeSet<Key>,
+}
+
+impl Digests {
+    /// Of the rows that were asked for.
+    pub(super) fn of(mut rows: Vec<Candidate>, narrow: &Narrow, always: BTreeSet<Key>) -> Self {
+        rows.retain(|row| narrow.has(&row.key));
+        Self { rows, always }
+    }
+
+    pub(super) fn get(&self, key: &Key) -> Option<u128> {
+        let at = self.rows.binary_search_by(|row| row.key.cmp(key)).ok()?;
+        Some(if self.always.contains(key) { 0 } else { self.rows[at].digest })
+    }
+
+    pub(super) fn has(&self, key: &Key) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// In order.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.rows.iter().map(|row| &row.key)
     }
 }
 
@@ -75,54 +118,10 @@ impl Gathered {
     }
 }
 
-/// Reads the source of a job. `dirty` are positions of the index whose entities the mirror saw change.
-pub(super) fn gather(
-    job: &Job,
-    mapping: &Mapping,
-    index: &Index,
-    dirty: &BTreeSet<usize>,
-    found: Option<&Found>,
-    narrow: &Narrow,
-    clock: &Clock,
-) -> Result<Gatherer, Error> {
-    let mut gatherer = Gatherer {
-        candidates: Vec::new(),
-        left: BTreeMap::new(),
-        early: BTreeSet::new(),
-        rejected: Vec::new(),
-        present: Present::none(index),
-        lines: vec![0; index.len()],
-        unreadable: 0,
-        read: None,
-    };
-    let stamp = stamp::of_rows(job, mapping);
-    let today = job.day(clock.now());
-    let today_as_day = Day::of(today);
-    let mut near = 0;
-    let mut visit = |row: &Row, bound: &Bound<'_>| {
-        let digest = row.digest ^ stamp;
-        let found = index.by_digest(digest, near);
-        near = found.unwrap_or(near) + 1;
-        if let Some(at) = found
-            && !narrow.keys.iter().any(|key| key.as_str() == index.entry(at).key)
-            && !dirty.contains(&at)
-            && !index.entry(at).gone
-            && index.entry(at).due.is_none_or(|due| today_as_day.is_some_and(|today| today < due))
-        {
-            gatherer.present.mark(at);
-            gatherer.lines[at] = row.line;
-            return ControlFlow::Continue(());
-        }
-        gatherer.take(bound.read(row, Some(today)), row.line, digest, narrow);
-        ControlFlow::Continue(())
-    };
-    let read = rows(job, mapping, found, clock, &mut visit)?;
-    gatherer.read = Some(read);
-    Ok(gatherer)
-}
-
 /// A source as it was read, before rows of one key are held against each other.
-pub(super) struct Gatherer {
+pub(super) struct Gatherer<'a> {
+    index: &'a Index,
+    pile: &'a Pile,
     candidates: Vec<Candidate>,
     left: BTreeMap<Key, u64>,
     /// Keys whose row does not count yet.
@@ -136,19 +135,81 @@ pub(super) struct Gatherer {
     read: Option<Read>,
 }
 
-impl Gatherer {
-    fn take(&mut self, reading: Reading, line: u64, digest: u128, narrow: &Narrow) {
+impl<'a> Gatherer<'a> {
+    /// Nothing read yet; records go to `pile`.
+    pub(super) fn new(index: &'a Index, pile: &'a Pile) -> Self {
+        Self {
+            index,
+            pile,
+            candidates: Vec::new(),
+            left: BTreeMap::new(),
+            early: BTreeSet::new(),
+            rejected: Vec::new(),
+            present: Present::none(index),
+            lines: vec![0; index.len()],
+            unreadable: 0,
+            read: None,
+        }
+    }
+
+    /// Reads the source of a job. `dirty` are positions of the index whose entities the mirror saw change.
+    pub(super) fn read(
+        mut self,
+        context: &Context<'_>,
+        job: &Job,
+        mapping: &Mapping,
+        dirty: &BTreeSet<usize>,
+        found: Option<&Found>,
+        narrow: &Narrow,
+    ) -> Result<Self, Error> {
+        let index = self.index;
+        let stamp = stamp::of_rows(job, mapping);
+        let today = job.day(context.clock.now());
+        let today_as_day = Day::of(today);
+        let mut near = 0;
+        let mut full = None;
+        let mut visit = |row: &Row, bound: &Bound<'_>| {
+            let digest = row.digest ^ stamp;
+            let found = index.by_digest(digest, near);
+            near = found.unwrap_or(near) + 1;
+            if let Some(at) = found
+                && !narrow.keys.iter().any(|key| key.as_str() == index.entry(at).key)
+                && !dirty.contains(&at)
+                && !index.entry(at).gone
+                && index.entry(at).due.is_none_or(|due| today_as_day.is_some_and(|today| today < due))
+            {
+                self.present.mark(at);
+                self.lines[at] = row.line;
+                return ControlFlow::Continue(());
+            }
+            match self.take(bound.read(row, Some(today)), row.line, digest, narrow) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    full = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        };
+        let read = rows(job, mapping, found, context.clock, &mut visit);
+        if let Some(error) = full {
+            return Err(error.into());
+        }
+        self.read = Some(read?);
+        Ok(self)
+    }
+
+    fn take(&mut self, reading: Reading, line: u64, digest: u128, narrow: &Narrow) -> Result<(), spool::Error> {
         let Reading { mapped, marks, early, due, flaw, .. } = reading;
         self.early.extend(early);
         match mapped {
             // Those who are not asked for are looked at too: one of them may be the same person.
             Mapped::Record(record) => {
-                let fields = serde_json::to_vec(&record.fields).expect("plain values").into_boxed_slice();
                 let due = due.and_then(Day::of);
-                let flaw = flaw.map(Box::new);
                 // What is to be told in every run is looked at in every run.
                 let digest = if flaw.is_some() { 0 } else { digest };
-                self.candidates.push(Candidate { key: record.key, line, digest, marks, due, flaw, fields });
+                let rare = (due.is_some() || flaw.is_some()).then(|| Box::new(Rare { due, flaw }));
+                let place = self.pile.put_record(&record.fields, marks)?;
+                self.candidates.push(Candidate { key: record.key, line, digest, place, rare });
             }
             Mapped::Left(key) if narrow.has(&key) => {
                 self.left.insert(key, line);
@@ -158,18 +219,20 @@ impl Gatherer {
             }
             Mapped::Left(_) | Mapped::Rejected(_) | Mapped::Dropped => {}
         }
+        Ok(())
     }
 
     /// Holds rows of one key against each other (law 8).
-    pub(super) fn settle(mut self, job: &Job, index: &Index, store: &Store) -> Result<Gathered, store::Error> {
+    pub(super) fn settle(mut self, job: &Job, store: &Store) -> Result<Gathered, Error> {
+        let Self { index, pile, .. } = self;
         let read = self.read.take().expect("the read has ended");
         self.supersede(&read.superseded);
         // The reader counts its own rejected rows among its reasons.
         self.unreadable += self.rejected.iter().filter(|(_, rejected)| rejected.key.is_none()).count() as u64;
         self.rejected.extend(read.rejected.iter().map(|rejected| (0, rejected.clone())));
         let spoilt: BTreeSet<Key> = self.rejected.iter().filter_map(|(_, rejected)| rejected.key.clone()).collect();
-        self.candidates.sort_by(|one, other| (&one.key, one.line).cmp(&(&other.key, other.line)));
-        let mut kept: Vec<Candidate> = Vec::with_capacity(self.candidates.len());
+        self.candidates.sort_unstable_by(|one, other| (&one.key, one.line).cmp(&(&other.key, other.line)));
+        let mut kept: Vec<Candidate> = Vec::new();
         let mut rows = std::mem::take(&mut self.candidates).into_iter().peekable();
         while let Some(first) = rows.next() {
             let mut group = vec![first];
@@ -185,7 +248,11 @@ impl Gatherer {
                 continue;
             }
             let known = standing.map(|_| Known::get(store, &job.name, &key)).transpose()?.flatten();
-            match choose(group, standing.map(|at| (self.lines[at], known)), &job.seed_only) {
+            let choice = match standing {
+                None if group.len() == 1 => Choice::Row(group.pop().expect("one row")),
+                _ => choose(group, standing.map(|at| (self.lines[at], known)), &job.seed_only, pile)?,
+            };
+            match choice {
                 Choice::Standing => continue,
                 Choice::Row(row) => kept.push(row),
                 Choice::Unclear(lines) => self.reject(job, &key, lines, false),

@@ -4,13 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::error::Error;
+use super::pile::Pile;
+use super::prepare::Prepared;
 use super::state::JobState;
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::history::{Audit, Line, acting_user};
-use crate::plan::{Held, Verdict};
+use crate::plan::{self, Held, Judged, Outline, Verdict};
 use crate::queue::{self, Change, State, Undo};
 use crate::record::{Action, JobName, Key, Marks, Wish};
+use crate::spool;
 use crate::store::{self, Batch, Space, Store};
 
 /// A held change as it is kept between runs.
@@ -169,64 +173,75 @@ fn decide_part(
 }
 
 /// Puts what is held now in place of what was, but for those whom `keep` names; the set's number grows where it is another
-/// one. Returns those that were kept.
+/// one, before any row of it is written: nobody approves by a number what it did not hold. Returns those that were kept.
 pub(super) fn replace(
     store: &Store,
     batch: &mut Batch,
-    job: &JobName,
-    now: &[Held],
+    prepared: &Prepared,
     keep: impl Fn(&Key) -> bool,
     state: &mut JobState,
-) -> Result<BTreeMap<Key, HeldChange>, store::Error> {
-    let before = held(store, job)?;
-    let mut kept = before.clone();
-    kept.retain(|key, held| held.undo.is_some() || keep(key));
-    let mut after = kept.clone();
-    after.extend(now.iter().map(|held| (held.key.clone(), HeldChange::of(held))));
-    let set = |held: &BTreeMap<Key, HeldChange>| -> Vec<(Key, u64)> {
-        let approvable = held.iter().filter(|(_, change)| change.action.is_some());
-        approvable.map(|(key, change)| (key.clone(), change.wish)).collect()
+) -> Result<BTreeMap<Key, HeldChange>, Error> {
+    let job = &prepared.job;
+    let mut before: BTreeMap<Key, Option<u64>> = BTreeMap::new();
+    let mut kept = BTreeMap::new();
+    store.each(Space::Held, &Space::by_job(job, ""), |key, held: HeldChange| {
+        let Some(key) = Key::new(key) else { return };
+        before.insert(key.clone(), held.approvable());
+        if held.undo.is_some() || keep(&key) {
+            kept.insert(key, held);
+        }
+    })?;
+    let mut now: BTreeMap<&Key, &Held<Outline>> = BTreeMap::new();
+    now.extend(prepared.held.iter().map(|held| (&held.key, held)));
+    let after = |key: &Key| match now.get(key) {
+        Some(held) => Some(held.change.as_ref().map(Judged::wish)),
+        None => kept.get(key).map(HeldChange::approvable),
     };
-    if set(&before) != set(&after) {
+    let known = before.iter().all(|(key, wish)| wish.is_none() || after(key) == Some(*wish));
+    let has = |key: &Key, wish: Option<u64>| wish.is_none() || before.get(key) == Some(&wish);
+    if !known || !now.iter().all(|(key, held)| has(key, held.change.as_ref().map(Judged::wish))) {
         state.held_set += 1;
+        let mut first = Batch::default();
+        state.put(&mut first, job);
+        store.commit(first)?;
     }
-    for key in before.keys().filter(|key| !after.contains_key(key)) {
+    for key in before.keys().filter(|key| after(key).is_none()) {
         batch.remove(Space::Held, &Space::by_job(job, key.as_str()));
     }
-    for (key, change) in &after {
-        batch.put(Space::Held, &Space::by_job(job, key.as_str()), change);
-    }
-    Ok(kept)
+    let mut failed = None;
+    let rows = now.values().map_while(|held| match HeldChange::of(held, &prepared.pile) {
+        Ok(row) => Some((Space::by_job(job, held.key.as_str()), row)),
+        Err(error) => {
+            failed = Some(error);
+            None
+        }
+    });
+    store.fill(Space::Held, now.len(), rows)?;
+    failed.map_or(Ok(kept), |error| Err(error.into()))
 }
 
 /// The same for the keys of a narrowed run.
 pub(super) fn replace_some(
     store: &Store,
     batch: &mut Batch,
-    job: &JobName,
     keys: &BTreeSet<Key>,
-    now: &[Held],
+    prepared: &Prepared,
     state: &mut JobState,
-) -> Result<(), store::Error> {
+) -> Result<(), Error> {
+    let job = &prepared.job;
     for (key, _) in held(store, job)?.iter().filter(|(key, held)| held.undo.is_none() && keys.contains(*key)) {
         batch.remove(Space::Held, &Space::by_job(job, key.as_str()));
     }
-    add(batch, job, now.iter().map(|held| (held, None)), state);
+    for held in &prepared.held {
+        add(batch, job, &held.key, &HeldChange::of(held, &prepared.pile)?, state);
+    }
     Ok(())
 }
 
 /// Puts what is held besides what was.
-pub(super) fn add<'a>(
-    batch: &mut Batch,
-    job: &JobName,
-    now: impl Iterator<Item = (&'a Held, Option<Undo>)>,
-    state: &mut JobState,
-) {
-    for (held, undo) in now {
-        let change = HeldChange { undo, ..HeldChange::of(held) };
-        batch.put(Space::Held, &Space::by_job(job, held.key.as_str()), &change);
-        state.held_set += 1;
-    }
+pub(super) fn add(batch: &mut Batch, job: &JobName, key: &Key, held: &HeldChange, state: &mut JobState) {
+    batch.put(Space::Held, &Space::by_job(job, key.as_str()), held);
+    state.held_set += 1;
 }
 
 /// Keeps those as held who wait for something else than a person: nothing can be decided about them.
@@ -261,14 +276,25 @@ pub(super) fn prune(
 }
 
 impl HeldChange {
-    fn of(held: &Held) -> Self {
+    fn of(held: &Held<Outline>, pile: &Pile) -> Result<Self, spool::Error> {
+        let change = held.change.as_ref().map(|change| pile.change(change)).transpose()?;
+        Ok(Self::new(change, &held.reason, None))
+    }
+
+    /// A change that waits, or something to mend.
+    pub(super) fn new(change: Option<plan::Change>, reason: &str, undo: Option<Undo>) -> Self {
         Self {
-            action: held.change.as_ref().map(|change| change.wish.action),
-            wish: held.change.as_ref().map_or(0, |change| change.wish.digest()),
-            change: held.change.as_ref().map(|change| change.wish.clone()),
-            undo: None,
-            reason: held.reason.clone(),
+            action: change.as_ref().map(|change| change.wish.action),
+            wish: change.as_ref().map_or(0, |change| change.wish.digest()),
+            change: change.map(|change| change.wish),
+            undo,
+            reason: reason.to_owned(),
         }
+    }
+
+    /// The wish that can be approved.
+    fn approvable(&self) -> Option<u64> {
+        self.action.map(|_| self.wish)
     }
 }
 

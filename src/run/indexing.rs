@@ -34,7 +34,7 @@ pub(super) fn save_index(
         if let Some(digest) = prepared.new.digests.get(key)
             && is_as_wanted(store, job, mirror, &prepared.fields, key)?
         {
-            confirmed.insert(key.as_str(), *digest);
+            confirmed.insert(key.as_str(), digest);
         }
     }
     let late: BTreeSet<i32> = mirror.changed().difference(before).map(|id| id.get()).collect();

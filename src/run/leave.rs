@@ -133,7 +133,7 @@ impl Judge<'_> {
                 Ok(Some(change)) => departed.changes.push(change),
                 Ok(None) => known.left = Some(Left { at: self.now, approved: false }),
                 Err(reason) => {
-                    departed.held.push(Held { key: key.clone(), reason, change: None, other: None });
+                    departed.held.push(Held { key: key.clone(), reason: reason.into(), change: None, other: None });
                 }
             },
         }
@@ -169,7 +169,7 @@ impl Judge<'_> {
         }
         let wish = Wish { action: Action::Update, id: Some(known.id), fields: record.fields, leaver: true };
         let (key, marks) = (record.key, known.marks.clone());
-        Ok(Ok(Some(Change { key, wish, fields: deltas, line, known: true, marks })))
+        Ok(Ok(Some(Change { key, wish, fields: deltas, line, known: true, approved: false, marks })))
     }
 }
 
@@ -209,5 +209,5 @@ pub(super) fn told((field, reason): (String, String)) -> String {
 
 fn removal(key: Key, known: &Known, line: Option<u64>) -> Change {
     let wish = Wish { action: Action::Delete, id: Some(known.id), fields: BTreeMap::new(), leaver: false };
-    Change { key, wish, fields: BTreeMap::new(), line, known: true, marks: known.marks.clone() }
+    Change { key, wish, fields: BTreeMap::new(), line, known: true, approved: false, marks: known.marks.clone() }
 }

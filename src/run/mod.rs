@@ -9,6 +9,7 @@
 //! - `plan` and `sync` go the same way up to the guard; a plan stores nothing and sends nothing but reads.
 //! - Nothing is written, here or there, before source and service were both read without a fault.
 //! - One job's failure is its own: the others run.
+//! - Of records and changes memory holds outlines; the rest lies in a pile until it is shown, kept or sent.
 //! - A paused job's run goes the whole way but for the push: it reads, judges and remembers, and sends nothing.
 //!
 //! - A plan file never says what to send: it names what a person saw, and of that is sent what a run that is worked out
@@ -43,6 +44,7 @@ mod once;
 mod pause;
 mod people;
 mod photos;
+mod pile;
 mod plan_file;
 mod prepare;
 mod rebuild;
@@ -74,6 +76,7 @@ pub use held::{DecisionError, HeldChange, approve, held, held_set, reject};
 pub use inbox::{Next, Poll, WaitingFiles, next};
 pub use mirrors::needed;
 pub use pause::{Note, Pause, Scope, pause, pauses, resume};
+pub use pile::Pile;
 pub use plan_file::{PlanFile, PlanFileError};
 pub use prepare::{ON_SITE, Prepared};
 pub use rebuild::{RebuildError, Rebuilt, rebuild};
@@ -81,7 +84,7 @@ pub use report::{Counts, Details, Report, Status};
 pub use revert::{Reverted, plan_revert, revert};
 pub use rows::{mapping, rows};
 pub use state::{JobState, LastRun, RejectedRow};
-pub use sync::{Plan, plan, sync};
+pub use sync::{For, Plan, plan, sync};
 pub use takeback::Untouched;
 pub use waiting::{Waiting, discard, retry, waiting};
 

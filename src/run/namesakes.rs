@@ -9,6 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::claims::{Claims, Identity};
+use super::error::Error;
 use super::gather::Candidate;
 use super::held;
 use super::state::JobState;
@@ -46,11 +47,11 @@ impl Namesakes {
     }
 
     /// Somebody at the service with the name of a new record, whom no record of any job is.
-    pub(super) fn of(&self, candidate: &Candidate, identity: &Identity<'_>) -> Result<Option<RemoteId>, store::Error> {
+    pub(super) fn of(&self, candidate: &Candidate, identity: &Identity<'_>) -> Result<Option<RemoteId>, Error> {
         if self.by_name.is_empty() || self.asked.as_ref().is_some_and(|asked| !asked.contains(&candidate.key)) {
             return Ok(None);
         }
-        let record = candidate.record();
+        let (record, _) = candidate.open(identity.pile)?;
         let ids = record.fields.get(NAME).and_then(hash).and_then(|name| self.by_name.get(&name));
         for id in ids.into_iter().flatten() {
             if identity.owner(*id, &candidate.key)?.is_none() {

@@ -3,13 +3,14 @@
 //! Whoever loses a membership and whoever leaves altogether are one set; it is held as a whole or goes as a whole.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::Context;
 use super::error::Error;
 use super::leave::left_lately;
 use super::prepare::Prepared;
 use crate::config::Job;
-use crate::plan::{Base, Held, leavers_held};
+use crate::plan::{Base, Held, Judged, leavers_held};
 use crate::record::{Key, Target, Value};
 use crate::snapshot::{Index, Known};
 use crate::store::{self, Store};
@@ -30,12 +31,10 @@ pub(super) fn share(context: &Context<'_>, job: &Job, all: &mut [Prepared]) -> R
         if prepared.job == job.name {
             staying = stay;
         }
-        for (change, approved) in &prepared.go {
-            if change.wish.leaves() && !approved {
-                people.extend(person(store, prepared, &change.key)?);
-            }
+        for change in prepared.go.iter().filter(|change| change.leaves() && !change.is_approved()) {
+            people.extend(person(store, prepared, &change.key)?);
         }
-        for held in prepared.held.iter().filter(|held| held.change.as_ref().is_some_and(|it| it.wish.leaves())) {
+        for held in prepared.held.iter().filter(|held| held.change.as_ref().is_some_and(Judged::leaves)) {
             people.extend(person(store, prepared, &held.key)?);
         }
     }
@@ -44,16 +43,8 @@ pub(super) fn share(context: &Context<'_>, job: &Job, all: &mut [Prepared]) -> R
     let base = Base { known, matched: 0, removed: lately };
     let Some(reason) = leavers_held(people.len() as u64, &job.limits, base) else { return Ok(()) };
     for prepared in all {
-        let (leaves, go): (Vec<_>, Vec<_>) = std::mem::take(&mut prepared.go)
-            .into_iter()
-            .partition(|(change, approved)| change.wish.leaves() && !approved);
-        prepared.go = go;
-        prepared.held.extend(leaves.into_iter().map(|(change, _)| Held {
-            key: change.key.clone(),
-            reason: reason.clone(),
-            change: Some(change),
-            other: None,
-        }));
+        let leaves = prepared.go.extract_if(.., |change| change.leaves() && !change.is_approved());
+        prepared.held.extend(leaves.map(|change| Held::change(change, &reason)));
     }
     Ok(())
 }
@@ -61,22 +52,19 @@ pub(super) fn share(context: &Context<'_>, job: &Job, all: &mut [Prepared]) -> R
 /// Holds the memberships of those whose own leaving is held, for the same reason.
 fn hold_pairs(store: &Store, job: &Job, all: &mut [Prepared]) -> Result<(), Error> {
     let own = all.iter().find(|prepared| prepared.job == job.name);
-    let held: BTreeMap<Key, String> = own
+    let held: BTreeMap<Key, Arc<str>> = own
         .into_iter()
         .flat_map(|prepared| &prepared.held)
-        .filter(|held| held.change.as_ref().is_some_and(|change| change.wish.leaves()))
+        .filter(|held| held.change.as_ref().is_some_and(Judged::leaves))
         .map(|held| (held.key.clone(), held.reason.clone()))
         .collect();
     for prepared in all.iter_mut().filter(|prepared| prepared.target == Target::Membership) {
         let mut go = Vec::new();
-        for (change, approved) in std::mem::take(&mut prepared.go) {
-            let person = if change.wish.leaves() { person(store, prepared, &change.key)? } else { None };
-            match person.and_then(|person| held.get(&person)).filter(|_| !approved) {
-                Some(reason) => {
-                    let (key, reason) = (change.key.clone(), reason.clone());
-                    prepared.held.push(Held { key, reason, change: Some(change), other: None });
-                }
-                None => go.push((change, approved)),
+        for change in std::mem::take(&mut prepared.go) {
+            let person = if change.leaves() { person(store, prepared, &change.key)? } else { None };
+            match person.and_then(|person| held.get(&person)).filter(|_| !change.is_approved()) {
+                Some(reason) => prepared.held.push(Held::change(change, reason)),
+                None => go.push(change),
             }
         }
         prepared.go = go;

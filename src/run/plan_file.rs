@@ -27,8 +27,9 @@ use super::{Context, Narrow};
 use crate::config::{Config, Job};
 use crate::crash::point;
 use crate::history::acting_user;
-use crate::plan::Change;
+use crate::plan::Outline;
 use crate::record::{self, Action, JobName, Key, RemoteId, Target, Value};
+use crate::spool;
 
 /// The form that this program writes and reads.
 const VERSION: u64 = 1;
@@ -118,23 +119,26 @@ impl PlanFile {
     /// The largest file that is read.
     pub const SIZE_MAX: u64 = 512 * 1024 * 1024;
 
-    /// Puts down what was planned; jobs whose plan failed are left out. Sensitive values are in it only with `values`.
-    pub fn new(context: &Context<'_>, plans: &[Plan], narrow: &Narrow, values: bool) -> Self {
+    /// Puts down what was planned [`For::File`](super::For); jobs whose plan failed are left out. Sensitive values are in it only with `values`.
+    ///
+    /// # Errors
+    /// Where what was planned can't be read back from the disk of the state folder.
+    pub fn new(context: &Context<'_>, plans: &[Plan], narrow: &Narrow, values: bool) -> Result<Self, spool::Error> {
         let id = unique();
         let prepared = plans.iter().filter_map(|plan| plan.result.as_ref().ok()).flat_map(|(parts, _)| parts);
         let planned = prepared.filter_map(|prepared| {
             let part = context.config.part(&prepared.job)?;
             Some(PlannedJob::new(part, prepared, values))
         });
-        Self {
+        Ok(Self {
             made: context.clock.now(),
             by: acting_user(),
             base_url: context.config.api.base_url.clone(),
             credential: context.client.identity(id.as_bytes()),
             keys: narrow.keys.iter().cloned().collect(),
-            jobs: planned.collect(),
+            jobs: planned.collect::<Result<_, _>>()?,
             id,
-        }
+        })
     }
 
     /// The file's text.
@@ -214,18 +218,20 @@ impl PlanFile {
 }
 
 impl PlannedJob {
-    fn new(job: &Job, prepared: &Prepared, values: bool) -> Self {
+    fn new(job: &Job, prepared: &Prepared, values: bool) -> Result<Self, spool::Error> {
         let held = prepared
             .held
             .iter()
             .filter_map(|held| Some((held.change.as_ref()?, Some(record::shown(&held.reason).into_owned()))));
-        let changes = prepared.go.iter().map(|(change, _)| (change, None)).chain(held);
-        Self {
+        let changes = prepared.go.iter().map(|change| (change, None)).chain(held);
+        Ok(Self {
             name: job.name.clone(),
             config: stamp(job),
             complete: prepared.complete,
-            changes: changes.map(|(change, held)| planned(job, prepared, change, held, values)).collect(),
-        }
+            changes: changes
+                .map(|(change, held)| planned(job, prepared, change, held, values))
+                .collect::<Result<_, _>>()?,
+        })
     }
 
     /// The job of the configuration that it was planned for, as it was then.
@@ -234,26 +240,33 @@ impl PlannedJob {
     }
 }
 
-fn planned(job: &Job, prepared: &Prepared, change: &Change, held: Option<String>, values: bool) -> Planned {
+fn planned(
+    job: &Job,
+    prepared: &Prepared,
+    outline: &Outline,
+    held: Option<String>,
+    values: bool,
+) -> Result<Planned, spool::Error> {
+    let change = prepared.pile.change(outline)?;
     let sensitive = |name: &str| prepared.fields.iter().any(|field| field.name == name && field.sensitive);
     let shown = |name: &str, value: &Value| match value {
         value if !value.is_empty() && sensitive(name) && !values => HIDDEN.into(),
         value => value.to_json(),
     };
-    let fields = change.fields.iter().map(|(name, delta)| {
-        let (from, to) = (shown(name, &delta.from), shown(name, &delta.to));
-        (name.clone(), Shown { from, to })
+    let fields = change.moves().map(|(name, from, to)| {
+        let (from, to) = (shown(name, from), shown(name, to));
+        (name.to_owned(), Shown { from, to })
     });
-    Planned {
-        action: change.wish.action,
+    Ok(Planned {
+        action: outline.action,
         target: job.mapping.target,
-        key: change.key.clone(),
-        id: change.wish.id,
+        key: outline.key.clone(),
+        id: outline.id,
         line: change.line,
         held,
         fields: fields.collect(),
-        based_on: prepared.new.bases[&change.key].clone(),
-    }
+        based_on: Basis::of(prepared, outline),
+    })
 }
 
 /// Stands for all that a job says: what a new key of the configuration means to it is in its `Debug` too.

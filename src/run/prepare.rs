@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::basis::Basis;
 use super::claims::Identity;
 use super::error::Error;
-use super::gather::gather;
+use super::gather::{Candidate, Digests, Gatherer};
 use super::inbox::WaitingFiles;
 use super::leave::{Departed, Judge, left_lately};
 use super::members::Members;
 use super::mirrors::Mirrors;
 use super::moving::Moving;
+use super::pile::Pile;
 use super::resolve::Resolver;
 use super::stand::{Remember, stand};
 use super::state::JobState;
@@ -18,7 +18,7 @@ use super::{Context, Narrow, Stage, drift, held, segments, stamp};
 use crate::config::{Job, Mode};
 use crate::mapping::{LeaverSet, Mapping};
 use crate::mirror::Mirror;
-use crate::plan::{Base, Change, Guarded, Held, Present, Protection, Rules, Verdict, Writes, guard};
+use crate::plan::{Base, Guarded, Held, Judged as _, Outline, Present, Protection, Rules, Verdict, Writes, guard};
 use crate::queue::{self, State};
 use crate::record::{Action, Field, JobName, Key, Rejected, RemoteId, Target};
 use crate::snapshot::{Day, Index, Known};
@@ -50,14 +50,16 @@ pub struct Prepared {
     pub inbox: Option<WaitingFiles>,
     /// Rows that can't be used.
     pub rejected: Vec<Rejected>,
-    /// What would be sent; with true where a person released it.
-    pub go: Vec<(Change, bool)>,
+    /// What would be sent.
+    pub go: Vec<Outline>,
     /// What would wait for a person.
-    pub held: Vec<Held>,
+    pub held: Vec<Held<Outline>>,
     /// Of what would be sent, what waits for something else than an approval, and why.
     pub waits: BTreeMap<Key, String>,
     /// What a person rejected.
-    pub dropped: Vec<Change>,
+    pub dropped: Vec<Outline>,
+    /// Where the rest of each change lies.
+    pub pile: Pile,
     /// Leavers who are not removed because they are protected.
     pub protected: Vec<Key>,
     /// Leavers who are to appear in another job and stay until they do, and why.
@@ -75,7 +77,7 @@ pub struct Prepared {
 
 impl Prepared {
     /// Nothing at all: no source was read, so it says nothing about anybody.
-    pub(super) fn nothing(job: &Job, note: String) -> Self {
+    pub(super) fn nothing(job: &Job, store: &Store, note: String) -> Self {
         Self {
             job: job.name.clone(),
             target: job.mapping.target,
@@ -91,6 +93,7 @@ impl Prepared {
             held: Vec::new(),
             waits: BTreeMap::new(),
             dropped: Vec::new(),
+            pile: Pile::new(store.dir(), &[]),
             protected: Vec::new(),
             moving: Vec::new(),
             drift: BTreeMap::new(),
@@ -105,7 +108,7 @@ impl Prepared {
                 gone: None,
                 content: String::new(),
                 settled: Vec::new(),
-                digests: BTreeMap::new(),
+                digests: Digests::default(),
                 due: BTreeMap::new(),
                 waiting: Vec::new(),
                 forgotten: Vec::new(),
@@ -113,7 +116,7 @@ impl Prepared {
                 verdicts: BTreeMap::new(),
                 standing: BTreeSet::new(),
                 there: BTreeSet::new(),
-                bases: BTreeMap::new(),
+                remote: BTreeMap::new(),
                 judged_all: false,
             },
         }
@@ -130,9 +133,9 @@ impl Prepared {
     /// Holds records of which it is not known whether an earlier request made them.
     pub(super) fn hold_unclear(&mut self, unclear: Vec<(Key, String)>) {
         for (key, reason) in unclear {
-            self.go.retain(|(change, _)| change.key != key);
+            self.go.retain(|change| change.key != key);
             self.held.retain(|held| held.key != key);
-            self.held.push(Held { key, reason, change: None, other: None });
+            self.held.push(Held { key, reason: reason.into(), change: None, other: None });
         }
     }
 }
@@ -147,7 +150,8 @@ pub(super) struct Extra {
     /// The digest of the source's content.
     pub(super) content: String,
     pub(super) settled: Vec<(Key, u128)>,
-    pub(super) digests: BTreeMap<Key, u128>,
+    /// Of every row that was looked at.
+    pub(super) digests: Digests,
     /// The first day on which a row comes to something else.
     pub(super) due: BTreeMap<Key, Day>,
     /// Known keys that this read says are gone; none where it can't say so of everybody.
@@ -162,8 +166,8 @@ pub(super) struct Extra {
     pub(super) standing: BTreeSet<Key>,
     /// Of the keys with a verdict, those whose row is there: a verdict on their removal is void.
     pub(super) there: BTreeSet<Key>,
-    /// What each change is based on; worked out for plans only.
-    pub(super) bases: BTreeMap<Key, Basis>,
+    /// What the service holds of those whom the plan changes, by digest; worked out for plan files only.
+    pub(super) remote: BTreeMap<Key, u128>,
     /// Whether the run judged everybody, so that what it does not mention is not wanted.
     pub(super) judged_all: bool,
 }
@@ -186,8 +190,10 @@ pub(super) fn prepare(
     let index = Index::load(store, &job.name)?;
     let dirty: BTreeSet<usize> = index.by_ids(mirror.changed()).into_iter().collect();
     context.watch.stage(&job.name, Stage::Reading);
-    let gathered = gather(job, mapping, &index, &dirty, state.found.as_ref(), narrow, context.clock)?
-        .settle(job, &index, store)?;
+    let pile = Pile::new(store.dir(), &job.match_on);
+    let gathered = Gatherer::new(&index, &pile)
+        .read(context, job, mapping, &dirty, state.found.as_ref(), narrow)?
+        .settle(job, store)?;
     let mapped: Vec<Field> = mapping.fields().cloned().collect();
     let set = leaver_set(job);
     let stamp = stamp::of_mapping(job, mapping);
@@ -195,7 +201,7 @@ pub(super) fn prepare(
     let asked = gathered.candidates.iter().filter(|one| narrow.has(&one.key)).count() as u64;
     let records = if narrow.is_narrow() { asked } else { gathered.unchanged + asked };
     let asked_for = gathered.candidates.iter().filter(|one| narrow.has(&one.key));
-    let flaws = asked_for.clone().filter_map(|one| one.flaw.as_deref());
+    let flaws = asked_for.clone().filter_map(Candidate::flaw);
     let verdicts = held::verdicts(store, &job.name)?;
     let there = |key: &Key| index.by_key(key.as_str()).is_some_and(|at| gathered.present.has(at));
     let mut prepared = Prepared {
@@ -213,6 +219,7 @@ pub(super) fn prepare(
         held: Vec::new(),
         waits: BTreeMap::new(),
         dropped: Vec::new(),
+        pile,
         hold: None,
         protected: Vec::new(),
         moving: Vec::new(),
@@ -226,8 +233,8 @@ pub(super) fn prepare(
             content: format!("{:032x}", gathered.read.content),
             found: BTreeMap::new(),
             settled: Vec::new(),
-            digests: asked_for.map(|one| (one.key.clone(), one.digest)).collect(),
-            due: gathered.candidates.iter().filter_map(|one| Some((one.key.clone(), one.due?))).collect(),
+            digests: Digests::default(),
+            due: gathered.candidates.iter().filter_map(|one| Some((one.key.clone(), one.due()?))).collect(),
             gone: None,
             waiting: Vec::new(),
             forgotten: Vec::new(),
@@ -235,7 +242,7 @@ pub(super) fn prepare(
             standing: BTreeSet::new(),
             there: verdicts.keys().filter(|key| there(key)).cloned().collect(),
             verdicts,
-            bases: BTreeMap::new(),
+            remote: BTreeMap::new(),
             judged_all: false,
         },
     };
@@ -259,7 +266,9 @@ pub(super) fn prepare(
     let jobs: Vec<JobName> = context.config.parts().map(|job| job.name.clone()).collect();
     let resolver = Resolver::new(job, store, mirrors, earlier)?;
     let resolver = &resolver;
-    let identity = Identity { job: &job.name, jobs: &jobs, store, mirror, resolver, is_absent: &is_absent };
+    let pile = &prepared.pile;
+    let is_absent = &is_absent;
+    let identity = Identity { job: &job.name, jobs: &jobs, store, mirror, index: &index, pile, resolver, is_absent };
     let rules = Rules { target, fields: &mapped, seed_only: &job.seed_only, on_drift: job.on_drift };
     let stood = stand(job, &state, rules, &gathered.candidates, narrow, &identity, remember)?;
     let mut departed = Departed::default();
@@ -285,16 +294,17 @@ pub(super) fn prepare(
     let (lately, staying) = left_lately(store, target, &job.name, &index, now)?;
     let known = (index.len() as u64).saturating_sub(staying);
     let base = Base { known, matched: stood.matched.len() as u64, removed: lately.len() as u64 };
-    let mut changes = departed.changes;
-    let moving = Moving::take(context, job, mirror, &mut changes)?;
-    changes.extend(stood.changes);
+    let moving = Moving::take(context, job, mirror, &mut departed.changes)?;
+    let leavers = departed.changes.into_iter().map(|change| pile.put(change)).collect::<Result<Vec<_>, _>>()?;
+    let mut changes = stood.changes;
+    changes.splice(0..0, leavers);
     let (undecided, standing) = decided(stood.held, job.writes, &prepared.new.verdicts);
     prepared.new.standing = standing;
     let mut guarded = guard(changes, &job.limits, base, job.writes, &prepared.new.verdicts);
     segments::guard(&mut guarded, job, store, &stood.matched_in, &lately)?;
     guarded.go.extend(undecided.go);
     if mapping_changed {
-        let altered = guarded.go.iter().filter(|(_, approved)| !approved).count() + guarded.held.len();
+        let altered = guarded.go.iter().filter(|change| !change.is_approved()).count() + guarded.held.len();
         let people = if altered == 1 { "1 person".to_owned() } else { format!("{} people", thousands(altered)) };
         hold_all(&mut guarded, &format!("the mapping change alters {people}"));
         prepared.new.mapping_settled = altered == 0;
@@ -312,7 +322,8 @@ pub(super) fn prepare(
     prepared.records = prepared.records.saturating_sub(stood.rejected.len() as u64);
     prepared.go = go;
     prepared.held = undecided.held;
-    prepared.held.extend(departed.held);
+    let no_change = |held: Held| Held { key: held.key, reason: held.reason, change: None, other: None };
+    prepared.held.extend(departed.held.into_iter().map(no_change));
     prepared.held.extend(held);
     prepared.protected = departed.protected;
     prepared.moving = moving.waits;
@@ -320,7 +331,7 @@ pub(super) fn prepare(
     prepared.notes.extend(drift::note(&stood.drift));
     prepared.notes.extend(drift::lent_notes(&stood.lent));
     prepared.notes.extend(drift::photos_note(&stood.photos_left));
-    prepared.new.digests.extend(stood.photos_left.iter().map(|key| (key.clone(), 0)));
+    prepared.new.digests = Digests::of(gathered.candidates, narrow, stood.photos_left);
     prepared.drift = stood.drift;
     prepared.dropped = rejected;
     prepared.dropped.extend(undecided.rejected);
@@ -362,13 +373,17 @@ fn returned(
 
 /// Puts a person's verdicts on what was held before the guard came to it. The keys are those whose verdict still counts
 /// though the change that it was made for is not the one that is held now.
-fn decided(held: Vec<Held>, writes: Writes, verdicts: &BTreeMap<Key, Verdict>) -> (Guarded, BTreeSet<Key>) {
+fn decided(
+    held: Vec<Held<Outline>>,
+    writes: Writes,
+    verdicts: &BTreeMap<Key, Verdict>,
+) -> (Guarded<Outline>, BTreeSet<Key>) {
     let mut guarded = Guarded::default();
     let mut standing = BTreeSet::new();
     for mut one in held {
         let verdict = verdicts.get(&one.key);
-        let is = |held: &Held, verdict: Option<&Verdict>, make: fn(u64) -> Verdict| {
-            held.change.as_ref().is_some_and(|change| verdict == Some(&make(change.wish.digest())))
+        let is = |held: &Held<Outline>, verdict: Option<&Verdict>, make: fn(u64) -> Verdict| {
+            held.change.as_ref().is_some_and(|change| verdict == Some(&make(change.wish())))
         };
         if let Some(other) = &one.other {
             let rejected = is(&one, verdict, Verdict::Rejected);
@@ -378,7 +393,8 @@ fn decided(held: Vec<Held>, writes: Writes, verdicts: &BTreeMap<Key, Verdict>) -
             }
         }
         if is(&one, verdict, Verdict::Approved) && writes != Writes::Off {
-            guarded.go.extend(one.change.map(|change| (change, true)));
+            one.change.iter_mut().for_each(Outline::approve);
+            guarded.go.extend(one.change);
         } else if is(&one, verdict, Verdict::Rejected) {
             guarded.rejected.extend(one.change);
         } else {
@@ -408,19 +424,13 @@ pub(super) fn written(job: &Job, mapping: &Mapping) -> Vec<Field> {
 }
 
 /// Holds everything that a person has not released.
-fn hold_all(guarded: &mut Guarded, reason: &str) {
-    let (approved, open): (Vec<_>, Vec<_>) =
-        std::mem::take(&mut guarded.go).into_iter().partition(|(_, approved)| *approved);
-    guarded.go = approved;
+fn hold_all(guarded: &mut Guarded<Outline>, reason: &str) {
     for held in &mut guarded.held {
-        held.reason = format!("{reason}; {}", held.reason);
+        held.reason = format!("{reason}; {}", held.reason).into();
     }
-    guarded.held.extend(open.into_iter().map(|(change, _)| Held {
-        key: change.key.clone(),
-        reason: reason.to_owned(),
-        change: Some(change),
-        other: None,
-    }));
+    let reason = reason.into();
+    let open = guarded.go.extract_if(.., |change| !change.is_approved());
+    guarded.held.extend(open.map(|change| Held::change(change, &reason)));
 }
 
 /// A number as people read it: 1,204.
@@ -433,23 +443,27 @@ fn thousands(number: usize) -> String {
 /// What waits for something else than an approval.
 fn waits(prepared: &Prepared, job: &JobName, mirror: &Mirror, store: &Store) -> Result<BTreeMap<Key, String>, Error> {
     let mut waits = BTreeMap::new();
-    for (change, _) in prepared.go.iter().filter(|(change, _)| change.wish.action == Action::Delete) {
-        let entity = change.wish.id.map(|id| mirror.get(store, id)).transpose()?.flatten();
+    for change in prepared.go.iter().filter(|change| change.action == Action::Delete) {
+        let entity = change.id.map(|id| mirror.get(store, id)).transpose()?.flatten();
         if entity.is_some_and(|entity| entity.value("onsite_status").as_text() == Some("onsite")) {
             waits.insert(change.key.clone(), ON_SITE.to_owned());
         }
     }
-    let go: BTreeMap<&Key, (&Change, bool)> =
-        prepared.go.iter().map(|(change, approved)| (&change.key, (change, *approved))).collect();
-    for old in queue::list(store, job)? {
+    let mut refused = BTreeMap::new();
+    queue::each(store, job, |old| {
         // What was parked before it was sent, and what was released since, is tried again.
         if let State::Parked { status, words } = old.state
             && status > 0
-            && let Some((change, approved)) = go.get(&old.key)
-            && change.wish == old.wish
-            && (!approved || old.approved)
         {
-            waits.insert(old.key, format!("parked, since the service refused it: {words}"));
+            refused.insert(old.key, (old.wish.digest(), old.approved, words));
+        }
+    })?;
+    for change in prepared.go.iter().filter(|_| !refused.is_empty()) {
+        if let Some((wish, approved, words)) = refused.get(&change.key)
+            && *wish == change.wish()
+            && (!change.is_approved() || *approved)
+        {
+            waits.insert(change.key.clone(), format!("parked, since the service refused it: {words}"));
         }
     }
     Ok(waits)

@@ -235,7 +235,7 @@ fn named(target: Target, key: &Key) -> Key {
 /// What waits, and why.
 fn held(prepared: &Prepared, drained: &Drained) -> Vec<(Key, String)> {
     let mut held: Vec<(Key, String)> =
-        prepared.held.iter().map(|held| (held.key.clone(), held.reason.clone())).collect();
+        prepared.held.iter().map(|held| (held.key.clone(), held.reason.to_string())).collect();
     held.extend(drained.outcomes.iter().filter_map(|(key, _, outcome)| match outcome {
         Outcome::OnSite => Some((key.clone(), ON_SITE.to_owned())),
         Outcome::Waits(reason) => Some((key.clone(), reason.clone())),
@@ -293,7 +293,7 @@ fn reasons(parts: &[Part]) -> Vec<String> {
     let holds: BTreeSet<&String> = parts.iter().filter_map(|part| part.prepared.hold.as_ref()).collect();
     reasons.extend(holds.into_iter().cloned());
     let held = parts.iter().flat_map(|part| &part.prepared.held);
-    reasons.extend(some(held.map(|held| held.reason.as_str()).collect()));
+    reasons.extend(some(held.map(|held| &*held.reason).collect()));
     let incomplete: BTreeSet<&String> = parts.iter().flat_map(|part| &part.prepared.incomplete).collect();
     reasons
         .extend(incomplete.into_iter().map(|reason| format!("incomplete read, so nobody leaves by absence: {reason}")));

@@ -13,8 +13,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::enqueue::parked;
+use super::enqueue::{parked, queued};
 use super::error::Error;
+use super::held::HeldChange;
 use super::leave::left_lately;
 use super::mirrors::Mirrors;
 use super::prepare::{ON_SITE, prepare, protection};
@@ -27,9 +28,9 @@ use super::{Context, Narrow, Stage, account, held, inbox, pause, rows, segments}
 use crate::config::Job;
 use crate::fault::chain;
 use crate::history::{Audit, Line, Story, acting_user};
-use crate::plan::{Base, Change, Guarded, Held, Writes, guard};
+use crate::plan::{Base, Change, Guarded, Held, Judged as _, Writes, guard};
 use crate::push::{Drained, Outcome};
-use crate::queue::{self, State, Undo};
+use crate::queue::{self, Undo};
 use crate::record::{Action, Field, Key};
 use crate::snapshot::Index;
 use crate::store::Batch;
@@ -60,7 +61,7 @@ pub async fn plan_revert(context: &Context<'_>, job: &Job, story: &Story) -> Res
     let mut whole = Reverted::nothing(job);
     for (part, story) in parts(job, story) {
         let (guarded, untouched) = judged(context, part, &story, &mirrors)?;
-        whole.go.extend(guarded.go.into_iter().map(|(change, _)| change));
+        whole.go.extend(guarded.go);
         whole.held.extend(guarded.held);
         whole.untouched.extend(untouched);
     }
@@ -170,14 +171,14 @@ async fn one(
     let mut drained = Drained::default();
     if paused.is_none() && !changes.is_empty() {
         context.watch.stage(&job.name, Stage::Sending { changes: changes.len(), requests: 2 * changes.len() });
-        drained = session.push().drain(mirrors.of_mut(job.mapping.target), changes).await?;
+        let tickets = changes.iter().map(queue::Change::ticket).collect();
+        drained = session.push().drain(mirrors.of_mut(job.mapping.target), &job.name, tickets).await?;
     }
     let on_site = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::OnSite);
     held::wait(store, &job.name, on_site.map(|(key, _, _)| key), ON_SITE)?;
     let mut report = told(context, job, &guarded, &untouched, &drained, paused)?;
     report.reasons.extend(session.unlooked);
-    let go = guarded.go.into_iter().map(|(change, _)| change).collect();
-    Ok(Reverted { report, run: Some(run), go, held: guarded.held, untouched })
+    Ok(Reverted { report, run: Some(run), go: guarded.go, held: guarded.held, untouched })
 }
 
 /// What undoes a run, divided by the guard, and what is left alone.
@@ -204,18 +205,11 @@ fn judged(
     let verdicts = held::verdicts(store, &job.name)?;
     let mut guarded = guard(changes, &job.limits, base, job.writes, &verdicts);
     segments::guard(&mut guarded, job, store, &BTreeMap::new(), &lately)?;
-    let (go, made): (Vec<_>, Vec<_>) = std::mem::take(&mut guarded.go)
-        .into_iter()
-        .partition(|(change, approved)| *approved || change.wish.action != Action::Delete);
-    guarded.go = go;
-    guarded.held.extend(made.into_iter().map(|(change, _)| Held {
-        key: change.key.clone(),
-        reason: MADE.to_owned(),
-        change: Some(change),
-        other: None,
-    }));
+    let made = guarded.go.extract_if(.., |change| !change.approved && change.wish.action == Action::Delete);
+    let reason = MADE.into();
+    guarded.held.extend(made.map(|change| Held::change(change, &reason)));
     for held in &mut guarded.held {
-        held.reason = format!("undoing run {}: {}", story.run, held.reason);
+        held.reason = format!("undoing run {}: {}", story.run, held.reason).into();
     }
     Ok((guarded, untouched))
 }
@@ -228,7 +222,7 @@ fn overruled(
     mirrors: &Mirrors,
     guarded: &Guarded,
 ) -> Result<BTreeMap<Key, u64>, Error> {
-    let changes = || guarded.go.iter().map(|(change, _)| change).chain(held_changes(guarded));
+    let changes = || guarded.go.iter().chain(held_changes(guarded));
     let keys: BTreeSet<Key> = changes().map(|change| change.key.clone()).collect();
     if keys.is_empty() {
         return Ok(BTreeMap::new());
@@ -244,9 +238,9 @@ fn overruled(
     let Some((job, _copy)) = inbox::last(job, context.store)? else { return Ok(BTreeMap::new()) };
     let job = &job;
     let next = prepare(context, job, &rows::mapping(job), &all, &narrow, &[], &mut |_, _| Ok(()))?;
-    let go = next.go.into_iter().map(|(change, _)| change);
-    let wanted = go.chain(next.held.into_iter().filter_map(|held| held.change)).chain(next.dropped);
-    Ok(wanted.map(|change| (change.key.clone(), change.wish.digest())).collect())
+    let held = next.held.iter().filter_map(|held| held.change.as_ref());
+    let wanted = next.go.iter().chain(held).chain(&next.dropped);
+    Ok(wanted.map(|change| (change.key.clone(), change.wish())).collect())
 }
 
 fn held_changes(guarded: &Guarded) -> impl Iterator<Item = &Change> {
@@ -269,28 +263,17 @@ fn keep(
     let changes: Vec<queue::Change> = guarded
         .go
         .iter()
-        .map(|(change, approved)| queue::Change {
-            job: job.name.clone(),
-            key: change.key.clone(),
-            target: job.mapping.target,
-            wish: change.wish.clone(),
-            approved: *approved,
-            marks: change.marks.clone(),
-            undo: Some(undo(change)),
-            state: State::Waiting,
-        })
+        .map(|change| queue::Change { undo: Some(undo(change)), ..queued(job, change.clone()) })
         .collect();
     let mut batch = Batch::default();
     changes.iter().for_each(|change| queue::put(&mut batch, change));
     context.store.load(batch)?;
     let mut batch = Batch::default();
     let mut state = JobState::load(context.store, &job.name)?;
-    held::add(
-        &mut batch,
-        &job.name,
-        guarded.held.iter().map(|held| (held, held.change.as_ref().map(undo))),
-        &mut state,
-    );
+    for held in &guarded.held {
+        let row = HeldChange::new(held.change.clone(), &held.reason, held.change.as_ref().map(undo));
+        held::add(&mut batch, &job.name, &held.key, &row, &mut state);
+    }
     state.put(&mut batch, &job.name);
     context.store.commit(batch)?;
     Ok(changes)
@@ -318,7 +301,7 @@ fn told(
         })
         .collect();
     let mut parked = parked(context.store, job)?;
-    parked.retain(|(key, _, _)| guarded.go.iter().any(|(change, _)| change.key == *key));
+    parked.retain(|(key, _, _)| guarded.go.iter().any(|change| change.key == *key));
     let mut reasons = Vec::new();
     if let Some(reason) = drained.stopped.as_deref().or(undelivered.first().copied()) {
         let what = counted(undelivered.len(), "change could not be delivered", "changes could not be delivered");
@@ -326,7 +309,7 @@ fn told(
     }
     let waits = !guarded.held.is_empty() || paused.is_some();
     reasons.extend(paused);
-    let different: BTreeSet<&str> = guarded.held.iter().map(|held| held.reason.as_str()).collect();
+    let different: BTreeSet<&str> = guarded.held.iter().map(|held| &*held.reason).collect();
     reasons.extend(different.into_iter().map(str::to_owned));
     if !untouched.is_empty() {
         reasons.push(counted(untouched.len(), "thing was left as it is", "things were left as they are"));
@@ -347,7 +330,7 @@ fn told(
     let on_site = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::OnSite);
     let on_site = on_site.map(|(key, _, _)| (key.clone(), ON_SITE.to_owned()));
     let held: Vec<(Key, String)> =
-        guarded.held.iter().map(|held| (held.key.clone(), held.reason.clone())).chain(on_site).collect();
+        guarded.held.iter().map(|held| (held.key.clone(), held.reason.to_string())).chain(on_site).collect();
     let counts = Counts {
         updated: count(Action::Update),
         deleted: count(Action::Delete),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::config::Job;
-use crate::plan::{Base, Guarded, guard_segments};
+use crate::plan::{Base, Guarded, Judged, guard_segments};
 use crate::record::{Key, Marks};
 use crate::snapshot::Left;
 use crate::store::{self, Space, Store};
@@ -22,14 +22,14 @@ struct Counted {
 /// Puts the limits of the segments on what the limits of the whole let pass. `matched` are the people found just now, and
 /// `lately` those who left in the last 24 hours. People are counted only where something is to be judged.
 pub(super) fn guard(
-    guarded: &mut Guarded,
+    guarded: &mut Guarded<impl Judged>,
     job: &Job,
     store: &Store,
     matched: &BTreeMap<Key, String>,
     lately: &[Marks],
 ) -> Result<(), store::Error> {
-    let judged = |approved: bool, marks: &Marks| !approved && !marks.segment.is_empty();
-    if job.mapping.segment.is_none() || !guarded.go.iter().any(|(change, approved)| judged(*approved, &change.marks)) {
+    let mut judged = guarded.go.iter().filter(|change| !change.is_approved() && !change.segment().is_empty());
+    if job.mapping.segment.is_none() || judged.next().is_none() {
         return Ok(());
     }
     let mut bases: BTreeMap<String, Base> = BTreeMap::new();
@@ -37,8 +37,8 @@ pub(super) fn guard(
     let moved: BTreeMap<&str, &str> = guarded
         .go
         .iter()
-        .filter(|(change, _)| change.known)
-        .map(|(change, _)| (change.key.as_str(), change.marks.segment.as_str()))
+        .filter(|change| change.is_known())
+        .map(|change| (change.key().as_str(), change.segment()))
         .collect();
     let prefix = Space::by_job(&job.name, "");
     store.scan(Space::Known, &prefix, |name, bytes| {

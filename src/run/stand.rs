@@ -10,7 +10,7 @@ use super::namesakes::Namesakes;
 use super::state::JobState;
 use crate::config::Job;
 use crate::mirror::{ElementError, Mirror};
-use crate::plan::{Change, Decision, Held, OnDrift, Rules, Standing, Subject, decide};
+use crate::plan::{Decision, Held, OnDrift, Outline, Rules, Standing, Subject, decide};
 use crate::record::{Entity, Field, JobName, Key, Kind, Record, Rejected, RemoteId, Target, Value};
 use crate::snapshot::Known;
 use crate::store;
@@ -18,8 +18,8 @@ use crate::store;
 /// What the candidates need.
 #[derive(Default)]
 pub(super) struct Stood {
-    pub(super) changes: Vec<Change>,
-    pub(super) held: Vec<Held>,
+    pub(super) changes: Vec<Outline>,
+    pub(super) held: Vec<Held<Outline>>,
     pub(super) rejected: Vec<Rejected>,
     /// Candidates that need nothing, with the digests of their rows.
     pub(super) settled: Vec<(Key, u128)>,
@@ -54,14 +54,14 @@ pub(super) fn stand(
     identity: &Identity<'_>,
     remember: &mut Remember<'_>,
 ) -> Result<Stood, Error> {
-    let Identity { mirror, store, .. } = *identity;
+    let Identity { mirror, store, pile, .. } = *identity;
     let fields = rules.fields;
     let checkboxes = checkboxes(fields, mirror)?;
     let claims = Claims::make(&job.match_on, identity, candidates)?;
     let namesakes = Namesakes::make(state, identity, &claims)?;
     let mut stood = Stood { claimed: claims.entities().collect(), ..Stood::default() };
     for (at, candidate) in candidates.iter().enumerate().filter(|(_, candidate)| narrow.has(&candidate.key)) {
-        let mut record = candidate.record();
+        let (mut record, marks) = candidate.open(pile)?;
         let fault = location_fault(&record, fields, mirror).or_else(|| tick(&mut record, &checkboxes));
         let fault = match fault.map(|(field, reason)| (field, reason.to_owned())) {
             Some(fault) => Some(fault),
@@ -74,7 +74,7 @@ pub(super) fn stand(
             stood.rejected.push(Rejected { key, line, field, reason });
             continue;
         }
-        let standing = match Known::get(store, &job.name, &candidate.key)? {
+        let standing = match identity.known(&candidate.key)? {
             Some(known) => match mirror.get(store, known.id)? {
                 Some(entity) => Standing::Mine { known, entity },
                 // Somebody may have made them anew there.
@@ -123,7 +123,7 @@ pub(super) fn stand(
             *stood.matched_by.entry(by.clone()).or_default() += 1;
             stood.matched.push(entity.id);
             stood.found.insert(candidate.key.clone(), entity.id);
-            stood.matched_in.insert(candidate.key.clone(), candidate.marks.segment.clone());
+            stood.matched_in.insert(candidate.key.clone(), marks.segment.clone());
         }
         if let Standing::Borrowed { entity } = &standing {
             stood.found.insert(candidate.key.clone(), entity.id);
@@ -150,7 +150,7 @@ pub(super) fn stand(
         {
             stood.photos_left.insert(candidate.key.clone());
         }
-        let (line, marks) = (Some(candidate.line).filter(|_| job.source.has_lines()), candidate.marks.clone());
+        let line = Some(candidate.line).filter(|_| job.source.has_lines());
         match decide(Subject { record, line, marks, standing }, rules) {
             Decision::Settled { remember: known } => {
                 if let Some(known) = known {
@@ -167,10 +167,10 @@ pub(super) fn stand(
                 if let Some(known) = known {
                     remember(candidate.key.clone(), known)?;
                 }
-                stood.changes.push(change);
+                stood.changes.push(pile.put(change)?);
             }
-            Decision::Change(change) => stood.changes.push(change),
-            Decision::Held(held) => stood.held.push(held),
+            Decision::Change(change) => stood.changes.push(pile.put(change)?),
+            Decision::Held(held) => stood.held.push(held.map(&mut |change| pile.put(change))?),
         }
     }
     Ok(stood)

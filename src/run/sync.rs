@@ -20,7 +20,7 @@ use crate::history::{Audit, Ended, Line};
 use crate::mirror::{Mirror, Removal};
 use crate::plan::Protection;
 use crate::push::{Drained, Outcome};
-use crate::queue::Change;
+use crate::queue::Ticket;
 use crate::record::{Action, JobName, RemoteId, Target};
 use crate::snapshot::Index;
 use crate::store::{Batch, Store};
@@ -75,14 +75,23 @@ pub struct Plan {
     pub result: Result<(Vec<Prepared>, u64), Error>,
 }
 
+/// What becomes of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum For {
+    /// It is shown.
+    Show,
+    /// It is kept as a file, which says of each change what it is based on.
+    File,
+}
+
 /// Works out what `sync` would do, and changes nothing here or there. One job's failure is its own.
-pub async fn plan(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow) -> Result<Vec<Plan>, Error> {
+pub async fn plan(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow, what_for: For) -> Result<Vec<Plan>, Error> {
     account::check(context)?;
     context.client.begin_run();
     let mut plans = Vec::new();
     let mut mirrors = Mirrors::default();
     for job in jobs {
-        let result = plan_one(context, job, &mut mirrors, narrow).await;
+        let result = plan_one(context, job, &mut mirrors, narrow, what_for).await;
         plans.push(Plan { job: job.name.clone(), result });
     }
     Ok(plans)
@@ -93,11 +102,12 @@ async fn plan_one(
     job: &Job,
     mirrors: &mut Mirrors,
     narrow: &Narrow,
+    what_for: For,
 ) -> Result<(Vec<Prepared>, u64), Error> {
     let next = inbox::next(job, Some(context.store), context.clock)?;
     mirrors.pull(context, next.job().unwrap_or(job), false).await?;
     let Some(job) = next.job() else {
-        let prepared = Prepared { inbox: next.waiting.clone(), ..Prepared::nothing(job, next.told()) };
+        let prepared = Prepared { inbox: next.waiting.clone(), ..Prepared::nothing(job, context.store, next.told()) };
         let foreign = strangers(context.store, mirrors.of(job.mapping.target), job, &[])?;
         return Ok((vec![prepared], foreign));
     };
@@ -118,7 +128,9 @@ async fn plan_one(
     people::share(context, job, &mut all)?;
     for prepared in &mut all {
         pause::reason(context.store.dir(), &job.name).into_iter().for_each(|reason| prepared.hold_by(reason));
-        prepared.new.bases = basis::all(prepared, mirrors.of(prepared.target), context.store)?;
+        if what_for == For::File {
+            prepared.new.remote = basis::remotes(prepared, mirrors.of(prepared.target), context.store)?;
+        }
     }
     Ok((all, foreign))
 }
@@ -182,9 +194,7 @@ pub(super) async fn one(
     let mut drained: Vec<Drained> = all.iter().map(|_| Drained::default()).collect();
     let count: usize = changes.iter().map(Vec::len).sum();
     if paused.is_none() {
-        let photo = |change: &Change| usize::from(change.wish.fields.contains_key(Target::PHOTO));
-        let each = |change: &Change| if change.wish.action == Action::Create { 1 } else { 2 } + photo(change);
-        let requests = changes.iter().flatten().map(each).sum();
+        let requests = changes.iter().flatten().map(Ticket::requests).sum();
         context.watch.stage(&job.name, Stage::Sending { changes: count, requests });
         drained = send(&sessions, mirrors, &all, changes).await?;
         all.iter_mut().zip(&mut drained).for_each(|(prepared, drained)| {
@@ -226,17 +236,17 @@ async fn send(
     sessions: &[Session<'_>],
     mirrors: &mut Mirrors,
     all: &[Prepared],
-    changes: Vec<Vec<Change>>,
+    changes: Vec<Vec<Ticket>>,
 ) -> Result<Vec<Drained>, Error> {
     if let ([session], [prepared]) = (sessions, all) {
         let mirror = mirrors.of_mut(prepared.target);
-        return Ok(vec![session.push().drain(mirror, changes.into_iter().flatten().collect()).await?]);
+        return Ok(vec![session.push().drain(mirror, &prepared.job, changes.into_iter().flatten().collect()).await?]);
     }
     let mut drained: Vec<Drained> = all.iter().map(|_| Drained::default()).collect();
     let (mut leaving, mut others) = (Vec::new(), Vec::new());
     for changes in changes {
-        let (leaves, rest): (Vec<Change>, Vec<Change>) =
-            changes.into_iter().partition(|change| change.wish.action == Action::Delete);
+        let (leaves, rest): (Vec<Ticket>, Vec<Ticket>) =
+            changes.into_iter().partition(|ticket| ticket.action == Action::Delete);
         leaving.push(leaves);
         others.push(rest);
     }
@@ -246,7 +256,7 @@ async fn send(
             continue;
         }
         let mirror = mirrors.of_mut(all[at].target);
-        drained[at].add(sessions[at].push().drain(mirror, changes).await?);
+        drained[at].add(sessions[at].push().drain(mirror, &all[at].job, changes).await?);
     }
     Ok(drained)
 }

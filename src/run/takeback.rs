@@ -130,7 +130,7 @@ impl Takeback {
     fn wished(&self, key: &Key, known: Known, id: RemoteId, action: Action, deltas: BTreeMap<String, Delta>) -> Change {
         let fields = deltas.iter().map(|(field, delta)| (field.clone(), delta.to.clone())).collect();
         let wish = Wish { action, id: Some(id), fields, leaver: false };
-        Change { key: key.clone(), wish, fields: deltas, line: None, known: true, marks: known.marks }
+        Change { key: key.clone(), wish, fields: deltas, line: None, known: true, approved: false, marks: known.marks }
     }
 }
 

@@ -124,11 +124,15 @@ pub struct Batch {
     rows: Vec<Row>,
 }
 
+/// A row as JSON.
+fn payload<T: Serialize>(row: &T) -> Vec<u8> {
+    serde_json::to_vec(row).expect("rows are made of types that JSON holds")
+}
+
 impl Batch {
     /// Puts a row, written as JSON.
     pub fn put<T: Serialize>(&mut self, space: Space, name: &str, value: &T) {
-        let payload = serde_json::to_vec(value).expect("rows are made of types that JSON holds");
-        self.rows.push((space.key(name), Some(payload)));
+        self.rows.push((space.key(name), Some(payload(value))));
     }
 
     /// Puts a row of bytes.
@@ -238,6 +242,16 @@ impl Store {
         unnamed.map_or(Ok(()), |key| Err(self.row_error(&key, row::Fault::Checksum)))
     }
 
+    /// Whether a space has no row whose name begins with `prefix`.
+    pub fn is_empty(&self, space: Space, prefix: &str) -> Result<bool, Error> {
+        let mut is_empty = true;
+        self.walk(&self.file_of(space), &space.key(prefix), |_, _| {
+            is_empty = false;
+            false
+        })?;
+        Ok(is_empty)
+    }
+
     /// Walks rows as they are over `file`, in order of key, while `visit` says so.
     fn walk(
         &self,
@@ -301,6 +315,26 @@ impl Store {
         payloads.into_iter().map(|(name, payload)| Ok((name.clone(), self.parse(space, &name, &payload)?))).collect()
     }
 
+    /// Shows `take` the rows of a space one by one, with the rest of their names behind `prefix`, in order of name; stops at
+    /// the first unreadable one. `take` must not write to the store.
+    pub fn each<T: DeserializeOwned>(
+        &self,
+        space: Space,
+        prefix: &str,
+        mut take: impl FnMut(&str, T),
+    ) -> Result<(), Error> {
+        let mut failed = None;
+        self.scan(space, prefix, |name, payload| {
+            if failed.is_none() {
+                match self.parse(space, name, payload) {
+                    Ok(row) => take(&name[prefix.len()..], row),
+                    Err(error) => failed = Some(error),
+                }
+            }
+        })?;
+        failed.map_or(Ok(()), Err)
+    }
+
     /// Applies a batch as a whole and returns when it is on disk.
     pub fn commit(&self, batch: Batch) -> Result<(), Error> {
         if batch.is_empty() {
@@ -332,6 +366,24 @@ impl Store {
         }
         self.sync(&writing)?;
         self.merge_grown(&mut writing)
+    }
+
+    /// Puts `count` rows, in order of name, in place of whatever their names had, as [`Store::load`] does, but without
+    /// holding all of them in memory.
+    pub fn fill<T: Serialize>(
+        &self,
+        space: Space,
+        count: usize,
+        rows: impl Iterator<Item = (String, T)>,
+    ) -> Result<(), Error> {
+        if count < Self::LOAD_MERGED_MIN {
+            let mut batch = Batch::default();
+            rows.for_each(|(name, row)| batch.put(space, &name, &row));
+            return self.load(batch);
+        }
+        let mut rows = rows.map(|(name, row)| Ok((space.key(&name), Some(payload(&row)))));
+        let extra = Extra { rows: &mut rows, instead_of: None };
+        self.merge(&mut self.writing(), space, Some(extra))
     }
 
     /// Puts `rows`, in order of name, in place of all rows of a space whose names begin with `prefix`: all of them or, where

@@ -516,12 +516,12 @@ fn plan_preview_check_and_explain_look_at_the_next_file_and_move_nothing() {
 #[test]
 fn what_was_filed_is_kept_as_long_as_it_says() {
     let mut world = world("", "");
-    world.reconfigure(|config| Config { state: "[retention]\nprocessed = \"1s\"\n".into(), ..config });
+    world.reconfigure(|config| Config { state: "[retention]\nprocessed = \"6s\"\n".into(), ..config });
     Inbox(&world).drop("a.csv", people(1..5));
     world.sync().expect(0);
     assert_eq!(Inbox(&world).names("processed").len(), 3);
     fs::write(Inbox(&world).path("processed/mine.txt"), "x").unwrap();
-    sleep(Duration::from_millis(2100));
+    sleep(Duration::from_millis(7100));
     world.sync().expect(0);
     assert_eq!(Inbox(&world).names("processed"), ["mine.txt"], "what somebody else put there stays");
     world.reconfigure(|config| Config { state: "[retention]\nprocessed = \"0s\"\n".into(), ..config });

@@ -86,7 +86,7 @@ impl Ground {
         self.says("plan");
         let config = open::configuration(&self.ui, &self.host())?;
         let plans = plan::plan(&self.ui, &self.host(), &config, &[], &Narrow::default()).await?;
-        plan::show(&self.ui, &plans, false, 3);
+        plan::show(&self.ui, &plans, false, 3)?;
         Ok(())
     }
 

@@ -6,7 +6,6 @@ use crate::plan::LeaverAction;
 use crate::queue;
 use crate::run::Context;
 use crate::run::error::Error;
-use crate::run::held::held;
 use crate::run::state::JobState;
 use crate::snapshot::Index;
 use crate::source::inbox::Folder;
@@ -42,9 +41,9 @@ pub(super) fn is_open(store: &Store, job: &Job) -> Result<bool, store::Error> {
 
 /// Whether something is left that needs no row to be sent.
 pub(super) fn is_sendable(store: &Store, job: &Job) -> Result<bool, store::Error> {
-    let mut echoes = false;
-    store.scan(Space::Echo, &Space::all_of(job.mapping.target), |_, _| echoes = true)?;
-    Ok(echoes || !held(store, &job.name)?.is_empty() || !queue::list(store, &job.name)?.is_empty())
+    let echoes = !store.is_empty(Space::Echo, &Space::all_of(job.mapping.target))?;
+    let held = || Ok(!store.is_empty(Space::Held, &Space::by_job(&job.name, ""))?);
+    Ok(echoes || held()? || !queue::is_empty(store, &job.name)?)
 }
 
 /// Removes from every inbox what was filed and has grown too old. What fails is tried again by the next sync.

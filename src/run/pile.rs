@@ -1,0 +1,180 @@
+//! What a run works out, put aside: the records of the source, and the changes that they come to.
+//!
+//! In memory stays an outline of each; the rest is unpacked where it is looked at. Field names are written once a pile.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use crate::plan::{Change, Delta, Outline, mark};
+use crate::record::{Marks, Value};
+use crate::spool::{Error, Place, Spool};
+
+/// So long is what a record is matched by in one field, in bytes.
+const MARK: usize = size_of::<u64>();
+/// Most entries are no longer, in bytes.
+const ENTRY: usize = 512;
+
+/// Records and changes put aside.
+#[derive(Debug)]
+pub struct Pile {
+    spool: Spool,
+    match_on: Vec<String>,
+    /// The names of fields, which entries name by their numbers.
+    names: Mutex<Vec<String>>,
+}
+
+/// A record as it is written.
+#[derive(Serialize, Deserialize)]
+struct PackedRecord<V>(Vec<(usize, V)>, Marks);
+
+/// The rest of a change as it is written: what is wanted, what moves, line and marks.
+#[derive(Serialize, Deserialize)]
+struct PackedChange<V>(Vec<(usize, V)>, Vec<(usize, V, V)>, Option<u64>, Marks);
+
+impl Pile {
+    /// An empty one, in the state folder once it is large; `match_on` are the fields that records are matched by.
+    pub(super) fn new(dir: &Path, match_on: &[String]) -> Self {
+        Self { spool: Spool::new(dir), match_on: match_on.to_vec(), names: Mutex::default() }
+    }
+
+    /// Puts a record aside: its fields, and what its row says about itself.
+    pub(super) fn put_record(&self, fields: &BTreeMap<String, Value>, marks: Marks) -> Result<Place, Error> {
+        let mut bytes = Vec::with_capacity(ENTRY);
+        for field in &self.match_on {
+            bytes.extend(mark(fields, field).unwrap_or_default().to_le_bytes());
+        }
+        serde_json::to_writer(&mut bytes, &PackedRecord(pack(&mut self.names(), fields.iter()), marks))
+            .expect("plain values");
+        self.spool.put(&bytes)
+    }
+
+    /// A record that was put aside.
+    pub(super) fn record(&self, place: Place) -> Result<(BTreeMap<String, Value>, Marks), Error> {
+        let skip = self.match_on.len() * MARK;
+        let read = |bytes: &[u8]| serde_json::from_slice(&bytes[skip..]).expect("it was written from a record");
+        let PackedRecord(fields, marks) = self.spool.read(place, read)?;
+        Ok((self.unpack(fields), marks))
+    }
+
+    /// What a record that was put aside is matched by.
+    pub(super) fn marks(&self, place: Place) -> Result<Vec<Option<u64>>, Error> {
+        self.spool.read(place, |bytes| {
+            let (marks, _) = bytes.split_at(self.match_on.len() * MARK);
+            let mark = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+            marks.chunks_exact(MARK).map(mark).map(|mark| (mark != 0).then_some(mark)).collect()
+        })
+    }
+
+    /// Puts a change aside.
+    pub(super) fn put(&self, change: Change) -> Result<Outline, Error> {
+        let names = &mut self.names();
+        let wanted = pack(names, change.wish.fields.iter());
+        let moved =
+            change.fields.iter().map(|(name, delta)| (number(names, name, 0), &delta.from, &delta.to)).collect();
+        let packed = PackedChange(wanted, moved, change.line, change.marks.clone());
+        let mut bytes = Vec::with_capacity(ENTRY);
+        serde_json::to_writer(&mut bytes, &packed).expect("plain values");
+        let place = self.spool.put(&bytes)?;
+        Ok(Outline::of(&change, place))
+    }
+
+    /// The whole change of an outline.
+    ///
+    /// # Errors
+    /// Where the disk of the state folder fails.
+    pub fn change(&self, outline: &Outline) -> Result<Change, Error> {
+        let read = |bytes: &[u8]| serde_json::from_slice(bytes).expect("it was written from a change");
+        let PackedChange(wanted, moved, line, marks) = self.spool.read(outline.place, read)?;
+        let wanted = self.unpack(wanted);
+        let names = self.names();
+        let fields = moved.into_iter().map(|(name, from, to)| (names[name].clone(), Delta { from, to })).collect();
+        drop(names);
+        Ok(outline.with(wanted, fields, line, marks))
+    }
+
+    fn unpack(&self, fields: Vec<(usize, Value)>) -> BTreeMap<String, Value> {
+        let names = self.names();
+        fields.into_iter().map(|(name, value)| (names[name].clone(), value)).collect()
+    }
+
+    fn names(&self) -> MutexGuard<'_, Vec<String>> {
+        // They are never half written.
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn pack<'v>(names: &mut Vec<String>, fields: impl Iterator<Item = (&'v String, &'v Value)>) -> Vec<(usize, &'v Value)> {
+    fields.enumerate().map(|(at, (name, value))| (number(names, name, at), value)).collect()
+}
+
+/// The number of a field's name, of which a job has a few dozen at most; `near` is where it is as a rule.
+fn number(names: &mut Vec<String>, name: &str, near: usize) -> usize {
+    if names.get(near).is_some_and(|known| known == name) {
+        return near;
+    }
+    names.iter().position(|known| known == name).unwrap_or_else(|| {
+        names.push(name.to_owned());
+        names.len() - 1
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Judged as _;
+    use crate::record::{Action, Key, Number, RemoteId, Wish};
+
+    fn values(pairs: &[(&str, Value)]) -> BTreeMap<String, Value> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+    }
+
+    #[test]
+    fn what_was_put_aside_comes_back_as_it_was() {
+        let dir = tempfile::tempdir().unwrap();
+        let pile = Pile::new(dir.path(), &["name", "email"].map(str::to_owned));
+        let marks = Marks { segment: "North".into(), preference: Number::parse("2.5") };
+        let fields = values(&[
+            ("name", Value::text("Ana")),
+            ("mobile", Value::Empty),
+            ("on", Value::Flag(true)),
+            ("sites", Value::list(vec!["A".into(), "B".into()])),
+            ("ids", Value::ids(vec![4, 7])),
+        ]);
+        let places: Vec<Place> = (0..50).map(|_| pile.put_record(&fields, marks.clone()).unwrap()).collect();
+        assert_eq!(pile.record(places[7]).unwrap(), (fields.clone(), marks.clone()));
+        let delta = |from: Value, to: Value| Delta { from, to };
+        let bare = pile.put_record(&values(&[("email", Value::text("A \"B\"\n"))]), Marks::default()).unwrap();
+        assert_eq!(pile.marks(places[7]).unwrap(), [mark(&fields, "name"), None]);
+        assert_eq!(pile.marks(bare).unwrap().iter().map(Option::is_some).collect::<Vec<_>>(), [false, true]);
+        assert_eq!(pile.record(bare).unwrap().0["email"].shown(), "A \"B\"\n");
+        for (action, moved) in [
+            (Action::Create, BTreeMap::new()),
+            (Action::Update, [("mobile".to_owned(), delta(Value::text("21"), Value::Empty))].into()),
+            (Action::Delete, BTreeMap::new()),
+        ] {
+            let id = RemoteId::new(5).filter(|_| action != Action::Create);
+            let wanted = if action == Action::Delete { BTreeMap::new() } else { fields.clone() };
+            let change = Change {
+                key: Key::new("42").unwrap(),
+                wish: Wish { action, id, fields: wanted, leaver: action == Action::Update },
+                fields: moved,
+                line: Some(3),
+                known: true,
+                approved: false,
+                marks: marks.clone(),
+            };
+            let mut outline = pile.put(change.clone()).unwrap();
+            assert_eq!(pile.change(&outline).unwrap(), change, "{action:?}");
+            assert_eq!(
+                (outline.wish(), outline.segment(), outline.leaves(), outline.is_known()),
+                (change.wish(), change.segment(), change.leaves(), true)
+            );
+            assert_eq!(outline.blanked().collect::<Vec<_>>(), change.blanked().collect::<Vec<_>>());
+            outline.approve();
+            assert!(pile.change(&outline).unwrap().approved);
+        }
+    }
+}
