@@ -51,8 +51,8 @@ impl Day {
     }
 }
 
-/// Where so much has moved, all pages are written at once.
-const REPLACED_BYTES: usize = if cfg!(debug_assertions) { 2 * 1024 } else { 512 * 1024 };
+/// Pages of more than so much are too large for one batch.
+const BATCH_BYTES: usize = if cfg!(debug_assertions) { 2 * 1024 } else { 512 * 1024 };
 
 /// All keys of a job in order, at 29 bytes and the key each.
 #[derive(Debug, Default)]
@@ -126,8 +126,7 @@ impl Index {
         store.scan(Space::Pages, &prefix, |page, bytes| {
             stale.insert(page.to_owned(), xxh3_128(bytes));
         })?;
-        let mut pages = Vec::new();
-        let mut batch = Batch::default();
+        let (mut batch, mut bulk) = (Batch::default(), None);
         let mut moved = 0;
         let mut counts = (0u64, 0u64);
         for (first, bytes) in pages::encode(entries.inspect(|entry| {
@@ -139,18 +138,21 @@ impl Index {
                 moved += bytes.len();
                 batch.put_bytes(Space::Pages, &page, &bytes);
             }
-            pages.push((page, bytes));
+            if moved > BATCH_BYTES {
+                bulk.get_or_insert_with(|| store.bulk()).add(std::mem::take(&mut batch))?;
+            }
         }
         for page in stale.into_keys() {
             batch.remove(Space::Pages, &page);
         }
         // All pages at once, since half of them would not fit together; marks after, since a page without its mark would
         // hide what moved.
-        if moved > REPLACED_BYTES {
-            drop(batch);
-            store.replace(Space::Pages, &prefix, pages.into_iter())?;
-        } else {
-            store.commit(batch)?;
+        match bulk {
+            Some(mut bulk) => {
+                bulk.add(batch)?;
+                bulk.commit()?;
+            }
+            None => store.commit(batch)?,
         }
         let mut batch = Batch::default();
         batch.put(Space::Meta, &counted(job), &counts);
@@ -335,10 +337,10 @@ mod tests {
     fn one_new_key_rewrites_one_page() {
         let keys: Vec<String> = (0..20_000).map(|number| format!("E{number:06}")).collect();
         let entry = |key| Entry { key, digest: 7, id: 1, gone: false, due: None };
-        let before = pages::encode(keys.iter().map(|key| entry(key.as_str())));
+        let before: Vec<_> = pages::encode(keys.iter().map(|key| entry(key.as_str()))).collect();
         let mut more: Vec<&str> = keys.iter().map(String::as_str).collect();
         more.insert(9_000, "E008999x");
-        let after = pages::encode(more.into_iter().map(entry));
+        let after: Vec<_> = pages::encode(more.into_iter().map(entry)).collect();
         let moved = after.iter().filter(|page| !before.contains(page)).count();
         assert!(before.len() > 5 && moved <= 2, "{} pages, {moved} moved", before.len());
     }

@@ -16,12 +16,14 @@ const DUE: u8 = 2;
 const PAGE_KEYS_MAX: usize = 8 * 1024;
 
 /// Cuts entries, in order of key, into pages: (first key, bytes).
-pub(super) fn encode<'a>(entries: impl Iterator<Item = Entry<'a>>) -> Vec<(String, Vec<u8>)> {
-    let mut pages = Vec::new();
+pub(super) fn encode<'a>(mut entries: impl Iterator<Item = Entry<'a>>) -> impl Iterator<Item = (String, Vec<u8>)> {
+    std::iter::from_fn(move || page(&mut entries))
+}
+
+fn page<'a>(entries: &mut impl Iterator<Item = Entry<'a>>) -> Option<(String, Vec<u8>)> {
     let mut first = None;
     let mut bytes = Vec::new();
-    let mut count = 0;
-    for entry in entries {
+    for (at, entry) in entries.enumerate() {
         first.get_or_insert_with(|| entry.key.to_owned());
         let length = u16::try_from(entry.key.len()).expect("a key is at most a field long, which is 4 KiB");
         bytes.extend_from_slice(&length.to_le_bytes());
@@ -30,14 +32,11 @@ pub(super) fn encode<'a>(entries: impl Iterator<Item = Entry<'a>>) -> Vec<(Strin
         bytes.extend_from_slice(&entry.id.to_le_bytes());
         bytes.push(if entry.gone { GONE } else { 0 } | if entry.due.is_some() { DUE } else { 0 });
         bytes.extend(entry.due.into_iter().flat_map(|day| day.number().to_le_bytes()));
-        count += 1;
-        if xxh3_64(entry.key.as_bytes()).is_multiple_of(PAGE_KEYS) || count == PAGE_KEYS_MAX {
-            pages.push((first.take().expect("the page has a key"), std::mem::take(&mut bytes)));
-            count = 0;
+        if xxh3_64(entry.key.as_bytes()).is_multiple_of(PAGE_KEYS) || at + 1 == PAGE_KEYS_MAX {
+            break;
         }
     }
-    pages.extend(first.map(|first| (first, bytes)));
-    pages
+    first.map(|first| (first, bytes))
 }
 
 /// Reads a page; `None` where it is not one.
@@ -74,7 +73,7 @@ mod tests {
         let day = Day::of(jiff::civil::date(2026, 2, 28));
         let entry = |key, gone, due| Entry { key, digest: 7, id: 1, gone, due };
         let entries = [entry("a", false, None), entry("b", true, None), entry("c", false, day), entry("d", true, day)];
-        let pages = encode(entries.into_iter());
+        let pages: Vec<_> = encode(entries.into_iter()).collect();
         let mut read = Vec::new();
         for (_, bytes) in &pages {
             decode(bytes, |entry| read.push((entry.key.to_owned(), entry.gone, entry.due))).unwrap();
