@@ -35,10 +35,13 @@ const SHARED: &str = "email";
 /// Which entities the candidates that have none lay claim to.
 #[derive(Default)]
 pub(super) struct Claims {
-    /// By position of the candidate.
-    found: BTreeMap<usize, Match>,
-    /// By entity: the candidates that claim it.
-    by_entity: BTreeMap<RemoteId, Vec<usize>>,
+    /// Of the candidates that one entity fits, in order of their positions: the field, by its place in `match_on`, and the
+    /// entity. A first run over people who are there has one for everybody.
+    one: Vec<(usize, u32, RemoteId)>,
+    /// The same as entity and position, in order.
+    by_entity: Vec<(RemoteId, usize)>,
+    /// Of the candidates that several fit: the field, and the entities.
+    many: BTreeMap<usize, (String, Vec<RemoteId>)>,
     /// By position of a candidate whom the service does not have: the field, and another such candidate with its value.
     twins: BTreeMap<usize, (String, usize)>,
     /// Candidates with nothing in the fields that people are matched by.
@@ -72,6 +75,8 @@ impl Claims {
         for (field, marks) in match_on.iter().zip(new) {
             claims.pair_off(field, marks);
         }
+        claims.by_entity.extend(claims.one.iter().map(|(at, _, id)| (*id, *at)));
+        claims.by_entity.sort_unstable();
         Ok(claims)
     }
 
@@ -92,16 +97,18 @@ impl Claims {
 
     /// The entities that are claimed.
     pub(super) fn entities(&self) -> impl Iterator<Item = RemoteId> + '_ {
-        let several = self.found.values().flat_map(|found| match found {
-            Match::Many { ids, .. } => ids.clone(),
-            Match::None | Match::One { .. } => Vec::new(),
-        });
-        self.by_entity.keys().copied().chain(several)
+        self.by_entity.iter().map(|(id, _)| *id).chain(self.many.values().flat_map(|(_, ids)| ids.iter().copied()))
+    }
+
+    /// Another candidate that claims an entity.
+    fn rival(&self, id: RemoteId, at: usize) -> Option<usize> {
+        let first = self.by_entity.partition_point(|(other, _)| *other < id);
+        let claims = self.by_entity[first..].iter().take_while(|(other, _)| *other == id);
+        claims.map(|(_, other)| *other).find(|other| *other != at)
     }
 
     fn claim(&mut self, at: usize, marks: &[Option<u64>], matcher: &Matcher, new: &mut [Vec<(u64, usize)>]) {
-        let found = matcher.find_by(marks.iter().copied());
-        match &found {
+        match matcher.find_by(marks.iter().copied()) {
             Match::None => {
                 self.has_new = true;
                 // What joins two that are not there both can't be there.
@@ -111,12 +118,15 @@ impl Claims {
                 for (mark, new) in marks.iter().zip(new) {
                     new.extend(mark.map(|mark| (mark, at)));
                 }
-                return;
             }
-            Match::One { id, .. } => self.by_entity.entry(*id).or_default().push(at),
-            Match::Many { .. } => {}
+            Match::One { by, id } => {
+                let field = self.match_on.iter().position(|field| *field == by).expect("it is one of them");
+                self.one.push((at, u32::try_from(field).expect("they are few"), id));
+            }
+            Match::Many { by, ids } => {
+                self.many.insert(at, (by, ids));
+            }
         }
-        self.found.insert(at, found);
     }
 
     /// Where a candidate without an entity stands.
@@ -126,13 +136,16 @@ impl Claims {
         candidates: &[Candidate],
         identity: &Identity<'_>,
     ) -> Result<Standing, Error> {
-        let (by, id) = match self.found.get(&at) {
-            None | Some(Match::None) => return Ok(self.new_one(at, candidates)),
-            Some(Match::Many { by, ids }) => return Ok(Standing::Ambiguous { by: by.clone(), ids: ids.clone() }),
-            Some(Match::One { by, id }) => (by.clone(), *id),
+        if let Some((by, ids)) = self.many.get(&at) {
+            return Ok(Standing::Ambiguous { by: by.clone(), ids: ids.clone() });
+        }
+        let Ok(found) = self.one.binary_search_by_key(&at, |(at, ..)| *at) else {
+            return Ok(self.new_one(at, candidates));
         };
-        if let Some(other) = self.by_entity.get(&id).into_iter().flatten().find(|other| **other != at) {
-            return Ok(Standing::Contested { id, key: candidates[*other].key.clone() });
+        let (_, field, id) = self.one[found];
+        let by = self.match_on[field as usize].clone();
+        if let Some(other) = self.rival(id, at) {
+            return Ok(Standing::Contested { id, key: candidates[other].key.clone() });
         }
         let record = identity.record(&candidates[at])?;
         let Some(entity) = identity.mirror.get(identity.store, id)? else { return Ok(self.new_one(at, candidates)) };

@@ -44,9 +44,7 @@ pub(super) fn save_index(
     }
     let index = Index::load(store, &job.name)?;
     // A first run has a digest for everybody, so they are not put into a map of their own.
-    let mut settled: Vec<&(Key, u128)> = prepared.new.settled.iter().collect();
-    settled.sort_unstable_by_key(|(key, _)| key);
-    let mut settled = settled.into_iter().map(|(key, digest)| (key.as_str(), *digest)).peekable();
+    let mut settled = prepared.new.settled.iter().map(|(key, digest)| (key.as_str(), *digest)).peekable();
     let mut open = prepared.new.digests.keys().map(|key| (key.as_str(), 0)).peekable();
     let mut due = prepared.new.due.iter().map(|(key, day)| (key.as_str(), *day)).peekable();
     let entries = (0..index.len()).map(|at| {

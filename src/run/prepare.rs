@@ -149,6 +149,7 @@ pub(super) struct Extra {
     pub(super) file: Option<Found>,
     /// The digest of the source's content.
     pub(super) content: String,
+    /// Rows that need nothing, with their digests, in order of key.
     pub(super) settled: Vec<(Key, u128)>,
     /// Of every row that was looked at.
     pub(super) digests: Digests,
@@ -159,7 +160,7 @@ pub(super) struct Extra {
     pub(super) waiting: Vec<(Key, Known)>,
     pub(super) forgotten: Vec<(Key, RemoteId)>,
     pub(super) matched: Vec<RemoteId>,
-    /// The same by key.
+    /// The same by key, where other parts of the job refer to them.
     pub(super) found: BTreeMap<Key, RemoteId>,
     pub(super) verdicts: BTreeMap<Key, Verdict>,
     /// Of the keys with a verdict, those whose verdict counts though another change is held now.
@@ -360,10 +361,10 @@ fn returned(
     settled: &[(Key, u128)],
     store: &Store,
 ) -> Result<Vec<(Key, Known)>, Error> {
-    let settled: BTreeSet<&str> = settled.iter().map(|(key, _)| key.as_str()).collect();
+    let is_settled = |key: &Key| settled.binary_search_by(|(settled, _)| settled.cmp(key)).is_ok();
     let mut returned = Vec::new();
     for at in (0..index.len()).filter(|at| index.entry(*at).gone && seen.has(*at)) {
-        let Some(key) = Key::new(index.entry(at).key).filter(|key| !settled.contains(key.as_str())) else { continue };
+        let Some(key) = Key::new(index.entry(at).key).filter(|key| !is_settled(key)) else { continue };
         if let Some(known) = Known::get(store, &job.name, &key)? {
             returned.push((key, Known { gone: None, ..known }));
         }

@@ -21,15 +21,15 @@ pub(super) struct Stood {
     pub(super) changes: Vec<Outline>,
     pub(super) held: Vec<Held<Outline>>,
     pub(super) rejected: Vec<Rejected>,
-    /// Candidates that need nothing, with the digests of their rows.
+    /// Candidates that need nothing, with the digests of their rows, in order of key.
     pub(super) settled: Vec<(Key, u128)>,
     /// By field: how many were found by it, the first time.
     pub(super) matched_by: BTreeMap<String, u64>,
     /// Entities that were found the first time.
     pub(super) matched: Vec<RemoteId>,
-    /// The same by key.
+    /// The same by key, where other parts of the job refer to them.
     pub(super) found: BTreeMap<Key, RemoteId>,
-    /// Their keys, with the segments of their rows.
+    /// Their keys, with the segments of their rows, where the job has segments.
     pub(super) matched_in: BTreeMap<Key, String>,
     /// Entities that a record of this read lays claim to, rightly or not: nobody of them is removed.
     pub(super) claimed: BTreeSet<RemoteId>,
@@ -59,6 +59,7 @@ pub(super) fn stand(
     let checkboxes = checkboxes(fields, mirror)?;
     let claims = Claims::make(&job.match_on, identity, candidates)?;
     let namesakes = Namesakes::make(state, identity, &claims)?;
+    let is_joined = matches!(mirror.target(), Target::Contractor | Target::Organization);
     let mut stood = Stood { claimed: claims.entities().collect(), ..Stood::default() };
     for (at, candidate) in candidates.iter().enumerate().filter(|(_, candidate)| narrow.has(&candidate.key)) {
         let (mut record, marks) = candidate.open(pile)?;
@@ -122,8 +123,12 @@ pub(super) fn stand(
         if let Standing::Matched { by, entity } = &standing {
             *stood.matched_by.entry(by.clone()).or_default() += 1;
             stood.matched.push(entity.id);
-            stood.found.insert(candidate.key.clone(), entity.id);
-            stood.matched_in.insert(candidate.key.clone(), marks.segment.clone());
+            if is_joined {
+                stood.found.insert(candidate.key.clone(), entity.id);
+            }
+            if job.mapping.segment.is_some() {
+                stood.matched_in.insert(candidate.key.clone(), marks.segment.clone());
+            }
         }
         if let Standing::Borrowed { entity } = &standing {
             stood.found.insert(candidate.key.clone(), entity.id);
