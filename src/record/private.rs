@@ -21,6 +21,8 @@ use super::key::Key;
 
 const OPEN: char = '\u{fdd0}';
 const CLOSE: char = '\u{fdd1}';
+/// The first byte of both in UTF-8.
+const MARK_BEGINS: u8 = 0xef;
 /// What is put in place of what is left out.
 const HIDDEN: &str = "…";
 /// What is put in place of a key that was forgotten.
@@ -47,7 +49,13 @@ impl fmt::Debug for Private<'_> {
 
 /// A text for readers who may see people.
 pub fn shown(text: &str) -> Cow<'_, str> {
-    if text.contains(is_mark) { Cow::Owned(text.split(is_mark).collect()) } else { Cow::Borrowed(text) }
+    // Nearly no text has even the byte that both marks begin with.
+    let may_be_marked = text.as_bytes().contains(&MARK_BEGINS);
+    if may_be_marked && text.contains(is_mark) {
+        Cow::Owned(text.split(is_mark).collect())
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
 /// A text for readers who may not: without what names a person.

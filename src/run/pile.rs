@@ -1,6 +1,7 @@
 //! What a run works out, put aside: the records of the source, and the changes that they come to.
 //!
-//! In memory stays an outline of each; the rest is unpacked where it is looked at. Field names are written once a pile.
+//! In memory stays an outline of each; the rest is unpacked where it is looked at. Which fields there are is written once a
+//! pile: nearly all records of a job have the same.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,22 +23,22 @@ const ENTRY: usize = 512;
 pub struct Pile {
     spool: Spool,
     match_on: Vec<String>,
-    /// The names of fields, which entries name by their numbers.
-    names: Mutex<Vec<String>>,
+    /// Sets of fields by their names, in order; entries say by its number which one they have.
+    shapes: Mutex<Vec<Vec<String>>>,
 }
 
 /// A record as it is written.
 #[derive(Serialize, Deserialize)]
-struct PackedRecord<V>(Vec<(usize, V)>, Marks);
+struct PackedRecord<V>(usize, Vec<V>, Marks);
 
 /// The rest of a change as it is written: what is wanted, what moves, line and marks.
 #[derive(Serialize, Deserialize)]
-struct PackedChange<V>(Vec<(usize, V)>, Vec<(usize, V, V)>, Option<u64>, Marks);
+struct PackedChange<V>((usize, Vec<V>), (usize, Vec<(V, V)>), Option<u64>, Marks);
 
 impl Pile {
     /// An empty one, in the state folder once it is large; `match_on` are the fields that records are matched by.
     pub(super) fn new(dir: &Path, match_on: &[String]) -> Self {
-        Self { spool: Spool::new(dir), match_on: match_on.to_vec(), names: Mutex::default() }
+        Self { spool: Spool::new(dir), match_on: match_on.to_vec(), shapes: Mutex::default() }
     }
 
     /// Puts a record aside: its fields, and what its row says about itself.
@@ -46,8 +47,8 @@ impl Pile {
         for field in &self.match_on {
             bytes.extend(mark(fields, field).unwrap_or_default().to_le_bytes());
         }
-        serde_json::to_writer(&mut bytes, &PackedRecord(pack(&mut self.names(), fields.iter()), marks))
-            .expect("plain values");
+        let packed = PackedRecord(self.shape(fields.keys()), fields.values().collect(), marks);
+        serde_json::to_writer(&mut bytes, &packed).expect("plain values");
         self.spool.put(&bytes)
     }
 
@@ -55,8 +56,8 @@ impl Pile {
     pub(super) fn record(&self, place: Place) -> Result<(BTreeMap<String, Value>, Marks), Error> {
         let skip = self.match_on.len() * MARK;
         let read = |bytes: &[u8]| serde_json::from_slice(&bytes[skip..]).expect("it was written from a record");
-        let PackedRecord(fields, marks) = self.spool.read(place, read)?;
-        Ok((self.unpack(fields), marks))
+        let PackedRecord(shape, values, marks) = self.spool.read(place, read)?;
+        Ok((self.named(shape, values), marks))
     }
 
     /// What a record that was put aside is matched by.
@@ -70,10 +71,9 @@ impl Pile {
 
     /// Puts a change aside.
     pub(super) fn put(&self, change: Change) -> Result<Outline, Error> {
-        let names = &mut self.names();
-        let wanted = pack(names, change.wish.fields.iter());
-        let moved =
-            change.fields.iter().map(|(name, delta)| (number(names, name, 0), &delta.from, &delta.to)).collect();
+        let Change { wish, fields, .. } = &change;
+        let wanted = (self.shape(wish.fields.keys()), wish.fields.values().collect());
+        let moved = (self.shape(fields.keys()), fields.values().map(|delta| (&delta.from, &delta.to)).collect());
         let packed = PackedChange(wanted, moved, change.line, change.marks.clone());
         let mut bytes = Vec::with_capacity(ENTRY);
         serde_json::to_writer(&mut bytes, &packed).expect("plain values");
@@ -88,37 +88,28 @@ impl Pile {
     pub fn change(&self, outline: &Outline) -> Result<Change, Error> {
         let read = |bytes: &[u8]| serde_json::from_slice(bytes).expect("it was written from a change");
         let PackedChange(wanted, moved, line, marks) = self.spool.read(outline.place, read)?;
-        let wanted = self.unpack(wanted);
-        let names = self.names();
-        let fields = moved.into_iter().map(|(name, from, to)| (names[name].clone(), Delta { from, to })).collect();
-        drop(names);
-        Ok(outline.with(wanted, fields, line, marks))
+        let moved = (moved.0, moved.1.into_iter().map(|(from, to)| Delta { from, to }).collect());
+        Ok(outline.with(self.named(wanted.0, wanted.1), self.named(moved.0, moved.1), line, marks))
     }
 
-    fn unpack(&self, fields: Vec<(usize, Value)>) -> BTreeMap<String, Value> {
-        let names = self.names();
-        fields.into_iter().map(|(name, value)| (names[name].clone(), value)).collect()
+    /// The number of a set of fields.
+    fn shape<'n>(&self, names: impl Iterator<Item = &'n String> + Clone) -> usize {
+        let mut shapes = self.shapes();
+        shapes.iter().position(|shape| shape.iter().eq(names.clone())).unwrap_or_else(|| {
+            shapes.push(names.cloned().collect());
+            shapes.len() - 1
+        })
     }
 
-    fn names(&self) -> MutexGuard<'_, Vec<String>> {
-        // They are never half written.
-        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What stands under each name of a set of fields.
+    fn named<T>(&self, shape: usize, values: Vec<T>) -> BTreeMap<String, T> {
+        self.shapes()[shape].iter().cloned().zip(values).collect()
     }
-}
 
-fn pack<'v>(names: &mut Vec<String>, fields: impl Iterator<Item = (&'v String, &'v Value)>) -> Vec<(usize, &'v Value)> {
-    fields.enumerate().map(|(at, (name, value))| (number(names, name, at), value)).collect()
-}
-
-/// The number of a field's name, of which a job has a few dozen at most; `near` is where it is as a rule.
-fn number(names: &mut Vec<String>, name: &str, near: usize) -> usize {
-    if names.get(near).is_some_and(|known| known == name) {
-        return near;
+    fn shapes(&self) -> MutexGuard<'_, Vec<Vec<String>>> {
+        // None of them is ever half written.
+        self.shapes.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    names.iter().position(|known| known == name).unwrap_or_else(|| {
-        names.push(name.to_owned());
-        names.len() - 1
-    })
 }
 
 #[cfg(test)]
