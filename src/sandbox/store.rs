@@ -38,6 +38,8 @@ struct Collection {
     rows: BTreeMap<i64, Row>,
     /// (values of a group of unique fields, id)
     unique: BTreeSet<(String, i64)>,
+    /// (when it changed last, id)
+    modified: BTreeSet<(Timestamp, i64)>,
     next_id: i64,
 }
 
@@ -75,6 +77,14 @@ impl Entities {
     /// The entities of a resource by id.
     pub(super) fn rows(&self, resource: &str) -> &BTreeMap<i64, Row> {
         &self.collection(resource).rows
+    }
+
+    /// The entities of a resource that changed since then, in order of id; `None` where they are more than `most`.
+    pub(super) fn changed_since(&self, resource: &str, since: Timestamp, most: usize) -> Option<Vec<&Row>> {
+        let Collection { rows, modified, .. } = self.collection(resource);
+        let mut ids: Vec<i64> = modified.range((since, i64::MIN)..).map(|(_, id)| *id).take(most + 1).collect();
+        ids.sort_unstable();
+        (ids.len() <= most).then(|| ids.iter().filter_map(|id| rows.get(id)).collect())
     }
 
     /// Whether another entity has the same values in a group of unique fields.
@@ -215,7 +225,7 @@ impl Change {
 
 impl Collection {
     fn new(first_id: i64) -> Self {
-        Self { rows: BTreeMap::new(), unique: BTreeSet::new(), next_id: first_id }
+        Self { rows: BTreeMap::new(), unique: BTreeSet::new(), modified: BTreeSet::new(), next_id: first_id }
     }
 
     fn put(&mut self, resource: &Resource, row: Row) {
@@ -224,6 +234,7 @@ impl Collection {
         for form in resource.unique.iter().filter_map(|group| unique_form(resource, group, &row)) {
             self.unique.insert((form, row.id));
         }
+        self.modified.insert((row.modified, row.id));
         self.rows.insert(row.id, row);
     }
 
@@ -232,6 +243,7 @@ impl Collection {
         for form in resource.unique.iter().filter_map(|group| unique_form(resource, group, &row)) {
             self.unique.remove(&(form, id));
         }
+        self.modified.remove(&(row.modified, id));
     }
 }
 
@@ -261,6 +273,31 @@ mod tests {
         store.write().remove(&STAFF, 6).unwrap();
         assert!(!is_taken(&store, "bo@example.com", None));
         assert!(!is_taken(&store, "", None));
+    }
+
+    #[test]
+    fn what_changed_since_is_found_where_it_is_little() {
+        let store = Store::open(None).unwrap();
+        let at = |second: i64| Timestamp::from_second(second).unwrap();
+        let changed = |id: i64, second: i64| {
+            let mut row = person(id, "");
+            row.modified = at(second);
+            row
+        };
+        for (id, second) in [(5, 10), (7, 20), (6, 30), (5, 40)] {
+            store.write().put(&STAFF, vec![changed(id, second)]).unwrap();
+        }
+        store.write().put(&STAFF, vec![changed(9, 50)]).unwrap();
+        store.write().remove(&STAFF, 9).unwrap();
+        let entities = store.read();
+        let since = |second, most| {
+            let rows = entities.changed_since("staff", at(second), most)?;
+            Some(rows.iter().map(|row| row.id).collect::<Vec<_>>())
+        };
+        assert_eq!(since(0, 3), Some(vec![5, 6, 7]));
+        assert_eq!(since(0, 2), None);
+        assert_eq!(since(30, 2), Some(vec![5, 6]));
+        assert_eq!(since(41, 2), Some(vec![]));
     }
 
     #[test]

@@ -114,6 +114,11 @@ impl<'e> View<'e> {
         self.entities.rows(self.resource.name)
     }
 
+    /// Those that changed since then, in order of id; `None` where they are more than `most`.
+    pub(super) fn changed_since(&self, since: Timestamp, most: usize) -> Option<Vec<&'e Row>> {
+        self.entities.changed_since(self.resource.name, since, most)
+    }
+
     /// The position of a field that callers know.
     pub(super) fn position(&self, name: &str) -> Option<usize> {
         self.resource.position(name).filter(|position| self.is_shown(*position))
