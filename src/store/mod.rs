@@ -20,10 +20,12 @@
 //! Rejected: one sled tree per kind of row. A commit has to move rows of several kinds at once, and sled applies a batch
 //! atomically within one tree only; so there is one tree, and the first byte of a key says the kind.
 
+mod batch;
 mod bulk;
 mod compact;
 mod error;
 mod manifest;
+mod mask;
 mod merge;
 mod renew;
 mod reserve;
@@ -37,12 +39,14 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+pub use batch::Batch;
+use batch::{Row, payload};
 pub use bulk::Bulk;
 pub use error::{Error, Kind};
 use manifest::Manifest;
+use mask::Mask;
 use merge::Extra;
 pub use renew::{Dropped, renew};
 use serde::Serialize;
@@ -78,78 +82,8 @@ struct Writing {
     newer: BTreeMap<Space, u64>,
 }
 
-/// The spaces of which sled may have rows that are not in their files; of the others it need not be asked.
-struct Mask(AtomicU32);
-
-impl Mask {
-    fn all() -> Self {
-        Self(AtomicU32::new(u32::MAX))
-    }
-
-    fn has(&self, space: Space) -> bool {
-        self.0.load(Ordering::SeqCst) & Self::bit(space) != 0
-    }
-
-    fn add(&self, newer: &BTreeMap<Space, u64>) {
-        self.0.fetch_or(Self::of(newer), Ordering::SeqCst);
-    }
-
-    /// What is merged is in the file already when this is called.
-    fn set(&self, newer: &BTreeMap<Space, u64>) {
-        self.0.store(Self::of(newer), Ordering::SeqCst);
-    }
-
-    fn of(newer: &BTreeMap<Space, u64>) -> u32 {
-        newer
-            .iter()
-            .filter(|(_, rows)| **rows > 0)
-            .fold(Self::bit(Space::Meta), |all, (space, _)| all | Self::bit(*space))
-    }
-
-    /// The letters of the spaces are those of the alphabet.
-    fn bit(space: Space) -> u32 {
-        1 << (space as u8 - b'a')
-    }
-}
-
 /// A key of sled with what it holds; `None` where the row of the file is removed.
 type Newer = (sled::IVec, Option<Vec<u8>>);
-
-/// A key with what it is to hold; `None` removes.
-type Row = (Vec<u8>, Option<Vec<u8>>);
-
-/// Changes that are applied together.
-#[derive(Default)]
-pub struct Batch {
-    rows: Vec<Row>,
-}
-
-/// A row as JSON.
-fn payload<T: Serialize>(row: &T) -> Vec<u8> {
-    serde_json::to_vec(row).expect("rows are made of types that JSON holds")
-}
-
-impl Batch {
-    /// Puts a row, written as JSON.
-    pub fn put<T: Serialize>(&mut self, space: Space, name: &str, value: &T) {
-        self.rows.push((space.key(name), Some(payload(value))));
-    }
-
-    /// Puts a row of bytes.
-    pub fn put_bytes(&mut self, space: Space, name: &str, payload: &[u8]) {
-        self.rows.push((space.key(name), Some(payload.to_vec())));
-    }
-
-    /// Removes a row, where it is.
-    pub fn remove(&mut self, space: Space, name: &str) {
-        self.rows.push((space.key(name), None));
-    }
-
-    /// Whether there is nothing to apply.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-}
 
 impl Store {
     /// sled's page cache, in bytes; its own default is 1 GiB.

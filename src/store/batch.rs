@@ -1,0 +1,41 @@
+//! What is written together.
+
+use serde::Serialize;
+
+use super::Space;
+
+/// A key with what it is to hold; `None` removes.
+pub(super) type Row = (Vec<u8>, Option<Vec<u8>>);
+
+/// Changes that are applied together.
+#[derive(Default)]
+pub struct Batch {
+    pub(super) rows: Vec<Row>,
+}
+
+/// A row as JSON.
+pub(super) fn payload<T: Serialize>(row: &T) -> Vec<u8> {
+    serde_json::to_vec(row).expect("rows are made of types that JSON holds")
+}
+
+impl Batch {
+    /// Puts a row, written as JSON.
+    pub fn put<T: Serialize>(&mut self, space: Space, name: &str, value: &T) {
+        self.rows.push((space.key(name), Some(payload(value))));
+    }
+
+    /// Puts a row of bytes.
+    pub fn put_bytes(&mut self, space: Space, name: &str, payload: &[u8]) {
+        self.rows.push((space.key(name), Some(payload.to_vec())));
+    }
+
+    /// Removes a row, where it is.
+    pub fn remove(&mut self, space: Space, name: &str) {
+        self.rows.push((space.key(name), None));
+    }
+
+    /// Whether there is nothing to apply.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
