@@ -77,18 +77,7 @@ impl Value {
 
     /// Reads what [`Value::to_json`] wrote; `None` for any other shape.
     pub fn from_json(json: &serde_json::Value) -> Option<Self> {
-        Some(match json {
-            serde_json::Value::Null => Self::Empty,
-            serde_json::Value::String(text) => Self::text(text.as_str()),
-            serde_json::Value::Bool(flag) => Self::Flag(*flag),
-            serde_json::Value::Array(items) if items.iter().all(serde_json::Value::is_string) => {
-                Self::list(items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect())
-            }
-            serde_json::Value::Array(items) => Self::ids(
-                items.iter().map(|item| item.as_i64().and_then(|id| i32::try_from(id).ok())).collect::<Option<_>>()?,
-            ),
-            _ => return None,
-        })
+        Self::deserialize(json).ok()
     }
 }
 

@@ -22,7 +22,9 @@ pub(super) fn left_unknown(store: &Store, job: &Job) -> Result<Vec<Change>, stor
         State::Parked { .. } => false,
     };
     let target = job.mapping.target;
-    Ok(queue::list(store, &job.name)?.into_iter().filter(open).map(|change| Change { target, ..change }).collect())
+    let mut unknown = Vec::new();
+    queue::each(store, &job.name, |change| unknown.extend(open(&change).then_some(Change { target, ..change })))?;
+    Ok(unknown)
 }
 
 /// Stores what the plan found and wants, and returns what is to be sent.

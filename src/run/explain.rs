@@ -213,7 +213,7 @@ fn explain_part(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanati
         outlook: outlook(context, job, key, mirrors.as_ref(), &rows, unreadable.as_deref()),
         held: held(store, &job.name)?.remove(key).map(|held| (held, state.held_set)),
         decision: verdicts(store, &job.name)?.remove(key),
-        queued: queue::list(store, &job.name)?.into_iter().find(|change| change.key == *key),
+        queued: queue::get(store, &job.name, key)?,
         due: due(job, known.as_ref()),
         leaving: leaving(context, job, &rows, known.as_ref()),
         last_run: state.last,

@@ -140,11 +140,12 @@ fn decide_part(
         let line = Line::Decision { at, job: Some(job), key: Some(key), decision, by: acting_user(), why: None };
         audit.append(at, &line).map_err(DecisionError::Audit)?;
     }
-    let sent: BTreeSet<Key> = queue::list(store, job)?
-        .into_iter()
-        .filter(|change| matches!(change.state, State::Sent { .. }))
-        .map(|change| change.key)
-        .collect();
+    let mut sent = BTreeSet::new();
+    queue::each(store, job, |change| {
+        if matches!(change.state, State::Sent { .. }) {
+            sent.insert(change.key);
+        }
+    })?;
     let mut batch = Batch::default();
     for (key, change) in &waiting {
         let verdict = verdict(change.wish);

@@ -119,7 +119,8 @@ impl PlanFile {
     /// The largest file that is read.
     pub const SIZE_MAX: u64 = 512 * 1024 * 1024;
 
-    /// Puts down what was planned [`For::File`](super::For); jobs whose plan failed are left out. Sensitive values are in it only with `values`.
+    /// Puts down what was planned [`For::File`](super::For); jobs whose plan failed are left out. Sensitive values are in it
+    /// only with `values`.
     ///
     /// # Errors
     /// Where what was planned can't be read back from the disk of the state folder.
