@@ -8,6 +8,8 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement that can't go on fails, and prints")]
 
+mod process;
+
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -18,6 +20,8 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::Value;
+
+use process::work;
 
 const CONFIG: &str = r#"[api]
 base_url = "BASE_URL"
@@ -254,16 +258,6 @@ fn measure(dir: &Path, name: &str, command: &[&str]) -> Run {
         None => format!("{}, {} requests, {} unchanged", job["status"], job["requests"], job["unchanged"]),
     };
     Run { peak_kib, time, at_work, said }
-}
-
-/// The processor's time of a process so far; none where it is gone.
-fn work(process: u32) -> Duration {
-    /// How the kernel counts it, on every machine of today.
-    const TICKS_A_SECOND: u64 = 100;
-    let text = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    let numbers = text.rsplit(") ").next().unwrap_or_default().split(' ');
-    let ticks: u64 = numbers.skip(11).take(2).filter_map(|number| number.parse::<u64>().ok()).sum();
-    Duration::from_millis(ticks * 1000 / TICKS_A_SECOND)
 }
 
 /// A line of the kernel's account of a process's memory, in KiB; 0 where there is none any more.

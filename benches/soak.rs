@@ -7,6 +7,8 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement that can't go on fails, and prints")]
 
+mod process;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -17,6 +19,7 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use process::work;
 use rosterd::sandbox::{Options, Sandbox};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -250,16 +253,6 @@ impl Numbers {
             ratio(self.store_bytes, first.store_bytes),
         );
     }
-}
-
-/// The processor's time of a process so far.
-fn work(process: u32) -> Duration {
-    /// How the kernel counts it, on every machine of today.
-    const TICKS_A_SECOND: u64 = 100;
-    let text = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
-    let numbers = text.rsplit(") ").next().unwrap().split(' ');
-    let ticks: u64 = numbers.skip(11).take(2).map(|number| number.parse::<u64>().unwrap()).sum();
-    Duration::from_millis(ticks * 1000 / TICKS_A_SECOND)
 }
 
 /// How many bytes a folder takes on the disk.
