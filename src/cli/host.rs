@@ -35,7 +35,7 @@ pub(super) struct Lent {
 
 /// An open store: this process's own, or the daemon's.
 pub(super) enum Opened {
-    Own(Store),
+    Own(Box<Store>),
     Shared(Shared),
 }
 
@@ -78,7 +78,7 @@ impl Host {
     /// The store, shared with whoever reads it.
     pub(super) async fn store(&self, config: &Config) -> Result<Opened, Failure> {
         Ok(match self {
-            Self::Here(_) => Opened::Own(Store::open(&config.state.dir)?),
+            Self::Here(_) => Opened::Own(Box::new(Store::open(&config.state.dir)?)),
             Self::Daemon(lent) => Opened::Shared(lent.engine.store().await?),
         })
     }

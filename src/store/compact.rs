@@ -22,6 +22,9 @@ impl Store {
     pub fn compact(&self) -> Result<(), Error> {
         let mut writing = self.writing();
         self.merge_all(&mut writing)?;
+        // Whoever walks over a file that was replaced ends first: until then its rows stay in sled.
+        drop(self.sled.write().unwrap_or_else(PoisonError::into_inner));
+        self.sweep_replaced(&mut writing)?;
         self.copy(&mut writing)
     }
 
@@ -105,12 +108,15 @@ impl Store {
     }
 }
 
-/// How many bytes a folder takes on the disk.
+/// How many bytes a folder takes on the disk. sled's own threads remove files from it at any time.
 fn size(path: &Path) -> io::Result<u64> {
     let mut bytes = 0;
     for entry in fs::read_dir(path)? {
         let entry = entry?;
-        let found = entry.metadata()?;
+        let found = match entry.metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            found => found?,
+        };
         bytes += if found.is_dir() { size(&entry.path())? } else { taken(&found) };
     }
     Ok(bytes)

@@ -4,6 +4,7 @@
 //! the file before it count no more, and they are swept up afterwards. So a process that ends at any moment leaves the old
 //! file with its rows or the new one, and a new one that is not named is removed at the next opening.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
@@ -68,10 +69,10 @@ impl Store {
         let mut batch = Batch::default();
         let mut files: Vec<(Space, PathBuf, Sorted)> = Vec::new();
         for (space, extra) in spaces {
-            let old = self.file_of(space);
-            let number = old.mark().number.checked_add(1).expect("a file a second is a century of them");
+            let number =
+                self.file_of(space).mark().number.checked_add(1).expect("a file a second is a century of them");
             let path = path(&folder, space, number);
-            let written = self.write_merged(&path, space, number, &old, extra);
+            let written = self.write_merged(&path, space, number, extra);
             let opened = written.and_then(|mark| Ok((mark, Sorted::open(&path, &mark)?)));
             let (mark, sorted) = opened.map_err(|kind| {
                 files.iter().map(|(_, path, _)| path).chain([&path]).for_each(|path| {
@@ -89,33 +90,33 @@ impl Store {
         self.apply(writing, batch.rows)?;
         self.sync(writing)?;
         point("store: a merged file counts");
-        let mut before = Vec::new();
+        let mut removed = Vec::new();
         let mut known = self.files.write().unwrap_or_else(PoisonError::into_inner);
         for (space, _, sorted) in files {
             writing.newer.insert(space, 0);
-            before.push((space, known.insert(space, Arc::new(sorted)).unwrap_or_default()));
+            let old = known.insert(space, Arc::new(sorted)).unwrap_or_default();
+            removed.push(path(&folder, space, old.mark().number));
+            writing.replaced.push((space, Arc::downgrade(&old)));
         }
         drop(known);
         self.newer.set(&writing.newer);
-        for (space, old) in before {
-            let old_path = path(&folder, space, old.mark().number);
-            // Whoever is walking over the old file looks for what moved since in sled: it is swept up another time.
-            if Arc::try_unwrap(old).is_ok() {
-                self.sweep(writing, space)?;
-            }
-            remove(&old_path).map_err(|error| self.error(Kind::from_io(error)))?;
-        }
-        Ok(())
+        self.sweep_replaced(writing)?;
+        removed.iter().try_for_each(|path| remove(path).map_err(|error| self.error(Kind::from_io(error))))
     }
 
-    fn write_merged(
-        &self,
-        path: &Path,
-        space: Space,
-        number: u32,
-        old: &Arc<Sorted>,
-        extra: Option<Extra<'_>>,
-    ) -> Result<Mark, Kind> {
+    /// Sweeps up the spaces of whose replaced files none is in use any more: whoever walks over one of them looks in sled for
+    /// everything that was merged since it was written, be it by the next merge or by a later one.
+    pub(super) fn sweep_replaced(&self, writing: &mut Writing) -> Result<(), Error> {
+        let (used, unused): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut writing.replaced).into_iter().partition(|(_, file)| file.strong_count() > 0);
+        let unused: BTreeSet<Space> = unused.into_iter().map(|(space, _)| space).collect();
+        let swept: Vec<Space> =
+            unused.into_iter().filter(|space| used.iter().all(|(other, _)| other != space)).collect();
+        writing.replaced = used;
+        swept.into_iter().try_for_each(|space| self.sweep(writing, space))
+    }
+
+    fn write_merged(&self, path: &Path, space: Space, number: u32, extra: Option<Extra<'_>>) -> Result<Mark, Kind> {
         let mut writer = Writer::create(path, number).map_err(Kind::from_io)?;
         let (mut none, instead_of) = (std::iter::empty(), extra.as_ref().and_then(|extra| extra.instead_of.clone()));
         let rows: &mut dyn Iterator<Item = Result<Row, Kind>> = match extra {
@@ -127,7 +128,7 @@ impl Store {
         let mut push = |key: &[u8], value: Option<&[u8]>| {
             value.map_or(Ok(()), |value| writer.push(key, value)).map_err(Kind::from_io)
         };
-        let walked = self.walk(old, &[space as u8], |key, payload| {
+        let walked = self.walk(space, &[space as u8], |key, payload| {
             let pushed = (|| {
                 // One that can't be read comes before all.
                 while let Some(row) = rows.next_if(|row| row.as_ref().map_or(true, |(extra, _)| **extra < *key)) {

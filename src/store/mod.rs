@@ -39,7 +39,9 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
 
 pub use batch::Batch;
 use batch::{Row, payload};
@@ -80,6 +82,8 @@ struct Writing {
     manifest: Manifest,
     /// How many rows of a space sled has that are not in its file.
     newer: BTreeMap<Space, u64>,
+    /// Files that were replaced, of spaces whose merged rows are still in sled for whoever walks over such a file.
+    replaced: Vec<(Space, Weak<Sorted>)>,
 }
 
 /// A key of sled with what it holds; `None` where the row of the file is removed.
@@ -163,7 +167,7 @@ impl Store {
     /// `visit` must not write to the store.
     pub fn scan(&self, space: Space, prefix: &str, mut visit: impl FnMut(&str, &[u8])) -> Result<(), Error> {
         let mut unnamed = None;
-        self.walk(&self.file_of(space), &space.key(prefix), |key, payload| match std::str::from_utf8(&key[1..]) {
+        self.walk(space, &space.key(prefix), |key, payload| match std::str::from_utf8(&key[1..]) {
             Ok(name) => {
                 visit(name, payload);
                 true
@@ -179,22 +183,19 @@ impl Store {
     /// Whether a space has no row whose name begins with `prefix`.
     pub fn is_empty(&self, space: Space, prefix: &str) -> Result<bool, Error> {
         let mut is_empty = true;
-        self.walk(&self.file_of(space), &space.key(prefix), |_, _| {
+        self.walk(space, &space.key(prefix), |_, _| {
             is_empty = false;
             false
         })?;
         Ok(is_empty)
     }
 
-    /// Walks rows as they are over `file`, in order of key, while `visit` says so.
-    fn walk(
-        &self,
-        file: &Arc<Sorted>,
-        prefix: &[u8],
-        mut visit: impl FnMut(&[u8], &[u8]) -> bool,
-    ) -> Result<(), Error> {
+    /// Walks rows of a space, in order of key, while `visit` says so.
+    fn walk(&self, space: Space, prefix: &[u8], mut visit: impl FnMut(&[u8], &[u8]) -> bool) -> Result<(), Error> {
         let guard = self.sled.read().unwrap_or_else(PoisonError::into_inner);
         let sled = guard.as_ref().ok_or_else(|| self.error(Kind::closed()))?;
+        // While it is held, what it hides or lacks stays in sled.
+        let file = self.file_of(space);
         let mut rows = sled.tree.scan_prefix(prefix);
         let number = file.mark().number;
         let mut next = || -> Result<Option<Newer>, Error> {
@@ -485,9 +486,19 @@ impl Store {
 }
 
 impl Sled {
+    /// sled's own threads hold a file for a moment after it was closed, and until then they may cut its end off.
+    const CLOSING_MAX: Duration = Duration::from_secs(5);
+    const CLOSING_PAUSE: Duration = Duration::from_millis(2);
+
     fn open(path: &Path) -> Result<Self, Kind> {
         let config = sled::Config::new().path(path).cache_capacity(Store::CACHE_BYTES);
-        let tree = guarded(|| config.open())?;
+        let begun = Instant::now();
+        let tree = loop {
+            match guarded(|| config.open()) {
+                Err(Kind::InUse { .. }) if begun.elapsed() < Self::CLOSING_MAX => thread::sleep(Self::CLOSING_PAUSE),
+                opened => break opened?,
+            }
+        };
         let file = File::open(path.join("db")).map_err(Kind::from_io)?;
         Ok(Self { tree, file })
     }

@@ -291,6 +291,44 @@ fn who_walks_over_rows_while_they_are_merged_sees_each_of_them_once() {
 }
 
 #[test]
+fn who_walks_slowly_over_rows_that_are_merged_again_and_again_sees_each_of_them() {
+    const ROWS: u32 = 300;
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    let rows = |value: u32| (0..ROWS).map(move |number| (format!("{number:04}"), value));
+    store.fill(Space::Known, ROWS as usize, rows(0)).unwrap();
+    (ROWS..ROWS + 10).for_each(|number| put(&store, &format!("{number:04}"), 0));
+    let in_sled = || store.with(|sled| Ok(sled.tree.scan_prefix([Space::Known as u8]).count())).unwrap();
+    let (begun, goes_on) = (std::sync::Barrier::new(2), std::sync::Barrier::new(2));
+    std::thread::scope(|scope| {
+        let walk = scope.spawn(|| {
+            let mut seen = Vec::new();
+            store
+                .scan(Space::Known, "", |name, _| {
+                    if seen.is_empty() {
+                        begun.wait();
+                        goes_on.wait();
+                    }
+                    seen.push(name.to_owned());
+                })
+                .unwrap();
+            seen
+        });
+        begun.wait();
+        for value in 1..4 {
+            store.fill(Space::Known, ROWS as usize, rows(value)).unwrap();
+        }
+        assert_eq!(in_sled(), 10, "they are merged, and it still looks for them");
+        goes_on.wait();
+        let all: Vec<String> = (0..ROWS + 10).map(|number| format!("{number:04}")).collect();
+        assert_eq!(walk.join().unwrap(), all);
+    });
+    store.fill(Space::Known, ROWS as usize, rows(4)).unwrap();
+    assert_eq!(in_sled(), 0, "nobody looks for them any more");
+    assert_eq!(store.list::<u32>(Space::Known, "").unwrap().len(), ROWS as usize + 10);
+}
+
+#[test]
 fn fault_12_a_file_that_is_missing_another_or_changed_is_damage() {
     let filled = || {
         let dir = tempfile::tempdir().unwrap();
