@@ -74,10 +74,8 @@ impl<'e> View<'e> {
     fn count(&self, row: &Row, other: &'static str, by: &'static str) -> usize {
         let by_name = tables::resource(other)
             .is_some_and(|resource| matches!(resource.fields[resource.at(by)].kind, Kind::NameOf(_)));
-        let referring = self.referring(other, by);
-        let target =
-            if by_name { Target::Name(self.text(row, "name").unwrap_or_default()) } else { Target::Id(row.id) };
-        referring.get(&target).map_or(0, Vec::len)
+        let target = if by_name { self.text(row, "name").unwrap_or_default().into() } else { row.id.into() };
+        self.entities.count(other, by, &target)
     }
 
     fn duration(&self, row: &Row) -> Option<Value> {

@@ -1,6 +1,6 @@
 //! The embedded store: every entity in memory by id, and a journal where there is a data folder.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::Path;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::error::Error;
 use super::journal::{Entry, Journal};
-use super::resource::Resource;
+use super::resource::{Derived, Kind, Resource};
 use super::row::{Row, unique_form};
 use super::tables::{DEPENDENTS, LOCATION, RESOURCES, resource};
 
@@ -40,14 +40,21 @@ struct Collection {
     unique: BTreeSet<(String, i64)>,
     /// (when it changed last, id)
     modified: BTreeSet<(Timestamp, i64)>,
+    counted: Vec<Counted>,
     next_id: i64,
+}
+
+/// How many entities refer to each target by one field: a location shows it among a million people too.
+struct Counted {
+    by: &'static str,
+    position: usize,
+    referring: HashMap<Value, usize>,
 }
 
 impl Store {
     /// Opens the store: that of a folder, or an empty one in memory.
     pub(super) fn open(folder: Option<&Path>) -> Result<Self, Error> {
-        let collections =
-            RESOURCES.iter().map(|resource| (resource.name, Collection::new(resource.first_id))).collect();
+        let collections = RESOURCES.iter().map(|resource| (resource.name, Collection::new(resource))).collect();
         let mut entities = Entities { collections, journal: None, closed: false };
         if let Some(folder) = folder {
             let mut journal = Journal::open(folder, |entry| entities.replay(entry))?;
@@ -85,6 +92,12 @@ impl Entities {
         let mut ids: Vec<i64> = modified.range((since, i64::MIN)..).map(|(_, id)| *id).take(most + 1).collect();
         ids.sort_unstable();
         (ids.len() <= most).then(|| ids.iter().filter_map(|id| rows.get(id)).collect())
+    }
+
+    /// How many entities of a resource refer to `target`, an id or a name, by one of the fields that [`Derived::Count`] names.
+    pub(super) fn count(&self, resource: &str, by: &str, target: &Value) -> usize {
+        let counted = self.collection(resource).counted.iter().find(|counted| counted.by == by);
+        counted.and_then(|counted| counted.referring.get(target)).copied().unwrap_or(0)
     }
 
     /// Whether another entity has the same values in a group of unique fields.
@@ -224,8 +237,9 @@ impl Change {
 }
 
 impl Collection {
-    fn new(first_id: i64) -> Self {
-        Self { rows: BTreeMap::new(), unique: BTreeSet::new(), modified: BTreeSet::new(), next_id: first_id }
+    fn new(resource: &Resource) -> Self {
+        let (rows, unique, modified) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+        Self { rows, unique, modified, counted: Counted::all(resource), next_id: resource.first_id }
     }
 
     fn put(&mut self, resource: &Resource, row: Row) {
@@ -235,6 +249,7 @@ impl Collection {
             self.unique.insert((form, row.id));
         }
         self.modified.insert((row.modified, row.id));
+        self.counted.iter_mut().for_each(|counted| counted.add(&row));
         self.rows.insert(row.id, row);
     }
 
@@ -244,6 +259,39 @@ impl Collection {
             self.unique.remove(&(form, id));
         }
         self.modified.remove(&(row.modified, id));
+        self.counted.iter_mut().for_each(|counted| counted.remove(&row));
+    }
+}
+
+impl Counted {
+    /// Those of the entities of a resource that any other one shows.
+    fn all(resource: &Resource) -> Vec<Self> {
+        let fields = RESOURCES.iter().flat_map(|other| other.fields);
+        let by: BTreeSet<&'static str> = fields
+            .filter_map(|field| match field.kind {
+                Kind::Derived(Derived::Count(name, by)) if name == resource.name => Some(by),
+                _ => None,
+            })
+            .collect();
+        by.into_iter().map(|by| Self { by, position: resource.at(by), referring: HashMap::new() }).collect()
+    }
+
+    fn add(&mut self, row: &Row) {
+        let target = row.value(self.position);
+        match self.referring.get_mut(target) {
+            Some(count) => *count += 1,
+            None if target.is_null() => {}
+            None => drop(self.referring.insert(target.clone(), 1)),
+        }
+    }
+
+    fn remove(&mut self, row: &Row) {
+        let target = row.value(self.position);
+        let Some(count) = self.referring.get_mut(target) else { return };
+        *count -= 1;
+        if *count == 0 {
+            self.referring.remove(target);
+        }
     }
 }
 
@@ -298,6 +346,27 @@ mod tests {
         assert_eq!(since(0, 2), None);
         assert_eq!(since(30, 2), Some(vec![5, 6]));
         assert_eq!(since(41, 2), Some(vec![]));
+    }
+
+    #[test]
+    fn who_refers_to_a_target_is_counted_as_they_come_move_and_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(Some(folder.path())).unwrap();
+        let at = |id: i64, place: Value| {
+            let mut row = person(id, "");
+            row.set(STAFF.position("location").unwrap(), place);
+            row
+        };
+        let counts =
+            |store: &Store| ["Quay", "Yard"].map(|place| store.read().count("staff", "location", &place.into()));
+        store.write().put(&STAFF, vec![at(5, "Quay".into()), at(6, "Quay".into()), at(7, Value::Null)]).unwrap();
+        assert_eq!(counts(&store), [2, 0]);
+        store.write().put(&STAFF, vec![at(6, "Yard".into()), at(7, "Yard".into()), at(5, "Quay".into())]).unwrap();
+        assert_eq!(counts(&store), [1, 2]);
+        store.write().remove(&STAFF, 5).unwrap();
+        assert_eq!(counts(&store), [0, 2]);
+        store.close();
+        assert_eq!(counts(&Store::open(Some(folder.path())).unwrap()), [0, 2]);
     }
 
     #[test]
