@@ -3,13 +3,14 @@
 //! `cargo bench --bench soak [-- RUNS PEOPLE CHANGES]`: one daemon process, 2,000 runs over 500 people unless told, one
 //! after the other. Before each run 3 of them change, one joins and one leaves; now and then the status page and `/metrics`
 //! are asked, a command comes over the socket, and the configuration is loaded anew. The service is in this process, so
-//! that the daemon's numbers are its own. A year of a large organization is `-- 500 100000 1000`.
+//! that the daemon's numbers are its own. A year of a large organization is `-- 500 100000 1000`. What is printed is the
+//! middle one of the last runs before each mark; the first run, which makes everybody, is not among them.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement that can't go on fails, and prints")]
 
 mod process;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Lines, Read as _, Write as _};
@@ -25,6 +26,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 /// After which parts of the runs it is measured; the first is what the others are compared with.
 const MARKS: [usize; 4] = [20, 4, 2, 1];
+/// Of how many runs before a mark the middle one is taken.
+const WINDOW: usize = 11;
 /// How many runs lie between two looks at the page, two commands, and two reloads.
 const PAGE_EVERY: usize = 10;
 const COMMAND_EVERY: usize = 25;
@@ -79,11 +82,21 @@ fn main() {
 
     println!("{count} people, {changes} changes, a joiner and a leaver before each run");
     let mut first: Option<Numbers> = None;
-    let (mut told, mut worked) = (0, Duration::ZERO);
+    let mut last: VecDeque<Numbers> = VecDeque::new();
     for run in 1..=runs {
-        let begin = Instant::now();
+        let (begin, worked) = (Instant::now(), work(daemon.child.id()));
         daemon.run();
-        let took = begin.elapsed();
+        let (took, at_work) = (begin.elapsed(), work(daemon.child.id()) - worked);
+        if run > 1 {
+            last.push_back(Numbers {
+                took,
+                at_work,
+                ..Numbers::of(daemon.child.id(), &dir.path().join("state/store"))
+            });
+        }
+        if last.len() > WINDOW {
+            last.pop_front();
+        }
         if run % PAGE_EVERY == 0 {
             ["/", "/metrics", "/healthz"].iter().for_each(|path| ask(address, path));
         }
@@ -94,12 +107,8 @@ fn main() {
         if run % RELOAD_EVERY == 0 {
             command(dir.path(), &["reload"]);
         }
-        if MARKS.iter().any(|part| run == (runs / part).max(1)) {
-            let work = work(daemon.child.id());
-            let at_work = (work - worked) / u32::try_from(run - told).unwrap();
-            (told, worked) = (run, work);
-            let numbers = Numbers::of(daemon.child.id(), &dir.path().join("state/store"));
-            let numbers = Numbers { took, at_work, ..numbers };
+        if !last.is_empty() && MARKS.iter().any(|part| run == (runs / part).max(2)) {
+            let numbers = Numbers::middle(last.make_contiguous());
             numbers.print(run, first.get_or_insert(numbers));
         }
         people.change();
@@ -153,7 +162,9 @@ struct Daemon {
 
 impl Daemon {
     fn start(dir: &Path) -> Self {
-        let mut child = rosterd(dir).args(["run", "--log", "json"]).stderr(Stdio::piped()).spawn().unwrap();
+        let mut command = rosterd(dir);
+        command.args(["run", "--log", "json"]).envs(of_the_unit()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
         wait(&mut log, "the daemon is ready");
         Self { child, log }
@@ -183,6 +194,13 @@ fn rosterd(dir: &Path) -> Command {
     command
 }
 
+/// What the unit gives the daemon.
+fn of_the_unit() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let lines = include_str!("../systemd/rosterd.service").lines();
+    let told = lines.filter_map(|line| line.strip_prefix("Environment=")).flat_map(str::split_whitespace);
+    told.map(|pair| pair.split_once('=').unwrap())
+}
+
 fn command(dir: &Path, arguments: &[&str]) {
     let output = rosterd(dir).args(arguments).output().unwrap();
     assert!(output.status.success(), "{arguments:?}: {output:?}");
@@ -210,7 +228,7 @@ struct Numbers {
     threads: u64,
     store_bytes: u64,
     took: Duration,
-    /// The processor's time of a run since the numbers before, which other processes do not stretch.
+    /// The processor's time of the run, which other processes do not stretch.
     at_work: Duration,
 }
 
@@ -229,6 +247,24 @@ impl Numbers {
             store_bytes: size(store),
             took: Duration::ZERO,
             at_work: Duration::ZERO,
+        }
+    }
+
+    /// The middle one of each number.
+    fn middle(runs: &[Self]) -> Self {
+        fn of<T: Ord>(numbers: impl Iterator<Item = T>) -> T {
+            let mut numbers: Vec<T> = numbers.collect();
+            numbers.sort();
+            numbers.swap_remove(numbers.len() / 2)
+        }
+        Self {
+            resident_kib: of(runs.iter().map(|run| run.resident_kib)),
+            peak_kib: of(runs.iter().map(|run| run.peak_kib)),
+            files: of(runs.iter().map(|run| run.files)),
+            threads: of(runs.iter().map(|run| run.threads)),
+            store_bytes: of(runs.iter().map(|run| run.store_bytes)),
+            took: of(runs.iter().map(|run| run.took)),
+            at_work: of(runs.iter().map(|run| run.at_work)),
         }
     }
 

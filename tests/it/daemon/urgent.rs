@@ -24,6 +24,11 @@ fn law_12_who_leaves_while_updates_wait_is_removed_before_they_are_sent() {
     world.csv(file(PEOPLE - 1, "Moved"));
     eventually("the leaver is removed", || world.count("staff.delete") == 1);
     assert!(updates() < PEOPLE / 2, "{} updates went before", updates());
+    let requests = world.service().requests();
+    let removed = requests.iter().position(|request| request.operation == "staff.delete").unwrap();
+    let read = requests[..removed].iter().rposition(|request| request.operation == "staff.list").unwrap();
+    let between: Vec<&str> = requests[read + 1..removed].iter().map(|request| request.operation).collect();
+    assert!(!between.contains(&"staff.update"), "the next write after the leaver is known is the removal: {between:?}");
     let status = world.status();
     assert_ne!(status["last"]["status"], "failed", "a run that starts over has not failed: {status}");
     world.faults(&[]);
