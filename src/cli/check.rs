@@ -76,12 +76,12 @@ fn source(job: &Job, places: &mut Places) -> Finding {
             Mapped::Record(record) => {
                 let fields = record.fields.iter();
                 for (_, value) in fields.filter(|(field, _)| is_place(job.mapping.target, field)) {
-                    let names = match value {
-                        Value::Text(name) => std::slice::from_ref(name),
-                        Value::List(names) => names,
-                        _ => &[],
-                    };
-                    names.iter().for_each(|name| *places.entry(name.clone()).or_default() += 1);
+                    let mut found = |name: &str| *places.entry(name.to_owned()).or_default() += 1;
+                    match value {
+                        Value::Text(name) => found(name),
+                        Value::List(names) => names.iter().for_each(|name| found(name)),
+                        _ => {}
+                    }
                 }
                 sample.get_or_insert(record.key);
                 records += 1;

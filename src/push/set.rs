@@ -189,7 +189,7 @@ fn set_custom(cf: &mut Fields, title: &str, field: &str, value: &Value, elements
 fn listed(field: &str, value: &Value) -> Result<Vec<String>, SetError> {
     match value {
         Value::Empty => Ok(Vec::new()),
-        Value::Text(name) => Ok(vec![name.clone()]),
+        Value::Text(name) => Ok(vec![name.to_string()]),
         Value::List(names) => Ok(names.clone()),
         _ => Err(wrong(field, "names")),
     }
@@ -216,7 +216,7 @@ fn strange(target: Target, field: &str) -> SetError {
 fn text(field: &str, value: &Value) -> Result<Option<String>, SetError> {
     match value {
         Value::Empty => Ok(None),
-        Value::Text(text) => Ok(Some(text.clone())),
+        Value::Text(text) => Ok(Some(text.to_string())),
         _ => Err(wrong(field, "text")),
     }
 }

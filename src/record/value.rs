@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use smol_str::SmolStr;
 
 /// One value of one field, as mapped from a source or as read from the service.
 ///
@@ -13,8 +14,8 @@ pub enum Value {
     /// Nothing: null, missing and "" are the same.
     #[default]
     Empty,
-    /// Text, never empty.
-    Text(String),
+    /// Text, never empty. A short one, as nearly all are, takes no memory of its own.
+    Text(SmolStr),
     /// A flag; the wire writes 1 and 0.
     Flag(bool),
     /// Names, in the order given, never empty.
@@ -25,7 +26,7 @@ pub enum Value {
 
 impl Value {
     /// Text, or [`Value::Empty`] where `text` has no characters.
-    pub fn text(text: impl Into<String>) -> Self {
+    pub fn text(text: impl Into<SmolStr>) -> Self {
         let text = text.into();
         if text.is_empty() { Self::Empty } else { Self::Text(text) }
     }
@@ -57,7 +58,7 @@ impl Value {
     pub fn shown(&self) -> String {
         match self {
             Self::Empty => String::new(),
-            Self::Text(text) => text.clone(),
+            Self::Text(text) => text.to_string(),
             Self::Flag(flag) => if *flag { "1" } else { "0" }.to_owned(),
             Self::List(names) => names.join(", "),
             Self::Ids(ids) => ids.iter().map(i32::to_string).collect::<Vec<_>>().join(", "),
