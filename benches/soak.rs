@@ -10,7 +10,7 @@
 
 mod process;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Lines, Read as _, Write as _};
@@ -82,20 +82,13 @@ fn main() {
 
     println!("{count} people, {changes} changes, a joiner and a leaver before each run");
     let mut first: Option<Numbers> = None;
-    let mut last: VecDeque<Numbers> = VecDeque::new();
+    let mut all: Vec<Numbers> = Vec::new();
     for run in 1..=runs {
         let (begin, worked) = (Instant::now(), work(daemon.child.id()));
         daemon.run();
         let (took, at_work) = (begin.elapsed(), work(daemon.child.id()) - worked);
         if run > 1 {
-            last.push_back(Numbers {
-                took,
-                at_work,
-                ..Numbers::of(daemon.child.id(), &dir.path().join("state/store"))
-            });
-        }
-        if last.len() > WINDOW {
-            last.pop_front();
+            all.push(Numbers { took, at_work, ..Numbers::of(daemon.child.id(), &dir.path().join("state/store")) });
         }
         if run % PAGE_EVERY == 0 {
             ["/", "/metrics", "/healthz"].iter().for_each(|path| ask(address, path));
@@ -107,8 +100,8 @@ fn main() {
         if run % RELOAD_EVERY == 0 {
             command(dir.path(), &["reload"]);
         }
-        if !last.is_empty() && MARKS.iter().any(|part| run == (runs / part).max(2)) {
-            let numbers = Numbers::middle(last.make_contiguous());
+        if MARKS.iter().any(|part| run == (runs / part).max(2)) {
+            let numbers = Numbers::middle(&all[all.len().saturating_sub(WINDOW)..]);
             numbers.print(run, first.get_or_insert(numbers));
         }
         people.change();

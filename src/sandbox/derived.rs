@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::resource::{Derived, Kind};
 use super::row::Row;
 use super::tables::{self, EVENT, MEMBER, MEMBERSHIP, ORG};
-use super::view::{Target, View};
+use super::view::View;
 use super::zone;
 
 impl<'e> View<'e> {
@@ -87,13 +87,13 @@ impl<'e> View<'e> {
     /// The members of an organization as objects of id and name.
     fn members(&self, org: &Row) -> Value {
         let referring = self.referring(MEMBERSHIP.name, "org_id");
-        let members = referring.get(&Target::Id(org.id)).into_iter().flatten();
+        let members = referring.get(&org.id).into_iter().flatten();
         let ids: Value = members.map(|membership| membership.value(MEMBERSHIP.at("member_id")).clone()).collect();
         self.named(&ids, MEMBER.name)
     }
 
     fn memberships(&self, member: i64) -> Vec<&'e Row> {
-        self.referring(MEMBERSHIP.name, "member_id").get(&Target::Id(member)).cloned().unwrap_or_default()
+        self.referring(MEMBERSHIP.name, "member_id").get(&member).cloned().unwrap_or_default()
     }
 
     /// An organization as one of its members shows it (specification, Contractor member).

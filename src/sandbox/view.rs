@@ -86,15 +86,8 @@ pub(super) struct View<'e> {
     referring: RefCell<HashMap<(&'static str, &'static str), Rc<Referring<'e>>>>,
 }
 
-/// The entities of a resource by what a field of theirs refers to.
-pub(super) type Referring<'e> = HashMap<Target<'e>, Vec<&'e Row>>;
-
-/// What a field refers to.
-#[derive(PartialEq, Eq, Hash)]
-pub(super) enum Target<'e> {
-    Id(i64),
-    Name(&'e str),
-}
+/// The entities of a resource by the id that a field of theirs refers to.
+pub(super) type Referring<'e> = HashMap<i64, Vec<&'e Row>>;
 
 #[cfg(test)]
 impl Sight {
@@ -213,20 +206,16 @@ impl<'e> View<'e> {
         }
     }
 
-    /// The entities of another resource by what a field of theirs refers to.
+    /// The entities of another resource by the id that a field of theirs refers to.
     pub(super) fn referring(&self, other: &'static str, by: &'static str) -> Rc<Referring<'e>> {
         if let Some(known) = self.referring.borrow().get(&(other, by)) {
             return Rc::clone(known);
         }
         let mut found: Referring<'e> = HashMap::new();
-        let position = tables::resource(other).and_then(|resource| resource.position(by));
-        for row in position.iter().flat_map(|_| self.entities.rows(other).values()) {
-            let target = match position.map(|position| row.value(position)) {
-                Some(Value::String(name)) => Target::Name(name),
-                Some(Value::Number(id)) => Target::Id(id.as_i64().unwrap_or(0)),
-                _ => continue,
-            };
-            found.entry(target).or_default().push(row);
+        if let Some(position) = tables::resource(other).and_then(|resource| resource.position(by)) {
+            for row in self.entities.rows(other).values() {
+                row.integer(position).into_iter().for_each(|id| found.entry(id).or_default().push(row));
+            }
         }
         let found = Rc::new(found);
         self.referring.borrow_mut().insert((other, by), Rc::clone(&found));
