@@ -243,7 +243,7 @@ impl Numbers {
         }
     }
 
-    /// The middle one of each number.
+    /// The middle one of each number; of the processor's time, which the kernel counts in hundredths of a second, the mean.
     fn middle(runs: &[Self]) -> Self {
         fn of<T: Ord>(numbers: impl Iterator<Item = T>) -> T {
             let mut numbers: Vec<T> = numbers.collect();
@@ -257,7 +257,7 @@ impl Numbers {
             threads: of(runs.iter().map(|run| run.threads)),
             store_bytes: of(runs.iter().map(|run| run.store_bytes)),
             took: of(runs.iter().map(|run| run.took)),
-            at_work: of(runs.iter().map(|run| run.at_work)),
+            at_work: runs.iter().map(|run| run.at_work).sum::<Duration>() / u32::try_from(runs.len()).unwrap(),
         }
     }
 
