@@ -127,7 +127,7 @@ fn document(job: &Job, key: &Key, all: &Explanation) -> Json {
         }),
         "leaving": all.leaving.as_ref().map(|leaving| match leaving {
             Ok(values) => {
-                let values = values.iter().map(|(field, value)| (field.clone(), value.to_json()));
+                let values = values.iter().map(|(field, value)| (field.to_string(), value.to_json()));
                 json!({"fields": values.collect::<serde_json::Map<_, _>>(), "error": null})
             }
             Err(reason) => json!({"fields": null, "error": reason}),

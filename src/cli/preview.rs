@@ -84,7 +84,7 @@ fn document(seen: &Seen) -> Value {
     let (record, rejected) = match &seen.reading.mapped {
         Mapped::Record(record) => {
             let fields: Map<String, Value> =
-                record.fields.iter().map(|(field, value)| (field.clone(), value.to_json())).collect();
+                record.fields.iter().map(|(field, value)| (field.to_string(), value.to_json())).collect();
             (Value::Object(fields), Value::Null)
         }
         Mapped::Rejected(rejected) => (Value::Null, json!({"field": rejected.field, "reason": rejected.reason})),

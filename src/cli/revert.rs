@@ -55,7 +55,7 @@ fn document(story: &Story, reverted: &Reverted) -> Value {
         let fields: serde_json::Map<String, Value> = change
             .fields
             .iter()
-            .map(|(field, delta)| (field.clone(), json!({"from": delta.from.to_json(), "to": delta.to.to_json()})))
+            .map(|(field, delta)| (field.to_string(), json!({"from": delta.from.to_json(), "to": delta.to.to_json()})))
             .collect();
         json!({"action": change.wish.action, "key": change.key, "id": change.wish.id, "held": held, "fields": fields})
     };

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use smol_str::SmolStr;
 
 use super::schedule::Schedule;
 use super::telling::{Notify, Status};
@@ -111,11 +112,11 @@ pub struct Job {
     /// How rows become records.
     pub mapping: mapping::Options,
     /// The mapped fields by which a record finds its entity the first time, in this order; never empty.
-    pub match_on: Vec<String>,
+    pub match_on: Vec<SmolStr>,
     /// Whether changes are sent by themselves.
     pub writes: plan::Writes,
     /// Mapped fields that are set when somebody is created, and never again.
-    pub seed_only: Vec<String>,
+    pub seed_only: Vec<SmolStr>,
     /// What becomes of edits at the service.
     pub on_drift: plan::OnDrift,
     /// People whom no job may remove, by key or email.
@@ -161,9 +162,10 @@ impl Job {
 
     /// The fields of the service's people that the job needs to know.
     pub fn fields(&self) -> impl Iterator<Item = String> + '_ {
-        let mapped = self.mapping.fields.keys().chain(&self.match_on).chain(self.leaver_set.fields.keys());
+        let mapped = self.mapping.fields.keys().chain(self.leaver_set.fields.keys()).cloned();
+        let matched = self.match_on.iter().map(SmolStr::to_string);
         let named = (!self.protect.is_empty()).then(|| plan::Protection::FIELD.to_owned());
-        mapped.cloned().chain(named)
+        mapped.chain(matched).chain(named)
     }
 }
 

@@ -7,6 +7,7 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+use smol_str::SmolStr;
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -110,10 +111,10 @@ pub(super) struct RawJob {
     pub(super) time_zone: Option<String>,
     pub(super) key: Option<String>,
     pub(super) org_key: Option<String>,
-    pub(super) match_on: Option<Vec<String>>,
+    pub(super) match_on: Option<Vec<SmolStr>>,
     pub(super) include: Option<String>,
     pub(super) writes: Option<String>,
-    pub(super) seed_only: Vec<String>,
+    pub(super) seed_only: Vec<SmolStr>,
     pub(super) on_drift: Option<String>,
     pub(super) protect: Vec<String>,
     pub(super) active_from: Option<String>,

@@ -1,7 +1,6 @@
 //! A mapping at work on the rows of one source.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::civil::Date;
@@ -13,7 +12,7 @@ use super::error::Error;
 use super::marks::{Mark, Marked};
 use super::outcome::{Outcome, PHOTO_TEXT_BYTES_MAX, VALUE_BYTES_MAX};
 use super::template::{Compiled, Ready};
-use crate::record::{Field, Key, Kind, Marks, Private, Record, Rejected};
+use crate::record::{Field, Key, Kind, Marks, Private, Record, Rejected, Values};
 use crate::source::{Name, Row};
 
 /// The longest key, in bytes.
@@ -197,7 +196,7 @@ impl<'m> Bound<'m> {
     }
 
     fn record(&self, seen: &Seen<'_>, key: Key, flaw: &mut Option<Rejected>) -> Mapped {
-        let mut fields = BTreeMap::new();
+        let mut fields = Values::new();
         for (field, template) in &self.fields {
             if field.kind == Kind::Photo {
                 let outcome = seen.at_most(PHOTO_TEXT_BYTES_MAX, template);

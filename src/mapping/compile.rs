@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use minijinja::Environment;
+use smol_str::SmolStr;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::bound::Bound;
@@ -59,8 +60,8 @@ impl Mapping {
             match options.target.field(name) {
                 Some(field) => fields.extend(compiled.map(|compiled| (field, compiled))),
                 None => {
-                    let known: Vec<String> = options.target.fields().map(|field| field.name).collect();
-                    let reason = unknown("field", name, known.iter().map(String::as_str));
+                    let known: Vec<_> = options.target.fields().map(|field| field.name).collect();
+                    let reason = unknown("field", name, known.iter().map(SmolStr::as_str));
                     strange.push(Error::whole(&place, reason));
                 }
             }

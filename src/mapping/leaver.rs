@@ -11,7 +11,7 @@ use super::check::unknown;
 use super::engine::environment;
 use super::error::Error;
 use super::template::Compiled;
-use crate::record::{Field, Target, Value};
+use crate::record::{Field, Target, Value, Values};
 use crate::source::Name;
 
 /// What the templates see: what the record last was, by field, and the date since when they are gone.
@@ -68,15 +68,14 @@ impl LeaverSet {
     }
 
     /// The values for someone who `last` was so and is gone since the day `left`; or the field that can't be had, and why.
-    pub fn values(
-        &self,
-        last: &BTreeMap<String, Value>,
-        left: Date,
-    ) -> Result<BTreeMap<String, Value>, (String, String)> {
-        let last: BTreeMap<&str, Given> =
-            self.mapped.iter().map(|field| (field.as_str(), given(last.get(field).unwrap_or(&Value::Empty)))).collect();
+    pub fn values(&self, last: &Values, left: Date) -> Result<Values, (String, String)> {
+        let last: BTreeMap<&str, Given> = self
+            .mapped
+            .iter()
+            .map(|field| (field.as_str(), given(last.get(field.as_str()).unwrap_or(&Value::Empty))))
+            .collect();
         let variables = Given::from(BTreeMap::from([(LAST, Given::from(last)), (LEFT, left.to_string().into())]));
-        let mut values = BTreeMap::new();
+        let mut values = Values::new();
         for (field, template) in &self.fields {
             let value = template
                 .on_variables(&self.environment, variables.clone())
@@ -87,7 +86,7 @@ impl LeaverSet {
                 });
             match value {
                 Ok(value) => values.insert(field.name.clone(), value),
-                Err(reason) => return Err((field.name.clone(), reason)),
+                Err(reason) => return Err((field.name.to_string(), reason)),
             };
         }
         Ok(values)
@@ -152,9 +151,9 @@ mod tests {
 
     #[test]
     fn a_template_sees_what_the_record_last_was_and_since_when_it_is_gone() {
-        let last = BTreeMap::from([
-            ("name".to_owned(), Value::text("Ana")),
-            ("roletype".to_owned(), Value::list(vec!["a".into(), "b".into()])),
+        let last = Values::from([
+            ("name".into(), Value::text("Ana")),
+            ("roletype".into(), Value::list(vec!["a".into(), "b".into()])),
         ]);
         let left = jiff::civil::date(2026, 2, 3);
         for (text, expected) in [

@@ -9,7 +9,7 @@ use super::remote::At;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::record::{Entity, JobName, RemoteId, Target, Value};
+use crate::record::{Entity, JobName, RemoteId, Target, Values};
 use crate::snapshot::{Known, Owner};
 use crate::store::{self, Batch, Bulk, Space, Store};
 
@@ -95,12 +95,7 @@ impl Mirror {
     }
 
     /// Supposes, in a copy that is never saved, that an entity has these values, or is gone.
-    pub fn suppose(
-        &mut self,
-        store: &Store,
-        id: RemoteId,
-        fields: Option<&BTreeMap<String, Value>>,
-    ) -> Result<(), store::Error> {
+    pub fn suppose(&mut self, store: &Store, id: RemoteId, fields: Option<&Values>) -> Result<(), store::Error> {
         let entity = self.get(store, id)?.zip(fields).map(|(mut entity, fields)| {
             entity.fields.extend(fields.iter().map(|(field, value)| (field.clone(), value.clone())));
             serde_json::to_vec(&self.kept(entity)).expect("plain values").into_boxed_slice()
@@ -271,6 +266,6 @@ impl Removal {
 }
 
 pub(super) fn kept(mut entity: Entity, fields: &BTreeSet<String>) -> Entity {
-    entity.fields.retain(|name, value| !value.is_empty() && fields.contains(name));
+    entity.fields.retain(|name, value| !value.is_empty() && fields.contains(name.as_str()));
     entity
 }

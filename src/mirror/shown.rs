@@ -1,14 +1,13 @@
 //! What all entities have in common in the program's own field names.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 use serde_json::Value as Json;
+use smol_str::{SmolStr, format_smolstr};
 
 use super::elements::Elements;
 use super::remote::Remote;
 use crate::api::Fields;
-use crate::record::{Entity, RemoteId, Target, Value};
+use crate::record::{Entity, RemoteId, Target, Value, Values};
 
 impl Remote {
     /// The entity in the program's own field names: those of its target, `cf.TITLE`, and what decides who it is and whether
@@ -28,15 +27,15 @@ impl Remote {
 pub(super) fn entity<const N: usize>(
     id: RemoteId,
     created: &Option<String>,
-    fields: [(&str, Value); N],
+    fields: [(&'static str, Value); N],
     custom: Option<(&Fields, &Elements)>,
 ) -> Entity {
     let fields = fields.into_iter().filter(|(_, value)| !value.is_empty());
-    let mut fields: BTreeMap<String, Value> = fields.map(|(name, value)| (name.to_owned(), value)).collect();
+    let mut fields: Values = fields.map(|(name, value)| (SmolStr::new_static(name), value)).collect();
     if let Some((held, elements)) = custom {
         for (title, id) in elements.titles() {
             let value = held.get(&id.to_string()).map(custom_value).filter(|value| !value.is_empty());
-            fields.extend(value.map(|value| (format!("{}{title}", Target::CUSTOM), value)));
+            fields.extend(value.map(|value| (format_smolstr!("{}{title}", Target::CUSTOM), value)));
         }
     }
     // One moment has many spellings: an answer to a write may come in another zone than a list.

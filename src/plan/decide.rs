@@ -1,10 +1,10 @@
 //! What one record needs.
 
-use std::collections::BTreeMap;
+use smol_str::SmolStr;
 
 use super::rules::{OnDrift, Rules};
-use super::{Change, Delta, Held};
-use crate::record::{Action, Entity, Field, Key, Kind, Marks, Record, RemoteId, Target, Value, Wish};
+use super::{Change, Delta, Deltas, Held};
+use crate::record::{Action, Entity, Field, Key, Kind, Marks, Record, RemoteId, Target, Value, Values, Wish};
 use crate::snapshot::Known;
 
 /// A record and where it stands.
@@ -38,7 +38,7 @@ pub enum Standing {
     /// It was found by a field, the first time.
     Matched {
         /// The field.
-        by: String,
+        by: SmolStr,
         /// What the service holds.
         entity: Entity,
     },
@@ -47,14 +47,14 @@ pub enum Standing {
     /// Several entities fit.
     Ambiguous {
         /// The field.
-        by: String,
+        by: SmolStr,
         /// The entities.
         ids: Vec<RemoteId>,
     },
     /// The entity that fits belongs to another record.
     Taken {
         /// The field.
-        by: String,
+        by: SmolStr,
         /// The entity.
         id: RemoteId,
         /// The job that owns it.
@@ -77,7 +77,7 @@ pub enum Standing {
     /// The entity that fits belongs to a record that is there too, and only a field that people may share says so.
     Shared {
         /// The field.
-        by: String,
+        by: SmolStr,
         /// The other key.
         key: Key,
     },
@@ -88,7 +88,7 @@ pub enum Standing {
     /// matched by: one person under two keys, or two who share it.
     Twin {
         /// The field.
-        by: String,
+        by: SmolStr,
         /// The other key.
         key: Key,
     },
@@ -246,7 +246,7 @@ fn held_new(change: Change, reason: String) -> Decision {
 /// What is known of a record, and which of its fields stay as somebody edited them at the service.
 type Before<'a> = Option<(&'a Known, &'a [&'a str])>;
 
-fn deltas(record: &Record, entity: &Entity, rules: Rules<'_>, before: Before<'_>) -> BTreeMap<String, Delta> {
+fn deltas(record: &Record, entity: &Entity, rules: Rules<'_>, before: Before<'_>) -> Deltas {
     rules
         .owned()
         .filter_map(|field| {
@@ -276,7 +276,7 @@ fn remembered(record: &Record, entity: &Entity, rules: Rules<'_>, marks: Marks, 
                 Some((known, _)) if drifted.contains(&name) => known.echo.get(name)?,
                 _ => entity.value(name),
             };
-            (record.fields.get(name).unwrap_or(&Value::Empty) != value).then(|| (name.to_owned(), value.clone()))
+            (record.fields.get(name).unwrap_or(&Value::Empty) != value).then(|| (field.name.clone(), value.clone()))
         })
         .filter(|(name, _)| name != Target::PHOTO)
         .collect();
@@ -292,7 +292,7 @@ fn last_known<'a>(field: &Field, known: &'a Known, value: &'a Value) -> &'a Valu
 }
 
 /// Whether nothing but the photo differs.
-fn is_photo(deltas: &BTreeMap<String, Delta>) -> bool {
+fn is_photo(deltas: &Deltas) -> bool {
     deltas.len() == 1 && deltas.contains_key(Target::PHOTO)
 }
 
@@ -301,7 +301,7 @@ fn is_photo(deltas: &BTreeMap<String, Delta>) -> bool {
 fn photo(
     record: Record,
     id: RemoteId,
-    fields: BTreeMap<String, Delta>,
+    fields: Deltas,
     line: Option<u64>,
     marks: Marks,
     known: Option<&Known>,
@@ -312,28 +312,21 @@ fn photo(
     Change { key: record.key, wish, fields, line, known: was_sent, approved: false, marks }
 }
 
-fn update(
-    record: Record,
-    id: RemoteId,
-    fields: BTreeMap<String, Delta>,
-    line: Option<u64>,
-    marks: Marks,
-    rules: Rules<'_>,
-) -> Change {
+fn update(record: Record, id: RemoteId, fields: Deltas, line: Option<u64>, marks: Marks, rules: Rules<'_>) -> Change {
     let wanted = seedless(record.fields, rules);
     let wish = Wish { action: Action::Update, id: Some(id), fields: wanted, leaver: false };
     Change { key: record.key, wish, fields, line, known: true, approved: false, marks }
 }
 
 /// The fields that stay the job's own.
-fn seedless(mut fields: BTreeMap<String, Value>, rules: Rules<'_>) -> BTreeMap<String, Value> {
+fn seedless(mut fields: Values, rules: Rules<'_>) -> Values {
     fields.retain(|field, _| !rules.seed_only.contains(field));
     fields
 }
 
 fn create(record: Record, line: Option<u64>, marks: Marks, known: bool) -> Change {
     let wish = Wish { action: Action::Create, id: None, fields: record.fields, leaver: false };
-    Change { key: record.key, wish, fields: BTreeMap::new(), line, known, approved: false, marks }
+    Change { key: record.key, wish, fields: Deltas::new(), line, known, approved: false, marks }
 }
 
 #[cfg(test)]
@@ -344,8 +337,8 @@ mod tests {
         Target::Staff.field(name).unwrap()
     }
 
-    fn values(pairs: &[(&str, &str)]) -> BTreeMap<String, Value> {
-        pairs.iter().map(|(name, value)| ((*name).to_owned(), Value::text(*value))).collect()
+    fn values(pairs: &[(&str, &str)]) -> Values {
+        pairs.iter().map(|(name, value)| ((*name).into(), Value::text(*value))).collect()
     }
 
     fn entity(pairs: &[(&str, &str)]) -> Entity {
@@ -367,7 +360,7 @@ mod tests {
 
     fn under(on_drift: OnDrift, seed_only: &[&str], standing: Standing, wanted: &[(&str, &str)]) -> Vec<String> {
         let subject = Subject { record: record(wanted), line: Some(2), marks: Marks::default(), standing };
-        let seed_only: Vec<String> = seed_only.iter().map(|name| (*name).to_owned()).collect();
+        let seed_only: Vec<_> = seed_only.iter().copied().map(SmolStr::from).collect();
         let fields = [field("name"), field("mobile"), field("email")];
         match decide(subject, Rules { target: Target::Staff, fields: &fields, seed_only: &seed_only, on_drift }) {
             Decision::Settled { .. } => vec![],

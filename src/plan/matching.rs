@@ -1,15 +1,14 @@
 //! Finding the entity that a record is, the first time.
 
-use std::collections::BTreeMap;
-
+use smol_str::SmolStr;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::record::{Entity, Record, RemoteId, Value, fold};
+use crate::record::{Entity, Record, RemoteId, Value, Values, fold};
 
 /// An index over entities by the fields that records are matched by, at 12 bytes an entity and field.
 #[derive(Debug)]
 pub struct Matcher {
-    by: Vec<(String, Vec<(u64, RemoteId)>)>,
+    by: Vec<(SmolStr, Vec<(u64, RemoteId)>)>,
 }
 
 /// What a record matches.
@@ -20,14 +19,14 @@ pub enum Match {
     /// One entity, by this field.
     One {
         /// The field.
-        by: String,
+        by: SmolStr,
         /// The entity.
         id: RemoteId,
     },
     /// Several entities, by this field.
     Many {
         /// The field.
-        by: String,
+        by: SmolStr,
         /// The entities, in order.
         ids: Vec<RemoteId>,
     },
@@ -35,7 +34,7 @@ pub enum Match {
 
 impl Matcher {
     /// Indexes entities by the fields of `match_on`, which are tried in their order.
-    pub fn new<'a>(match_on: &[String], entities: impl Iterator<Item = &'a Entity>) -> Self {
+    pub fn new<'a>(match_on: &[SmolStr], entities: impl Iterator<Item = &'a Entity>) -> Self {
         let mut matcher = Self { by: match_on.iter().map(|field| (field.clone(), Vec::new())).collect() };
         for entity in entities {
             matcher.add(entity);
@@ -44,7 +43,7 @@ impl Matcher {
     }
 
     /// An index without entities, to be filled by [`Matcher::add`] and put in order by [`Matcher::finish`].
-    pub fn empty(match_on: &[String]) -> Self {
+    pub fn empty(match_on: &[SmolStr]) -> Self {
         Self::new(match_on, std::iter::empty())
     }
 
@@ -67,7 +66,7 @@ impl Matcher {
 
     /// Finds what a record is: the first field of `match_on` that hits decides. A field that the record leaves empty hits
     /// nothing.
-    pub fn find(&self, fields: &BTreeMap<String, Value>) -> Match {
+    pub fn find(&self, fields: &Values) -> Match {
         self.find_by(self.by.iter().map(|(field, _)| mark(fields, field)))
     }
 
@@ -95,7 +94,7 @@ impl Matcher {
 }
 
 /// What a record is matched by in a field: the hash of its folded text, never 0; none where it leaves the field empty.
-pub fn mark(fields: &BTreeMap<String, Value>, field: &str) -> Option<u64> {
+pub fn mark(fields: &Values, field: &str) -> Option<u64> {
     fields.get(field).and_then(hash)
 }
 
@@ -112,15 +111,15 @@ mod tests {
         Entity { id: RemoteId::new(id).unwrap(), created: String::new(), fields: fields(employee_id, email) }
     }
 
-    fn fields(employee_id: &str, email: &str) -> BTreeMap<String, Value> {
-        BTreeMap::from([("employee_id".to_owned(), Value::text(employee_id)), ("email".to_owned(), Value::text(email))])
+    fn fields(employee_id: &str, email: &str) -> Values {
+        [("employee_id".into(), Value::text(employee_id)), ("email".into(), Value::text(email))].into()
     }
 
     #[test]
     fn the_first_field_that_hits_decides() {
         let people =
             [entity(1, "0042", "ana@example.com"), entity(2, "43", "Bo@Example.com"), entity(3, "", "bo@example.com")];
-        let match_on = ["employee_id".to_owned(), "email".to_owned()];
+        let match_on = ["employee_id", "email"].map(SmolStr::from);
         let matcher = Matcher::new(&match_on, people.iter());
         let id = |id| RemoteId::new(id).unwrap();
         for (employee_id, email, expected) in [

@@ -39,6 +39,8 @@ pub use protect::Protection;
 pub use rules::{OnDrift, Rules};
 pub use segment::guard_segments;
 
+use smol_str::SmolStr;
+
 use crate::record::{Action, Key, Marks, Value, Wish};
 
 /// One change that a run would make.
@@ -49,7 +51,7 @@ pub struct Change {
     /// What is wanted.
     pub wish: Wish,
     /// The fields that move in an update; what a create moves is what it sets ([`Change::moves`]).
-    pub fields: BTreeMap<String, Delta>,
+    pub fields: Deltas,
     /// The line of the source row, where there is one.
     pub line: Option<u64>,
     /// Whether the record was known or matched to its entity before: it counts as an update even where its entity has to
@@ -60,6 +62,9 @@ pub struct Change {
     /// What its row says about itself.
     pub marks: Marks,
 }
+
+/// The fields that move, by name.
+pub type Deltas = BTreeMap<SmolStr, Delta>;
 
 /// One field that moves.
 #[derive(Clone, Debug, PartialEq, Eq)]

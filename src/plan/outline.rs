@@ -1,9 +1,7 @@
 //! What the guard asks of a change.
 
-use std::collections::BTreeMap;
-
-use super::{Change, Delta};
-use crate::record::{Action, Key, Marks, RemoteId, Value, Wish};
+use super::{Change, Deltas};
+use crate::record::{Action, Key, Marks, RemoteId, Values, Wish};
 use crate::spool::Place;
 
 /// What the guard asks of a change, in whichever form it is.
@@ -77,13 +75,7 @@ impl Outline {
     }
 
     /// The whole change again, with what lay at its place.
-    pub fn with(
-        &self,
-        wanted: BTreeMap<String, Value>,
-        fields: BTreeMap<String, Delta>,
-        line: Option<u64>,
-        marks: Marks,
-    ) -> Change {
+    pub fn with(&self, wanted: Values, fields: Deltas, line: Option<u64>, marks: Marks) -> Change {
         let wish = Wish { action: self.action, id: self.id, fields: wanted, leaver: self.leaver };
         let Self { known, approved, .. } = *self;
         Change { key: self.key.clone(), wish, fields, line, known, approved, marks }

@@ -39,15 +39,13 @@ impl fmt::Debug for Protection {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
-    use crate::record::{RemoteId, Value};
+    use crate::record::{RemoteId, Value, Values};
 
     #[test]
     fn law_6_people_are_protected_by_key_or_by_either_email() {
         let id = RemoteId::new(1).unwrap();
-        let email = |text: &str| BTreeMap::from([("email".to_owned(), Value::text(text))]);
+        let email = |text: &str| Values::from([("email".into(), Value::text(text))]);
         let entity = Entity { id, created: String::new(), fields: email("ana@example.com") };
         let known = Known { sent: email("a.smith@example.com"), ..Known::of(id, String::new()) };
         for (name, covered) in [

@@ -3,9 +3,9 @@
 //! Every mapped field belongs to the job, with two exceptions: one of `seed_only` belongs to the service as soon as its
 //! person exists, and one that somebody edited at the service may stay so (`on_drift`) until the source's own value changes.
 
-use std::collections::BTreeMap;
+use smol_str::SmolStr;
 
-use crate::record::{Entity, Field, Target, Value};
+use crate::record::{Entity, Field, Target, Values};
 use crate::snapshot::Known;
 
 /// What becomes of a field that somebody edited at the service while the source stayed the same.
@@ -28,7 +28,7 @@ pub struct Rules<'a> {
     /// The fields.
     pub fields: &'a [Field],
     /// Those of them that are set when somebody is created, and never again.
-    pub seed_only: &'a [String],
+    pub seed_only: &'a [SmolStr],
     /// What becomes of edits at the service.
     pub on_drift: OnDrift,
 }
@@ -40,7 +40,7 @@ impl<'a> Rules<'a> {
     }
 
     /// The fields that were edited at the service and stay so. What was set for somebody's absence is no such edit.
-    pub fn drifted(self, wanted: &BTreeMap<String, Value>, known: &Known, entity: &Entity) -> Vec<&'a str> {
+    pub fn drifted(self, wanted: &Values, known: &Known, entity: &Entity) -> Vec<&'a str> {
         if self.on_drift == OnDrift::Overwrite || known.left.is_some() {
             return Vec::new();
         }

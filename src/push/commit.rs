@@ -141,7 +141,7 @@ impl Push<'_> {
             known.left = Some(Left { at: self.clock.now(), approved: change.approved });
             return known;
         }
-        let mapped = |field: &String| self.fields.iter().any(|known| known.name == *field);
+        let mapped = |field: &str| self.fields.iter().any(|known| known.name == *field);
         known.sent.retain(|field, _| mapped(field));
         // Of a photo is known what was confirmed of it by itself.
         let is_photo = |field: &str| field == Target::PHOTO;

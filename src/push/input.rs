@@ -1,6 +1,6 @@
 //! Entities as they are sent.
 
-use std::collections::BTreeMap;
+use smol_str::SmolStr;
 
 use super::set::{Names, Settable};
 use crate::api::{
@@ -8,7 +8,7 @@ use crate::api::{
     MemberInput, Membership, MembershipInput, Organization, OrganizationInput, Staff, StaffInput,
 };
 use crate::mirror::{At, Elements, Mirror, Remote, holders};
-use crate::record::{RemoteId, Target, Value};
+use crate::record::{RemoteId, Target, Value, Values};
 
 /// One entity as it is sent.
 pub(super) enum Sent {
@@ -22,7 +22,7 @@ pub(super) enum Sent {
 
 impl Sent {
     /// A new entity. What can't be sent is said in words.
-    pub(super) fn new(target: Target, fields: &BTreeMap<String, Value>, mirror: &Mirror) -> Result<Self, String> {
+    pub(super) fn new(target: Target, fields: &Values, mirror: &Mirror) -> Result<Self, String> {
         let names = Names::of(mirror);
         Ok(match target {
             Target::Staff => Self::Staff(new(fields, names)?),
@@ -40,7 +40,7 @@ impl Sent {
     /// An entity as just read, with the fields of `moved` as they are wanted. What can't be carried over is said in words.
     pub(super) fn changed(
         fresh: &Remote,
-        wanted: &BTreeMap<String, Value>,
+        wanted: &Values,
         moved: &[&str],
         at: At,
         mirror: &Mirror,
@@ -133,7 +133,7 @@ fn holder(answered: Answered<Option<CertificationHolder>>, below: RemoteId) -> A
     })
 }
 
-fn new<I: Settable + Default>(fields: &BTreeMap<String, Value>, names: Names<'_>) -> Result<Box<I>, String> {
+fn new<I: Settable + Default>(fields: &Values, names: Names<'_>) -> Result<Box<I>, String> {
     let mut input = Box::<I>::default();
     for (field, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
         input.set(field, value, names).map_err(|error| error.to_string())?;
@@ -141,18 +141,13 @@ fn new<I: Settable + Default>(fields: &BTreeMap<String, Value>, names: Names<'_>
     Ok(input)
 }
 
-fn changed<R: Carry>(
-    fresh: &R,
-    wanted: &BTreeMap<String, Value>,
-    moved: &[&str],
-    names: Names<'_>,
-) -> Result<Box<R::Input>, String>
+fn changed<R: Carry>(fresh: &R, wanted: &Values, moved: &[&str], names: Names<'_>) -> Result<Box<R::Input>, String>
 where
     R::Input: Settable,
 {
     let mut input = fresh.carried(|field| wanted.contains_key(field)).map_err(|error| error.to_string())?;
     // What no answer shows is sent as it is wanted, or not at all.
-    let hidden = wanted.keys().map(String::as_str).filter(|field| input.undecided() == Some(*field));
+    let hidden = wanted.keys().map(SmolStr::as_str).filter(|field| input.undecided() == Some(*field));
     for field in hidden.chain(moved.iter().copied()).collect::<Vec<_>>() {
         let value = wanted.get(field).unwrap_or(&Value::Empty);
         input.set(field, value, names).map_err(|error| error.to_string())?;
@@ -164,15 +159,10 @@ where
 }
 
 /// A field that held something, that nobody meant to change, and that came back empty.
-pub(super) fn lost(
-    fresh: &Remote,
-    shown: &Remote,
-    wanted: &BTreeMap<String, Value>,
-    elements: &Elements,
-) -> Option<String> {
+pub(super) fn lost(fresh: &Remote, shown: &Remote, wanted: &Values, elements: &Elements) -> Option<String> {
     let (before, after) = (fresh.entity(elements), shown.entity(elements));
     let emptied = before.fields.keys().find(|field| !wanted.contains_key(*field) && after.value(field).is_empty());
-    emptied.cloned().or_else(|| {
+    emptied.map(SmolStr::to_string).or_else(|| {
         // Where no job maps custom fields, their titles are not known; their ids are.
         let empty = |value: Option<&serde_json::Value>| value.is_none_or(|value| value.is_null() || value == "");
         let untouched = wanted.keys().all(|field| !field.starts_with(Target::CUSTOM));
@@ -204,7 +194,7 @@ mod tests {
     fn law_2_what_came_back_is_compared() {
         let element = Element::read(serde_json::from_str(r#"{"id":4,"title":"Locker"}"#).unwrap()).unwrap();
         let before = r#"{"id":1,"name":"Ana","title":"Chief","mobile":"64 21","customfields":{"4":"B7"}}"#;
-        let wanted = |fields: &[&str]| fields.iter().map(|field| ((*field).to_owned(), Value::Empty)).collect();
+        let wanted = |fields: &[&str]| fields.iter().map(|field| ((*field).into(), Value::Empty)).collect();
         for (after, mapped, titles, expected) in [
             (r#"{"id":1,"name":"Ana","mobile":"64 21","customfields":{"4":"B7"}}"#, &["title"][..], false, None),
             (r#"{"id":1,"name":"Ana","customfields":{"4":"B7"}}"#, &["title"], false, Some("mobile")),

@@ -1,19 +1,17 @@
 //! What joins two entities: its record names them by their keys, the service by their ids.
 
-use std::collections::BTreeMap;
-
 use super::Push;
 use super::photo::without_photo;
 use crate::api;
 use crate::mirror::{At, Remote, pair};
 use crate::queue::Change;
-use crate::record::{Entity, Key, RemoteId, Target, Value};
+use crate::record::{Entity, Key, RemoteId, Target, Value, Values};
 use crate::snapshot::{Known, Links};
 use crate::store;
 
 impl Push<'_> {
     /// The fields of a change with ids for links; or what it waits for.
-    pub(super) fn linked(&self, change: &Change) -> Result<Result<BTreeMap<String, Value>, String>, store::Error> {
+    pub(super) fn linked(&self, change: &Change) -> Result<Result<Values, String>, store::Error> {
         let mut fields = without_photo(change.wish.fields.clone());
         if self.target != Target::Membership {
             return Ok(Ok(fields));
@@ -24,8 +22,8 @@ impl Push<'_> {
         let Links { member, member_id, organization, organization_id } = links;
         let missing = match (member_id, organization_id) {
             (Some(member), Some(organization)) => {
-                fields.insert(Target::MEMBER.to_owned(), Value::text(member.to_string()));
-                fields.insert(Target::ORGANIZATION.to_owned(), Value::text(organization.to_string()));
+                fields.insert(Target::MEMBER.into(), Value::text(member.to_string()));
+                fields.insert(Target::ORGANIZATION.into(), Value::text(organization.to_string()));
                 return Ok(Ok(fields));
             }
             (None, _) => format!("member {member}"),
@@ -35,7 +33,7 @@ impl Push<'_> {
     }
 
     /// The fields of a change with what its entity is found by.
-    pub(super) fn findable(&self, change: &Change) -> Result<BTreeMap<String, Value>, store::Error> {
+    pub(super) fn findable(&self, change: &Change) -> Result<Values, store::Error> {
         let mut fields = change.wish.fields.clone();
         let text = |field: &str| fields.get(field).map(Value::shown).unwrap_or_default();
         let found = match self.target {
@@ -49,7 +47,7 @@ impl Push<'_> {
             Target::Holder => pair(&["certification", "record_type", "holder"].map(text)),
             Target::Staff | Target::Contractor | Target::Organization => return Ok(fields),
         };
-        fields.insert(Target::PAIR.to_owned(), found);
+        fields.insert(Target::PAIR.into(), found);
         Ok(fields)
     }
 

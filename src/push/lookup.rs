@@ -1,6 +1,6 @@
 //! Looking up what became of a create (law 3).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::brake::Brake;
 use super::error::Error;
@@ -9,7 +9,7 @@ use crate::fault::chain;
 use crate::mirror::Mirror;
 use crate::plan::{Match, Matcher};
 use crate::queue::{Change, Ticket};
-use crate::record::{Action, Entity, RemoteId, Target, Value};
+use crate::record::{Action, Entity, RemoteId, Target, Value, Values};
 use crate::snapshot::Owner;
 use crate::store;
 
@@ -149,7 +149,7 @@ impl<'a> Finder<'a> {
     }
 
     /// Whether the record has a value in any field that people are matched by.
-    fn can_match(&self, fields: &BTreeMap<String, Value>) -> bool {
+    fn can_match(&self, fields: &Values) -> bool {
         self.push.match_on.iter().any(|field| fields.get(field).is_some_and(|value| !value.is_empty()))
     }
 

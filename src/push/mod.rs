@@ -36,6 +36,7 @@ pub use error::Error;
 pub use outcome::{Outcome, Witness};
 pub use photo::Photos;
 pub use presence::Presence;
+use smol_str::SmolStr;
 
 use crate::api::Client;
 use crate::clock::Clock;
@@ -61,11 +62,11 @@ pub struct Push<'a> {
     /// The fields that the job maps, or sets in leavers.
     pub fields: &'a [Field],
     /// Those of them that are set when somebody is created, and never again.
-    pub seed_only: &'a [String],
+    pub seed_only: &'a [SmolStr],
     /// Nobody of them is removed.
     pub protection: &'a Protection,
     /// The fields by which a person of unknown fate is looked up, in this order.
-    pub match_on: &'a [String],
+    pub match_on: &'a [SmolStr],
     /// Looks after who stands where.
     pub presence: &'a Presence<'a>,
     /// Where photos come from.

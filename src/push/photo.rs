@@ -22,7 +22,7 @@ use super::{Outcome, Push};
 use crate::api::{Api, Photo, Staff};
 use crate::mirror::Mirror;
 use crate::queue::{self, Change, State, Ticket};
-use crate::record::{Action, Entity, JobName, Key, RemoteId, Target, Value, Wish};
+use crate::record::{Action, Entity, JobName, Key, RemoteId, Target, Value, Values, Wish};
 use crate::snapshot::Known;
 use crate::store::Batch;
 
@@ -43,7 +43,7 @@ impl Push<'_> {
         if change.target != Target::Staff || is_sent || change.wish.leaver || change.undo.is_some() {
             return None;
         }
-        let fields = BTreeMap::from([(Target::PHOTO.to_owned(), photo.clone())]);
+        let fields = Values::from([(Target::PHOTO.into(), photo.clone())]);
         let wish = Wish { action: Action::Update, id: Some(id), fields, leaver: false };
         Some(Change { wish, state: State::Waiting, ..change.clone() })
     }
@@ -124,7 +124,7 @@ impl Push<'_> {
         was: Option<&Value>,
     ) -> Result<Outcome, Error> {
         let entity = |photo: &Value| {
-            let fields = BTreeMap::from([(Target::PHOTO.to_owned(), photo.clone())]);
+            let fields = Values::from([(Target::PHOTO.into(), photo.clone())]);
             Entity { id, created: String::new(), fields }
         };
         let now = Value::text(mark);
@@ -133,8 +133,8 @@ impl Push<'_> {
         let known = Known::get(self.store, &change.job, &change.key)?.filter(|known| known.id == id);
         let mut batch = Batch::default();
         if let Some(mut known) = known {
-            known.sent.insert(Target::PHOTO.to_owned(), now);
-            known.echo.insert(Target::PHOTO.to_owned(), Value::Empty);
+            known.sent.insert(Target::PHOTO.into(), now);
+            known.echo.insert(Target::PHOTO.into(), Value::Empty);
             known.put(&mut batch, &change.job, &change.key);
         }
         debug_assert_eq!(mirror.target(), Target::Staff, "only employees have photos");
@@ -145,7 +145,7 @@ impl Push<'_> {
 }
 
 /// The fields of a wish without the photo, which no input holds.
-pub(super) fn without_photo(mut fields: BTreeMap<String, Value>) -> BTreeMap<String, Value> {
+pub(super) fn without_photo(mut fields: Values) -> Values {
     fields.remove(Target::PHOTO);
     fields
 }

@@ -279,7 +279,7 @@ mod tests {
             if field.kind != Kind::Link && field.name != "holder" {
                 set(&mut input, &field.name, &Value::Empty).unwrap();
                 let after = serde_json::to_value(&input).unwrap();
-                let sent = &after[&field.name];
+                let sent = &after[field.name.as_str()];
                 assert!(sent.is_null() || *sent == json!([]), "{} of {target} is not cleared", field.name);
             }
         }

@@ -63,10 +63,8 @@ pub fn order(tickets: &mut [Ticket]) {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
-    use crate::record::{Action, Marks, Target, Value, Wish};
+    use crate::record::{Action, Marks, Target, Value, Values, Wish};
 
     fn change(key: &str, action: Action) -> Change {
         Change {
@@ -76,7 +74,7 @@ mod tests {
             wish: Wish {
                 action,
                 id: None,
-                fields: BTreeMap::from([("name".to_owned(), Value::text("Ana Secret"))]),
+                fields: Values::from([("name".into(), Value::text("Ana Secret"))]),
                 leaver: false,
             },
             approved: false,

@@ -1,11 +1,10 @@
 //! What a change takes back.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::{Kind, Value};
+use crate::record::{Kind, Value, Values};
 
 /// What a change takes back: it answers to a person who reverts a run, not to the source.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,7 +12,7 @@ pub struct Undo {
     /// The run.
     pub run: u64,
     /// What the run left, by field: one that holds something else when the change is sent is left alone.
-    pub left: BTreeMap<String, Value>,
+    pub left: Values,
     /// The digest of the wish with which the source would do it again. It counts as rejected from the moment of the undoing,
     /// so that the next run does not do so until the record changes.
     pub again: Option<u64>,

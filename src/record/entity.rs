@@ -1,12 +1,11 @@
 //! A record as mapped from a source, and an entity as read from the service.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use super::key::{Key, RemoteId};
-use super::value::Value;
+use super::value::{Value, Values};
 
 /// One person or organization after mapping. Its fields are those that the job maps, and only those.
 #[derive(Clone, PartialEq, Eq)]
@@ -14,7 +13,7 @@ pub struct Record {
     /// What identifies it at its source.
     pub key: Key,
     /// Mapped values by field name; a field that the job maps to nothing is there as [`Value::Empty`].
-    pub fields: BTreeMap<String, Value>,
+    pub fields: Values,
 }
 
 /// Names the key only (law 11).
@@ -32,7 +31,7 @@ pub struct Entity {
     /// When the service made it, as the service wrote it; compared with itself only.
     pub created: String,
     /// Values by field name; those that no job needs may be left out.
-    pub fields: BTreeMap<String, Value>,
+    pub fields: Values,
 }
 
 impl Entity {
@@ -55,7 +54,7 @@ mod tests {
 
     #[test]
     fn law_11_debug_names_the_key_only() {
-        let fields = BTreeMap::from([("name".to_owned(), Value::text("Ana Secret"))]);
+        let fields = Values::from([("name".into(), Value::text("Ana Secret"))]);
         let record = Record { key: Key::new("7").unwrap(), fields: fields.clone() };
         let entity = Entity { id: RemoteId::new(3).unwrap(), created: String::new(), fields };
         assert_eq!(format!("{record:?} {entity:?}"), "Record { key: \"7\", .. } Entity { id: RemoteId(3), .. }");

@@ -1,5 +1,7 @@
 //! A field of a target, and how two of its values are compared.
 
+use smol_str::SmolStr;
+
 use super::normal::digits;
 use super::value::Value;
 
@@ -79,7 +81,7 @@ fn truth(value: &Value) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     /// Its name in a job's `[job.map]`; the input name at the service unless `kind` is [`Kind::Custom`].
-    pub name: String,
+    pub name: SmolStr,
     /// Its name in the service's answers.
     pub response: &'static str,
     /// What it holds.

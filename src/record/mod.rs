@@ -31,5 +31,5 @@ pub use photo::{PHOTO_BYTES_MAX, photo_format, photo_mark};
 pub use private::{Private, keyless, shown, without};
 pub use reject::Rejected;
 pub use target::Target;
-pub use value::Value;
+pub use value::{Value, Values};
 pub use wish::{Action, Wish};

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use super::field::{Field, Kind};
 
@@ -174,7 +175,7 @@ impl Target {
     /// The fields that a job may map, custom fields apart.
     pub fn fields(self) -> impl Iterator<Item = Field> {
         self.rows().iter().map(|&(name, response, kind, required, sensitive)| Field {
-            name: name.to_owned(),
+            name: SmolStr::new_static(name),
             response,
             kind,
             required,
@@ -186,7 +187,7 @@ impl Target {
     pub fn field(self, name: &str) -> Option<Field> {
         if let Some(title) = name.strip_prefix(Self::CUSTOM) {
             return (self.has_custom() && !title.trim().is_empty()).then(|| Field {
-                name: name.to_owned(),
+                name: name.into(),
                 response: "customfields",
                 kind: Kind::Custom,
                 required: false,

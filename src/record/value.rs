@@ -1,5 +1,6 @@
 //! One value of one field.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::{SeqAccess, Visitor};
@@ -23,6 +24,9 @@ pub enum Value {
     /// Ids, in the order given, never empty.
     Ids(Vec<i32>),
 }
+
+/// Values by field name. A name takes no memory of its own: that of a table is a constant, nearly every other is short.
+pub type Values = BTreeMap<SmolStr, Value>;
 
 impl Value {
     /// Text, or [`Value::Empty`] where `text` has no characters.

@@ -1,13 +1,12 @@
 //! What is wanted of one entity.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::key::RemoteId;
-use super::value::Value;
+use super::value::Values;
 
 /// What a change does to its entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -40,7 +39,7 @@ pub struct Wish {
     /// The entity; none for a create.
     pub id: Option<RemoteId>,
     /// The fields that are to be set, as they should be; empty for a delete. A field that is not among them stays as it is.
-    pub fields: BTreeMap<String, Value>,
+    pub fields: Values,
     /// Whether it is what `[job.leavers.set]` makes of someone who is gone: what their record last was stays remembered.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub leaver: bool,

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use smol_str::SmolStr;
+
 use super::error::Error;
 use super::gather::Candidate;
 use super::pile::Pile;
@@ -41,19 +43,19 @@ pub(super) struct Claims {
     /// The same as entity and position, in order.
     by_entity: Vec<(RemoteId, usize)>,
     /// Of the candidates that several fit: the field, and the entities.
-    many: BTreeMap<usize, (String, Vec<RemoteId>)>,
+    many: BTreeMap<usize, (SmolStr, Vec<RemoteId>)>,
     /// By position of a candidate whom the service does not have: the field, and another such candidate with its value.
-    twins: BTreeMap<usize, (String, usize)>,
+    twins: BTreeMap<usize, (SmolStr, usize)>,
     /// Candidates with nothing in the fields that people are matched by.
     unfindable: BTreeSet<usize>,
     has_new: bool,
-    match_on: Vec<String>,
+    match_on: Vec<SmolStr>,
     /// Whether the records join other entities.
     links: bool,
 }
 
 impl Claims {
-    pub(super) fn make(match_on: &[String], identity: &Identity<'_>, candidates: &[Candidate]) -> Result<Self, Error> {
+    pub(super) fn make(match_on: &[SmolStr], identity: &Identity<'_>, candidates: &[Candidate]) -> Result<Self, Error> {
         let mut unknown = Vec::new();
         for (at, candidate) in candidates.iter().enumerate() {
             if !identity.is_there(&candidate.key)? {
@@ -81,12 +83,12 @@ impl Claims {
     }
 
     /// Notes whose new records have the same in a field, by what they have in it.
-    fn pair_off(&mut self, field: &str, mut marks: Vec<(u64, usize)>) {
+    fn pair_off(&mut self, field: &SmolStr, mut marks: Vec<(u64, usize)>) {
         marks.sort_unstable();
         for pair in marks.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
             let (one, other) = (pair[0].1, pair[1].1);
-            self.twins.entry(other).or_insert_with(|| (field.to_owned(), one));
-            self.twins.entry(one).or_insert_with(|| (field.to_owned(), other));
+            self.twins.entry(other).or_insert_with(|| (field.clone(), one));
+            self.twins.entry(one).or_insert_with(|| (field.clone(), other));
         }
     }
 
@@ -193,7 +195,7 @@ impl Claims {
     /// A field that is tried before `by`, that both sides fill, and in which they differ.
     fn contradicts(&self, record: &Record, entity: &Entity, by: &str) -> Option<&str> {
         let earlier = self.match_on.iter().take_while(|field| *field != by);
-        earlier.map(String::as_str).find(|field| {
+        earlier.map(SmolStr::as_str).find(|field| {
             let wanted = record.fields.get(*field).and_then(|value| value.as_text().map(fold));
             let held = entity.value(field).as_text().map(fold);
             wanted.is_some() && held.is_some() && wanted != held
@@ -211,7 +213,7 @@ impl Identity<'_> {
     }
 
     /// What the entity of a candidate is found by, for each field of `match_on`.
-    fn marks(&self, candidate: &Candidate, match_on: &[String]) -> Result<Vec<Option<u64>>, Error> {
+    fn marks(&self, candidate: &Candidate, match_on: &[SmolStr]) -> Result<Vec<Option<u64>>, Error> {
         match self.mirror.target() {
             Target::Staff | Target::Contractor | Target::Organization => Ok(self.pile.marks(candidate.place)?),
             // That is known only when it is known what the record names.

@@ -1,10 +1,10 @@
 //! Several rows of one key: equal ones are one, of different ones the preferred counts, or none (law 8).
 
-use std::collections::BTreeMap;
+use smol_str::SmolStr;
 
 use super::gather::Candidate;
 use super::pile::Pile;
-use crate::record::{Number, Value};
+use crate::record::{Number, Value, Values};
 use crate::snapshot::Known;
 use crate::spool;
 
@@ -23,7 +23,7 @@ pub(super) enum Choice {
 pub(super) fn choose(
     rows: Vec<Candidate>,
     standing: Option<(u64, Option<Known>)>,
-    seed_only: &[String],
+    seed_only: &[SmolStr],
     pile: &Pile,
 ) -> Result<Choice, spool::Error> {
     let mut opened = Vec::new();
@@ -53,7 +53,7 @@ pub(super) fn choose(
     })
 }
 
-fn is_as_sent(fields: &BTreeMap<String, Value>, known: &Known, seed_only: &[String]) -> bool {
-    let sent = |field: &String| known.sent.get(field).unwrap_or(&Value::Empty);
+fn is_as_sent(fields: &Values, known: &Known, seed_only: &[SmolStr]) -> bool {
+    let sent = |field: &str| known.sent.get(field).unwrap_or(&Value::Empty);
     fields.iter().all(|(field, value)| seed_only.contains(field) || value == sent(field))
 }

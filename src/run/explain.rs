@@ -4,10 +4,10 @@
 //! a run decides with, narrowed to the one key; a second version of it would drift from the truth. Nothing is stored, and
 //! nothing is asked of the service.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use jiff::Timestamp;
+use smol_str::SmolStr;
 
 use super::error::Error;
 use super::held::{HeldChange, held, verdicts};
@@ -23,7 +23,7 @@ use crate::mapping::{Bound, Mapped, Reading};
 use crate::mirror::Mirror;
 use crate::plan::{Change, LeaverAction, OnDrift, Outline, Verdict};
 use crate::queue;
-use crate::record::{Entity, Key, Kind, Record, RemoteId, Value, fold};
+use crate::record::{Entity, Key, Kind, Record, RemoteId, Value, Values, fold};
 use crate::snapshot::{Index, Known, Owner};
 use crate::source::Row;
 use crate::spool;
@@ -61,7 +61,7 @@ pub struct Explanation {
     pub due: Option<Timestamp>,
     /// By field: what is to be set in them for being gone; or why that can't be had. None where they are not gone, or
     /// where nothing is set in leavers, or was already.
-    pub leaving: Option<Result<BTreeMap<String, Value>, String>>,
+    pub leaving: Option<Result<Values, String>>,
     /// The job's last run.
     pub last_run: Option<LastRun>,
     /// The last change that the service confirmed, and what it answered.
@@ -284,9 +284,9 @@ fn fields(job: &Job, record: Option<&Record>, entity: Option<&Entity>, known: Op
     let templates = job.mapping.fields.iter();
     let view = |(name, template): (&String, &String)| {
         let kind = job.mapping.target.field(name)?.kind;
-        let wanted = record.and_then(|record| record.fields.get(name)).cloned();
+        let wanted = record.and_then(|record| record.fields.get(name.as_str())).cloned();
         let holds = entity.map(|entity| entity.value(name).clone());
-        let sent = known.and_then(|known| known.sent.get(name)).cloned();
+        let sent = known.and_then(|known| known.sent.get(name.as_str())).cloned();
         // No list shows photos: the one that was sent last is the one that the service has, as far as is known.
         let holds = if kind == Kind::Photo { holds.and(sent.clone()) } else { holds };
         let state = match (&wanted, &holds) {
@@ -294,7 +294,7 @@ fn fields(job: &Job, record: Option<&Record>, entity: Option<&Entity>, known: Op
                 let same = known.map_or(kind.same(wanted, holds), |known| known.settled(name, kind, wanted, holds));
                 match () {
                     () if same => FieldState::Same,
-                    () if known.is_some() && job.seed_only.contains(name) => FieldState::Seeded,
+                    () if known.is_some() && job.seed_only.iter().any(|own| own == name) => FieldState::Seeded,
                     () if sent.as_ref() == Some(wanted) && job.on_drift != OnDrift::Overwrite => FieldState::Kept,
                     () if sent.as_ref() == Some(wanted) => FieldState::Drifted,
                     () => FieldState::Differs,
@@ -302,7 +302,7 @@ fn fields(job: &Job, record: Option<&Record>, entity: Option<&Entity>, known: Op
             }
             _ => FieldState::Unknown,
         };
-        let echo = known.and_then(|known| known.echo.get(name)).cloned();
+        let echo = known.and_then(|known| known.echo.get(name.as_str())).cloned();
         Some(FieldView { name: name.clone(), template: template.clone(), wanted, holds, sent, echo, state })
     };
     templates.filter_map(view).collect()
@@ -312,7 +312,7 @@ fn fields(job: &Job, record: Option<&Record>, entity: Option<&Entity>, known: Op
 fn fits(store: &Store, job: &Job, mirror: Option<&Mirror>, record: Option<&Record>) -> Result<Vec<Fit>, store::Error> {
     let (Some(mirror), Some(record)) = (mirror, record) else { return Ok(Vec::new()) };
     let folded = |value: Option<&Value>| value.and_then(Value::as_text).map(fold).filter(|text| !text.is_empty());
-    let wanted: Vec<(&String, Option<String>)> =
+    let wanted: Vec<(&SmolStr, Option<String>)> =
         job.match_on.iter().map(|field| (field, folded(record.fields.get(field)))).collect();
     let mut found: Vec<Vec<RemoteId>> = vec![Vec::new(); wanted.len()];
     mirror.each(store, |entity| {
@@ -325,7 +325,7 @@ fn fits(store: &Store, job: &Job, mirror: Option<&Mirror>, record: Option<&Recor
     let mut fits = Vec::new();
     for ((field, _), ids) in wanted.into_iter().zip(found) {
         let owned = ids.into_iter().map(|id| Ok((id, Owner::of(store, job.mapping.target, id)?)));
-        fits.push(Fit { field: field.clone(), people: owned.collect::<Result<_, store::Error>>()? });
+        fits.push(Fit { field: field.to_string(), people: owned.collect::<Result<_, store::Error>>()? });
     }
     Ok(fits)
 }
@@ -392,7 +392,7 @@ fn leaving(
     job: &Job,
     rows: &[SourceRow],
     known: Option<&Known>,
-) -> Option<Result<BTreeMap<String, Value>, String>> {
+) -> Option<Result<Values, String>> {
     let says_so = rows.iter().any(|row| matches!(row.reading.mapped, Mapped::Left(_)));
     let known = known.filter(|known| known.left.is_none() && (says_so || known.gone.is_some()))?;
     if job.leavers.action != LeaverAction::Update {

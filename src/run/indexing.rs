@@ -71,7 +71,7 @@ fn is_as_wanted(store: &Store, job: &Job, mirror: &Mirror, fields: &[Field], key
     let Some(known) = Known::get(store, &job.name, key)? else { return Ok(true) };
     let Some(entity) = mirror.get(store, known.id)? else { return Ok(false) };
     let owned = fields.iter().filter(|field| !job.seed_only.contains(&field.name));
-    Ok(owned.filter(|field| job.mapping.fields.contains_key(&field.name)).all(|field| {
+    Ok(owned.filter(|field| job.mapping.fields.contains_key(field.name.as_str())).all(|field| {
         let wanted = known.sent.get(&field.name).unwrap_or(&Value::Empty);
         known.settled(&field.name, field.kind, wanted, entity.value(&field.name))
     }))

@@ -10,8 +10,8 @@ use super::stand::fit;
 use crate::config::{Job, Mode};
 use crate::mapping::LeaverSet;
 use crate::mirror::{Mirror, Removal};
-use crate::plan::{Change, Delta, Held, LeaverAction, Present, Protection, absent, missing};
-use crate::record::{Action, Entity, Field, JobName, Key, Marks, Record, RemoteId, Target, Wish};
+use crate::plan::{Change, Delta, Deltas, Held, LeaverAction, Present, Protection, absent, missing};
+use crate::record::{Action, Entity, Field, JobName, Key, Marks, Record, RemoteId, Target, Values, Wish};
 use crate::snapshot::{Gone, Index, Known, Left};
 use crate::source::Complete;
 use crate::store::{self, Store};
@@ -163,7 +163,7 @@ impl Judge<'_> {
             let delta = Delta { from: from.clone(), to: to.clone() };
             (!field.kind.same(to, from)).then(|| (field.name.clone(), delta))
         };
-        let deltas: BTreeMap<String, Delta> = fields.iter().filter_map(moved).collect();
+        let deltas: Deltas = fields.iter().filter_map(moved).collect();
         if deltas.is_empty() {
             return Ok(Ok(None));
         }
@@ -208,6 +208,6 @@ pub(super) fn told((field, reason): (String, String)) -> String {
 }
 
 fn removal(key: Key, known: &Known, line: Option<u64>) -> Change {
-    let wish = Wish { action: Action::Delete, id: Some(known.id), fields: BTreeMap::new(), leaver: false };
-    Change { key, wish, fields: BTreeMap::new(), line, known: true, approved: false, marks: known.marks.clone() }
+    let wish = Wish { action: Action::Delete, id: Some(known.id), fields: Values::new(), leaver: false };
+    Change { key, wish, fields: Deltas::new(), line, known: true, approved: false, marks: known.marks.clone() }
 }

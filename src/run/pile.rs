@@ -8,9 +8,10 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use crate::plan::{Change, Delta, Outline, mark};
-use crate::record::{Marks, Value};
+use crate::record::{Marks, Values};
 use crate::spool::{Error, Place, Spool};
 
 /// So long is what a record is matched by in one field, in bytes.
@@ -22,9 +23,9 @@ const ENTRY: usize = 512;
 #[derive(Debug)]
 pub struct Pile {
     spool: Spool,
-    match_on: Vec<String>,
+    match_on: Vec<SmolStr>,
     /// Sets of fields by their names, in order; entries say by its number which one they have.
-    shapes: Mutex<Vec<Vec<String>>>,
+    shapes: Mutex<Vec<Vec<SmolStr>>>,
 }
 
 /// A record as it is written.
@@ -37,12 +38,12 @@ struct PackedChange<V>((usize, Vec<V>), (usize, Vec<(V, V)>), Option<u64>, Marks
 
 impl Pile {
     /// An empty one, in the state folder once it is large; `match_on` are the fields that records are matched by.
-    pub(super) fn new(dir: &Path, match_on: &[String]) -> Self {
+    pub(super) fn new(dir: &Path, match_on: &[SmolStr]) -> Self {
         Self { spool: Spool::new(dir), match_on: match_on.to_vec(), shapes: Mutex::default() }
     }
 
     /// Puts a record aside: its fields, and what its row says about itself.
-    pub(super) fn put_record(&self, fields: &BTreeMap<String, Value>, marks: Marks) -> Result<Place, Error> {
+    pub(super) fn put_record(&self, fields: &Values, marks: Marks) -> Result<Place, Error> {
         let mut bytes = Vec::with_capacity(ENTRY);
         for field in &self.match_on {
             bytes.extend(mark(fields, field).unwrap_or_default().to_le_bytes());
@@ -53,7 +54,7 @@ impl Pile {
     }
 
     /// A record that was put aside.
-    pub(super) fn record(&self, place: Place) -> Result<(BTreeMap<String, Value>, Marks), Error> {
+    pub(super) fn record(&self, place: Place) -> Result<(Values, Marks), Error> {
         let skip = self.match_on.len() * MARK;
         let read = |bytes: &[u8]| serde_json::from_slice(&bytes[skip..]).expect("it was written from a record");
         let PackedRecord(shape, values, marks) = self.spool.read(place, read)?;
@@ -93,7 +94,7 @@ impl Pile {
     }
 
     /// The number of a set of fields.
-    fn shape<'n>(&self, names: impl Iterator<Item = &'n String> + Clone) -> usize {
+    fn shape<'n>(&self, names: impl Iterator<Item = &'n SmolStr> + Clone) -> usize {
         let mut shapes = self.shapes();
         shapes.iter().position(|shape| shape.iter().eq(names.clone())).unwrap_or_else(|| {
             shapes.push(names.cloned().collect());
@@ -102,11 +103,11 @@ impl Pile {
     }
 
     /// What stands under each name of a set of fields.
-    fn named<T>(&self, shape: usize, values: Vec<T>) -> BTreeMap<String, T> {
+    fn named<T>(&self, shape: usize, values: Vec<T>) -> BTreeMap<SmolStr, T> {
         self.shapes()[shape].iter().cloned().zip(values).collect()
     }
 
-    fn shapes(&self) -> MutexGuard<'_, Vec<Vec<String>>> {
+    fn shapes(&self) -> MutexGuard<'_, Vec<Vec<SmolStr>>> {
         // None of them is ever half written.
         self.shapes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -116,16 +117,16 @@ impl Pile {
 mod tests {
     use super::*;
     use crate::plan::Judged as _;
-    use crate::record::{Action, Key, Number, RemoteId, Wish};
+    use crate::record::{Action, Key, Number, RemoteId, Value, Wish};
 
-    fn values(pairs: &[(&str, Value)]) -> BTreeMap<String, Value> {
-        pairs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+    fn values(pairs: &[(&str, Value)]) -> Values {
+        pairs.iter().map(|(name, value)| ((*name).into(), value.clone())).collect()
     }
 
     #[test]
     fn what_was_put_aside_comes_back_as_it_was() {
         let dir = tempfile::tempdir().unwrap();
-        let pile = Pile::new(dir.path(), &["name", "email"].map(str::to_owned));
+        let pile = Pile::new(dir.path(), &["name", "email"].map(SmolStr::from));
         let marks = Marks { segment: "North".into(), preference: Number::parse("2.5") };
         let fields = values(&[
             ("name", Value::text("Ana")),
@@ -143,7 +144,7 @@ mod tests {
         assert_eq!(pile.record(bare).unwrap().0["email"].shown(), "A \"B\"\n");
         for (action, moved) in [
             (Action::Create, BTreeMap::new()),
-            (Action::Update, [("mobile".to_owned(), delta(Value::text("21"), Value::Empty))].into()),
+            (Action::Update, [("mobile".into(), delta(Value::text("21"), Value::Empty))].into()),
             (Action::Delete, BTreeMap::new()),
         ] {
             let id = RemoteId::new(5).filter(|_| action != Action::Create);

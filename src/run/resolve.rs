@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use super::mirrors::Mirrors;
 use super::prepare::Prepared;
+use smol_str::SmolStr;
+
 use crate::config::Job;
 use crate::mirror::pair;
 use crate::plan::{Match, Matcher};
@@ -45,7 +47,7 @@ impl<'a> Resolver<'a> {
         if job.mapping.target == Target::Holder {
             for target in [Target::Staff, Target::Contractor] {
                 let Some(mirror) = mirrors.get(target) else { continue };
-                let by: Vec<String> = found_by(target).iter().map(|field| (*field).to_owned()).collect();
+                let by: Vec<_> = found_by(target).iter().map(|field| SmolStr::new_static(field)).collect();
                 let mut matcher = Matcher::empty(&by);
                 mirror.each(store, |entity| matcher.add(entity))?;
                 resolver.holders.insert(target, matcher.finish());
@@ -72,7 +74,7 @@ impl<'a> Resolver<'a> {
         let member = found(Target::Contractor, &links.member).or(links.member_id);
         let organization = found(Target::Organization, &links.organization).or(links.organization_id);
         if let (Some(member), Some(organization)) = (member, organization) {
-            record.fields.insert(Target::PAIR.to_owned(), pair(&[member.to_string(), organization.to_string()]));
+            record.fields.insert(Target::PAIR.into(), pair(&[member.to_string(), organization.to_string()]));
         }
         Ok(())
     }
@@ -91,7 +93,7 @@ impl<'a> Resolver<'a> {
         };
         let matcher = self.holders.get(&target).ok_or_else(|| fault("record_type", "the job maps another"))?;
         let named = text("holder");
-        let fields = found_by(target).iter().map(|field| ((*field).to_owned(), Value::text(named.as_str()))).collect();
+        let fields = found_by(target).iter().map(|field| ((*field).into(), Value::text(named.as_str()))).collect();
         let id = match matcher.find(&fields) {
             Match::One { id, .. } => id,
             Match::Many { by, ids } => {
@@ -112,7 +114,7 @@ impl<'a> Resolver<'a> {
             ("holder", Value::text(id)),
             (Target::PAIR, pair),
         ] {
-            record.fields.insert(field.to_owned(), value);
+            record.fields.insert(field.into(), value);
         }
         Ok(())
     }

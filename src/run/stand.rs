@@ -121,7 +121,7 @@ pub(super) fn stand(
             standing => standing,
         };
         if let Standing::Matched { by, entity } = &standing {
-            *stood.matched_by.entry(by.clone()).or_default() += 1;
+            *stood.matched_by.entry(by.to_string()).or_default() += 1;
             stood.matched.push(entity.id);
             if is_joined {
                 stood.found.insert(candidate.key.clone(), entity.id);
@@ -136,7 +136,7 @@ pub(super) fn stand(
                 let wanted = record.fields.get(&field.name);
                 wanted.is_some_and(|wanted| !field.kind.same(wanted, entity.value(&field.name)))
             };
-            let fields: Vec<String> = rules.owned().filter(differs).map(|field| field.name.clone()).collect();
+            let fields: Vec<String> = rules.owned().filter(differs).map(|field| field.name.to_string()).collect();
             let owner = identity.owner(entity.id, &candidate.key)?;
             if let Some(owner) = owner.filter(|_| !fields.is_empty()) {
                 stood.lent.entry(owner.job.whole()).or_default().insert(candidate.key.clone(), fields);
@@ -195,7 +195,7 @@ fn checkboxes<'a>(fields: &'a [Field], mirror: &Mirror) -> Result<Vec<&'a str>, 
     for field in fields.iter().filter(|field| field.kind == Kind::Custom) {
         let title = field.name.trim_start_matches(Target::CUSTOM);
         let resolved = mirror.elements().resolve(title);
-        let fail = |error: ElementError| Error::Element { field: field.name.clone(), problem: error.to_string() };
+        let fail = |error: ElementError| Error::Element { field: field.name.to_string(), problem: error.to_string() };
         if resolved.map_err(fail)?.1 {
             checkboxes.push(field.name.as_str());
         }
@@ -212,7 +212,7 @@ fn tick(record: &mut Record, checkboxes: &[&str]) -> Option<(String, &'static st
             "0" | "false" | "no" => "0",
             _ => return Some(((*field).to_owned(), "is a checkbox: map it to 1 or 0, true or false, yes or no")),
         };
-        record.fields.insert((*field).to_owned(), Value::text(ticked));
+        record.fields.insert((*field).into(), Value::text(ticked));
     }
     None
 }
@@ -226,6 +226,6 @@ fn location_fault(record: &Record, fields: &[Field], mirror: &Mirror) -> Option<
             (Kind::Places, Value::List(names)) => names.iter().find_map(|name| fault(name))?,
             _ => return None,
         };
-        Some((field.name.clone(), reason))
+        Some((field.name.to_string(), reason))
     })
 }

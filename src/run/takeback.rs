@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::config::Job;
 use crate::history::Changed;
 use crate::mirror::Mirror;
-use crate::plan::{Change, Delta, Protection};
+use crate::plan::{Change, Delta, Deltas, Protection};
 use crate::record::{Action, Entity, Field, Key, Kind, RemoteId, Target, Value, Wish};
 use crate::snapshot::{Known, Owner};
 use crate::store::{self, Store};
@@ -101,13 +101,13 @@ impl Takeback {
                 leave(None, Protection::REASON);
                 return Ok(None);
             }
-            return Ok(Some(self.wished(key, known, id, Action::Delete, BTreeMap::new())));
+            return Ok(Some(self.wished(key, known, id, Action::Delete, Deltas::new())));
         }
-        let mut deltas = BTreeMap::new();
+        let mut deltas = Deltas::new();
         for (field, moved) in &self.fields {
             match restored(field, moved.as_ref(), &entity, mapped) {
                 Ok(Some(delta)) => {
-                    deltas.insert(field.clone(), delta);
+                    deltas.insert(field.into(), delta);
                 }
                 Ok(None) => {}
                 Err(reason) => leave(Some(field), reason),
@@ -127,7 +127,7 @@ impl Takeback {
         Ok(Some(change))
     }
 
-    fn wished(&self, key: &Key, known: Known, id: RemoteId, action: Action, deltas: BTreeMap<String, Delta>) -> Change {
+    fn wished(&self, key: &Key, known: Known, id: RemoteId, action: Action, deltas: Deltas) -> Change {
         let fields = deltas.iter().map(|(field, delta)| (field.clone(), delta.to.clone())).collect();
         let wish = Wish { action, id: Some(id), fields, leaver: false };
         Change { key: key.clone(), wish, fields: deltas, line: None, known: true, approved: false, marks: known.marks }

@@ -1,12 +1,11 @@
 //! What was confirmed of one key.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::record::{JobName, Key, Kind, Marks, RemoteId, Target, Value};
+use crate::record::{JobName, Key, Kind, Marks, RemoteId, Target, Value, Values};
 use crate::store::{self, Batch, Space, Store};
 
 /// What was confirmed of one key of one job.
@@ -17,10 +16,10 @@ pub struct Known {
     /// When the service made that entity, as the service wrote it.
     pub created: String,
     /// What was last sent and confirmed, or found equal, by field.
-    pub sent: BTreeMap<String, Value>,
+    pub sent: Values,
     /// What the service made of it, where that differs.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub echo: BTreeMap<String, Value>,
+    #[serde(default, skip_serializing_if = "Values::is_empty")]
+    pub echo: Values,
     /// Since when the key is missing from complete reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gone: Option<Gone>,
@@ -68,8 +67,8 @@ impl Known {
         Self {
             id,
             created,
-            sent: BTreeMap::new(),
-            echo: BTreeMap::new(),
+            sent: Values::new(),
+            echo: Values::new(),
             gone: None,
             left: None,
             marks: Marks::default(),
@@ -101,7 +100,7 @@ impl Known {
     }
 
     /// Whether the photo that was last sent is one that the source does not have any more.
-    pub fn has_stale_photo(&self, wanted: &BTreeMap<String, Value>) -> bool {
+    pub fn has_stale_photo(&self, wanted: &Values) -> bool {
         wanted.get(Target::PHOTO).is_some_and(Value::is_empty) && self.sent.contains_key(Target::PHOTO)
     }
 

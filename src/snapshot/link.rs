@@ -1,9 +1,7 @@
 //! What the two links of a membership stand for.
 
-use std::collections::BTreeMap;
-
 use super::known::Known;
-use crate::record::{JobName, Key, RemoteId, Target, Value};
+use crate::record::{JobName, Key, RemoteId, Target, Value, Values};
 use crate::store::{self, Store};
 
 /// The member and the organization that a membership joins: what its record calls them, and their ids where they are
@@ -22,7 +20,7 @@ pub struct Links {
 
 impl Links {
     /// Looks up the links of a membership of `job`, or of any part of it; `None` where the fields are not of a membership.
-    pub fn of(store: &Store, job: &JobName, fields: &BTreeMap<String, Value>) -> Result<Option<Self>, store::Error> {
+    pub fn of(store: &Store, job: &JobName, fields: &Values) -> Result<Option<Self>, store::Error> {
         let key = |field: &str| fields.get(field).and_then(Value::as_text).and_then(Key::new);
         let Some((member, organization)) = key(Target::MEMBER).zip(key(Target::ORGANIZATION)) else { return Ok(None) };
         let id = |job: &JobName, key: &Key| Ok(Known::get(store, job, key)?.map(|known| known.id));

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use smol_str::SmolStr;
+
 use super::mapping::{compile, default_match, strange_field};
 use super::text;
 use crate::config::options::Job;
@@ -20,7 +22,7 @@ pub(super) struct Parts {
     key: String,
     organization: BTreeMap<String, String>,
     membership: BTreeMap<String, String>,
-    seed_only: Vec<String>,
+    seed_only: Vec<SmolStr>,
 }
 
 /// Takes the fields of parts out of a job; `None` where it has no parts, or what it says of them is wrong.
@@ -110,8 +112,8 @@ impl Parts {
         };
         compile(place, &mapping, &["key", "include", "active_from", "active_until", "prefer"], report);
         // What the key is made of finds them; and otherwise what organizations are found by elsewhere.
-        let same = self.organization.iter().filter(|(_, text)| **text == self.key).map(|(name, _)| name.clone());
-        let mut match_on: Vec<String> = same.filter(|name| is_text(name)).collect();
+        let same = self.organization.iter().filter(|(_, text)| **text == self.key).map(|(name, _)| SmolStr::from(name));
+        let mut match_on: Vec<SmolStr> = same.filter(|name| is_text(name)).collect();
         if match_on.is_empty() {
             match_on = default_match(Target::Organization, |name| self.organization.contains_key(name));
         }
@@ -137,16 +139,16 @@ impl Parts {
         compile(place, &mapping, &["key", "include", "active_from", "active_until", "prefer", "guard.segment"], report);
         // Which pairs end though the person stays does not depend on what becomes of those who leave.
         let leavers = Leavers { action: LeaverAction::Delete, ..job.leavers };
-        let part = self.part(job, mapping, vec![Target::PAIR.to_owned()]);
+        let part = self.part(job, mapping, vec![Target::PAIR.into()]);
         // People who leave are counted once, with the job's own.
         let limits = Limits { leavers: Limit::Off, ..part.limits };
         Some(Job { leavers, limits, ..part })
     }
 
-    fn part(&self, job: &Job, mapping: Options, match_on: Vec<String>) -> Job {
+    fn part(&self, job: &Job, mapping: Options, match_on: Vec<SmolStr>) -> Job {
         let target = mapping.target;
         let own = self.seed_only.iter().filter_map(|name| name.strip_prefix(mapping.prefix));
-        let seed_only: Vec<String> = own.map(str::to_owned).collect();
+        let seed_only: Vec<SmolStr> = own.map(SmolStr::from).collect();
         let leaver_set = LeaverOptions { target, fields: BTreeMap::new(), ..job.leaver_set.clone() };
         Job {
             name: job.name.part(target),

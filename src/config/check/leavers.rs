@@ -63,7 +63,8 @@ pub(super) fn set(
         options.fields.clear();
     }
     for name in options.fields.keys() {
-        if target.field(name).is_some() && (!raw.map.contains_key(name) || raw.seed_only.contains(name)) {
+        if target.field(name).is_some() && (!raw.map.contains_key(name) || raw.seed_only.iter().any(|own| own == name))
+        {
             let message = "stays as it is set when somebody comes back, since the job does not own this field";
             report.warning(&format!("{section}.{name}"), message, Some("map it in [job.map] to have it set back"));
         }

@@ -1,5 +1,7 @@
 //! Checks what turns rows into records: key, map, include, look-up tables, and what records are matched by.
 
+use smol_str::SmolStr;
+
 use super::text;
 use crate::config::nearest;
 use crate::config::raw::RawJob;
@@ -22,9 +24,9 @@ fn usual_match(target: Target) -> &'static [&'static str] {
 }
 
 /// The usual fields that are mapped.
-pub(super) fn default_match(target: Target, is_mapped: impl Fn(&str) -> bool) -> Vec<String> {
+pub(super) fn default_match(target: Target, is_mapped: impl Fn(&str) -> bool) -> Vec<SmolStr> {
     let fields = usual_match(target).iter().filter(|name| is_mapped(name) || **name == Target::PAIR);
-    fields.map(|name| (*name).to_owned()).collect()
+    fields.map(|name| SmolStr::new_static(name)).collect()
 }
 
 /// Checks the mapping of the job at `place`, and gives it with the names of the fields to match by.
@@ -34,7 +36,7 @@ pub(super) fn check(
     target: Target,
     optional: Vec<String>,
     report: &mut Report,
-) -> Option<(Options, Vec<String>)> {
+) -> Option<(Options, Vec<SmolStr>)> {
     let at = |key: &str| format!("{place}.{key}");
     check_fields(&at("map"), &raw, target, report);
     let match_on = match_on(&at("match_on"), &raw, target, report);
@@ -104,7 +106,7 @@ fn check_fields(place: &str, raw: &RawJob, target: Target, report: &mut Report) 
             strange_field(&inner, name, target, report);
         }
     }
-    for field in target.fields().filter(|field| field.required && !raw.map.contains_key(&field.name)) {
+    for field in target.fields().filter(|field| field.required && !raw.map.contains_key(field.name.as_str())) {
         let inner = format!("{place}.{}", field.name);
         let message = format!("is missing, and {target} can't be created without it");
         report.problem(&inner, message, Some("add it to [job.map]"));
@@ -122,8 +124,8 @@ pub(super) fn strange_field(place: &str, name: &str, target: Target, report: &mu
 }
 
 /// The mapped fields that are set at a creation only.
-pub(super) fn seed_only(place: &str, raw: &RawJob, report: &mut Report) -> Vec<String> {
-    for name in raw.seed_only.iter().filter(|name| !raw.map.contains_key(*name)) {
+pub(super) fn seed_only(place: &str, raw: &RawJob, report: &mut Report) -> Vec<SmolStr> {
+    for name in raw.seed_only.iter().filter(|name| !raw.map.contains_key(name.as_str())) {
         let hint = nearest(name, raw.map.keys().map(String::as_str)).map(|known| format!("did you mean {known}?"));
         report.problem(place, format!("{name:?} is not mapped"), hint.as_deref().or(Some("map it in [job.map]")));
     }
@@ -135,8 +137,8 @@ pub(super) fn seed_only(place: &str, raw: &RawJob, report: &mut Report) -> Vec<S
 }
 
 fn nearest_field(name: &str, target: Target) -> String {
-    let known: Vec<String> = target.fields().map(|field| field.name).collect();
-    match nearest(name, known.iter().map(String::as_str)) {
+    let known: Vec<_> = target.fields().map(|field| field.name).collect();
+    match nearest(name, known.iter().map(SmolStr::as_str)) {
         Some(known) => format!("did you mean {known}?"),
         None if target.has_custom() => format!("for a custom field, write \"{}{name}\"", Target::CUSTOM),
         None => format!("its fields are: {}", known.join(", ")),
@@ -144,7 +146,7 @@ fn nearest_field(name: &str, target: Target) -> String {
 }
 
 /// The mapped text fields by which records are matched.
-fn match_on(place: &str, raw: &RawJob, target: Target, report: &mut Report) -> Option<Vec<String>> {
+fn match_on(place: &str, raw: &RawJob, target: Target, report: &mut Report) -> Option<Vec<SmolStr>> {
     let is_text = |name: &str| target.field(name).is_some_and(|field| matches!(field.kind, Kind::Text | Kind::Email));
     let mapped = || raw.map.keys().map(String::as_str).filter(|name| is_text(name));
     let Some(given) = &raw.match_on else {
@@ -166,7 +168,7 @@ fn match_on(place: &str, raw: &RawJob, target: Target, report: &mut Report) -> O
         report.problem(place, "is empty", Some("name at least one mapped field, such as \"employee_id\""));
     }
     for name in given {
-        if target.field(name).is_none() || !raw.map.contains_key(name) {
+        if target.field(name).is_none() || !raw.map.contains_key(name.as_str()) {
             let hint = nearest(name, mapped()).map(|known| format!("did you mean {known}?"));
             let hint = hint
                 .unwrap_or_else(|| format!("map it in [job.map] or leave it out; mapped are: {}", listed(mapped())));

@@ -134,7 +134,7 @@ segment = "{{ department }}"
     assert_eq!(given(&job.mapping.active_until), "{{ end }}");
     assert_eq!(given(&job.mapping.prefer), "{{ fte }}");
     assert_eq!(given(&job.mapping.segment), "{{ department }}");
-    assert_eq!((&job.seed_only[..], job.on_drift), (&["cf.Locker No.".to_owned()][..], OnDrift::Report));
+    assert_eq!((&job.seed_only[..], job.on_drift), (&["cf.Locker No.".into()][..], OnDrift::Report));
     assert_eq!(job.protect, ["ceo@example.com"]);
     let limits = Limits {
         leavers: Limit::Count(40),
