@@ -186,8 +186,9 @@ fn law_1_include_comes_before_the_key() {
             reason: reason.into(),
         })
     };
-    let record =
-        |key: &str| Mapped::Record(crate::record::Record { key: Key::new(key).unwrap(), fields: BTreeMap::new() });
+    let record = |key: &str| {
+        Mapped::Record(crate::record::Record { key: Key::new(key).unwrap(), fields: crate::record::Values::new() })
+    };
     let unclear = "it gives neither true nor false";
     for (include, no, status, expected) in [
         ("{{ status != 'Terminated' }}", "1", "Active", record("1")),

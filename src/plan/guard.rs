@@ -172,17 +172,17 @@ fn blanked<C: Judged>(changes: &[C]) -> BTreeMap<String, u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Delta;
-    use crate::record::{Marks, RemoteId, Value, Wish};
+    use crate::plan::{Delta, Deltas};
+    use crate::record::{Marks, RemoteId, Value, Values, Wish};
 
     fn change(key: usize, action: Action) -> Change {
         let id = (action != Action::Create).then(|| RemoteId::new(key as i64 + 1).unwrap());
-        let wish = Wish { action, id, fields: BTreeMap::new(), leaver: false };
+        let wish = Wish { action, id, fields: Values::new(), leaver: false };
         let known = action != Action::Create;
         Change {
             key: Key::new(&key.to_string()).unwrap(),
             wish,
-            fields: BTreeMap::new(),
+            fields: Deltas::new(),
             line: None,
             known,
             approved: false,

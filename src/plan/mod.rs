@@ -26,7 +26,6 @@ mod protect;
 mod rules;
 mod segment;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use decide::{Decision, NAMESAKE, Standing, Subject, decide};
@@ -39,9 +38,7 @@ pub use protect::Protection;
 pub use rules::{OnDrift, Rules};
 pub use segment::guard_segments;
 
-use smol_str::SmolStr;
-
-use crate::record::{Action, Key, Marks, Value, Wish};
+use crate::record::{Action, ByField, Key, Marks, Value, Wish};
 
 /// One change that a run would make.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +61,7 @@ pub struct Change {
 }
 
 /// The fields that move, by name.
-pub type Deltas = BTreeMap<SmolStr, Delta>;
+pub type Deltas = ByField<Delta>;
 
 /// One field that moves.
 #[derive(Clone, Debug, PartialEq, Eq)]

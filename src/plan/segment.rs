@@ -41,14 +41,15 @@ pub fn guard_segments<C: Judged>(guarded: &mut Guarded<C>, limits: &Limits, base
 mod tests {
     use super::*;
     use crate::plan::Change;
-    use crate::record::{Action, Key, Marks, RemoteId, Wish, shown};
+    use crate::plan::Deltas;
+    use crate::record::{Action, Key, Marks, RemoteId, Values, Wish, shown};
 
     fn leaver(number: usize, segment: &str) -> Change {
         let id = RemoteId::new(number as i64 + 1);
         Change {
             key: Key::new(&number.to_string()).unwrap(),
-            wish: Wish { action: Action::Delete, id, fields: BTreeMap::new(), leaver: false },
-            fields: BTreeMap::new(),
+            wish: Wish { action: Action::Delete, id, fields: Values::new(), leaver: false },
+            fields: Deltas::new(),
             line: None,
             known: true,
             approved: false,

@@ -10,6 +10,7 @@
 //! Rejected: one struct per target with typed fields. The engine compares, limits and reports fields by name; a struct
 //! would need the same table again to be walked, and a further target would touch every module.
 
+mod by_field;
 mod entity;
 mod field;
 mod key;
@@ -22,6 +23,7 @@ mod target;
 mod value;
 mod wish;
 
+pub use by_field::ByField;
 pub use entity::{Entity, Record};
 pub use field::{Field, Kind};
 pub use key::{JobName, Key, RemoteId};

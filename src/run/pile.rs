@@ -3,7 +3,6 @@
 //! In memory stays an outline of each; the rest is unpacked where it is looked at. Which fields there are is written once a
 //! pile: nearly all records of a job have the same.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use crate::plan::{Change, Delta, Outline, mark};
-use crate::record::{Marks, Values};
+use crate::record::{ByField, Marks, Values};
 use crate::spool::{Error, Place, Spool};
 
 /// So long is what a record is matched by in one field, in bytes.
@@ -103,8 +102,8 @@ impl Pile {
     }
 
     /// What stands under each name of a set of fields.
-    fn named<T>(&self, shape: usize, values: Vec<T>) -> BTreeMap<SmolStr, T> {
-        self.shapes()[shape].iter().cloned().zip(values).collect()
+    fn named<T>(&self, shape: usize, values: Vec<T>) -> ByField<T> {
+        ByField::in_order(&self.shapes()[shape], values)
     }
 
     fn shapes(&self) -> MutexGuard<'_, Vec<Vec<SmolStr>>> {
@@ -116,7 +115,7 @@ impl Pile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Judged as _;
+    use crate::plan::{Deltas, Judged as _};
     use crate::record::{Action, Key, Number, RemoteId, Value, Wish};
 
     fn values(pairs: &[(&str, Value)]) -> Values {
@@ -143,12 +142,12 @@ mod tests {
         assert_eq!(pile.marks(bare).unwrap().iter().map(Option::is_some).collect::<Vec<_>>(), [false, true]);
         assert_eq!(pile.record(bare).unwrap().0["email"].shown(), "A \"B\"\n");
         for (action, moved) in [
-            (Action::Create, BTreeMap::new()),
+            (Action::Create, Deltas::new()),
             (Action::Update, [("mobile".into(), delta(Value::text("21"), Value::Empty))].into()),
-            (Action::Delete, BTreeMap::new()),
+            (Action::Delete, Deltas::new()),
         ] {
             let id = RemoteId::new(5).filter(|_| action != Action::Create);
-            let wanted = if action == Action::Delete { BTreeMap::new() } else { fields.clone() };
+            let wanted = if action == Action::Delete { Values::new() } else { fields.clone() };
             let change = Change {
                 key: Key::new("42").unwrap(),
                 wish: Wish { action, id, fields: wanted, leaver: action == Action::Update },

@@ -221,9 +221,13 @@ fn tick(record: &mut Record, checkboxes: &[&str]) -> Option<(String, &'static st
 fn location_fault(record: &Record, fields: &[Field], mirror: &Mirror) -> Option<(String, &'static str)> {
     let fault = |name: &str| mirror.locations().fault(name);
     fields.iter().find_map(|field| {
-        let reason = match (field.kind, record.fields.get(&field.name)?) {
-            (Kind::Location, Value::Text(name)) => fault(name)?,
-            (Kind::Places, Value::List(names)) => names.iter().find_map(|name| fault(name))?,
+        let value = || record.fields.get(&field.name);
+        let reason = match field.kind {
+            Kind::Location => fault(value()?.as_text()?)?,
+            Kind::Places => match value()? {
+                Value::List(names) => names.iter().find_map(|name| fault(name))?,
+                _ => return None,
+            },
             _ => return None,
         };
         Some((field.name.to_string(), reason))

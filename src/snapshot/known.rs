@@ -93,7 +93,7 @@ impl Known {
         {
             now.remove(Target::PHOTO);
             now.extend(
-                before.and_then(|before| before.get_key_value(Target::PHOTO)).map(|(k, v)| (k.clone(), v.clone())),
+                before.and_then(|before| before.get(Target::PHOTO)).map(|photo| (Target::PHOTO.into(), photo.clone())),
             );
         }
         self
