@@ -12,7 +12,7 @@ use super::error::Error;
 use super::marks::{Mark, Marked};
 use super::outcome::{Outcome, PHOTO_TEXT_BYTES_MAX, VALUE_BYTES_MAX};
 use super::template::{Compiled, Ready};
-use crate::record::{Field, Key, Kind, Marks, Private, Record, Rejected, Values};
+use crate::record::{Field, Key, Kind, Marks, Private, Record, Rejected};
 use crate::source::{Name, Row};
 
 /// The longest key, in bytes.
@@ -196,12 +196,12 @@ impl<'m> Bound<'m> {
     }
 
     fn record(&self, seen: &Seen<'_>, key: Key, flaw: &mut Option<Rejected>) -> Mapped {
-        let mut fields = Values::new();
+        let mut fields = Vec::with_capacity(self.fields.len());
         for (field, template) in &self.fields {
             if field.kind == Kind::Photo {
                 let outcome = seen.at_most(PHOTO_TEXT_BYTES_MAX, template);
                 match outcome.and_then(|outcome| outcome.value(field.kind)) {
-                    Ok(value) => drop(fields.insert(field.name.clone(), value)),
+                    Ok(value) => fields.push((field.name.clone(), value)),
                     // A person without a usable photo is a person all the same (law 8).
                     Err(reason) => *flaw = Some(rejected(seen.row, Some(key.clone()), &field.name, reason)),
                 }
@@ -212,11 +212,11 @@ impl<'m> Bound<'m> {
                 value => value,
             };
             match value {
-                Ok(value) => fields.insert(field.name.clone(), value),
+                Ok(value) => fields.push((field.name.clone(), value)),
                 Err(reason) => return reject(seen.row, Some(key), &format!("{}{}", self.prefix, field.name), reason),
             };
         }
-        Mapped::Record(Record { key, fields })
+        Mapped::Record(Record { key, fields: fields.into_iter().collect() })
     }
 }
 

@@ -32,10 +32,10 @@ impl<T> ByField<T> {
         Self(LiteMap::new_vec())
     }
 
-    /// What stands under names that are in order already, each of them once.
-    pub fn in_order(names: &[SmolStr], entries: impl IntoIterator<Item = T>) -> Self {
-        debug_assert!(names.is_sorted_by(|one, next| one < next), "names of fields in order");
-        Self(LiteMap::from_sorted_store_unchecked(names.iter().cloned().zip(entries).collect()))
+    /// Entries that are in order of name already, each name once.
+    pub fn in_order(entries: Vec<(SmolStr, T)>) -> Self {
+        debug_assert!(entries.is_sorted_by(|(one, _), (next, _)| one < next), "fields in order of name");
+        Self(LiteMap::from_sorted_store_unchecked(entries))
     }
 
     /// Whether there is nothing.

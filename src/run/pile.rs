@@ -3,20 +3,27 @@
 //! In memory stays an outline of each; the rest is unpacked where it is looked at. Which fields there are is written once a
 //! pile: nearly all records of a job have the same.
 
+use std::fmt;
+use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use serde::{Deserialize, Serialize};
+use serde::de::{DeserializeSeed, Error as _, SeqAccess, Visitor};
+use serde::ser::SerializeSeq as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smol_str::SmolStr;
 
 use crate::plan::{Change, Delta, Outline, mark};
-use crate::record::{ByField, Marks, Values};
+use crate::record::{ByField, Marks, Value, Values};
 use crate::spool::{Error, Place, Spool};
 
 /// So long is what a record is matched by in one field, in bytes.
 const MARK: usize = size_of::<u64>();
 /// Most entries are no longer, in bytes.
 const ENTRY: usize = 512;
+
+/// An entry that is read.
+type Entry<'e> = serde_json::Deserializer<serde_json::de::SliceRead<'e>>;
 
 /// Records and changes put aside.
 #[derive(Debug)]
@@ -27,13 +34,47 @@ pub struct Pile {
     shapes: Mutex<Vec<Vec<SmolStr>>>,
 }
 
-/// A record as it is written.
-#[derive(Serialize, Deserialize)]
-struct PackedRecord<V>(usize, Vec<V>, Marks);
+/// A set of fields as it is written: its number, then what stands under each field.
+struct Packed<I>(usize, I);
 
-/// The rest of a change as it is written: what is wanted, what moves, line and marks.
-#[derive(Serialize, Deserialize)]
-struct PackedChange<V>((usize, Vec<V>), (usize, Vec<(V, V)>), Option<u64>, Marks);
+impl<T: Serialize, I: Iterator<Item = T> + Clone> Serialize for Packed<I> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(None)?;
+        list.serialize_element(&self.0)?;
+        self.1.clone().try_for_each(|it| list.serialize_element(&it))?;
+        list.end()
+    }
+}
+
+/// Reads what [`Packed`] wrote, each as `U`, straight into its place: a first run does so twice for everybody.
+struct Unpack<'s, U>(&'s [Vec<SmolStr>], PhantomData<U>);
+
+impl<'de, U: Deserialize<'de>> DeserializeSeed<'de> for Unpack<'_, U> {
+    type Value = ByField<U>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<ByField<U>, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de, U: Deserialize<'de>> Visitor<'de> for Unpack<'_, U> {
+    type Value = ByField<U>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a set of fields")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<ByField<U>, A::Error> {
+        let short = || A::Error::invalid_length(0, &"a value for each field");
+        let shape: usize = list.next_element()?.ok_or_else(short)?;
+        let names = self.0.get(shape).ok_or_else(short)?;
+        let mut entries = Vec::with_capacity(names.len());
+        for name in names {
+            entries.push((name.clone(), list.next_element()?.ok_or_else(short)?));
+        }
+        Ok(ByField::in_order(entries))
+    }
+}
 
 impl Pile {
     /// An empty one, in the state folder once it is large; `match_on` are the fields that records are matched by.
@@ -47,17 +88,18 @@ impl Pile {
         for field in &self.match_on {
             bytes.extend(mark(fields, field).unwrap_or_default().to_le_bytes());
         }
-        let packed = PackedRecord(self.shape(fields.keys()), fields.values().collect(), marks);
-        serde_json::to_writer(&mut bytes, &packed).expect("plain values");
+        self.pack(&mut bytes, fields.keys(), fields.values());
+        add(&mut bytes, &marks);
         self.spool.put(&bytes)
     }
 
     /// A record that was put aside.
     pub(super) fn record(&self, place: Place) -> Result<(Values, Marks), Error> {
         let skip = self.match_on.len() * MARK;
-        let read = |bytes: &[u8]| serde_json::from_slice(&bytes[skip..]).expect("it was written from a record");
-        let PackedRecord(shape, values, marks) = self.spool.read(place, read)?;
-        Ok((self.named(shape, values), marks))
+        self.spool.read(place, |bytes| {
+            let mut entry = serde_json::Deserializer::from_slice(&bytes[skip..]);
+            (self.unpack(&mut entry), next(&mut entry))
+        })
     }
 
     /// What a record that was put aside is matched by.
@@ -72,11 +114,10 @@ impl Pile {
     /// Puts a change aside.
     pub(super) fn put(&self, change: Change) -> Result<Outline, Error> {
         let Change { wish, fields, .. } = &change;
-        let wanted = (self.shape(wish.fields.keys()), wish.fields.values().collect());
-        let moved = (self.shape(fields.keys()), fields.values().map(|delta| (&delta.from, &delta.to)).collect());
-        let packed = PackedChange(wanted, moved, change.line, change.marks.clone());
         let mut bytes = Vec::with_capacity(ENTRY);
-        serde_json::to_writer(&mut bytes, &packed).expect("plain values");
+        self.pack(&mut bytes, wish.fields.keys(), wish.fields.values());
+        self.pack(&mut bytes, fields.keys(), fields.values().map(|delta| (&delta.from, &delta.to)));
+        add(&mut bytes, &(change.line, &change.marks));
         let place = self.spool.put(&bytes)?;
         Ok(Outline::of(&change, place))
     }
@@ -86,10 +127,26 @@ impl Pile {
     /// # Errors
     /// Where the disk of the state folder fails.
     pub fn change(&self, outline: &Outline) -> Result<Change, Error> {
-        let read = |bytes: &[u8]| serde_json::from_slice(bytes).expect("it was written from a change");
-        let PackedChange(wanted, moved, line, marks) = self.spool.read(outline.place, read)?;
-        let moved = (moved.0, moved.1.into_iter().map(|(from, to)| Delta { from, to }).collect());
-        Ok(outline.with(self.named(wanted.0, wanted.1), self.named(moved.0, moved.1), line, marks))
+        self.spool.read(outline.place, |bytes| {
+            let mut entry = serde_json::Deserializer::from_slice(bytes);
+            let (wanted, moved): (Values, ByField<(Value, Value)>) = (self.unpack(&mut entry), self.unpack(&mut entry));
+            let (line, marks) = next(&mut entry);
+            let moved = moved.into_iter().map(|(field, (from, to))| (field, Delta { from, to })).collect();
+            outline.with(wanted, moved, line, marks)
+        })
+    }
+
+    fn pack<'n, T: Serialize>(
+        &self,
+        entry: &mut Vec<u8>,
+        names: impl Iterator<Item = &'n SmolStr> + Clone,
+        values: impl Iterator<Item = T> + Clone,
+    ) {
+        add(entry, &Packed(self.shape(names), values));
+    }
+
+    fn unpack<'e, U: Deserialize<'e>>(&self, entry: &mut Entry<'e>) -> ByField<U> {
+        Unpack(&self.shapes(), PhantomData).deserialize(entry).expect("a pile reads what it wrote")
     }
 
     /// The number of a set of fields.
@@ -101,22 +158,27 @@ impl Pile {
         })
     }
 
-    /// What stands under each name of a set of fields.
-    fn named<T>(&self, shape: usize, values: Vec<T>) -> ByField<T> {
-        ByField::in_order(&self.shapes()[shape], values)
-    }
-
     fn shapes(&self) -> MutexGuard<'_, Vec<Vec<SmolStr>>> {
         // None of them is ever half written.
         self.shapes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+/// Adds a value to an entry, which is one JSON value after another.
+fn add(entry: &mut Vec<u8>, value: &impl Serialize) {
+    serde_json::to_writer(entry, value).expect("plain values");
+}
+
+/// The next value of an entry.
+fn next<'e, T: Deserialize<'e>>(entry: &mut Entry<'e>) -> T {
+    T::deserialize(entry).expect("a pile reads what it wrote")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::plan::{Deltas, Judged as _};
-    use crate::record::{Action, Key, Number, RemoteId, Value, Wish};
+    use crate::record::{Action, Key, Number, RemoteId, Wish};
 
     fn values(pairs: &[(&str, Value)]) -> Values {
         pairs.iter().map(|(name, value)| ((*name).into(), value.clone())).collect()
