@@ -1,5 +1,6 @@
 //! One change on its way.
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::undo::Undo;
@@ -67,6 +68,41 @@ impl Change {
             photo: self.wish.fields.contains_key(Target::PHOTO),
             only_photo: self.only_photo().is_some(),
         }
+    }
+}
+
+/// What is told of a change without what it wants: a queue may have one for everybody, and is looked through at every
+/// status.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "Outer")]
+pub struct Brief {
+    /// The record.
+    pub key: Key,
+    /// What is to be done.
+    pub action: Action,
+    /// Whether it takes back what a run did.
+    pub undoes: bool,
+    /// How far it is.
+    pub state: State,
+}
+
+/// A [`Change`] as it is stored, of which the rest is passed over.
+#[derive(Deserialize)]
+struct Outer {
+    key: Key,
+    wish: Aim,
+    undo: Option<IgnoredAny>,
+    state: State,
+}
+
+#[derive(Deserialize)]
+struct Aim {
+    action: Action,
+}
+
+impl From<Outer> for Brief {
+    fn from(row: Outer) -> Self {
+        Self { key: row.key, action: row.wish.action, undoes: row.undo.is_some(), state: row.state }
     }
 }
 

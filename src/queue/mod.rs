@@ -15,7 +15,7 @@
 mod change;
 mod undo;
 
-pub use change::{Change, State, Ticket};
+pub use change::{Brief, Change, State, Ticket};
 pub use undo::Undo;
 
 use crate::record::{JobName, Key};
@@ -34,6 +34,16 @@ pub fn is_empty(store: &Store, job: &JobName) -> Result<bool, store::Error> {
 /// Shows `take` the changes of a job one by one, in order of key: there may be one for everybody.
 pub fn each(store: &Store, job: &JobName, mut take: impl FnMut(Change)) -> Result<(), store::Error> {
     store.each(Space::Queue, &Space::by_job(job, ""), |_, change| take(change))
+}
+
+/// Shows `take` how far each change of a job is, in order of key, without reading what is wanted.
+pub fn briefs(store: &Store, job: &JobName, mut take: impl FnMut(Brief)) -> Result<(), store::Error> {
+    store.each(Space::Queue, &Space::by_job(job, ""), |_, brief| take(brief))
+}
+
+/// The changes of these keys, as far as there are any.
+pub fn of(store: &Store, job: &JobName, keys: Vec<Key>) -> Result<Vec<Change>, store::Error> {
+    keys.iter().filter_map(|key| get(store, job, key).transpose()).collect()
 }
 
 /// One change of a job.
@@ -112,6 +122,11 @@ mod tests {
             put(&mut batch, &wanted);
             store.commit(batch).unwrap();
             assert_eq!(list(&store, &wanted.job).unwrap(), vec![wanted.clone()]);
+            let mut briefs = Vec::new();
+            super::briefs(&store, &wanted.job, |brief| briefs.push(brief)).unwrap();
+            let Change { key, state, .. } = wanted.clone();
+            assert_eq!(briefs, [Brief { key: key.clone(), action: Action::Create, undoes: false, state }]);
+            assert_eq!(of(&store, &wanted.job, vec![key, Key::new("b").unwrap()]).unwrap(), vec![wanted.clone()]);
         }
         let mut batch = Batch::default();
         remove(&mut batch, &wanted.job, &wanted.key);

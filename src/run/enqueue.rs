@@ -8,23 +8,24 @@ use super::state::JobState;
 use super::{Narrow, held};
 use crate::config::{Job, Mode};
 use crate::plan::{self, Held, Judged as _, Outline, Writes};
-use crate::queue::{self, Change, State, Ticket};
+use crate::queue::{self, Brief, Change, State, Ticket};
 use crate::record::{Action, Key, Private};
 use crate::snapshot::{Known, Owner};
 use crate::store::{self, Batch, Store};
 
 /// Changes that left an earlier process and whose fate nobody knows; everything else of the queue is planned anew.
 pub(super) fn left_unknown(store: &Store, job: &Job) -> Result<Vec<Change>, store::Error> {
-    let open = |change: &Change| match &change.state {
+    let open = |change: &Brief| match &change.state {
         State::Sent { .. } => true,
         // A file of changes says nothing a second time: what waits from an earlier one is sent as it is, so it is looked up.
-        State::Waiting => job.mode == Mode::Changes && change.wish.action == Action::Create,
+        State::Waiting => job.mode == Mode::Changes && change.action == Action::Create,
         State::Parked { .. } => false,
     };
     let target = job.mapping.target;
     let mut unknown = Vec::new();
-    queue::each(store, &job.name, |change| unknown.extend(open(&change).then_some(Change { target, ..change })))?;
-    Ok(unknown)
+    queue::briefs(store, &job.name, |change| unknown.extend(open(&change).then_some(change.key)))?;
+    let unknown = queue::of(store, &job.name, unknown)?;
+    Ok(unknown.into_iter().map(|change| Change { target, ..change }).collect())
 }
 
 /// Stores what the plan found and wants, and returns what is to be sent.
@@ -41,37 +42,41 @@ pub(super) fn commit(store: &Store, job: &Job, prepared: &mut Prepared, narrow: 
     store.commit(batch)?;
     let judged = |key: &Key| extra.judged_all || extra.digests.has(key);
     // What is queued already, as far as it stays or goes for a reason of its own.
-    let mut refused = BTreeSet::new();
-    let mut carried = Vec::new();
+    let (mut again, mut carried) = (Vec::new(), Vec::new());
     let mut batch = Batch::default();
     let mut go: BTreeMap<&Key, &Outline> = BTreeMap::new();
     if !queue::is_empty(store, &job.name)? {
         go.extend(prepared.go.iter().map(|change| (&change.key, change)));
     }
-    let unclear = |old: &Change| old.wish.action == Action::Create && matches!(old.state, State::Sent { .. });
-    queue::each(store, &job.name, |old| {
+    let unclear = |old: &Brief| old.action == Action::Create && matches!(old.state, State::Sent { .. });
+    queue::briefs(store, &job.name, |old| {
         let parked = matches!(old.state, State::Parked { .. });
         // A change that was parked before it was sent costs no write to try again: the person may have been mended.
         let is_refused = matches!(old.state, State::Parked { status, .. } if status > 0);
         match go.get(&old.key) {
-            // The service refused just this; it would again. An approval is good for one try.
-            Some(new) if is_refused && new.wish() == old.wish.digest() && (!new.is_approved() || old.approved) => {
-                refused.insert(old.key);
-            }
+            Some(_) if is_refused => again.push(old.key),
             Some(_) => {}
             // What became of it is not known, and stays so until the next run looks again.
             None if unclear(&old) => {}
             // A person undid a run: that is sent, or parked, whatever the source says of the record.
-            None if old.undo.is_some() && (parked || !narrow.has(&old.key) || job.writes == Writes::Off) => {}
-            None if old.undo.is_some() => carried.push(old),
-            None if job.mode == Mode::Changes && !judged(&old.key) && old.state == State::Waiting => carried.push(old),
+            None if old.undoes && (parked || !narrow.has(&old.key) || job.writes == Writes::Off) => {}
+            None if old.undoes => carried.push(old.key),
+            None if job.mode == Mode::Changes && !judged(&old.key) && old.state == State::Waiting => {
+                carried.push(old.key);
+            }
             None if judged(&old.key) || (!parked && narrow.has(&old.key)) => {
                 queue::remove(&mut batch, &job.name, &old.key);
             }
             None => {}
         }
     })?;
+    // The service refused just this; it would again. An approval is good for one try.
+    let stays = |new: &Outline, old: &Change| new.wish() == old.wish.digest() && (!new.is_approved() || old.approved);
+    let again = queue::of(store, &job.name, again)?.into_iter();
+    let refused: BTreeSet<Key> =
+        again.filter(|old| go.get(&old.key).is_some_and(|new| stays(new, old))).map(|old| old.key).collect();
     drop(go);
+    let carried = queue::of(store, &job.name, carried)?;
     carried.iter().for_each(|change| queue::put(&mut batch, change));
     store.load(batch)?;
     let mut tickets: Vec<Ticket> = carried.iter().map(Change::ticket).collect();
@@ -139,11 +144,11 @@ pub(super) fn queued(job: &Job, change: plan::Change) -> Change {
 
 pub(super) fn parked(store: &Store, job: &Job) -> Result<Vec<(Key, Action, String)>, store::Error> {
     let mut parked = Vec::new();
-    queue::each(store, &job.name, |change| match change.state {
-        State::Parked { status: 0, words } => parked.push((change.key, change.wish.action, words)),
+    queue::briefs(store, &job.name, |change| match change.state {
+        State::Parked { status: 0, words } => parked.push((change.key, change.action, words)),
         // What a service says may name somebody.
         State::Parked { status, words } => {
-            parked.push((change.key, change.wish.action, format!("{status}: {}", Private(&words))));
+            parked.push((change.key, change.action, format!("{status}: {}", Private(&words))));
         }
         State::Waiting | State::Sent { .. } => {}
     })?;

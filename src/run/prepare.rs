@@ -450,19 +450,20 @@ fn waits(prepared: &Prepared, job: &JobName, mirror: &Mirror, store: &Store) -> 
             waits.insert(change.key.clone(), ON_SITE.to_owned());
         }
     }
-    let mut refused = BTreeMap::new();
-    queue::each(store, job, |old| {
+    let mut refused = Vec::new();
+    queue::briefs(store, job, |old| {
         // What was parked before it was sent, and what was released since, is tried again.
-        if let State::Parked { status, words } = old.state
-            && status > 0
-        {
-            refused.insert(old.key, (old.wish.digest(), old.approved, words));
+        if matches!(old.state, State::Parked { status, .. } if status > 0) {
+            refused.push(old.key);
         }
     })?;
+    let refused: BTreeMap<Key, queue::Change> =
+        queue::of(store, job, refused)?.into_iter().map(|old| (old.key.clone(), old)).collect();
     for change in prepared.go.iter().filter(|_| !refused.is_empty()) {
-        if let Some((wish, approved, words)) = refused.get(&change.key)
-            && *wish == change.wish()
-            && (!change.is_approved() || *approved)
+        if let Some(old) = refused.get(&change.key)
+            && let State::Parked { words, .. } = &old.state
+            && old.wish.digest() == change.wish()
+            && (!change.is_approved() || old.approved)
         {
             waits.insert(change.key.clone(), format!("parked, since the service refused it: {words}"));
         }

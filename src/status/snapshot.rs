@@ -178,13 +178,13 @@ impl JobView {
         let (mut queued, mut requests, mut parked) = (0, 0, Vec::new());
         let (mut held, mut by_reason, mut on_site) = (0, BTreeMap::<String, usize>::new(), Vec::new());
         for part in job.parts() {
-            queue::each(store, &part.name, |change| match &change.state {
+            queue::briefs(store, &part.name, |change| match &change.state {
                 State::Parked { status, words } => {
                     parked.push(mark(&[change.key.as_str(), &status.to_string(), words]));
                 }
                 State::Waiting | State::Sent { .. } => {
                     queued += 1;
-                    requests += if change.wish.action == Action::Create { 1 } else { 2 };
+                    requests += if change.action == Action::Create { 1 } else { 2 };
                 }
             })?;
             for (key, change) in run::held(store, &part.name)? {
