@@ -21,6 +21,9 @@ pub use undo::Undo;
 use crate::record::{JobName, Key};
 use crate::store::{self, Batch, Space, Store};
 
+/// So the row of a change that waits ends; one that ended otherwise would be read before it is passed over.
+const WAITING: &[u8] = br#","state":{"is":"waiting"}}"#;
+
 /// All changes of a job, in order of key.
 pub fn list(store: &Store, job: &JobName) -> Result<Vec<Change>, store::Error> {
     Ok(store.list(Space::Queue, &Space::by_job(job, ""))?.into_iter().map(|(_, change)| change).collect())
@@ -39,6 +42,16 @@ pub fn each(store: &Store, job: &JobName, mut take: impl FnMut(Change)) -> Resul
 /// Shows `take` how far each change of a job is, in order of key, without reading what is wanted.
 pub fn briefs(store: &Store, job: &JobName, mut take: impl FnMut(Brief)) -> Result<(), store::Error> {
     store.each(Space::Queue, &Space::by_job(job, ""), |_, brief| take(brief))
+}
+
+/// The same for the changes that do more than wait, which are few.
+pub fn briefs_but_waiting(store: &Store, job: &JobName, mut take: impl FnMut(Brief)) -> Result<(), store::Error> {
+    let wanted = |row: &[u8]| !row.ends_with(WAITING);
+    store.each_where(Space::Queue, &Space::by_job(job, ""), wanted, |_, brief: Brief| {
+        if brief.state != State::Waiting {
+            take(brief);
+        }
+    })
 }
 
 /// The changes of these keys, as far as there are any.
@@ -126,6 +139,10 @@ mod tests {
             super::briefs(&store, &wanted.job, |brief| briefs.push(brief)).unwrap();
             let Change { key, state, .. } = wanted.clone();
             assert_eq!(briefs, [Brief { key: key.clone(), action: Action::Create, undoes: false, state }]);
+            let is_waiting = briefs.pop().is_some_and(|brief| brief.state == State::Waiting);
+            briefs_but_waiting(&store, &wanted.job, |brief| briefs.push(brief)).unwrap();
+            assert_eq!(briefs.len(), usize::from(!is_waiting));
+            assert_eq!(serde_json::to_vec(&wanted).unwrap().ends_with(WAITING), is_waiting);
             assert_eq!(of(&store, &wanted.job, vec![key, Key::new("b").unwrap()]).unwrap(), vec![wanted.clone()]);
         }
         let mut batch = Batch::default();

@@ -144,7 +144,7 @@ pub(super) fn queued(job: &Job, change: plan::Change) -> Change {
 
 pub(super) fn parked(store: &Store, job: &Job) -> Result<Vec<(Key, Action, String)>, store::Error> {
     let mut parked = Vec::new();
-    queue::briefs(store, &job.name, |change| match change.state {
+    queue::briefs_but_waiting(store, &job.name, |change| match change.state {
         State::Parked { status: 0, words } => parked.push((change.key, change.action, words)),
         // What a service says may name somebody.
         State::Parked { status, words } => {

@@ -141,7 +141,7 @@ fn decide_part(
         audit.append(at, &line).map_err(DecisionError::Audit)?;
     }
     let mut sent = BTreeSet::new();
-    queue::briefs(store, job, |change| {
+    queue::briefs_but_waiting(store, job, |change| {
         if matches!(change.state, State::Sent { .. }) {
             sent.insert(change.key);
         }

@@ -451,7 +451,7 @@ fn waits(prepared: &Prepared, job: &JobName, mirror: &Mirror, store: &Store) -> 
         }
     }
     let mut refused = Vec::new();
-    queue::briefs(store, job, |old| {
+    queue::briefs_but_waiting(store, job, |old| {
         // What was parked before it was sent, and what was released since, is tried again.
         if matches!(old.state, State::Parked { status, .. } if status > 0) {
             refused.push(old.key);

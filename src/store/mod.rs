@@ -256,11 +256,22 @@ impl Store {
         &self,
         space: Space,
         prefix: &str,
+        take: impl FnMut(&str, T),
+    ) -> Result<(), Error> {
+        self.each_where(space, prefix, |_| true, take)
+    }
+
+    /// The same for the rows of whose bytes `wanted` holds; the others are not read.
+    pub fn each_where<T: DeserializeOwned>(
+        &self,
+        space: Space,
+        prefix: &str,
+        wanted: impl Fn(&[u8]) -> bool,
         mut take: impl FnMut(&str, T),
     ) -> Result<(), Error> {
         let mut failed = None;
         self.scan(space, prefix, |name, payload| {
-            if failed.is_none() {
+            if failed.is_none() && wanted(payload) {
                 match self.parse(space, name, payload) {
                     Ok(row) => take(&name[prefix.len()..], row),
                     Err(error) => failed = Some(error),
