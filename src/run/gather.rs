@@ -208,7 +208,7 @@ impl<'a> Gatherer<'a> {
                 // What is to be told in every run is looked at in every run.
                 let digest = if flaw.is_some() { 0 } else { digest };
                 let rare = (due.is_some() || flaw.is_some()).then(|| Box::new(Rare { due, flaw }));
-                let place = self.pile.put_record(&record.fields, marks)?;
+                let place = self.pile.put_record(&record.fields, &marks, line)?;
                 self.candidates.push(Candidate { key: record.key, line, digest, place, rare });
             }
             Mapped::Left(key) if narrow.has(&key) => {

@@ -1,7 +1,7 @@
 //! What a run works out, put aside: the records of the source, and the changes that they come to.
 //!
 //! In memory stays an outline of each; the rest is unpacked where it is looked at. Which fields there are is written once a
-//! pile: nearly all records of a job have the same.
+//! pile: nearly all records of a job have the same. Who is made as their record is has one entry for both.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -30,6 +30,8 @@ type Entry<'e> = serde_json::Deserializer<serde_json::de::SliceRead<'e>>;
 pub struct Pile {
     spool: Spool,
     match_on: Vec<SmolStr>,
+    /// Whether the lines of the source are worth telling.
+    has_lines: bool,
     /// Sets of fields by their names, in order; entries say by its number which one they have.
     shapes: Mutex<Vec<Vec<SmolStr>>>,
 }
@@ -77,35 +79,37 @@ impl<'de, U: Deserialize<'de>> Visitor<'de> for Unpack<'_, U> {
 }
 
 impl Pile {
-    /// An empty one, in the state folder once it is large; `match_on` are the fields that records are matched by.
-    pub(super) fn new(dir: &Path, match_on: &[SmolStr]) -> Self {
-        Self { spool: Spool::new(dir), match_on: match_on.to_vec(), shapes: Mutex::default() }
+    /// An empty one, in the state folder once it is large; `match_on` are the fields that records are matched by,
+    /// and `has_lines` says whether their source has lines.
+    pub(super) fn new(dir: &Path, match_on: &[SmolStr], has_lines: bool) -> Self {
+        Self { spool: Spool::new(dir), match_on: match_on.to_vec(), has_lines, shapes: Mutex::default() }
     }
 
-    /// Puts a record aside: its fields, and what its row says about itself.
-    pub(super) fn put_record(&self, fields: &Values, marks: Marks) -> Result<Place, Error> {
+    /// Puts a record aside: its fields, what its row says about itself, and its line.
+    pub(super) fn put_record(&self, fields: &Values, marks: &Marks, line: u64) -> Result<Place, Error> {
         let mut bytes = Vec::with_capacity(ENTRY);
         for field in &self.match_on {
             bytes.extend(mark(fields, field).unwrap_or_default().to_le_bytes());
         }
         self.pack(&mut bytes, fields.keys(), fields.values());
-        add(&mut bytes, &marks);
+        add(&mut bytes, &(marks, Some(line).filter(|_| self.has_lines)));
         self.spool.put(&bytes)
     }
 
     /// A record that was put aside.
     pub(super) fn record(&self, place: Place) -> Result<(Values, Marks), Error> {
-        let skip = self.match_on.len() * MARK;
         self.spool.read(place, |bytes| {
-            let mut entry = serde_json::Deserializer::from_slice(&bytes[skip..]);
-            (self.unpack(&mut entry), next(&mut entry))
+            let mut entry = self.entry(bytes);
+            let fields = self.unpack(&mut entry);
+            let (marks, _): (Marks, Option<u64>) = next(&mut entry);
+            (fields, marks)
         })
     }
 
     /// What a record that was put aside is matched by.
     pub(super) fn marks(&self, place: Place) -> Result<Vec<Option<u64>>, Error> {
         self.spool.read(place, |bytes| {
-            let (marks, _) = bytes.split_at(self.match_on.len() * MARK);
+            let (marks, _) = bytes.split_at(self.marks_end());
             let mark = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
             marks.chunks_exact(MARK).map(mark).map(|mark| (mark != 0).then_some(mark)).collect()
         })
@@ -115,11 +119,19 @@ impl Pile {
     pub(super) fn put(&self, change: Change) -> Result<Outline, Error> {
         let Change { wish, fields, .. } = &change;
         let mut bytes = Vec::with_capacity(ENTRY);
+        bytes.resize(self.marks_end(), 0);
         self.pack(&mut bytes, wish.fields.keys(), wish.fields.values());
+        add(&mut bytes, &(&change.marks, change.line));
         self.pack(&mut bytes, fields.keys(), fields.values().map(|delta| (&delta.from, &delta.to)));
-        add(&mut bytes, &(change.line, &change.marks));
         let place = self.spool.put(&bytes)?;
         Ok(Outline::of(&change, place))
+    }
+
+    /// The outline of a change that makes somebody just as their record is, which lies at `place`.
+    pub(super) fn made(&self, change: &Change, place: Place) -> Outline {
+        let outline = Outline::of(change, place);
+        debug_assert!(self.change(&outline).is_ok_and(|found| found == *change), "another change than its record");
+        outline
     }
 
     /// The whole change of an outline.
@@ -128,12 +140,24 @@ impl Pile {
     /// Where the disk of the state folder fails.
     pub fn change(&self, outline: &Outline) -> Result<Change, Error> {
         self.spool.read(outline.place, |bytes| {
-            let mut entry = serde_json::Deserializer::from_slice(bytes);
-            let (wanted, moved): (Values, ByField<(Value, Value)>) = (self.unpack(&mut entry), self.unpack(&mut entry));
-            let (line, marks) = next(&mut entry);
+            let mut entry = self.entry(bytes);
+            let wanted = self.unpack(&mut entry);
+            let (marks, line) = next(&mut entry);
+            // A record ends here.
+            let moved: ByField<(Value, Value)> =
+                if entry.end().is_ok() { ByField::new() } else { self.unpack(&mut entry) };
             let moved = moved.into_iter().map(|(field, (from, to))| (field, Delta { from, to })).collect();
             outline.with(wanted, moved, line, marks)
         })
+    }
+
+    /// Where in an entry ends what a record is matched by.
+    fn marks_end(&self) -> usize {
+        self.match_on.len() * MARK
+    }
+
+    fn entry<'e>(&self, bytes: &'e [u8]) -> Entry<'e> {
+        serde_json::Deserializer::from_slice(&bytes[self.marks_end()..])
     }
 
     fn pack<'n, T: Serialize>(
@@ -187,7 +211,7 @@ mod tests {
     #[test]
     fn what_was_put_aside_comes_back_as_it_was() {
         let dir = tempfile::tempdir().unwrap();
-        let pile = Pile::new(dir.path(), &["name", "email"].map(SmolStr::from));
+        let pile = Pile::new(dir.path(), &["name", "email"].map(SmolStr::from), true);
         let marks = Marks { segment: "North".into(), preference: Number::parse("2.5") };
         let fields = values(&[
             ("name", Value::text("Ana")),
@@ -196,10 +220,10 @@ mod tests {
             ("sites", Value::list(vec!["A".into(), "B".into()])),
             ("ids", Value::ids(vec![4, 7])),
         ]);
-        let places: Vec<Place> = (0..50).map(|_| pile.put_record(&fields, marks.clone()).unwrap()).collect();
+        let places: Vec<Place> = (0..50).map(|_| pile.put_record(&fields, &marks, 3).unwrap()).collect();
         assert_eq!(pile.record(places[7]).unwrap(), (fields.clone(), marks.clone()));
         let delta = |from: Value, to: Value| Delta { from, to };
-        let bare = pile.put_record(&values(&[("email", Value::text("A \"B\"\n"))]), Marks::default()).unwrap();
+        let bare = pile.put_record(&values(&[("email", Value::text("A \"B\"\n"))]), &Marks::default(), 4).unwrap();
         assert_eq!(pile.marks(places[7]).unwrap(), [mark(&fields, "name"), None]);
         assert_eq!(pile.marks(bare).unwrap().iter().map(Option::is_some).collect::<Vec<_>>(), [false, true]);
         assert_eq!(pile.record(bare).unwrap().0["email"].shown(), "A \"B\"\n");
@@ -226,6 +250,9 @@ mod tests {
                 (change.wish(), change.segment(), change.leaves(), true)
             );
             assert_eq!(outline.blanked().collect::<Vec<_>>(), change.blanked().collect::<Vec<_>>());
+            if action == Action::Create {
+                assert_eq!(pile.change(&pile.made(&change, places[7])).unwrap(), change);
+            }
             outline.approve();
             assert!(pile.change(&outline).unwrap().approved);
         }

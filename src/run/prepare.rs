@@ -93,7 +93,7 @@ impl Prepared {
             held: Vec::new(),
             waits: BTreeMap::new(),
             dropped: Vec::new(),
-            pile: Pile::new(store.dir(), &[]),
+            pile: Pile::new(store.dir(), &[], false),
             protected: Vec::new(),
             moving: Vec::new(),
             drift: BTreeMap::new(),
@@ -191,7 +191,7 @@ pub(super) fn prepare(
     let index = Index::load(store, &job.name)?;
     let dirty: BTreeSet<usize> = index.by_ids(mirror.changed()).into_iter().collect();
     context.watch.stage(&job.name, Stage::Reading);
-    let pile = Pile::new(store.dir(), &job.match_on);
+    let pile = Pile::new(store.dir(), &job.match_on, job.source.has_lines());
     let gathered = Gatherer::new(&index, &pile)
         .read(context, job, mapping, &dirty, state.found.as_ref(), narrow)?
         .settle(job, store)?;

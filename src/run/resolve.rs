@@ -56,6 +56,11 @@ impl<'a> Resolver<'a> {
         Ok(resolver)
     }
 
+    /// Whether records are altered by [`Resolver::resolve`].
+    pub(super) fn resolves(&self) -> bool {
+        matches!(self.job.mapping.target, Target::Membership | Target::Holder)
+    }
+
     /// Puts into a record what its entity is found by; else the field that can't be resolved, and why.
     pub(super) fn resolve(&self, record: &mut Record) -> Result<Option<(String, String)>, store::Error> {
         match self.job.mapping.target {

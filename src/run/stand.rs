@@ -11,7 +11,7 @@ use super::state::JobState;
 use crate::config::Job;
 use crate::mirror::{ElementError, Mirror};
 use crate::plan::{Decision, Held, OnDrift, Outline, Rules, Standing, Subject, decide};
-use crate::record::{Entity, Field, JobName, Key, Kind, Record, Rejected, RemoteId, Target, Value};
+use crate::record::{Action, Entity, Field, JobName, Key, Kind, Record, Rejected, RemoteId, Target, Value};
 use crate::snapshot::Known;
 use crate::store;
 
@@ -60,6 +60,8 @@ pub(super) fn stand(
     let claims = Claims::make(&job.match_on, identity, candidates)?;
     let namesakes = Namesakes::make(state, identity, &claims)?;
     let is_joined = matches!(mirror.target(), Target::Contractor | Target::Organization);
+    // Nothing but what the source says becomes of a record here.
+    let as_read = checkboxes.is_empty() && !identity.resolver.resolves();
     let mut stood = Stood { claimed: claims.entities().collect(), ..Stood::default() };
     for (at, candidate) in candidates.iter().enumerate().filter(|(_, candidate)| narrow.has(&candidate.key)) {
         let (mut record, marks) = candidate.open(pile)?;
@@ -173,6 +175,9 @@ pub(super) fn stand(
                     remember(candidate.key.clone(), known)?;
                 }
                 stood.changes.push(pile.put(change)?);
+            }
+            Decision::Change(change) if change.wish.action == Action::Create && as_read => {
+                stood.changes.push(pile.made(&change, candidate.place));
             }
             Decision::Change(change) => stood.changes.push(pile.put(change)?),
             Decision::Held(held) => stood.held.push(held.map(&mut |change| pile.put(change))?),
