@@ -21,6 +21,9 @@ const TAIL_MAX: usize = if cfg!(debug_assertions) { 2 << 10 } else { 1 << 20 };
 const AHEAD: usize = 64 << 10;
 /// So much is read at once by who does not.
 const APART: usize = 2 << 10;
+/// So many places are read from side by side: numbers in order of their text (1, 10, 2) go back and forth through a file in
+/// order of number.
+const WINDOWS: usize = 4;
 /// How the length of an entry is written before it.
 const LENGTH: usize = size_of::<u32>();
 
@@ -41,9 +44,25 @@ struct Inner {
     tail: Vec<u8>,
     /// How much is in the file.
     written: u64,
-    /// A piece of the file, and where it begins.
-    window: Vec<u8>,
-    window_at: u64,
+    /// Pieces of the file, the one that was looked at last first.
+    windows: [Window; WINDOWS],
+}
+
+/// A piece of the file.
+#[derive(Default)]
+struct Window {
+    at: u64,
+    bytes: Vec<u8>,
+}
+
+impl Window {
+    fn end(&self) -> u64 {
+        self.at + self.bytes.len() as u64
+    }
+
+    fn has(&self, at: u64, length: usize) -> bool {
+        self.at <= at && at + length as u64 <= self.end()
+    }
 }
 
 /// Why something could not be put aside, or not be found again.
@@ -112,19 +131,20 @@ impl Inner {
             let start = usize::try_from(start).map_err(|_| io::ErrorKind::UnexpectedEof)?;
             return self.tail.get(start..start + length).ok_or_else(|| io::ErrorKind::UnexpectedEof.into());
         }
-        let end = self.window_at + self.window.len() as u64;
-        if at < self.window_at || at + length as u64 > end {
+        let nearest = self.windows.iter().position(|window| (window.at..=window.end()).contains(&at));
+        self.windows[..=nearest.unwrap_or(WINDOWS - 1)].rotate_right(1);
+        let window = &mut self.windows[0];
+        if !window.has(at, length) {
             let file = self.file.as_ref().ok_or(io::ErrorKind::UnexpectedEof)?;
-            let ahead = if (self.window_at..=end).contains(&at) { AHEAD } else { APART };
+            let ahead = if nearest.is_some() { AHEAD } else { APART };
             let left = usize::try_from(self.written - at).unwrap_or(usize::MAX);
-            self.window.resize(ahead.max(length).min(left), 0);
-            // Not to be taken for read where it fails.
-            self.window_at = u64::MAX - AHEAD as u64;
-            file.read_exact_at(&mut self.window, at)?;
-            self.window_at = at;
+            let mut bytes = std::mem::take(&mut window.bytes);
+            bytes.resize(ahead.max(length).min(left), 0);
+            file.read_exact_at(&mut bytes, at)?;
+            *window = Window { at, bytes };
         }
-        let start = usize::try_from(at - self.window_at).expect("it lies within");
-        self.window.get(start..start + length).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+        let start = usize::try_from(at - window.at).expect("it lies within");
+        window.bytes.get(start..start + length).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 }
 
