@@ -31,12 +31,13 @@ mod settle;
 
 use std::time::Duration;
 
+use smol_str::SmolStr;
+
 use brake::Brake;
 pub use error::Error;
 pub use outcome::{Outcome, Witness};
 pub use photo::Photos;
 pub use presence::Presence;
-use smol_str::SmolStr;
 
 use crate::api::Client;
 use crate::clock::Clock;

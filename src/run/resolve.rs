@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use super::mirrors::Mirrors;
-use super::prepare::Prepared;
 use smol_str::SmolStr;
 
+use super::mirrors::Mirrors;
+use super::prepare::Prepared;
 use crate::config::Job;
 use crate::mirror::pair;
 use crate::plan::{Match, Matcher};

@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
-use super::{Error, Kind, Sled, Store, Writing, guarded, merge};
+use super::{Error, Kind, Sled, Store, Writing, absent, guarded, merge};
 use crate::crash::point;
 
 /// sled's part of a store may take so many times the room of its rows,
@@ -63,7 +63,7 @@ impl Store {
         let fail = |kind| self.error(kind);
         let io_fail = |error: io::Error| self.error(Kind::from_io(error));
         let (path, fresh, aside) = paths(&self.dir);
-        remove(&fresh).map_err(io_fail)?;
+        absent(fs::remove_dir_all(&fresh)).map_err(io_fail)?;
         let copy = Sled::open(&fresh).map_err(fail)?;
         self.with(|sled| {
             let mut batch = sled::Batch::default();
@@ -104,7 +104,7 @@ impl Store {
         moved.map_err(io_fail)?;
         File::open(&self.dir).and_then(|folder| folder.sync_all()).map_err(io_fail)?;
         point("store: the copy is in its place");
-        remove(&aside).map_err(io_fail)
+        absent(fs::remove_dir_all(&aside)).map_err(io_fail)
     }
 }
 
@@ -135,20 +135,13 @@ pub(super) fn recover(dir: &Path) -> io::Result<()> {
         fs::rename(&fresh, &path)?;
         File::open(dir)?.sync_all()?;
     }
-    remove(&fresh)?;
-    if path.exists() { remove(&aside) } else { Ok(()) }
+    absent(fs::remove_dir_all(&fresh))?;
+    if path.exists() { absent(fs::remove_dir_all(&aside)) } else { Ok(()) }
 }
 
 /// The store, the copy that is written, and the old store on its way out.
 fn paths(dir: &Path) -> (PathBuf, PathBuf, PathBuf) {
     (dir.join("store"), dir.join("store.copy"), dir.join("store.old"))
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        result => result,
-    }
 }
 
 #[cfg(test)]

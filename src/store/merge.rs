@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 use super::sorted::{Mark, Sorted, Writer};
-use super::{Batch, Error, Kind, Row, Space, Store, Writing, row};
+use super::{Batch, Error, Kind, Row, Space, Store, Writing, absent, row};
 use crate::crash::point;
 
 /// So many rows of a space stay in sled before they are merged, and more where the file is large: each merge writes it
@@ -76,7 +76,7 @@ impl Store {
             let opened = written.and_then(|mark| Ok((mark, Sorted::open(&path, &mark)?)));
             let (mark, sorted) = opened.map_err(|kind| {
                 files.iter().map(|(_, path, _)| path).chain([&path]).for_each(|path| {
-                    let _ = remove(path);
+                    let _ = fs::remove_file(path);
                 });
                 self.error(kind)
             })?;
@@ -101,7 +101,9 @@ impl Store {
         drop(known);
         self.newer.set(&writing.newer);
         self.sweep_replaced(writing)?;
-        removed.iter().try_for_each(|path| remove(path).map_err(|error| self.error(Kind::from_io(error))))
+        removed
+            .iter()
+            .try_for_each(|path| absent(fs::remove_file(path)).map_err(|error| self.error(Kind::from_io(error))))
     }
 
     /// Sweeps up the spaces of whose replaced files none is in use any more: whoever walks over one of them looks in sled for
@@ -197,7 +199,7 @@ impl Store {
             Space::FILED.iter().map(|space| path(&folder, *space, self.file_of(*space).mark().number)).collect();
         let found = files(&folder).map_err(|error| self.error(Kind::from_io(error)))?;
         let mut unnamed = found.into_iter().filter(|file| !named.contains(file));
-        unnamed.try_for_each(|file| remove(&file).map_err(|error| self.error(Kind::from_io(error))))
+        unnamed.try_for_each(|file| absent(fs::remove_file(&file)).map_err(|error| self.error(Kind::from_io(error))))
     }
 }
 
@@ -219,11 +221,4 @@ fn path(folder: &Path, space: Space, number: u32) -> PathBuf {
 /// The row that names the file of a space.
 fn name(space: Space) -> String {
     format!("rows.{}", char::from(space as u8))
-}
-
-fn remove(path: &Path) -> std::io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        result => result,
-    }
 }

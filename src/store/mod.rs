@@ -35,7 +35,7 @@ mod space;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{Read as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -556,6 +556,11 @@ fn lock(dir: &Path) -> Result<File, Error> {
         .and_then(|()| writeln!(file, "{}", std::process::id()))
         .map_err(|error| fail(Kind::from_io(error)))?;
     Ok(file)
+}
+
+/// What is not there needs no removal.
+fn absent(result: io::Result<()>) -> io::Result<()> {
+    result.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
 /// Runs a sled call; a panic inside it (a damaged file makes it panic) becomes an error.

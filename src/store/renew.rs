@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use super::{Batch, Error, Kind, Store, lay_down, lock};
+use super::{Batch, Error, Kind, Store, absent, lay_down, lock};
 use crate::crash::point;
 
 /// What a store was before it was thrown away.
@@ -54,9 +54,4 @@ pub fn renew<T>(
     point("rebuild: the new store is there");
     absent(fs::remove_dir_all(&aside)).map_err(fail)?;
     Ok(dropped)
-}
-
-/// What is not there needs no removal.
-fn absent(result: io::Result<()>) -> io::Result<()> {
-    result.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
