@@ -12,7 +12,7 @@ use super::error::Error;
 use super::marks::{Mark, Marked};
 use super::outcome::{Outcome, PHOTO_TEXT_BYTES_MAX, VALUE_BYTES_MAX};
 use super::template::{Compiled, Ready};
-use crate::record::{Field, Key, Kind, Marks, Private, Record, Rejected};
+use crate::record::{Field, Key, Kind, Marks, Private, Record, Rejected, Values};
 use crate::source::{Name, Row};
 
 /// The longest key, in bytes.
@@ -216,7 +216,7 @@ impl<'m> Bound<'m> {
                 Err(reason) => return reject(seen.row, Some(key), &format!("{}{}", self.prefix, field.name), reason),
             };
         }
-        Mapped::Record(Record { key, fields: fields.into_iter().collect() })
+        Mapped::Record(Record { key, fields: Values::in_order(fields) })
     }
 }
 

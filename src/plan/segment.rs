@@ -40,8 +40,7 @@ pub fn guard_segments<C: Judged>(guarded: &mut Guarded<C>, limits: &Limits, base
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Change;
-    use crate::plan::Deltas;
+    use crate::plan::{Change, Deltas};
     use crate::record::{Action, Key, Marks, RemoteId, Values, Wish, shown};
 
     fn leaver(number: usize, segment: &str) -> Change {

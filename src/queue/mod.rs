@@ -55,7 +55,7 @@ pub fn briefs_but_waiting(store: &Store, job: &JobName, mut take: impl FnMut(Bri
 }
 
 /// The changes of these keys, as far as there are any.
-pub fn of(store: &Store, job: &JobName, keys: Vec<Key>) -> Result<Vec<Change>, store::Error> {
+pub fn of(store: &Store, job: &JobName, keys: &[Key]) -> Result<Vec<Change>, store::Error> {
     keys.iter().filter_map(|key| get(store, job, key).transpose()).collect()
 }
 
@@ -143,7 +143,7 @@ mod tests {
             briefs_but_waiting(&store, &wanted.job, |brief| briefs.push(brief)).unwrap();
             assert_eq!(briefs.len(), usize::from(!is_waiting));
             assert_eq!(serde_json::to_vec(&wanted).unwrap().ends_with(WAITING), is_waiting);
-            assert_eq!(of(&store, &wanted.job, vec![key, Key::new("b").unwrap()]).unwrap(), vec![wanted.clone()]);
+            assert_eq!(of(&store, &wanted.job, &[key, Key::new("b").unwrap()]).unwrap(), vec![wanted.clone()]);
         }
         let mut batch = Batch::default();
         remove(&mut batch, &wanted.job, &wanted.key);

@@ -24,7 +24,7 @@ pub(super) fn left_unknown(store: &Store, job: &Job) -> Result<Vec<Change>, stor
     let target = job.mapping.target;
     let mut unknown = Vec::new();
     queue::briefs(store, &job.name, |change| unknown.extend(open(&change).then_some(change.key)))?;
-    let unknown = queue::of(store, &job.name, unknown)?;
+    let unknown = queue::of(store, &job.name, &unknown)?;
     Ok(unknown.into_iter().map(|change| Change { target, ..change }).collect())
 }
 
@@ -70,14 +70,16 @@ pub(super) fn commit(store: &Store, job: &Job, prepared: &mut Prepared, narrow: 
             None => {}
         }
     })?;
-    // The service refused just this; it would again. An approval is good for one try.
-    let stays = |new: &Outline, old: &Change| new.wish() == old.wish.digest() && (!new.is_approved() || old.approved);
-    let again = queue::of(store, &job.name, again)?.into_iter();
-    let refused: BTreeSet<Key> =
-        again.filter(|old| go.get(&old.key).is_some_and(|new| stays(new, old))).map(|old| old.key).collect();
+    let mut refused = BTreeSet::new();
+    for key in again {
+        let (Some(new), Some(old)) = (go.get(&key), queue::get(store, &job.name, &key)?) else { continue };
+        // The service refused just this; it would again. An approval is good for one try.
+        if new.wish() == old.wish.digest() && (!new.is_approved() || old.approved) {
+            refused.insert(key);
+        }
+    }
     drop(go);
-    let carried = queue::of(store, &job.name, carried)?;
-    carried.iter().for_each(|change| queue::put(&mut batch, change));
+    let carried = queue::of(store, &job.name, &carried)?;
     store.load(batch)?;
     let mut tickets: Vec<Ticket> = carried.iter().map(Change::ticket).collect();
     let mut wanted: Vec<&Outline> = prepared.go.iter().filter(|change| !refused.contains(&change.key)).collect();

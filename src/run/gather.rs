@@ -25,7 +25,7 @@ pub(super) struct Candidate {
     pub(super) line: u64,
     /// Of the row and of the job's mapping.
     pub(super) digest: u128,
-    /// Its fields, and what its row says about itself.
+    /// Its entry in the pile.
     pub(super) place: Place,
     rare: Option<Box<Rare>>,
 }

@@ -450,18 +450,18 @@ fn waits(prepared: &Prepared, job: &JobName, mirror: &Mirror, store: &Store) -> 
             waits.insert(change.key.clone(), ON_SITE.to_owned());
         }
     }
-    let mut refused = Vec::new();
+    let mut refused = BTreeMap::new();
     queue::briefs_but_waiting(store, job, |old| {
         // What was parked before it was sent, and what was released since, is tried again.
-        if matches!(old.state, State::Parked { status, .. } if status > 0) {
-            refused.push(old.key);
+        if let State::Parked { status, words } = old.state
+            && status > 0
+        {
+            refused.insert(old.key, words);
         }
     })?;
-    let refused: BTreeMap<Key, queue::Change> =
-        queue::of(store, job, refused)?.into_iter().map(|old| (old.key.clone(), old)).collect();
     for change in prepared.go.iter().filter(|_| !refused.is_empty()) {
-        if let Some(old) = refused.get(&change.key)
-            && let State::Parked { words, .. } = &old.state
+        if let Some(words) = refused.get(&change.key)
+            && let Some(old) = queue::get(store, job, &change.key)?
             && old.wish.digest() == change.wish()
             && (!change.is_approved() || old.approved)
         {

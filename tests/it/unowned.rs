@@ -121,7 +121,7 @@ fn law_9_phones_that_the_service_normalized_are_no_differences_after_a_lost_stat
 #[test]
 fn custom_fields_are_set_by_title_and_their_neighbours_stay() {
     let map = "name = \"{{ name }}\"\nemail = \"{{ email }}\"\nemployee_id = \"{{ employee_no }}\"\n\
-               \"cf.Locker\" = \"{{ title }}\"\n\"cf.First aider\" = \"{{ '1' if title == 'L2' else '0' }}\"\n";
+               \"cf.Locker\" = \"{{ title }}\"\n\"cf.First aider\" = \"{{ 'yes' if title == 'L2' else 'no' }}\"\n";
     let world = World::with(Options::default(), Config { map: map.into(), ..Config::default() });
     let id = full(&world, 0);
     world.service().edit("staff", id, json!({ "customfields": {"3": "L 17", "4": "XL", "5": "1"} }));
