@@ -214,14 +214,12 @@ impl Identity<'_> {
 
     /// What the entity of a candidate is found by, for each field of `match_on`.
     fn marks(&self, candidate: &Candidate, match_on: &[SmolStr]) -> Result<Vec<Option<u64>>, Error> {
-        match self.mirror.target() {
-            Target::Staff | Target::Contractor | Target::Organization => Ok(self.pile.marks(candidate.place)?),
-            // That is known only when it is known what the record names.
-            Target::Membership | Target::Holder => {
-                let fields = self.record(candidate)?.fields;
-                Ok(match_on.iter().map(|field| mark(&fields, field)).collect())
-            }
+        if !self.resolver.resolves() {
+            return Ok(self.pile.marks(candidate.place)?);
         }
+        // That is known only when it is known what the record names.
+        let fields = self.record(candidate)?.fields;
+        Ok(match_on.iter().map(|field| mark(&fields, field)).collect())
     }
 
     /// What was confirmed of a key of this job.

@@ -56,9 +56,12 @@ impl<'a> Resolver<'a> {
         Ok(resolver)
     }
 
-    /// Whether records are altered by [`Resolver::resolve`].
+    /// Whether records name another entity, so that [`Resolver::resolve`] alters them.
     pub(super) fn resolves(&self) -> bool {
-        matches!(self.job.mapping.target, Target::Membership | Target::Holder)
+        match self.job.mapping.target {
+            Target::Staff | Target::Contractor | Target::Organization => false,
+            Target::Membership | Target::Holder => true,
+        }
     }
 
     /// Puts into a record what its entity is found by; else the field that can't be resolved, and why.
