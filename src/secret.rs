@@ -20,10 +20,12 @@ pub enum SecretSource {
     Text(SecretString),
     /// The first line of a file, trailing white space trimmed.
     File(PathBuf),
+    /// Not to be had, for a command that may do without; whoever needs it is told why.
+    Missing(Unusable),
 }
 
 /// Why a secret can't be used.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Unusable {
     /// Its file, or what stands for the configuration.
     pub path: PathBuf,
@@ -45,14 +47,17 @@ impl SecretSource {
                     .map_err(unreadable)?;
                 usable(text.lines().next().unwrap_or_default().trim_end(), path)
             }
+            Self::Missing(unusable) => Err(unusable.clone()),
         }
     }
 }
 
 impl SecretSource {
-    /// Reads the secret now, for a process that may not read its file later.
+    /// Reads the secret now, for a process that may not read its file later. One that is missing stays so.
     pub fn hold(&mut self) -> Result<(), Unusable> {
-        *self = Self::Text(self.read()?);
+        if !matches!(self, Self::Missing(_)) {
+            *self = Self::Text(self.read()?);
+        }
         Ok(())
     }
 }
@@ -62,6 +67,7 @@ impl fmt::Debug for SecretSource {
         match self {
             Self::Text(_) => f.write_str("Text(***)"),
             Self::File(path) => f.debug_tuple("File").field(path).finish(),
+            Self::Missing(unusable) => f.debug_tuple("Missing").field(unusable).finish(),
         }
     }
 }

@@ -77,6 +77,25 @@ pub struct BudgetState {
     pub blocked_until: Option<Timestamp>,
 }
 
+impl BudgetState {
+    /// The state of an account by the record that all its processes share; asks for no credential.
+    pub fn of(options: &Options, clock: &Clock) -> Self {
+        let file = options.budget_file.clone();
+        Self::read(&Budget::new(options.requests_per_minute, file, Time::machine()), clock)
+    }
+
+    fn read(budget: &Budget, clock: &Clock) -> Self {
+        let until = |left: Duration| {
+            let left = SignedDuration::try_from(left).unwrap_or(SignedDuration::ZERO);
+            clock.now().saturating_add(left).unwrap_or(Timestamp::MAX)
+        };
+        match budget.state() {
+            Ok(state) => Self { used: state.used, limit: state.limit, blocked_until: state.blocked.map(until) },
+            Err(_) => Self { used: budget.limit(), limit: budget.limit(), blocked_until: None },
+        }
+    }
+}
+
 /// What one request carries, apart from its signature.
 pub(super) struct Outgoing {
     pub(super) verb: Verb,
@@ -148,18 +167,7 @@ impl Client {
 
     /// How much of the rate limit is used. Where its record can't be read, all of it: nothing is sent then.
     pub fn budget(&self) -> BudgetState {
-        match self.inner.budget.state() {
-            Ok(state) => {
-                let until = |left: Duration| {
-                    let left = SignedDuration::try_from(left).unwrap_or(SignedDuration::ZERO);
-                    self.inner.clock.now().saturating_add(left).unwrap_or(Timestamp::MAX)
-                };
-                BudgetState { used: state.used, limit: state.limit, blocked_until: state.blocked.map(until) }
-            }
-            Err(_) => {
-                BudgetState { used: self.inner.budget.limit(), limit: self.inner.budget.limit(), blocked_until: None }
-            }
-        }
+        BudgetState::read(&self.inner.budget, &self.inner.clock)
     }
 
     /// Gives the run that begins its own retries.

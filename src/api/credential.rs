@@ -71,6 +71,7 @@ impl Authority {
         backoff: Backoff,
     ) -> Result<Self, Kind> {
         let key = match credential {
+            Credential::ApiKey(SecretSource::Missing(_)) | Credential::ApiKeyBasic(SecretSource::Missing(_)) => None,
             Credential::ApiKey(source) | Credential::ApiKeyBasic(source) => Some(secret(source)?),
             Credential::Client { .. } => None,
         };
@@ -89,10 +90,10 @@ impl Authority {
 
     /// What to sign the next request with; fetches a token where there is none that lasts.
     pub(super) async fn authorization(&self) -> Result<Authorization, Kind> {
-        let key = || self.key.clone().unwrap_or_default();
+        let key = |source| self.key.clone().map_or_else(|| secret(source), Ok);
         match &self.credential {
-            Credential::ApiKey(_) => Ok(Authorization::Key(key())),
-            Credential::ApiKeyBasic(_) => Ok(Authorization::KeyBasic(key())),
+            Credential::ApiKey(source) => Ok(Authorization::Key(key(source)?)),
+            Credential::ApiKeyBasic(source) => Ok(Authorization::KeyBasic(key(source)?)),
             Credential::Client { client_id, secret, scopes, .. } => {
                 let mut state = self.state.lock().await;
                 if let Some(token) = state.token.as_ref().filter(|token| Instant::now() < token.renew_at) {

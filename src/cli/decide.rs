@@ -10,7 +10,7 @@ use super::host::Host;
 use super::open;
 use super::ui::{Ui, tame};
 use crate::clock::Clock;
-use crate::config::Job;
+use crate::config::{Job, Needs};
 use crate::record::{JobName, Key};
 use crate::run::{self, DecisionError};
 use crate::store::Store;
@@ -37,7 +37,7 @@ pub(super) async fn reject(ui: &Ui, host: &Host, args: &DecideArgs) -> Result<Ex
 }
 
 async fn decide(ui: &Ui, host: &Host, args: &DecideArgs, word: &str, decide: Decide) -> Result<JobName, Failure> {
-    let config = open::configuration(ui, host)?;
+    let config = open::configuration_for(ui, host, Needs::Local)?;
     let job = open::job(&config, &args.job)?;
     let keys = open::keys(&args.keys)?;
     let store = host.store(&config).await?;

@@ -8,7 +8,7 @@ use super::host::Host;
 use super::open::{self, Session, Work};
 use super::ui::{Paint, Ui, tame};
 use super::values;
-use crate::config::Job;
+use crate::config::{Job, Needs};
 use crate::mapping::Mapped;
 use crate::plan::{Change, Verdict};
 use crate::queue::State;
@@ -17,7 +17,7 @@ use crate::run::{self, Explanation, FieldState, FieldView, Fit, Outlook, SourceR
 use crate::snapshot::Owner;
 
 pub(super) async fn run(ui: &Ui, host: &Host, args: &ExplainArgs) -> Result<Exit, Failure> {
-    let config = open::configuration(ui, host)?;
+    let config = open::configuration_for(ui, host, Needs::Local)?;
     let job = open::job(&config, &args.job)?;
     let key = Key::new(&args.key).ok_or_else(|| Failure::usage("a key can't be empty"))?;
     let session = Session::open(ui, host, &config, Work::Look).await?;

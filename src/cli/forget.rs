@@ -14,7 +14,7 @@ use crate::record::Key;
 use crate::run::{self, ForgetError};
 
 pub(super) async fn run(ui: &Ui, host: &Host, args: &ForgetArgs) -> Result<Exit, Failure> {
-    let config = open::configuration_for(ui, host, Needs::Account)?;
+    let config = open::configuration_for(ui, host, Needs::State)?;
     let key = Key::new(&args.key).ok_or_else(|| Failure::usage("a key can't be empty"))?;
     let mut sole = host.alone(&config).await;
     let forgotten = run::forget(sole.take()?, &Clock::system(), &config.jobs, &key).map_err(|error| match error {

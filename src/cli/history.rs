@@ -18,7 +18,7 @@ const CHANGES_MAX: usize = 1000;
 
 /// Reads nothing but the audit files: it works while a run is under way, and with a damaged store.
 pub(super) fn run(ui: &Ui, host: &Host, args: &HistoryArgs) -> Result<Exit, Failure> {
-    let config = open::configuration_for(ui, host, Needs::Account)?;
+    let config = open::configuration_for(ui, host, Needs::State)?;
     let dir = &config.state.dir;
     match args.run {
         None => {

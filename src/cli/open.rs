@@ -27,7 +27,7 @@ pub(super) fn callers_configuration(ui: &Ui, host: &Host) -> Result<Arc<Config>,
     used(ui, host, host.callers_config(Needs::Jobs)?)
 }
 
-/// The same for what does without jobs.
+/// The same for what does without some of it.
 pub(super) fn configuration_for(ui: &Ui, host: &Host, needs: Needs) -> Result<Arc<Config>, Failure> {
     used(ui, host, host.config(needs)?)
 }

@@ -12,13 +12,13 @@ use super::host::Host;
 use super::open;
 use super::ui::Ui;
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, Needs};
 use crate::record::JobName;
 use crate::run::{self, Pause, Scope};
 use crate::store;
 
 pub(super) fn pause(ui: &Ui, host: &Host, args: &PauseArgs) -> Result<Exit, Failure> {
-    let config = open::configuration(ui, host)?;
+    let config = open::configuration_for(ui, host, Needs::Local)?;
     let job = args.job.as_deref().map(|name| open::job(&config, name)).transpose()?.map(|job| &job.name);
     store::lay_down(&config.state.dir)?;
     let changed = run::pause(&config.state.dir, &Clock::system(), job).map_err(|error| unwritten(&config, &error))?;
@@ -29,7 +29,7 @@ pub(super) fn pause(ui: &Ui, host: &Host, args: &PauseArgs) -> Result<Exit, Fail
 }
 
 pub(super) fn resume(ui: &Ui, host: &Host, args: &PauseArgs) -> Result<Exit, Failure> {
-    let config = open::configuration(ui, host)?;
+    let config = open::configuration_for(ui, host, Needs::Local)?;
     // A job that is out of the configuration by now may be resumed too.
     let job = args.job.as_deref().map(|name| JobName::new(name).ok_or_else(|| Failure::usage("that is no job's name")));
     let job = job.transpose()?;

@@ -10,7 +10,7 @@ use super::host::Host;
 use super::open;
 use super::ui::{Ui, tame};
 use crate::clock::Clock;
-use crate::config::Job;
+use crate::config::{Job, Needs};
 use crate::queue::{Change, State};
 use crate::record::{JobName, Key};
 use crate::run::{self, DecisionError, Waiting};
@@ -44,7 +44,7 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &QueueArgs) -> Result<Exit, 
 }
 
 async fn list(ui: &Ui, host: &Host, job: Option<&str>) -> Result<Exit, Failure> {
-    let config = open::configuration(ui, host)?;
+    let config = open::configuration_for(ui, host, Needs::Local)?;
     let names: Vec<String> = job.map(str::to_owned).into_iter().collect();
     let jobs = open::jobs(&config, &names)?;
     let store = host.store(&config).await?;
@@ -121,7 +121,7 @@ async fn decide(
     what: &str,
     decide: Decide,
 ) -> Result<JobName, Failure> {
-    let config = open::configuration(ui, host)?;
+    let config = open::configuration_for(ui, host, Needs::Local)?;
     let job = open::job(&config, &args.job)?;
     let keys = open::keys(&args.keys)?;
     let store = host.store(&config).await?;

@@ -8,11 +8,12 @@ use super::host::Host;
 use super::open;
 use super::ui::{Ui, tame};
 use crate::clock::Clock;
+use crate::config::Needs;
 use crate::run::{self, RebuildError, Rebuilt};
 use crate::store::Dropped;
 
 pub(super) async fn run(ui: &Ui, host: &Host, args: &RebuildArgs) -> Result<Exit, Failure> {
-    let config = open::configuration(ui, host)?;
+    let config = open::configuration_for(ui, host, Needs::Local)?;
     let mut sole = host.alone(&config).await;
     sole.close();
     let dropped = run::rebuild(&config, &Clock::system(), args.damaged).map_err(|error| match error {

@@ -8,9 +8,9 @@ use super::host::Host;
 use super::open;
 use super::pause;
 use super::ui::{Paint, Ui, tame};
-use crate::api::Client;
+use crate::api::BudgetState;
 use crate::clock::Clock;
-use crate::config::{Config, Job};
+use crate::config::{Config, Job, Needs};
 use crate::daemon;
 use crate::notify::Book;
 use crate::run::{self, JobState, Status};
@@ -18,14 +18,14 @@ use crate::status::{Health, JobView, Seen, Snapshot, Unheard};
 use crate::store::{self, Store};
 
 pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
-    let config = open::configuration(ui, host)?;
+    let config = open::configuration_for(ui, host, Needs::Local)?;
     let store = host.store(&config).await?;
     let clock = Clock::system();
     // Pauses that can't be read are an error here, though whoever only looks at the page goes without them.
     run::pauses(&config.state.dir).map_err(Failure::failed)?;
     let now = clock.now();
     let budget = match host {
-        Host::Here(_) => Client::new(&config.api, &clock)?.budget(),
+        Host::Here(_) => BudgetState::of(&config.api, &clock),
         Host::Daemon(lent) => lent.engine.setup().client.budget(),
     };
     let snapshot = Snapshot::gather(&store, &config, budget, now, &|job| seen(host, &store, job, now))?;

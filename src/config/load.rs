@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::check::{self, Ground};
+use super::credentials::Credentials;
 use super::instance::Instance;
 use super::layers;
 use super::options::{Config, Needs};
@@ -15,14 +16,10 @@ use super::report::Report;
 use super::telling::Notify;
 use super::{keys, walk};
 
-/// Where systemd tells the folder of a service's credentials.
-const CREDENTIALS_DIRECTORY: &str = "CREDENTIALS_DIRECTORY";
-
 /// Reads and checks the configuration at `path` under the variables of `environment`.
 ///
-/// Secret files are looked at (they must be there, closed to others and
-/// not empty), source files are not: a file that HR has yet to drop is no mistake of the configuration. Without a job it
-/// is good for what `needs` the account alone.
+/// Secret files are looked at (they must be there, closed to others and not empty, for what `needs` secrets), source files
+/// are not: a file that HR has yet to drop is no mistake of the configuration. Without a job it is good for what `needs` none.
 ///
 /// # Errors
 ///
@@ -89,15 +86,16 @@ pub fn remains(path: &Path, environment: impl Iterator<Item = (String, String)>)
     let mut report = Report::new(path.display().to_string());
     let file = walk::recovered(&content.text, &mut report);
     let raw = layers::merge(file, &variables, &mut report)?;
-    let (state, notify) = check::remains(&raw, &ground(&source_path, &variables), &mut report);
+    let (state, notify) = check::remains(&raw, &ground(&source_path, &variables, Needs::Account), &mut report);
     Some(Remains { state_dir: state.dir, notify })
 }
 
-fn ground(source_path: &Path, variables: &[(String, String)]) -> Ground {
+fn ground(source_path: &Path, variables: &[(String, String)], needs: Needs) -> Ground {
     Ground {
         dir: source_path.parent().unwrap_or(Path::new("/")).to_owned(),
         instance: Instance::of(source_path),
-        credentials: credentials_directory(variables),
+        credentials: Credentials::of(source_path, variables),
+        wants_secrets: needs.secrets(),
         passwords: layers::bind_passwords(variables),
     }
 }
@@ -115,7 +113,7 @@ fn checked(
     let file = walk::walk(&content.text, &mut report);
     check_inline_secrets(path, content, &mut report);
     let raw = file.and_then(|file| layers::merge(file, &variables, &mut report));
-    let ground = ground(&source_path, &variables);
+    let ground = ground(&source_path, &variables, needs);
     let checked = raw.and_then(|raw| check::check(raw, needs, &ground, &mut report));
     let warnings = report.finish()?;
     let Some(check::Checked { api, state, control, status, notify, retention, jobs }) = checked else {
@@ -151,9 +149,4 @@ fn check_inline_secrets(path: &Path, content: &Content, report: &mut Report) {
         let message = format!("with a secret in it, only its owner may read this file (mode {:04o})", content.mode);
         report.problem_in_file(&key, message, Some(&permissions::chmod("600", path)));
     }
-}
-
-fn credentials_directory(variables: &[(String, String)]) -> Option<PathBuf> {
-    let (_, dir) = variables.iter().find(|(name, value)| name == CREDENTIALS_DIRECTORY && !value.is_empty())?;
-    Some(PathBuf::from(dir))
 }

@@ -13,6 +13,7 @@
 //! `"yes"` for a number.
 
 mod check;
+mod credentials;
 mod instance;
 mod keys;
 mod layers;

@@ -61,10 +61,26 @@ impl Config {
 /// What a configuration is read for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// The account and its state; jobs may be missing.
+    /// The state; jobs and secrets may be missing.
+    State,
+    /// The state and the jobs; nothing is asked of the service, so secrets may be missing.
+    Local,
+    /// The account with its secrets, and its state; jobs may be missing.
     Account,
-    /// The jobs too.
+    /// All of it.
     Jobs,
+}
+
+impl Needs {
+    /// Whether there has to be a job.
+    pub(super) fn jobs(self) -> bool {
+        matches!(self, Self::Local | Self::Jobs)
+    }
+
+    /// Whether secrets have to be there.
+    pub(super) fn secrets(self) -> bool {
+        matches!(self, Self::Account | Self::Jobs)
+    }
 }
 
 /// What is kept on this machine.

@@ -99,6 +99,46 @@ fn fault_107_a_secret_that_is_missing_or_empty_exits_2() {
 }
 
 #[test]
+fn what_asks_nothing_of_the_service_needs_no_secret() {
+    let held = || {
+        let guarded = Config { job: format!("{}writes = \"approve\"\n", Config::default().job), ..Config::default() };
+        let world = World::with(Options::default(), guarded);
+        world.csv(people(1..4));
+        world.sync().expect(4);
+        world
+    };
+    let client = "auth_url = \"https://login.example.com\"\nclient_id = \"rosterd\"\n";
+    for (kind, credential) in [
+        ("no credential at all", ""),
+        ("a client without its secret", client),
+        ("a file that is not there", "api_key_file = \"gone\"\n"),
+    ] {
+        let world = held();
+        change(&world, "api_key_file = \"api_key\"\n", credential);
+        for (arguments, code) in [
+            (&["status"][..], 4),
+            (&["history"], 0),
+            (&["history", "1"], 0),
+            (&["explain", "staff", "P00001"], 0),
+            (&["queue", "list"], 0),
+            (&["approve", "staff", "P00001"], 0),
+            (&["reject", "staff", "P00002"], 0),
+            (&["pause"], 0),
+            (&["resume"], 0),
+            (&["forget", "P00003"], 0),
+            (&["rebuild"], 0),
+        ] {
+            let ran = world.run(arguments);
+            assert_eq!(ran.code, Some(code), "{kind}: {arguments:?}: {ran:?}");
+        }
+        for arguments in [&["sync"][..], &["plan"], &["check", "--offline"], &["api", "staff.list"]] {
+            let ran = world.run(arguments).expect(2);
+            assert!(["secret", "credential", "gone"].iter().any(|word| ran.err.contains(word)), "{kind}: {ran:?}");
+        }
+    }
+}
+
+#[test]
 fn law_11_a_refused_credential_fails_the_run_and_is_not_shown() {
     let world = world();
     world.put("api_key", b"s3cret-of-another");

@@ -35,10 +35,13 @@ pub(super) fn check(raw: &RawApi, ground: &Ground, report: &mut Report) -> Optio
         }
         (Some(_), None) => client_credential(raw, ground, report),
         (None, Some(_)) => key_credential(raw, ground, report),
-        (None, None) if secret::has_credential("api_key", ground) => key_credential(raw, ground, report),
+        (None, None) if secret::has_credential("api_key", ground) || !ground.wants_secrets => {
+            key_credential(raw, ground, report)
+        }
         (None, None) => {
-            let hint = "give client_id, auth_url and client_secret_file, or api_key_file";
-            report.problem("api", "there is no credential", Some(hint));
+            let places = ground.credentials.places("api_key");
+            let hint = format!("give client_id, auth_url and client_secret_file, or api_key_file{places}");
+            report.problem("api", "there is no credential", Some(&hint));
             None
         }
     }
@@ -87,8 +90,9 @@ fn client_credential(raw: &RawApi, ground: &Ground, report: &mut Report) -> Opti
         report,
     );
     if matches!(secret, Found::Nothing) {
-        let hint = "put it into a file of its own and name that file as client_secret_file";
-        report.problem("api.client_secret_file", "the client's secret is missing", Some(hint));
+        let places = ground.credentials.places("client_secret");
+        let hint = format!("put it into a file of its own and name that file as client_secret_file{places}");
+        report.problem("api.client_secret_file", "the client's secret is missing", Some(&hint));
     }
     let Found::Secret(secret) = secret else { return None };
     Some(Credential::Client {

@@ -195,8 +195,9 @@ fn bind(place: &str, job: Option<&str>, raw: &RawSource, ground: &Ground, report
         (Some(dn), Found::Secret(password)) => Some(Some(Bind { dn: dn.to_owned(), password })),
         (None, Found::Nothing) => Some(None),
         (Some(_), Found::Nothing) => {
-            let hint = "put it into a file of its own and name that file as bind_password_file";
-            report.problem(&at("bind_dn"), "its password is missing", Some(hint));
+            let places = ground.credentials.places("bind_password");
+            let hint = format!("put it into a file of its own and name that file as bind_password_file{places}");
+            report.problem(&at("bind_dn"), "its password is missing", Some(&hint));
             None
         }
         (None, Found::Secret(_)) => {

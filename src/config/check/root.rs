@@ -7,6 +7,7 @@ use secrecy::SecretString;
 
 use super::{api, directory, job, telling, text};
 use crate::api as client;
+use crate::config::credentials::Credentials;
 use crate::config::instance::Instance;
 use crate::config::options::{Control, Job, Needs, State};
 use crate::config::raw::{Raw, RawControl, RawRetention, RawState};
@@ -26,8 +27,10 @@ pub(in crate::config) struct Ground {
     pub(in crate::config) dir: PathBuf,
     /// The instance whose configuration it is, where there are several.
     pub(in crate::config) instance: Option<Instance>,
-    /// Where systemd put the service's credentials.
-    pub(in crate::config) credentials: Option<PathBuf>,
+    /// Where systemd's credentials are looked for.
+    pub(in crate::config) credentials: Credentials,
+    /// Whether a secret that is missing is a mistake.
+    pub(in crate::config) wants_secrets: bool,
     /// The passwords of jobs' directories in the environment: variable, job as a variable spells it, password.
     pub(in crate::config) passwords: Vec<(String, String, SecretString)>,
 }
@@ -58,7 +61,7 @@ pub(in crate::config) fn check(raw: Raw, needs: Needs, ground: &Ground, report: 
     let notify = telling::notify(&raw.notify, &raw.api, ground, report);
     let retention = retention(&raw.retention, report);
     let api = api::check(&raw.api, &state.dir, ground, report);
-    if raw.job.is_empty() && needs == Needs::Jobs && !report.is_bad("job") {
+    if raw.job.is_empty() && needs.jobs() && !report.is_bad("job") {
         report.problem("job", "there is no job", Some("add one with [[job]]"));
     }
     let jobs: Vec<Option<Job>> = raw

@@ -1,13 +1,14 @@
 //! Finds a secret: given in place, in a file of its own, or in systemd's folder of credentials.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 
 use super::Ground;
+use crate::config::credentials::Stored;
 use crate::config::permissions::{self, SECRET_SIZE_MAX};
 use crate::config::report::Report;
-use crate::secret::SecretSource;
+use crate::secret::{SecretSource, Unusable};
 
 /// What was found.
 pub(super) enum Found {
@@ -17,9 +18,24 @@ pub(super) enum Found {
     Bad,
 }
 
+/// Why a secret that was found can't be used.
+struct Bad {
+    path: PathBuf,
+    message: String,
+    hint: String,
+}
+
+/// What becomes of a file that every user of the machine may read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Open {
+    Refused,
+    /// systemd closes the folder around it.
+    Fine,
+}
+
 /// Whether systemd brings a credential of that name.
 pub(super) fn has_credential(name: &str, ground: &Ground) -> bool {
-    ground.credentials.as_ref().is_some_and(|dir| dir.join(name).exists())
+    ground.credentials.find(name).is_some()
 }
 
 /// Finds the secret of that name in the table at `place`; systemd's credential may have any of the names in `credentials`.
@@ -51,15 +67,27 @@ pub(super) fn check(
         }
         one => one,
     };
-    match (inline, file) {
-        (Some(text), _) => in_place(&inline_place, text, report),
-        (None, Some(written)) => in_file(&file_place, &ground.path(written), false, report),
-        (None, None) => {
-            let there = credentials.iter().find(|name| has_credential(name, ground));
-            match (&ground.credentials, there) {
-                (Some(dir), Some(name)) => in_file(&inline_place, &dir.join(name), true, report),
-                _ => Found::Nothing,
+    let missing = |path: PathBuf, problem: String| Found::Secret(SecretSource::Missing(Unusable { path, problem }));
+    let (place, found) = match (inline, file) {
+        (Some(text), _) => return in_place(&inline_place, text, report),
+        (None, Some(written)) => (file_place, in_file(&ground.path(written), Open::Refused)),
+        (None, None) => match credentials.iter().find_map(|name| ground.credentials.find(name)) {
+            Some(Stored::Handed(path)) => (inline_place, in_file(&path, Open::Fine)),
+            Some(Stored::Plain(path)) => (inline_place, in_file(&path, Open::Refused)),
+            Some(Stored::Encrypted { path, name }) => (inline_place, encrypted(path, &name, ground)),
+            None if ground.wants_secrets || credentials.is_empty() => return Found::Nothing,
+            None => {
+                let places = ground.credentials.places(name);
+                return missing(PathBuf::from(&inline_place), format!("is missing{places}"));
             }
+        },
+    };
+    match found {
+        Ok(secret) => Found::Secret(secret),
+        Err(Bad { path, message, .. }) if !ground.wants_secrets => missing(path, format!("can't be used: {message}")),
+        Err(Bad { message, hint, .. }) => {
+            report.problem(&place, message, Some(&hint));
+            Found::Bad
         }
     }
 }
@@ -73,26 +101,32 @@ pub(super) fn in_place(place: &str, text: &str, report: &mut Report) -> Found {
     Found::Secret(SecretSource::Text(SecretString::from(text)))
 }
 
-/// A file must be closed to others. systemd's own are, in a folder that is.
-fn in_file(place: &str, path: &Path, from_systemd: bool, report: &mut Report) -> Found {
+/// A file must be closed to others. Its first line is what counts, without white space at its end.
+fn in_file(path: &Path, open: Open) -> Result<SecretSource, Bad> {
     let shown = path.display();
-    let content = match permissions::read(path, SECRET_SIZE_MAX) {
-        Ok(content) => content,
-        Err(message) => {
-            report.problem(place, format!("{shown}: {message}"), Some("write the secret to it and nothing else"));
-            return Found::Bad;
-        }
+    let bad = |message: String| {
+        let hint = "write the secret to it and nothing else".to_owned();
+        Bad { path: path.to_owned(), message, hint }
     };
-    if content.open_to_others() && !from_systemd {
+    let content = permissions::read(path, SECRET_SIZE_MAX).map_err(|message| bad(format!("{shown}: {message}")))?;
+    if content.open_to_others() && open == Open::Refused {
         let message = format!("every user of this machine may read or change {shown} (mode {:04o})", content.mode);
-        report.problem(place, message, Some(&permissions::chmod("600", path)));
-        return Found::Bad;
+        return Err(Bad { hint: permissions::chmod("600", path), ..bad(message) });
     }
-    // The client takes the first line, without white space at its end.
     if content.text.lines().next().is_none_or(|line| line.trim().is_empty()) {
-        let message = format!("{shown} has nothing in its first line");
-        report.problem(place, message, Some("write the secret to it and nothing else"));
-        return Found::Bad;
+        return Err(bad(format!("{shown} has nothing in its first line")));
     }
-    Found::Secret(SecretSource::File(path.to_owned()))
+    Ok(SecretSource::File(path.to_owned()))
+}
+
+fn encrypted(path: PathBuf, name: &str, ground: &Ground) -> Result<SecretSource, Bad> {
+    let decrypted = ground.credentials.decrypt(&path, name);
+    let usable = decrypted.and_then(|secret| {
+        if secret.expose_secret().is_empty() { Err("has nothing in its first line".to_owned()) } else { Ok(secret) }
+    });
+    usable.map(SecretSource::Text).map_err(|problem| Bad {
+        message: format!("{} {problem}", path.display()),
+        hint: format!("make it with systemd-creds encrypt --name={name}"),
+        path,
+    })
 }

@@ -167,7 +167,8 @@ fn login(
             Some(Some((user.to_owned(), password)))
         }
         Found::Nothing => {
-            report.problem("notify.mail.user", "there is no password for it", Some("add password_file"));
+            let hint = format!("add password_file{}", ground.credentials.places("smtp_password"));
+            report.problem("notify.mail.user", "there is no password for it", Some(&hint));
             None
         }
         Found::Bad => None,
@@ -177,6 +178,7 @@ fn login(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::credentials::Credentials;
 
     #[test]
     fn one_of_several_instances_has_a_page_only_where_it_is_told_so() {
@@ -189,7 +191,8 @@ mod tests {
             let ground = Ground {
                 dir: "/etc/rosterd".into(),
                 instance: instance.map(|name| name.parse().unwrap()),
-                credentials: None,
+                credentials: Credentials::default(),
+                wants_secrets: true,
                 passwords: Vec::new(),
             };
             let raw = RawStatus { listen: listen.map(str::to_owned) };

@@ -2,8 +2,9 @@
 
 use std::fs;
 
-use super::support::{API, JOB, Place, check};
+use super::support::{API, JOB, Place, bare as bare_of, check};
 use crate::api::{Credential, SecretSource};
+use crate::config::Needs;
 
 #[test]
 fn fault_106_files_open_to_others_are_refused() {
@@ -91,6 +92,42 @@ fn systemds_credential_is_taken_when_nothing_else_is_given() {
         assert!(matches!(secret, SecretSource::File(path) if path == place.dir.path().join(name)));
         place.load(&[]).unwrap_err();
     }
+}
+
+#[test]
+fn a_secret_that_is_not_needed_may_be_missing_and_says_so_when_it_is_asked_for() {
+    let bare = "[api]\nbase_url = \"https://api.example.com/v1\"\n";
+    let client = API.replace("client_secret_file = \"secret\"\n", "");
+    for (api, told) in [
+        (bare, "api.api_key is missing"),
+        (client.as_str(), "api.client_secret is missing"),
+        (&API.replace("\"secret\"", "\"gone\""), "gone can't be used: gone: no such file"),
+        (
+            &API.replace("\"secret\"", "\"open\""),
+            "open can't be used: every user of this machine may read or change open",
+        ),
+    ] {
+        let place = Place::with(&format!("{api}{JOB}"));
+        place.file("open", "sesame\n", 0o644);
+        place.load(&[]).unwrap_err();
+        for needs in [Needs::Local, Needs::State] {
+            let mut config = place.load_for(needs, &[]).unwrap();
+            config.hold_secrets().unwrap();
+            let (Credential::Client { secret, .. } | Credential::ApiKey(secret)) = &config.api.credential else {
+                panic!("another kind")
+            };
+            let unusable = secret.read().unwrap_err();
+            let found = bare_of(&format!("{} {}", unusable.path.display(), unusable.problem), place.dir.path());
+            assert!(found.starts_with(told), "{found}");
+        }
+        place.load_for(Needs::Account, &[]).unwrap_err();
+    }
+    // One that is there is found all the same, and so is what is wrong besides.
+    let place = Place::with(&format!("{API}{JOB}"));
+    let config = place.load_for(Needs::Local, &[]).unwrap();
+    assert!(matches!(config.api.credential, Credential::Client { secret: SecretSource::File(_), .. }));
+    let wrong = format!("{}{JOB}", API.replace("https://login", "http://login"));
+    Place::with(&wrong).load_for(Needs::State, &[]).unwrap_err();
 }
 
 #[test]

@@ -48,8 +48,13 @@ impl Place {
 
     /// Loads it; mistakes as lines without the folder's name.
     pub(super) fn load(&self, variables: &[(&str, &str)]) -> Result<Config, Vec<String>> {
+        self.load_for(Needs::Jobs, variables)
+    }
+
+    /// The same for what needs less.
+    pub(super) fn load_for(&self, needs: Needs, variables: &[(&str, &str)]) -> Result<Config, Vec<String>> {
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        load(&self.dir.path().join("config.toml"), variables, Needs::Jobs)
+        load(&self.dir.path().join("config.toml"), variables, needs)
             .map_err(|errors| errors.to_string().lines().map(|line| bare(line, self.dir.path())).collect())
     }
 }
