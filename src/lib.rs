@@ -9,6 +9,7 @@
 //! ```text
 //! clock     The only place that reads the wall clock.
 //! crash     Points at which a test ends the process; nothing in a release.
+//! disk      Puts files and folders on the disk.
 //! fault     Errors as people read them.
 //! histogram How often something took how long.
 //! secret    Where secrets come from; shown nowhere.
@@ -42,6 +43,8 @@
 
 pub mod clock;
 pub mod crash;
+#[cfg(feature = "full")]
+pub mod disk;
 pub mod fault;
 pub mod histogram;
 pub mod secret;

@@ -13,6 +13,7 @@ use super::failure::{Exit, Failure, Words};
 use super::interrupt::{INTERRUPTED, Interrupt};
 use crate::config::{self, Config, Job, Needs};
 use crate::daemon::{Alone, Attended, Back, Call, Caller, Engine, Event, Shared, Turn};
+use crate::disk;
 use crate::record::{JobName, Target};
 use crate::run::{PlanFile, Report, Watch};
 use crate::store::{self, Store};
@@ -251,7 +252,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let written = folder.and_then(|folder| {
         let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
         temporary.write_all(bytes)?;
-        temporary.as_file().sync_all()?;
+        disk::sync(temporary.as_file())?;
         temporary.persist(path)?;
         Ok(())
     });

@@ -1,9 +1,9 @@
 //! Appending to the audit file.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::entry::{Ended, Entry};
 use super::month::months;
 use crate::crash::point;
+use crate::disk;
 use crate::record::{Action, JobName, Key, RemoteId, Value, shown};
 
 /// One line of the audit file, as it is written; [`Entry`] is the same line as it is read.
@@ -88,7 +89,7 @@ impl Audit {
         point("audit: before a line");
         file.write_all(text.as_bytes())?;
         point("audit: a line is written");
-        file.sync_data()?;
+        disk::sync_data(&*file)?;
         point("audit: a line is on disk");
         Ok(())
     }
@@ -125,7 +126,7 @@ pub(super) fn folder(dir: &Path) -> PathBuf {
 /// Makes the folder where there is none, and waits until nobody else appends to or rewrites a file in it: who pauses a job
 /// does not own the store.
 pub(super) fn lock(folder: &Path) -> io::Result<File> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    disk::lay_down(folder)?;
     let file = File::options().write(true).create(true).truncate(false).mode(0o600).open(folder.join("lock"))?;
     file.lock()?;
     Ok(file)
@@ -142,11 +143,16 @@ fn open_month(path: &Path) -> io::Result<File> {
     if last != [b'\n'] {
         file.write_all(b"\n")?;
     }
+    if size == 0 {
+        path.parent().map_or(Ok(()), disk::sync_folder)?;
+    }
     Ok(file)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::history::read;
 

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use super::entry::Entry;
 use super::month::lines;
+use crate::disk;
 
 /// What becomes of one line.
 pub(super) enum Fate {
@@ -54,11 +55,11 @@ pub(super) fn rewrite(file: &Path, judge: &Judge<'_>) -> io::Result<u64> {
             }
         })?;
         written?;
-        out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+        disk::sync(out.into_inner().map_err(io::IntoInnerError::into_error)?)?;
         fs::rename(&fresh, file)?;
     }
     if changed > 0 {
-        File::open(folder)?.sync_all()?;
+        disk::sync_folder(folder)?;
     }
     Ok(changed)
 }

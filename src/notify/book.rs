@@ -1,7 +1,7 @@
 //! What was told and what waits to be, on disk.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::decide::{Told, decide, decide_down};
 use super::notice::Notice;
 use super::trouble::Trouble;
+use crate::disk;
 use crate::status::{Snapshot, Unheard};
 
 const FILE: &str = "notices.json";
@@ -229,7 +230,7 @@ fn write(path: &Path, written: &Written) -> io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("/"));
     let mut file = tempfile::NamedTempFile::new_in(dir)?;
     file.write_all(&serde_json::to_vec(written)?)?;
-    file.as_file().sync_all()?;
+    disk::sync(file.as_file())?;
     file.persist(path)?;
-    File::open(dir)?.sync_all()
+    disk::sync_folder(dir)
 }

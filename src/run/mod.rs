@@ -61,6 +61,8 @@ mod stand;
 mod state;
 mod sync;
 mod takeback;
+#[cfg(test)]
+mod tests;
 mod waiting;
 
 use std::collections::BTreeSet;

@@ -12,7 +12,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::prepare::Prepared;
 use crate::clock::Clock;
 use crate::crash::point;
+use crate::disk;
 use crate::history::{Audit, Line, acting_user};
 use crate::push::{Drained, Outcome};
 use crate::record::{JobName, Private};
@@ -144,7 +145,7 @@ pub fn resume(dir: &Path, clock: &Clock, job: Option<&JobName>) -> io::Result<Ve
         fs::remove_file(folder(dir).join(pause.scope.file_name()))?;
     }
     if !lifted.is_empty() {
-        File::open(folder(dir))?.sync_all()?;
+        disk::sync_folder(&folder(dir))?;
     }
     Ok(lifted)
 }
@@ -179,7 +180,7 @@ fn folder(dir: &Path) -> PathBuf {
 /// The file comes first: what is asked for in an emergency must not fail by the audit file.
 fn stop(dir: &Path, clock: &Clock, scope: &Scope, by: String, why: Option<&str>) -> io::Result<bool> {
     let folder = folder(dir);
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+    disk::lay_down(&folder)?;
     let note = Note { since: clock.now(), by, why: why.map(str::to_owned), told: false };
     let made = File::options().write(true).create_new(true).mode(0o600).open(folder.join(scope.file_name()));
     let mut file = match made {
@@ -194,8 +195,8 @@ fn stop(dir: &Path, clock: &Clock, scope: &Scope, by: String, why: Option<&str>)
     };
     point("pause: made");
     file.write_all(&serde_json::to_vec(&note)?)?;
-    file.sync_all()?;
-    File::open(&folder)?.sync_all()?;
+    disk::sync(&file)?;
+    disk::sync_folder(&folder)?;
     point("pause: on disk");
     finish(dir, clock, scope, note)?;
     Ok(true)
@@ -209,7 +210,7 @@ fn finish(dir: &Path, clock: &Clock, scope: &Scope, note: Note) -> io::Result<()
     tell(dir, clock, scope, "paused", note.by.clone(), note.why.as_deref())?;
     let mut file = tempfile::NamedTempFile::new_in(folder(dir))?;
     file.write_all(&serde_json::to_vec(&Note { told: true, ..note })?)?;
-    file.as_file().sync_all()?;
+    disk::sync(file.as_file())?;
     file.persist(folder(dir).join(scope.file_name()))?;
     Ok(())
 }

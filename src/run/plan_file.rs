@@ -26,6 +26,7 @@ use super::sync::Plan;
 use super::{Context, Narrow};
 use crate::config::{Config, Job};
 use crate::crash::point;
+use crate::disk;
 use crate::history::acting_user;
 use crate::plan::Outline;
 use crate::record::{self, Action, JobName, Key, RemoteId, Target, Value};
@@ -195,9 +196,9 @@ impl PlanFile {
         let path = self.mark_path(dir);
         let folder = path.parent().unwrap_or(dir);
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).and_then(|()| {
-            File::options().write(true).create_new(true).mode(0o600).open(&path)?.sync_all()?;
+            disk::sync(File::options().write(true).create_new(true).mode(0o600).open(&path)?)?;
             point("plan file: marked");
-            File::open(folder)?.sync_all()
+            disk::sync_folder(folder)
         });
         made.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => PlanFileError::Used,

@@ -3,7 +3,7 @@
 //! sled appends: what is overwritten or removed stays in the file until its place is needed. Whoever must be forgotten
 //! must be gone from the disk too; and a store that is written for years must not grow for years.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use std::sync::PoisonError;
 
 use super::{Error, Kind, Sled, Store, Writing, absent, guarded, merge};
 use crate::crash::point;
+use crate::disk;
 
 /// sled's part of a store may take so many times the room of its rows,
 const SPRAWL: u64 = 3;
@@ -77,13 +78,13 @@ impl Store {
             copy.tree.apply_batch(batch)?;
             copy.tree.flush().map(drop)
         })?;
-        copy.file.sync_all().map_err(io_fail)?;
+        disk::sync(&copy.file).map_err(io_fail)?;
         drop(copy);
         for file in merge::files(&path).map_err(io_fail)? {
             let linked = fresh.join(file.file_name().unwrap_or_default());
             fs::hard_link(&file, &linked).or_else(|_| fs::copy(&file, &linked).map(drop)).map_err(io_fail)?;
         }
-        File::open(&fresh).and_then(|folder| folder.sync_all()).map_err(io_fail)?;
+        disk::sync_folder(&fresh).map_err(io_fail)?;
         point("store: a copy is there");
         let mut sled = self.sled.write().unwrap_or_else(PoisonError::into_inner);
         // It writes to its folder until it is closed.
@@ -102,7 +103,7 @@ impl Store {
         *sled = Some(Sled::open(&path).map_err(fail)?);
         drop(sled);
         moved.map_err(io_fail)?;
-        File::open(&self.dir).and_then(|folder| folder.sync_all()).map_err(io_fail)?;
+        disk::sync_folder(&self.dir).map_err(io_fail)?;
         point("store: the copy is in its place");
         absent(fs::remove_dir_all(&aside)).map_err(io_fail)
     }
@@ -133,7 +134,7 @@ pub(super) fn recover(dir: &Path) -> io::Result<()> {
     let (path, fresh, aside) = paths(dir);
     if aside.exists() && fresh.exists() && !path.exists() {
         fs::rename(&fresh, &path)?;
-        File::open(dir)?.sync_all()?;
+        disk::sync_folder(dir)?;
     }
     absent(fs::remove_dir_all(&fresh))?;
     if path.exists() { absent(fs::remove_dir_all(&aside)) } else { Ok(()) }

@@ -5,13 +5,14 @@
 //! file with its rows or the new one, and a new one that is not named is removed at the next opening.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 use super::sorted::{Mark, Sorted, Writer};
 use super::{Batch, Error, Kind, Row, Space, Store, Writing, absent, row};
 use crate::crash::point;
+use crate::disk;
 
 /// So many rows of a space stay in sled before they are merged, and more where the file is large: each merge writes it
 /// whole. A debug build merges early, so that every test goes over it, and one with crash points all the time.
@@ -83,7 +84,7 @@ impl Store {
             batch.put(Space::Meta, &name(space), &mark);
             files.push((space, path, sorted));
         }
-        let synced = File::open(&folder).and_then(|folder| folder.sync_all());
+        let synced = disk::sync_folder(&folder);
         synced.map_err(|error| self.error(Kind::from_io(error)))?;
         point("store: a merged file is there");
         batch.put(Space::Meta, "format", &row::FORMAT);

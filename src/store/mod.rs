@@ -57,6 +57,7 @@ use sorted::Sorted;
 pub use space::Space;
 
 use crate::crash::point;
+use crate::disk;
 
 /// The rows of one state folder.
 pub struct Store {
@@ -403,7 +404,7 @@ impl Store {
         point("store: flushed");
         let guard = self.sled.read().unwrap_or_else(PoisonError::into_inner);
         let sled = guard.as_ref().ok_or_else(|| self.error(Kind::closed()))?;
-        sled.file.sync_data().map_err(|error| self.error(Kind::from_io(error)))?;
+        disk::sync_data(&sled.file).map_err(|error| self.error(Kind::from_io(error)))?;
         point("store: on disk");
         self.commits.write(writing.manifest.commits).map_err(|error| self.error(Kind::from_io(error)))?;
         point("store: committed");
@@ -418,7 +419,10 @@ impl Store {
             if self.with(|sled| Ok(sled.tree.is_empty()))? && promised.is_none() {
                 let mut batch = Batch::default();
                 batch.put(Space::Meta, "format", &row::FORMAT);
-                return self.commit(batch);
+                self.commit(batch)?;
+                // The names of its files, and its own.
+                let named = disk::sync_folder(&self.dir.join("store")).and_then(|()| disk::sync_folder(&self.dir));
+                return named.map_err(|error| self.error(Kind::from_io(error)));
             }
             return Err(self.error(Kind::Damaged("its manifest is missing".into())));
         };

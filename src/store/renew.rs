@@ -1,11 +1,12 @@
 //! Throwing a store away for a new one.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::Path;
 
 use super::{Batch, Error, Kind, Store, absent, lay_down, lock};
 use crate::crash::point;
+use crate::disk;
 
 /// What a store was before it was thrown away.
 #[derive(Debug)]
@@ -49,7 +50,7 @@ pub fn renew<T>(
     point("rebuild: the store is aside");
     absent(fs::remove_file(&commits)).map_err(fail)?;
     point("rebuild: the store is dropped");
-    File::open(dir).and_then(|dir| dir.sync_all()).map_err(fail)?;
+    disk::sync_folder(dir).map_err(fail)?;
     Store::open_locked(dir, lock)?.commit(batch)?;
     point("rebuild: the new store is there");
     absent(fs::remove_dir_all(&aside)).map_err(fail)?;

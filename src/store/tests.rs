@@ -384,3 +384,28 @@ fn fault_19_a_store_of_the_oldest_format_is_taken_over_row_by_row() {
     assert_eq!(store.get::<u32>(Space::Known, "ana").unwrap(), Some(1));
     assert_eq!(store.get::<u32>(Space::Meta, "format").unwrap(), Some(row::FORMAT), "what came before can't read it");
 }
+
+#[test]
+fn fault_12_rows_that_the_storage_library_lost_are_noticed() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    (0..3).for_each(|number| put(&store, &format!("key{number}"), number));
+    drop(store);
+    let spoil = |change: &dyn Fn(&sled::Db)| {
+        let sled = Sled::open(&dir.path().join("store")).unwrap();
+        change(&sled.tree);
+        sled.tree.flush().unwrap();
+        drop(sled);
+        Store::open(dir.path()).err().map(|error| error.kind)
+    };
+    let key = Space::Known.key("key1");
+    assert!(spoil(&|_| ()).is_none());
+    let lost = std::cell::RefCell::new(None);
+    let kind = spoil(&|tree| *lost.borrow_mut() = tree.remove(&key).unwrap());
+    assert!(matches!(kind, Some(Kind::Damaged(_))), "{kind:?}");
+    let row = lost.into_inner().unwrap();
+    assert!(spoil(&|tree| drop(tree.insert(&key, &row).unwrap())).is_none(), "it is back");
+    let older = row::encode(&key, 0, Some(b"7"));
+    let kind = spoil(&|tree| drop(tree.insert(&key, older.as_slice()).unwrap()));
+    assert!(matches!(kind, Some(Kind::Damaged(_))), "as many rows, and another one: {kind:?}");
+}

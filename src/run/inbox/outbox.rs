@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::state::{Past, Standing};
 use crate::config::Job;
+use crate::disk;
 use crate::receipt::{Receipt, page, table};
 use crate::record::JobName;
 use crate::source::inbox::{Entry, Filing, Folder, Options};
@@ -92,10 +93,10 @@ impl Outbox {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        File::open(&laying)?.sync_all()?;
+        disk::sync_folder(&laying)?;
         let dir = self.dir.join(format!("out-{run:010}"));
         fs::rename(&laying, &dir)?;
-        File::open(&self.dir)?.sync_all()?;
+        disk::sync_folder(&self.dir)?;
         Ok(Laid { dir, order })
     }
 
@@ -173,7 +174,7 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     gone(fs::remove_file(path))?;
     let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(bytes)?;
-    file.sync_all()
+    disk::sync(&file)
 }
 
 /// What is gone already need not go.

@@ -10,14 +10,15 @@ use std::path::Path;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use rustix::fs::{
-    AtFlags, Gid, Mode, OFlags, RenameFlags, fchmod, fchown, fstat, fsync, mkdirat, openat, renameat, renameat_with,
-    statat, unlinkat,
+    AtFlags, Gid, Mode, OFlags, RenameFlags, fchmod, fchown, fstat, mkdirat, openat, renameat, renameat_with, statat,
+    unlinkat,
 };
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::folder::Folder;
 use super::stamp::Stamp;
+use crate::disk;
 
 /// A folder for files that are done, inside the inbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,7 +94,7 @@ impl Folder {
         if made {
             let stat = fstat(self)?;
             self.hand_over(&dir, 0o700 | stat.st_mode & 0o2070)?;
-            fsync(self)?;
+            disk::sync(self)?;
         }
         Ok(dir)
     }
@@ -120,8 +121,8 @@ impl Folder {
         if is_ours(self.stamp(filing.in_inbox())) {
             rename_new(self, filing.in_inbox(), &dir, OsStr::new(&filing.filed))?;
             if is_ours(stamp_in(&dir, &filing.filed)) {
-                fsync(&dir)?;
-                return Ok(fsync(self)?);
+                disk::sync(&dir)?;
+                return disk::sync(self);
             }
             // Another file took the name in the last moment: it goes back, and is read in its turn.
             rename_new(&dir, OsStr::new(&filing.filed), self, filing.in_inbox())?;
@@ -136,7 +137,7 @@ impl Folder {
     pub fn remove(&self, filing: &Filing) -> io::Result<()> {
         if self.stamp(filing.in_inbox()).is_some_and(|stamp| stamp.same_file(&filing.stamp)) {
             unlinkat(self, filing.in_inbox(), AtFlags::empty())?;
-            fsync(self)?;
+            disk::sync(self)?;
         }
         Ok(())
     }
@@ -151,7 +152,7 @@ impl Folder {
         let unfinished = format!("{UNFINISHED}{name}");
         let written = self.write(&dir, &unfinished, mode, bytes).and_then(|()| {
             renameat(&dir, &unfinished, &dir, name)?;
-            Ok(fsync(&dir)?)
+            disk::sync(&dir)
         });
         if written.is_err() {
             // What is half written takes up space and helps nobody; where even this fails, the sweep finds it.
@@ -170,7 +171,7 @@ impl Folder {
         io::copy(bytes, &mut file)?;
         file.flush()?;
         self.hand_over(&file, 0o600 | mode & 0o064)?;
-        file.sync_all()
+        disk::sync(&file)
     }
 
     /// Gives something new the inbox's group, where this process may, and these permissions.
@@ -203,5 +204,31 @@ fn rename_new(from: &impl AsFd, old: &OsStr, to: &impl AsFd, new: &OsStr) -> io:
             Ok(renameat(from, old, to, new)?)
         }
         renamed => Ok(renamed?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_newer_file_is_not_removed_with_the_one_that_is_done() {
+        for is_newer in [false, true] {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("staff.csv");
+            fs::write(&path, "old").unwrap();
+            let folder = Folder::open(dir.path()).unwrap();
+            let stamp = folder.list().unwrap().remove(0).stamp;
+            let name = b"staff.csv".to_vec();
+            let filing = Filing { shelf: Shelf::Processed, name, stamp, filed: "done.csv".into(), mode: 0o640 };
+            if is_newer {
+                fs::write(dir.path().join("new"), "new").unwrap();
+                fs::rename(dir.path().join("new"), &path).unwrap();
+            }
+            folder.remove(&filing).unwrap();
+            assert_eq!(fs::read_to_string(&path).ok().as_deref(), is_newer.then_some("new"));
+        }
     }
 }

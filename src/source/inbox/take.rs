@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use super::folder::{Entry, Folder, What};
 use super::shelf::Shelf;
 use super::stamp::Stamp;
+use crate::disk;
 
 /// How much is copied at once.
 const CHUNK_BYTES: usize = 256 * 1024;
@@ -43,6 +44,17 @@ pub enum Refusal {
 
 /// Copies a file to `into`, and proves that it was one and the same file from beginning to end.
 pub fn take(folder: &Folder, entry: &Entry, size_max: u64, into: &Path) -> Result<Taken, Refusal> {
+    take_while(folder, entry, size_max, into, || ())
+}
+
+/// The same while others do what `meanwhile` does.
+fn take_while(
+    folder: &Folder,
+    entry: &Entry,
+    size_max: u64,
+    into: &Path,
+    meanwhile: impl FnOnce(),
+) -> Result<Taken, Refusal> {
     let mut file =
         folder.read(&entry.name).map_err(|error| match error.raw_os_error().map(Errno::from_raw_os_error) {
             Some(Errno::NOENT) => Refusal::Changed,
@@ -55,6 +67,7 @@ pub fn take(folder: &Folder, entry: &Entry, size_max: u64, into: &Path) -> Resul
         return Err(Refusal::Changed);
     }
     let mode = file.metadata().map_err(Refusal::Unreadable)?.mode();
+    meanwhile();
     let content = copy(&mut file, before.size, into)?;
     let after = checked(&file)?;
     if content.1 != before.size || after != before || !folder.stamp(&entry.name).is_some_and(|now| now == before) {
@@ -107,7 +120,48 @@ fn copy(file: &mut File, size: u64, into: &Path) -> Result<(String, u64), Refusa
             Err(error) => return Err(Refusal::Unreadable(error)),
         }
     }
-    copy.sync_all().map_err(Refusal::Unwritable)?;
+    disk::sync(&copy).map_err(Refusal::Unwritable)?;
     let hex = digest.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
     Ok((hex, total))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+
+    fn write(path: &Path, text: &str, seconds: u64) {
+        let mut file = File::options().write(true).create(true).truncate(true).open(path).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
+    }
+
+    /// What becomes of a file to which this is done while it is copied.
+    fn taken(meanwhile: impl FnOnce(&Path)) -> Option<String> {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, into) = (dir.path().join("staff.csv"), dir.path().join("copy"));
+        write(&path, "No,Name\n1,Ana\n", 1_000);
+        let folder = Folder::open(dir.path()).unwrap();
+        let entry = folder.list().unwrap().remove(0);
+        match take_while(&folder, &entry, 1_000, &into, || meanwhile(&path)) {
+            Ok(taken) => Some(fs::read_to_string(taken.path).unwrap()),
+            Err(Refusal::Changed) => None,
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn law_1_a_file_that_changes_while_it_is_copied_is_not_taken() {
+        assert_eq!(taken(|_| ()).as_deref(), Some("No,Name\n1,Ana\n"));
+        assert_eq!(taken(|path| write(path, "No,Name\n1,Ana\n2,Bo\n", 1_000)), None, "it grew");
+        assert_eq!(taken(|path| write(path, "No,Name\n", 1_000)), None, "it shrank");
+        assert_eq!(taken(|path| write(path, "No,Name\n1,Bob\n", 1_001)), None, "it was written over");
+        assert_eq!(taken(|path| fs::remove_file(path).unwrap()), None, "it was removed");
+        let replaced = taken(|path| {
+            write(&path.with_extension("new"), "No,Name\n1,Ana\n", 1_000);
+            fs::rename(path.with_extension("new"), path).unwrap();
+        });
+        assert_eq!(replaced, None, "another took its name");
+    }
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use super::{BLOCK_BYTES, MAGIC, Mark};
+use crate::disk;
 
 /// What is written before the kernel is asked.
 const BUFFER_BYTES: usize = 256 * 1024;
@@ -76,7 +77,7 @@ impl Writer {
     /// Ends the file; it is on disk when this returns.
     pub(in crate::store) fn end(self) -> io::Result<Mark> {
         let (mark, file) = self.end_unsynced()?;
-        file.sync_all()?;
+        disk::sync(file)?;
         Ok(mark)
     }
 

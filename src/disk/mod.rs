@@ -1,0 +1,65 @@
+//! Puts files and folders on the disk: whatever must outlive a power cut goes through here, and nothing else asks for it.
+//!
+//! Invariants:
+//! - The content of a file is durable after [`sync`] or [`sync_data`] of it, its name after [`sync_folder`] of its folder.
+//! - No other module syncs anything (`.clippy.toml`), so that a test sees every sync: it makes a power cut by forgetting what
+//!   was not synced, see `forgetful`.
+//!
+//! Rejected: testing by real power cuts alone. A kernel writes most things soon whether it is asked or not, so a missing
+//! sync passes such tests again and again.
+
+#[cfg(test)]
+pub(crate) mod forgetful;
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::Path;
+
+use rustix::fs::{fdatasync, fsync};
+use rustix::io::retry_on_intr;
+
+/// Puts an open file, or the names in an open folder, on the disk.
+#[expect(clippy::disallowed_methods, reason = "this is the one place")]
+pub(crate) fn sync(file: impl AsFd) -> io::Result<()> {
+    retry_on_intr(|| fsync(&file))?;
+    note(file);
+    Ok(())
+}
+
+/// The same without times and permissions.
+#[expect(clippy::disallowed_methods, reason = "this is the one place")]
+pub(crate) fn sync_data(file: impl AsFd) -> io::Result<()> {
+    retry_on_intr(|| fdatasync(&file))?;
+    note(file);
+    Ok(())
+}
+
+/// Puts the names in a folder on the disk.
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+    sync(File::open(path)?)
+}
+
+/// Makes a folder for its owner only, and those above it, where there are none, and puts their names on the disk.
+pub(crate) fn lay_down(folder: &Path) -> io::Result<()> {
+    let above = folder.parent().unwrap_or(folder);
+    match fs::DirBuilder::new().mode(0o700).create(folder) {
+        Ok(()) => sync_folder(above),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && above != folder => {
+            lay_down(above)?;
+            lay_down(folder)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+fn note(file: impl AsFd) {
+    forgetful::note(file);
+}
+
+#[cfg(not(test))]
+#[inline(always)]
+fn note(_: impl AsFd) {}
