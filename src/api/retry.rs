@@ -88,6 +88,8 @@ pub(super) fn jitter(limit: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -103,6 +105,12 @@ mod tests {
         check(0, 99, 10);
         check(5_000, 99, 10);
         check(0, 500, 50);
+    }
+
+    #[test]
+    fn two_who_failed_together_do_not_try_again_together() {
+        let waits: BTreeSet<Duration> = (0..100).map(|_| Backoff::STANDARD.before(2)).collect();
+        assert!(waits.len() > 1, "all wait {waits:?}");
     }
 
     #[test]

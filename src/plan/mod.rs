@@ -25,6 +25,8 @@ mod outline;
 mod protect;
 mod rules;
 mod segment;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -92,3 +92,42 @@ impl Brake {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_push_ends_where_the_service_refuses_many() {
+        // (changes, refused, whether it ends)
+        for (total, refused, ends) in [
+            (100, 20, false),
+            (100, 21, true),
+            (400, 20, false),
+            (400, 21, true),
+            (1_000, 50, false),
+            (1_000, 51, true),
+        ] {
+            let brake = Brake::new(total);
+            (0..refused).for_each(|_| brake.refused());
+            assert_eq!(brake.reason().is_some(), ends, "{refused} of {total}");
+        }
+    }
+
+    #[test]
+    fn a_push_ends_where_many_people_can_not_be_read_and_waits_where_much_is_unknown() {
+        let brake = Brake::new(100);
+        (0..4).for_each(|_| brake.trouble("500".into()));
+        assert_eq!(brake.reason(), None);
+        brake.trouble("502".into());
+        assert_eq!(brake.reason().as_deref(), Some("502"));
+
+        let brake = Brake::new(100);
+        (0..7).for_each(|_| brake.note(false));
+        assert!(!brake.holds());
+        brake.note(false);
+        assert!(brake.holds());
+        brake.note(true);
+        assert!(!brake.holds(), "what becomes of changes is known again");
+    }
+}

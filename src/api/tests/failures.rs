@@ -37,6 +37,17 @@ async fn fault_28_a_write_whose_connection_breaks_is_unknown_and_sent_once() {
 }
 
 #[tokio::test]
+async fn law_12_a_request_whose_answer_is_lost_has_used_the_budget() {
+    let server = Server::start(|_, _| bytes("")).await;
+    let client = client(&Options { requests_per_minute: 5, ..server.options() });
+    for number in 1..=3 {
+        assert_eq!(client.send(put()).await.unwrap_err().fate(), Fate::Unknown);
+        assert_eq!((client.budget().used, client.requests()), (number, number.into()));
+    }
+    assert_eq!((client.free_in(2), client.free_in(3) > Duration::from_secs(50)), (Duration::ZERO, true));
+}
+
+#[tokio::test]
 async fn fault_40_a_cut_body_is_no_answer() {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
     check(bytes(&format!("{head}content-length: 90\r\n\r\n{{\"id\":7}}")), "Cut", 3, Fate::Unknown).await;
