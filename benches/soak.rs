@@ -166,7 +166,7 @@ impl Daemon {
     /// One run, to its end.
     fn run(&mut self) {
         kill_process(Pid::from_child(&self.child), Signal::USR1).unwrap();
-        let line = wait(&mut self.log, "what the run came to");
+        let line = wait(&mut self.log, "\"requests\":");
         assert!(line.contains("\"status\":\"done\""), "{line}");
     }
 

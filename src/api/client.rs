@@ -232,7 +232,8 @@ impl Client {
                 return Err(Kind::RetriesExhausted { last: Box::new(kind) });
             }
             attempt += 1;
-            tracing::info!(operation = call.operation.name, attempt, reason = %kind, "a request is tried again");
+            let operation = call.operation.name;
+            tracing::info!(operation, attempt, reason = %kind, "{operation} is tried again (attempt {attempt}): {kind}");
             tokio::time::sleep(self.inner.backoff.before(attempt)).await;
         }
     }
@@ -330,7 +331,8 @@ impl Client {
             (429 | 503, Some(asked)) => asked.clamp(Duration::from_secs(1), PAUSE_MAX),
             _ => return Ok(()),
         };
-        tracing::warn!(status = head.status, seconds = pause.as_secs(), "the service asked to wait");
+        let (status, seconds) = (head.status, pause.as_secs());
+        tracing::warn!(status, seconds, "the service asked to wait for {seconds} s (status {status})");
         if head.status == 429 {
             self.allowance.count_throttled();
         }

@@ -29,7 +29,8 @@ impl Commands for Desk {
         };
         let ui = Ui::over(back.clone(), call.paints, arguments.json);
         let user = caller.name(&call);
-        tracing::info!(command = arguments.command.name(), user, "a command came by the socket");
+        let command = arguments.command.name();
+        tracing::info!(command, user, "{user} called `rosterd {command}`");
         let result = if arguments.command.works_at_the_daemon() {
             let host = Host::Daemon(Box::new(Lent { engine: Arc::clone(engine), call, caller, back }));
             Handle::current().block_on(on_behalf_of(user, work(&ui, &host, arguments.command)))

@@ -1,14 +1,14 @@
 //! What the program logs, and where to.
 //!
 //! Commands log warnings to stderr. The daemon tells of its runs: to systemd's journal, with fields, where systemd started
-//! it, else as lines on stderr. `ROSTERD_LOG` names another level. No value of a person is ever in a log (law 11).
+//! it, else as lines on stderr. `ROSTERD_LOG` names another level; at `debug` each change has a line. No value of a person is ever in a log (law 11).
 
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 
 use tracing::Level;
 use tracing_subscriber::Layer as _;
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
@@ -20,6 +20,9 @@ pub(super) fn begin(ui: &Ui, arguments: &Arguments) {
     let level = std::env::var("ROSTERD_LOG").ok().and_then(|level| level.parse::<Level>().ok());
     let is_daemon = matches!(arguments.command, Command::Run);
     let level = LevelFilter::from_level(level.unwrap_or(if is_daemon { Level::INFO } else { Level::WARN }));
+    // What libraries say of their work is for `trace` alone.
+    let others = if level == LevelFilter::TRACE { level } else { level.min(LevelFilter::WARN) };
+    let level = Targets::new().with_default(others).with_target("rosterd", level);
     let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(ui.paints().1);
     if is_daemon && arguments.log == LogForm::Json {
         let json = tracing_subscriber::fmt::layer().json().with_writer(io::stderr);
@@ -34,6 +37,8 @@ pub(super) fn begin(ui: &Ui, arguments: &Arguments) {
     } else if is_daemon {
         let _ = tracing_subscriber::registry().with(lines.with_filter(level)).try_init();
     } else {
+        // A command prints what its runs came to.
+        let level = level.with_target("rosterd::run::told", LevelFilter::OFF);
         let _ = tracing_subscriber::registry().with(lines.without_time().with_filter(level)).try_init();
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn configuration_for(ui: &Ui, host: &Host, needs: Needs) -> Result<Ar
 /// The configuration that the daemon begins with; its warnings are logged, in the form in which everything else is.
 pub(super) fn daemons_configuration(host: &Host) -> Result<Arc<Config>, Failure> {
     let mut config = host.config(Needs::Jobs)?;
-    config.warnings.iter().for_each(|warning| tracing::warn!(warning, "about the configuration"));
+    config.warnings.iter().for_each(|warning| tracing::warn!(warning, "{warning}"));
     become_owner(Arc::make_mut(&mut config))?;
     Ok(config)
 }

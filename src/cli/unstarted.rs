@@ -29,7 +29,8 @@ pub(super) async fn tell_of_configuration(host: &Host, failure: &Failure) {
     }
     // Root would leave files that the service's own user can't use.
     if let Err(error) = store::lay_down(&remains.state_dir) {
-        tracing::warn!(error = chain(&error), "nobody can be told that the daemon did not start");
+        let error = chain(&error);
+        tracing::warn!(error, "nobody can be told that the daemon did not start: {error}");
         return;
     }
     let error = failure.error();
@@ -59,7 +60,8 @@ async fn deliver(state_dir: &Path, notify: &Notify, trouble: &Trouble) {
     let mut teller = match Teller::open(state_dir, notify, &Arc::new(Counters::default())) {
         Ok(teller) => teller,
         Err(error) => {
-            tracing::warn!(error = chain(&error), "nobody can be told that the daemon did not start");
+            let error = chain(&error);
+            tracing::warn!(error, "nobody can be told that the daemon did not start: {error}");
             return;
         }
     };

@@ -77,7 +77,8 @@ pub(super) async fn watch(engine: Arc<Engine>) {
                 inbox.poll = Some(poll);
                 let trouble = found.as_ref().err().cloned();
                 if let Some(reason) = trouble.as_ref().filter(|_| inbox.trouble != trouble) {
-                    tracing::warn!(job = job.as_str(), reason, "the inbox can't be looked at");
+                    let job = job.as_str();
+                    tracing::warn!(job, reason, "{job}: the inbox can't be looked at: {reason}");
                 }
                 inbox.trouble = trouble;
                 if found == Ok(true) && !inbox.rests(Instant::now()) && engine.runs().of(&job).is_none() {

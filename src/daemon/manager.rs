@@ -26,7 +26,7 @@ impl Manager {
     pub(super) fn reloading() {
         match NotifyState::monotonic_usec_now() {
             Ok(now) => tell(&[NotifyState::Reloading, now]),
-            Err(error) => tracing::warn!(%error, "the service manager could not be told of the reload"),
+            Err(error) => tracing::warn!(%error, "the service manager could not be told of the reload: {error}"),
         }
     }
 
@@ -59,6 +59,6 @@ impl Manager {
 
 fn tell(state: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(state) {
-        tracing::debug!(%error, "the service manager could not be told");
+        tracing::debug!(%error, "the service manager could not be told: {error}");
     }
 }

@@ -100,7 +100,8 @@ pub(super) async fn tell(engine: Arc<Engine>, mut teller: Option<Teller>) {
                 match gather(&engine).await {
                     Ok(snapshot) => teller.look(&snapshot).await,
                     Err(lost) => {
-                        tracing::warn!(reason = lost.told(), "how things are can't be told");
+                        let reason = lost.told();
+                        tracing::warn!(reason, "how things are can't be told: {reason}");
                         if let Lost::Store(error) = &lost {
                             teller.down(&Trouble::of_store(error, LOST_MAX), engine.clock().now());
                         }
@@ -116,7 +117,10 @@ pub(super) async fn tell(engine: Arc<Engine>, mut teller: Option<Teller>) {
                 Ok(Event::Reloaded) => {
                     match self::teller(&engine.setup().config, engine.counters()) {
                         Ok(next) => teller = next,
-                        Err(error) => tracing::error!(error = chain(&error), "people are told as before"),
+                        Err(error) => {
+                            let error = chain(&error);
+                            tracing::error!(error, "the new [notify] can't be used, so the one before stays: {error}");
+                        }
                     }
                     true
                 }

@@ -50,14 +50,16 @@ impl Engine {
         let result = self.try_reload().await;
         match &result {
             Ok(_) => {
-                tracing::info!("another configuration is in force");
+                let path = self.setup().config.source_path.display().to_string();
+                tracing::info!(path, "the configuration {path} is in force now");
                 self.publish(Event::Reloaded);
             }
             Err(refusal) => {
                 let reason = chain(refusal);
+                let told = &*shown(&reason);
                 tracing::error!(
-                    reason = &*shown(&reason),
-                    "the new configuration was refused; the one before stays in force"
+                    reason = told,
+                    "the new configuration was refused; the one before stays in force: {told}"
                 );
                 self.publish(Event::Refused { reason });
             }

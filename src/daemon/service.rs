@@ -92,7 +92,8 @@ pub async fn serve(
     watchers.spawn(onlookers::count(Arc::clone(&engine)));
     watchers.spawn(onlookers::tell(Arc::clone(&engine), teller));
     if let Some(page) = page {
-        tracing::info!(address = %page.address(), "the status page answers");
+        let address = page.address();
+        tracing::info!(%address, "the status page answers at http://{address}/");
         watchers.spawn(page.serve(Arc::new(onlookers::Seen(Arc::clone(&engine))), Arc::clone(engine.counters())));
     }
     let listens = {
@@ -107,7 +108,8 @@ pub async fn serve(
     let looks = tokio::spawn(inboxes::watch(Arc::clone(&engine)));
     Manager::ready();
     engine.publish(Event::Ready);
-    tracing::info!(jobs = jobs.len(), "the daemon is ready");
+    let count = jobs.len();
+    tracing::info!(jobs = count, "the daemon is ready, with {count} jobs");
     let service =
         Service { engine: Arc::clone(&engine), scheduler: Scheduler::new(jobs), manager: Manager::new(), running: 0 };
     service.run(wishes, inputs).await;
@@ -182,8 +184,8 @@ impl Service {
         if hung.is_empty() || waits() {
             self.manager.feed();
         } else if self.manager.hungry_in() == Some(Duration::ZERO) {
-            let jobs: Vec<&str> = hung.iter().map(JobName::as_str).collect();
-            tracing::error!(jobs = jobs.join(", "), "runs show no sign of life; the watchdog is not fed");
+            let jobs = hung.iter().map(JobName::as_str).collect::<Vec<_>>().join(", ");
+            tracing::error!(jobs, "runs show no sign of life, so the service manager will restart the daemon: {jobs}");
         }
     }
 
@@ -232,7 +234,12 @@ impl Service {
         let served = self.scheduler.ended(job, how, Moment::now(self.engine.clock()));
         let times = self.scheduler.skipped(job);
         if times > before {
-            tracing::warn!(job = job.as_str(), times = times - before, "the run took longer than its interval");
+            let (name, more) = (job.as_str(), times - before);
+            tracing::warn!(
+                job = name,
+                times = more,
+                "{name}: the run took longer than its interval; {more} times of the schedule were skipped"
+            );
             self.engine.publish(Event::Skipped { job: job.clone(), times });
         }
         self.remember(job, served).await;
@@ -247,14 +254,16 @@ impl Service {
             Err(error) => Err(error),
         };
         if let Err(error) = kept {
-            tracing::warn!(job = job.as_str(), %error, "the end of the run could not be remembered");
+            let job = job.as_str();
+            tracing::warn!(job, %error, "{job}: the end of the run could not be remembered: {error}");
         }
     }
 
     /// Asks runs and callers to end, and waits for them.
     async fn end(mut self, mut wishes: Wishes, mut inputs: mpsc::UnboundedReceiver<Input>) {
         Manager::stopping();
-        tracing::info!(runs = self.running, "the daemon ends: what is under way is finished, what waits stays queued");
+        let runs = self.running;
+        tracing::info!(runs, "the daemon ends ({runs} runs): what is under way is finished, what waits stays queued");
         self.engine.publish(Event::Stopping);
         self.engine.stopping().send_modify(|askers| *askers += 1);
         let over = async {

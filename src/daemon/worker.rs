@@ -55,7 +55,6 @@ async fn run(engine: &Arc<Engine>, name: &JobName) -> Ended {
             let gave_way = reports.iter().any(|report| report.details.gave_way);
             let cut_off = reports.is_empty() || reports.iter().any(|report| report.status == run::Status::Failed);
             for report in reports {
-                tell(&report);
                 engine.publish(Event::Ended { report: Arc::new(report) });
             }
             if gave_way || (cut_off && ending.asked()) { Ended::GaveWay } else { Ended::Served }
@@ -96,39 +95,13 @@ async fn sync(
 }
 
 fn broken(engine: &Engine, job: &JobName, reason: &str) {
-    tracing::error!(job = job.as_str(), reason = &*shown(reason), "a run could not be made");
+    tracing::error!(
+        job = job.as_str(),
+        reason = &*shown(reason),
+        "{job}: the run could not be made: {}",
+        shown(reason)
+    );
     engine.publish(Event::Broken { job: job.clone(), reason: reason.to_owned() });
-}
-
-/// Logs what a run came to: numbers and reasons, no people (law 11).
-fn tell(report: &Report) {
-    let counts = &report.counts;
-    let reason = report.reason().unwrap_or_default();
-    let reason = &*shown(&reason);
-    let (job, status) = (report.name.as_str(), report.status.name());
-    macro_rules! log {
-        ($level:ident) => {
-            tracing::$level!(
-                job,
-                status,
-                records = counts.records,
-                created = counts.created,
-                updated = counts.updated,
-                deleted = counts.deleted,
-                rejected = counts.rejected,
-                parked = counts.parked,
-                held = counts.held,
-                requests = counts.requests,
-                reason,
-                "what the run came to"
-            )
-        };
-    }
-    match report.status {
-        run::Status::Done => log!(info),
-        run::Status::Partial | run::Status::Held => log!(warn),
-        run::Status::Failed => log!(error),
-    }
 }
 
 /// Says when to give way.

@@ -66,7 +66,7 @@ impl Book {
             }),
             Err(error) => {
                 if error.kind() != io::ErrorKind::NotFound {
-                    tracing::warn!(%error, "what was told can't be read; something may be told again");
+                    tracing::warn!(%error, "what was told can't be read; something may be told again: {error}");
                 }
                 Written::default()
             }
@@ -110,7 +110,7 @@ impl Book {
         }
         let more = next.waiting.len().saturating_sub(WAITING_MAX);
         if more > 0 {
-            tracing::warn!(notices = more, "too many notices wait; the oldest are given up");
+            tracing::warn!(notices = more, "too many notices wait; the {more} oldest are given up");
             next.waiting.drain(..more);
         }
         self.keep(next)
@@ -174,7 +174,7 @@ impl Book {
         let before = next.waiting.len();
         next.waiting.retain(|waiting| now.duration_since(waiting.notice.at) < KEPT_MAX);
         if next.waiting.len() < before {
-            tracing::error!(channel, "a notice could not be delivered for a week and is given up");
+            tracing::error!(channel, "a notice could not be delivered by {channel} for a week and is given up");
         }
         self.keep(next)
     }

@@ -47,7 +47,7 @@ impl Teller {
         let heartbeat = teller.options.heartbeat.as_ref().map(|_| HEARTBEAT);
         let places: Vec<&str> = channels.iter().copied().chain(heartbeat).collect();
         if let Err(error) = teller.book.keep_channels(&channels, &places) {
-            tracing::warn!(%error, "what waits to be told could not be written");
+            tracing::warn!(%error, "which notices wait could not be written: {error}");
         }
         Ok(teller)
     }
@@ -61,7 +61,7 @@ impl Teller {
     pub fn down(&mut self, trouble: &Trouble, now: Timestamp) {
         match self.book.down(trouble, now, &self.channels()) {
             Ok(notice) => notice.iter().for_each(news),
-            Err(error) => tracing::warn!(%error, "what is to be told could not be written; nobody is told"),
+            Err(error) => tracing::warn!(%error, "a notice could not be written down, so nobody is told: {error}"),
         }
     }
 
@@ -69,7 +69,7 @@ impl Teller {
     pub async fn look(&mut self, snapshot: &Snapshot) {
         match self.book.look(snapshot, &self.channels()) {
             Ok(notices) => notices.iter().for_each(news),
-            Err(error) => tracing::warn!(%error, "what is to be told could not be written; it is tried again"),
+            Err(error) => tracing::warn!(%error, "a notice could not be written down; it is tried again: {error}"),
         }
         if let Some(hook) = &self.options.heartbeat
             && Health::of(snapshot).is_good()
@@ -78,10 +78,10 @@ impl Teller {
             self.counters.notice(HEARTBEAT, called.is_ok());
             let trouble = called.as_ref().err().map(|failure| failure.reason.as_str());
             if let Err(error) = self.book.reached(HEARTBEAT, snapshot.at, trouble) {
-                tracing::warn!(%error, "that the heartbeat was called could not be written");
+                tracing::warn!(%error, "that the heartbeat was called could not be written: {error}");
             }
             if let Err(Failure { reason, .. }) = called {
-                tracing::warn!(reason, "the heartbeat could not be called");
+                tracing::warn!(reason, "the heartbeat could not be called: {reason}");
             }
         }
     }
@@ -97,10 +97,14 @@ impl Teller {
                     Err(failure) => self.book.failed(&notice.id, channel, now, &failure.reason),
                 };
                 if let Err(error) = kept {
-                    tracing::warn!(%error, "that a notice was sent could not be written; it may be sent again");
+                    tracing::warn!(%error, "that a notice was sent could not be written; it may be sent again: {error}");
                 }
                 if let Err(Failure { reason, is_general }) = sent {
-                    tracing::warn!(channel, reason, "a notice could not be delivered; it is tried again");
+                    tracing::warn!(
+                        channel,
+                        reason,
+                        "a notice could not be delivered by {channel}; it is tried again: {reason}"
+                    );
                     if is_general {
                         break;
                     }
@@ -131,7 +135,8 @@ impl Teller {
 }
 
 fn news(notice: &Notice) {
-    tracing::info!(event = notice.event.name(), text = notice.text.as_str(), "news");
+    let (event, text) = (notice.event.name(), notice.text.as_str());
+    tracing::info!(event, text, "{text}");
 }
 
 /// This machine's name.

@@ -144,7 +144,8 @@ impl Drained {
 
     fn push(&mut self, push: &Push<'_>, change: Change, outcome: Outcome) {
         let (job, key, action) = (change.job.as_str(), change.key.as_str(), change.wish.action.name());
-        tracing::info!(job, key, action, outcome = outcome.told(), "a change came to its outcome");
+        let told = outcome.told();
+        tracing::debug!(job, key, action, outcome = told, "{job}: {action} of {key}: {told}");
         push.witness.outcome(&change, &outcome);
         self.outcomes.push((change.key, change.wish.action, outcome));
     }

@@ -192,7 +192,12 @@ impl<'a> Presence<'a> {
         match self.put_right(&people).await {
             Ok(()) => self.forget(&echoes).map(|()| None),
             Err(trouble) => {
-                tracing::warn!(people = count, reason = trouble.reason.as_str(), "presence could not be looked after");
+                let reason = trouble.reason.as_str();
+                tracing::warn!(
+                    people = count,
+                    reason,
+                    "presence of {count} people could not be looked after: {reason}"
+                );
                 let mut state = self.state();
                 state.not_before = Some(Instant::now() + LOOK_AGAIN);
                 state.denied |= trouble.denied;
@@ -332,7 +337,12 @@ impl<'a> Presence<'a> {
             let reason = format!("the latest movement of id {person} does not say where it was");
             return Err(Trouble { reason, denied: false });
         };
-        tracing::info!(id = person.get(), onsite = stand.onsite, "a movement that an update undid is repeated");
+        let (id, stands) = (person.get(), if stand.onsite { "on site" } else { "off site" });
+        tracing::info!(
+            id,
+            onsite = stand.onsite,
+            "id {id} is put {stands} again, as they signed before an update undid it"
+        );
         let shown = match self.put(person, &again).await {
             Ok(shown) => shown,
             // What became of it is seen in the next round.

@@ -63,6 +63,7 @@ mod sync;
 mod takeback;
 #[cfg(test)]
 mod tests;
+mod told;
 mod waiting;
 
 use std::collections::BTreeSet;

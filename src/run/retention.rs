@@ -21,7 +21,7 @@ pub(super) fn apply(context: &Context<'_>) -> Result<(), store::Error> {
         return Ok(());
     }
     if let Err(error) = retention.apply(context.store.dir(), now) {
-        tracing::warn!(%error, "what has grown too old could not be dropped from the audit files");
+        tracing::warn!(%error, "what has grown too old could not be dropped from the audit files: {error}");
         return Ok(());
     }
     let mut batch = Batch::default();

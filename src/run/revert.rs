@@ -24,7 +24,7 @@ use super::session::Session;
 use super::state::{JobState, next_run};
 use super::sync::ended;
 use super::takeback::{Ground, Takeback, Untouched};
-use super::{Context, Narrow, Stage, account, held, inbox, pause, rows, segments};
+use super::{Context, Narrow, Stage, account, held, inbox, pause, rows, segments, told};
 use crate::config::Job;
 use crate::fault::chain;
 use crate::history::{Audit, Line, Story, acting_user};
@@ -136,6 +136,7 @@ pub async fn revert(context: &Context<'_>, job: &Job, story: &Story) -> Result<R
     };
     let mut report = reverted.report;
     report.counts.requests = context.client.requests() - before;
+    told::log(run, &report);
     let mut line = ended(context, job, &report, run, started);
     line.reverts = Some(story.run);
     line.by = Some(acting_user());

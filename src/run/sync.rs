@@ -13,7 +13,9 @@ use super::prepare::{ON_SITE, Prepared, prepare};
 use super::report::{Part, Report, counted, report};
 use super::session::{Session, gave_way};
 use super::state::{JobState, LastRun, ROWS_MAX, RejectedRow, next_run};
-use super::{Context, Narrow, Stage, account, basis, expected, held, inbox, pause, people, retention, rows, signs};
+use super::{
+    Context, Narrow, Stage, account, basis, expected, held, inbox, pause, people, retention, rows, signs, told,
+};
 use crate::config::Job;
 use crate::fault::chain;
 use crate::history::{Audit, Ended, Line};
@@ -47,7 +49,6 @@ pub async fn sync(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow) -> Resu
             Err(error) => Report::failed(job.name.clone(), chain(&error), context.client.requests() - before),
         };
         report.reasons.extend(expected::noted(context, job)?);
-        tracing::info!(job = job.name.as_str(), run, status = report.status.name(), "a run ended");
         record(context, job, &report, run, started)?;
         reports.push(report);
     }
@@ -306,10 +307,11 @@ pub(super) fn record(
     run: u64,
     started: Timestamp,
 ) -> Result<(), Error> {
+    told::log(run, report);
     let line = ended(context, job, report, run, started);
     let ended = line.at;
     if let Err(error) = Audit::new(context.store.dir()).append(ended, &Line::Run(&line)) {
-        tracing::warn!(run, %error, "the end of the run could not be written to the audit file");
+        tracing::warn!(run, %error, "the end of run {run} could not be written to the audit file: {error}");
     }
     if report.interrupted {
         return Ok(());

@@ -98,7 +98,7 @@ impl Server {
             .route("/healthz", get(of_health))
             .with_state(served);
         if let Err(error) = axum::serve(self.listener, router).await {
-            tracing::error!(%error, "the status page is not served any more");
+            tracing::error!(%error, "the status page is not served any more: {error}");
         }
     }
 }

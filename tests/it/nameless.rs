@@ -206,9 +206,11 @@ fn law_11_trouble_of_every_kind_names_nobody_where_it_is_shown_to_all() {
     seen.check("paused and failing", &["paused since", "failed"]);
     // The log names people by key, and by nothing else.
     world.run(&["resume"]).expect(0);
-    let daemon = world.daemon();
+    let daemon = world.daemon_with(&["run"], |command| {
+        command.env("ROSTERD_LOG", "debug");
+    });
     daemon.signal(rustix::process::Signal::USR1);
-    eventually("both jobs have run", || daemon.log().matches("what the run came to").count() >= 2);
+    eventually("both jobs have run", || daemon.ended().len() >= 2);
     let log = daemon.log();
     unmarked("log", &log);
     assert!(log.contains("CanaryT1") && !log.contains("CanaryName") && !log.contains("canary-"), "{log}");

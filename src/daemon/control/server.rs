@@ -125,7 +125,7 @@ impl Listener {
             let stream = match self.socket.accept().await {
                 Ok((stream, _)) => stream,
                 Err(error) => {
-                    tracing::warn!(%error, "a caller could not be heard");
+                    tracing::warn!(%error, "a caller of the socket could not be heard: {error}");
                     tokio::time::sleep(Duration::from_millis(100)).await;
                     continue;
                 }
@@ -133,7 +133,7 @@ impl Listener {
             let (engine, commands) = (Arc::clone(engine), Arc::clone(commands));
             tokio::spawn(async move {
                 if let Err(error) = answer(stream, engine, commands).await {
-                    tracing::debug!(%error, "a caller went away");
+                    tracing::debug!(%error, "a caller of the socket went away: {error}");
                 }
                 drop(place);
             });

@@ -17,7 +17,8 @@ pub(super) fn tidy(context: &Context<'_>, job: &Job, outbox: &Outbox) -> Result<
         return Ok(());
     }
     if let Err(error) = outbox.drop_standing() {
-        tracing::warn!(job = job.name.as_str(), %error, "the private copy of the last file could not be removed");
+        let job = job.name.as_str();
+        tracing::warn!(job, %error, "{job}: the private copy of the last file could not be removed: {error}");
     }
     let mut state = JobState::load(context.store, &job.name)?;
     if state.inbox.standing.take().is_some() {
@@ -55,12 +56,11 @@ pub(in crate::run) fn sweep(context: &Context<'_>) {
         if !folder.is_marked() {
             continue;
         }
+        let job = job.name.as_str();
         match folder.sweep(inbox.kept, context.clock.now()) {
             Ok(0) => {}
-            Ok(removed) => tracing::info!(job = job.name.as_str(), removed, "files that were filed were removed"),
-            Err(error) => {
-                tracing::warn!(job = job.name.as_str(), %error, "what was filed and is old could not be removed");
-            }
+            Ok(removed) => tracing::info!(job, removed, "{job}: {removed} old files of the inbox were removed"),
+            Err(error) => tracing::warn!(job, %error, "{job}: old files of the inbox could not be removed: {error}"),
         }
     }
 }

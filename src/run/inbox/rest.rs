@@ -82,11 +82,12 @@ pub(super) async fn run(
             let mut batch = Batch::default();
             JobState { found: before.found, mapping: before.mapping, ..state }.put(&mut batch, &job.name);
             context.store.commit(batch)?;
-            fs::remove_file(outbox.copy()).unwrap_or_else(|error| tracing::warn!(%error, "a file without rows stays"));
+            fs::remove_file(outbox.copy()).unwrap_or_else(
+                |error| tracing::warn!(%error, "the copy of a file without rows could not be removed: {error}"),
+            );
             report
         }
     };
-    tracing::info!(job = job.name.as_str(), run = begun.run, status = report.status.name(), "a run ended");
     record(context, job, &report, begun.run, begun.started)?;
     Ok(report)
 }

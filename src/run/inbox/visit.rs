@@ -244,7 +244,8 @@ impl Visit<'_> {
     fn refuse(&mut self, folder: &Folder, outbox: &Outbox, entry: &Entry, reason: String) -> Result<Step, Error> {
         let name = shown(&entry.name);
         let why = crate::record::shown(&reason);
-        tracing::error!(job = self.job.name.as_str(), file = name, "a file in the inbox was refused: {why}");
+        let job = self.job.name.as_str();
+        tracing::error!(job, file = name, "{job}: the file {name} in the inbox was refused: {why}");
         let begun = self.begin()?;
         let state = JobState::load(self.context.store, &self.job.name)?;
         let report = Report::failed(self.job.name.clone(), format!("{name} was refused. {reason}"), 0);
@@ -362,14 +363,14 @@ impl Visit<'_> {
                 *reason = format!("{name}: {reason}");
             }
         }
-        tracing::info!(job = self.job.name.as_str(), run = begun.run, status = report.status.name(), "a run ended");
         record(self.context, self.job, &report, begun.run, begun.started)?;
         self.reports.push(report);
         Ok(())
     }
 
     fn warn(&mut self, warning: String) {
-        tracing::warn!(job = self.job.name.as_str(), "{}", crate::record::shown(&warning));
+        let job = self.job.name.as_str();
+        tracing::warn!(job, "{job}: {}", crate::record::shown(&warning));
         self.notes.push(warning);
     }
 

@@ -37,7 +37,8 @@ pub fn read(
     let first = || options.servers.first().map(|server| server.url.clone()).unwrap_or_default();
     let fault = |kind| Error { server: first(), kind };
     if !options.tls_verify {
-        tracing::warn!(server = first(), "tls_verify = false: anyone can pose as this server");
+        let server = first();
+        tracing::warn!(server, "tls_verify = false: anyone can pose as {server}");
     }
     let mut reading = Reading::new(Attributes::new(wanted, options));
     let asked = reading.attributes.asked.clone();
@@ -220,9 +221,10 @@ impl Reading {
         };
         self.doubts.extend(lag.filter(|_| !self.stopped));
         if self.moved > 0 {
+            let moved = self.moved;
             tracing::warn!(
-                entries = self.moved,
-                "entries came twice while the directory was read; the later ones count"
+                entries = moved,
+                "{moved} entries came twice while the directory was read; the later ones count"
             );
             notes.push(match self.moved {
                 1 => "1 entry came twice, since it was moved meanwhile or bases overlap; what came later counts".to_owned(),

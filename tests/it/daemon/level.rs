@@ -26,7 +26,7 @@ fn sixty_runs_commands_reloads_and_looks_leave_no_file_open() {
     let mut counts = Vec::new();
     for run in 1..=RUNS {
         daemon.signal(Signal::USR1);
-        eventually("the run ends", || daemon.log().matches("what the run came to").count() == run);
+        eventually("the run ends", || daemon.ended().len() == run);
         get(address, "/metrics");
         if run % 5 == 0 {
             world.run(&["reload"]).expect(0);

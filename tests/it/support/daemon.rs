@@ -100,6 +100,11 @@ impl Daemon {
         self.child.id()
     }
 
+    /// The lines of the log, as people read it, that say what a run came to.
+    pub(crate) fn ended(&self) -> Vec<String> {
+        self.log().lines().filter(|line| line.contains(" requests=")).map(str::to_owned).collect()
+    }
+
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(&self.log).unwrap_or_default()
     }
