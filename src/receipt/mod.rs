@@ -15,8 +15,8 @@ mod page;
 mod table;
 
 pub use line::{Line, Outcome};
-pub use page::{markup_of, page};
-pub use table::{harmless, table};
+pub use page::{is_page, markup_of, page};
+pub use table::{MARK, harmless, is_table, table};
 
 use jiff::Zoned;
 

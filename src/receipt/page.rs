@@ -37,6 +37,11 @@ pub fn markup_of(text: &str) -> String {
     Text(text).to_string()
 }
 
+/// Whether what begins with these bytes is such a page.
+pub fn is_page(head: &[u8]) -> bool {
+    !head.is_empty() && HEAD.as_bytes().starts_with(head)
+}
+
 /// Writes the page.
 pub fn page(receipt: &Receipt) -> String {
     let mut page = String::new();

@@ -5,7 +5,16 @@ use csv::{Terminator, WriterBuilder};
 use super::Receipt;
 
 /// The mark by which spreadsheets know UTF-8.
-const MARK: &[u8] = "\u{feff}".as_bytes();
+pub const MARK: &[u8] = "\u{feff}".as_bytes();
+/// What stands above the columns.
+const HEADER: [&str; 4] = ["row", "key", "outcome", "reason"];
+
+/// Whether what begins with these bytes is such a table.
+pub fn is_table(head: &[u8]) -> bool {
+    let Some(rest) = head.strip_prefix(MARK) else { return false };
+    let Some(delimiter) = rest.get(HEADER[0].len()) else { return false };
+    rest.starts_with(HEADER.join(&char::from(*delimiter).to_string()).as_bytes())
+}
 
 /// Writes the table: a mark, a header, then a line for each row with its line in the file, its key, outcome and reason.
 /// What is about the whole file stands in front, without a row.
@@ -16,7 +25,7 @@ pub fn table(receipt: &Receipt) -> Vec<u8> {
         let cells = cells.map(harmless);
         writer.write_record(cells.iter().map(|cell| cell.as_bytes())).expect("memory takes everything");
     };
-    put(["row", "key", "outcome", "reason"]);
+    put(HEADER);
     receipt.messages.iter().for_each(|message| put(["", "", "file", message]));
     for line in &receipt.lines {
         let row = line.row.map(|row| row.to_string()).unwrap_or_default();

@@ -40,7 +40,9 @@ pub enum ForgetError {
     #[error("the audit files could not be written anew; say it again once they can")]
     Audit(#[source] io::Error),
     /// What was filed in an inbox could not be written anew.
-    #[error("what is filed in the inbox of job {job} could not be written anew; say it again once it can")]
+    #[error(
+        "not all that is filed in the inbox of job {job} could be searched and written anew; say it again once it can"
+    )]
     Filed {
         /// The job.
         job: JobName,
@@ -71,10 +73,11 @@ pub fn forget(store: Store, clock: &Clock, jobs: &[Job], key: &Key) -> Result<Op
         mirror::doubt(&mut batch, &store, target)?;
     }
     forgotten.lines = history::forget(store.dir(), key).map_err(ForgetError::Audit)?;
-    forgotten.files = inbox::forget(&store, jobs, key)?;
+    let (files, failed) = inbox::forget(&store, jobs, key);
+    forgotten.files = files;
     let unfinished = store.get::<bool>(Space::Meta, UNFINISHED)?.is_some();
     if forgotten.rows == 0 && forgotten.lines == 0 && forgotten.files == 0 && !unfinished {
-        return Ok(None);
+        return failed.map_or(Ok(None), Err);
     }
     let known = known_jobs(&store)?;
     mentions(&store, key, &known, &mut batch)?;
@@ -92,7 +95,7 @@ pub fn forget(store: Store, clock: &Clock, jobs: &[Job], key: &Key) -> Result<Op
     let mut batch = Batch::default();
     batch.remove(Space::Meta, UNFINISHED);
     store.commit(batch)?;
-    Ok(Some(forgotten))
+    failed.map_or(Ok(Some(forgotten)), Err)
 }
 
 /// The entities that the key owns, whatever they are.

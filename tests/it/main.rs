@@ -57,6 +57,7 @@ mod narrowed;
 mod network;
 mod notices;
 mod oauth;
+mod odd_names;
 mod one_at_a_time;
 mod one_of_many;
 mod operations;

@@ -8,7 +8,7 @@ use crate::run::Context;
 use crate::run::error::Error;
 use crate::run::state::JobState;
 use crate::snapshot::Index;
-use crate::source::inbox::Folder;
+use crate::source::inbox::{Folder, Swept};
 use crate::store::{self, Batch, Space, Store};
 
 /// Drops the private copy of the last file once nothing of it is open.
@@ -57,10 +57,16 @@ pub(in crate::run) fn sweep(context: &Context<'_>) {
             continue;
         }
         let job = job.name.as_str();
-        match folder.sweep(inbox.kept, context.clock.now()) {
-            Ok(0) => {}
-            Ok(removed) => tracing::info!(job, removed, "{job}: {removed} old files of the inbox were removed"),
-            Err(error) => tracing::warn!(job, %error, "{job}: old files of the inbox could not be removed: {error}"),
+        let Swept { removed, left } = folder.sweep(inbox.kept, context.clock.now());
+        if removed > 0 {
+            tracing::info!(job, removed, "{job}: {removed} old files of the inbox were removed");
+        }
+        if let Some((name, error)) = left.first() {
+            let left = left.len();
+            tracing::warn!(
+                job, left, %error,
+                "{job}: {left} old files of the inbox could not be removed, the first is {name}: {error}; remove them by hand"
+            );
         }
     }
 }

@@ -33,7 +33,8 @@ pub(in crate::run) fn last(job: &Job, store: &Store) -> Result<Option<(Job, Opti
     let end = format!("_{}", past.name);
     let (filed, _) = folder.filed(Shelf::Processed).map_err(failed)?;
     for name in filed.iter().rev().filter(|name| name.ends_with(&end)).take(LOOKED_AT_MAX) {
-        if take_filed(&folder, Shelf::Processed, name, &copy).is_ok_and(|content| content == past.content) {
+        let content = take_filed(&folder, Shelf::Processed, name, options.size_max, &copy);
+        if content.is_ok_and(|content| content.as_ref() == Some(&past.content)) {
             return Ok(Some((over(job, copy, Some(past.name.clone().into())), Some(scratch))));
         }
     }

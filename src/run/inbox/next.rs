@@ -131,16 +131,25 @@ fn settled(
     let mut unfit: BTreeSet<OsString> = BTreeSet::new();
     loop {
         let skip = |entry: &Entry| is_done(entry) || unfit.contains(&entry.name);
+        let mut refuse = |entry: Entry, reason: &str| {
+            about.push_str(&format!("; {} will be refused: {}", shown(&entry.name), reason.trim_end_matches('.')));
+            entry.name
+        };
         match watcher.look(folder, options, clock, &skip)? {
             Look::Nothing => return Ok(None),
             Look::Unfit(entry, reason) => {
-                about.push_str(&format!("; {} will be refused: {}", shown(&entry.name), reason.trim_end_matches('.')));
-                unfit.insert(entry.name);
+                let name = refuse(entry, &reason);
+                unfit.insert(name);
                 continue;
             }
             Look::File(entry) => match take(folder, &entry, options.size_max, into) {
                 Ok(taken) => return Ok(Some((entry, taken))),
                 Err(Refusal::Changed | Refusal::Unfit(_)) => {}
+                Err(Refusal::Barred) => {
+                    let name = refuse(entry, Refusal::BARRED);
+                    unfit.insert(name);
+                    continue;
+                }
                 Err(Refusal::Unreadable(source)) => {
                     let path = options.dir.join(&entry.name);
                     return Err(inbox::Error::Unreadable { path, source }.into());

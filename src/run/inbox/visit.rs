@@ -69,6 +69,15 @@ enum Step {
     Stop,
 }
 
+/// What copying a file came to.
+enum Copied {
+    Whole(Taken),
+    /// It changed meanwhile.
+    Changed,
+    /// This process may not read it.
+    Barred,
+}
+
 /// A run that has begun.
 pub(super) struct Begun {
     pub(super) run: u64,
@@ -123,13 +132,20 @@ impl Visit<'_> {
                     Step::Stop
                 }
                 Look::File(entry) => match self.take(&folder, &outbox, &entry)? {
-                    Some(taken) => self.read(&folder, &outbox, &entry, taken, mirrors, narrow).await?,
-                    None if Instant::now() > patience => {
+                    Copied::Whole(taken) => self.read(&folder, &outbox, &entry, taken, mirrors, narrow).await?,
+                    Copied::Barred if !narrow.is_narrow() => {
+                        self.refuse(&folder, &outbox, &entry, Refusal::BARRED.to_owned())?
+                    }
+                    Copied::Barred => {
+                        self.notes.push(format!("{} can't be read", shown(&entry.name)));
+                        Step::Stop
+                    }
+                    Copied::Changed if Instant::now() > patience => {
                         let name = shown(&entry.name);
                         self.notes.push(format!("{name} changed while it was read; it waits for the next run"));
                         Step::Stop
                     }
-                    None => {
+                    Copied::Changed => {
                         tokio::time::sleep(LOOK_EVERY).await;
                         continue;
                     }
@@ -152,13 +168,14 @@ impl Visit<'_> {
         Instant::now() + self.options.settle.saturating_mul(10).saturating_add(PATIENCE)
     }
 
-    /// Takes a copy of a file; none where it changed meanwhile.
-    fn take(&mut self, folder: &Folder, outbox: &Outbox, entry: &Entry) -> Result<Option<Taken>, Error> {
+    /// Takes a copy of a file.
+    fn take(&mut self, folder: &Folder, outbox: &Outbox, entry: &Entry) -> Result<Copied, Error> {
         let name = || shown(&entry.name);
         match take(folder, entry, self.options.size_max, &outbox.copy()) {
-            Ok(taken) => Ok(Some(taken)),
+            Ok(taken) => Ok(Copied::Whole(taken)),
             // The next look finds what it is by now.
-            Err(Refusal::Changed | Refusal::Unfit(_)) => Ok(None),
+            Err(Refusal::Changed | Refusal::Unfit(_)) => Ok(Copied::Changed),
+            Err(Refusal::Barred) => Ok(Copied::Barred),
             Err(Refusal::Unreadable(source)) => {
                 Err(crate::source::inbox::Error::Unreadable { path: self.options.dir.join(&entry.name), source }.into())
             }

@@ -90,8 +90,13 @@ impl Folder {
 
     /// Opens a file in it to be read, without following a link and without waiting for a pipe.
     pub(super) fn read(&self, name: &OsStr) -> io::Result<File> {
+        self.read_in(self, name)
+    }
+
+    /// The same in a folder inside it.
+    pub(super) fn read_in(&self, dir: &impl AsFd, name: &OsStr) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        Ok(openat(&self.dir, name, flags, Mode::empty())?.into())
+        Ok(openat(dir, name, flags, Mode::empty())?.into())
     }
 
     /// The folder.

@@ -6,6 +6,8 @@
 //! - Everything is reached from one open folder, by a single name and without following a link: no name leads out of it.
 //! - What is read is a private copy, taken from the open descriptor of a regular file with one name that only its owner and
 //!   group may write, and whose size and times stood still meanwhile.
+//! - Every read ends at the size that the inbox allows, counted as it is read: a file may claim any size.
+//! - Whatever has an odd name or kind concerns nothing but itself: the rest is taken, kept, removed and searched as ever.
 //! - Only the very file that was copied is moved away. What took its name since stays, and is a file of its own.
 //!
 //! Rejected: reading a file where it lies and moving it afterwards. Whoever drops files can put another one in its place in
@@ -28,4 +30,5 @@ pub use name::{dated, shown};
 pub use options::{Options, Order};
 pub use shelf::{Filing, Shelf};
 pub use stamp::Stamp;
+pub use sweep::Swept;
 pub use take::{Refusal, Taken, take, take_filed};

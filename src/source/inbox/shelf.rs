@@ -149,8 +149,8 @@ impl Folder {
 
     pub(super) fn put_on(&self, shelf: Shelf, name: &str, mode: u32, bytes: &mut dyn io::Read) -> io::Result<()> {
         let dir = self.shelf(shelf)?;
-        let unfinished = format!("{UNFINISHED}{name}");
-        let written = self.write(&dir, &unfinished, mode, bytes).and_then(|()| {
+        let (unfinished, file) = begin(&dir, name)?;
+        let written = self.write(file, mode, bytes).and_then(|()| {
             renameat(&dir, &unfinished, &dir, name)?;
             disk::sync(&dir)
         });
@@ -161,13 +161,7 @@ impl Folder {
         written
     }
 
-    fn write(&self, dir: &OwnedFd, name: &str, mode: u32, bytes: &mut dyn io::Read) -> io::Result<()> {
-        match unlinkat(dir, name, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut file = File::from(openat(dir, name, flags, Mode::RUSR | Mode::WUSR)?);
+    fn write(&self, mut file: File, mode: u32, bytes: &mut dyn io::Read) -> io::Result<()> {
         io::copy(bytes, &mut file)?;
         file.flush()?;
         self.hand_over(&file, 0o600 | mode & 0o064)?;
@@ -188,6 +182,22 @@ impl Folder {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Makes a file to be written and renamed to `name`; what has its name already goes, or, where it is a folder, is passed by.
+fn begin(dir: &OwnedFd, name: &str) -> io::Result<(String, File)> {
+    for number in 1..NAMES_MAX {
+        let unfinished =
+            if number == 1 { format!("{UNFINISHED}{name}") } else { format!("{UNFINISHED}{name}.{number}") };
+        match unlinkat(dir, &unfinished, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(Errno::ISDIR | Errno::PERM) => continue,
+            Err(error) => return Err(error.into()),
+        }
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        return Ok((unfinished.clone(), openat(dir, &unfinished, flags, Mode::RUSR | Mode::WUSR)?.into()));
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 fn stamp_in(dir: &OwnedFd, name: &str) -> Option<Stamp> {

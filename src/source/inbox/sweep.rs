@@ -9,43 +9,71 @@ use std::os::unix::fs::MetadataExt;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, openat, unlinkat};
+use rustix::fs::{AtFlags, Dir, unlinkat};
+use rustix::io::Errno;
 
 use super::folder::Folder;
+use super::name::shown;
 use super::shelf::{REPORTS, Shelf, TIME, UNFINISHED};
 
 /// How many characters the time in front of a name has.
 const TIME_CHARACTERS: usize = 16;
 
+/// What a sweep came to.
+#[derive(Debug, Default)]
+pub struct Swept {
+    /// How many files went.
+    pub removed: u64,
+    /// What should have gone and could not, as its place in the inbox, and why.
+    pub left: Vec<(String, io::Error)>,
+}
+
 impl Folder {
-    /// Removes what was filed so long ago, and what was never finished; returns how many files went. What has no time in
-    /// front of its name was put there by somebody else and stays.
-    pub fn sweep(&self, kept: SignedDuration, now: Timestamp) -> io::Result<u64> {
-        let mut removed = 0;
+    /// Removes what was filed so long ago, and what was never finished. What has no time in front of its name was put there
+    /// by somebody else and stays. What can't be removed, such as a folder under the name of a file, keeps nothing else.
+    pub fn sweep(&self, kept: SignedDuration, now: Timestamp) -> Swept {
+        let mut swept = Swept::default();
         for shelf in Shelf::ALL {
-            for name in self.names_on(shelf)? {
+            let names = match self.names_on(shelf) {
+                Ok(names) => names,
+                Err(error) => {
+                    swept.left.push((shelf.name().to_owned(), error));
+                    continue;
+                }
+            };
+            for name in names {
                 let unfinished = name.strip_prefix(UNFINISHED);
                 let filed = filed_at(unfinished.unwrap_or(&name));
-                if filed.is_some_and(|at| unfinished.is_some() || now.duration_since(at) >= kept) {
-                    self.remove_filed(shelf, &name)?;
-                    removed += 1;
+                if !filed.is_some_and(|at| unfinished.is_some() || now.duration_since(at) >= kept) {
+                    continue;
+                }
+                match self.remove_filed(shelf, &name) {
+                    Ok(()) => swept.removed += 1,
+                    Err(error) => swept.left.push((format!("{}/{}", shelf.name(), shown(OsStr::new(&name))), error)),
                 }
             }
         }
-        Ok(removed)
+        swept
     }
 
-    /// The files that were filed, reports left out, and the other way round.
+    /// The names of what was filed, reports left out, and those of the reports.
     pub fn filed(&self, shelf: Shelf) -> io::Result<(Vec<String>, Vec<String>)> {
         let mut names = self.names_on(shelf)?;
         names.retain(|name| filed_at(name).is_some());
         Ok(names.into_iter().partition(|name| !REPORTS.iter().any(|end| name.ends_with(end))))
     }
 
-    /// Opens what was filed, without following a link.
-    pub fn open_filed(&self, shelf: Shelf, name: &str) -> io::Result<File> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        Ok(openat(self.shelf(shelf)?, name, flags, Mode::empty())?.into())
+    /// Opens what was filed, without following a link and without waiting for a pipe; none where it is no regular file.
+    pub fn open_filed(&self, shelf: Shelf, name: &str) -> io::Result<Option<File>> {
+        let file = match self.read_in(&self.shelf(shelf)?, OsStr::new(name)) {
+            Ok(file) => file,
+            Err(error) => {
+                // A link, a socket, or gone meanwhile.
+                let none = matches!(errno(&error), Some(Errno::LOOP | Errno::NXIO | Errno::NOENT));
+                return if none { Ok(None) } else { Err(error) };
+            }
+        };
+        Ok(file.metadata()?.is_file().then_some(file))
     }
 
     /// Removes what was filed.
@@ -53,21 +81,30 @@ impl Folder {
         Ok(unlinkat(self.shelf(shelf)?, name, AtFlags::empty())?)
     }
 
-    /// Puts another content in place of what was filed, for the same people to read.
-    pub fn replace_filed(&self, shelf: Shelf, name: &str, bytes: &[u8]) -> io::Result<()> {
-        let mode = self.open_filed(shelf, name)?.metadata()?.mode();
-        self.put_on(shelf, name, mode, &mut &*bytes)
+    /// Puts another content in place of the file that was filed, for the same people to read.
+    pub fn replace_filed(&self, shelf: Shelf, name: &str, bytes: &mut dyn io::Read) -> io::Result<()> {
+        let file = self.open_filed(shelf, name)?.ok_or(io::ErrorKind::NotFound)?;
+        self.put_on(shelf, name, file.metadata()?.mode(), bytes)
     }
 
+    /// What lies in a folder for what is done; nothing where something else has its name.
     fn names_on(&self, shelf: Shelf) -> io::Result<Vec<String>> {
+        let dir = match self.shelf(shelf) {
+            Err(error) if matches!(errno(&error), Some(Errno::NOTDIR | Errno::LOOP)) => return Ok(Vec::new()),
+            dir => dir?,
+        };
         let mut names = Vec::new();
-        for entry in Dir::read_from(self.shelf(shelf)?)? {
+        for entry in Dir::read_from(dir)? {
             let entry = entry?;
             names.extend(OsStr::from_bytes(entry.file_name().to_bytes()).to_str().map(str::to_owned));
         }
         names.sort();
         Ok(names)
     }
+}
+
+fn errno(error: &io::Error) -> Option<Errno> {
+    error.raw_os_error().map(Errno::from_raw_os_error)
 }
 
 /// When a file of that name was filed.

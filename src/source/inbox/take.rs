@@ -36,10 +36,18 @@ pub enum Refusal {
     Changed,
     /// It is something that is never read, as the end of a sentence that begins with "it is".
     Unfit(&'static str),
+    /// This process may not read it.
+    Barred,
     /// It can't be read.
     Unreadable(io::Error),
     /// The copy can't be written.
     Unwritable(io::Error),
+}
+
+impl Refusal {
+    /// What whoever dropped a file that this process may not read is told.
+    pub const BARRED: &str = "rosterd may not read it. Let its group read it (chmod g+r; for programs that upload: umask \
+                              027 or 007), and drop it again.";
 }
 
 /// Copies a file to `into`, and proves that it was one and the same file from beginning to end.
@@ -60,6 +68,7 @@ fn take_while(
             Some(Errno::NOENT) => Refusal::Changed,
             Some(Errno::LOOP) => Refusal::Unfit("a link to something else; drop the file itself"),
             Some(Errno::NXIO) => Refusal::Unfit("a socket, not a file"),
+            Some(Errno::ACCESS | Errno::PERM) => Refusal::Barred,
             _ => Refusal::Unreadable(error),
         })?;
     let before = checked(&file)?;
@@ -76,14 +85,18 @@ fn take_while(
     Ok(Taken { path: into.to_owned(), content: content.0, stamp: before, mode })
 }
 
-/// Copies what was filed to `into`, and returns the digest of its bytes.
-pub fn take_filed(folder: &Folder, shelf: Shelf, name: &str, into: &Path) -> io::Result<String> {
-    let mut file = folder.open_filed(shelf, name)?;
-    let size = file.metadata()?.len();
-    match copy(&mut file, size, into) {
-        Ok((content, _)) => Ok(content),
+/// Copies what was filed to `into`, and returns the digest of its bytes; none where it is no regular file. A file of more
+/// than `size_max` bytes is [`io::ErrorKind::FileTooLarge`].
+pub fn take_filed(folder: &Folder, shelf: Shelf, name: &str, size_max: u64, into: &Path) -> io::Result<Option<String>> {
+    let Some(mut file) = folder.open_filed(shelf, name)? else { return Ok(None) };
+    if file.metadata()?.len() > size_max {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    match copy(&mut file, size_max, into) {
+        Ok((_, size)) if size > size_max => Err(io::ErrorKind::FileTooLarge.into()),
+        Ok((content, _)) => Ok(Some(content)),
         Err(Refusal::Unreadable(error) | Refusal::Unwritable(error)) => Err(error),
-        Err(Refusal::Changed | Refusal::Unfit(_)) => Err(io::ErrorKind::InvalidData.into()),
+        Err(Refusal::Changed | Refusal::Barred | Refusal::Unfit(_)) => Err(io::ErrorKind::InvalidData.into()),
     }
 }
 
@@ -97,7 +110,7 @@ fn checked(file: &File) -> Result<Stamp, Refusal> {
     }
 }
 
-/// Copies at most one byte more than `size`, and returns the digest of what was copied, and how much that was.
+/// Copies at most one byte more than `size`, whatever size the file claims to have, and returns the digest of what was copied, and how much that was.
 fn copy(file: &mut File, size: u64, into: &Path) -> Result<(String, u64), Refusal> {
     match fs::remove_file(into) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Refusal::Unwritable(error)),
@@ -105,7 +118,7 @@ fn copy(file: &mut File, size: u64, into: &Path) -> Result<(String, u64), Refusa
     }
     let mut copy = File::options().write(true).create_new(true).mode(0o600).open(into).map_err(Refusal::Unwritable)?;
     let mut digest = Context::new(&SHA256);
-    let mut limited = file.take(size + 1);
+    let mut limited = file.take(size.saturating_add(1));
     let mut buffer = vec![0; CHUNK_BYTES];
     let mut total = 0;
     loop {
