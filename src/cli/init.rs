@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use jiff::tz::TimeZone;
+
 use super::args::InitArgs;
 use super::failure::{Exit, Failure};
 use super::ui::Ui;
@@ -54,7 +56,7 @@ pub(super) const HEAD: &str = "#\n# Next: fill in [api], then `rosterd check`, `
          # api_key_file = \"api_key\"                # the other kind of credential, in place of the three lines above\n\
          requests_per_minute = 100\n\n\
          [state]\n\
-         dir = \"/var/lib/rosterd\"\n\n\
+         # dir = \"/var/lib/rosterd\"             # what is remembered; an instance has a folder of its own below it\n\n\
          [[job]]\n";
 
 /// What every first configuration ends with.
@@ -123,7 +125,8 @@ fn configuration(path: &Path, probe: &Probe) -> String {
     probe.doubts.iter().for_each(|doubt| text.push_str(&format!("# In doubt: {}\n", printable(doubt))));
     text.push_str(HEAD);
     text.push_str(&format!("name = {}\n", quoted(&job)));
-    text.push_str("target = \"staff\"\nschedule = \"*/15 * * * *\"\ntime_zone = \"UTC\"\n");
+    text.push_str("target = \"staff\"\nschedule = \"*/15 * * * *\"\n");
+    text.push_str(&time_zone());
     match key {
         Some(key) => text.push_str(&format!("key = {}                 # identifies a person for ever\n", quoted(key))),
         None => text.push_str("key = \"{{ … }}\"                     # the column that identifies a person for ever\n"),
@@ -202,6 +205,13 @@ impl<'a> Columns<'a> {
     }
 }
 
+/// The line that says where days begin and end: as on this machine.
+pub(super) fn time_zone() -> String {
+    let system = TimeZone::system();
+    let name = system.iana_name().filter(|name| !name.starts_with("Etc/") && TimeZone::get(name).is_ok());
+    format!("time_zone = {}                  # days begin and end in it\n", quoted(name.unwrap_or("UTC")))
+}
+
 /// A text as TOML, whose escapes are those of JSON.
 pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
@@ -257,6 +267,8 @@ mod tests {
             std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o600)).unwrap();
         }
         let config = config::load(&path, std::iter::empty(), config::Needs::Jobs).unwrap();
+        assert_eq!(config.state.dir, Path::new(config::State::DIR), "an instance would have its own");
+        assert!(!text.lines().any(|line| line.starts_with("dir")), "{text}");
         assert_eq!(config.jobs[0].name.as_str(), "staff");
         assert_eq!(config.jobs[0].writes, crate::plan::Writes::Approve);
     }

@@ -1,13 +1,15 @@
 //! `rosterd init ldaps://…`: a first configuration, as far as a directory tells.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::args::InitArgs;
-use super::failure::{Exit, Failure};
-use super::init::{HEAD, TAIL, printable, quoted};
+use super::failure::{Exit, Failure, Words};
+use super::init::{HEAD, TAIL, printable, quoted, time_zone};
 use super::ui::Ui;
 use crate::secret::SecretSource;
-use crate::source::ldap::{self, Bind, Kin, Options, Probe, Server};
+use crate::source::ldap::{self, Bind, Counted, Kin, Options, Probe, Server};
+use crate::source::parts;
 
 /// Fields with the attributes that hold them, the commoner first.
 const NAMES: &[(&str, &[&str])] = &[
@@ -17,7 +19,24 @@ const NAMES: &[(&str, &[&str])] = &[
     ("phone", &["telephoneNumber"]),
     ("mobile", &["mobile"]),
     ("location", &["physicalDeliveryOfficeName", "l"]),
+    ("photo", &["jpegPhoto", "thumbnailPhoto"]),
 ];
+
+/// What identifies an entry for ever, the better first.
+const IDENTITIES: &[(&str, &str)] = &[
+    ("ipaUniqueID", "{{ ipaUniqueID }}"),
+    ("objectGUID", "{{ objectGUID | guid }}"),
+    ("entryUUID", "{{ entryUUID }}"),
+    ("nsUniqueId", "{{ nsUniqueId }}"),
+];
+
+/// Where accounts of people, administrators and services lie in one place, a person has this name …
+const NAME_OF_PEOPLE: &str = "displayName";
+/// … and one of these.
+const MARKS_OF_PEOPLE: &[&str] = &["mail", "employeeID", "employeeNumber"];
+
+/// Says "true" of an account that is locked, at 389 Directory Server. Shown only to those who ask for it.
+const LOCK: &str = "nsAccountLock";
 
 /// Attributes that are no news: the server's own housekeeping.
 const HOUSEKEEPING: &[&str] = &[
@@ -45,7 +64,8 @@ pub(super) async fn run(ui: &Ui, args: &InitArgs, address: &str) -> Result<Exit,
         ..Options::at(vec![server], Vec::new())
     };
     let probe = ldap::probe(&options, Some(&*base)).await.map_err(Failure::failed)?;
-    let configuration = configuration(&options, args, &probe);
+    let people = People::of(&probe);
+    let configuration = configuration(&options, args, &people);
     if ui.json {
         ui.document(&serde_json::json!({
             "version": 1,
@@ -53,6 +73,8 @@ pub(super) async fn run(ui: &Ui, args: &InitArgs, address: &str) -> Result<Exit,
             "base": probe.base,
             "people": probe.people,
             "attributes": probe.attributes,
+            "counted": probe.counted.len(),
+            "left_out": people.left_out(),
             "doubts": probe.doubts,
             "configuration": configuration,
         }));
@@ -60,11 +82,19 @@ pub(super) async fn run(ui: &Ui, args: &InitArgs, address: &str) -> Result<Exit,
         ui.line(configuration.trim_end());
     }
     probe.doubts.iter().for_each(|doubt| ui.warn(doubt));
+    if probe.people == 0 {
+        let failure =
+            Failure::failed(Words("nobody was seen in the directory, so this configuration is a guess".into()));
+        return Err(failure.hint(match args.bind_dn {
+            None => "name an account that may read people: --bind-dn and --bind-password-file",
+            Some(_) => "check what the account may read, and the base behind the address: ldaps://HOST/BASE",
+        }));
+    }
     Ok(Exit::Done)
 }
 
-fn configuration(options: &Options, args: &InitArgs, probe: &Probe) -> String {
-    let server = &options.servers[0];
+fn configuration(options: &Options, args: &InitArgs, people: &People<'_>) -> String {
+    let (server, probe) = (&options.servers[0], people.probe);
     let mut text = format!(
         "# A first configuration for {} ({}).\n# Looked at: {} people; how many of them have which attribute:\n",
         server.url,
@@ -77,32 +107,38 @@ fn configuration(options: &Options, args: &InitArgs, probe: &Probe) -> String {
     }
     probe.doubts.iter().for_each(|doubt| text.push_str(&format!("# In doubt: {}\n", printable(doubt))));
     text.push_str(HEAD);
-    text.push_str("name = \"directory\"\ntarget = \"staff\"\nschedule = \"*/15 * * * *\"\ntime_zone = \"UTC\"\n");
-    let map = map(probe);
+    text.push_str("name = \"directory\"\ntarget = \"staff\"\nschedule = \"*/15 * * * *\"\n");
+    text.push_str(&time_zone());
+    let map = people.map();
     let by: Vec<String> = ["employee_id", "email"]
         .iter()
-        .filter(|field| map.iter().any(|line| line.0 == **field))
+        .filter(|field| map.iter().any(|line| line.field == **field))
         .map(|f| quoted(f))
         .collect();
-    text.push_str(&format!("{}\n", key(probe)));
+    text.push_str(&format!("{}\n", people.key()));
     text.push_str(&format!("match_on = [{}]   # how people who are at the service already are found\n", by.join(", ")));
-    if probe.kin == Kin::ActiveDirectory {
-        text.push_str("include = \"{{ not (userAccountControl | bit(2)) }}\"   # disabled accounts don't count\n");
-    }
+    text.push_str(&people.include());
+    text.push_str(&people.active_until());
     text.push_str("writes = \"approve\"                  # every change waits for an approval; then \"auto\"\n\n");
-    source(&mut text, options, args, probe, &map);
+    source(&mut text, options, args, people, &map);
     text.push_str("\n[job.map]\n");
-    for (field, template, _) in &map {
-        text.push_str(&format!("{field} = {}\n", quoted(template)));
+    for line in &map {
+        text.push_str(&format!("{} = {}\n", line.field, quoted(&line.template())));
     }
-    if !map.iter().any(|line| line.0 == "employee_id") {
+    if !map.iter().any(|line| line.field == "employee_id") {
         text.push_str("# employee_id = \"{{ … }}\"   # no attribute for staff numbers was recognized\n");
     }
     text.push_str(TAIL);
+    text.push_str(
+        "# The limits hold for each organizational unit too, and one that loses everybody waits whatever its size: most\n\
+         # likely the account may not see it any more.\n\
+         segment = \"{{ dn | ou }}\"\n",
+    );
     text
 }
 
-fn source(text: &mut String, options: &Options, args: &InitArgs, probe: &Probe, map: &[(&str, String, bool)]) {
+fn source(text: &mut String, options: &Options, args: &InitArgs, people: &People<'_>, map: &[Line]) {
+    let probe = people.probe;
     let line = |key: &str, value: String| format!("{key} = {value}\n");
     text.push_str("[job.source]\ntype = \"ldap\"\n");
     text.push_str(&line("url", quoted(&options.servers[0].url)));
@@ -128,14 +164,19 @@ fn source(text: &mut String, options: &Options, args: &InitArgs, probe: &Probe, 
         Some(base) => text.push_str(&line("base", quoted(base))),
         None => text.push_str("base = \"…\"                        # where people are\n"),
     }
+    if let Some(base) = people.narrower_base() {
+        text.push_str(&format!(
+            "# base = {}   # all of these people lie below it; a narrower base keeps other accounts out\n",
+            quoted(&base)
+        ));
+    }
     text.push_str(&line("filter", quoted(probe.kin.filter())));
     if probe.kin == Kin::ActiveDirectory {
         text.push_str("ignore_referrals = [\"DomainDnsZones\", \"ForestDnsZones\", \"CN=Configuration\"]\n");
     }
-    let some: Vec<String> =
-        map.iter().filter(|(_, _, all)| !all).flat_map(|(_, template, _)| names(template)).collect();
-    if !some.is_empty() {
-        let listed: Vec<String> = some.iter().map(|name| quoted(name)).collect();
+    let optional = people.optional(map);
+    if !optional.is_empty() {
+        let listed: Vec<String> = optional.iter().map(|name| quoted(name)).collect();
         text.push_str(&format!(
             "optional = [{}]   # some lack these; without this line, that nobody has one stops the run\n",
             listed.join(", ")
@@ -143,45 +184,160 @@ fn source(text: &mut String, options: &Options, args: &InitArgs, probe: &Probe, 
     }
 }
 
-/// What identifies a person for ever there.
-fn key(probe: &Probe) -> String {
-    let has = |name: &str| probe.attributes.keys().any(|known| known.eq_ignore_ascii_case(name));
-    let template = match () {
-        () if probe.kin == Kin::ActiveDirectory => "{{ objectGUID | guid }}",
-        () if has("ipaUniqueID") => "{{ ipaUniqueID }}",
-        () if has("entryUUID") => "{{ entryUUID }}",
-        () if has("nsUniqueId") => "{{ nsUniqueId }}",
-        () => return "# key = \"{{ … }}\"   # without it: entryUUID, objectGUID or nsUniqueId".to_owned(),
-    };
-    format!("key = {}   # identifies a person for ever, whatever they are called", quoted(template))
+/// A field that is mapped, the attributes that it is made of, and whether everybody has them.
+struct Line {
+    field: &'static str,
+    names: Vec<&'static str>,
+    is_whole: bool,
 }
 
-/// Field, template, and whether everybody who was looked at has the attributes.
-fn map(probe: &Probe) -> Vec<(&'static str, String, bool)> {
-    let count = |name: &str| {
-        let found = probe.attributes.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-        found.map_or(0, |(_, count)| *count)
-    };
-    let all = |names: &[&str]| names.iter().all(|name| probe.people > 0 && count(name) == probe.people);
-    let name: &[&str] = match () {
-        () if all(&["displayName"]) => &["displayName"],
-        () if all(&["givenName", "sn"]) => &["givenName", "sn"],
-        () => &["cn"],
-    };
-    let template = |names: &[&str]| names.iter().map(|name| format!("{{{{ {name} }}}}")).collect::<Vec<_>>().join(" ");
-    let mut map = vec![("name", template(name), true)];
-    for (field, names) in NAMES {
-        if let Some(name) = names.iter().find(|name| count(name) > 0) {
-            map.push((field, template(&[name]), all(&[name])));
+impl Line {
+    fn template(&self) -> String {
+        self.names.iter().map(|name| format!("{{{{ {name} }}}}")).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The people of a directory, told from its other accounts where they lie in one place.
+struct People<'a> {
+    probe: &'a Probe,
+    /// The attributes of which a person has at least one; none where everything that is found is a person.
+    marks: Vec<&'static str>,
+}
+
+impl<'a> People<'a> {
+    fn of(probe: &'a Probe) -> Self {
+        let is_there = |name: &&str| probe.counted.iter().any(|one| one.has(name));
+        let is_mixed = probe.kin == Kin::ActiveDirectory && is_there(&NAME_OF_PEOPLE);
+        let marks = MARKS_OF_PEOPLE.iter().copied().filter(|name| is_mixed && is_there(name)).collect();
+        Self { probe, marks }
+    }
+
+    fn is_person(&self, one: &Counted) -> bool {
+        self.marks.is_empty() || (one.has(NAME_OF_PEOPLE) && self.marks.iter().any(|name| one.has(name)))
+    }
+
+    /// How many accounts are taken for no person's.
+    fn left_out(&self) -> usize {
+        self.probe.counted.iter().filter(|one| !self.is_person(one)).count()
+    }
+
+    /// Who belongs in.
+    fn include(&self) -> String {
+        match self.probe.kin {
+            Kin::ActiveDirectory if self.marks.is_empty() => {
+                "include = \"{{ not (userAccountControl | bit(2)) }}\"   # disabled accounts don't count\n".to_owned()
+            }
+            Kin::ActiveDirectory => {
+                let or = |form: fn(&str) -> String| self.marks.iter().map(|name| form(name)).collect::<Vec<_>>();
+                let marks = or(|name| format!("{name} != ''")).join(" or ");
+                let counted = self.probe.counted.len();
+                let least = if self.probe.has_more { "the first " } else { "" };
+                format!(
+                    "# Who counts: enabled accounts with a {NAME_OF_PEOPLE} and with {}. Accounts of administrators and of\n\
+                     # services lack these, as a rule, and a person who lacks them is not at the service until they are filled in.\n\
+                     # This leaves out {} of {least}{counted} enabled accounts: `rosterd preview directory --limit 100000` shows them\n\
+                     # as not included. Look at them before you go on.\n\
+                     include = \"{{{{ not (userAccountControl | bit(2)) and {NAME_OF_PEOPLE} != '' and ({marks}) }}}}\"\n",
+                    or(str::to_owned).join(" or "),
+                    self.left_out(),
+                )
+            }
+            Kin::FreeIpa | Kin::Directory389 => {
+                format!("include = \"{{{{ ({LOCK} | lower) != 'true' }}}}\"   # locked accounts don't count\n")
+            }
+            Kin::OpenLdap | Kin::Other => String::new(),
         }
     }
-    if !map.iter().any(|line| line.0 == "email") {
-        map.push(("email", "{{ mail }}".to_owned(), true));
-    }
-    map
-}
 
-/// The names in a template of [`map`].
-fn names(template: &str) -> Vec<String> {
-    template.split(['{', '}', ' ']).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+    /// The last day, where the kind of server has an attribute for it.
+    fn active_until(&self) -> String {
+        match self.expires() {
+            Some((_, template)) => {
+                format!("active_until = {}   # the last day, in time_zone\n", quoted(&format!("{{{{ {template} }}}}")))
+            }
+            None => String::new(),
+        }
+    }
+
+    /// The attribute that says when an account ends, and what makes the last day of it.
+    fn expires(&self) -> Option<(&'static str, &'static str)> {
+        match self.probe.kin {
+            Kin::ActiveDirectory => Some(("accountExpires", "accountExpires | filetime | last_day")),
+            Kin::FreeIpa => Some(("krbPrincipalExpiration", "krbPrincipalExpiration | last_day")),
+            Kin::Directory389 | Kin::OpenLdap | Kin::Other => None,
+        }
+    }
+
+    /// Below what all people lie, where that is less than the base.
+    fn narrower_base(&self) -> Option<String> {
+        let mut people = self.probe.counted.iter().filter(|one| self.is_person(one)).map(|one| parts(&one.dn));
+        let mut common: Vec<&str> = people.next()?.into_iter().skip(1).collect();
+        for person in people {
+            let above = |common: &[&str]| {
+                let ends = person.iter().rev().zip(common.iter().rev());
+                ends.take_while(|(one, other)| one.eq_ignore_ascii_case(other)).count()
+            };
+            let shared = above(&common).min(person.len().saturating_sub(1));
+            common.drain(..common.len() - shared);
+        }
+        let base = self.probe.base.as_deref().map(parts).unwrap_or_default();
+        (common.len() > base.len()).then(|| common.join(","))
+    }
+
+    /// What identifies a person for ever there: the first that everybody has.
+    fn key(&self) -> String {
+        let counted = &self.probe.counted;
+        let all = |name: &str| match counted.is_empty() {
+            true => self.all_sampled(name),
+            false => counted.iter().all(|one| one.has(name)),
+        };
+        let template = match IDENTITIES.iter().find(|(name, _)| all(name)) {
+            Some((_, template)) => template,
+            None => return "# key = \"{{ … }}\"   # without it: entryUUID, objectGUID or nsUniqueId".to_owned(),
+        };
+        format!("key = {}   # identifies a person for ever, whatever they are called", quoted(template))
+    }
+
+    /// How many of those who were looked at have an attribute.
+    fn sampled(&self, name: &str) -> usize {
+        let found = self.probe.attributes.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map_or(0, |(_, count)| *count)
+    }
+
+    fn all_sampled(&self, name: &str) -> bool {
+        self.probe.people > 0 && self.sampled(name) == self.probe.people
+    }
+
+    fn map(&self) -> Vec<Line> {
+        let all = |names: &[&str]| names.iter().all(|name| self.all_sampled(name));
+        let name = match () {
+            () if !self.marks.is_empty() || all(&[NAME_OF_PEOPLE]) => vec![NAME_OF_PEOPLE],
+            () if all(&["givenName", "sn"]) => vec!["givenName", "sn"],
+            () => vec!["cn"],
+        };
+        let mut map = vec![Line { field: "name", names: name, is_whole: true }];
+        for (field, names) in NAMES {
+            if let Some(name) = names.iter().find(|name| self.sampled(name) > 0) {
+                map.push(Line { field, names: vec![name], is_whole: all(&[name]) && *field != "photo" });
+            }
+        }
+        if !map.iter().any(|line| line.field == "email") {
+            map.push(Line { field: "email", names: vec!["mail"], is_whole: true });
+        }
+        map
+    }
+
+    /// The attributes that are used and that some lack.
+    fn optional(&self, map: &[Line]) -> Vec<&'static str> {
+        let mut optional: Vec<&str> =
+            map.iter().filter(|line| !line.is_whole).flat_map(|line| line.names.iter().copied()).collect();
+        optional.extend(self.marks.iter().filter(|name| !self.all_sampled(name)));
+        optional.extend(self.expires().map(|(name, _)| name));
+        if matches!(self.probe.kin, Kin::FreeIpa | Kin::Directory389) {
+            optional.push(LOCK);
+        }
+        let mut seen = BTreeSet::new();
+        optional.retain(|name| seen.insert(*name));
+        optional
+    }
 }

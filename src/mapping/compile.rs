@@ -42,7 +42,7 @@ impl Mapping {
     /// Compiles every template; everything that is wrong comes at once.
     pub fn compile(options: &Options) -> Result<Self, Vec<Error>> {
         let tables = Arc::new(options.tables.clone());
-        let mut environment = environment(Arc::clone(&tables));
+        let mut environment = environment(Arc::clone(&tables), options.time_zone.clone());
         let mut faults = Vec::new();
         let mut compile = |place: &str, text: &str| {
             let compiled = Compiled::new(&mut environment, place, text, &tables);
@@ -86,8 +86,8 @@ impl Mapping {
         }
     }
 
-    /// The digest of everything that decides what a row comes to: target, templates, tables, optional columns, and this
-    /// program's own rules. The segment is not among them: it alters nobody.
+    /// The digest of everything that decides what a row comes to: target, templates, tables, time zone, optional columns,
+    /// and this program's own rules. The segment is not among them: it alters nobody.
     pub fn digest(&self) -> u128 {
         self.digest
     }
@@ -162,6 +162,8 @@ fn digest(options: &Options) -> u128 {
     };
     part(VERSION);
     part(options.target.name());
+    // The filter `last_day` goes by it.
+    part(options.time_zone.iana_name().unwrap_or_default());
     part(&options.key);
     part(if options.include.is_some() { "include" } else { "" });
     part(options.include.as_deref().unwrap_or(""));

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use minijinja::value::ValueKind;
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, Output, State, UndefinedBehavior, Value};
 
@@ -50,6 +51,7 @@ pub(super) const FILTERS: &[&str] = &[
     "items",
     "join",
     "last",
+    "last_day",
     "length",
     "lines",
     "list",
@@ -58,6 +60,7 @@ pub(super) const FILTERS: &[&str] = &[
     "map",
     "max",
     "min",
+    "ou",
     "phone",
     "pprint",
     "reject",
@@ -123,7 +126,7 @@ pub(super) const TESTS: &[&str] = &[
 ];
 
 /// An engine that knows the row, the filters and nothing else.
-pub(super) fn environment(tables: Arc<Tables>) -> Environment<'static> {
+pub(super) fn environment(tables: Arc<Tables>, time_zone: TimeZone) -> Environment<'static> {
     let mut environment = Environment::new();
     let globals: Vec<String> = environment.globals().map(|(name, _)| name.to_owned()).collect();
     globals.iter().for_each(|name| environment.remove_global(name));
@@ -134,7 +137,7 @@ pub(super) fn environment(tables: Arc<Tables>) -> Environment<'static> {
     // Else an error would carry the row along.
     environment.set_debug(false);
     environment.set_formatter(print);
-    filters::add(&mut environment, tables);
+    filters::add(&mut environment, tables, time_zone);
     environment
 }
 
@@ -172,7 +175,7 @@ mod tests {
 
     #[test]
     fn every_listed_filter_and_test_is_there() {
-        let environment = environment(Arc::default());
+        let environment = environment(Arc::default(), TimeZone::UTC);
         for (names, test) in [(FILTERS, "filter"), (TESTS, "test")] {
             for name in names {
                 let expression = format!("'{name}' is {test}");
@@ -185,7 +188,7 @@ mod tests {
 
     #[test]
     fn templates_know_no_function() {
-        assert_eq!(environment(Arc::default()).globals().count(), 0);
+        assert_eq!(environment(Arc::default(), TimeZone::UTC).globals().count(), 0);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use minijinja::{Environment, Value as Given};
 
 use super::check::unknown;
@@ -29,6 +30,8 @@ pub struct LeaverOptions {
     pub tables: BTreeMap<String, BTreeMap<String, String>>,
     /// The fields that the job maps, which `last` has.
     pub mapped: Vec<String>,
+    /// Where days begin and end.
+    pub time_zone: TimeZone,
 }
 
 /// The templates, found to be right.
@@ -42,7 +45,7 @@ impl LeaverSet {
     /// Compiles every template; everything that is wrong comes at once.
     pub fn compile(options: &LeaverOptions) -> Result<Self, Vec<Error>> {
         let tables = Arc::new(options.tables.clone());
-        let mut environment = environment(Arc::clone(&tables));
+        let mut environment = environment(Arc::clone(&tables), options.time_zone.clone());
         let mut faults = Vec::new();
         let mut fields = Vec::new();
         for (name, text) in &options.fields {
@@ -146,6 +149,7 @@ mod tests {
             fields: BTreeMap::from([("title".to_owned(), text.to_owned())]),
             tables: BTreeMap::new(),
             mapped: ["name", "roletype", "cf.Locker"].map(str::to_owned).to_vec(),
+            time_zone: TimeZone::UTC,
         })
     }
 

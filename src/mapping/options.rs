@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use jiff::tz::TimeZone;
+
 use crate::record::Target;
 
 /// What a job says about turning rows into records. Every text is a template: literal unless it holds `{{ }}`.
@@ -29,4 +31,6 @@ pub struct Options {
     pub tables: BTreeMap<String, BTreeMap<String, String>>,
     /// Columns or attributes that may be absent altogether and are empty then.
     pub optional: Vec<String>,
+    /// Where days begin and end.
+    pub time_zone: TimeZone,
 }

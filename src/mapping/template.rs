@@ -209,6 +209,7 @@ fn syntax(place: &str, text: &str, error: &minijinja::Error) -> Error {
 mod tests {
     use std::sync::Arc;
 
+    use jiff::tz::TimeZone;
     use proptest::prelude::*;
 
     use super::*;
@@ -234,7 +235,7 @@ mod tests {
             ("{{ a }}!", Shape::Mixed),
             ("{% if a %}1{% endif %}", Shape::Mixed),
         ] {
-            let compiled = Compiled::new(&mut environment(Arc::default()), "x", text, &Tables::new());
+            let compiled = Compiled::new(&mut environment(Arc::default(), TimeZone::UTC), "x", text, &Tables::new());
             assert_eq!(compiled.ok().unwrap().shape, shape, "{text}");
         }
     }
@@ -243,7 +244,7 @@ mod tests {
         /// What needs no engine is what the engine makes of it.
         #[test]
         fn a_plain_filter_is_the_engines_own(text in r"[\s\PC]{0,12}|[ßİǅΣς \t]{0,6}") {
-            let mut environment = environment(Arc::default());
+            let mut environment = environment(Arc::default(), TimeZone::UTC);
             for template in ["{{ a }}", "{{ a | lower }}", "{{ a | upper }}", "{{ a | trim }}", "{{ a | trim | lower | upper }}"] {
                 let compiled = Compiled::new(&mut environment, "x", template, &Tables::new()).ok().unwrap();
                 let Shape::Column(_, filters) = &compiled.shape else { panic!("{template}") };

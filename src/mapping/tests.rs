@@ -26,6 +26,7 @@ fn options(fields: &[(&str, &str)]) -> Options {
         fields: fields.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect(),
         tables: BTreeMap::from([("site".to_owned(), site)]),
         optional: vec!["Locker".to_owned()],
+        time_zone: jiff::tz::TimeZone::UTC,
     }
 }
 

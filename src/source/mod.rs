@@ -12,6 +12,7 @@
 mod column;
 mod complete;
 pub mod csv;
+mod dn;
 pub mod inbox;
 mod kept;
 mod kind;
@@ -21,6 +22,7 @@ mod row;
 
 pub use column::{Columns, Match};
 pub use complete::{Complete, Read};
+pub use dn::{container, containers, parts};
 pub use kept::Kept;
 pub use kind::{Error, Found, Source, read};
 pub use name::{Name, Need, Wanted, bare, snake};

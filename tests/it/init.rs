@@ -12,20 +12,6 @@ const PLAIN: &str = "Employee No,First Name,Last Name,Email,Job Title,Mobile\n\
                      00124,Bob,Ray,bob@example.com,Boss,021 123 457\n\
                      00125,Zo\u{eb},M\u{fc}ller,zoe@example.com,Boss,021 123 458\n";
 
-/// The configuration for this service, as somebody would fill it in.
-fn filled_in(world: &World, printed: &str) -> String {
-    let auth = ["auth_url", "client_id", "client_secret_file"];
-    printed
-        .lines()
-        .filter(|line| !auth.iter().any(|key| line.starts_with(key)))
-        .map(|line| match line.split('=').next().unwrap().trim() {
-            "base_url" => format!("base_url = \"{}\"\napi_key_file = \"api_key\"\n", world.service().url()),
-            "dir" => "dir = \"state\"\n".to_owned(),
-            _ => format!("{line}\n"),
-        })
-        .collect()
-}
-
 /// Makes the file an old one, so that no run waits for it to settle.
 fn settle(world: &World) {
     let file = File::options().write(true).open(world.dir().join("staff.csv")).unwrap();
@@ -81,7 +67,7 @@ fn what_init_prints_loads_and_plans_everyone() {
         for value in ["Ann", "ann@example.com", "00123"] {
             assert!(!printed.contains(value), "{name}: {value} of a person is in it");
         }
-        world.put("config.toml", filled_in(&world, &printed).as_bytes());
+        world.put("config.toml", world.filled_in(&printed).as_bytes());
         world.run(&["check"]).expect(0);
         let plan = world.plan().expect(0).job();
         assert_eq!(plan["new"], 3, "{name}: {plan}\n{printed}");

@@ -2,6 +2,7 @@
 
 mod answers;
 mod commands;
+mod first;
 mod reads;
 mod tls;
 

@@ -24,7 +24,8 @@ pub(super) fn check(place: &str, mut raw: RawJob, ground: &Ground, report: &mut 
     let parts = contractor::split(place, &mut raw, target, report);
     let source = source::check(&at("source"), raw.name.as_deref(), &raw.source, ground, report);
     let policy = leavers::leavers(&at("leavers"), &raw.leavers, target, report);
-    let leaver_set = target.map(|target| leavers::set(place, &raw, policy.action, target, report));
+    let time_zone = time_zone(&at("time_zone"), raw.time_zone.as_deref(), report);
+    let leaver_set = target.map(|target| leavers::set(place, &raw, policy.action, target, &time_zone, report));
     let protect = leavers::protect(&at("protect"), &raw.protect, report);
     let seed_only = mapping::seed_only(&at("seed_only"), &raw, report);
     let on_drift = text::choice(&at("on_drift"), raw.on_drift.as_deref(), ON_DRIFT, report);
@@ -35,14 +36,13 @@ pub(super) fn check(place: &str, mut raw: RawJob, ground: &Ground, report: &mut 
     let schedule = text::parsed(&at("schedule"), schedule, SCHEDULE_HINT, report, |text| {
         text.parse::<Schedule>().map_err(|error| error.to_string())
     });
-    let time_zone = time_zone(&at("time_zone"), raw.time_zone.as_deref(), report);
     let is_directory = raw.source.kind.as_deref() == Some("ldap");
     let mut optional = raw.source.optional.clone();
     if is_directory && raw.key.is_none() {
         raw.key = Some(directory::KEY.to_owned());
         optional.extend(directory::KEY_NAMES.map(str::to_owned));
     }
-    let mapped = target.and_then(|target| mapping::check(place, raw, target, optional, report));
+    let mapped = target.and_then(|target| mapping::check(place, raw, target, optional, &time_zone, report));
     let (mapping, match_on) = mapped?;
     let source::Checked { source, mode, inbox, expect_every } = source?;
     let mut job = Job {

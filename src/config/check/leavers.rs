@@ -1,5 +1,7 @@
 //! Checks `[job.leavers]`, and who is protected from being one.
 
+use jiff::tz::TimeZone;
+
 use super::text;
 use crate::config::raw::{RawJob, RawLeavers};
 use crate::config::report::Report;
@@ -34,6 +36,7 @@ pub(super) fn set(
     raw: &RawJob,
     action: LeaverAction,
     target: Target,
+    time_zone: &TimeZone,
     report: &mut Report,
 ) -> LeaverOptions {
     let at = |key: &str| format!("{place}.{key}");
@@ -43,6 +46,7 @@ pub(super) fn set(
         fields: given.clone(),
         tables: raw.values.clone(),
         mapped: raw.map.keys().cloned().collect(),
+        time_zone: time_zone.clone(),
     };
     if given.is_empty() && action == LeaverAction::Update {
         let hint = "name the fields to set in [job.leavers.set], such as title = \"Left {{ left }}\"";

@@ -1,5 +1,6 @@
 //! Checks what turns rows into records: key, map, include, look-up tables, and what records are matched by.
 
+use jiff::tz::TimeZone;
 use smol_str::SmolStr;
 
 use super::text;
@@ -35,6 +36,7 @@ pub(super) fn check(
     raw: RawJob,
     target: Target,
     optional: Vec<String>,
+    time_zone: &TimeZone,
     report: &mut Report,
 ) -> Option<(Options, Vec<SmolStr>)> {
     let at = |key: &str| format!("{place}.{key}");
@@ -58,6 +60,7 @@ pub(super) fn check(
         fields,
         tables: raw.values,
         optional,
+        time_zone: time_zone.clone(),
     };
     // Templates are compiled in any case: what is wrong with them is to be told at once with the rest. A key that is
     // missing or no template was told of already.

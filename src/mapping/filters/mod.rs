@@ -11,6 +11,7 @@ mod time;
 use std::fmt;
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use minijinja::value::ValueKind;
 use minijinja::{Environment, Error, ErrorKind, Value};
 
@@ -39,7 +40,9 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 /// Adds the filters to an engine.
-pub(super) fn add(environment: &mut Environment<'static>, tables: Arc<Tables>) {
+pub(super) fn add(environment: &mut Environment<'static>, tables: Arc<Tables>, time_zone: TimeZone) {
+    environment.add_filter("ou", |value: Value| each(&value, text::ou));
+    environment.add_filter("last_day", move |value: Value| each(&value, |it| time::last_day(it, &time_zone)));
     environment.add_filter("zfill", |value: Value, width: usize| each(&value, |it| text::zfill(it, width)));
     environment.add_filter("digits", |value: Value| each(&value, |it| Ok(text::digits(it))));
     environment.add_filter("squeeze", |value: Value| each(&value, |it| Ok(text::squeeze(it))));

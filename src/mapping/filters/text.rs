@@ -3,6 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::source::containers;
+
 /// The widest that `zfill` makes a text.
 const WIDTH_MAX: usize = 64;
 
@@ -28,6 +30,20 @@ pub(super) fn squeeze(text: &str) -> String {
 pub(super) fn bit(text: &str, mask: i64) -> Result<bool, String> {
     let number: i64 = text.parse().map_err(|_| "the value is no whole number, so it has no bits".to_owned())?;
     Ok(number & mask != 0)
+}
+
+/// The longest place in a directory, in bytes: it is meant for the guard's segment, which stands in messages.
+const PLACE_BYTES_MAX: usize = 200;
+
+/// Where an entry of a directory lies, by its name: `Auckland/Sales`. Of a long one the end is kept.
+pub(super) fn ou(dn: &str) -> Result<String, String> {
+    let names = containers(dn).ok_or("the value is no name of an entry, such as `dn`")?;
+    let long = names.join("/");
+    let mut start = long.len().saturating_sub(PLACE_BYTES_MAX);
+    while !long.is_char_boundary(start) {
+        start += 1;
+    }
+    Ok(long[start..].to_owned())
 }
 
 /// How long the base64 of 16 bytes is.
@@ -73,6 +89,15 @@ mod tests {
         assert_eq!(digits("+64 (0)29-838"), "64029838");
         assert_eq!(squeeze("Ana\t  Maria\nB"), "Ana Maria B");
         assert_eq!((bit("514", 2), bit("512", 2), bit("x", 2).is_err()), (Ok(true), Ok(false), true));
+    }
+
+    #[test]
+    fn a_place_in_a_directory_is_short_enough_for_a_segment() {
+        assert_eq!(ou("CN=Ana,OU=Sales,OU=Auckland,DC=x").as_deref(), Ok("Auckland/Sales"));
+        assert!(ou("Ana Lee").is_err());
+        let long = |letter: char| letter.to_string().repeat(150);
+        let place = ou(&format!("CN=Ana,OU={},OU={},DC=x", long('é'), long('b'))).unwrap();
+        assert_eq!(place, "é".repeat(100));
     }
 
     #[test]

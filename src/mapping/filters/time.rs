@@ -1,9 +1,9 @@
 //! Filters that read dates. None of them knows what day it is.
 
-use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::fmt::strtime::{self, BrokenDownTime};
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
 /// From 1601 to 1970, in seconds.
 const FILE_TIME_EPOCH: i64 = 11_644_473_600;
@@ -42,6 +42,21 @@ pub(super) fn filetime(text: &str) -> Result<String, String> {
             Timestamp::from_second(seconds).map(|time| time.to_string()).map_err(|_| wrong())
         }
     }
+}
+
+/// The last day of what ends at a moment (RFC 3339 or LDAP's generalized time): the day before midnight belongs to it, the
+/// one after does not.
+pub(super) fn last_day(text: &str, time_zone: &TimeZone) -> Result<String, String> {
+    let wrong = || "the value is no time with its zone, as `filetime` gives one".to_owned();
+    let moment = text.parse::<Timestamp>().or_else(|_| generalized(text)).map_err(|_| wrong())?;
+    let last = moment.checked_sub(SignedDuration::from_nanos(1)).map_err(|_| wrong())?;
+    Ok(last.to_zoned(time_zone.clone()).date().to_string())
+}
+
+/// A time as LDAP writes it, in UTC: `20260701000000Z`, `20260701000000.0Z`.
+fn generalized(text: &str) -> Result<Timestamp, jiff::Error> {
+    let time = strtime::parse("%Y%m%d%H%M%S%.fZ", text)?.to_datetime()?;
+    Ok(time.to_zoned(TimeZone::UTC)?.timestamp())
 }
 
 #[cfg(test)]
@@ -95,5 +110,26 @@ mod tests {
         ] {
             assert_eq!(filetime(text).ok().as_deref(), time, "{text}");
         }
+    }
+    #[test]
+    fn the_last_day_is_the_one_before_the_moment_in_the_zone_of_the_job() {
+        for (text, zone, day) in [
+            // "End of 30 June", as it is set in each of these places.
+            ("2026-07-01T00:00:00Z", "UTC", Some("2026-06-30")),
+            ("2026-06-30T12:00:00Z", "Pacific/Auckland", Some("2026-06-30")),
+            ("2026-07-01T04:00:00Z", "America/New_York", Some("2026-06-30")),
+            // Somebody who works until noon works on that day.
+            ("2026-07-01T00:00:00Z", "Pacific/Auckland", Some("2026-07-01")),
+            ("2026-07-01T00:00:00+12:00", "Pacific/Auckland", Some("2026-06-30")),
+            ("20260701000000Z", "UTC", Some("2026-06-30")),
+            ("20260701000000.5Z", "UTC", Some("2026-07-01")),
+            ("2026-07-01", "UTC", None),
+            ("soon", "UTC", None),
+        ] {
+            let zone = TimeZone::get(zone).unwrap();
+            assert_eq!(last_day(text, &zone).ok().as_deref(), day, "{text}");
+        }
+        let never = ["0", "9223372036854775807"].map(|text| filetime(text).unwrap());
+        assert_eq!(never, ["", ""], "what never ends has no last day");
     }
 }

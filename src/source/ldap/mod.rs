@@ -36,7 +36,7 @@ mod trust;
 pub use error::{Error, Kind};
 pub use found::{Found, Position};
 pub use options::{Bind, Options, Scope, Server};
-pub use probe::{Kin, Probe, probe};
+pub use probe::{Counted, Kin, Probe, probe};
 pub use read::read;
 
 /// The filter of a search, checked.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::attribute::IDENTITIES;
 use super::code;
 use super::entry::Entry;
 use super::error::{Error, Kind};
@@ -9,8 +10,13 @@ use super::fetch::look;
 use super::options::{Options, Scope, Server};
 use super::session::{Fault, Item, Search, Session};
 
-/// How many entries are looked at.
+/// How many entries are looked at with all that they have.
 const SAMPLES: i32 = 50;
+/// How many people are counted at most, and how many at once.
+const COUNTED_MAX: usize = 10_000;
+const PAGE_SIZE: i32 = 500;
+/// The attributes by which people are told from other accounts, and what identifies them.
+const COUNTED: [&str; 7] = ["displayName", "givenName", "sn", "mail", "employeeID", "employeeNumber", "ipaUniqueID"];
 /// The tells of Active Directory among `supportedCapabilities`.
 const ACTIVE_DIRECTORY: [&str; 2] = ["1.2.840.113556.1.4.800", "1.2.840.113556.1.4.1851"];
 
@@ -49,6 +55,24 @@ impl Kin {
             _ => "(objectClass=inetOrgPerson)",
         }
     }
+
+    /// Who of them is counted: no disabled accounts, where the server can tell.
+    fn counted(self) -> &'static str {
+        match self {
+            Self::ActiveDirectory => {
+                "(&(objectCategory=person)(objectClass=user)(!(userAccountControl:1.2.840.113556.1.4.803:=2)))"
+            }
+            _ => self.filter(),
+        }
+    }
+
+    /// Who of them is looked at closely: where accounts of machines lie among people, those with a name for people.
+    fn sampled(self) -> &'static str {
+        match self {
+            Self::ActiveDirectory => "(&(objectCategory=person)(objectClass=user)(displayName=*))",
+            _ => self.filter(),
+        }
+    }
 }
 
 /// A directory as it looks without a mapping.
@@ -62,8 +86,28 @@ pub struct Probe {
     pub people: usize,
     /// By attribute, as the server spells it: how many of them have it.
     pub attributes: BTreeMap<String, usize>,
+    /// Everybody who was counted, by name of the entry and with the attributes of interest that it has.
+    pub counted: Vec<Counted>,
+    /// Whether there are more people than were counted.
+    pub has_more: bool,
     /// Everything that is in doubt, as sentences for a person.
     pub doubts: Vec<String>,
+}
+
+/// An entry that was counted.
+#[derive(Clone)]
+pub struct Counted {
+    /// Its name.
+    pub dn: String,
+    /// Of the attributes that are counted, those that it has.
+    has: Vec<&'static str>,
+}
+
+impl Counted {
+    /// Whether it has an attribute; `name` is one of those that are counted.
+    pub fn has(&self, name: &str) -> bool {
+        self.has.contains(&name)
+    }
 }
 
 /// Looks at a directory without a mapping: what it says of itself, and a sample of its people. `base` is where they are looked
@@ -104,26 +148,36 @@ async fn look_around(
         let named = root.texts("defaultNamingContext").into_iter().next();
         named.or_else(|| root.texts("namingContexts").into_iter().find(|suffix| suffix.to_lowercase() != "o=ipaca"))
     });
-    let mut base = base.filter(|base| !base.is_empty()).map(str::to_owned).or(found);
-    if let (Kin::Directory389, Some(suffix)) = (kin, &base) {
+    let given = base.filter(|base| !base.is_empty()).map(str::to_owned);
+    let mut base = given.clone().or_else(|| found.clone());
+    if let (Kin::Directory389, Some(suffix)) = (kin, found.or_else(|| base.clone())) {
         let users = format!("cn=users,cn=accounts,{suffix}");
-        if look(session, &users, &["1.1".to_owned()]).await?.0.code == code::SUCCESS {
-            (kin, base) = (Kin::FreeIpa, Some(users));
+        // Whoever may read nothing there is told of success, without an entry.
+        if look(session, &users, &["1.1".to_owned()]).await?.1.is_some() {
+            (kin, base) = (Kin::FreeIpa, given.or(Some(users)));
         }
     }
-    let mut probe = Probe { kin, base, people: 0, attributes: BTreeMap::new(), doubts };
+    let (attributes, counted) = (BTreeMap::new(), Vec::new());
+    let mut probe = Probe { kin, base, people: 0, attributes, counted, has_more: false, doubts };
     let Some(base) = probe.base.clone() else {
         probe.doubts.push("the server does not say where its entries begin; name the base".to_owned());
         return Ok(probe);
     };
-    sample(session, &base, &mut probe).await?;
+    let sure = probe.doubts.len();
+    sample(session, &base, kin.sampled(), &mut probe).await?;
+    if probe.people == 0 && kin.sampled() != kin.filter() {
+        probe.doubts.truncate(sure);
+        sample(session, &base, kin.filter(), &mut probe).await?;
+    }
+    if probe.people > 0 {
+        count(session, &base, &mut probe).await?;
+    }
     Ok(probe)
 }
 
 /// Looks at the first people below a base.
-async fn sample(session: &mut Session, base: &str, probe: &mut Probe) -> Result<(), Fault> {
-    let attributes: Vec<String> = ["*", "entryUUID", "nsUniqueId"].map(str::to_owned).to_vec();
-    let filter = probe.kin.filter();
+async fn sample(session: &mut Session, base: &str, filter: &str, probe: &mut Probe) -> Result<(), Fault> {
+    let attributes: Vec<String> = ["*", "entryUUID", "nsUniqueId", "nsAccountLock"].map(str::to_owned).to_vec();
     let page = Some((SAMPLES, Vec::new()));
     let search = Search { base, scope: Scope::Subtree, filter, attributes: &attributes, page };
     let mut people = Vec::new();
@@ -154,6 +208,36 @@ async fn sample(session: &mut Session, base: &str, probe: &mut Probe) -> Result<
     Ok(())
 }
 
+/// Counts the people below a base by what few of their attributes tell. What can't be counted is not needed either.
+async fn count(session: &mut Session, base: &str, probe: &mut Probe) -> Result<(), Fault> {
+    let names: Vec<&'static str> = COUNTED.into_iter().chain(IDENTITIES).collect();
+    let attributes: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let (scope, filter) = (Scope::Subtree, probe.kin.counted());
+    let mut cookie = Vec::new();
+    while probe.counted.len() < COUNTED_MAX {
+        let search = Search { base, scope, filter, attributes: &attributes, page: Some((PAGE_SIZE, cookie)) };
+        let counted = &mut probe.counted;
+        let done = session
+            .search(search, |item| {
+                if let Item::Entry(tag) = item
+                    && let Some(entry) = Entry::parse(tag)
+                {
+                    let has = names.iter().copied().filter(|name| entry.values(name).next().is_some()).collect();
+                    counted.push(Counted { dn: entry.dn, has });
+                }
+                true
+            })
+            .await?;
+        match done.map(|done| (done.code, done.cookie)) {
+            Some((code::SUCCESS, Some(next))) if !next.is_empty() => cookie = next,
+            Some((code::SUCCESS, _)) => return Ok(()),
+            _ => break,
+        }
+    }
+    probe.has_more = true;
+    Ok(())
+}
+
 fn kin_of(root: &Entry) -> Kin {
     let has = |name: &str, wanted: &str| root.texts(name).iter().any(|value| value.eq_ignore_ascii_case(wanted));
     match () {
@@ -170,5 +254,12 @@ fn kin_of(root: &Entry) -> Kin {
 impl std::fmt::Debug for Probe {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Probe").field("kin", &self.kin).field("people", &self.people).finish_non_exhaustive()
+    }
+}
+
+/// Leaves nothing of a person (law 11).
+impl std::fmt::Debug for Counted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Counted").field("has", &self.has).finish_non_exhaustive()
     }
 }

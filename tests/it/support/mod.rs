@@ -136,6 +136,20 @@ impl World {
         world
     }
 
+    /// What `init` printed, with this service and a state folder of its own, as somebody would fill it in.
+    pub(crate) fn filled_in(&self, printed: &str) -> String {
+        let auth = ["auth_url", "client_id", "client_secret_file"];
+        printed
+            .lines()
+            .filter(|line| !auth.iter().any(|key| line.starts_with(key)))
+            .map(|line| match line.split('=').next().unwrap().trim() {
+                "base_url" => format!("base_url = \"{}\"\napi_key_file = \"api_key\"\n", self.service().url()),
+                "[state]" => "[state]\ndir = \"state\"\n".to_owned(),
+                _ => format!("{line}\n"),
+            })
+            .collect()
+    }
+
     /// The service.
     pub(crate) fn service(&self) -> &Sandbox {
         self.sandbox.as_ref().unwrap()
