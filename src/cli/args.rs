@@ -304,6 +304,9 @@ pub(super) struct CheckArgs {
     /// Do not ask the service, and do not read sources
     #[arg(long)]
     pub(super) offline: bool,
+    /// Exit with 1 on a warning too, such as a rejected row
+    #[arg(long)]
+    pub(super) strict: bool,
 }
 
 #[derive(Debug, Args)]

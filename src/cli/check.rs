@@ -28,8 +28,41 @@ use crate::store;
 /// One thing that was looked at.
 struct Finding {
     what: String,
-    /// What is wrong, or what was seen.
-    result: Result<String, String>,
+    verdict: Verdict,
+    /// What was seen, and what is wrong with it.
+    text: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Good,
+    /// Worth a look; everything else works all the same.
+    Doubtful,
+    Wrong,
+}
+
+impl Verdict {
+    /// Its name, in lines and documents.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Good => "ok",
+            Self::Doubtful => "warning",
+            Self::Wrong => "wrong",
+        }
+    }
+}
+
+impl Finding {
+    fn new(what: impl Into<String>, verdict: Verdict, text: String) -> Self {
+        Self { what: what.into(), verdict, text }
+    }
+
+    fn of(what: impl Into<String>, result: Result<String, String>) -> Self {
+        match result {
+            Ok(text) => Self::new(what, Verdict::Good, text),
+            Err(text) => Self::new(what, Verdict::Wrong, text),
+        }
+    }
 }
 
 /// The names of locations in the sources, and how many records have each.
@@ -37,17 +70,20 @@ type Places = BTreeMap<String, u64>;
 
 /// How many names of a source that the service does not know are listed.
 const STRANGE_MAX: usize = 10;
+const LOCATIONS: &str = "locations";
 
 pub(super) async fn run(ui: &Ui, host: &Host, args: &CheckArgs) -> Result<Exit, Failure> {
     let config = open::configuration(ui, host)?;
     let jobs = config.jobs.len();
     let plural = if jobs == 1 { "" } else { "s" };
-    let mut findings = vec![Finding {
-        what: "configuration".into(),
-        result: Ok(format!("{jobs} job{plural}, mapping and permissions fit")),
+    let fits = format!("{jobs} job{plural}, mapping and permissions fit");
+    let mut findings = vec![match config.warnings.len() {
+        0 => Finding::new("configuration", Verdict::Good, fits),
+        1 => Finding::new("configuration", Verdict::Doubtful, format!("{fits}; 1 warning")),
+        many => Finding::new("configuration", Verdict::Doubtful, format!("{fits}; {many} warnings")),
     }];
     for Trial { what, result } in notify::trials(&config.notify, !args.offline).await {
-        findings.push(Finding { what: what.to_owned(), result });
+        findings.push(Finding::of(what, result));
     }
     if !args.offline {
         let mut places = Places::new();
@@ -55,7 +91,12 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &CheckArgs) -> Result<Exit, 
         service(&config, &places, &mut findings).await?;
     }
     show(ui, &findings);
-    Ok(if findings.iter().any(|finding| finding.result.is_err()) { Exit::Failed } else { Exit::Done })
+    let fails = |finding: &Finding| match finding.verdict {
+        Verdict::Good => false,
+        Verdict::Doubtful => args.strict,
+        Verdict::Wrong => true,
+    };
+    Ok(if findings.iter().any(fails) { Exit::Failed } else { Exit::Done })
 }
 
 /// Reads a job's source to its end and maps it.
@@ -63,10 +104,10 @@ fn source(job: &Job, places: &mut Places) -> Finding {
     let what = format!("source of {}", job.name);
     let next = match next(job, None, &Clock::system()) {
         Ok(next) => next,
-        Err(error) => return Finding { what, result: Err(chain(&error)) },
+        Err(error) => return Finding::new(what, Verdict::Wrong, chain(&error)),
     };
     let inbox = next.waiting.as_ref().map(|_| format!("{}: ", next.told())).unwrap_or_default();
-    let Some(job) = next.job() else { return Finding { what, result: Ok(next.told()) } };
+    let Some(job) = next.job() else { return Finding::new(what, Verdict::Good, next.told()) };
     let (mut records, mut dropped, mut rejected) = (0u64, 0u64, Vec::new());
     let mut sample = None;
     let clock = Clock::system();
@@ -93,7 +134,7 @@ fn source(job: &Job, places: &mut Places) -> Finding {
     };
     let read = match rows(job, &mapping(job), None, &clock, &mut visit) {
         Ok(read) => read,
-        Err(error) => return Finding { what, result: Err(chain(&error)) },
+        Err(error) => return Finding::new(what, Verdict::Wrong, chain(&error)),
     };
     rejected.extend(read.rejected.iter().cloned());
     let sample = sample.filter(|_| !job.source.has_lines());
@@ -104,17 +145,19 @@ fn source(job: &Job, places: &mut Places) -> Finding {
         rejected.len()
     );
     if let Some(reason) = read.incomplete().first() {
-        return Finding { what, result: Err(format!("{seen}; incomplete: {reason}")) };
+        return Finding::new(what, Verdict::Wrong, format!("{seen}; incomplete: {reason}"));
     }
     match rejected.first() {
-        None => Finding { what, result: Ok(seen) },
+        None => Finding::new(what, Verdict::Good, seen),
         Some(row) => {
             let line = match (row.line, &row.key) {
                 (Some(line), _) => format!("line {line}: "),
                 (None, Some(key)) => format!("key {key}: "),
                 (None, None) => String::new(),
             };
-            Finding { what, result: Err(format!("{seen}; {line}{}", row.reason)) }
+            // The others go on; but where no row can be used, the mapping is at fault.
+            let verdict = if records == 0 { Verdict::Wrong } else { Verdict::Doubtful };
+            Finding::new(what, verdict, format!("{seen}; {line}{}", row.reason))
         }
     }
 }
@@ -154,12 +197,9 @@ async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) 
     for target in &targets {
         let read = readable(&client, *target).await;
         let reached = read.is_ok();
-        findings.push(Finding {
-            what: format!("service at {}", config.api.base_url),
-            result: read
-                .map(|()| format!("the credential may read {}", of_service(*target)))
-                .map_err(|error| explained(&error)),
-        });
+        let read = read.map(|()| format!("the credential may read {}", of_service(*target)));
+        findings
+            .push(Finding::of(format!("service at {}", config.api.base_url), read.map_err(|error| explained(&error))));
         if !reached {
             return Ok(());
         }
@@ -183,14 +223,16 @@ async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) 
             let wrong: Vec<String> = wrong.collect();
             if wrong.is_empty() { Ok(format!("{} mapped, all there", titles.len())) } else { Err(wrong.join("; ")) }
         });
-        findings.push(Finding { what: what.into(), result });
+        findings.push(Finding::of(what, result));
     }
     let mut fields = config.parts().flat_map(|part| part.mapping.fields.keys().map(|name| (part.mapping.target, name)));
     if fields.any(|(target, name)| is_place(target, name)) {
         let query = Query::default().limit(client.page_size());
         let answered = client.send(Api::<Location>::root().list(&query)).await;
-        let result = answered.map_err(|error| explained(&error)).and_then(|answered| known(places, answered.value));
-        findings.push(Finding { what: "locations".into(), result });
+        findings.push(match answered {
+            Ok(answered) => known(places, answered.value),
+            Err(error) => Finding::new(LOCATIONS, Verdict::Wrong, explained(&error)),
+        });
     }
     Ok(())
 }
@@ -201,7 +243,7 @@ fn is_place(target: Target, field: &str) -> bool {
 }
 
 /// The service's locations, which those of the sources must be among: a row with another is rejected.
-fn known(places: &Places, locations: Vec<Location>) -> Result<String, String> {
+fn known(places: &Places, locations: Vec<Location>) -> Finding {
     let there = Locations::of(&locations);
     let names: Vec<String> = locations.into_iter().filter_map(|location| location.name).collect();
     let seen = format!("{}: {}", names.len(), names.join(", "));
@@ -211,15 +253,16 @@ fn known(places: &Places, locations: Vec<Location>) -> Result<String, String> {
         .map(|(name, records)| format!("{} ({records} record{})", tame(name), if *records == 1 { "" } else { "s" }))
         .collect();
     if strange.is_empty() {
-        return Ok(seen);
+        return Finding::new(LOCATIONS, Verdict::Good, seen);
     }
     let more = strange.len().saturating_sub(STRANGE_MAX);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     let listed = strange.iter().take(STRANGE_MAX).cloned().collect::<Vec<_>>().join(", ");
-    Err(format!(
+    let text = format!(
         "the service has none, or several, of the name {listed}{more}: these records will be rejected; a table and \
          `lookup` turn codes into names; it has {seen}"
-    ))
+    );
+    Finding::new(LOCATIONS, Verdict::Doubtful, text)
 }
 
 /// Asks for one entity of a target.
@@ -257,18 +300,20 @@ fn show(ui: &Ui, findings: &[Finding]) {
         let checks: Vec<_> = findings
             .iter()
             .map(|finding| {
-                let (Ok(text) | Err(text)) = &finding.result;
-                json!({"what": finding.what, "ok": finding.result.is_ok(), "message": text})
+                let Finding { what, verdict, text } = finding;
+                json!({"what": what, "ok": *verdict != Verdict::Wrong, "verdict": verdict.name(), "message": text})
             })
             .collect();
         ui.document(&json!({"version": 1, "checks": checks}));
         return;
     }
     for finding in findings {
-        let (label, text) = match &finding.result {
-            Ok(text) => (ui.paint(Paint::Green, "ok"), text),
-            Err(text) => (ui.paint(Paint::Red, "wrong"), text),
+        let paint = match finding.verdict {
+            Verdict::Good => Paint::Green,
+            Verdict::Doubtful => Paint::Yellow,
+            Verdict::Wrong => Paint::Red,
         };
-        ui.line(format!("{}: {label}: {}", tame(&finding.what), tame(text)));
+        let label = ui.paint(paint, finding.verdict.name());
+        ui.line(format!("{}: {label}: {}", tame(&finding.what), tame(&finding.text)));
     }
 }

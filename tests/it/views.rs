@@ -69,10 +69,14 @@ fn a_preview_may_be_of_one_key_or_so_many_rows() {
 fn a_check_says_what_is_right_and_what_is_wrong() {
     let world = World::with(Options::default(), config());
     world.csv(people(1..4) + &row(4, "Odd") + &row(5, "Gone"));
-    let ran = world.run(&["check", "--json"]);
-    let source =
-        ran.json()["checks"].as_array().unwrap().iter().find(|check| check["what"] == "source of staff").cloned();
-    let source = source.unwrap()["message"].as_str().unwrap().to_owned();
+    let source = |code: i32, arguments: &[&str]| {
+        let ran = world.run(arguments).expect(code).json();
+        ran["checks"].as_array().unwrap().iter().find(|check| check["what"] == "source of staff").unwrap().clone()
+    };
+    let found = source(0, &["check", "--json"]);
+    assert_eq!((&found["ok"], &found["verdict"]), (&true.into(), &"warning".into()), "one row stops nobody: {found}");
+    assert_eq!(source(1, &["check", "--json", "--strict"]), found);
+    let source = found["message"].as_str().unwrap().to_owned();
     for word in ["3 records", "1 not included", "1 rejected", "comma", "UTF-8"] {
         assert!(source.contains(word), "{word} is missing in {source}");
     }
@@ -82,7 +86,8 @@ fn a_check_says_what_is_right_and_what_is_wrong() {
     assert!(document["checks"].as_array().unwrap().iter().all(|check| check["ok"] == true), "{document}");
     assert_eq!(world.service().writes(), 0);
 
-    let failing: [(&str, &dyn Fn(), &str); 4] = [
+    let failing: [(&str, &dyn Fn(), &str); 5] = [
+        ("no row that can be used", &|| world.csv(HEADER.to_owned() + &row(4, "Odd")), "source"),
         ("a renamed column", &|| world.csv(people(1..4).replacen("Title", "Role", 1)), "source"),
         ("no file", &|| fs::remove_file(world.dir().join("staff.csv")).unwrap(), "source"),
         ("a refused credential", &|| drop(world.put("api_key", b"wrong")), "service"),
@@ -109,8 +114,9 @@ fn a_check_names_the_locations_that_the_service_does_not_have() {
     let config = Config { map: config.map.clone() + "location = \"{{ title }}\"\n", ..config };
     let world = World::with(Options { seed_staff: 3, ..Options::default() }, config);
     world.csv(HEADER.to_owned() + &row(1, "Auckland Office") + &row(2, "AKL") + &row(3, "AKL") + &row(4, ""));
-    let told = world.run(&["check"]).expect(1).out;
-    assert!(told.contains("locations: wrong: ") && told.contains("of the name AKL (2 records): these"), "{told}");
+    world.run(&["check", "--strict"]).expect(1);
+    let told = world.run(&["check"]).expect(0).out;
+    assert!(told.contains("locations: warning: ") && told.contains("of the name AKL (2 records): these"), "{told}");
     world.csv(HEADER.to_owned() + &row(1, "Auckland Office"));
     assert!(world.run(&["check"]).expect(0).out.contains("locations: ok: "));
 }
