@@ -266,7 +266,7 @@ pub(super) struct PauseArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct RebuildArgs {
-    /// Only if the store is damaged
+    /// Only if the store is damaged; keep what can be read of it
     #[arg(long)]
     pub(super) damaged: bool,
 }

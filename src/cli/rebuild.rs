@@ -9,50 +9,80 @@ use super::open;
 use super::ui::{Ui, tame};
 use crate::clock::Clock;
 use crate::config::Needs;
-use crate::run::{self, RebuildError, Rebuilt};
-use crate::store::Dropped;
+use crate::run::{self, RebuildError, Rebuilt, Which};
 
 pub(super) async fn run(ui: &Ui, host: &Host, args: &RebuildArgs) -> Result<Exit, Failure> {
     let config = open::configuration_for(ui, host, Needs::Local)?;
     let mut sole = host.alone(&config).await;
     sole.close();
-    let dropped = run::rebuild(&config, &Clock::system(), args.damaged).map_err(|error| match error {
+    let which = if args.damaged { Which::Damaged } else { Which::Whole };
+    let renewed = run::rebuild(&config, &Clock::system(), which).map_err(|error| match error {
         RebuildError::Store(error) => Failure::from(error),
         error => Failure::failed(error),
     })?;
     drop(sole);
+    let (mut seen, mut damage, mut is_dropped) = (None, None, false);
+    if let Some(renewed) = renewed {
+        (seen, is_dropped) = (Some(renewed.seen), renewed.is_dropped);
+        damage = renewed.damage;
+    }
+    // Nobody can tell what a damaged store has lost, so it is dropped only for somebody who says so.
+    if let Some(error) = damage.take_if(|_| !is_dropped) {
+        let Rebuilt { leaving, rejections, .. } = seen.unwrap_or_default();
+        return Err(Failure::failed(error)
+            .hint(format!(
+                "what people rejected and who was leaving may be lost with it: {} and {} can still be read, and nobody \
+                 knows what can't; `rosterd history` shows what was decided",
+                counted(rejections, "rejection"),
+                people(leaving)
+            ))
+            .hint("`rosterd rebuild --damaged` keeps what can be read and drops the rest; nothing was dropped now"));
+    }
+    let Rebuilt { known, leaving, queued, held, rejections, approvals, unknown } = seen.unwrap_or_default();
     if ui.json {
-        let (whole, damage) = match &dropped {
-            Dropped::Nothing => (None, None),
-            Dropped::Whole(seen) => (Some(seen), None),
-            Dropped::Unusable(error) => (None, Some(error.kind.to_string())),
-        };
         ui.document(&json!({
             "version": 1,
             "state_dir": config.state.dir,
-            "rebuilt": damage.is_some() || whole.is_some() && !args.damaged,
-            "damage": damage,
-            "known": whole.map(|seen| seen.known),
-            "queued": whole.map(|seen| seen.queued),
-            "held": whole.map(|seen| seen.held),
-            "kept_rejections": whole.map_or(0, |seen| seen.rejections),
-            "kept_unknown": whole.map_or(0, |seen| seen.unknown),
+            "rebuilt": is_dropped,
+            "damage": damage.map(|error| error.kind.to_string()),
+            "known": seen.map(|seen| seen.known),
+            "queued": seen.map(|seen| seen.queued),
+            "held": seen.map(|seen| seen.held),
+            "kept_rejections": rejections,
+            "kept_leaving": leaving,
+            "kept_unknown": unknown,
+            "dropped_approvals": approvals,
         }));
         return Ok(Exit::Done);
     }
-    match dropped {
-        Dropped::Nothing => ui.line("there was nothing to drop"),
-        Dropped::Whole(_) if args.damaged => ui.line("the store is whole; nothing was dropped"),
-        Dropped::Whole(seen) => {
-            let Rebuilt { known, queued, held, rejections, unknown } = seen;
-            ui.line(format!("dropped: {known} people known, {queued} changes queued or parked, {held} held"));
-            ui.line(format!("kept: audit files, pauses, {rejections} rejections, {unknown} creates of unknown fate"));
+    if seen.is_none() {
+        ui.line("there was nothing to drop");
+    } else if !is_dropped {
+        ui.line("the store is whole; nothing was dropped");
+    } else {
+        if let Some(error) = &damage {
+            ui.line(format!("dropped: {}; what could be read of it:", tame(&error.kind.to_string())));
         }
-        Dropped::Unusable(error) => {
-            ui.line(format!("dropped whole: {}", tame(&error.kind.to_string())));
-            ui.line("kept: audit files and pauses; what was rejected before is decided on anew");
-        }
+        let known = known - leaving;
+        ui.line(format!(
+            "dropped: {known} people known, {queued} changes queued or parked, {held} held, {}",
+            counted(approvals, "approval")
+        ));
+        ui.line(format!(
+            "kept: audit files, pauses, {}, {} who are gone from the source, {} of unknown fate",
+            counted(rejections, "rejection"),
+            people(leaving),
+            counted(unknown, "create")
+        ));
     }
     ui.line("the next `rosterd sync` matches people by match_on: nobody is made twice, and nobody leaves by it");
     Ok(Exit::Done)
+}
+
+fn counted(number: u64, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+fn people(number: u64) -> String {
+    if number == 1 { "1 person".to_owned() } else { format!("{number} people") }
 }

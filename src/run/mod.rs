@@ -82,7 +82,7 @@ pub use pause::{Note, Pause, Scope, pause, pauses, resume};
 pub use pile::Pile;
 pub use plan_file::{PlanFile, PlanFileError};
 pub use prepare::{ON_SITE, Prepared};
-pub use rebuild::{RebuildError, Rebuilt, rebuild};
+pub use rebuild::{RebuildError, Rebuilt, Which, rebuild};
 pub use report::{Counts, Details, Report, Status};
 pub use revert::{Reverted, plan_revert, revert};
 pub use rows::{mapping, rows};

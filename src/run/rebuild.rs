@@ -1,10 +1,12 @@
 //! Dropping what is remembered, so that people are matched again (law 9).
 //!
-//! Kept are the audit files, pauses and used plans, which lie outside the store, and of a store that is whole and this
-//! account's what must not be lost by it: what a person rejected, what may have been created, who was removed a short
+//! Kept are the audit files, pauses and used plans, which lie outside the store, and of this account's store what must not
+//! be lost by it: what a person rejected, who is gone and since when, what may have been created, who was removed a short
 //! while ago, whose presence is yet to be looked after, and the number of the last run. Approvals are dropped: what they
-//! were given for is worked out anew.
+//! were given for is worked out anew. Of a damaged store the same is kept as far as it can be read, and it is dropped only
+//! for somebody who says so: nobody can tell what was lost.
 
+use std::collections::BTreeSet;
 use std::io;
 
 use super::account::ADDRESS;
@@ -14,22 +16,36 @@ use crate::config::Config;
 use crate::history::{Audit, Line, acting_user};
 use crate::plan::Verdict;
 use crate::queue::{Change, State};
-use crate::record::Action;
-use crate::store::{self, Batch, Dropped, Space, Store, renew};
+use crate::record::{Action, JobName, Key};
+use crate::snapshot::{Known, Owner};
+use crate::store::{self, Batch, Old, Renewed, Space, renew};
 
-/// What was dropped of a store that was whole, and what was kept.
+/// What was dropped of a store, and what was kept; of a damaged one, what of it could be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rebuilt {
     /// People who were known.
     pub known: u64,
+    /// Of them, those who are gone from the source, who are kept.
+    pub leaving: u64,
     /// Changes that waited to be sent, or were parked.
     pub queued: u64,
     /// Changes that waited for a person.
     pub held: u64,
     /// Rejections, which are kept.
     pub rejections: u64,
+    /// Approvals, which are not.
+    pub approvals: u64,
     /// Creates of unknown fate, which are kept to be looked up.
     pub unknown: u64,
+}
+
+/// Which store is to be dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// One that is whole, since a damaged one may have lost what people decided.
+    Whole,
+    /// Only one that can't be used.
+    Damaged,
 }
 
 /// Why a store could not be dropped.
@@ -44,50 +60,71 @@ pub enum RebuildError {
     Audit(#[source] io::Error),
 }
 
-/// Drops the store; with `damaged`, only one that can't be used.
-pub fn rebuild(config: &Config, clock: &Clock, damaged: bool) -> Result<Dropped<Rebuilt>, RebuildError> {
+/// Drops the store, where it is such a one; `None` where there is none.
+pub fn rebuild(config: &Config, clock: &Clock, which: Which) -> Result<Option<Renewed<Rebuilt>>, RebuildError> {
     let dir = &config.state.dir;
-    if !damaged || matches!(Store::open(dir).map(drop).map_err(|error| error.kind), Err(store::Kind::Damaged(_))) {
-        store::lay_down(dir)?;
+    renew(dir, |old| {
+        let (batch, seen) = keep(old, &config.api.base_url)?;
+        if (which == Which::Damaged) != old.damage().is_some() {
+            return Ok((None, seen));
+        }
         let at = clock.now();
         let line = Line::Decision { at, job: None, key: None, decision: "rebuilt", by: acting_user(), why: None };
         Audit::new(dir).append(at, &line).map_err(RebuildError::Audit)?;
-    }
-    Ok(renew(dir, |store| {
-        let (batch, seen) = keep(store, &config.api.base_url)?;
-        Ok(((!damaged).then_some(batch), seen))
-    })?)
+        Ok((Some(batch), seen))
+    })
 }
 
-fn keep(store: &Store, base_url: &str) -> Result<(Batch, Rebuilt), store::Error> {
+fn keep(old: &Old<'_>, base_url: &str) -> Result<(Batch, Rebuilt), store::Error> {
     let mut batch = Batch::default();
     let mut seen = Rebuilt::default();
-    if let Some(runs) = store.get::<u64>(Space::Meta, RUNS)? {
+    if let Some(runs) = old.get::<u64>(Space::Meta, RUNS)? {
         batch.put(Space::Meta, RUNS, &runs);
     }
-    let account: Option<String> = store.get(Space::Meta, ADDRESS)?;
+    let account: Option<String> = old.get(Space::Meta, ADDRESS)?;
     let ours = account.is_none_or(|account| account == base_url);
-    let mut carry = |space: Space, kept: &dyn Fn(&[u8]) -> bool| -> Result<(u64, u64), store::Error> {
+    let mut carry = |space: Space, kept: &mut dyn FnMut(&str, &[u8]) -> bool| -> Result<(u64, u64), store::Error> {
         let (mut all, mut carried) = (0, 0);
-        store.scan(space, "", |name, row| {
+        old.scan(space, |name, row| {
             all += 1;
-            if ours && kept(row) {
+            if kept(name, row) && ours {
                 carried += 1;
                 batch.put_bytes(space, name, row);
             }
         })?;
         Ok((all, carried))
     };
-    (seen.known, _) = carry(Space::Known, &|_| false)?;
-    (seen.held, _) = carry(Space::Held, &|_| false)?;
-    (_, seen.rejections) =
-        carry(Space::Decision, &|row| matches!(serde_json::from_slice(row), Ok(Verdict::Rejected(_))))?;
-    (seen.queued, seen.unknown) = carry(Space::Queue, &|row| {
+    let mut leaving = BTreeSet::new();
+    (seen.known, seen.leaving) = carry(Space::Known, &mut |name, row| {
+        let is_gone =
+            serde_json::from_slice(row).is_ok_and(|known: Known| known.gone.is_some() || known.left.is_some());
+        is_gone && leaving.insert(name.to_owned())
+    })?;
+    carry(Space::Owner, &mut |_, row| {
+        serde_json::from_slice(row)
+            .is_ok_and(|owner: Owner| leaving.contains(&Space::by_job(&owner.job, owner.key.as_str())))
+    })?;
+    (seen.held, _) = carry(Space::Held, &mut |_, _| false)?;
+    (_, seen.rejections) = carry(Space::Decision, &mut |_, row| match serde_json::from_slice(row) {
+        Ok(Verdict::Approved(_)) => {
+            seen.approvals += 1;
+            false
+        }
+        verdict => verdict.is_ok(),
+    })?;
+    (seen.queued, seen.unknown) = carry(Space::Queue, &mut |_, row| {
         serde_json::from_slice(row).is_ok_and(|change: Change| {
             change.wish.action == Action::Create && matches!(change.state, State::Sent { .. })
         })
     })?;
-    carry(Space::Removed, &|_| true)?;
-    carry(Space::Echo, &|_| true)?;
+    carry(Space::Removed, &mut |_, _| true)?;
+    carry(Space::Echo, &mut |_, _| true)?;
+    for name in leaving.iter().filter(|_| ours) {
+        if let Some((job, key)) = name.split_once(Space::APART)
+            && let (Some(job), Some(key)) = (JobName::new(job), Key::new(key))
+        {
+            Known::mark(&mut batch, &job, &key);
+        }
+    }
     Ok((batch, seen))
 }

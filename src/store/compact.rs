@@ -63,7 +63,7 @@ impl Store {
     fn copy(&self, _writing: &mut Writing) -> Result<(), Error> {
         let fail = |kind| self.error(kind);
         let io_fail = |error: io::Error| self.error(Kind::from_io(error));
-        let (path, fresh, aside) = paths(&self.dir);
+        let (path, fresh, _) = paths(&self.dir);
         absent(fs::remove_dir_all(&fresh)).map_err(io_fail)?;
         let copy = Sled::open(&fresh).map_err(fail)?;
         self.with(|sled| {
@@ -93,20 +93,41 @@ impl Store {
             Ok(())
         })
         .map_err(fail)?;
-        let moved = fs::rename(&path, &aside).and_then(|()| {
-            point("store: the old one is aside");
-            fs::rename(&fresh, &path)
-        });
+        let moved = exchange(&self.dir);
         if moved.is_err() {
             recover(&self.dir).map_err(io_fail)?;
         }
         *sled = Some(Sled::open(&path).map_err(fail)?);
         drop(sled);
-        moved.map_err(io_fail)?;
-        disk::sync_folder(&self.dir).map_err(io_fail)?;
-        point("store: the copy is in its place");
-        absent(fs::remove_dir_all(&aside)).map_err(io_fail)
+        moved.and_then(|()| discard(&self.dir)).map_err(io_fail)
     }
+}
+
+/// Puts another store, closed and on disk, in the place of a closed one.
+pub(super) fn swap(dir: &Path, other: &Path) -> io::Result<()> {
+    let (_, fresh, aside) = paths(dir);
+    absent(fs::remove_dir_all(&fresh))?;
+    absent(fs::remove_dir_all(&aside))?;
+    fs::rename(other, &fresh)?;
+    disk::sync_folder(dir)?;
+    exchange(dir).or_else(|error| recover(dir).and(Err(error)))?;
+    discard(dir)
+}
+
+/// Moves the store aside and the copy into its place.
+fn exchange(dir: &Path) -> io::Result<()> {
+    let (path, fresh, aside) = paths(dir);
+    absent(fs::rename(&path, &aside))?;
+    point("store: the old one is aside");
+    fs::rename(&fresh, &path)
+}
+
+/// Removes the store that was moved aside.
+fn discard(dir: &Path) -> io::Result<()> {
+    let (_, _, aside) = paths(dir);
+    disk::sync_folder(dir)?;
+    point("store: the copy is in its place");
+    absent(fs::remove_dir_all(&aside))
 }
 
 /// How many bytes a folder takes on the disk. sled's own threads remove files from it at any time.
@@ -137,8 +158,12 @@ pub(super) fn recover(dir: &Path) -> io::Result<()> {
         disk::sync_folder(dir)?;
     }
     absent(fs::remove_dir_all(&fresh))?;
+    absent(fs::remove_dir_all(dir.join(RENEWED)))?;
     if path.exists() { absent(fs::remove_dir_all(&aside)) } else { Ok(()) }
 }
+
+/// Where a store lies that is made from nothing, until it takes the old one's place.
+pub(super) const RENEWED: &str = "store.new";
 
 /// The store, the copy that is written, and the old store on its way out.
 fn paths(dir: &Path) -> (PathBuf, PathBuf, PathBuf) {

@@ -180,16 +180,13 @@ impl Store {
         }
     }
 
-    /// Opens the files that sled names.
-    pub(super) fn open_files(&self) -> Result<(), Error> {
-        let folder = self.dir.join("store");
-        for space in Space::FILED {
-            let Some(mark) = self.get::<Mark>(Space::Meta, &name(space))? else { continue };
-            let path = path(&folder, space, mark.number);
-            let sorted = Sorted::open(&path, &mark).map_err(|kind| self.error(kind))?;
-            sorted.check().map_err(|kind| self.error(kind))?;
-            self.files.write().unwrap_or_else(PoisonError::into_inner).insert(space, Arc::new(sorted));
-        }
+    /// Opens the file of a space, where sled names one.
+    pub(super) fn open_file(&self, space: Space) -> Result<(), Error> {
+        let Some(mark) = self.get::<Mark>(Space::Meta, &name(space))? else { return Ok(()) };
+        let path = path(&self.dir.join("store"), space, mark.number);
+        let sorted = Sorted::open(&path, &mark).map_err(|kind| self.error(kind))?;
+        sorted.check().map_err(|kind| self.error(kind))?;
+        self.files.write().unwrap_or_else(PoisonError::into_inner).insert(space, Arc::new(sorted));
         Ok(())
     }
 

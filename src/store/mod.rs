@@ -23,6 +23,7 @@
 mod batch;
 mod bulk;
 mod compact;
+mod engine;
 mod error;
 mod manifest;
 mod mask;
@@ -37,20 +38,18 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
-use std::thread;
-use std::time::{Duration, Instant};
 
 pub use batch::Batch;
 use batch::{Row, payload};
 pub use bulk::Bulk;
+use engine::{Sled, guarded};
 pub use error::{Error, Kind};
 use manifest::Manifest;
 use mask::Mask;
 use merge::Extra;
-pub use renew::{Dropped, renew};
+pub use renew::{Old, Renewed, renew};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sorted::Sorted;
@@ -72,11 +71,6 @@ pub struct Store {
     _lock: File,
 }
 
-struct Sled {
-    tree: sled::Db,
-    file: File,
-}
-
 /// What whoever writes holds.
 #[derive(Default)]
 struct Writing {
@@ -91,8 +85,6 @@ struct Writing {
 type Newer = (sled::IVec, Option<Vec<u8>>);
 
 impl Store {
-    /// sled's page cache, in bytes; its own default is 1 GiB.
-    const CACHE_BYTES: u64 = 4 * 1024 * 1024;
     /// Rows that sled takes at once: with many more its memory grows and stays.
     const LOAD_ROWS_MAX: usize = 100;
     /// A load of so many rows goes into a file at once.
@@ -107,6 +99,12 @@ impl Store {
     }
 
     fn open_locked(dir: &Path, lock: File) -> Result<Self, Error> {
+        let store = Self::open_unchecked(dir, lock)?;
+        store.check()?;
+        Ok(store)
+    }
+
+    fn open_unchecked(dir: &Path, lock: File) -> Result<Self, Error> {
         let fail = |kind| Error { dir: dir.to_owned(), kind };
         let io = |error| fail(Kind::from_io(error));
         compact::recover(dir).map_err(io)?;
@@ -114,7 +112,7 @@ impl Store {
             Err(Kind::Full) if reserve::give_up(dir).map_err(io)? => Sled::open(&dir.join("store")),
             sled => sled,
         };
-        let store = Self {
+        Ok(Self {
             dir: dir.to_owned(),
             sled: RwLock::new(Some(sled.map_err(fail)?)),
             files: RwLock::new(Space::FILED.into_iter().map(|space| (space, Arc::default())).collect()),
@@ -123,9 +121,7 @@ impl Store {
             commits: manifest::Commits::open(dir).map_err(io)?,
             is_full: !reserve::keep(dir).map_err(io)?,
             _lock: lock,
-        };
-        store.check()?;
-        Ok(store)
+        })
     }
 
     /// The state folder.
@@ -434,7 +430,7 @@ impl Store {
         if promised.is_some_and(|promised| stored.commits < promised) {
             return Err(self.error(Kind::Damaged("its latest changes are missing".into())));
         }
-        self.open_files()?;
+        Space::FILED.into_iter().try_for_each(|space| self.open_file(space))?;
         let mut writing = self.writing();
         let mut found = Manifest { commits: stored.commits, ..Manifest::default() };
         let mut stale = Vec::new();
@@ -500,25 +496,6 @@ impl Store {
     }
 }
 
-impl Sled {
-    /// sled's own threads hold a file for a moment after it was closed, and until then they may cut its end off.
-    const CLOSING_MAX: Duration = Duration::from_secs(5);
-    const CLOSING_PAUSE: Duration = Duration::from_millis(2);
-
-    fn open(path: &Path) -> Result<Self, Kind> {
-        let config = sled::Config::new().path(path).cache_capacity(Store::CACHE_BYTES);
-        let begun = Instant::now();
-        let tree = loop {
-            match guarded(|| config.open()) {
-                Err(Kind::InUse { .. }) if begun.elapsed() < Self::CLOSING_MAX => thread::sleep(Self::CLOSING_PAUSE),
-                opened => break opened?,
-            }
-        };
-        let file = File::open(path.join("db")).map_err(Kind::from_io)?;
-        Ok(Self { tree, file })
-    }
-}
-
 /// Makes the state folder where there is none; one that is there must be this user's, and is closed to others (law 11).
 pub fn lay_down(dir: &Path) -> Result<(), Error> {
     let fail = |kind| Error { dir: dir.to_owned(), kind };
@@ -556,24 +533,16 @@ fn lock(dir: &Path) -> Result<File, Error> {
         }
         Err(fs::TryLockError::Error(error)) => return Err(fail(Kind::from_io(error))),
     }
-    file.set_len(0)
-        .and_then(|()| writeln!(file, "{}", std::process::id()))
-        .map_err(|error| fail(Kind::from_io(error)))?;
-    Ok(file)
+    match file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(Kind::from_io) {
+        // The lock holds without the number too, and what is kept in reserve is given up only behind it.
+        Ok(()) | Err(Kind::Full) => Ok(file),
+        Err(kind) => Err(fail(kind)),
+    }
 }
 
 /// What is not there needs no removal.
 fn absent(result: io::Result<()>) -> io::Result<()> {
     result.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
-}
-
-/// Runs a sled call; a panic inside it (a damaged file makes it panic) becomes an error.
-fn guarded<T>(call: impl FnOnce() -> sled::Result<T>) -> Result<T, Kind> {
-    match catch_unwind(AssertUnwindSafe(call)) {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(Kind::from_sled(error)),
-        Err(_) => Err(Kind::Damaged("the storage library gave up on it".into())),
-    }
 }
 
 #[cfg(test)]

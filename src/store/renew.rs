@@ -1,58 +1,128 @@
 //! Throwing a store away for a new one.
 
-use std::fs;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use super::{Batch, Error, Kind, Store, absent, lay_down, lock};
+use serde::de::DeserializeOwned;
+
+use super::manifest::Commits;
+use super::{Batch, Error, Kind, Space, Store, absent, compact, lay_down, lock};
 use crate::crash::point;
 use crate::disk;
 
-/// What a store was before it was thrown away.
-#[derive(Debug)]
-pub enum Dropped<T> {
-    /// There was none.
-    Nothing,
-    /// It was whole; with what its reader made of it.
-    Whole(T),
-    /// It could not be used, and why.
-    Unusable(Error),
+/// A store that is to be thrown away.
+pub struct Old<'a> {
+    store: Option<&'a Store>,
+    unreadable: BTreeSet<Space>,
+    damage: Option<&'a Error>,
 }
 
-/// Throws the store under `dir` away and makes a new one with what `keep` takes over from one that is whole. Where
-/// `keep` takes nothing over, not even an empty batch, a whole store stays.
+/// What became of a store that was to be thrown away.
+#[derive(Debug)]
+pub struct Renewed<T> {
+    /// Why it could not be used, where it could not.
+    pub damage: Option<Error>,
+    /// What its reader made of it.
+    pub seen: T,
+    /// Whether it was thrown away.
+    pub is_dropped: bool,
+}
+
+impl Old<'_> {
+    /// Why it can't be used; `None` where it is whole.
+    pub fn damage(&self) -> Option<&Error> {
+        self.damage
+    }
+
+    /// Reads a row; of a damaged store, where it is readable.
+    pub fn get<T: DeserializeOwned>(&self, space: Space, name: &str) -> Result<Option<T>, Error> {
+        match self.store.filter(|_| !self.unreadable.contains(&space)) {
+            Some(store) => self.as_far_as_readable(store.get(space, name)),
+            None => Ok(None),
+        }
+    }
+
+    /// Walks the rows of a space; of a damaged store, as far as they are readable.
+    pub fn scan(&self, space: Space, visit: impl FnMut(&str, &[u8])) -> Result<(), Error> {
+        match self.store.filter(|_| !self.unreadable.contains(&space)) {
+            Some(store) => self.as_far_as_readable(store.scan(space, "", visit)),
+            None => Ok(()),
+        }
+    }
+
+    fn as_far_as_readable<T: Default>(&self, result: Result<T, Error>) -> Result<T, Error> {
+        result.or_else(|error| if self.damage.is_some() { Ok(T::default()) } else { Err(error) })
+    }
+}
+
+/// Throws the store under `dir` away and makes a new one with what `keep` takes over. Where `keep` takes nothing over, not
+/// even an empty batch, the old one stays. `None` where there was none.
 ///
-/// A process that ends in between leaves a store that says it is damaged, or an empty one: never a part that passes for
-/// the whole. The folder's lock is held all the way.
-pub fn renew<T>(
+/// The new store is whole and on disk before it takes the old one's place, as where it is written anew: a process that
+/// ends in between leaves one of the two. The folder's lock is held all the way.
+pub fn renew<T, E: From<Error>>(
     dir: &Path,
-    keep: impl FnOnce(&Store) -> Result<(Option<Batch>, T), Error>,
-) -> Result<Dropped<T>, Error> {
+    keep: impl FnOnce(&Old<'_>) -> Result<(Option<Batch>, T), E>,
+) -> Result<Option<Renewed<T>>, E> {
     let fail = |error: io::Error| Error { dir: dir.to_owned(), kind: Kind::from_io(error) };
     lay_down(dir)?;
     let lock = lock(dir)?;
-    let (store, commits, aside) = (dir.join("store"), dir.join("commits"), dir.join("store.dropped"));
-    absent(fs::remove_dir_all(&aside)).map_err(fail)?;
-    if !store.exists() && !commits.exists() {
-        return Ok(Dropped::Nothing);
+    let again = || lock.try_clone().map_err(fail);
+    if !dir.join("store").exists() && !dir.join("store.old").exists() && !dir.join("commits").exists() {
+        return Ok(None);
     }
-    let opened = Store::open_locked(dir, lock.try_clone().map_err(fail)?);
-    let (batch, dropped) = match opened.and_then(|store| keep(&store)) {
-        Ok((None, seen)) => return Ok(Dropped::Whole(seen)),
-        Ok((Some(batch), seen)) => (batch, Dropped::Whole(seen)),
-        Err(error) if matches!(error.kind, Kind::Damaged(_) | Kind::Newer { .. }) => {
-            (Batch::default(), Dropped::Unusable(error))
-        }
-        Err(error) => return Err(error),
+    let (store, unreadable, damage) = match Store::open_locked(dir, again()?) {
+        Ok(store) => (Some(store), BTreeSet::new(), None),
+        Err(error) if matches!(error.kind, Kind::Damaged(_)) => match Store::open_damaged(dir, again()?) {
+            Ok((store, unreadable)) => (Some(store), unreadable, Some(error)),
+            Err(_) => (None, BTreeSet::new(), Some(error)),
+        },
+        Err(error) if matches!(error.kind, Kind::Newer { .. }) => (None, BTreeSet::new(), Some(error)),
+        Err(error) => return Err(error.into()),
     };
-    point("rebuild: before the store is dropped");
-    absent(fs::rename(&store, &aside)).map_err(fail)?;
-    point("rebuild: the store is aside");
-    absent(fs::remove_file(&commits)).map_err(fail)?;
-    point("rebuild: the store is dropped");
-    disk::sync_folder(dir).map_err(fail)?;
-    Store::open_locked(dir, lock)?.commit(batch)?;
+    let (batch, seen) = keep(&Old { store: store.as_ref(), unreadable, damage: damage.as_ref() })?;
+    drop(store);
+    let Some(batch) = batch else { return Ok(Some(Renewed { damage, seen, is_dropped: false })) };
+    point("rebuild: before the new store");
+    let fresh = dir.join(compact::RENEWED);
+    Store::fill_new(&fresh, batch, promised(dir).map_err(fail)?)?;
     point("rebuild: the new store is there");
-    absent(fs::remove_dir_all(&aside)).map_err(fail)?;
-    Ok(dropped)
+    compact::swap(dir, &fresh.join("store")).map_err(fail)?;
+    point("rebuild: the new store is in its place");
+    absent(fs::remove_dir_all(&fresh)).map_err(fail)?;
+    Ok(Some(Renewed { damage, seen, is_dropped: true }))
+}
+
+/// How many batches the folder promises. A number that nobody reaches is damage of its own, and begins anew.
+fn promised(dir: &Path) -> io::Result<u64> {
+    let commits = Commits::open(dir)?;
+    match commits.read()?.unwrap_or(0) {
+        promised if promised <= u64::MAX / 2 => Ok(promised),
+        _ => commits.write(0).map(|()| 0),
+    }
+}
+
+impl Store {
+    /// A store that holds a batch, under a folder of its own; it counts its batches on from `commits`, so that it is not
+    /// taken for an older one than that.
+    fn fill_new(dir: &Path, batch: Batch, commits: u64) -> Result<(), Error> {
+        lay_down(dir)?;
+        let store = Self::open_locked(dir, lock(dir)?)?;
+        store.writing().manifest.commits = commits;
+        let mut batch = batch;
+        // There is a batch to commit in any case, for the number's sake.
+        batch.put(Space::Meta, "format", &super::row::FORMAT);
+        store.commit(batch)?;
+        drop(store);
+        disk::sync_folder(&dir.join("store")).map_err(|error| Error { dir: dir.to_owned(), kind: Kind::from_io(error) })
+    }
+
+    /// A store that is damaged, to be read as far as it goes; with the spaces that can't be read.
+    fn open_damaged(dir: &Path, lock: File) -> Result<(Self, BTreeSet<Space>), Error> {
+        let store = Self::open_unchecked(dir, lock)?;
+        let unreadable = Space::FILED.into_iter().filter(|space| store.open_file(*space).is_err()).collect();
+        Ok((store, unreadable))
+    }
 }

@@ -30,6 +30,7 @@ mod explain;
 mod faults;
 mod first_sync;
 mod forgotten;
+mod full_disk;
 mod garbage_answers;
 mod gone;
 mod grace;

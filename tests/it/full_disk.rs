@@ -1,0 +1,131 @@
+//! A disk that is full at any moment: an error that says so, and all is as it was once there is room.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rosterd::sandbox::Options;
+use rosterd::store::{Batch, Kind, Space, Store};
+
+use crate::support::daemon::eventually;
+use crate::support::{Config, World, people};
+
+/// A small file system of its own over a folder, gone when it is dropped.
+pub(crate) struct Mounted(pub(crate) PathBuf);
+
+impl Mounted {
+    /// None where this user may not mount.
+    pub(crate) fn over(path: &Path, options: &str) -> Option<Self> {
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(path).output();
+        if mounted.is_ok_and(|output| output.status.success()) {
+            return Some(Self(path.to_owned()));
+        }
+        assert!(
+            !rustix::process::geteuid().is_root() || std::env::var_os("CI").is_none(),
+            "root must be able to mount in CI"
+        );
+        None
+    }
+
+    fn resize(&self, size: &str) {
+        let options = format!("remount,size={size}");
+        let resized = Command::new("mount").args(["-o", &options]).arg(&self.0).status();
+        assert!(resized.unwrap().success(), "{size}");
+    }
+
+    /// Leaves so many bytes free.
+    fn fill(&self, free: usize) {
+        let mut file = File::create(self.0.join("filler")).unwrap();
+        while file.write_all(&[7; 4096]).is_ok() {}
+        let length = file.metadata().unwrap().len();
+        file.set_len(length.saturating_sub(free as u64)).unwrap();
+    }
+
+    fn free(&self) {
+        fs::remove_file(self.0.join("filler")).unwrap();
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).output();
+    }
+}
+
+fn put(store: &Store, name: &str, value: u32) -> Result<(), Kind> {
+    let mut batch = Batch::default();
+    batch.put(Space::Known, name, &value);
+    store.commit(batch).map_err(|error| error.kind)
+}
+
+#[test]
+fn fault_9_a_disk_that_is_full_while_the_state_is_made_or_opened_damages_nothing_however_much_is_left() {
+    let dir = tempfile::tempdir().unwrap();
+    let state = dir.path().join("state");
+    fs::create_dir(&state).unwrap();
+    let opened = |what: &str, pages: usize| loop {
+        match Store::open(&state).map_err(|error| error.kind) {
+            Ok(store) => return Some(store),
+            // Another test's child has the lock until it becomes another program.
+            Err(Kind::InUse { .. }) => std::thread::yield_now(),
+            Err(kind) => {
+                assert!(matches!(kind, Kind::Full), "{what}, {pages} pages free: {kind}");
+                return None;
+            }
+        }
+    };
+    let whole = |pages: usize| opened("with room", pages).unwrap_or_else(|| panic!("{pages} pages free: full"));
+    for pages in (1..16).chain((16..200).step_by(12)) {
+        let Some(mounted) = Mounted::over(&state, &format!("size={}k,mode=0700", pages * 4)) else { return };
+        drop(opened("made", pages));
+        drop(opened("made again", pages));
+        mounted.resize("64m");
+        put(&whole(pages), "a", 1).unwrap();
+    }
+    // sled fills its segment of 512 KiB up, and then writes its snapshot.
+    for pages in (0..3).chain(122..136) {
+        let Some(mounted) = Mounted::over(&state, "size=16m,mode=0700") else { return };
+        let store = whole(pages);
+        (0..40).for_each(|number| put(&store, &format!("{number:02}"), number).unwrap());
+        drop(store);
+        fs::remove_file(state.join("reserve")).unwrap();
+        mounted.fill(pages * 4096);
+        let mut written = 40;
+        for _ in 0..3 {
+            let Some(store) = opened("opened", pages) else { continue };
+            while written < 400 && put(&store, &format!("{written:02}"), written).is_ok() {
+                written += 1;
+            }
+        }
+        mounted.free();
+        let store = whole(pages);
+        let rows = store.list::<u32>(Space::Known, "").unwrap().len();
+        assert!(rows >= written as usize, "{pages} pages free: {rows} of {written}");
+        put(&store, "more", 1).unwrap();
+    }
+}
+
+#[test]
+fn fault_9_a_daemon_whose_disk_was_full_goes_on_by_itself_once_there_is_room() {
+    let every_second = "schedule = \"* * * * * *\"\n";
+    let world = World::with(Options::default(), Config::served(every_second, ""));
+    fs::create_dir(world.state()).unwrap();
+    let Some(mounted) = Mounted::over(&world.state(), "size=24m,mode=0700") else { return };
+    world.csv(people(1..10));
+    let daemon = world.daemon();
+    eventually("the first run ends", || world.staff().len() == 9);
+    // Whatever comes free, somebody else takes it at once: the reserve too.
+    fs::remove_file(world.state().join("reserve")).unwrap();
+    mounted.fill(0);
+    world.csv(people(1..20));
+    eventually("it says so", || daemon.log().contains("the disk is full"));
+    mounted.fill(0);
+    // Another look at the full disk, as sled leaves it where its snapshot does not fit.
+    fs::write(world.state().join("store/snap.FFFFFFFFFFFFFFFF.generating"), "").unwrap();
+    mounted.free();
+    eventually("it goes on", || world.staff().len() == 19);
+    assert!(!daemon.log().contains("damaged"), "{}", daemon.log());
+    assert!(daemon.stop().0.success());
+    world.expect_people(1..20);
+}
