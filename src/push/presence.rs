@@ -447,3 +447,6 @@ impl From<api::Error> for Trouble {
         Self { reason: chain(&error), denied: error.permission() }
     }
 }
+
+#[cfg(test)]
+mod tests;
