@@ -14,8 +14,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rosterd::clock::Clock;
-use rosterd::source::ldap::{Options, Server, read};
-use rosterd::source::{Name, Need, Wanted};
+use rosterd::source::ldap::{Binds, Options, Server, read};
+use rosterd::source::{Access, Name, Need, Wanted};
 
 const SUFFIX: &str = "dc=example,dc=org";
 const READER: &str = "cn=reader,dc=example,dc=org";
@@ -67,7 +67,9 @@ fn walk(url: &str) -> u64 {
         Options { filter: FILTER.to_owned(), page_size: PAGE, ..Options::at(vec![server], vec![SUFFIX.to_owned()]) };
     let needs = ATTRIBUTES.iter().map(|name| Need { name: Name::Plain((*name).to_owned()), optional: false }).collect();
     let mut digests = 0;
-    let read = read(&options, &Wanted { needs, photos: Vec::new() }, None, &Clock::system(), &mut |row| {
+    let (clock, binds) = (Clock::system(), Binds::unremembered());
+    let access = Access::of_a_person(&clock, &binds);
+    let read = read(&options, &Wanted { needs, photos: Vec::new() }, None, access, &mut |row| {
         digests ^= row.digest;
         ControlFlow::Continue(())
     });

@@ -88,7 +88,7 @@ pub(super) enum Command {
     /// Send the changes of a saved plan that are still as it says
     Apply(ApplyArgs),
     /// Release held changes; the next `sync` sends them
-    Approve(DecideArgs),
+    Approve(ApproveArgs),
     /// Drop held changes, until their records change or come back
     Reject(DecideArgs),
     /// Send nothing more, of one job or of all, until `resume`
@@ -256,6 +256,16 @@ pub(super) struct DecideArgs {
     /// Refuse if the held set is another one by now
     #[arg(long, value_name = "N")]
     pub(super) set: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ApproveArgs {
+    #[command(flatten)]
+    pub(super) decide: DecideArgs,
+    /// Take the directory for right as the job read it last, though its server may be behind what was read before: who
+    /// is missing there counts as gone, with the usual grace and limits
+    #[arg(long, conflicts_with_all = ["keys", "set"])]
+    pub(super) server: bool,
 }
 
 #[derive(Debug, Args)]

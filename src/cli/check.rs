@@ -22,7 +22,7 @@ use crate::mirror::{Elements, Locations};
 use crate::notify::{self, Trial};
 use crate::record::{Kind, Target, Value};
 use crate::run::{mapping, next, rows};
-use crate::source::{Found, Read, Row, csv};
+use crate::source::{Access, Found, Read, Row, csv, ldap};
 use crate::store;
 
 /// One thing that was looked at.
@@ -87,7 +87,8 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &CheckArgs) -> Result<Exit, 
     }
     if !args.offline {
         let mut places = Places::new();
-        config.jobs.iter().for_each(|job| findings.push(source(job, &mut places)));
+        let binds = ldap::Binds::of_a_person(&config.state.dir);
+        config.jobs.iter().for_each(|job| findings.push(source(job, &binds, &mut places)));
         service(&config, &places, &mut findings).await?;
     }
     show(ui, &findings);
@@ -100,7 +101,7 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &CheckArgs) -> Result<Exit, 
 }
 
 /// Reads a job's source to its end and maps it.
-fn source(job: &Job, places: &mut Places) -> Finding {
+fn source(job: &Job, binds: &ldap::Binds, places: &mut Places) -> Finding {
     let what = format!("source of {}", job.name);
     let next = match next(job, None, &Clock::system()) {
         Ok(next) => next,
@@ -132,7 +133,7 @@ fn source(job: &Job, places: &mut Places) -> Finding {
         }
         ControlFlow::Continue(())
     };
-    let read = match rows(job, &mapping(job), None, &clock, &mut visit) {
+    let read = match rows(job, &mapping(job), Access::of_a_person(&clock, binds), &mut visit) {
         Ok(read) => read,
         Err(error) => return Finding::new(what, Verdict::Wrong, chain(&error)),
     };
@@ -182,7 +183,14 @@ fn described(job: &Job, read: &Read) -> String {
                 none if none.is_empty() => String::new(),
                 names => format!(", none of them with {}", names.join(", ")),
             };
-            format!("{}, {}{unused}", found.server, bases.join(", "))
+            let blind = match &read.span {
+                Some(span) if !span.began.tells() => {
+                    "; the server does not show how far it is: where it is behind another, or laid back from a copy, that can't \
+                     be noticed"
+                }
+                _ => "",
+            };
+            format!("{}, {}{unused}{blind}", found.server, bases.join(", "))
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::args::DecideArgs;
+use super::args::{ApproveArgs, DecideArgs};
 use super::failure::{Exit, Failure, Words};
 use super::host::Host;
 use super::open;
@@ -17,8 +17,11 @@ use crate::store::Store;
 
 type Decide = fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError>;
 
-pub(super) async fn approve(ui: &Ui, host: &Host, args: &DecideArgs) -> Result<Exit, Failure> {
-    let job = decide(ui, host, args, "approved", run::approve).await?;
+pub(super) async fn approve(ui: &Ui, host: &Host, args: &ApproveArgs) -> Result<Exit, Failure> {
+    if args.server {
+        return believe(ui, host, &args.decide.job).await;
+    }
+    let job = decide(ui, host, &args.decide, "approved", run::approve).await?;
     if !ui.json {
         ui.note(if host.sends() {
             "they are sent now, if they are still wanted".to_owned()
@@ -34,6 +37,32 @@ pub(super) async fn reject(ui: &Ui, host: &Host, args: &DecideArgs) -> Result<Ex
     decide(ui, host, args, "rejected", run::reject).await?;
     host.decided(None);
     Ok(Exit::Done)
+}
+
+/// Takes a directory for right as it was read last.
+async fn believe(ui: &Ui, host: &Host, job: &str) -> Result<Exit, Failure> {
+    let config = open::configuration(ui, host)?;
+    let job = open::job(&config, job)?;
+    let store = host.store(&config).await?;
+    let Some(server) = run::believe(&store, &Clock::system(), job).map_err(refused)? else {
+        return Err(Failure::failed(Words(format!("nothing that job {} read last is in doubt", job.name)))
+            .hint("a run says when the server that it read may be behind what was read before"));
+    };
+    if ui.json {
+        ui.document(&json!({"version": 1, "job": job.name, "server": server}));
+    } else {
+        ui.line(format!("job {}: the directory is taken for right as {} showed it last", job.name, tame(&server)));
+        ui.note("who is missing there leaves with the usual grace and limits");
+    }
+    host.decided(Some(std::slice::from_ref(&job.name)));
+    Ok(Exit::Done)
+}
+
+fn refused(error: DecisionError) -> Failure {
+    match error {
+        DecisionError::Store(error) => error.into(),
+        error => Failure::failed(error),
+    }
 }
 
 async fn decide(ui: &Ui, host: &Host, args: &DecideArgs, word: &str, decide: Decide) -> Result<JobName, Failure> {
@@ -55,10 +84,7 @@ async fn decide(ui: &Ui, host: &Host, args: &DecideArgs, word: &str, decide: Dec
             .hint("look at `rosterd plan` again"));
     }
     let clock = Clock::system();
-    let done = decide(&store, &clock, job, &keys).map_err(|error| match error {
-        DecisionError::Store(error) => error.into(),
-        error => Failure::failed(error),
-    })?;
+    let done = decide(&store, &clock, job, &keys).map_err(refused)?;
     if done.is_empty() {
         return Err(Failure::failed(Words(format!("none of the held records of job {} can be {word}", job.name)))
             .hint("each names what has to be mended first; see `rosterd plan`"));

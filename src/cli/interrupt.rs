@@ -48,17 +48,19 @@ impl Interrupt {
             Self::Signals(asked) => asked,
         };
         let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::failed)?;
-        let ends = async {
+        let asked = Arc::clone(asked);
+        // Apart from the work, which is told even while it waits for a disk or for another server.
+        let mut ends = Listening(tokio::spawn(async move {
             signals.next().await;
             asked.store(true, Ordering::SeqCst);
             tokio::select! {
                 _ = signals.next() => {}
                 () = tokio::time::sleep(GRACE) => {}
             }
-        };
+        }));
         tokio::select! {
             result = work => result,
-            () = ends => interrupted(),
+            _ = &mut ends.0 => interrupted(),
         }
     }
 
@@ -67,5 +69,14 @@ impl Interrupt {
         let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::failed)?;
         signals.next().await;
         Ok(())
+    }
+}
+
+/// Listens for signals until it is dropped.
+struct Listening(tokio::task::JoinHandle<()>);
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }

@@ -198,7 +198,8 @@ fn facts(job: &JobName, parts: &[Prepared], foreign: u64) -> serde_json::Map<Str
             rejected.push(row);
         }
     }
-    let incomplete: BTreeSet<&String> = parts.iter().flat_map(|plan| &plan.incomplete).collect();
+    let incomplete: BTreeSet<&String> =
+        parts.iter().flat_map(|plan| plan.incomplete.iter().chain(&plan.doubt)).collect();
     let drift: BTreeMap<&Key, &Vec<String>> = parts.iter().flat_map(|plan| &plan.drift).collect();
     // A narrowed run may leave parts out, and its own is never among them.
     let own = parts.iter().find(|plan| plan.job == *job);
@@ -253,6 +254,7 @@ fn lines(
     for reason in &plan.incomplete {
         ui.line(format!("  incomplete read, so nobody leaves by absence: {}", tame(reason)));
     }
+    plan.doubt.iter().for_each(|reason| ui.line(format!("  {}", tame(reason))));
     rejections(ui, &plan.rejected);
     for action in [Action::Delete, Action::Create, Action::Update] {
         let mut all = of_kind(plan, action);

@@ -14,7 +14,7 @@ use crate::config::Job;
 use crate::mapping::{Bound, Mapped, Reading};
 use crate::record::Key;
 use crate::run::{mapping, next, rows};
-use crate::source::Row;
+use crate::source::{Access, Row, ldap};
 
 /// A row and what became of it.
 struct Seen {
@@ -31,7 +31,8 @@ pub(super) fn run(ui: &Ui, host: &Host, args: &PreviewArgs) -> Result<Exit, Fail
     let key = args.key.as_deref().map(|key| Key::new(key).ok_or_else(|| Failure::usage("a key can't be empty")));
     let key = key.transpose()?;
     let next = next(job, None, &Clock::system())?;
-    let seen = next.job().map(|job| look(job, key.as_ref(), args.limit)).transpose()?.unwrap_or_default();
+    let binds = ldap::Binds::of_a_run(&config.state.dir);
+    let seen = next.job().map(|job| look(job, &binds, key.as_ref(), args.limit)).transpose()?.unwrap_or_default();
     if ui.json {
         let rows: Vec<Value> = seen.iter().map(document).collect();
         let inbox = next.waiting.as_ref();
@@ -52,7 +53,7 @@ pub(super) fn run(ui: &Ui, host: &Host, args: &PreviewArgs) -> Result<Exit, Fail
     }
 }
 
-fn look(job: &Job, key: Option<&Key>, limit: usize) -> Result<Vec<Seen>, Failure> {
+fn look(job: &Job, binds: &ldap::Binds, key: Option<&Key>, limit: usize) -> Result<Vec<Seen>, Failure> {
     let mut seen = Vec::new();
     let clock = Clock::system();
     let today = job.day(clock.now());
@@ -66,7 +67,7 @@ fn look(job: &Job, key: Option<&Key>, limit: usize) -> Result<Vec<Seen>, Failure
         }
         if seen.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
-    let read = rows(job, &templates, None, &clock, &mut visit)?;
+    let read = rows(job, &templates, Access::of_a_person(&clock, binds), &mut visit)?;
     let room = limit.saturating_sub(seen.len());
     let rejected = read.rejected.into_iter().filter(|_| key.is_none()).take(room);
     seen.extend(rejected.map(|rejected| Seen {

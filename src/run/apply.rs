@@ -10,7 +10,7 @@ use super::plan_file::{PlanFile, PlanFileError, PlannedJob};
 use super::prepare::{Prepared, prepare};
 use super::report::{Part, Report, Status, counted, report};
 use super::session::Session;
-use super::state::next_run;
+use super::state::{JobState, next_run};
 use super::sync::{prune, record, settled, wait};
 use super::{Context, Stage, account, inbox, pause, people, rows};
 use crate::config::Job;
@@ -119,6 +119,7 @@ impl Application<'_> {
         prepared.drift.clear();
         prepared.rejected.clear();
         prepared.incomplete.clear();
+        prepared.doubt = None;
         prepared.notes.extend(session.unlooked.clone());
         let mut drained = Drained::default();
         if !go.is_empty() {
@@ -127,6 +128,9 @@ impl Application<'_> {
             let changes = go.iter().map(opened).collect::<Result<Vec<_>, Error>>()?;
             let mut batch = Batch::default();
             changes.iter().for_each(|change| queue::put(&mut batch, change));
+            let mut state = JobState::load(store, &job.name)?;
+            state.shown.clone_from(&prepared.new.shown);
+            state.put(&mut batch, &job.name);
             store.load(batch)?;
             let tickets: Vec<Ticket> = changes.iter().map(queue::Change::ticket).collect();
             let requests = tickets.iter().map(Ticket::requests).sum();

@@ -114,6 +114,7 @@ pub(super) fn commit(store: &Store, job: &Job, prepared: &mut Prepared, narrow: 
     } else {
         held::replace_some(store, &mut batch, &narrow.keys, prepared, &mut state)?;
     }
+    state.shown.clone_from(&extra.shown);
     let held = prepared.held.iter().filter_map(|held| held.change.as_ref());
     let wanted: BTreeMap<Key, u64> = prepared
         .go

@@ -4,7 +4,7 @@ use super::plan_file::PlanFileError;
 use crate::mapping;
 use crate::mirror;
 use crate::push;
-use crate::source::{self, inbox};
+use crate::source::{self, inbox, ldap};
 use crate::spool;
 use crate::store;
 
@@ -67,6 +67,11 @@ pub enum Kind {
 }
 
 impl Error {
+    /// Whether nothing failed but that someone asked to end.
+    pub(super) fn is_interruption(&self) -> bool {
+        matches!(self, Self::Source(source::Error::Ldap(ldap::Error { kind: ldap::Kind::Interrupted, .. })))
+    }
+
     /// What kind of failure it is.
     pub fn kind(&self) -> Kind {
         match self {

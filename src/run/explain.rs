@@ -257,7 +257,7 @@ fn read(context: &Context<'_>, job: &Job, key: &Key) -> Result<SourceRead, Error
         }
         ControlFlow::Continue(())
     };
-    let read = rows::rows(job, &mapping, None, context.clock, &mut visit)?;
+    let read = rows::read(context, job, &mapping, None, &mut visit)?;
     Ok(SourceRead { incomplete: read.incomplete().to_vec(), rows: found, nearest })
 }
 

@@ -6,9 +6,7 @@ use std::ops::ControlFlow;
 use super::duplicates::{Choice, choose};
 use super::error::Error;
 use super::pile::Pile;
-use super::rows::rows;
-use super::stamp;
-use super::{Context, Narrow};
+use super::{Context, Narrow, rows, stamp};
 use crate::config::Job;
 use crate::mapping::{Bound, Mapped, Mapping, Reading};
 use crate::plan::Present;
@@ -190,7 +188,7 @@ impl<'a> Gatherer<'a> {
                 }
             }
         };
-        let read = rows(job, mapping, found, context.clock, &mut visit);
+        let read = rows::read(context, job, mapping, found, &mut visit);
         if let Some(error) = full {
             return Err(error.into());
         }

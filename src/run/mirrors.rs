@@ -123,7 +123,7 @@ fn certifications(context: &Context<'_>, job: &Job) -> Result<BTreeSet<String>, 
         return Ok(named);
     }
     let mapping = rows::mapping(job);
-    rows::rows(job, &mapping, None, context.clock, &mut |row, bound| {
+    rows::read(context, job, &mapping, None, &mut |row, bound| {
         if let Mapped::Record(record) = bound.read(row, None).mapped {
             named.extend(record.fields.get("certification").and_then(Value::as_text).map(str::to_owned));
         }

@@ -118,7 +118,7 @@ fn emails(store: &Store, mirror: &Mirror, changes: &[Change]) -> Result<BTreeMap
 fn appear(context: &Context<'_>, job: &Job, emails: &BTreeSet<&String>) -> Result<BTreeMap<String, Key>, Error> {
     let mut found = BTreeMap::new();
     let today = context.clock.now().to_zoned(job.time_zone.clone()).date();
-    rows::rows(job, &rows::mapping(job), None, context.clock, &mut |row, bound| {
+    rows::read(context, job, &rows::mapping(job), None, &mut |row, bound| {
         if let Mapped::Record(record) = bound.read(row, Some(today)).mapped
             && let Some(email) = record.fields.get(SAME).and_then(|value| value.as_text().map(fold))
             && emails.contains(&email)

@@ -21,14 +21,14 @@ pub(super) fn narrowed<'j>(
         // Both mappings read each row: what the row's person is called, and what the part is.
         let (people, mapping) = (rows::mapping(job), rows::mapping(part));
         let mut asked: Vec<u64> = Vec::new();
-        rows::rows(job, &people, None, context.clock, &mut |row, bound| {
+        rows::read(context, job, &people, None, &mut |row, bound| {
             if bound.read(row, None).key().is_some_and(|key| narrow.has(key)) {
                 asked.push(row.line);
             }
             ControlFlow::Continue(())
         })?;
         let mut own = Narrow::default();
-        rows::rows(part, &mapping, None, context.clock, &mut |row, bound| {
+        rows::read(context, part, &mapping, None, &mut |row, bound| {
             if asked.contains(&row.line) {
                 own.keys.extend(bound.read(row, None).key().cloned());
             }

@@ -17,7 +17,9 @@ pub(super) fn read_once(context: &Context<'_>, job: &Job) -> Result<Option<Job>,
     let mut wanted = Wanted::default();
     job.parts().for_each(|part| wanted.add(rows::mapping(part).wanted()));
     let state = JobState::load(context.store, &job.name)?;
-    let kept = Kept::read(&job.source, &wanted, state.found.as_ref(), context.clock, context.store.dir())?;
+    let kept = rows::accessed(context, state.found.as_ref(), |access| {
+        Kept::read(&job.source, &wanted, access, context.store.dir())
+    })?;
     let source = Source::Kept(Arc::new(kept));
     let part = |part: &Option<Box<Job>>| {
         part.as_ref().map(|part| Box::new(Job { source: source.clone(), ..Job::clone(part) }))

@@ -48,7 +48,7 @@ impl<'a> SourcePhotos<'a> {
         let mut broken = None;
         let today = self.job.day(self.context.clock.now());
         let mapping = rows::mapping(self.job);
-        rows::rows(self.job, &mapping, None, self.context.clock, &mut |row, bound| {
+        rows::read(self.context, self.job, &mapping, None, &mut |row, bound| {
             if let Mapped::Record(record) = bound.read(row, Some(today)).mapped
                 && let Some(mark) = wanted.get(&record.key)
                 && record.fields.get(Target::PHOTO).and_then(Value::as_text) == Some(mark)

@@ -12,6 +12,7 @@ use super::mirrors::Mirrors;
 use super::moving::Moving;
 use super::pile::Pile;
 use super::resolve::Resolver;
+use super::shown::Shown;
 use super::stand::{Remember, stand};
 use super::state::JobState;
 use super::{Context, Narrow, Stage, drift, held, segments, stamp};
@@ -38,6 +39,8 @@ pub struct Prepared {
     pub complete: bool,
     /// Why it did not.
     pub incomplete: Vec<String>,
+    /// Why some who are missing stay: the server that was read may not be as far as the one that showed them.
+    pub doubt: Option<String>,
     /// Records of the source.
     pub records: u64,
     /// Records that need nothing.
@@ -83,6 +86,7 @@ impl Prepared {
             target: job.mapping.target,
             complete: false,
             incomplete: Vec::new(),
+            doubt: None,
             records: 0,
             unchanged: 0,
             matched_by: BTreeMap::new(),
@@ -104,6 +108,7 @@ impl Prepared {
                 mapping: String::new(),
                 mapping_settled: false,
                 file: None,
+                shown: Shown::default(),
                 found: BTreeMap::new(),
                 gone: None,
                 content: String::new(),
@@ -147,6 +152,7 @@ pub(super) struct Extra {
     /// Whether this mapping is the one to compare the next with: not before what it alters was decided on.
     pub(super) mapping_settled: bool,
     pub(super) file: Option<Found>,
+    pub(super) shown: Shown,
     /// The digest of the source's content.
     pub(super) content: String,
     /// Rows that need nothing, with their digests, in order of key.
@@ -192,9 +198,10 @@ pub(super) fn prepare(
     let dirty: BTreeSet<usize> = index.by_ids(mirror.changed()).into_iter().collect();
     context.watch.stage(&job.name, Stage::Reading);
     let pile = Pile::new(store.dir(), &job.match_on, job.source.has_lines());
-    let gathered = Gatherer::new(&index, &pile)
+    let mut gathered = Gatherer::new(&index, &pile)
         .read(context, job, mapping, &dirty, state.found.as_ref(), narrow)?
         .settle(job, store)?;
+    let doubt = state.shown.judge(&mut gathered, &index);
     let mapped: Vec<Field> = mapping.fields().cloned().collect();
     let set = leaver_set(job);
     let stamp = stamp::of_mapping(job, mapping);
@@ -210,6 +217,7 @@ pub(super) fn prepare(
         target,
         complete: false,
         incomplete: gathered.read.incomplete().to_vec(),
+        doubt: doubt.reason,
         records,
         unchanged: if narrow.is_narrow() { 0 } else { gathered.unchanged },
         matched_by: BTreeMap::new(),
@@ -231,6 +239,7 @@ pub(super) fn prepare(
             mapping: stamp,
             mapping_settled: true,
             file: Some(gathered.read.found.clone()),
+            shown: doubt.next,
             content: format!("{:032x}", gathered.read.content),
             found: BTreeMap::new(),
             settled: Vec::new(),
@@ -257,7 +266,7 @@ pub(super) fn prepare(
         ));
         return Ok(prepared);
     }
-    prepared.notes.extend(gathered.read.notes.iter().cloned());
+    prepared.notes.extend(gathered.read.notes.iter().cloned().chain(doubt.note));
     let content = prepared.new.content.clone();
     let seen = gathered.present.clone();
     let complete = gathered.read.finish(gathered.present, gathered.unreadable);
@@ -283,7 +292,7 @@ pub(super) fn prepare(
     let returned = returned(job, &index, &seen, &stood.settled, store)?;
     match &complete {
         Ok(present) => {
-            prepared.complete = true;
+            prepared.complete = prepared.doubt.is_none();
             prepared.new.judged_all = sees_all;
             prepared.new.gone = sees_all.then(|| gone(&index, &seen, &gathered.left));
             if !narrow.is_narrow() {

@@ -297,6 +297,8 @@ fn reasons(parts: &[Part]) -> Vec<String> {
     let incomplete: BTreeSet<&String> = parts.iter().flat_map(|part| &part.prepared.incomplete).collect();
     reasons
         .extend(incomplete.into_iter().map(|reason| format!("incomplete read, so nobody leaves by absence: {reason}")));
+    let doubts: BTreeSet<&String> = parts.iter().filter_map(|part| part.prepared.doubt.as_ref()).collect();
+    reasons.extend(doubts.into_iter().cloned());
     let rejected = rejections(parts).len();
     if rejected > 0 {
         reasons.push(counted(rejected, "row was rejected", "rows were rejected"));

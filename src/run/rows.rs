@@ -2,15 +2,33 @@
 
 use std::ops::ControlFlow;
 
+use super::Context;
 use super::error::Error;
-use crate::clock::Clock;
 use crate::config::Job;
 use crate::mapping::{Bound, Mapping};
-use crate::source::{self, Found, Read, Row};
+use crate::source::{self, Access, Found, Read, Row, ldap};
 
 /// The mapping of a job, which the configuration was checked with.
 pub fn mapping(job: &Job) -> Mapping {
     Mapping::compile(&job.mapping).expect("the configuration was checked with this very mapping")
+}
+
+/// The same as [`rows`] for a run, which ends when it is asked to and tries no account that was refused.
+pub(super) fn read(
+    context: &Context<'_>,
+    job: &Job,
+    mapping: &Mapping,
+    known: Option<&Found>,
+    visit: &mut dyn FnMut(&Row, &Bound<'_>) -> ControlFlow<()>,
+) -> Result<Read, Error> {
+    accessed(context, known, |access| rows(job, mapping, access, visit))
+}
+
+/// Reads as a run does.
+pub(super) fn accessed<T>(context: &Context<'_>, known: Option<&Found>, read: impl FnOnce(Access<'_>) -> T) -> T {
+    let binds = ldap::Binds::of_a_run(context.store.dir());
+    let stop = || context.watch.interrupted();
+    read(Access { known, clock: context.clock, binds: &binds, stop: &stop })
 }
 
 /// Visits every row of a job's source. The mapping is bound at the first row, where the columns are known; one that does
@@ -18,8 +36,7 @@ pub fn mapping(job: &Job) -> Mapping {
 pub fn rows(
     job: &Job,
     mapping: &Mapping,
-    found: Option<&Found>,
-    clock: &Clock,
+    access: Access<'_>,
     visit: &mut dyn FnMut(&Row, &Bound<'_>) -> ControlFlow<()>,
 ) -> Result<Read, Error> {
     let mut bound: Option<Bound<'_>> = None;
@@ -37,7 +54,7 @@ pub fn rows(
         };
         visit(row, fits)
     };
-    let read = source::read(&job.source, mapping.wanted(), found, clock, &mut each);
+    let read = source::read(&job.source, mapping.wanted(), access, &mut each);
     match misfit {
         Some(error) => Err(Error::Mapping(error)),
         None => Ok(read?),

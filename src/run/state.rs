@@ -9,6 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::error::Error;
 use super::inbox::InboxState;
 use super::report::{Counts, Status};
+use super::shown::Shown;
 use crate::history::Audit;
 use crate::record::{JobName, Rejected};
 use crate::source::Found;
@@ -23,6 +24,9 @@ pub struct JobState {
     /// What the last read found out about its source.
     #[serde(default)]
     pub found: Option<Found>,
+    /// Which servers showed the people of a directory.
+    #[serde(default)]
+    pub(super) shown: Shown,
     /// The number of the current set of held changes; it grows with every other set.
     #[serde(default)]
     pub held_set: u64,

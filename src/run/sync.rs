@@ -46,7 +46,10 @@ pub async fn sync(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow) -> Resu
         let run = next_run(context.store)?;
         let mut report = match one(context, job, &mut mirrors, narrow, run, before).await {
             Ok(report) => report,
-            Err(error) => Report::failed(job.name.clone(), chain(&error), context.client.requests() - before),
+            Err(error) => Report {
+                interrupted: error.is_interruption(),
+                ..Report::failed(job.name.clone(), chain(&error), context.client.requests() - before)
+            },
         };
         report.reasons.extend(expected::noted(context, job)?);
         record(context, job, &report, run, started)?;

@@ -1,6 +1,7 @@
 //! The proof that a source was read to its end.
 
 use super::kind::Found;
+use super::standing::Span;
 use crate::record::Rejected;
 
 /// A value that stands for the whole source: nobody else is in it (law 1). Only [`Read::finish`] makes one.
@@ -36,6 +37,8 @@ pub struct Read {
     pub content: u128,
     /// What was found out about the source; to be given to the next read.
     pub found: Found,
+    /// How far the server was that was read, where it is one.
+    pub span: Option<Span>,
     /// Rows that count no more, by their lines, since their entry was handed out again further on.
     pub superseded: Vec<u64>,
     /// Further things worth knowing.
@@ -82,6 +85,7 @@ mod tests {
                 header_line: 1,
                 columns: Vec::new(),
             }),
+            span: None,
             superseded: Vec::new(),
             notes: Vec::new(),
             incomplete: incomplete.iter().map(|reason| (*reason).to_owned()).collect(),

@@ -17,10 +17,9 @@ use serde::Serialize;
 
 use super::column::Columns;
 use super::complete::Read;
-use super::kind::{Error, Found, Source, read};
+use super::kind::{Access, Error, Source, read};
 use super::name::Wanted;
 use super::row::Row;
-use crate::clock::Clock;
 
 /// The rows of one read.
 pub struct Kept {
@@ -36,17 +35,11 @@ type Line = (u64, Option<String>, Vec<String>, Vec<(usize, Vec<String>)>, Vec<(u
 
 impl Kept {
     /// Reads a source to its end and keeps its rows in the folder `dir`.
-    pub fn read(
-        source: &Source,
-        wanted: &Wanted,
-        known: Option<&Found>,
-        clock: &Clock,
-        dir: &Path,
-    ) -> Result<Self, Error> {
+    pub fn read(source: &Source, wanted: &Wanted, access: Access<'_>, dir: &Path) -> Result<Self, Error> {
         let mut out = BufWriter::new(tempfile::tempfile_in(dir).map_err(Error::Kept)?);
         let mut columns = None;
         let mut broken = None;
-        let read = read(source, wanted, known, clock, &mut |row| {
+        let read = read(source, wanted, access, &mut |row| {
             columns.get_or_insert_with(|| Arc::clone(row.columns()));
             let line = serde_json::to_vec(&row.kept()).expect("plain values");
             match out.write_all(&line).and_then(|()| out.write_all(b"\n")) {

@@ -109,15 +109,35 @@ pub enum Error {
     Kept(#[source] std::io::Error),
 }
 
-/// Reads a source and visits each of its rows; `known` is what the read before found. A visit that breaks ends the read,
+/// What a read is given besides its source.
+#[derive(Clone, Copy)]
+pub struct Access<'a> {
+    /// What the read before found.
+    pub known: Option<&'a Found>,
+    /// The time.
+    pub clock: &'a Clock,
+    /// Which accounts of directories are tried.
+    pub binds: &'a ldap::Binds,
+    /// Whether someone asked to end.
+    pub stop: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl<'a> Access<'a> {
+    /// That of a person who waits for the answer.
+    pub fn of_a_person(clock: &'a Clock, binds: &'a ldap::Binds) -> Self {
+        Self { known: None, clock, binds, stop: &|| false }
+    }
+}
+
+/// Reads a source and visits each of its rows. A visit that breaks ends the read,
 /// which then proves nothing.
 pub fn read(
     source: &Source,
     wanted: &Wanted,
-    known: Option<&Found>,
-    clock: &Clock,
+    access: Access<'_>,
     visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
 ) -> Result<Read, Error> {
+    let Access { known, clock, .. } = access;
     // What is remembered of another kind of source says nothing.
     match source {
         Source::Csv(options) => {
@@ -132,7 +152,7 @@ pub fn read(
                 Found::Ldap(known) => Some(known),
                 Found::Csv(_) => None,
             });
-            Ok(ldap::read(options, wanted, known, clock, visit)?)
+            Ok(ldap::read(options, wanted, known, access, visit)?)
         }
         Source::Kept(kept) => kept.replay(visit),
     }

@@ -19,11 +19,13 @@ mod kind;
 pub mod ldap;
 mod name;
 mod row;
+mod standing;
 
 pub use column::{Columns, Match};
 pub use complete::{Complete, Read};
 pub use dn::{container, containers, parts};
 pub use kept::Kept;
-pub use kind::{Error, Found, Source, read};
+pub use kind::{Access, Error, Found, Source, read};
 pub use name::{Name, Need, Wanted, bare, snake};
 pub use row::Row;
+pub use standing::{Span, Standing};

@@ -1,8 +1,11 @@
 //! A directory as a source: against a real server, and against one that says what no real one can be made to say.
 
 mod answers;
+mod binds;
 mod commands;
 mod first;
+mod hostile;
+mod lagging;
 mod reads;
 mod tls;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::ground::{Ground, Row};
-use crate::cli::args::DecideArgs;
+use crate::cli::args::{ApproveArgs, DecideArgs};
 use crate::cli::failure::{Failure, Words};
 use crate::cli::ui::{Paint, tame};
 use crate::cli::{decide, open, plan, sync};
@@ -43,7 +43,8 @@ pub(super) async fn tell(ground: &Ground) -> Result<Vec<Row>, Failure> {
 
     ground.heading("A person releases them, and the next sync removes them");
     ground.says(&format!("approve employees {}", left.join(" ")));
-    let decision = DecideArgs { job: "employees".into(), keys: left, set: None };
+    let decide = DecideArgs { job: "employees".into(), keys: left, set: None };
+    let decision = ApproveArgs { decide, server: false };
     decide::approve(&ground.ui, &ground.host(), &decision).await?;
     let report = ground.sync().await?;
     expect(&report, Status::Done, (0, 0, 5))?;

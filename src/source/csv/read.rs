@@ -75,6 +75,7 @@ fn read_open(
         rejected,
         content: survey.content,
         found: source::Found::Csv(found),
+        span: None,
         superseded: Vec::new(),
         notes: Vec::new(),
         incomplete,

@@ -1,5 +1,7 @@
 //! Result codes (RFC 4511, appendix A) in words.
 
+use std::io;
+
 use crate::fault::chain;
 use crate::record::Private;
 use crate::tls::clock_hint;
@@ -22,6 +24,11 @@ pub(super) const INSUFFICIENT_ACCESS: u32 = 50;
 pub(super) const BUSY: u32 = 51;
 pub(super) const UNAVAILABLE: u32 = 52;
 pub(super) const UNWILLING: u32 = 53;
+
+/// What is said where an answer has parts in the wrong place.
+pub(super) const GARBLED: &str = "the server's answer can't be understood; is this an LDAP server?";
+/// What is said where there is no connection any more.
+pub(super) const CLOSED: &str = "the connection was closed";
 
 /// How much of what a server says is shown.
 const SAID_MAX: usize = 200;
@@ -60,10 +67,21 @@ pub(super) fn said(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!(" ({})", Private(text)) }
 }
 
+/// Whether a bind was refused for its name or password: any other refusal of Active Directory's comes after it found the
+/// password right, or looked at none.
+pub(super) fn is_wrong(code: u32, text: &str) -> bool {
+    let other = ["530", "531", "532", "533", "701", "773", "775"];
+    code == INVALID_CREDENTIALS && data(text).is_none_or(|data| !other.contains(&data))
+}
+
+/// Active Directory's own number of a refused bind.
+fn data(text: &str) -> Option<&str> {
+    text.split("data ").nth(1).map(|rest| rest.split([',', ' ']).next().unwrap_or_default())
+}
+
 /// What to do about a refused bind, as far as the code or Active Directory's own number (`data 52e`) tells.
 pub(super) fn bind_hint(code: u32, text: &str) -> &'static str {
-    let data = text.split("data ").nth(1).map(|rest| rest.split([',', ' ']).next().unwrap_or_default());
-    match (data, code) {
+    match (data(text), code) {
         (Some("525"), _) => "there is no such user; check bind_dn",
         (Some("52e"), _) => "the password or the name is wrong; check bind_dn and bind_password_file",
         (Some("530"), _) => "the account may not sign in at this time",
@@ -84,16 +102,24 @@ pub(super) fn bind_hint(code: u32, text: &str) -> &'static str {
 pub(super) fn described(error: &ldap3::LdapError) -> String {
     use ldap3::LdapError;
     match error {
-        LdapError::Io { source } => explained(&chain(source)),
+        LdapError::Io { source } => broken(source),
         LdapError::Timeout { .. } => "no answer in time".to_owned(),
         LdapError::EndOfStream
         | LdapError::OpSend { .. }
         | LdapError::ResultRecv { .. }
         | LdapError::IdScrubSend { .. }
-        | LdapError::MiscSend { .. } => "the connection was closed".to_owned(),
+        | LdapError::MiscSend { .. } => CLOSED.to_owned(),
         LdapError::LdapResult { result } => format!("{}{}", words(result.rc), said(&result.text)),
         other => explained(&other.to_string()),
     }
+}
+
+/// Why a connection broke, for people.
+pub(super) fn broken(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::UnexpectedEof {
+        return CLOSED.to_owned();
+    }
+    explained(&chain(error))
 }
 
 /// Adds what to do where a certificate is not trusted.

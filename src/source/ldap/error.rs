@@ -34,6 +34,21 @@ pub enum Kind {
     /// The password can't be used.
     #[error("the password of bind_dn: {0}")]
     Password(String),
+    /// Name and password were refused before.
+    #[error(
+        "the bind was refused at {at:.0} ({said}) and is not tried again with the same name and password, so that the \
+         account is not locked; put the right password where bind_password_file says, or, if the password is right by now, run \
+         `rosterd check`"
+    )]
+    Refused {
+        /// When.
+        at: jiff::Timestamp,
+        /// What was said.
+        said: String,
+    },
+    /// Someone asked to end.
+    #[error("interrupted")]
+    Interrupted,
     /// The server takes neither name nor password; nobody was asked again.
     #[error("the bind was refused: {said}; {hint}")]
     Bind {

@@ -12,12 +12,15 @@ use super::entry::{self, Entry};
 use super::error::{Error, Kind};
 use super::limits::{BATCH_BYTES, BATCH_ENTRIES, EMPTY_PAGES_MAX, ENTRIES_MAX, ENTRY_BYTES_MAX};
 use super::options::{Options, Scope, Server};
-use super::position::Standing;
+use super::position::standing;
 use super::range;
 use super::session::{Done, Fault, Item, Search, Session};
+use crate::source::{Access, Span};
 
 /// How long a busy server is left alone before it is asked once more.
 const BUSY_WAIT: Duration = Duration::from_secs(1);
+/// How often it is looked whether someone asked to end.
+const STOP_LOOK: Duration = Duration::from_millis(200);
 /// Any entry: what the filter of a look at one entry says.
 const ANY: &str = "(objectClass=*)";
 /// How many references are named.
@@ -38,7 +41,8 @@ pub(super) enum Message {
 pub(super) struct Fetched {
     /// The server that gave the entries.
     pub(super) server: String,
-    pub(super) standing: Standing,
+    /// How far that server was, before and after.
+    pub(super) span: Option<Span>,
     /// By base: how many entries it gave.
     pub(super) entries: BTreeMap<String, u64>,
     /// Why it does not prove that everyone was seen.
@@ -51,11 +55,17 @@ pub(super) struct Fetched {
 pub(super) async fn fetch(
     options: &Options,
     asked: &[String],
+    access: Access<'_>,
     messages: &SyncSender<Message>,
 ) -> Result<Fetched, Error> {
     let first = options.servers.first().map(|server| server.url.clone()).unwrap_or_default();
-    let mut fetch = Fetch { options, asked, messages, fetched: Fetched::default(), batch: Batch::default() };
-    match tokio::time::timeout(options.total_timeout, fetch.any_server()).await {
+    let mut fetch = Fetch { options, asked, access, messages, fetched: Fetched::default(), batch: Batch::default() };
+    let work = tokio::time::timeout(options.total_timeout, fetch.any_server());
+    let ended = tokio::select! {
+        ended = work => ended,
+        () = stopped(access) => return Err(Error { server: first, kind: Kind::Interrupted }),
+    };
+    match ended {
         Ok(Ok(())) => Ok(fetch.fetched),
         Ok(Err(error)) => Err(error),
         Err(_) => {
@@ -71,9 +81,17 @@ pub(super) async fn fetch(
     }
 }
 
+/// Returns when someone asked to end.
+async fn stopped(access: Access<'_>) {
+    while !(access.stop)() {
+        tokio::time::sleep(STOP_LOOK).await;
+    }
+}
+
 struct Fetch<'a> {
     options: &'a Options,
     asked: &'a [String],
+    access: Access<'a>,
     messages: &'a SyncSender<Message>,
     fetched: Fetched,
     /// What is on its way.
@@ -113,13 +131,21 @@ impl Fetch<'_> {
     }
 
     async fn one_server(&mut self, server: &Server) -> Result<(), Fault> {
-        let mut session = Session::open(self.options, server).await?;
+        let mut session = Session::open(self.options, server, self.access.binds, self.access.clock).await?;
         self.fetched = Fetched { server: server.url.clone(), ..Fetched::default() };
-        self.fetched.standing = standing(&mut session, server, &self.options.bases).await?;
+        let began = standing(&mut session, server, &self.options.bases).await?;
+        // Until its end is known, nobody else is known to have seen what it saw.
+        self.fetched.span = Some(Span { ended: began.alone(), began });
         for base in &self.options.bases {
             if let Ended::Unwanted = self.base(&mut session, base).await? {
-                break;
+                return Ok(());
             }
+        }
+        // What was read stands, whether it says so or not.
+        if let Ok(ended) = standing(&mut session, server, &self.options.bases).await
+            && let Some(span) = &mut self.fetched.span
+        {
+            span.ended = ended;
         }
         session.close().await;
         Ok(())
@@ -399,38 +425,6 @@ impl Batch {
     }
 }
 
-/// What a server says of itself.
-async fn standing(session: &mut Session, server: &Server, bases: &[String]) -> Result<Standing, Fault> {
-    let asked = ["dnsHostName", "highestCommittedUSN", "namingContexts"].map(str::to_owned);
-    let (_, root) = look(session, "", &asked).await?;
-    let mut standing = Standing { server: server.url.clone(), ..Standing::default() };
-    let Some(root) = root else { return Ok(standing) };
-    let usn = root.texts("highestCommittedUSN").first().and_then(|usn| usn.parse::<u64>().ok());
-    if let Some(usn) = usn {
-        standing.usn = usn;
-        standing.server = root.texts("dnsHostName").first().cloned().unwrap_or(standing.server);
-        return Ok(standing);
-    }
-    let suffixes = root.texts("namingContexts");
-    for base in bases {
-        let folded = folded_dn(base);
-        let holds = |suffix: &&String| {
-            let suffix = folded_dn(suffix);
-            folded == suffix || folded.ends_with(&format!(",{suffix}"))
-        };
-        let Some(suffix) = suffixes.iter().filter(holds).max_by_key(|suffix| suffix.len()) else { continue };
-        if standing.changes.contains_key(suffix) {
-            continue;
-        }
-        let (_, entry) = look(session, suffix, &["contextCSN".to_owned()]).await?;
-        let csns = entry.map(|entry| entry.texts("contextCSN")).unwrap_or_default();
-        if !csns.is_empty() {
-            standing.changes.insert(suffix.clone(), csns);
-        }
-    }
-    Ok(standing)
-}
-
 /// One entry by its name.
 pub(super) async fn look(
     session: &mut Session,
@@ -448,11 +442,6 @@ pub(super) async fn look(
         })
         .await?;
     Ok((done.expect("nothing breaks it off"), found))
-}
-
-/// A name as far as it matters for telling whether one lies below another.
-fn folded_dn(dn: &str) -> String {
-    dn.split(',').map(|part| part.trim().to_lowercase()).collect::<Vec<_>>().join(",")
 }
 
 /// Whether a reference begins with a prefix: the whole of it, its host, or the name of the entry that it is about.

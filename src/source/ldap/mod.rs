@@ -1,8 +1,8 @@
 //! A directory server: LDAP version 3, the habits of Active Directory included.
 //!
 //! ```text
-//! fetch (a thread of its own): connect ─▶ StartTLS ─▶ bind ─▶ search, page by page ─▶ ranges ─▶ ┐ bounded
-//! read (the caller's thread):  visit rows ◀─ attributes to columns ◀─ twice the same entry? ◀───┘ channel
+//! fetch (a thread of its own): connect ─▶ TLS ─▶ guard ─▶ bind ─▶ search, page by page ─▶ ranges ─▶ ┐ bounded
+//! read (the caller's thread):  visit rows ◀─ attributes to columns ◀─ twice the same entry? ◀──────┘ channel
 //! ```
 //!
 //! Every read is a whole one.
@@ -11,8 +11,11 @@
 //! - The end of a search is result code 0 with an empty cookie, nothing else: a short page, an empty page and a closed
 //!   connection are no end (law 1).
 //! - Unreachable, refused and empty are three results. The first two are errors; the third proves nothing about anybody.
-//! - One bind attempt a read, so that a wrong password locks no account.
-//! - A server that is behind what an earlier read saw proves nothing about who is absent.
+//! - One bind attempt a read, and none with a name and a password that were refused before, so that a wrong password
+//!   locks no account; see `refused`.
+//! - A read says how far its server had come before and after ([`crate::source::Standing`]); what follows from that for
+//!   those who are missing is judged where it is known who showed them.
+//! - Whatever a server sends, it takes a limited amount of memory and of stack: see `guard`.
 //! - No entry is taken in part: what can't be read of it rejects its record.
 //!
 //! Rejected: the adapters of `ldap3` for pages and entries. They hide referrals, give no result code after an error in the
@@ -20,24 +23,29 @@
 //! in one search, and a garbage cookie looks like a full read.
 
 mod attribute;
+mod ber;
 mod code;
 mod entry;
 mod error;
 mod fetch;
 mod found;
+mod guard;
 mod options;
 mod position;
 mod probe;
 mod range;
 mod read;
+mod refused;
 mod session;
+mod transport;
 mod trust;
 
 pub use error::{Error, Kind};
-pub use found::{Found, Position};
+pub use found::Found;
 pub use options::{Bind, Options, Scope, Server};
 pub use probe::{Counted, Kin, Probe, probe};
 pub use read::read;
+pub use refused::Binds;
 
 /// The filter of a search, checked.
 ///
@@ -54,6 +62,14 @@ pub mod limits {
     pub const ENTRIES_MAX: u64 = 1_000_000;
     /// The largest entry, in bytes of its names and values.
     pub const ENTRY_BYTES_MAX: usize = 1024 * 1024;
+    /// The longest message of a server, in bytes. A longer one ends the read; an entry between the two is left out alone.
+    pub const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
+    /// How deep a message may be nested; an entry needs six.
+    pub(super) const MESSAGE_DEPTH_MAX: usize = 12;
+    /// The most parts of a message, at all levels: about as many as an entry has values.
+    pub(super) const MESSAGE_PARTS_MAX: usize = 250_000;
+    /// How much memory messages take, about, that wait to be looked at.
+    pub(super) const WAITING_COST_MAX: usize = 4 * 1024 * 1024;
     /// The longest text value, in bytes.
     pub const VALUE_BYTES_MAX: usize = 4 * 1024;
     /// The most pages without an entry, one after the other.

@@ -1,134 +1,191 @@
-//! Whether a server is as far as those read before.
-//!
-//! A server with `contextCSN` (OpenLDAP) shows up to which change of which writer it is contained: compared with what was
-//! remembered, that tells a replica that lags, and a directory that was laid back from a backup. Active Directory counts
-//! changes by server (`highestCommittedUSN`), so only a server's own numbers can be compared; one that was never read before
-//! shows nothing, and its first read is doubted.
-//!
-//! Rejected: to doubt every change of server. A name that stands for all domain controllers leads to another one each time,
-//! and nobody would ever be a leaver.
+//! How far a server says that it has come; see [`Standing`].
 
-use std::collections::BTreeMap;
+use super::entry::Entry;
+use super::fetch::look;
+use super::options::{Scope, Server};
+use super::session::{Fault, Item, Search, Session};
+use crate::source::Standing;
 
-use super::found::Position;
+/// The ports of Active Directory's global catalogue, which holds parts of other domains too.
+const CATALOGUE: [u16; 2] = [3268, 3269];
+/// The entry in which 389 Directory Server keeps what it has seen of each replica.
+const REPLICAS: &str = "(&(nsUniqueId=ffffffff-ffff-ffff-ffff-ffffffffffff)(objectClass=nsTombstone))";
+/// How the versions of `replUpToDateVector` that are known begin, and how long each of their cursors is.
+const VECTORS: [(u32, usize); 2] = [(1, 24), (2, 32)];
 
-/// How many servers are remembered.
-const SERVERS_MAX: usize = 16;
-
-/// What one server says of itself, before its entries are read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Standing {
-    /// As it calls itself, else its address.
-    pub(super) server: String,
-    /// Its own last change number; 0 where it tells none.
-    pub(super) usn: u64,
-    /// By suffix: its `contextCSN`s.
-    pub(super) changes: BTreeMap<String, Vec<String>>,
+/// Asks a server how far it has come.
+pub(super) async fn standing(session: &mut Session, server: &Server, bases: &[String]) -> Result<Standing, Fault> {
+    let asked = ["dsServiceName", "highestCommittedUSN", "lastUSN", "namingContexts", "vendorName"].map(str::to_owned);
+    let (_, root) = look(session, "", &asked).await?;
+    let mut standing = Standing { server: server.url.clone(), address: server.url.clone(), ..Standing::default() };
+    let Some(root) = root else { return Ok(standing) };
+    let suffixes = suffixes(&root, bases);
+    if let Some(usn) = number(&root, "highestCommittedUSN") {
+        active_directory(session, &root, usn, &mut standing, &suffixes, server).await?;
+        return Ok(standing);
+    }
+    for suffix in &suffixes {
+        let (_, entry) = look(session, suffix, &["contextCSN".to_owned()]).await?;
+        // A change number is time, count, writer and part, put apart by `#`.
+        for csn in entry.map(|entry| entry.texts("contextCSN")).unwrap_or_default() {
+            let writer = csn.split('#').nth(2).unwrap_or_default();
+            standing.changes.insert(format!("{suffix} {writer}"), csn);
+        }
+    }
+    if standing.changes.is_empty() && root.texts("vendorName").iter().any(|vendor| vendor.contains("389")) {
+        directory_389(session, &root, &mut standing, &suffixes).await?;
+    }
+    Ok(standing)
 }
 
-impl Standing {
-    /// The change numbers by their writers. A change number is time, count, writer and part, put apart by `#`.
-    fn by_writer(&self) -> BTreeMap<String, BTreeMap<String, String>> {
-        let writer = |csn: &String| csn.split('#').nth(2).unwrap_or_default().to_owned();
-        let of_suffix = |csns: &Vec<String>| csns.iter().map(|csn| (writer(csn), csn.clone())).collect();
-        self.changes.iter().map(|(suffix, csns)| (suffix.clone(), of_suffix(csns))).collect()
+async fn active_directory(
+    session: &mut Session,
+    root: &Entry,
+    usn: u64,
+    standing: &mut Standing,
+    suffixes: &[String],
+    server: &Server,
+) -> Result<(), Fault> {
+    standing.count = Some(usn);
+    let Some(service) = root.texts("dsServiceName").into_iter().next() else { return Ok(()) };
+    let (_, entry) = look(session, &service, &["invocationId".to_owned()]).await?;
+    let invocation = entry.and_then(|entry| entry.values("invocationId").next().map(hex));
+    standing.server.clone_from(invocation.as_ref().unwrap_or(&service));
+    let Some(own) = invocation.filter(|_| !CATALOGUE.contains(&server.port)) else { return Ok(()) };
+    for suffix in suffixes {
+        let (_, entry) = look(session, suffix, &["replUpToDateVector".to_owned()]).await?;
+        let vector = entry.and_then(|entry| vector(entry.values("replUpToDateVector").next()?)).unwrap_or_default();
+        let all = vector.into_iter().filter(|(writer, _)| *writer != own).chain([(own.clone(), usn)]);
+        standing.changes.extend(all.map(|(writer, usn)| (format!("{suffix} {writer}"), sortable(usn))));
     }
+    Ok(())
 }
 
-/// Compares a server with what is remembered: why its entries prove nothing about who is absent, if so, and what is to be
-/// remembered from now on.
-pub(super) fn compare(known: Option<&Position>, now: &Standing) -> (Option<String>, Position) {
-    let mut position = known.cloned().unwrap_or_default();
-    let changes = now.by_writer();
-    let comparable = changes.keys().any(|suffix| position.changes.contains_key(suffix));
-    let behind = changes.iter().any(|(suffix, csns)| {
-        let remembered = position.changes.get(suffix);
-        remembered.is_some_and(|remembered| {
-            remembered.iter().any(|(writer, csn)| csns.get(writer).is_none_or(|now| now < csn))
-        })
-    });
-    if behind {
-        let reason = format!(
-            "the server {} is behind what was read before (contextCSN): a replica that lags, or a directory from a backup",
-            now.server
-        );
-        return (Some(reason), position);
+async fn directory_389(
+    session: &mut Session,
+    root: &Entry,
+    standing: &mut Standing,
+    suffixes: &[String],
+) -> Result<(), Fault> {
+    for suffix in suffixes {
+        let attributes = ["nsds50ruv".to_owned()];
+        let search =
+            Search { base: suffix, scope: Scope::Subtree, filter: REPLICAS, attributes: &attributes, page: None };
+        let mut seen = Vec::new();
+        session
+            .search(search, |item| {
+                if let Item::Entry(tag) = item {
+                    seen.extend(Entry::parse(tag).map(|entry| entry.texts("nsds50ruv")).unwrap_or_default());
+                }
+                true
+            })
+            .await?;
+        standing.changes.extend(replicas(&seen).map(|(writer, change)| (format!("{suffix} {writer}"), change)));
     }
-    position.changes.extend(changes);
-    let before = position.servers.insert(now.server.clone(), now.usn);
-    while position.servers.len() > SERVERS_MAX {
-        let other = position.servers.keys().find(|server| **server != now.server).cloned();
-        other.and_then(|server| position.servers.remove(&server));
+    if standing.changes.is_empty() {
+        for attribute in &root.attributes {
+            let mut parts = attribute.name.split(';');
+            let is_usn = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("lastUSN"));
+            let counted = attribute.values.first().and_then(|value| std::str::from_utf8(value).ok()?.parse().ok());
+            if let Some(usn) = counted.filter(|_| is_usn) {
+                let part = parts.next().unwrap_or_default();
+                standing.changes.insert(format!("{} {part}", standing.server), sortable(usn));
+            }
+        }
     }
-    let is_first = known.is_none_or(|known| known.servers.is_empty());
-    let doubt = match before {
-        Some(usn) if now.usn < usn => Some(format!(
-            "the server {} is behind what it was (highestCommittedUSN): was it laid back from a backup?",
-            now.server
-        )),
-        None if !is_first && !comparable => Some(format!(
-            "the server {} was not read before and does not show how far it is; leavers wait for its next read",
-            now.server
-        )),
-        _ => None,
-    };
-    (doubt, position)
+    Ok(())
+}
+
+/// Of the values of `nsds50ruv`: the last change of each replica. A replica whose data were laid down anew counts as
+/// another.
+fn replicas(values: &[String]) -> impl Iterator<Item = (String, String)> {
+    let generation = values.iter().find_map(|value| value.strip_prefix("{replicageneration} "));
+    let generation = generation.unwrap_or_default().to_owned();
+    values.iter().filter_map(move |value| {
+        let (head, changes) = value.strip_prefix("{replica ")?.split_once('}')?;
+        let number = head.split(' ').next()?;
+        let last = changes.split_whitespace().nth(1)?;
+        Some((format!("{generation} {number}"), last.to_lowercase()))
+    })
+}
+
+/// What `replUpToDateVector` holds: up to which change of its own each server is contained ([MS-DRSR] 5.166). `None` for a
+/// form that is not known.
+fn vector(bytes: &[u8]) -> Option<Vec<(String, u64)>> {
+    let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    let version = word(0)?;
+    let (_, size) = VECTORS.into_iter().find(|(known, _)| *known == version)?;
+    let cursors = bytes.get(16..)?;
+    let count = usize::try_from(word(8)?).ok()?;
+    if cursors.len() / size < count {
+        return None;
+    }
+    let cursor = |bytes: &[u8]| (hex(&bytes[..16]), u64::from_le_bytes(bytes[16..24].try_into().expect("8 bytes")));
+    Some(cursors.chunks_exact(size).take(count).map(cursor).collect())
+}
+
+/// The suffixes of a server that hold these bases.
+fn suffixes(root: &Entry, bases: &[String]) -> Vec<String> {
+    let all = root.texts("namingContexts");
+    let mut found: Vec<String> = Vec::new();
+    for base in bases {
+        let base = folded_dn(base);
+        let holds = |suffix: &&String| {
+            let suffix = folded_dn(suffix);
+            base == suffix || base.ends_with(&format!(",{suffix}"))
+        };
+        let suffix = all.iter().filter(holds).max_by_key(|suffix| suffix.len()).cloned();
+        found.extend(suffix.filter(|suffix| !found.contains(suffix)));
+    }
+    found
+}
+
+/// A name as far as it matters for telling whether one lies below another.
+fn folded_dn(dn: &str) -> String {
+    dn.split(',').map(|part| part.trim().to_lowercase()).collect::<Vec<_>>().join(",")
+}
+
+fn number(root: &Entry, name: &str) -> Option<u64> {
+    root.texts(name).first()?.parse().ok()
+}
+
+/// A number that sorts as text as it does as a number.
+fn sortable(number: u64) -> String {
+    format!("{number:020}")
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn csn(time: &str, writer: &str) -> String {
-        format!("{time}.000000Z#000000#{writer}#000000")
-    }
-
-    fn standing(server: &str, usn: u64, csns: &[&str]) -> Standing {
-        let changes = if csns.is_empty() {
-            BTreeMap::new()
-        } else {
-            [("dc=x".to_owned(), csns.iter().map(|csn| (*csn).to_owned()).collect())].into()
-        };
-        Standing { server: server.into(), usn, changes }
+    #[test]
+    fn fault_79_a_vector_says_how_far_each_server_is_contained() {
+        for (version, size) in VECTORS {
+            let mut bytes = [version.to_le_bytes(), [0; 4], 2u32.to_le_bytes(), [0; 4]].concat();
+            for (server, usn) in [(0xaa, 7u64), (0xbb, 1 << 40)] {
+                bytes.extend([server; 16]);
+                bytes.extend(usn.to_le_bytes());
+                bytes.extend(vec![0; size - 24]);
+            }
+            assert_eq!(vector(&bytes), Some(vec![("aa".repeat(16), 7), ("bb".repeat(16), 1 << 40)]), "{version}");
+            assert_eq!(vector(&bytes[..bytes.len() - 1]), None, "{version}, cut off");
+        }
+        let huge = [1u32.to_le_bytes(), [0; 4], u32::MAX.to_le_bytes(), [0; 4]].concat();
+        assert_eq!((vector(&huge), vector(&[9; 40]), vector(b"")), (None, None, None));
     }
 
     #[test]
-    fn fault_79_a_server_that_is_behind_proves_nothing() {
-        let (early, late) = (csn("20260101000000", "000"), csn("20260102000000", "000"));
-        let other = csn("20250101000000", "001");
-        for (name, reads) in [
-            ("the same", vec![(standing("a", 0, &[&early]), false), (standing("a", 0, &[&early]), false)]),
-            ("ahead", vec![(standing("a", 0, &[&early]), false), (standing("b", 0, &[&late]), false)]),
-            (
-                "behind, and then no more",
-                vec![
-                    (standing("a", 0, &[&late]), false),
-                    (standing("b", 0, &[&early]), true),
-                    (standing("b", 0, &[&early]), true),
-                    (standing("b", 0, &[&late]), false),
-                ],
-            ),
-            (
-                "a writer is missing",
-                vec![(standing("a", 0, &[&late, &other]), false), (standing("b", 0, &[&late]), true)],
-            ),
-            ("counted back", vec![(standing("a", 9, &[]), false), (standing("a", 8, &[]), true)]),
-            (
-                "a new server without change numbers is doubted once",
-                vec![
-                    (standing("a", 9, &[]), false),
-                    (standing("b", 5, &[]), true),
-                    (standing("b", 6, &[]), false),
-                    (standing("a", 9, &[]), false),
-                ],
-            ),
-        ] {
-            let mut position = None;
-            for (at, (now, doubted)) in reads.into_iter().enumerate() {
-                let (doubt, next) = compare(position.as_ref(), &now);
-                assert_eq!(doubt.is_some(), doubted, "{name}, read {at}: {doubt:?}");
-                position = Some(next);
-            }
-        }
+    fn fault_79_a_replica_s_last_change_counts_for_its_generation() {
+        let values = [
+            "{replicageneration} 5f00000000000000aaaa",
+            "{replica 1 ldap://a.example:389} 5f0000000000000A0000 5f0000000000000B0000",
+            "{replica 2 ldap://b.example:389}",
+        ];
+        let seen: Vec<_> = replicas(&values.map(str::to_owned)).collect();
+        assert_eq!(seen, [("5f00000000000000aaaa 1".to_owned(), "5f0000000000000b0000".to_owned())]);
     }
 }

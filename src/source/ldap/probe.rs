@@ -8,7 +8,9 @@ use super::entry::Entry;
 use super::error::{Error, Kind};
 use super::fetch::look;
 use super::options::{Options, Scope, Server};
+use super::refused::Binds;
 use super::session::{Fault, Item, Search, Session};
+use crate::clock::Clock;
 
 /// How many entries are looked at with all that they have.
 const SAMPLES: i32 = 50;
@@ -125,7 +127,7 @@ pub async fn probe(options: &Options, base: Option<&str>) -> Result<Probe, Error
             Fault::Gone(reason) => Kind::Unreachable(vec![(server.url.clone(), reason)]),
         },
     };
-    let mut session = Session::open(options, server).await.map_err(error)?;
+    let mut session = Session::open(options, server, &Binds::unremembered(), &Clock::system()).await.map_err(error)?;
     let probe = look_around(&mut session, server, base, options).await.map_err(error);
     session.close().await;
     probe

@@ -16,10 +16,9 @@ use super::fetch::{Fetched, Message, fetch};
 use super::found::Found;
 use super::limits::{BATCHES_WAITING, ENTRY_BYTES_MAX, VALUE_BYTES_MAX};
 use super::options::Options;
-use super::position;
 use crate::clock::Clock;
 use crate::record::{Private, Rejected};
-use crate::source::{self, Read, Row, Wanted};
+use crate::source::{self, Access, Read, Row, Wanted};
 
 /// Reads a directory and visits the row of each entry. A visit that breaks ends the read, which then proves nothing.
 ///
@@ -31,7 +30,7 @@ pub fn read(
     options: &Options,
     wanted: &Wanted,
     known: Option<&Found>,
-    clock: &Clock,
+    access: Access<'_>,
     visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
 ) -> Result<Read, Error> {
     let first = || options.servers.first().map(|server| server.url.clone()).unwrap_or_default();
@@ -47,7 +46,7 @@ pub fn read(
         let fetching = std::thread::Builder::new().name("ldap".to_owned()).spawn_scoped(scope, move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let runtime = runtime.map_err(|error| Error { server: String::new(), kind: Kind::Thread(error) })?;
-            runtime.block_on(fetch(options, &asked, &sender))
+            runtime.block_on(fetch(options, &asked, access, &sender))
         });
         let fetching = fetching.map_err(|error| fault(Kind::Thread(error)))?;
         for message in &receiver {
@@ -59,7 +58,7 @@ pub fn read(
         drop(receiver);
         fetching.join().unwrap_or_else(|_| Err(fault(Kind::Garbled)))
     })?;
-    reading.end(fetched, known, clock, options)
+    reading.end(fetched, known, access.clock, options)
 }
 
 /// The rows so far.
@@ -81,7 +80,6 @@ struct Reading {
     superseded: Vec<u64>,
     rejected: Vec<Rejected>,
     doubts: Vec<String>,
-    stopped: bool,
 }
 
 impl Reading {
@@ -101,7 +99,6 @@ impl Reading {
             superseded: Vec::new(),
             rejected: Vec::new(),
             doubts: Vec::new(),
-            stopped: false,
         }
     }
 
@@ -135,7 +132,6 @@ impl Reading {
         self.visited += 1;
         if visit(&self.row).is_break() {
             self.doubts.push("the read was stopped before the end".to_owned());
-            self.stopped = true;
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
@@ -198,7 +194,7 @@ impl Reading {
     }
 
     fn end(mut self, fetched: Fetched, known: Option<&Found>, clock: &Clock, options: &Options) -> Result<Read, Error> {
-        let Fetched { server, standing, entries, doubts, mut notes } = fetched;
+        let Fetched { server, span, entries, doubts, mut notes } = fetched;
         let entries_read: u64 = entries.values().sum();
         self.doubts.splice(0..0, doubts);
         let is_whole = self.doubts.is_empty();
@@ -211,15 +207,13 @@ impl Reading {
         if !self.rejected.is_empty() {
             self.doubts.push(format!("entries of more than {} KiB are not read", ENTRY_BYTES_MAX / 1024));
         }
-        let (lag, position) = position::compare(known.map(|known| &known.position), &standing);
         let found = if is_whole && entries_read > 0 {
             let names = self.attributes.columns.names().iter().cloned();
             let attributes: BTreeMap<String, u64> = names.zip(self.counts.iter().copied()).collect();
-            Found { server, entries, attributes, position }
+            Found { server, entries, attributes }
         } else {
             known.cloned().unwrap_or_default()
         };
-        self.doubts.extend(lag.filter(|_| !self.stopped));
         if self.moved > 0 {
             let moved = self.moved;
             tracing::warn!(
@@ -240,6 +234,7 @@ impl Reading {
             // Another read is another look, though everybody stayed as they were.
             content: xxh3_128(clock.now().as_nanosecond().to_le_bytes().as_slice()),
             found: source::Found::Ldap(found),
+            span,
             superseded: self.superseded,
             notes,
             incomplete: self.doubts,

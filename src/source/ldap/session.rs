@@ -1,36 +1,35 @@
 //! One connection to one server.
 //!
-//! Every operation has a time limit. What the library knows of a lost connection only its driving task tells, so that task's
-//! end is asked for the cause.
+//! Every operation has a time limit. Why a connection ended knows only the guard in front of it, which is asked for the
+//! cause.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use ldap3::asn1::StructureTag;
 use ldap3::controls::{Control, ControlType, MakeCritical as _, PagedResults, RawControl};
-use ldap3::{Ldap, LdapConnAsync, LdapConnSettings, LdapError, LdapResult};
-use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
+use ldap3::{Ldap, LdapConnAsync, LdapConnSettings, LdapError, LdapResult, StdStream};
 use secrecy::ExposeSecret as _;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle};
 
 use super::code;
 use super::error::Kind;
+use super::guard::{End, Room, guard};
 use super::options::{Options, Scope, Server};
-use super::trust;
-use crate::tls;
+use super::refused::{Binds, Refusal};
+use super::transport::Security;
+use crate::clock::Clock;
 
 /// How long the end of a lost connection's task is waited for.
 const CAUSE_WAIT: Duration = Duration::from_secs(1);
-/// The name that stands for an address which the library takes for no name.
-const NAMELESS: &str = "address.invalid";
-/// What the library says when an answer has parts in the wrong place.
-const GARBLED: &str = "the server's answer can't be understood; is this an LDAP server?";
+/// What `ldap3` calls a connection that it is given.
+const GIVEN: &str = "ldapi:///";
 
 /// One connection to one server.
 pub(super) struct Session {
     ldap: Ldap,
-    driver: Option<JoinHandle<ldap3::result::Result<()>>>,
+    room: Room,
+    driver: Task<ldap3::result::Result<()>>,
+    guard: Task<End>,
     timeout: Duration,
 }
 
@@ -69,39 +68,43 @@ pub(super) struct Search<'a> {
 }
 
 impl Session {
-    /// Connects and binds: once, so that a wrong password locks no account.
-    pub(super) async fn open(options: &Options, server: &Server) -> Result<Self, Fault> {
-        let (url, config) = client(options, server).map_err(|problem| Fault::Final(Kind::Tls(problem)))?;
-        let settings = LdapConnSettings::new()
-            .set_conn_timeout(options.timeout)
-            .set_starttls(options.start_tls && !server.tls)
-            .set_config(Arc::new(config));
-        let stream =
-            tokio::time::timeout(options.timeout, tokio::net::TcpStream::connect((server.host.as_str(), server.port)));
-        let stream = match stream.await {
-            Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => return Err(Fault::Gone(error.to_string())),
+    /// Connects and binds: once, and not with what was refused before, so that a wrong password locks no account.
+    pub(super) async fn open(options: &Options, server: &Server, binds: &Binds, clock: &Clock) -> Result<Self, Fault> {
+        let security = Security::of(options, server).map_err(|problem| Fault::Final(Kind::Tls(problem)))?;
+        let wire = match tokio::time::timeout(options.timeout, security.connect(server)).await {
+            Ok(Ok(wire)) => wire,
+            Ok(Err(reason)) => return Err(Fault::Gone(hinted(reason, server))),
             Err(_) => return Err(Fault::Gone("no connection in time".to_owned())),
         };
-        // Nothing is gained by waiting for more to send: every request waits for its answer.
-        let _ = stream.set_nodelay(true);
-        let stream = stream.into_std().map_err(|error| Fault::Gone(error.to_string()))?;
-        let settings = settings.set_std_stream(ldap3::StdStream::Tcp(stream));
-        let (connection, ldap) = LdapConnAsync::with_settings(settings, &url)
+        let here = |error| Fault::Gone(code::broken(&error));
+        let (socket, room, guard) = guard(wire).map_err(here)?;
+        let settings = LdapConnSettings::new().set_std_stream(StdStream::Unix(socket));
+        let (connection, ldap) = LdapConnAsync::with_settings(settings, GIVEN)
             .await
-            .map_err(|error| Fault::Gone(hinted(code::described(&error), server)))?;
-        let driver = Some(tokio::spawn(connection.drive()));
-        let mut session = Self { ldap, driver, timeout: options.timeout };
+            .map_err(|error| Fault::Gone(code::described(&error)))?;
+        let driver = Task(Some(tokio::spawn(connection.drive())));
+        let mut session = Self { ldap, room, driver, guard: Task(Some(guard)), timeout: options.timeout };
         if let Some(bind) = &options.bind {
             let password = bind.password.read().map_err(|unusable| {
                 Fault::Final(Kind::Password(format!("{} {}", unusable.path.display(), unusable.problem)))
             })?;
+            if let Some(Refusal { at, said, .. }) = binds.refused(&bind.dn, &password) {
+                return Err(Fault::Final(Kind::Refused { at, said }));
+            }
             let result = session.ldap.with_timeout(options.timeout).simple_bind(&bind.dn, password.expose_secret());
             let result = match result.await {
                 Ok(result) => result,
                 Err(error) => return Err(Fault::Gone(hinted(session.cause(error).await, server))),
             };
-            taken(&result)?;
+            let taken = taken(&result);
+            match &taken {
+                Ok(()) => binds.taken(&bind.dn, &password),
+                Err(_) if code::is_wrong(result.rc, &result.text) => {
+                    binds.refuse(&bind.dn, &password, &said(&result), clock.now());
+                }
+                Err(_) => {}
+            }
+            taken?;
         }
         Ok(session)
     }
@@ -132,8 +135,9 @@ impl Session {
             Err(error) => return Err(Fault::Gone(self.cause(error).await)),
         };
         loop {
-            let item = match stream.next().await {
-                Ok(Some(entry)) if entry.is_intermediate() => continue,
+            let next = stream.next().await;
+            self.room.give();
+            let item = match next {
                 Ok(Some(entry)) if entry.is_ref() => Item::Reference(entry.0),
                 Ok(Some(entry)) => Item::Entry(entry.0),
                 Ok(None) => break,
@@ -162,51 +166,46 @@ impl Session {
         if matches!(error, LdapError::Timeout { .. }) {
             return format!("no answer within {} s", self.timeout.as_secs_f32());
         }
-        let told = match self.driver.take() {
-            Some(driver) => tokio::time::timeout(CAUSE_WAIT, driver).await.ok(),
-            None => None,
-        };
-        match told {
-            Some(Ok(Err(cause))) => code::described(&cause),
-            Some(Err(join)) if join.is_panic() => GARBLED.to_owned(),
+        if self.driver.end().await.is_some_and(|ended| ended.is_err_and(|error| error.is_panic())) {
+            return code::GARBLED.to_owned();
+        }
+        match self.guard.end().await {
+            Some(Ok(end)) => end.words(),
             _ => code::described(&error),
         }
     }
+}
+
+/// What goes on beside a session, and ends with it.
+struct Task<T>(Option<JoinHandle<T>>);
+
+impl<T> Task<T> {
+    /// What it came to, if it ends in a moment; told once.
+    async fn end(&mut self) -> Option<Result<T, JoinError>> {
+        let mut task = self.0.take()?;
+        let ended = tokio::time::timeout(CAUSE_WAIT, &mut task).await.ok();
+        task.abort();
+        ended
+    }
+}
+
+impl<T> Drop for Task<T> {
+    fn drop(&mut self) {
+        self.0.iter().for_each(JoinHandle::abort);
+    }
+}
+
+fn said(result: &LdapResult) -> String {
+    format!("{}{}", code::words(result.rc), code::said(&result.text))
 }
 
 fn taken(result: &LdapResult) -> Result<(), Fault> {
     match result.rc {
         code::SUCCESS => Ok(()),
         // Such a server looked at neither name nor password.
-        code::BUSY | code::UNAVAILABLE => {
-            Err(Fault::Gone(format!("{}{}", code::words(result.rc), code::said(&result.text))))
-        }
-        rc => Err(Fault::Final(Kind::Bind {
-            said: format!("{}{}", code::words(rc), code::said(&result.text)),
-            hint: code::bind_hint(rc, &result.text),
-        })),
+        code::BUSY | code::UNAVAILABLE => Err(Fault::Gone(said(result))),
+        rc => Err(Fault::Final(Kind::Bind { said: said(result), hint: code::bind_hint(rc, &result.text) })),
     }
-}
-
-/// The address as the library takes it, and whom it trusts.
-fn client(options: &Options, server: &Server) -> Result<(String, ClientConfig), String> {
-    let ca_file = options.ca_file.as_deref();
-    if !server.tls && !options.start_tls {
-        return Ok((server.url.clone(), tls::without_roots(None)?));
-    }
-    let (url, literal) = match server.host.parse::<std::net::Ipv6Addr>() {
-        Ok(address) => {
-            let scheme = if server.tls { "ldaps" } else { "ldap" };
-            (format!("{scheme}://{NAMELESS}:{}", server.port), Some(address))
-        }
-        Err(_) => (server.url.clone(), None),
-    };
-    let config = match literal {
-        _ if !options.tls_verify => trust::unverified(),
-        Some(address) => trust::verified_as(ca_file, ServerName::from(std::net::IpAddr::from(address)))?,
-        None => tls::verified(ca_file)?,
-    };
-    Ok((url, config))
 }
 
 /// Adds what the port tells.

@@ -45,6 +45,8 @@ pub(crate) enum Said {
     Close,
     /// These very bytes.
     Bytes(Vec<u8>),
+    /// These very bytes again and again, for as long as somebody listens.
+    Endless(Vec<u8>),
 }
 
 /// The end of a page with a cookie, empty for the last.
@@ -170,6 +172,10 @@ fn serve(
                     return;
                 }
                 Said::Close => return,
+                Said::Endless(bytes) => {
+                    while !stop.load(Ordering::SeqCst) && stream.write_all(&bytes).is_ok() {}
+                    return;
+                }
                 Said::Bytes(bytes) => bytes,
                 said => message(&id, asked.operation, &said),
             };
@@ -260,12 +266,12 @@ fn message(id: &[u8], operation: u8, said: &Said) -> Vec<u8> {
             }
             tagged(if operation == BIND { 0x61 } else { 0x65 }, &parts)
         }
-        Said::Silence | Said::Close | Said::Bytes(_) => Vec::new(),
+        Said::Silence | Said::Close | Said::Bytes(_) | Said::Endless(_) => Vec::new(),
     };
     tagged(0x30, &[tagged(0x02, id), answer, controls].concat())
 }
 
-fn tagged(tag: u8, content: &[u8]) -> Vec<u8> {
+pub(crate) fn tagged(tag: u8, content: &[u8]) -> Vec<u8> {
     let mut out = vec![tag];
     match content.len() {
         short if short < 0x80 => out.push(u8::try_from(short).unwrap()),
