@@ -151,11 +151,12 @@ fn source(job: &Job, binds: &ldap::Binds, places: &mut Places) -> Finding {
     match rejected.first() {
         None => Finding::new(what, Verdict::Good, seen),
         Some(row) => {
-            let line = match (row.line, &row.key) {
+            let mut line = match (row.line, &row.key) {
                 (Some(line), _) => format!("line {line}: "),
                 (None, Some(key)) => format!("key {key}: "),
                 (None, None) => String::new(),
             };
+            line.extend(row.field.iter().map(|field| format!("{field}: ")));
             // The others go on; but where no row can be used, the mapping is at fault.
             let verdict = if records == 0 { Verdict::Wrong } else { Verdict::Doubtful };
             Finding::new(what, verdict, format!("{seen}; {line}{}", row.reason))

@@ -99,7 +99,7 @@ pub(super) fn check(
     let scopes = [("sub", Scope::Subtree), ("one", Scope::One), ("base", Scope::Base)];
     let scope = text::choice(&at("scope"), raw.scope.as_deref(), &scopes, report);
     let filter = filter(&at("filter"), raw.filter.as_deref(), report);
-    let page_size = text::number(&at("page_size"), raw.page_size, (1, PAGE_SIZE_MAX), report);
+    let page_size = text::number(&at("page_size"), raw.page_size, (0, PAGE_SIZE_MAX), report);
     let mut duration = |key: &str, given: Option<&str>| -> Option<Duration> {
         text::parsed(&at(key), given, text::DURATION_HINT, report, |text| {
             let duration = units::duration(text).and_then(text::more_than_nothing)?;

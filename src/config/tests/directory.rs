@@ -75,7 +75,7 @@ fn what_is_wrong_with_a_directory_is_named() {
         ("expect_every = \"8d\"\n", line("expect_every", "")),
         ("mode = \"changes\"\n", line("mode", "a directory is always read whole; leave it out")),
         ("scope = \"tree\"\n", line("scope", "\"tree\" is none of \"sub\", \"one\", \"base\"")),
-        ("page_size = 0\n", line("page_size", "0 is not between 1 and 10000")),
+        ("page_size = 10001\n", line("page_size", "10001 is not between 0 and 10000")),
         ("timeout = \"0s\"\n", line("timeout", "must be more than nothing; write it like")),
         ("filter = \"objectClass=(\"\n", line("filter", "\"objectClass=(\" is no LDAP filter; it is in brackets")),
         ("ca_file = \"none.pem\"\n", line("ca_file", "there is no file none.pem")),

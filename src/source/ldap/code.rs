@@ -17,6 +17,7 @@ pub(super) const REFERRAL: u32 = 10;
 pub(super) const ADMIN_LIMIT: u32 = 11;
 pub(super) const UNAVAILABLE_CRITICAL_EXTENSION: u32 = 12;
 pub(super) const CONFIDENTIALITY: u32 = 13;
+pub(super) const CONSTRAINT: u32 = 19;
 pub(super) const NO_SUCH_OBJECT: u32 = 32;
 pub(super) const INAPPROPRIATE_AUTH: u32 = 48;
 pub(super) const INVALID_CREDENTIALS: u32 = 49;
@@ -46,6 +47,7 @@ pub(super) fn words(code: u32) -> String {
         ADMIN_LIMIT => "administrative limit exceeded",
         UNAVAILABLE_CRITICAL_EXTENSION => "unavailable critical extension",
         CONFIDENTIALITY => "confidentiality required",
+        CONSTRAINT => "constraint violation",
         NO_SUCH_OBJECT => "no such object",
         34 => "invalid DN syntax",
         INAPPROPRIATE_AUTH => "inappropriate authentication",
@@ -93,7 +95,13 @@ pub(super) fn bind_hint(code: u32, text: &str) -> &'static str {
         (Some("775"), _) => "the account is locked; unlock it before the next run",
         (_, INVALID_CREDENTIALS) => "check bind_dn and bind_password_file",
         (_, STRONGER_AUTH | CONFIDENTIALITY) => "the server wants TLS; use ldaps:// or start_tls = true",
-        (_, INAPPROPRIATE_AUTH | UNWILLING) => "the server does not take this kind of bind; check bind_dn",
+        (_, CONSTRAINT) => {
+            "the account is locked after wrong passwords, most likely; unlock it, and check bind_password_file"
+        }
+        (_, INAPPROPRIATE_AUTH) => {
+            "the entry of bind_dn has no password at the server, or binds without one are off there"
+        }
+        (_, UNWILLING) => "the account is locked or disabled, most likely; what the server says is in brackets",
         _ => "ask whoever runs the server",
     }
 }
@@ -124,8 +132,12 @@ pub(super) fn broken(error: &io::Error) -> String {
 
 /// Adds what to do where a certificate is not trusted.
 fn explained(text: &str) -> String {
+    // A library's page on itself helps nobody who reads this.
+    let text = text.split(": https://docs.rs/").next().unwrap_or(text);
     let hint = if text.contains("UnknownIssuer") {
         "; set ca_file to the certificate that signed the server's"
+    } else if text.contains("not valid for any names") {
+        "; the certificate names no host in its subjectAltName, and a name elsewhere does not count: have it issued with one"
     } else if text.contains("not valid for") {
         "; name the server in url as its certificate does"
     } else if text.contains("CaUsedAsEndEntity") {
@@ -153,9 +165,37 @@ mod tests {
             (INVALID_CREDENTIALS, ad("52e"), "wrong"),
             (INVALID_CREDENTIALS, String::new(), "bind_password_file"),
             (STRONGER_AUTH, String::new(), "TLS"),
+            (CONSTRAINT, "Exceed password retry limit. Please try later.".to_owned(), "locked"),
+            (INAPPROPRIATE_AUTH, String::new(), "no password"),
+            (UNWILLING, "Account inactivated.".to_owned(), "disabled"),
             (80, String::new(), "ask"),
         ] {
             assert!(bind_hint(code, &text).contains(said), "{code} {text}");
+        }
+    }
+
+    #[test]
+    fn a_broken_connection_says_what_to_do_and_names_no_page_of_a_library() {
+        for (text, word, never) in [
+            (
+                "peer closed connection without sending TLS close_notify: https://docs.rs/rustls/latest/x",
+                "peer closed",
+                "docs.rs",
+            ),
+            (
+                "invalid peer certificate: certificate not valid for name \"dc1\"; certificate is not valid for any names",
+                "subjectAltName",
+                "in url",
+            ),
+            (
+                "invalid peer certificate: certificate not valid for name \"dc1\"; certificate is only valid for DnsName(\"a\")",
+                "in url",
+                "subjectAltName",
+            ),
+            ("invalid peer certificate: UnknownIssuer", "ca_file", "url"),
+        ] {
+            let said = explained(text);
+            assert!(said.contains(word) && !said.contains(never), "{said}");
         }
     }
 

@@ -203,10 +203,10 @@ impl Fetch<'_> {
                     }
                     cookie = next;
                 }
-                None if done.code == code::SUCCESS => {
+                None if done.code == code::SUCCESS && self.options.page_size > 0 => {
                     self.doubt(format!(
                         "{} ignores that the search is to be in pages, so nothing shows that the one in {base:?} came \
-                         to its end",
+                         to its end; where it gives everybody in one answer, set page_size = 0",
                         self.fetched.server
                     ));
                     return Ok(self.referred(base, &references, Ended::Part));
@@ -226,7 +226,11 @@ impl Fetch<'_> {
                 let hint = match done.code {
                     code::TIME_LIMIT => "the server's limit on time",
                     code::SIZE_LIMIT => "the server's limit on entries; have it lifted for bind_dn",
-                    _ => "a limit of the server, maybe on the size of pages; have it lifted, or lower page_size",
+                    _ => {
+                        "a limit of the server; have it lifted for bind_dn (389 Directory Server and FreeIPA: \
+                         nsPagedLookThroughLimit or nsLookThroughLimit in its entry; OpenLDAP: size.prtotal), or, where it is \
+                         one on the size of pages, lower page_size"
+                    }
                 };
                 self.doubt(format!("the search in {base:?} stopped short: {said}: {hint}"));
                 Ok(Ended::Part)
@@ -237,10 +241,16 @@ impl Fetch<'_> {
                 self.doubt(format!("the search in {base:?} lost its place twice: {said}"));
                 Ok(Ended::Part)
             }
-            code::UNAVAILABLE_CRITICAL_EXTENSION => refused("; the server can't give results in pages"),
+            code::UNAVAILABLE_CRITICAL_EXTENSION => refused(
+                "; the server can't give results in pages; where it gives everybody in one answer, set page_size = 0",
+            ),
             code::OPERATIONS_ERROR | code::INSUFFICIENT_ACCESS | code::STRONGER_AUTH | code::CONFIDENTIALITY => {
                 refused("; check bind_dn, its rights, and TLS")
             }
+            code::INAPPROPRIATE_AUTH => {
+                refused("; the server shows nothing without a name; set bind_dn and its password")
+            }
+            code::UNWILLING => refused("; check that the account of bind_dn is not locked, and `filter`"),
             34 => refused("; check `base`"),
             _ => refused(""),
         }
@@ -282,7 +292,7 @@ impl Fetch<'_> {
             scope: options.scope,
             filter: &options.filter,
             attributes: asked,
-            page: Some((options.page_size, cookie)),
+            page: (options.page_size > 0).then_some((options.page_size, cookie)),
         };
         let mut ranged = Vec::new();
         let (mut entries, mut garbled) = (0u64, false);

@@ -25,7 +25,7 @@ pub struct Options {
     pub scope: Scope,
     /// Which of them count.
     pub filter: String,
-    /// How many entries are asked for at once.
+    /// How many entries are asked for at once; 0 asks for all of them in one answer.
     pub page_size: i32,
     /// The longest wait for one answer.
     pub timeout: Duration,

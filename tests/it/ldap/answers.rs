@@ -257,6 +257,24 @@ fn fault_72_a_server_that_does_not_page_is_noticed() {
 }
 
 #[test]
+fn a_server_without_pages_is_read_in_one_answer_where_that_is_asked_for() {
+    let plainly = |last: u8, numbers: Range<usize>| {
+        move |asked: &Asked, _: usize| match asked.attributes.iter().any(|name| name == "employeeNumber") {
+            true if asked.cookie.is_none() => with(entries(numbers.clone()), [code(last, "")]),
+            _ => vec![code(0, "")],
+        }
+    };
+    let server = Scripted::start(plainly(0, 1..41));
+    let world = world(&[&server], "page_size = 0\n");
+    assert_eq!(world.sync().expect(0).writes(), (40, 0, 0));
+    server.say(plainly(4, 1..31));
+    let ran = world.sync().expect(3);
+    assert_eq!((ran.ended().1, ran.writes()), (false, (0, 0, 0)), "a limit is no end: {}", ran.reason());
+    server.say(plainly(0, 1..40));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 1));
+}
+
+#[test]
 fn fault_73_of_an_entry_that_comes_twice_the_later_counts() {
     let (server, world) = synced("");
     let title = |number, title: &'static [u8]| entry(number, &[("title", &[title])]);
