@@ -13,6 +13,7 @@
 //! - A file counts only once it is whole and on disk; the store names it together with its [`Mark`], so that a file that is
 //!   another, or shorter, is damage.
 //! - Every block is held against its digest whenever it is read, and all of them when the store is opened.
+//! - What a file claims of itself is held against its size before anything is asked for or computed by it.
 //! - In memory there are the contents and a few blocks, however many rows there are.
 //!
 //! Rejected: sled for everything. A million people are three million rows to it: a second to open, an index of them in
@@ -56,6 +57,9 @@ struct Block {
     plain: u32,
     digest: u64,
 }
+
+#[cfg(test)]
+mod forged;
 
 #[cfg(test)]
 mod tests {

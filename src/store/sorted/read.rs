@@ -16,6 +16,10 @@ use crate::store::error::Kind;
 const KEPT_BLOCKS: usize = 8;
 /// How much is read at once where everything is.
 const READ_BYTES: usize = 256 * 1024;
+/// What stands before each key and its value: their lengths.
+const ENTRY_BYTES: u64 = 2 + 4;
+/// How many bytes one packed byte can stand for at most.
+const UNPACKED_SHARE_MAX: u64 = 255;
 
 /// A file of rows, or none yet: number 0.
 #[derive(Default)]
@@ -57,12 +61,11 @@ impl Sorted {
         if xxh3_64(&contents) != digest {
             return Err(damaged("does not fit its digest"));
         }
-        let (firsts, blocks) = parse(&contents).ok_or_else(|| damaged("has another form"))?;
+        let (firsts, blocks) = parse(&contents, mark, offset).ok_or_else(|| damaged("has another form"))?;
         let sorted = Self { file: Some(file), mark: *mark, firsts, blocks, kept: Mutex::default() };
         let mut magic = [0; MAGIC.len()];
         sorted.read_at(&mut magic, 0)?;
-        let ends = sorted.blocks.last().map_or(MAGIC.len() as u64, |block| block.offset + u64::from(block.stored));
-        if magic == *MAGIC && ends == offset { Ok(sorted) } else { Err(damaged("has another form")) }
+        if magic == *MAGIC { Ok(sorted) } else { Err(damaged("has another form")) }
     }
 
     /// What the store remembers of it.
@@ -214,9 +217,14 @@ fn entry(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     Some((key, value, rest))
 }
 
-fn parse(contents: &[u8]) -> Option<(Vec<u8>, Vec<Block>)> {
-    let (mut firsts, mut blocks) = (Vec::new(), Vec::new());
+/// The first keys and places of all blocks. They lie one behind the other from the magic to the contents at `end`, in order
+/// of key, and hold as many plain bytes as the rows have; so whatever is computed of them later stays inside the file, and
+/// none is unpacked into more than its bytes can hold.
+fn parse(contents: &[u8], mark: &Mark, end: u64) -> Option<(Vec<u8>, Vec<Block>)> {
+    let (mut firsts, mut blocks) = (Vec::new(), Vec::<Block>::new());
+    let (mut next, mut plain_bytes) = (MAGIC.len() as u64, 0u64);
     let mut rest = contents;
+    let mut last: Option<&[u8]> = None;
     while !rest.is_empty() {
         let (length, after) = rest.split_first_chunk::<2>()?;
         let (first, after) = after.split_at_checked(u16::from_le_bytes(*length).into())?;
@@ -226,14 +234,23 @@ fn parse(contents: &[u8]) -> Option<(Vec<u8>, Vec<Block>)> {
         let (digest, after) = after.split_first_chunk::<8>()?;
         let start = u32::try_from(firsts.len()).ok()?;
         firsts.extend_from_slice(first);
-        blocks.push(Block {
+        let block = Block {
             first: (start, u32::try_from(firsts.len()).ok()?),
             offset: u64::from_le_bytes(*offset),
             stored: u32::from_le_bytes(*stored),
             plain: u32::from_le_bytes(*plain),
             digest: u64::from_le_bytes(*digest),
-        });
-        rest = after;
+        };
+        let (stored, plain) = (u64::from(block.stored), u64::from(block.plain));
+        let fits = block.offset == next && stored <= plain && plain <= stored * UNPACKED_SHARE_MAX;
+        if !fits || last.is_some_and(|last| last >= first) {
+            return None;
+        }
+        next = next.checked_add(stored).filter(|next| *next <= end)?;
+        plain_bytes = plain_bytes.checked_add(plain)?;
+        blocks.push(block);
+        (last, rest) = (Some(first), after);
     }
-    Some((firsts, blocks))
+    let rows = mark.rows.checked_mul(ENTRY_BYTES)?.checked_add(mark.bytes)?;
+    (next == end && plain_bytes == rows).then_some((firsts, blocks))
 }
