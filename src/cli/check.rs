@@ -22,6 +22,7 @@ use crate::mirror::{Elements, Locations};
 use crate::notify::{self, Trial};
 use crate::record::{Kind, Target, Value};
 use crate::run::{mapping, next, rows};
+use crate::source::inbox::Folder;
 use crate::source::{Access, Found, Read, Row, csv, ldap};
 use crate::store;
 
@@ -89,6 +90,7 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &CheckArgs) -> Result<Exit, 
         let mut places = Places::new();
         let binds = ldap::Binds::of_a_person(&config.state.dir);
         config.jobs.iter().for_each(|job| findings.push(source(job, &binds, &mut places)));
+        config.jobs.iter().for_each(|job| findings.extend(inbox(job)));
         service(&config, &places, &mut findings).await?;
     }
     show(ui, &findings);
@@ -98,6 +100,13 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &CheckArgs) -> Result<Exit, 
         Verdict::Wrong => true,
     };
     Ok(if findings.iter().any(fails) { Exit::Failed } else { Exit::Done })
+}
+
+/// Who may change more of a job's inbox than they need to.
+fn inbox(job: &Job) -> Vec<Finding> {
+    let folder = job.inbox.as_ref().and_then(|inbox| Folder::open(&inbox.dir).ok());
+    let told = folder.map(|folder| folder.open_to_others()).unwrap_or_default();
+    told.into_iter().map(|told| Finding::new(format!("inbox of {}", job.name), Verdict::Doubtful, told)).collect()
 }
 
 /// Reads a job's source to its end and maps it.

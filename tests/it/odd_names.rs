@@ -163,3 +163,22 @@ fn a_file_named_like_a_report_is_searched_as_the_file_that_it_is() {
     let left = plain.inbox().text("processed", "Z_a.report.csv");
     assert!(left.contains("P00003"), "the others stay: {left}");
 }
+
+#[test]
+fn an_inbox_that_is_open_to_more_than_it_needs_is_named_and_closed() {
+    let world = world("", "");
+    let inbox = Inbox(&world);
+    fs::set_permissions(inbox.path(""), fs::Permissions::from_mode(0o2770)).unwrap();
+    let told = world.run(&["check"]).expect(0);
+    assert!(told.out.contains("chmod 3770"), "{told:?}");
+    world.sync().expect(0);
+    let mode = |name: &str| fs::metadata(inbox.path(name)).unwrap().permissions().mode() & 0o7777;
+    assert_eq!(["", "processed", "failed"].map(mode), [0o3770, 0o2750, 0o2750]);
+    assert!(!world.run(&["check"]).expect(0).out.contains("chmod"));
+    fs::set_permissions(inbox.path("processed"), fs::Permissions::from_mode(0o2770)).unwrap();
+    let told = world.run(&["check"]).expect(0);
+    assert!(told.out.contains("chmod 2750"), "{told:?}");
+    inbox.drop("a.csv", people(1..5));
+    world.sync().expect(0);
+    assert_eq!(mode("processed"), 0o2750);
+}

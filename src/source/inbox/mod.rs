@@ -18,6 +18,7 @@ mod folder;
 mod look;
 mod name;
 mod options;
+mod rights;
 mod shelf;
 mod stamp;
 mod sweep;

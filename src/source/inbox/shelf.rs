@@ -17,6 +17,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::folder::Folder;
+use super::rights::{SETGID, TAKEN_OVER};
 use super::stamp::Stamp;
 use crate::disk;
 
@@ -51,8 +52,6 @@ const NAMES_MAX: u32 = 10_000;
 pub(super) const TIME: &str = "%Y%m%dT%H%M%SZ";
 /// What the name of a report adds to that of its file.
 pub(super) const REPORTS: [&str; 2] = [".report.csv", ".report.html"];
-/// The bit of a folder whose group is that of what is made in it.
-const SETGID: u32 = 0o2000;
 /// What the name of a file begins with that is still being written.
 pub(super) const UNFINISHED: &str = ".rosterd-";
 
@@ -77,26 +76,33 @@ impl Filing {
 }
 
 impl Folder {
-    /// Makes both folders where they are missing.
+    /// Makes both folders where they are missing, and closes them and the inbox to those who need not change them.
     pub fn lay_down(&self) -> io::Result<()> {
-        Shelf::ALL.iter().try_for_each(|shelf| self.shelf(*shelf).map(drop))
+        Shelf::ALL.iter().try_for_each(|shelf| self.shelf(*shelf).map(drop))?;
+        self.close()
     }
 
-    /// Opens a folder for what is done, and makes it where there is none, open to those who may use the inbox.
+    /// Opens a folder for what is done, and makes it where there is none, open to those who may use the inbox for
+    /// reading.
     pub(super) fn shelf(&self, shelf: Shelf) -> io::Result<OwnedFd> {
         let made = match mkdirat(self, shelf.name(), Mode::RWXU) {
             Ok(()) => true,
             Err(Errno::EXIST) => false,
             Err(error) => return Err(error.into()),
         };
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let dir = openat(self, shelf.name(), flags, Mode::empty())?;
+        let dir = self.existing(shelf)?;
         if made {
             let stat = fstat(self)?;
-            self.hand_over(&dir, 0o700 | stat.st_mode & 0o2070)?;
+            self.hand_over(&dir, 0o700 | stat.st_mode & TAKEN_OVER)?;
             disk::sync(self)?;
         }
         Ok(dir)
+    }
+
+    /// Opens a folder for what is done.
+    pub(super) fn existing(&self, shelf: Shelf) -> io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(openat(self, shelf.name(), flags, Mode::empty())?)
     }
 
     /// A name for a file that is done, which neither it nor its reports would share with anything.

@@ -1,0 +1,117 @@
+//! Who may change what lies in an inbox.
+//!
+//! Whoever drops files needs to write into the inbox, and nowhere else. So an inbox is best of mode 3770: what is dropped
+//! gets its group (setgid), and nobody renames or removes what is another's (sticky), `processed/` and `failed/` included.
+//! Those two are of mode 2750: what is filed can be read there, and only rosterd changes it.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use rustix::fs::{Mode, fchmod, fstat};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+
+use super::folder::Folder;
+use super::shelf::Shelf;
+
+/// The bits of a folder by which others than its owner may change what lies in it.
+const WRITE: u32 = 0o022;
+/// The bit of a folder whose files only their owners may rename.
+pub(super) const STICKY: u32 = 0o1000;
+/// The bit of a folder whose group is that of what is made in it.
+pub(super) const SETGID: u32 = 0o2000;
+/// What a folder for what is done takes over from the inbox: its group, who may look into it.
+pub(super) const TAKEN_OVER: u32 = SETGID | 0o050;
+
+impl Folder {
+    /// Closes what is this process's own to others, as far as it may; what stays open is told by [`Self::open_to`].
+    pub(super) fn close(&self) -> io::Result<()> {
+        for shelf in Shelf::ALL {
+            let dir = self.shelf(shelf)?;
+            let mode = mode_of_own(&dir)?.filter(|mode| mode & WRITE != 0);
+            // A service may be kept from setting this bit; a folder for what is done can do without.
+            mode.map_or(Ok(()), |mode| change(&dir, &[mode & !WRITE, mode & !WRITE & !SETGID]))?;
+        }
+        let mode = mode_of_own(self)?.filter(|mode| mode & WRITE != 0 && mode & STICKY == 0);
+        mode.map_or(Ok(()), |mode| change(self, &[mode | STICKY]))
+    }
+
+    /// Which of its folders others may change more of than they need to, and the mode that mends it.
+    pub fn open_to_others(&self) -> Vec<String> {
+        let mode = |dir: &dyn AsFd| fstat(dir.as_fd()).map_or(0, |stat| stat.st_mode);
+        let path = self.path().display();
+        let mut told = Vec::new();
+        let own = mode(self);
+        if own & WRITE != 0 && own & STICKY == 0 {
+            told.push(format!(
+                "who may drop files in {path} may also rename and remove what others dropped and what is filed there; \
+                 let it belong to rosterd's account, and `chmod 3770 {path}`"
+            ));
+        }
+        for shelf in Shelf::ALL {
+            let is_open = self.existing(shelf).is_ok_and(|dir| mode(&dir) & WRITE != 0);
+            if is_open {
+                let name = shelf.name();
+                told.push(format!(
+                    "others than rosterd may change what is filed in {path}/{name}; `chmod 2750 {path}/{name}`"
+                ));
+            }
+        }
+        told
+    }
+}
+
+/// The mode of a folder that belongs to the account of this process.
+fn mode_of_own(dir: &impl AsFd) -> io::Result<Option<u32>> {
+    let stat = fstat(dir)?;
+    Ok((stat.st_uid == geteuid().as_raw()).then_some(stat.st_mode & 0o7777))
+}
+
+/// Sets the first of these modes that this process may set; none on shares that have permissions of their own.
+fn change(dir: &impl AsFd, modes: &[u32]) -> io::Result<()> {
+    for mode in modes {
+        match fchmod(dir, Mode::from_raw_mode(*mode)) {
+            Err(Errno::PERM | Errno::NOTSUP) => {}
+            set => return Ok(set?),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn nobody_but_its_owner_changes_what_is_filed() {
+        for (before, after, told) in [
+            (0o2770, [0o3770, 0o2750, 0o2750], 1),
+            (0o3770, [0o3770, 0o2750, 0o2750], 0),
+            (0o770, [0o1770, 0o750, 0o750], 1),
+            (0o2777, [0o3777, 0o2750, 0o2750], 1),
+            (0o750, [0o750, 0o750, 0o750], 0),
+            (0o700, [0o700, 0o700, 0o700], 0),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            let place = |name: &str| dir.path().join(name);
+            let mode = |name: &str| fs::metadata(place(name)).unwrap().permissions().mode() & 0o7777;
+            let set =
+                |name: &str, mode: u32| fs::set_permissions(place(name), fs::Permissions::from_mode(mode)).unwrap();
+            set("", before);
+            let folder = Folder::open(dir.path()).unwrap();
+            assert_eq!(folder.open_to_others().len(), told, "{before:o}");
+            folder.lay_down().unwrap();
+            let modes = || ["", "processed", "failed"].map(mode);
+            assert_eq!(modes(), after, "made from {before:o}");
+            assert_eq!(folder.open_to_others(), [] as [String; 0], "{before:o}");
+            set("processed", 0o2770);
+            set("failed", 0o777);
+            assert_eq!(folder.open_to_others().len(), 2, "{before:o}");
+            folder.lay_down().unwrap();
+            assert_eq!(modes()[1..], [0o2750, 0o755], "kept from {before:o}");
+        }
+    }
+}
