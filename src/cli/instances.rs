@@ -10,6 +10,7 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 
 use super::failure::{Exit, Failure, Words};
+use super::screen::marked;
 use super::ui::{Paint, Ui};
 use crate::config::Instance;
 
@@ -100,8 +101,8 @@ fn show(ui: &Ui, number: usize, seen: &Seen) {
     let path = seen.config.display();
     let title = if seen.name.is_empty() { path.to_string() } else { format!("{} ({path})", seen.name) };
     ui.line(ui.paint(Paint::Bold, &title));
-    seen.err.lines().for_each(|line| ui.note(line));
-    seen.out.lines().for_each(|line| ui.line(line));
+    seen.err.lines().for_each(|line| ui.note(marked(line)));
+    seen.out.lines().for_each(|line| ui.line(marked(line)));
 }
 
 /// The exit of the account that is worst off.

@@ -3,7 +3,6 @@
 //! Commands log warnings to stderr. The daemon tells of its runs: to systemd's journal, with fields, where systemd started
 //! it, else as lines on stderr. `ROSTERD_LOG` names another level; at `debug` each change has a line. No value of a person is ever in a log (law 11).
 
-use std::io;
 use std::os::unix::fs::MetadataExt as _;
 
 use tracing::Level;
@@ -13,6 +12,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use super::args::{Arguments, Command, LogForm};
+use super::screen::Logged;
 use super::ui::Ui;
 
 /// Sends what is logged from now on where it belongs.
@@ -23,9 +23,9 @@ pub(super) fn begin(ui: &Ui, arguments: &Arguments) {
     // What libraries say of their work is for `trace` alone.
     let others = if level == LevelFilter::TRACE { level } else { level.min(LevelFilter::WARN) };
     let level = Targets::new().with_default(others).with_target("rosterd", level);
-    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(ui.paints().1);
+    let lines = tracing_subscriber::fmt::layer().with_writer(|| Logged { json: false }).with_ansi(ui.paints().1);
     if is_daemon && arguments.log == LogForm::Json {
-        let json = tracing_subscriber::fmt::layer().json().with_writer(io::stderr);
+        let json = tracing_subscriber::fmt::layer().json().with_writer(|| Logged { json: true });
         let _ = tracing_subscriber::registry().with(json.with_filter(level)).try_init();
     } else if is_daemon
         && is_journal()

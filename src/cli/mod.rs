@@ -1,7 +1,8 @@
 //! Arguments, one file per command, two renderers, failures.
 //!
 //! Invariants:
-//! - Data goes to stdout, everything else to stderr, and one `Ui` writes both.
+//! - Data goes to stdout, everything else to stderr, and one `Ui` writes both. What it shows passes through `screen`, so
+//!   that no text of others steers a terminal.
 //! - `--json` renders the same data a second time: one document on one line, a version first.
 //! - A failure is printed once, here, with its causes and hints; its kind alone decides the exit code.
 //! - A command works on what its `Host` gives it; so it is the same in this process and in the daemon.
@@ -39,6 +40,7 @@ mod remote;
 mod revert;
 mod run;
 mod sandbox;
+mod screen;
 mod status;
 mod sync;
 mod ui;
@@ -49,7 +51,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use args::{Arguments, Command};
+use args::{Arguments, Color, Command};
 use failure::{Exit, Failure};
 use host::Host;
 use remote::Sent;
@@ -65,7 +67,7 @@ pub fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
-            let _ = error.print();
+            Ui::new(Color::Auto, false).unparsed(&error);
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
     };

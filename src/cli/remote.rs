@@ -1,6 +1,6 @@
 //! Having a command run in the daemon, where there is one.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,6 +11,7 @@ use super::args::{Arguments, Command};
 use super::failure::{Exit, Failure, Words};
 use super::host;
 use super::interrupt::Interrupt;
+use super::screen::Pieces;
 use super::ui::Ui;
 use crate::config::{self, Given};
 use crate::daemon::{self, Answer, Call, Unreachable, VERSION};
@@ -48,7 +49,8 @@ pub(super) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Sent, Failure
         paints: ui.paints(),
         sudo: std::env::var("SUDO_USER").ok(),
     };
-    let mut printed = Printed { out: out_of(&arguments.command), unwritten: None };
+    let out = out_of(&arguments.command);
+    let mut printed = Printed { ui, pieces: Default::default(), out, unwritten: None };
     let stop = async {
         if Interrupt::wait().await.is_err() {
             std::future::pending::<()>().await;
@@ -127,20 +129,22 @@ fn out_of(command: &Command) -> Option<PathBuf> {
     }
 }
 
-/// Prints what comes back. A reader that went away is no failure.
-struct Printed {
+/// Prints what comes back, as what this process shows itself.
+struct Printed<'a> {
+    ui: &'a Ui,
+    /// What came for stdout and stderr, and is not whole yet.
+    pieces: (Pieces, Pieces),
     out: Option<PathBuf>,
     unwritten: Option<Failure>,
 }
 
-impl Answer for Printed {
+impl Answer for Printed<'_> {
     fn out(&mut self, bytes: &[u8]) {
-        let mut out = io::stdout().lock();
-        let _ = out.write_all(bytes).and_then(|()| out.flush());
+        self.ui.relay_out(&mut self.pieces.0, bytes);
     }
 
     fn err(&mut self, bytes: &[u8]) {
-        let _ = io::stderr().lock().write_all(bytes);
+        self.ui.relay_err(&mut self.pieces.1, bytes);
     }
 
     fn file(&mut self, bytes: &[u8]) {

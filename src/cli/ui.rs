@@ -1,4 +1,5 @@
-//! The only writer of stdout and stderr. Who reads there may see people: what marks them in a text is taken away here.
+//! The only writer of stdout and stderr. Who reads there may see people: what marks them in a text is taken away here, and
+//! so is what a terminal would obey.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -8,8 +9,9 @@ use serde_json::{Value, json};
 
 use super::args::Color;
 use super::failure::Failure;
+pub(super) use super::screen::{Paint, tame};
+use super::screen::{Pieces, escaped, rendered};
 use crate::daemon::Back;
-use crate::record::shown;
 
 /// Writes to stdout and stderr: this process's, or those of a caller of the daemon.
 #[derive(Clone)]
@@ -17,8 +19,8 @@ pub(super) struct Ui {
     pub(super) json: bool,
     /// Whether stdout and stderr show colours.
     paints: (bool, bool),
-    /// Whether someone watches stderr.
-    watched: bool,
+    /// Whether someone watches stdout and stderr.
+    watched: (bool, bool),
     /// The way to a caller of the daemon; none where the streams are this process's.
     back: Option<Back>,
 }
@@ -40,15 +42,6 @@ impl io::Write for Out<'_> {
     }
 }
 
-/// A colour, never the only sign of anything.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Paint {
-    Green,
-    Yellow,
-    Red,
-    Bold,
-}
-
 impl Ui {
     pub(super) fn new(color: Color, json: bool) -> Self {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -58,17 +51,45 @@ impl Ui {
             Color::Auto => is_terminal && !plain,
         };
         let (out, err) = (io::stdout().is_terminal(), io::stderr().is_terminal());
-        Self { json, paints: (paints(out), paints(err)), watched: err, back: None }
+        Self { json, paints: (paints(out), paints(err)), watched: (out, err), back: None }
     }
 
     /// What writes to a caller of the daemon, in colours where the caller's streams show them.
     pub(super) fn over(back: Back, paints: (bool, bool), json: bool) -> Self {
-        Self { json, paints, watched: false, back: Some(back) }
+        Self { json, paints, watched: (false, false), back: Some(back) }
     }
 
     /// Whether stdout and stderr show colours.
     pub(super) fn paints(&self) -> (bool, bool) {
         self.paints
+    }
+
+    /// Writes lines to stdout; a caller of the daemon renders them itself.
+    fn out_text(&self, text: &str) {
+        match &self.back {
+            Some(back) => back.out(text.as_bytes()),
+            None => self.out(rendered(text, self.paints.0).as_bytes()),
+        }
+    }
+
+    /// The same to stderr.
+    fn err_text(&self, text: &str) {
+        match &self.back {
+            Some(back) => back.err(text.as_bytes()),
+            None => {
+                let _ = io::stderr().lock().write_all(rendered(text, self.paints.1).as_bytes());
+            }
+        }
+    }
+
+    /// Writes what the daemon sends for stdout.
+    pub(super) fn relay_out(&self, pieces: &mut Pieces, bytes: &[u8]) {
+        self.out_text(&pieces.push(bytes));
+    }
+
+    /// The same for stderr.
+    pub(super) fn relay_err(&self, pieces: &mut Pieces, bytes: &[u8]) {
+        self.err_text(&pieces.push(bytes));
     }
 
     fn out(&self, bytes: &[u8]) {
@@ -81,18 +102,9 @@ impl Ui {
         }
     }
 
-    fn err(&self, bytes: &[u8]) {
-        match &self.back {
-            Some(back) => back.err(bytes),
-            None => {
-                let _ = io::stderr().lock().write_all(bytes);
-            }
-        }
-    }
-
     /// Writes a line of data. A reader that went away is no failure.
     pub(super) fn line(&self, text: impl AsRef<str>) {
-        self.out(format!("{}\n", shown(text.as_ref())).as_bytes());
+        self.out_text(&format!("{}\n", text.as_ref()));
     }
 
     /// Writes a document of data on one line.
@@ -113,11 +125,14 @@ impl Ui {
 
     /// Writes a document that is itself the data: on one line with `--json`, else set out for reading.
     pub(super) fn shown(&self, value: &Value) {
-        if self.json { self.document(value) } else { self.line(format!("{value:#}")) }
+        if self.json { self.document(value) } else { self.line(escaped(&format!("{value:#}"))) }
     }
 
-    /// Writes data as it is.
+    /// Writes data as it is, save where someone looks at it.
     pub(super) fn bytes(&self, bytes: &[u8]) {
+        if self.watched.0 {
+            return self.line(String::from_utf8_lossy(bytes).trim_end_matches('\n'));
+        }
         self.out(bytes);
         if !bytes.ends_with(b"\n") {
             self.out(b"\n");
@@ -126,13 +141,12 @@ impl Ui {
 
     /// Writes a line that is no data.
     pub(super) fn note(&self, text: impl AsRef<str>) {
-        self.err(format!("{}\n", shown(text.as_ref())).as_bytes());
+        self.err_text(&format!("{}\n", text.as_ref()));
     }
 
     /// Writes a warning.
     pub(super) fn warn(&self, text: impl AsRef<str>) {
-        let label = if self.paints.1 { "\u{1b}[33mwarning:\u{1b}[0m" } else { "warning:" };
-        self.note(format!("{label} {}", text.as_ref()));
+        self.note(format!("{} {}", Paint::Yellow.on("warning:"), text.as_ref()));
     }
 
     /// Writes a failure with its causes and hints.
@@ -141,10 +155,10 @@ impl Ui {
             let message = crate::fault::chain(failure.error());
             let code = failure.exit().code();
             let document = json!({"version": 1, "error": {"code": code, "message": message, "hints": failure.hints()}});
-            self.note(document.to_string());
+            self.note(escaped(&document.to_string()));
             return;
         }
-        let label = if self.paints.1 { "\u{1b}[31merror:\u{1b}[0m" } else { "error:" };
+        let label = Paint::Red.on("error:");
         let mut text = failure.error().to_string();
         self.note(format!("{label} {text}"));
         let mut cause = failure.error().source();
@@ -164,51 +178,34 @@ impl Ui {
         }
     }
 
+    /// Writes what the arguments came to where they are no command: a mistake, or what was asked for about the program.
+    pub(super) fn unparsed(&self, error: &clap::Error) {
+        let text = error.render();
+        if error.use_stderr() {
+            self.note(text.to_string().trim_end());
+        } else if self.paints.0 {
+            self.out(text.ansi().to_string().as_bytes());
+        } else {
+            self.out(text.to_string().as_bytes());
+        }
+    }
+
     /// Text in a colour, where stdout shows colours.
     pub(super) fn paint(&self, paint: Paint, text: &str) -> String {
-        if !self.paints.0 {
-            return text.to_owned();
-        }
-        let code = match paint {
-            Paint::Green => 32,
-            Paint::Yellow => 33,
-            Paint::Red => 31,
-            Paint::Bold => 1,
-        };
-        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        if self.paints.0 { paint.on(text) } else { text.to_owned() }
     }
 
     /// Whether someone watches.
     pub(super) fn is_watched(&self) -> bool {
-        !self.json && self.watched
+        !self.json && self.watched.1
     }
 }
 
-/// Writes texts without what marks names in them.
+/// Writes texts without what marks names in them, and with escapes for what a terminal would obey.
 struct Unmarked;
 
 impl Formatter for Unmarked {
     fn write_string_fragment<W: ?Sized + io::Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
-        writer.write_all(shown(fragment).as_bytes())
-    }
-}
-
-/// Text of a directory, as it may be shown on a terminal: control characters and those that turn the direction of
-/// writing are replaced.
-pub(super) fn tame(text: &str) -> String {
-    let wild = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-    };
-    text.chars().map(|c| if wild(c) { '\u{fffd}' } else { c }).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_of_a_directory_can_t_steer_the_terminal() {
-        assert_eq!(tame("a\u{1b}[2Jb\nc\u{202e}d é"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d é");
+        writer.write_all(escaped(fragment).as_bytes())
     }
 }
