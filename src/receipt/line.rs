@@ -1,7 +1,9 @@
 //! What became of one row.
 
+use serde::{Deserialize, Serialize};
+
 /// What became of one row, or of somebody who is in none.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
     /// The line on which the row begins, counted from 1.
     pub row: Option<u64>,
@@ -14,7 +16,7 @@ pub struct Line {
 }
 
 /// What became of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Outcome {
     /// The row can't be used.
     NotUsed,

@@ -15,13 +15,14 @@ mod page;
 mod table;
 
 pub use line::{Line, Outcome};
-pub use page::{is_page, markup_of, page};
+pub use page::{is_page, markup_of, page, text_of};
 pub use table::{MARK, harmless, is_table, table};
 
 use jiff::Zoned;
+use serde::{Deserialize, Serialize};
 
 /// What became of one dropped file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Receipt {
     /// The name under which it was dropped.
     pub file: String,
@@ -33,6 +34,12 @@ pub struct Receipt {
     pub verdict: Verdict,
     /// What there is to say about it as a whole.
     pub messages: Vec<String>,
+    /// Those of them that are only said because something waits.
+    pub holds: Vec<String>,
+    /// When it was brought up to date, where something waited at first.
+    pub updated: Option<Zoned>,
+    /// The file that was read since, where something still waited.
+    pub newer: Option<String>,
     /// Its rows in their order, then what is about none of them.
     pub lines: Vec<Line>,
     /// What stands between two cells of the file, and of the table.
@@ -40,7 +47,7 @@ pub struct Receipt {
 }
 
 /// What happened to a file as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
     /// All of it was used.
     Used,

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write as _};
 
+use jiff::Zoned;
+
 use super::{Line, Outcome, Receipt, Verdict};
 
 /// How many lines of one kind the page lists; the rest is in the table.
@@ -37,6 +39,12 @@ pub fn markup_of(text: &str) -> String {
     Text(text).to_string()
 }
 
+/// The text of what stands in a page.
+pub fn text_of(markup: &str) -> String {
+    let signs = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];
+    signs.iter().fold(markup.to_owned(), |text, (sign, character)| text.replace(sign, character))
+}
+
 /// Whether what begins with these bytes is such a page.
 pub fn is_page(head: &[u8]) -> bool {
     !head.is_empty() && HEAD.as_bytes().starts_with(head)
@@ -57,6 +65,13 @@ fn build(receipt: &Receipt, page: &mut String) -> fmt::Result {
     writeln!(page, "<header class=\"{class}\">\n<h1>{title}</h1>")?;
     writeln!(page, "<p class=\"file\">{file}</p>")?;
     writeln!(page, "<p>{}</p>\n</header>", sentence(receipt))?;
+    if let Some(updated) = &receipt.updated {
+        writeln!(page, "<p>Brought up to date on {}, after what waited was decided on.", time(updated))?;
+        if let Some(newer) = &receipt.newer {
+            writeln!(page, "Another file was read since, {}: its report tells what waits now.", Text(newer))?;
+        }
+        writeln!(page, "</p>")?;
+    }
     if !receipt.messages.is_empty() {
         writeln!(page, "<section>\n<h2>About the whole file</h2>\n<ul class=\"plain\">")?;
         for message in &receipt.messages {
@@ -73,9 +88,13 @@ fn build(receipt: &Receipt, page: &mut String) -> fmt::Result {
         "<footer>\n<p>Read on {} by the job <b>{}</b>. People are named by their key only, the value that identifies them \
          in the file. “Row” is the line in the file; the first line is 1. Every row is in the table that lies beside this \
          page, for a spreadsheet.</p>\n</footer>\n</main>\n</body>\n</html>",
-        Text(&receipt.at.strftime("%-d %B %Y at %H:%M (%Q)").to_string()),
+        time(&receipt.at),
         Text(&receipt.job)
     )
+}
+
+fn time(at: &Zoned) -> String {
+    Text(&at.strftime("%-d %B %Y at %H:%M (%Q)").to_string()).to_string()
 }
 
 fn headline(verdict: Verdict) -> (&'static str, &'static str) {

@@ -14,6 +14,9 @@ pub(super) fn receipt() -> Receipt {
         at: "2026-11-21T09:30:00+13:00[Pacific/Auckland]".parse().unwrap(),
         verdict: Verdict::Partly,
         messages: vec!["the file ends in its header".into()],
+        holds: Vec::new(),
+        updated: None,
+        newer: None,
         lines: vec![
             line(Some(2), "=cmd()", Outcome::Added, ""),
             line(Some(3), "</td><script>alert(1)</script>", Outcome::NotUsed, "\"a\" & 'b'\nc"),

@@ -232,6 +232,16 @@ fn named(target: Target, key: &Key) -> Key {
     Key::new(&format!("{target} {}", key.as_str())).expect("it is not empty")
 }
 
+/// The records that a report of the job may call so.
+pub(super) fn named_as(job: &Job, name: &str) -> Vec<(JobName, Key)> {
+    let own = Key::new(name).map(|key| (job.name.clone(), key));
+    let of_part = |part: &Job| {
+        let key = Key::new(name.strip_prefix(part.mapping.target.name())?.strip_prefix(' ')?)?;
+        Some((part.name.clone(), key))
+    };
+    own.into_iter().chain(job.parts().filter(|part| part.name != job.name).filter_map(of_part)).collect()
+}
+
 /// What waits, and why.
 fn held(prepared: &Prepared, drained: &Drained) -> Vec<(Key, String)> {
     let mut held: Vec<(Key, String)> =

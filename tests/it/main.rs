@@ -75,6 +75,7 @@ mod queries;
 mod queue;
 mod rebuilt;
 mod refusals;
+mod reports;
 mod retention;
 mod reverts;
 mod secrecy;

@@ -14,13 +14,14 @@ use tempfile::TempDir;
 
 use super::outbox::Outbox;
 use super::over::{form, over};
+use super::unnamed::without;
 use crate::clock::Clock;
 use crate::config::Job;
-use crate::history::without;
 use crate::mapping::{Bound, Mapped};
-use crate::receipt::{MARK, harmless, is_page, is_table, markup_of};
+use crate::receipt::{MARK, harmless, is_page, is_table, markup_of, text_of};
 use crate::record::Key;
 use crate::run::forget::ForgetError;
+use crate::run::report::named_as;
 use crate::run::rows;
 use crate::source::inbox::{self, Folder, Shelf, take_filed};
 use crate::source::{Access, Row, ldap};
@@ -28,6 +29,8 @@ use crate::store::Store;
 
 /// The longest record of a report, in bytes: none that this program writes comes near it.
 const RECORD_BYTES_MAX: usize = 1024 * 1024;
+/// Which column of a table has the keys.
+const KEY_COLUMN: usize = 1;
 /// How reports end.
 const TABLE: &str = "report.csv";
 const PAGE: &str = "report.html";
@@ -65,7 +68,7 @@ pub(in crate::run) fn forget(store: &Store, jobs: &[Job], key: &Key) -> (u64, Op
 /// What lies in the state folder.
 fn kept(store: &Store, job: &Job, key: &Key, files: &mut u64) -> io::Result<()> {
     let outbox = Outbox::of(store.dir(), &job.name);
-    for path in [outbox.standing(), outbox.copy()] {
+    for path in [outbox.standing(), outbox.copy(), outbox.waiting()] {
         if path.exists() {
             fs::remove_file(&path)?;
             *files += 1;
@@ -224,15 +227,20 @@ impl Searched<'_> {
         for record in reader.byte_records() {
             let Ok(record) = record else { return Ok(Fate::Goes) };
             left.set(RECORD_BYTES_MAX);
-            if record.get(1) == Some(own.as_bytes()) {
+            if record
+                .get(KEY_COLUMN)
+                .is_some_and(|cell| cell == own.as_bytes() || self.is_about(&String::from_utf8_lossy(cell)))
+            {
                 changed = true;
                 continue;
             }
             let cells: Vec<String> = record
                 .iter()
-                .map(|cell| {
+                .enumerate()
+                .map(|(at, cell)| {
                     let cell = String::from_utf8_lossy(cell);
-                    let told = without(&cell, self.key);
+                    // Nobody else is named where the key of the row is.
+                    let told = if at == KEY_COLUMN { None } else { without(&cell, self.key) };
                     changed |= told.is_some();
                     told.unwrap_or_else(|| cell.into_owned())
                 })
@@ -248,7 +256,6 @@ impl Searched<'_> {
         let mut file = BufReader::new(File::open(&self.copy)?);
         let mut page = BufWriter::new(self.create()?);
         let markup = markup_of(self.key.as_str());
-        let own = format!("<td>{markup}</td>");
         let named = Key::new(&markup);
         let (mut changed, mut line) = (false, Vec::new());
         while file.by_ref().take(RECORD_BYTES_MAX as u64).read_until(b'\n', &mut line)? > 0 {
@@ -256,18 +263,26 @@ impl Searched<'_> {
                 return Ok(Fate::Goes);
             }
             let text = String::from_utf8_lossy(&line);
-            let cells = text.strip_prefix("<tr><td>").and_then(|cells| cells.split_once("</td>"));
-            if cells.is_some_and(|(_, cells)| cells.starts_with(&own)) {
+            let cells = text.strip_prefix("<tr><td>").and_then(|cells| cells.split_once("</td><td>"));
+            let cell = cells.and_then(|(_, cells)| cells.split_once("</td>"));
+            if cell.is_some_and(|(cell, _)| cell == markup || self.is_about(&text_of(cell))) {
                 changed = true;
             } else {
-                let told = named.as_ref().and_then(|key| without(&text, key));
+                let rest = cell.map_or(&*text, |(_, rest)| rest);
+                let told = named.as_ref().and_then(|key| without(rest, key));
                 changed |= told.is_some();
-                page.write_all(told.as_deref().unwrap_or(&text).as_bytes())?;
+                page.write_all(&text.as_bytes()[..text.len() - rest.len()])?;
+                page.write_all(told.as_deref().unwrap_or(rest).as_bytes())?;
             }
             line.clear();
         }
         page.flush()?;
         Ok(if changed { Fate::Becomes } else { Fate::Stays })
+    }
+
+    /// Whether a report that calls a record so is about the person.
+    fn is_about(&self, name: &str) -> bool {
+        named_as(self.job, name).iter().any(|(job, own)| own.is_about(job, self.key))
     }
 
     fn create(&self) -> io::Result<File> {

@@ -26,7 +26,9 @@ mod poll;
 mod receipt;
 mod rest;
 mod state;
+mod unnamed;
 mod visit;
+mod waiting;
 
 pub(super) use forget::forget;
 pub(super) use keep::sweep;

@@ -3,8 +3,9 @@
 //! ```text
 //! STATE/inbox/JOB/copy          the file that is being read
 //! STATE/inbox/JOB/standing      the last file, while something of it is open
+//! STATE/inbox/JOB/waiting       what the last file's reports are made of, while something in them waits
 //! STATE/inbox/JOB/laying        what is being laid out
-//! STATE/inbox/JOB/out-RUN/      laid out: order, file, report.csv, report.html
+//! STATE/inbox/JOB/out-RUN/      laid out: order, file, report.csv, report.html, receipt
 //! ```
 
 use std::fs::{self, DirBuilder, File};
@@ -16,9 +17,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::state::{Past, Standing};
+use super::waiting::Waiting;
 use crate::config::Job;
 use crate::disk;
-use crate::receipt::{Receipt, page, table};
+use crate::receipt::{Outcome, Receipt, Verdict, page, table};
 use crate::record::JobName;
 use crate::source::inbox::{Entry, Filing, Folder, Options};
 
@@ -38,6 +40,8 @@ pub(super) struct Order {
     pub(super) past: Option<Past>,
     /// What is remembered of it while something is open.
     pub(super) standing: Option<Standing>,
+    /// The verdict of its reports once nothing in them waits.
+    pub(super) settled: Verdict,
 }
 
 /// Something laid out.
@@ -81,12 +85,30 @@ impl Outbox {
         gone(fs::remove_file(self.standing()))
     }
 
+    /// What the last file's reports are made of, while something in them waits.
+    pub(super) fn waiting(&self) -> PathBuf {
+        self.dir.join("waiting")
+    }
+
+    /// Keeps what reports are made of.
+    pub(super) fn keep_waiting(&self, waiting: &Waiting) -> io::Result<()> {
+        write(&self.waiting(), &serde_json::to_vec(waiting)?)
+    }
+
+    /// Drops it.
+    pub(super) fn drop_waiting(&self) -> io::Result<()> {
+        gone(fs::remove_file(self.waiting()))
+    }
+
     /// Lays out a file that is done, with its reports; it is on its way from here on, whatever happens to this process.
     pub(super) fn lay_out(&self, run: u64, order: Order, receipt: &Receipt) -> io::Result<Laid> {
         let laying = self.dir.join("laying");
         gone(fs::remove_dir_all(&laying))?;
         DirBuilder::new().mode(0o700).create(&laying)?;
         write(&laying.join("order"), &serde_json::to_vec(&order).map_err(io::Error::from)?)?;
+        if receipt.count(Outcome::Waiting) > 0 {
+            write(&laying.join("receipt"), &serde_json::to_vec(receipt)?)?;
+        }
         write(&laying.join("report.csv"), &table(receipt))?;
         write(&laying.join("report.html"), page(receipt).as_bytes())?;
         match fs::rename(self.copy(), laying.join("file")) {
@@ -129,6 +151,15 @@ impl Laid {
     pub(super) fn keep(&self, outbox: &Outbox) -> io::Result<()> {
         outbox.drop_standing()?;
         fs::hard_link(self.dir.join("file"), outbox.standing())
+    }
+
+    /// Keeps what its reports are made of, where something in them waits.
+    pub(super) fn keep_waiting(&self, outbox: &Outbox) -> io::Result<()> {
+        let receipt = match fs::read(self.dir.join("receipt")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return outbox.drop_waiting(),
+            read => serde_json::from_slice(&read?)?,
+        };
+        outbox.keep_waiting(&Waiting { filing: self.order.filing.clone(), receipt, settled: self.order.settled })
     }
 
     /// Moves the file to its place in the inbox, with its reports, or removes it where nothing is kept.

@@ -23,10 +23,41 @@ pub(super) fn of_run(receipt: Receipt, report: &Report, before: &BTreeMap<Key, A
         Status::Partial => Verdict::Partly,
         Status::Done => Verdict::Used,
     };
-    let lines = if verdict == Verdict::NotUsed { Vec::new() } else { lines(report, before) };
+    let lines = match verdict {
+        Verdict::NotUsed => report.rejections.iter().map(rejected).collect(),
+        _ => lines(report, before),
+    };
     let rejected = counted(report.rejections.len(), "row was rejected", "rows were rejected");
     let messages = report.reasons.iter().filter(|reason| **reason != rejected || lines.is_empty());
-    Receipt { verdict, messages: messages.map(|message| shown(message).into_owned()).collect(), lines, ..receipt }
+    let messages: Vec<String> = messages.map(|message| shown(message).into_owned()).collect();
+    let waiting = lines.iter().filter(|line| line.outcome == Outcome::Waiting);
+    let holds: BTreeSet<String> = waiting.map(|line| line.reason.clone()).collect();
+    let holds = messages.iter().filter(|message| holds.contains(*message)).cloned().collect();
+    Receipt { verdict, messages, holds, lines, ..receipt }
+}
+
+/// The verdict on a file once nothing of it waits any more.
+pub(super) fn settled(report: &Report) -> Verdict {
+    if report.complete && report.rejections.is_empty() { Verdict::Used } else { Verdict::Partly }
+}
+
+/// What a change that was confirmed comes to for whoever dropped the file.
+pub(super) fn outcome_of(action: Action) -> Outcome {
+    match action {
+        Action::Create => Outcome::Added,
+        Action::Update => Outcome::Changed,
+        Action::Delete => Outcome::Removed,
+    }
+}
+
+/// The rows of a file that can't be used because of them.
+pub(super) fn bad_rows(error: &Error) -> Vec<Rejected> {
+    match error {
+        Error::Source(source::Error::Csv(csv::Error { kind: csv::Kind::TooManyBadRows { rejected, .. }, .. })) => {
+            rejected.clone()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// What the audit files tell of runs that were cut off.
@@ -63,12 +94,7 @@ pub(super) fn advice(error: &Error) -> Option<&'static str> {
 fn lines(report: &Report, before: &BTreeMap<Key, Action>) -> Vec<Line> {
     let mut told: BTreeMap<&Key, (Outcome, &str)> = BTreeMap::new();
     for (key, action) in before.iter().chain(report.details.confirmed.iter().map(|(key, action)| (key, action))) {
-        let outcome = match action {
-            Action::Create => Outcome::Added,
-            Action::Update => Outcome::Changed,
-            Action::Delete => Outcome::Removed,
-        };
-        told.entry(key).or_insert((outcome, ""));
+        told.entry(key).or_insert((outcome_of(*action), ""));
     }
     told.extend(report.details.dropped.iter().map(|key| (key, (Outcome::Dropped, ""))));
     told.extend(report.held.iter().map(|(key, reason)| (key, (Outcome::Waiting, reason.as_str()))));

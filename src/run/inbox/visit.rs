@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::outbox::{Laid, Order, Outbox};
 use super::over::{form, over};
 use super::state::{Current, Past, Standing};
-use super::{judge, keep, receipt, rest};
+use super::{judge, keep, receipt, rest, waiting};
 use crate::config::{Job, Mode};
 use crate::fault::chain;
 use crate::receipt::{Receipt, Verdict};
@@ -160,6 +160,7 @@ impl Visit<'_> {
             let report = rest::run(self.context, self.job, &outbox, mirrors, narrow).await?;
             self.reports.push(report);
         }
+        waiting::settle(self.context, self.job, &folder, &outbox, None)?;
         keep::tidy(self.context, self.job, &outbox)?;
         Ok(())
     }
@@ -230,6 +231,7 @@ impl Visit<'_> {
                 let shelf = is_of_the_file(&error).then_some(Shelf::Failed);
                 let requests = self.context.client.requests() - begun.requests;
                 let mut report = Report::failed(self.job.name.clone(), chain(&error), requests);
+                report.rejections = receipt::bad_rows(&error);
                 report.reasons.extend(shelf.and_then(|_| receipt::advice(&error)).map(str::to_owned));
                 (report, shelf)
             }
@@ -253,7 +255,8 @@ impl Visit<'_> {
             read: begun.started,
         };
         let past = (shelf == Shelf::Processed).then_some((past, doubt));
-        let order = self.order(folder, entry, &taken, shelf, past);
+        let settled = receipt::settled(&report);
+        let order = Order { settled, ..self.order(folder, entry, &taken, shelf, past) };
         self.close(folder, outbox, begun, report, receipt, order)
     }
 
@@ -318,8 +321,14 @@ impl Visit<'_> {
         self.save(&state)?;
         crate::crash::point("before a file is filed");
         let name = shown(laid.order.filing.in_inbox());
+        if laid.order.past.is_some() {
+            waiting::settle(self.context, self.job, folder, outbox, Some(&name))?;
+        }
         match laid.file(folder, self.options).and_then(|()| {
             crate::crash::point("after a file was filed");
+            if laid.order.past.is_some() {
+                laid.keep_waiting(outbox)?;
+            }
             laid.done()
         }) {
             Ok(()) => {}
@@ -353,7 +362,7 @@ impl Visit<'_> {
             filed,
             mode: taken.mode,
         };
-        Order { filing, at, past: past.map(|(past, _)| past), standing }
+        Order { filing, at, past: past.map(|(past, _)| past), standing, settled: Verdict::Used }
     }
 
     /// A receipt on which nothing stands yet.
@@ -365,6 +374,9 @@ impl Visit<'_> {
             at: self.context.clock.now().to_zoned(self.job.time_zone.clone()),
             verdict,
             messages: Vec::new(),
+            holds: Vec::new(),
+            updated: None,
+            newer: None,
             lines: Vec::new(),
             delimiter: form(self.job).delimiter.or(found).unwrap_or(b','),
         }

@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::limits;
+use crate::record::Rejected;
 
 /// Why nothing can be taken from a file.
 #[derive(Debug)]
@@ -133,5 +134,7 @@ pub enum Kind {
         first_line: u64,
         /// What is wrong with that one.
         reason: String,
+        /// All of those.
+        rejected: Vec<Rejected>,
     },
 }

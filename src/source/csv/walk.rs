@@ -242,6 +242,7 @@ impl Walk {
                 rows: self.seen,
                 first_line: first.line.unwrap_or_default(),
                 reason: first.reason.clone(),
+                rejected: self.rejected.clone(),
             }),
             _ => Ok(()),
         }

@@ -1,0 +1,95 @@
+//! The reports that lie beside a file: they stay true after the file was read.
+
+use std::fs;
+
+use crate::inbox::{Inbox, world};
+use crate::support::{World, people};
+
+/// A world in which every update waits for a person, and a first file has been read.
+fn held(mode: &str) -> World {
+    let world = world(&format!("mode = \"{mode}\"\n"), "[job.guard]\nmax_updates = 0\n");
+    Inbox(&world).drop("a.csv", people(1..20));
+    world.sync().expect(0);
+    Inbox(&world).drop("b.csv", people(1..20).replace("Clerk", "Baker"));
+    world.sync().expect(4);
+    world
+}
+
+#[test]
+fn the_reports_of_a_file_tell_what_became_of_what_waited() {
+    for mode in ["full", "changes"] {
+        let world = held(mode);
+        let inbox = Inbox(&world);
+        let table = || inbox.text("processed", "b.csv.report.csv");
+        let page = || inbox.text("processed", "b.csv.report.html");
+        assert_eq!(table().matches(",waiting,").count(), 19, "{mode}: {}", table());
+        assert!(page().contains("something waits") && !page().contains("Brought up to date"), "{mode}");
+        world.sync();
+        assert!(!page().contains("Brought up to date"), "{mode}: nothing was decided");
+
+        world.run(&["approve", "staff", "P00001", "P00002"]).expect(0);
+        world.run(&["reject", "staff", "P00003"]).expect(0);
+        world.sync();
+        for line in ["2,P00001,changed,", "3,P00002,changed,", "4,P00003,rejected,"] {
+            assert!(table().contains(&format!("\r\n{line}\r\n")), "{mode}: {}", table());
+        }
+        assert_eq!(table().matches(",waiting,").count(), 16, "{mode}");
+        assert!(page().contains("something waits") && page().contains("Brought up to date"), "{mode}");
+
+        world.run(&["approve", "staff"]).expect(0);
+        world.sync();
+        assert_eq!((table().matches(",waiting,").count(), table().matches(",changed,").count()), (0, 18), "{mode}");
+        assert!(!table().contains("max_updates"), "{mode}: {}", table());
+        assert!(page().contains("The file was used") && !page().contains("wait until"), "{mode}: {}", page());
+        let left: Vec<_> = fs::read_dir(world.state().join("inbox/staff")).unwrap().collect();
+        assert!(left.is_empty(), "{mode}: nothing waits, so nothing is kept: {left:?}");
+    }
+}
+
+#[test]
+fn a_report_names_the_file_that_tells_what_waits_now() {
+    let world = held("full");
+    let inbox = Inbox(&world);
+    inbox.drop("c.csv", people(1..20));
+    world.sync().expect(0);
+    let page = inbox.text("processed", "b.csv.report.html");
+    assert!(page.contains("Another file was read since, c.csv") && !page.contains("something waits"), "{page}");
+    let table = inbox.text("processed", "b.csv.report.csv");
+    assert_eq!(table.matches(",already right,").count(), 19, "{table}");
+}
+
+#[test]
+fn reports_that_are_gone_are_not_made_again() {
+    let world = held("full");
+    for report in ["b.csv.report.csv", "b.csv.report.html"] {
+        let path = fs::read_dir(Inbox(&world).path("processed")).unwrap().map(|entry| entry.unwrap().path());
+        fs::remove_file(path.into_iter().find(|path| path.to_string_lossy().ends_with(report)).unwrap()).unwrap();
+    }
+    world.run(&["approve", "staff"]).expect(0);
+    world.sync().expect(0);
+    let names = Inbox(&world).names("processed");
+    assert!(!names.iter().any(|name| name.starts_with("b.csv.")), "{names:?}");
+}
+
+#[test]
+fn the_reports_of_a_failed_file_list_the_rows_that_could_not_be_used() {
+    let world = world("", "");
+    let inbox = Inbox(&world);
+    inbox.drop("a.csv", people(1..40));
+    world.sync().expect(0);
+    let torn = (5..20)
+        .fold(people(1..40), |text, number| text.replace(&format!("Person {number},"), &format!("Person\0 {number},")));
+    inbox.drop("b.csv", torn);
+    world.sync().expect(1);
+    let table = inbox.text("failed", "b.csv.report.csv");
+    assert_eq!(table.matches(",not used,").count(), 15, "{table}");
+    assert!(table.contains("\r\n6,,not used,"), "{table}");
+    let page = inbox.text("failed", "b.csv.report.html");
+    assert!(page.contains("The file was not used") && page.contains("Rows that were not used (15)"), "{page}");
+    // Where so few are left that nothing is taken, what was wrong with the others is told too.
+    let few = people(1..40).lines().take(3).map(|line| format!("{line}\n")).collect::<String>();
+    inbox.drop("c.csv", few.replace("Person 2,", "Person\0 2,"));
+    world.sync();
+    let both = ["processed", "failed"].map(|folder| inbox.names(folder));
+    assert!(both.iter().flatten().any(|name| name == "c.csv.report.csv"), "{both:?}");
+}
