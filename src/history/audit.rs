@@ -15,7 +15,7 @@ use super::entry::{Ended, Entry};
 use super::month::months;
 use crate::crash::point;
 use crate::disk;
-use crate::record::{Action, JobName, Key, RemoteId, Value, shown};
+use crate::record::{Action, JobName, Key, RemoteId, Value};
 
 /// One line of the audit file, as it is written; [`Entry`] is the same line as it is read.
 #[derive(Serialize)]
@@ -78,7 +78,7 @@ impl Audit {
     /// Appends a line and returns when it is on disk.
     pub fn append(&self, at: Timestamp, line: &Line<'_>) -> io::Result<()> {
         let month = at.to_zoned(TimeZone::UTC).strftime("%Y-%m").to_string();
-        let mut text = shown(&serde_json::to_string(line)?).into_owned();
+        let mut text = serde_json::to_string(line)?;
         text.push('\n');
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let _alone = lock(&self.dir)?;

@@ -5,6 +5,8 @@
 //!   survives a store that is thrown away (law 9). People's data goes from it when it has grown too old, in one step a file.
 //! - One line a confirmed change, a decision and the end of a run, as JSON. A line is on disk before what it tells of is
 //!   committed; so after a crash a line may be there twice, and none is missing.
+//! - A key in a reason keeps the marks of [`Private`](crate::record::Private) around it, so that it can be found again by
+//!   what it is, whatever it holds.
 //! - A reader takes lines of other versions, and names by file and line what it can't read.
 //! - It holds people's values, as few other files do, and nobody but its owner may read it.
 //!
@@ -23,7 +25,7 @@ mod user;
 
 pub use audit::{Audit, Line};
 pub use entry::{Changed, Decided, Ended, Entry};
-pub use forget::{forget, without};
+pub use forget::forget;
 pub use month::{Damage, read};
 pub use past::{Decisions, Event, Past, PastRun};
 pub use retention::Retention;

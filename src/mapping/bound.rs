@@ -12,7 +12,7 @@ use super::error::Error;
 use super::marks::{Mark, Marked};
 use super::outcome::{Outcome, PHOTO_TEXT_BYTES_MAX, VALUE_BYTES_MAX};
 use super::template::{Compiled, Ready};
-use crate::record::{Field, Key, Kind, Marks, Private, Record, Rejected, Values};
+use crate::record::{Field, Key, Kind, Marks, Private, Record, Rejected, Values, is_marked};
 use crate::source::{Name, Row};
 
 /// The longest key, in bytes.
@@ -26,7 +26,7 @@ pub struct Bound<'m> {
     marks: Vec<(Mark, Ready<'m>)>,
     fields: Vec<(&'m Field, Ready<'m>)>,
     prefix: &'static str,
-    joins: bool,
+    joined: Option<Ready<'m>>,
 }
 
 /// A row as it is read on some day.
@@ -101,8 +101,8 @@ impl<'m> Bound<'m> {
         Ok(Self {
             slots,
             prefix: mapping.prefix,
-            joins: mapping.joins,
             key: ready(&mapping.key)?,
+            joined: mapping.joined.as_ref().map(ready).transpose()?,
             include: mapping.include.as_ref().map(ready).transpose()?,
             fields: mapping
                 .fields
@@ -171,20 +171,25 @@ impl<'m> Bound<'m> {
     }
 
     fn key(&self, seen: &Seen<'_>) -> Result<Key, String> {
-        let text = seen.on(&self.key)?.text()?;
+        let key = self.half(seen, &self.key)?;
+        let Some(joined) = &self.joined else { return Ok(key) };
+        // A half that is missing says nothing about whose row it is.
+        let key = Key::joined(&key, &self.half(seen, joined)?);
+        if key.as_str().len() > KEY_BYTES_MAX { Err(too_long()) } else { Ok(key) }
+    }
+
+    fn half(&self, seen: &Seen<'_>, template: &Ready<'_>) -> Result<Key, String> {
+        let text = seen.on(template)?.text()?;
         if text.len() > KEY_BYTES_MAX {
-            return Err(format!("the key has more than {KEY_BYTES_MAX} bytes"));
+            return Err(too_long());
         }
         if text.contains(char::is_control) {
             return Err("the key holds a control character, such as a line end".to_owned());
         }
-        let key = if self.joins {
-            // A half that is missing says nothing about whose row it is.
-            Key::halves(&text).map(|(member, organization)| Key::joined(&member, &organization))
-        } else {
-            Key::new(&text)
-        };
-        key.ok_or_else(|| "the key is empty".to_owned())
+        if is_marked(&text) {
+            return Err("the key holds U+FDD0 or U+FDD1, which are no characters".to_owned());
+        }
+        Key::new(&text).ok_or_else(|| "the key is empty".to_owned())
     }
 
     /// The photo of a row, where the job maps photos and the row has one that can be used.
@@ -218,6 +223,10 @@ impl<'m> Bound<'m> {
         }
         Mapped::Record(Record { key, fields: Values::in_order(fields) })
     }
+}
+
+fn too_long() -> String {
+    format!("the key has more than {KEY_BYTES_MAX} bytes")
 }
 
 /// A row, and how the engine sees it once it is asked.

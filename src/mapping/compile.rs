@@ -17,7 +17,7 @@ use super::marks::Mark;
 use super::options::Options;
 use super::outcome::place_of;
 use super::template::Compiled;
-use crate::record::{Field, Kind, Target};
+use crate::record::{Field, Kind};
 use crate::source::{Columns, Match, Name, Need, Wanted};
 
 /// Moves whenever the same templates could come to something else: filters, trimming, kinds.
@@ -32,8 +32,8 @@ pub struct Mapping {
     pub(super) fields: Vec<(Field, Compiled)>,
     /// What its fields' names begin with in the configuration.
     pub(super) prefix: &'static str,
-    /// Whether its keys are made of two.
-    pub(super) joins: bool,
+    /// What makes the other half of its keys, where they are made of two.
+    pub(super) joined: Option<Compiled>,
     wanted: Wanted,
     digest: u128,
 }
@@ -49,6 +49,7 @@ impl Mapping {
             compiled.map_err(|found| faults.extend(found)).ok()
         };
         let key = compile("key", &options.key);
+        let joined = options.joined.as_ref().map(|text| compile("org_key", text));
         let include = options.include.as_ref().map(|text| compile("include", text));
         let marks = Mark::ALL.into_iter().filter_map(|mark| Some((mark, mark.template(options)?)));
         let marks: Vec<_> = marks.filter_map(|(mark, text)| Some((mark, compile(mark.place(), text)?))).collect();
@@ -72,15 +73,14 @@ impl Mapping {
         faults.extend(strange);
         match key {
             Some(key) if faults.is_empty() => {
-                let include = include.flatten();
-                let templates = std::iter::once(&key).chain(&include);
+                let (include, joined) = (include.flatten(), joined.flatten());
+                let templates = std::iter::once(&key).chain(&joined).chain(&include);
                 let templates = templates.chain(marks.iter().map(|it| &it.1)).chain(fields.iter().map(|it| &it.1));
                 let photos = fields.iter().filter(|(field, _)| field.kind == Kind::Photo);
                 let photos = photos.flat_map(|(_, template)| template.names.iter().cloned()).collect();
                 let wanted = Wanted { photos, ..wanted(options, templates) };
-                let (prefix, joins) = (options.prefix, options.target == Target::Membership);
-                let digest = digest(options);
-                Ok(Self { environment, key, include, marks, fields, prefix, joins, wanted, digest })
+                let (prefix, digest) = (options.prefix, digest(options));
+                Ok(Self { environment, key, joined, include, marks, fields, prefix, wanted, digest })
             }
             _ => Err(faults),
         }
@@ -128,7 +128,7 @@ impl Mapping {
     fn templates(&self) -> impl Iterator<Item = &Compiled> {
         let marks = self.marks.iter().map(|(_, template)| template);
         let fields = self.fields.iter().map(|(_, template)| template);
-        std::iter::once(&self.key).chain(&self.include).chain(marks).chain(fields)
+        std::iter::once(&self.key).chain(&self.joined).chain(&self.include).chain(marks).chain(fields)
     }
 
     fn optional(&self, name: &Name) -> bool {
@@ -165,6 +165,8 @@ fn digest(options: &Options) -> u128 {
     // The filter `last_day` goes by it.
     part(options.time_zone.iana_name().unwrap_or_default());
     part(&options.key);
+    part(if options.joined.is_some() { "joined" } else { "" });
+    part(options.joined.as_deref().unwrap_or(""));
     part(if options.include.is_some() { "include" } else { "" });
     part(options.include.as_deref().unwrap_or(""));
     part(&options.fields.len().to_string());

@@ -15,6 +15,8 @@ pub struct Options {
     pub prefix: &'static str,
     /// Gives the key of a row.
     pub key: String,
+    /// Gives the key of what that of the row is joined to; a membership's.
+    pub joined: Option<String>,
     /// Must give true or false; a row with false is dropped.
     pub include: Option<String>,
     /// Gives the first day on which a row counts, or nothing.

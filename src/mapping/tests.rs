@@ -18,6 +18,7 @@ fn options(fields: &[(&str, &str)]) -> Options {
         target: Target::Staff,
         prefix: "",
         key: "{{ employee_no }}".to_owned(),
+        joined: None,
         include: None,
         active_from: None,
         active_until: None,
@@ -202,6 +203,8 @@ fn law_1_include_comes_before_the_key() {
         ("{{ status }}", "1", "yes", rejected("1", "include", unclear)),
         ("{{ status | lookup('site') }}", "1", "x", rejected("1", "include", "the value is not in the table `site`")),
         ("true", "a\nb", "", rejected("", "key", "the key holds a control character, such as a line end")),
+        ("true", "a\u{1f}b", "", rejected("", "key", "the key holds a control character, such as a line end")),
+        ("true", "a\u{fdd1}b", "", rejected("", "key", "the key holds U+FDD0 or U+FDD1, which are no characters")),
     ] {
         let mut cells = CELLS;
         (cells[0], cells[4]) = (no, status);

@@ -26,29 +26,51 @@ impl Key {
     }
 
     /// What stands between the two keys of a membership.
-    pub const APART: &'static str = " @ ";
+    const APART: &'static str = " @ ";
 
-    /// The two keys that the key of a membership is made of, without their outer white space; `None` where one is empty.
-    pub fn halves(text: &str) -> Option<(Self, Self)> {
-        let (member, organization) = text.split_once(Self::APART)?;
-        Self::new(member).zip(Self::new(organization))
+    /// The key of what joins two others, which no other two have: an `@` behind a space in the first one gets a backslash, so
+    /// that the first [`Self::APART`] is the one between them.
+    pub fn joined(member: &Self, organization: &Self) -> Self {
+        let mut text = String::with_capacity(member.0.len() + Self::APART.len() + organization.0.len());
+        for c in member.0.chars() {
+            if c == '@' && may_be_apart(&text) {
+                text.push('\\');
+            }
+            text.push(c);
+        }
+        Self([&text, Self::APART, organization.as_str()].concat().into())
     }
 
-    /// The key of what joins two others.
-    pub fn joined(member: &Self, organization: &Self) -> Self {
-        Self([member.as_str(), Self::APART, organization.as_str()].concat().into())
+    /// The two keys that this one joins, where it is that of a membership; nothing in it tells whether it is.
+    pub fn halves(&self) -> Option<(Self, Self)> {
+        let (member, organization) = self.0.split_once(Self::APART)?;
+        let mut text = String::with_capacity(member.len());
+        for c in member.chars() {
+            if c == '@' && text.ends_with('\\') && may_be_apart(&text) {
+                text.pop();
+            }
+            text.push(c);
+        }
+        Self::new(&text).zip(Self::new(organization))
     }
 
     /// Whether this record of `job` is that of `person`, or a membership of theirs.
     pub fn is_about(&self, job: &JobName, person: &Self) -> bool {
-        let member = || Self::halves(self.as_str()).is_some_and(|(member, _)| member == *person);
-        self == person || (job.part_of() == Some(Target::Membership) && member())
+        match job.part_of() {
+            Some(Target::Membership) => self.halves().is_some_and(|(member, _)| member == *person),
+            _ => self == person,
+        }
     }
 
     /// The key as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// Whether an `@` behind this text would look like one between two keys: behind a space, and backslashes if any.
+fn may_be_apart(before: &str) -> bool {
+    before.trim_end_matches('\\').ends_with(' ')
 }
 
 impl fmt::Display for Key {
@@ -157,18 +179,66 @@ mod tests {
         assert_eq!(Key::new(" 0042 ").unwrap().as_str(), "0042");
     }
 
+    /// Keys with everything in them that stands between two keys, or between a key and something else, somewhere.
+    const ODD: [&str; 23] = [
+        "Z1",
+        "Z1 @ Q",
+        "Z1 @ Q @ R",
+        "Z1 \\@ Q",
+        "Z1 \\\\@ Q",
+        "Z1 @",
+        "@ Q",
+        "@",
+        "Z1 @ @ Q",
+        "Z1@Q",
+        "Z1 @Q",
+        "Z1@ Q",
+        "Z1\\",
+        "Z1 \\",
+        "DOMAIN\\Z1",
+        "Z1/Q",
+        "Z1/membership",
+        "membership Z1",
+        "Z1:Q",
+        "Z1|Q",
+        "Z1, Q",
+        "Z1  Q",
+        "key Z1 \"é\"",
+    ];
+
     #[test]
-    fn a_membership_is_about_its_member() {
-        let key = |text: &str| Key::new(text).unwrap();
-        let pair = Key::joined(&key("0042"), &key("Acme @ Quay"));
-        assert_eq!(Key::halves(" 0042  @  Acme @ Quay"), Some((key("0042"), key("Acme @ Quay"))));
-        for text in ["0042", " @ Acme", "0042 @ ", "0042 @"] {
-            assert_eq!(Key::halves(text), None, "{text}");
+    fn two_keys_are_joined_as_no_others_are_and_come_apart_again() {
+        let keys: Vec<Key> = ODD.iter().map(|text| Key::new(text).unwrap()).collect();
+        let memberships = JobName::new("sites").unwrap().part(Target::Membership);
+        let mut all = std::collections::BTreeSet::new();
+        for member in &keys {
+            for organization in &keys {
+                let pair = Key::joined(member, organization);
+                assert_eq!(pair.halves(), Some((member.clone(), organization.clone())), "{pair:?}");
+                assert_eq!(Key::new(pair.as_str()), Some(pair.clone()), "it stays as it is when it is read back");
+                for person in &keys {
+                    assert_eq!(pair.is_about(&memberships, person), person == member, "{pair:?} {person:?}");
+                }
+                assert!(all.insert(pair), "{member:?} {organization:?}");
+            }
         }
+        let key = |text: &str| Key::new(text).unwrap();
+        assert_eq!(Key::joined(&key("a@b.c"), &key("Acme @ Quay")).as_str(), "a@b.c @ Acme @ Quay");
+        assert_eq!(Key::joined(&key("Z1 @ Q"), &key("Acme")).as_str(), "Z1 \\@ Q @ Acme");
+        assert_eq!(key("0042").halves(), None);
+    }
+
+    #[test]
+    fn a_record_is_about_whom_it_is_and_a_membership_about_its_member() {
+        let keys: Vec<Key> = ODD.iter().map(|text| Key::new(text).unwrap()).collect();
         let job = JobName::new("sites").unwrap();
-        assert!(pair.is_about(&job.part(Target::Membership), &key("0042")));
-        assert!(!pair.is_about(&job, &key("0042")) && !pair.is_about(&job.part(Target::Membership), &key("004")));
-        assert!(key("0042").is_about(&job, &key("0042")));
+        for own in &keys {
+            for person in &keys {
+                assert_eq!(own.is_about(&job, person), own == person, "{own:?} {person:?}");
+                let is_member = own.halves().is_some_and(|(member, _)| member == *person);
+                assert_eq!(own.is_about(&job.part(Target::Membership), person), is_member, "{own:?} {person:?}");
+            }
+        }
     }
 
     #[test]

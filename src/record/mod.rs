@@ -30,7 +30,7 @@ pub use key::{JobName, Key, RemoteId};
 pub use marks::{Marks, Number};
 pub use normal::{digits, fold};
 pub use photo::{PHOTO_BYTES_MAX, photo_format, photo_mark};
-pub use private::{Private, keyless, shown, without};
+pub use private::{Private, is_marked, keyless, shown, without};
 pub use reject::Rejected;
 pub use target::Target;
 pub use value::{Value, Values};

@@ -63,11 +63,18 @@ pub fn keyless(text: &str) -> String {
     told(text, |_| HIDDEN.to_owned())
 }
 
-/// A text without the name of one person: `None` where it does not name them by their key.
+/// Whether a text holds what marks names.
+pub fn is_marked(text: &str) -> bool {
+    text.contains(is_mark)
+}
+
+/// A text without the name of one person: `None` where it does not name them by their key. A name that may be that of a
+/// membership of theirs is left out too: what is said of others loses a name then, and nobody a row.
 pub fn without(text: &str, key: &Key) -> Option<String> {
     let mut found = false;
     let told = told(text, |own| {
-        let is_about = own == key.as_str() || Key::halves(own).is_some_and(|(member, _)| member == *key);
+        let joined = || Key::new(own)?.halves();
+        let is_about = own == key.as_str() || joined().is_some_and(|(member, _)| member == *key);
         found |= is_about;
         if is_about { Private(FORGOTTEN).to_string() } else { Private(own).to_string() }
     });

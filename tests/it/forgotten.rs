@@ -92,3 +92,64 @@ fn what_is_held_parked_or_decided_of_a_person_is_forgotten_too() {
     assert_eq!(found(&world.state()), [] as [String; 0]);
     assert_eq!(world.run(&["status", "--json"]).job()["parked"], 0);
 }
+
+/// What the audit files tell of, by job and key.
+fn told(world: &World) -> Vec<(String, String)> {
+    let text = fs::read_to_string(world.audit_file()).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let changes = lines.filter(|line| line["what"] == "change");
+    let name = |line: &serde_json::Value, field: &str| line[field].as_str().unwrap().to_owned();
+    changes.map(|line| (name(&line, "job"), name(&line, "key"))).collect()
+}
+
+#[test]
+fn whoever_is_forgotten_goes_altogether_and_takes_nobody_along_whatever_keys_hold() {
+    const KEYS: [&str; 16] = [
+        "Z1",
+        "Z1 @ Q",
+        "Z1 @ Q2 @ x",
+        "Z1 \\@ Q",
+        "Z1 @",
+        "@ Q",
+        "Z1@Q",
+        "Z1\\",
+        "Z1/Q",
+        "Z1/membership",
+        "membership Z1",
+        "Z1:Q",
+        "Z1|Q",
+        "Z1, Q",
+        "key Z1 \"é\"",
+        "2",
+    ];
+    let world = crate::contractors::world(Options::default(), "", "");
+    fs::create_dir(world.dir().join("staff.csv")).unwrap();
+    let row = |(number, key): (usize, &&str)| {
+        let key = key.replace('"', "\"\"");
+        format!("\"{key}\",Worker {number},worker{number}@example.com,Roofer,Q{number} @ x,Company {number} Ltd,61\n")
+    };
+    let text = KEYS.iter().enumerate().map(row).fold(crate::contractors::HEADER.to_owned(), |text, row| text + &row);
+    fs::write(world.dir().join("staff.csv/all.csv"), text).unwrap();
+    assert_eq!(world.sync().expect(0).writes(), (3 * KEYS.len() as u64, 0, 0));
+    let report = || {
+        let files = fs::read_dir(world.dir().join("staff.csv/processed")).unwrap().map(|entry| entry.unwrap().path());
+        let mut files: Vec<_> = files.filter(|path| path.to_string_lossy().contains(".report.")).collect();
+        files.sort();
+        let texts: Vec<String> = files.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+        [texts[0].matches(",added,").count(), texts[1].matches("<tr><td>").count()]
+    };
+    let mut left = told(&world);
+    assert_eq!((left.len(), report()), (3 * KEYS.len(), [KEYS.len(); 2]));
+    for (number, key) in KEYS.iter().enumerate() {
+        let shown = world.run(&["explain", "sites", key]).expect(0);
+        assert!(shown.out.contains(&format!("Worker {number}")) || shown.out.contains("***"), "{key}: {shown:?}");
+        assert_eq!(world.run(&["sync", "--key", key, "--json"]).expect(0).writes(), (0, 0, 0), "{key}");
+        let gone = world.run(&["forget", key, "--json"]).expect(0).json();
+        assert_eq!((&gone["rows"], &gone["lines"]), (&json!(2), &json!(2)), "{key}: the person and one membership");
+        let pair = format!(" @ Q{number} @ x");
+        left.retain(|(job, own)| own != key && !(job == "sites/membership" && own.ends_with(&pair)));
+        assert_eq!(told(&world), left, "{key}");
+        assert_eq!(report(), [KEYS.len() - number - 1; 2], "{key}");
+        world.run(&["forget", key]).expect(1);
+    }
+}

@@ -12,7 +12,7 @@ use crate::config::raw::RawJob;
 use crate::config::report::Report;
 use crate::mapping::{LeaverOptions, Options};
 use crate::plan::{LeaverAction, Leavers, Limit, Limits};
-use crate::record::{Key, Target};
+use crate::record::Target;
 
 const ORGANIZATION: &str = "org.";
 const MEMBERSHIP: &str = "membership.";
@@ -132,7 +132,7 @@ impl Parts {
         let mapping = Options {
             target: Target::Membership,
             prefix: MEMBERSHIP,
-            key: format!("{}{}{}", job.mapping.key, Key::APART, self.key),
+            joined: Some(self.key.clone()),
             fields,
             ..job.mapping.clone()
         };

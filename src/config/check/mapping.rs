@@ -52,6 +52,7 @@ pub(super) fn check(
         target,
         prefix: "",
         key: key_template,
+        joined: None,
         include,
         active_from: given(&raw.active_from),
         active_until: given(&raw.active_until),
