@@ -14,7 +14,7 @@ use crate::config::{Config, Job, Needs};
 use crate::daemon;
 use crate::notify::Book;
 use crate::run::{self, JobState, Status};
-use crate::status::{Health, JobView, Seen, Snapshot, Unheard};
+use crate::status::{Health, JobView, Refused, Seen, Snapshot, Unheard};
 use crate::store::{self, Store};
 
 pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
@@ -31,6 +31,10 @@ pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
     let snapshot = Snapshot::gather(&store, &config, budget, now, &|job| seen(host, &store, job, now))?;
     let health = Health::of(&snapshot);
     let Snapshot { jobs: views, budget, is_full, .. } = snapshot;
+    let refused = match host {
+        Host::Here(_) => None,
+        Host::Daemon(lent) => lent.engine.counters().refused(),
+    };
     let unheard = Book::open(&config.state.dir).unheard();
     if ui.json {
         ui.document(&json!({
@@ -41,6 +45,7 @@ pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
                 "finish": budget.finish},
             "state_dir": config.state.dir,
             "disk_full": is_full,
+            "config_refused": refused.as_ref().map(|refused| json!({"at": refused.at, "reason": refused.reason})),
             "unheard": unheard.iter().map(|place| json!({"channel": place.channel, "since": place.since,
                 "reason": place.reason, "waiting": place.waiting})).collect::<Vec<_>>(),
         }));
@@ -50,6 +55,10 @@ pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
             let text =
                 format!("the disk of {} is full: nothing is sent before 8 MiB are free", config.state.dir.display());
             ui.line(ui.paint(Paint::Red, &text));
+        }
+        if let Some(Refused { at, reason }) = &refused {
+            let text = format!("the new configuration was refused {at:.0}, and the one before is in force: {reason}");
+            ui.line(ui.paint(Paint::Red, &tame(&text)));
         }
         for Unheard { channel, since, reason, waiting } in &unheard {
             let waits = match waiting {

@@ -59,6 +59,8 @@ pub(super) enum Input {
     Ran(JobName),
     /// Another configuration is in force.
     Reloaded,
+    /// Something is to be shown that nobody has to act upon.
+    Looked,
 }
 
 /// What the daemon owns and lends.

@@ -61,7 +61,8 @@ async fn gather(engine: &Arc<Engine>) -> Result<Snapshot, Lost> {
     let work = tokio::task::spawn_blocking(move || {
         let (budget, now) = (setup.client.budget(), engine.clock().now());
         let snapshot = Snapshot::gather(&store, &setup.config, budget, now, &|job| Ok(engine.seen(&job.name)))?;
-        Ok(Snapshot { unheard: Book::open(&setup.config.state.dir).unheard(), ..snapshot })
+        let unheard = Book::open(&setup.config.state.dir).unheard();
+        Ok(Snapshot { unheard, refused: engine.counters().refused(), ..snapshot })
     });
     match work.await {
         Ok(snapshot) => snapshot.map_err(Lost::Store),
@@ -124,7 +125,7 @@ pub(super) async fn tell(engine: Arc<Engine>, mut teller: Option<Teller>) {
                     }
                     true
                 }
-                Ok(Event::Ready | Event::Ended { .. } | Event::Decided) | Err(RecvError::Lagged(_)) => true,
+                Ok(Event::Ready | Event::Ended { .. } | Event::Decided | Event::Refused { .. }) | Err(RecvError::Lagged(_)) => true,
                 Ok(_) => false,
                 Err(RecvError::Closed) => return,
             },

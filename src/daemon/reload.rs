@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::engine::{Engine, Setup};
+use super::engine::{Engine, Input, Setup};
 use super::event::Event;
 use super::manager::Manager;
 use crate::config::{self, Config, Job, Needs};
@@ -52,6 +52,7 @@ impl Engine {
             Ok(_) => {
                 let path = self.setup().config.source_path.display().to_string();
                 tracing::info!(path, "the configuration {path} is in force now");
+                self.counters().taken(self.clock().now());
                 self.publish(Event::Reloaded);
             }
             Err(refusal) => {
@@ -61,9 +62,12 @@ impl Engine {
                     reason = told,
                     "the new configuration was refused; the one before stays in force: {told}"
                 );
+                self.counters().refuse(self.clock().now(), reason.clone());
                 self.publish(Event::Refused { reason });
             }
         }
+        // The service manager shows what came of it.
+        self.tell(Input::Looked);
         Manager::ready();
         result
     }
@@ -77,15 +81,16 @@ impl Engine {
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         let config = config::load(&present.config.source_path, variables, Needs::Jobs)?;
         fits(&present.config, &config).map_err(Refusal::Broken)?;
-        let warnings = config.warnings.clone();
+        let mut warnings = config.warnings.clone();
         let next = Setup::new(config, self.clock()).map_err(|error| Refusal::Broken(chain(&error)))?;
-        self.judge(&present, &next).await?;
+        warnings.extend(self.judge(&present, &next).await?);
         self.put_in_force(next);
         Ok(warnings)
     }
 
-    /// Plans every job under the next configuration.
-    async fn judge(&self, present: &Setup, next: &Setup) -> Result<(), Refusal> {
+    /// Plans every job under the next configuration; a job with an inbox over its last file, where none waits. Returns what
+    /// could not be tried.
+    async fn judge(&self, present: &Setup, next: &Setup) -> Result<Vec<String>, Refusal> {
         let store = self.store().await?;
         let context = Context {
             config: &next.config,
@@ -95,10 +100,10 @@ impl Engine {
             watch: &Unwatched,
         };
         let jobs: Vec<&Job> = next.config.jobs.iter().collect();
-        let plans = run::plan(&context, &jobs, &Narrow::default(), run::For::Show)
+        let plans = run::plan(&context, &jobs, &Narrow::default(), run::For::Rehearsal)
             .await
             .map_err(|error| Refusal::Broken(chain(&error)))?;
-        let mut alarms = Vec::new();
+        let (mut alarms, mut untried) = (Vec::new(), Vec::new());
         for Plan { job: name, result } in plans {
             let state = JobState::load(&store, &name)?;
             let last = state.last.as_ref().map(|last| last.status);
@@ -108,12 +113,17 @@ impl Engine {
                 Ok((prepared, _)) => {
                     let job = next.config.jobs.iter().find(|job| job.name == name).expect("it was planned");
                     let was = present.config.jobs.iter().find(|job| job.name == name);
+                    let seen_none = prepared.iter().all(|part| part.records == 0);
+                    if job.inbox.is_some() && seen_none && state.last.is_some() {
+                        let why = "its last file is not kept any more, so what this changes of people was not tried";
+                        untried.push(format!("job {name}: {why}"));
+                    }
                     let held: BTreeSet<Key> = run::held(&store, &name)?.into_keys().collect();
                     alarms.extend(prepared.iter().filter_map(|part| alarm(part, job, was, &held, last)));
                 }
             }
         }
-        if alarms.is_empty() { Ok(()) } else { Err(Refusal::Alarming(alarms.join("; "))) }
+        if alarms.is_empty() { Ok(untried) } else { Err(Refusal::Alarming(alarms.join("; "))) }
     }
 }
 

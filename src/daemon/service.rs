@@ -17,7 +17,7 @@ use super::scheduler::{Ended, SLEEP_MAX, Scheduler, Timed};
 use super::signals::{Wish, Wishes};
 use super::{inboxes, onlookers, served, worker};
 use crate::clock::Clock;
-use crate::record::JobName;
+use crate::record::{JobName, shown};
 use crate::status::Server;
 use crate::store::{self, Store};
 
@@ -106,6 +106,7 @@ pub async fn serve(
         })
     };
     let looks = tokio::spawn(inboxes::watch(Arc::clone(&engine)));
+    engine.counters().taken(clock.now());
     Manager::ready();
     engine.publish(Event::Ready);
     let count = jobs.len();
@@ -173,7 +174,9 @@ impl Service {
             let (next, waits) = (self.scheduler.next(&job.name), self.scheduler.waits_since(&job.name));
             outlook.insert(job.name.clone(), Outlook { next, waits, skipped: self.scheduler.skipped(&job.name) });
         }
-        self.manager.status(&self.told(now, &outlook));
+        let refused = self.engine.counters().refused();
+        let refused = refused.map(|refused| format!("; the new configuration was refused: {}", shown(&refused.reason)));
+        self.manager.status(&(self.told(now, &outlook) + &refused.unwrap_or_default()));
         self.engine.foresee(outlook);
         let hung = self.engine.runs().hung(Instant::now());
         // A run that waits until the service lets it go on is quiet, and does not hang.
@@ -203,6 +206,7 @@ impl Service {
                 let served = self.scheduler.ran(&job, Moment::now(self.engine.clock()));
                 self.remember(&job, served).await;
             }
+            Input::Looked => {}
             Input::Reloaded => {
                 let setup = self.engine.setup();
                 // Who is new in the file may have run under an earlier one.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::notice::{Kind, Notice, RowNote};
 use super::trouble::Trouble;
@@ -24,6 +25,9 @@ const REASON_MAX: usize = 300;
 pub struct Told {
     jobs: BTreeMap<JobName, Job>,
     disk_full: bool,
+    /// A digest of why the configuration was refused, where it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    config_refused: Option<u64>,
     /// Why nothing works at all, where that is so.
     #[serde(skip_serializing_if = "Option::is_none")]
     down: Option<Down>,
@@ -87,7 +91,8 @@ pub(super) fn decide_down(told: &Told, trouble: &Trouble, at: Timestamp) -> (Tol
 /// What is to be told now, and what is told after that.
 pub fn decide(told: &Told, snapshot: &Snapshot) -> (Told, Vec<Notice>) {
     let mut notices = Vec::new();
-    let mut next = Told { disk_full: snapshot.is_full, ..Told::default() };
+    let config_refused = snapshot.refused.as_ref().map(|refused| xxh3_64(refused.reason.as_bytes()));
+    let mut next = Told { disk_full: snapshot.is_full, config_refused, ..Told::default() };
     if told.down.as_ref().is_some_and(|down| down.any_told) {
         notices.push(notice(snapshot, None, Kind::Recovered, "rosterd works again".to_owned()));
     }
@@ -98,6 +103,17 @@ pub fn decide(told: &Told, snapshot: &Snapshot) -> (Told, Vec<Notice>) {
             (Kind::Recovered, "the disk of rosterd's state has room again")
         };
         notices.push(notice(snapshot, None, event, text.to_owned()));
+    }
+    match &snapshot.refused {
+        Some(refused) if config_refused != told.config_refused => {
+            let text = "the new configuration was refused; the one before stays in force".to_owned();
+            let reasons = listed(std::iter::once(&refused.reason));
+            notices.push(Notice { reasons, ..notice(snapshot, None, Kind::ConfigRefused, text) });
+        }
+        None if told.config_refused.is_some() => {
+            notices.push(notice(snapshot, None, Kind::Recovered, "the configuration is in force now".to_owned()));
+        }
+        _ => {}
     }
     let nothing = Job::default();
     for job in &snapshot.jobs {

@@ -21,6 +21,8 @@ pub enum Kind {
     OnSite,
     /// The disk of the state is full.
     DiskFull,
+    /// The daemon refused a new configuration.
+    ConfigRefused,
     /// Nothing works: the daemon can't start, or can't read its state.
     Down,
     /// All is well again.
@@ -69,6 +71,7 @@ impl Kind {
             Self::Overdue => "overdue",
             Self::OnSite => "on_site",
             Self::DiskFull => "disk_full",
+            Self::ConfigRefused => "config_refused",
             Self::Down => "down",
             Self::Recovered => "recovered",
         }

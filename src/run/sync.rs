@@ -86,6 +86,8 @@ pub enum For {
     Show,
     /// It is kept as a file, which says of each change what it is based on.
     File,
+    /// A configuration is tried: an inbox in which no file waits is read as it was read last.
+    Rehearsal,
 }
 
 /// Works out what `sync` would do, and changes nothing here or there. One job's failure is its own.
@@ -109,8 +111,13 @@ async fn plan_one(
     what_for: For,
 ) -> Result<(Vec<Prepared>, u64), Error> {
     let next = inbox::next(job, Some(context.store), context.clock)?;
-    mirrors.pull(context, next.job().unwrap_or(job), false).await?;
-    let Some(job) = next.job() else {
+    let last = match (next.job(), what_for) {
+        (None, For::Rehearsal) => inbox::last(job, context.store)?,
+        _ => None,
+    };
+    let over = next.job().or(last.as_ref().map(|(job, _)| job));
+    mirrors.pull(context, over.unwrap_or(job), false).await?;
+    let Some(job) = over else {
         let prepared = Prepared { inbox: next.waiting.clone(), ..Prepared::nothing(job, context.store, next.told()) };
         let foreign = strangers(context.store, mirrors.of(job.mapping.target), job, &[])?;
         return Ok((vec![prepared], foreign));

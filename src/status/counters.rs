@@ -1,8 +1,10 @@
-//! What nothing remembers: counted in memory, from the start of the process.
+//! What nothing remembers: kept in memory, from the start of the process.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use jiff::Timestamp;
 
 use crate::histogram::Histogram;
 use crate::record::JobName;
@@ -17,6 +19,15 @@ pub struct Counters {
     counts: Mutex<Counts>,
 }
 
+/// A configuration that was refused; the one before is in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// When.
+    pub at: Timestamp,
+    /// Why.
+    pub reason: String,
+}
+
 /// The counts.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
@@ -24,6 +35,9 @@ pub(super) struct Counts {
     pub(super) changes: BTreeMap<(JobName, &'static str), u64>,
     pub(super) delays: BTreeMap<JobName, Histogram>,
     pub(super) notices: BTreeMap<(&'static str, bool), u64>,
+    /// When the configuration in force was taken.
+    pub(super) taken: Option<Timestamp>,
+    pub(super) refused: Option<Refused>,
 }
 
 impl Counters {
@@ -48,6 +62,22 @@ impl Counters {
     /// A notice was delivered over a channel, or could not be.
     pub fn notice(&self, channel: &'static str, delivered: bool) {
         *self.lock().notices.entry((channel, delivered)).or_default() += 1;
+    }
+
+    /// A configuration came into force.
+    pub fn taken(&self, at: Timestamp) {
+        let mut counts = self.lock();
+        (counts.taken, counts.refused) = (Some(at), None);
+    }
+
+    /// A new configuration was refused.
+    pub fn refuse(&self, at: Timestamp, reason: String) {
+        self.lock().refused = Some(Refused { at, reason });
+    }
+
+    /// The configuration that was refused last, unless one was taken since.
+    pub fn refused(&self) -> Option<Refused> {
+        self.lock().refused.clone()
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Counts> {

@@ -168,6 +168,13 @@ fn of_traffic(page: &mut Page, traffic: &Traffic) {
 
 fn of_process(page: &mut Page, counters: &Counters) {
     let counts = counters.lock();
+    if let Some(taken) = counts.taken {
+        let name = "rosterd_config_last_reload_successful";
+        let help = "1 where the last configuration that was to be taken was taken, the one at the start included.";
+        page.single(name, "gauge", help, flag(counts.refused.is_none()));
+        let name = "rosterd_config_last_reload_success_timestamp_seconds";
+        page.single(name, "gauge", "When the configuration in force was taken, since 1970.", seconds(taken));
+    }
     let name = "rosterd_runs_total";
     page.head(name, "counter", "Runs by how they ended, since the process started.");
     for ((job, status), value) in &counts.runs {

@@ -22,7 +22,7 @@ mod page;
 mod server;
 mod snapshot;
 
-pub use counters::Counters;
+pub use counters::{Counters, Refused};
 pub use health::Health;
 pub use metrics::metrics;
 pub use page::{page, unreadable};

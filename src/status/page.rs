@@ -52,7 +52,7 @@ fn build(snapshot: &Snapshot, page: &mut String) -> fmt::Result {
     let worst = snapshot.jobs.iter().map(|job| mood(job).0).max().unwrap_or(Mood::Idle);
     let mood = match worst {
         _ if snapshot.is_full => Mood::Bad,
-        worst if !snapshot.unheard.is_empty() => worst.max(Mood::Look),
+        worst if !snapshot.unheard.is_empty() || snapshot.refused.is_some() => worst.max(Mood::Look),
         worst => worst,
     };
     let title = match mood {
@@ -66,6 +66,14 @@ fn build(snapshot: &Snapshot, page: &mut String) -> fmt::Result {
     writeln!(page, "<header class=\"{}\">\n<h1>{title}</h1>", mood.class())?;
     if snapshot.is_full {
         writeln!(page, "<p>The disk of the state is full: nothing is sent before 8 MiB are free.</p>")?;
+    }
+    if let Some(refused) = &snapshot.refused {
+        writeln!(
+            page,
+            "<p>The new configuration was refused on {}; the one before is in force: {}</p>",
+            refused.at.strftime("%-d %b %Y, %H:%M UTC"),
+            text(&keyless(&refused.reason))
+        )?;
     }
     for place in &snapshot.unheard {
         writeln!(

@@ -6,6 +6,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::counters::Refused;
 use crate::api::BudgetState;
 use crate::config::{Config, Job};
 use crate::fault::chain;
@@ -32,6 +33,8 @@ pub struct Snapshot {
     pub is_full: bool,
     /// Places that people are told by, and that can't be reached.
     pub unheard: Vec<Unheard>,
+    /// The configuration that the daemon refused last, where the one before is still in force.
+    pub refused: Option<Refused>,
 }
 
 /// A place that people are told by, and that can't be reached.
@@ -155,7 +158,14 @@ impl Snapshot {
             job.paused = pauses.iter().find(|pause| pause.scope.stops(&job.name)).cloned();
         }
         let requests = jobs.iter().map(|job| job.requests).sum();
-        Ok(Self { at, jobs, budget: Budget::of(budget, requests, at), is_full: store.is_full(), unheard: Vec::new() })
+        Ok(Self {
+            at,
+            jobs,
+            budget: Budget::of(budget, requests, at),
+            is_full: store.is_full(),
+            unheard: Vec::new(),
+            refused: None,
+        })
     }
 }
 

@@ -165,6 +165,8 @@ fn prometheus_takes_the_metrics_and_the_alerts() {
     served.counters.ended(&Report { counts: Counts { created: 1, ..Counts::default() }, ..held });
     served.counters.confirmed(&job, Duration::from_secs(70));
     served.counters.notice("webhook", false);
+    served.counters.taken("2026-11-22T10:00:00Z".parse().unwrap());
+    served.counters.refuse("2026-11-22T11:00:00Z".parse().unwrap(), "no known key".to_owned());
     let (status, head, body) = served.get("/metrics");
     assert_eq!(status, 200);
     assert!(head.contains("content-type: text/plain; version=0.0.4"), "{head}");
@@ -182,6 +184,8 @@ fn prometheus_takes_the_metrics_and_the_alerts() {
         "rosterd_change_delay_seconds_bucket{job=\"staff\",le=\"+Inf\"} 1",
         "rosterd_change_delay_seconds_sum{job=\"staff\"} 70",
         "rosterd_notices_total{channel=\"webhook\",outcome=\"failed\"} 1",
+        "rosterd_config_last_reload_successful 0",
+        "rosterd_config_last_reload_success_timestamp_seconds 1795341600",
     ] {
         assert!(body.lines().any(|written| written == line), "{line} is missing: {body}");
     }

@@ -3,7 +3,7 @@ use jiff::tz::TimeZone;
 use super::*;
 use crate::record::{Key, Target};
 use crate::run::{Counts, LastRun};
-use crate::status::{Budget, OnSite};
+use crate::status::{Budget, OnSite, Refused};
 
 fn at(hour: i64) -> Timestamp {
     let begin: Timestamp = "2027-06-10T00:00:00Z".parse().unwrap();
@@ -31,7 +31,8 @@ fn job(name: &str, status: Status, reasons: &[&str]) -> JobView {
 
 fn snapshot(hour: i64, jobs: impl IntoIterator<Item = JobView>) -> Snapshot {
     let budget = Budget { used: 0, limit: 100, blocked_until: None, finish: None };
-    Snapshot { at: at(hour), jobs: jobs.into_iter().collect(), budget, is_full: false, unheard: Vec::new() }
+    let jobs = jobs.into_iter().collect();
+    Snapshot { at: at(hour), jobs, budget, is_full: false, unheard: Vec::new(), refused: None }
 }
 
 /// Looks at one state after the other, and says what was told at each.
@@ -202,4 +203,22 @@ fn a_job_that_was_in_trouble_before_everything_was_is_not_told_anew() {
     let (told, _) = decide_down(&told, &down("damaged", 0), at(1));
     let (_, notices) = decide(&told, &partial(2));
     assert_eq!(notices.iter().map(|notice| notice.event).collect::<Vec<_>>(), [Kind::Recovered]);
+}
+
+#[test]
+fn a_refused_configuration_is_told_once_for_each_reason_and_so_is_the_one_that_is_taken() {
+    let refused = |hour, reason: Option<&str>| Snapshot {
+        refused: reason.map(|reason| Refused { at: at(hour), reason: reason.to_owned() }),
+        ..snapshot(hour, [job("staff", Status::Done, &[])])
+    };
+    let told = told([
+        refused(0, None),
+        refused(1, Some("config.toml:3: job.nonsense: is no known key")),
+        refused(2, Some("config.toml:3: job.nonsense: is no known key")),
+        refused(3, Some("job staff would be held")),
+        refused(4, None),
+        refused(5, None),
+    ]);
+    let (news, good) = (vec![Kind::ConfigRefused], vec![Kind::Recovered]);
+    assert_eq!(told, [vec![], news.clone(), vec![], news, good, vec![]]);
 }

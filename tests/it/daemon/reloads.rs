@@ -5,7 +5,8 @@ use std::time::Duration;
 use rosterd::sandbox::Options;
 use rustix::process::Signal;
 
-use crate::support::daemon::eventually;
+use crate::support::daemon::{Manager, eventually};
+use crate::support::looked::get;
 use crate::support::{Config, World, people};
 
 #[test]
@@ -89,4 +90,52 @@ fn without_a_daemon_there_is_nothing_to_reload() {
     let world = World::with(Options::default(), Config::served("", ""));
     world.csv(people(1..3));
     assert!(world.run(&["reload"]).expect(1).err.contains("no daemon is running"));
+}
+
+#[test]
+fn a_refused_configuration_is_shown_everywhere_until_one_is_taken() {
+    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let world = World::with(Options::default(), Config::served("", &format!("[status]\nlisten = \"{address}\"\n")));
+    world.csv(people(1..4));
+    let mut manager = Manager::listen(&world);
+    let path = manager.path.clone();
+    let daemon = world.daemon_with(&["run"], |command| {
+        command.env("NOTIFY_SOCKET", path);
+    });
+    let metric =
+        |value: u8| get(address, "/metrics").2.contains(&format!("\nrosterd_config_last_reload_successful {value}\n"));
+    let refused = || world.run(&["status", "--json"]).json()["config_refused"].clone();
+    assert!(metric(1) && refused().is_null());
+    let whole = std::fs::read_to_string(world.dir().join("config.toml")).unwrap();
+    world.put("config.toml", whole.replace("target = \"staff\"", "target = \"staf\"").as_bytes());
+    daemon.signal(Signal::HUP);
+    eventually("the metric says so", || metric(0));
+    assert!(refused()["reason"].as_str().unwrap().contains("is no target"), "{}", refused());
+    assert!(world.run(&["status"]).out.contains("the new configuration was refused"));
+    let page = get(address, "/").2;
+    assert!(page.contains("The new configuration was refused") && page.contains("is no target"), "{page}");
+    manager.expect("the new configuration was refused: ");
+    assert_eq!(get(address, "/healthz").0, 200, "the one before works on");
+    world.put("config.toml", whole.as_bytes());
+    world.run(&["reload"]).expect(0);
+    assert!(metric(1) && refused().is_null());
+    assert!(!get(address, "/").2.contains("refused on"));
+}
+
+#[test]
+fn an_inbox_without_a_file_is_tried_with_its_last_one() {
+    for (kept, code) in [("30d", 4), ("0s", 0)] {
+        let rest = format!("[retention]\nprocessed = \"{kept}\"\n");
+        let config = Config { path: "inbox".into(), ..Config::served("", &rest) };
+        let mut world = World::with(Options::default(), config);
+        std::fs::create_dir(world.dir().join("inbox")).unwrap();
+        world.put("inbox/all.csv", people(1..21).as_bytes());
+        world.run(&["sync"]).expect(0);
+        world.expect_people(1..21);
+        let _daemon = world.daemon();
+        world.reconfigure(|config| Config { map: config.map.replace("{{ title }}", "{{ title }} (staff)"), ..config });
+        let ran = world.run(&["reload"]).expect(code);
+        let told = if code == 4 { "the mapping change alters 20 people" } else { "its last file is not kept any more" };
+        assert!(ran.err.contains(told), "{kept}: {ran:?}");
+    }
 }
