@@ -86,7 +86,7 @@ impl Credentials {
     /// Finds the credential of that name.
     pub(super) fn find(&self, name: &str) -> Option<Stored> {
         match self {
-            Self::Handed(dir) => Some(dir.join(name)).filter(|path| path.exists()).map(Stored::Handed),
+            Self::Handed(dir) => handed(dir, name),
             Self::Store(store) => store.find(name),
             Self::Closed(_) | Self::Nowhere => None,
         }
@@ -121,7 +121,7 @@ impl Credentials {
 
 impl Store {
     fn find(&self, name: &str) -> Option<Stored> {
-        let handed = || Some(self.handed.join(name)).filter(|path| path.exists()).map(Stored::Handed);
+        let handed = || handed(&self.handed, name);
         if !TAKEN.contains(&name) {
             return handed();
         }
@@ -135,6 +135,13 @@ impl Store {
         // The store goes first: what the service was handed may have been replaced there since.
         plain.map(Stored::Plain).or_else(encrypted).or_else(handed)
     }
+}
+
+/// What systemd handed to the service under that name. The units have it hand over an empty line for what is not there.
+fn handed(dir: &Path, name: &str) -> Option<Stored> {
+    let path = dir.join(name);
+    let is_empty = std::fs::read(&path).is_ok_and(|bytes| bytes.iter().all(u8::is_ascii_whitespace));
+    (path.exists() && !is_empty).then_some(Stored::Handed(path))
 }
 
 #[cfg(test)]
@@ -203,6 +210,17 @@ mod tests {
     }
 
     #[test]
+    fn what_the_units_hand_over_for_want_of_a_credential_counts_as_missing() {
+        let dir = tempfile::tempdir().unwrap();
+        let handed = Credentials::Handed(dir.path().to_owned());
+        for (content, expected) in [("", false), ("\n", false), ("sesame\n", true)] {
+            fs::write(dir.path().join("api_key"), content).unwrap();
+            assert_eq!(handed.find("api_key").is_some(), expected, "{content:?}");
+        }
+        assert_eq!(handed.find("client_secret"), None);
+    }
+
+    #[test]
     fn an_encrypted_credential_is_decrypted_under_its_name() {
         let root = tempfile::tempdir().unwrap();
         let credentials = store(root.path(), "rosterd.");
@@ -228,6 +246,8 @@ mod tests {
             let taken: Vec<&str> = unit.lines().filter_map(|line| line.strip_prefix("LoadCredential=")).collect();
             let expected: Vec<String> = TAKEN.iter().map(|name| format!("{name}:{prefix}{name}")).collect();
             assert_eq!(taken, expected);
+            let set: Vec<&str> = unit.lines().filter_map(|line| line.strip_prefix("SetCredential=")).collect();
+            assert_eq!(set, TAKEN.map(|name| format!("{name}:\\n")));
         }
     }
 }
