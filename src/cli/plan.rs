@@ -125,7 +125,14 @@ impl Serialize for OfJob<'_> {
         let Plan { job, result } = self.0;
         let (parts, foreign) = match result {
             Ok((parts, foreign)) => (parts, *foreign),
-            Err(error) => return json!({"name": job, "error": chain(error)}).serialize(serializer),
+            // The same members as of any other job, with nothing in them.
+            Err(error) => {
+                let mut facts = facts(job, &[], 0);
+                facts.insert("complete".to_owned(), false.into());
+                facts.insert("changes".to_owned(), json!([]));
+                facts.insert("error".to_owned(), chain(error).into());
+                return facts.serialize(serializer);
+            }
         };
         let mut document = serializer.serialize_map(None)?;
         for (name, value) in facts(job, parts, foreign) {

@@ -272,3 +272,17 @@ fn fault_98_each_job_removes_its_own_people_only() {
     world.run(&["sync", "staff"]).expect(0);
     assert!(world.held_as(5).is_none() && world.staff().len() == 6);
 }
+
+#[test]
+fn a_plan_of_a_job_that_can_not_be_read_has_the_members_of_any_other() {
+    let world = World::new(Options::default());
+    world.csv(people(1..3));
+    let whole = world.plan().expect(0).job();
+    std::fs::remove_file(world.dir().join("staff.csv")).unwrap();
+    let failed = world.plan().expect(1).job();
+    for member in whole.as_object().unwrap().keys() {
+        assert!(failed.get(member).is_some(), "{member} is missing: {failed}");
+    }
+    assert_eq!((&failed["complete"], &failed["changes"], &failed["rejected"]), (&json!(false), &json!([]), &json!([])));
+    assert!(failed["error"].as_str().unwrap().contains("staff.csv"), "{failed}");
+}
