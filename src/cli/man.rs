@@ -1,6 +1,8 @@
 //! `rosterd man`: the manual pages, made from the definition of the arguments.
 
+use std::fs::Permissions;
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use clap::CommandFactory as _;
@@ -43,7 +45,13 @@ pub(super) fn run(args: &ManArgs) -> Result<Exit, Failure> {
 
 fn write(dir: &Path) -> io::Result<()> {
     std::fs::create_dir_all(dir)?;
-    pages()?.into_iter().try_for_each(|(name, page)| std::fs::write(dir.join(name), page))
+    for (name, page) in pages()? {
+        let path = dir.join(name);
+        std::fs::write(&path, page)?;
+        // Everybody may read a manual, whatever the umask of this program is.
+        std::fs::set_permissions(&path, Permissions::from_mode(0o644))?;
+    }
+    Ok(())
 }
 
 /// All pages with the names of their files: of the program, and of each command.
