@@ -141,7 +141,7 @@ fn news(notice: &Notice) {
 
 /// This machine's name.
 pub(super) fn host() -> String {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let fits = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
     let name: String = name.trim().chars().filter(fits).collect();
     if name.is_empty() { "localhost".to_owned() } else { name }
