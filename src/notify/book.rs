@@ -190,7 +190,14 @@ impl Book {
     }
 
     fn keep(&mut self, next: Written) -> io::Result<()> {
-        write(&self.path, &next)?;
+        let written = write(&self.path, &next);
+        match &written {
+            // That the disk is full must be told on a full disk; it may be told again after a restart.
+            Err(error) if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
+                tracing::warn!(%error, "what was told could not be written down, and is kept in memory: {error}");
+            }
+            _ => written?,
+        }
         self.written = next;
         Ok(())
     }

@@ -14,7 +14,6 @@ use super::state::{JobState, next_run};
 use super::sync::{prune, record, settled, wait};
 use super::{Context, Stage, account, inbox, pause, people, rows};
 use crate::config::Job;
-use crate::fault::chain;
 use crate::history::{Audit, Line, acting_user};
 use crate::plan::Outline;
 use crate::push::Drained;
@@ -61,10 +60,7 @@ pub async fn apply(context: &Context<'_>, file: &PlanFile) -> Result<Vec<Applied
         let applied = match application.one(job, planned, run, before).await {
             Ok(applied) => applied,
             Err(error @ Error::PlanFile(_)) => return Err(error),
-            Err(error) => {
-                let requests = context.client.requests() - before;
-                Applied { report: Report::failed(job.name.clone(), chain(&error), requests), skipped: Vec::new() }
-            }
+            Err(error) => Applied { report: context.failed(job, &error, before), skipped: Vec::new() },
         };
         record(context, job, &applied.report, run, started)?;
         all.push(applied);

@@ -1,5 +1,7 @@
 //! What makes a job's run fail.
 
+use std::io;
+
 use super::plan_file::PlanFileError;
 use crate::mapping;
 use crate::mirror;
@@ -88,6 +90,45 @@ impl Error {
             | Self::Spool(_)
             | Self::Element { .. }
             | Self::History(_) => Kind::Failed,
+        }
+    }
+}
+
+/// Whether something could not be written for want of room.
+pub(super) fn is_full(error: &(dyn std::error::Error + 'static)) -> bool {
+    let of_this = |error: &(dyn std::error::Error + 'static)| {
+        let io = error.downcast_ref::<io::Error>().map(io::Error::kind);
+        // What stands in for its cause hides it from the chain.
+        let of_run = error.downcast_ref::<Error>().and_then(|error| match error {
+            Error::Store(error) => Some(error),
+            _ => None,
+        });
+        let store = error.downcast_ref::<store::Error>().or(of_run).map(|error| &error.kind);
+        matches!(io, Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
+            || matches!(store, Some(store::Kind::Full))
+    };
+    std::iter::successors(Some(error), |error| error.source()).any(of_this)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_known_wherever_it_shows() {
+        let full = || io::Error::from(io::ErrorKind::StorageFull);
+        let quota = || io::Error::from(io::ErrorKind::QuotaExceeded);
+        let store = || store::Error { dir: "state".into(), kind: store::Kind::Full };
+        let copy = |source| Error::Inbox(inbox::Error::Copy { name: "all.csv".to_owned(), source });
+        for (error, expected) in [
+            (Error::Store(store()), true),
+            (Error::Push(push::Error::Store(store())), true),
+            (Error::Push(push::Error::Audit(full())), true),
+            (Error::History(quota()), true),
+            (copy(full()), true),
+            (copy(io::Error::from(io::ErrorKind::NotFound)), false),
+        ] {
+            assert_eq!(is_full(&error), expected, "{error}");
         }
     }
 }

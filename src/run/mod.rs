@@ -95,7 +95,8 @@ pub use waiting::{Waiting, discard, retry, waiting};
 
 use crate::api::Client;
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, Job};
+use crate::fault::chain;
 use crate::push::Outcome;
 use crate::queue::Change;
 use crate::record::{JobName, Key};
@@ -113,6 +114,16 @@ pub struct Context<'a> {
     pub clock: &'a Clock,
     /// Is told how runs go.
     pub watch: &'a dyn Watch,
+}
+
+impl Context<'_> {
+    /// The report of a job that failed before it had anything to count; `before` is how many requests were sent before it.
+    fn failed(&self, job: &Job, error: &Error, before: u64) -> Report {
+        if error::is_full(error) {
+            self.store.ran_full();
+        }
+        Report::failed(job.name.clone(), chain(error), self.client.requests() - before)
+    }
 }
 
 /// Narrows a run to some records; a narrowed run has no leavers (law 7).

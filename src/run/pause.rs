@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::error::is_full;
 use super::prepare::Prepared;
 use crate::clock::Clock;
 use crate::crash::point;
@@ -25,6 +26,7 @@ use crate::disk;
 use crate::history::{Audit, Line, acting_user};
 use crate::push::{Drained, Outcome};
 use crate::record::{JobName, Private};
+use crate::store::give_up_reserve;
 
 /// What a pause stops.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -177,8 +179,17 @@ fn folder(dir: &Path) -> PathBuf {
     dir.join("paused")
 }
 
-/// The file comes first: what is asked for in an emergency must not fail by the audit file.
+/// Pauses; on a full disk with the room that the state keeps in reserve.
 fn stop(dir: &Path, clock: &Clock, scope: &Scope, by: String, why: Option<&str>) -> io::Result<bool> {
+    match make(dir, clock, scope, by.clone(), why) {
+        // What the first try made of it counts as a pause by now.
+        Err(error) if is_full(&error) && give_up_reserve(dir)? => make(dir, clock, scope, by, why).map(|_| true),
+        made => made,
+    }
+}
+
+/// The file comes first: what is asked for in an emergency must not fail by the audit file.
+fn make(dir: &Path, clock: &Clock, scope: &Scope, by: String, why: Option<&str>) -> io::Result<bool> {
     let folder = folder(dir);
     disk::lay_down(&folder)?;
     let note = Note { since: clock.now(), by, why: why.map(str::to_owned), told: false };

@@ -26,7 +26,6 @@ use super::sync::ended;
 use super::takeback::{Ground, Takeback, Untouched};
 use super::{Context, Narrow, Stage, account, held, inbox, pause, rows, segments, told};
 use crate::config::Job;
-use crate::fault::chain;
 use crate::history::{Audit, Line, Story, acting_user};
 use crate::plan::{Base, Change, Guarded, Held, Judged as _, Writes, guard};
 use crate::push::{Drained, Outcome};
@@ -127,7 +126,7 @@ pub async fn revert(context: &Context<'_>, job: &Job, story: &Story) -> Result<R
     let reverted = match all(context, job, story, run).await {
         Ok(reverted) => reverted,
         Err(error) => Reverted {
-            report: Report::failed(job.name.clone(), chain(&error), 0),
+            report: context.failed(job, &error, before),
             run: Some(run),
             go: Vec::new(),
             held: Vec::new(),

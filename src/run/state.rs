@@ -39,6 +39,9 @@ pub struct JobState {
     /// When content came that was new, or the first run began.
     #[serde(default)]
     pub fresh: Option<Timestamp>,
+    /// Whether the last run could not write something for want of room.
+    #[serde(default)]
+    pub ran_full: bool,
     /// Why the last run did not end as done, one by one.
     #[serde(default)]
     pub reasons: Vec<String>,

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::adopt::Adoption;
 use super::enqueue::{commit, left_unknown, parked};
-use super::error::Error;
+use super::error::{Error, is_full};
 use super::indexing::save_index;
 use super::mirrors::Mirrors;
 use super::narrowed::narrowed;
@@ -17,7 +17,6 @@ use super::{
     Context, Narrow, Stage, account, basis, expected, held, inbox, pause, people, retention, rows, signs, told,
 };
 use crate::config::Job;
-use crate::fault::chain;
 use crate::history::{Audit, Ended, Line};
 use crate::mirror::{Mirror, Removal};
 use crate::plan::Protection;
@@ -46,10 +45,7 @@ pub async fn sync(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow) -> Resu
         let run = next_run(context.store)?;
         let mut report = match one(context, job, &mut mirrors, narrow, run, before).await {
             Ok(report) => report,
-            Err(error) => Report {
-                interrupted: error.is_interruption(),
-                ..Report::failed(job.name.clone(), chain(&error), context.client.requests() - before)
-            },
+            Err(error) => Report { interrupted: error.is_interruption(), ..context.failed(job, &error, before) },
         };
         report.reasons.extend(expected::noted(context, job)?);
         record(context, job, &report, run, started)?;
@@ -321,12 +317,16 @@ pub(super) fn record(
     let line = ended(context, job, report, run, started);
     let ended = line.at;
     if let Err(error) = Audit::new(context.store.dir()).append(ended, &Line::Run(&line)) {
+        if is_full(&error) {
+            context.store.ran_full();
+        }
         tracing::warn!(run, %error, "the end of run {run} could not be written to the audit file: {error}");
     }
     if report.interrupted {
         return Ok(());
     }
     let mut state = JobState::load(context.store, &job.name)?;
+    state.ran_full = context.store.has_run_full();
     state.fresh.get_or_insert(started);
     state.reasons.clone_from(&report.reasons);
     state.rejected = report.rejections.iter().map(RejectedRow::of).take(ROWS_MAX).collect();

@@ -104,6 +104,8 @@ pub struct JobView {
     pub paused: Option<Pause>,
     /// Its run, where one is under way.
     pub running: Option<Running>,
+    /// Whether its last run could not write something for want of room.
+    ran_full: bool,
     /// How many requests its queue takes.
     requests: u64,
 }
@@ -158,14 +160,8 @@ impl Snapshot {
             job.paused = pauses.iter().find(|pause| pause.scope.stops(&job.name)).cloned();
         }
         let requests = jobs.iter().map(|job| job.requests).sum();
-        Ok(Self {
-            at,
-            jobs,
-            budget: Budget::of(budget, requests, at),
-            is_full: store.is_full(),
-            unheard: Vec::new(),
-            refused: None,
-        })
+        let is_full = store.is_full() || jobs.iter().any(|job| job.ran_full);
+        Ok(Self { at, jobs, budget: Budget::of(budget, requests, at), is_full, unheard: Vec::new(), refused: None })
     }
 }
 
@@ -233,6 +229,7 @@ impl JobView {
             requests,
             last: state.last,
             reasons: state.reasons,
+            ran_full: state.ran_full,
             rejected: state.rejected,
             ..Self::idle(job.name.clone(), job.mapping.target, job.time_zone.clone())
         })
@@ -260,6 +257,7 @@ impl JobView {
             inbox: None,
             paused: None,
             running: None,
+            ran_full: false,
             requests: 0,
         }
     }

@@ -39,6 +39,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 pub use batch::Batch;
@@ -50,6 +51,7 @@ use manifest::Manifest;
 use mask::Mask;
 use merge::Extra;
 pub use renew::{Old, Renewed, renew};
+pub use reserve::give_up as give_up_reserve;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sorted::Sorted;
@@ -67,7 +69,9 @@ pub struct Store {
     writing: Mutex<Writing>,
     newer: Mask,
     commits: manifest::Commits,
+    /// Whether the disk was full when it was opened.
     is_full: bool,
+    ran_full: AtomicBool,
     _lock: File,
 }
 
@@ -120,6 +124,7 @@ impl Store {
             newer: Mask::all(),
             commits: manifest::Commits::open(dir).map_err(io)?,
             is_full: !reserve::keep(dir).map_err(io)?,
+            ran_full: AtomicBool::new(false),
             _lock: lock,
         })
     }
@@ -129,14 +134,29 @@ impl Store {
         &self.dir
     }
 
-    /// Whether the disk has no room left to speak of: what is there can be read, and nothing may be sent.
+    /// Whether the disk has no room left to speak of: what is there can be read, and nothing may be sent. The room that is
+    /// kept in reserve tells: it is given up where something can't be written, and kept again where there is room.
     pub fn is_full(&self) -> bool {
-        self.is_full
+        !reserve::keep(&self.dir).unwrap_or(!self.is_full)
     }
 
     /// Fails where the disk is full.
     pub fn expect_room(&self) -> Result<(), Error> {
-        if self.is_full { Err(self.error(Kind::Full)) } else { Ok(()) }
+        if self.is_full() { Err(self.error(Kind::Full)) } else { Ok(()) }
+    }
+
+    /// Something could not be written for want of room: what is kept in reserve is given up, so that what people are told
+    /// and what they decide can still be written.
+    pub fn ran_full(&self) {
+        self.ran_full.store(true, Ordering::Relaxed);
+        if let Err(error) = reserve::give_up(&self.dir) {
+            tracing::warn!(%error, "the room kept in reserve could not be given up: {error}");
+        }
+    }
+
+    /// Whether something could not be written for want of room since this was asked last.
+    pub fn has_run_full(&self) -> bool {
+        self.ran_full.swap(false, Ordering::Relaxed)
     }
 
     /// Reads a row written by [`Batch::put`].
@@ -483,6 +503,9 @@ impl Store {
     }
 
     fn error(&self, kind: Kind) -> Error {
+        if matches!(kind, Kind::Full) {
+            self.ran_full();
+        }
         Error { dir: self.dir.clone(), kind }
     }
 

@@ -7,8 +7,11 @@ use std::process::Command;
 
 use rosterd::sandbox::Options;
 use rosterd::store::{Batch, Kind, Space, Store};
+use rustix::process::Signal;
 
+use crate::notices::Listener;
 use crate::support::daemon::eventually;
+use crate::support::looked::get;
 use crate::support::{Config, World, people};
 
 /// A small file system of its own over a folder, gone when it is dropped.
@@ -128,4 +131,51 @@ fn fault_9_a_daemon_whose_disk_was_full_goes_on_by_itself_once_there_is_room() {
     assert!(!daemon.log().contains("damaged"), "{}", daemon.log());
     assert!(daemon.stop().0.success());
     world.expect_people(1..20);
+}
+
+/// Where a run meets the full disk.
+enum Meets {
+    /// The store is written.
+    Store,
+    /// A dropped file is copied.
+    Copy,
+}
+
+#[test]
+fn fault_9_a_full_disk_is_shown_and_told_and_a_pause_works_wherever_the_disk_is_full() {
+    for meets in [Meets::Store, Meets::Copy] {
+        let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let hook = Listener::start(Listener::http);
+        let rest = format!("[status]\nlisten = \"{address}\"\n[notify]\nwebhook = \"http://{}/hook\"\n", hook.address);
+        let path = if matches!(meets, Meets::Copy) { "inbox" } else { "staff.csv" };
+        let world = World::with(Options::default(), Config { path: path.into(), ..Config::served("", &rest) });
+        fs::create_dir(world.state()).unwrap();
+        fs::create_dir(world.dir().join("inbox")).unwrap();
+        let Some(mounted) = Mounted::over(&world.state(), "size=24m,mode=0700") else { return };
+        let give = |name: &str, count: usize| match meets {
+            Meets::Store => drop(world.put("staff.csv", people(1..count).as_bytes())),
+            Meets::Copy => drop(world.put(&format!("inbox/{name}.csv"), people(1..count).as_bytes())),
+        };
+        give("a", 30);
+        world.sync().expect(0);
+        let daemon = world.daemon();
+        let is_full = |flag: u8| get(address, "/metrics").2.contains(&format!("\nrosterd_disk_full {flag}\n"));
+        assert!(is_full(0));
+        mounted.fill(0);
+        give("b", 300);
+        daemon.signal(Signal::USR1);
+        eventually("the metric says so", || is_full(1));
+        assert!(get(address, "/").2.contains("The disk of the state is full"));
+        assert_eq!(get(address, "/healthz").0, 503);
+        let mut heard = Vec::new();
+        eventually("people are told", || {
+            heard.extend(hook.heard());
+            heard.iter().any(|notice| notice.contains("\"event\":\"disk_full\""))
+        });
+        world.run(&["pause"]).expect(0);
+        assert_eq!(world.run(&["status", "--json"]).json()["disk_full"], true);
+        mounted.free();
+        world.run(&["resume"]).expect(0);
+        eventually("it goes on by itself", || is_full(0) && world.staff().len() == 299);
+    }
 }

@@ -12,7 +12,6 @@ use super::outbox::Outbox;
 use super::over::{form, over};
 use super::visit::{Begun, begin};
 use crate::config::{Job, Mode};
-use crate::fault::chain;
 use crate::run::error::Error;
 use crate::run::mirrors::Mirrors;
 use crate::run::report::Report;
@@ -95,10 +94,7 @@ pub(super) async fn run(
 async fn attempt(context: &Context<'_>, job: &Job, mirrors: &mut Mirrors, narrow: &Narrow, begun: &Begun) -> Report {
     match one(context, job, mirrors, narrow, begun.run, begun.requests).await {
         Ok(report) => report,
-        Err(error) => {
-            let requests = context.client.requests() - begun.requests;
-            Report::failed(job.name.clone(), chain(&error), requests)
-        }
+        Err(error) => context.failed(job, &error, begun.requests),
     }
 }
 

@@ -9,9 +9,8 @@ use super::over::{form, over};
 use super::state::{Current, Past, Standing};
 use super::{judge, keep, receipt, rest, waiting};
 use crate::config::{Job, Mode};
-use crate::fault::chain;
 use crate::receipt::{Receipt, Verdict};
-use crate::run::error::Error;
+use crate::run::error::{Error, is_full};
 use crate::run::mirrors::Mirrors;
 use crate::run::report::{Report, Status};
 use crate::run::state::{JobState, next_run};
@@ -42,7 +41,7 @@ pub(in crate::run) async fn sync(
         Ok(()) => {}
         Err(error @ (Error::Inbox(_) | Error::History(_))) => {
             let run = next_run(context.store)?;
-            let report = Report::failed(job.name.clone(), chain(&error), context.client.requests() - before);
+            let report = context.failed(job, &error, before);
             record(context, job, &report, run, started)?;
             visit.reports.push(report);
         }
@@ -229,8 +228,7 @@ impl Visit<'_> {
             Ok(report) => (report, Some(Shelf::Processed)),
             Err(error) => {
                 let shelf = is_of_the_file(&error).then_some(Shelf::Failed);
-                let requests = self.context.client.requests() - begun.requests;
-                let mut report = Report::failed(self.job.name.clone(), chain(&error), requests);
+                let mut report = self.context.failed(self.job, &error, begun.requests);
                 report.rejections = receipt::bad_rows(&error);
                 report.reasons.extend(shelf.and_then(|_| receipt::advice(&error)).map(str::to_owned));
                 (report, shelf)
@@ -293,6 +291,9 @@ impl Visit<'_> {
         match laid {
             Ok(laid) => self.finish(folder, outbox, laid)?,
             Err(error) => {
+                if is_full(&error) {
+                    self.context.store.ran_full();
+                }
                 // It is known again by its content, and nothing of it is left to do.
                 self.warn(format!("{name} is done and could not be filed: {error}"));
                 return Ok(Step::Stop);
