@@ -113,6 +113,8 @@ pub(super) enum Command {
     History(HistoryArgs),
     /// Show jobs, their last runs, what waits, and the budget
     Status(StatusArgs),
+    /// Try the ways in which people are told
+    Notify(NotifyArgs),
     /// Send one operation of the service's API, or list them all
     Api(ApiArgs),
     /// Serve a stand-in for the service, for rehearsals
@@ -147,6 +149,7 @@ impl Command {
             Self::Forget(_) => "forget",
             Self::History(_) => "history",
             Self::Status(_) => "status",
+            Self::Notify(_) => "notify",
             Self::Api(_) => "api",
             Self::Sandbox(_) => "sandbox",
             Self::Completions(_) => "completions",
@@ -177,6 +180,7 @@ impl Command {
             | Self::Run
             | Self::Check(_)
             | Self::Preview(_)
+            | Self::Notify(_)
             | Self::Api(_)
             | Self::Sandbox(_)
             | Self::Completions(_)
@@ -279,6 +283,18 @@ pub(super) struct RebuildArgs {
     /// Only if the store is damaged; keep what can be read of it
     #[arg(long)]
     pub(super) damaged: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct NotifyArgs {
+    #[command(subcommand)]
+    pub(super) command: NotifyCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum NotifyCommand {
+    /// Send a notice that says that it is a test to the webhook and by mail
+    Test,
 }
 
 #[derive(Debug, Args)]

@@ -28,6 +28,7 @@ mod instances;
 mod interrupt;
 mod log;
 mod man;
+mod notify;
 mod open;
 mod owner;
 mod pause;
@@ -136,6 +137,7 @@ async fn work(ui: &Ui, host: &Host, command: Command) -> Result<Exit, Failure> {
         Command::History(args) => history::run(ui, host, &args),
         Command::Queue(args) => queue::run(ui, host, &args).await,
         Command::Status(_) => status::run(ui, host).await,
+        Command::Notify(args) => notify::run(ui, host, &args).await,
         Command::Api(args) => api::run(ui, host, &args).await,
         Command::Sandbox(args) => sandbox::run(ui, args).await,
         Command::Completions(args) => completions::run(ui, &args),

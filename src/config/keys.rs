@@ -63,6 +63,7 @@ pub(super) const KNOWN: &[(&str, Shape)] = &[
     ("control.socket", Shape::Text),
     ("status", Shape::Table),
     ("status.listen", Shape::Text),
+    ("status.url", Shape::Text),
     ("notify", Shape::Table),
     ("notify.webhook", Shape::Text),
     ("notify.mail", Shape::Table),

@@ -61,6 +61,7 @@ pub(super) struct RawControl {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RawStatus {
     pub(super) listen: Option<String>,
+    pub(super) url: Option<String>,
 }
 
 #[derive(Default, Deserialize)]

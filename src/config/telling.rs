@@ -12,6 +12,8 @@ use crate::secret::SecretSource;
 pub struct Status {
     /// Where it answers; `None` where it is turned off.
     pub listen: Option<SocketAddr>,
+    /// Its address as people see it, for notices: as it is written, or where it answers other machines too.
+    pub url: Option<String>,
 }
 
 impl Status {
@@ -30,6 +32,8 @@ pub struct Notify {
     pub heartbeat: Option<Hook>,
     /// Certificates of authorities that are trusted besides the system's; those of the service unless others are named.
     pub ca_file: Option<PathBuf>,
+    /// The status page as people see it; each notice ends with it.
+    pub page: Option<String>,
     /// The proxy for webhook and heartbeat; that of the service unless another is named. Mails go straight to their server.
     pub proxy: Option<String>,
 }

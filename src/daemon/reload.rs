@@ -136,7 +136,7 @@ fn fits(present: &Config, next: &Config) -> Result<(), String> {
     if present.control != next.control {
         return Err(moved("control.socket"));
     }
-    if present.status != next.status {
+    if present.status.listen != next.status.listen {
         return Err(moved("status.listen"));
     }
     if present.api.base_url != next.api.base_url {

@@ -14,20 +14,20 @@ use secrecy::ExposeSecret as _;
 
 use super::notice::{Kind, Notice};
 use super::web::{self, Failure};
-use crate::config::{Mail, Protection};
+use crate::config::{Mail, Notify, Protection};
 use crate::fault::chain;
 
 /// The longest wait for one answer of the server.
 const ANSWER_MAX: Duration = Duration::from_secs(15);
 
 /// Sends a notice on a thread of its own, which nobody waits for where the process ends: a server may be silent for long.
-pub(super) async fn send(mail: &Mail, ca_file: Option<&Path>, host: &str, notice: &Notice) -> Result<(), Failure> {
-    let (mail, ca_file) = (mail.clone(), ca_file.map(Path::to_owned));
+pub(super) async fn send(mail: &Mail, options: &Notify, host: &str, notice: &Notice) -> Result<(), Failure> {
+    let (mail, options) = (mail.clone(), options.clone());
     let (host, notice) = (host.to_owned(), notice.clone());
     let (told, result) = tokio::sync::oneshot::channel();
     let begun = std::thread::Builder::new().name("mail".to_owned()).spawn(move || {
         // Nobody listens any more where the process ends.
-        let _ = told.send(deliver(&mail, ca_file.as_deref(), &host, &notice));
+        let _ = told.send(deliver(&mail, &options, &host, &notice));
     });
     if let Err(error) = begun {
         return Err(Failure { reason: error.to_string(), is_general: true });
@@ -35,10 +35,10 @@ pub(super) async fn send(mail: &Mail, ca_file: Option<&Path>, host: &str, notice
     result.await.unwrap_or_else(|_| Err(Failure { reason: "the mail broke off".to_owned(), is_general: true }))
 }
 
-fn deliver(mail: &Mail, ca_file: Option<&Path>, host: &str, notice: &Notice) -> Result<(), Failure> {
+fn deliver(mail: &Mail, options: &Notify, host: &str, notice: &Notice) -> Result<(), Failure> {
     let failure = |reason: String, is_general| Failure { reason: format!("{}: {reason}", mail.relay.host), is_general };
-    let message = message(mail, host, notice).map_err(|reason| failure(reason, false))?;
-    let transport = transport(mail, ca_file, host).map_err(|reason| failure(reason, true))?;
+    let message = message(mail, host, options.page.as_deref(), notice).map_err(|reason| failure(reason, false))?;
+    let transport = transport(mail, options.ca_file.as_deref(), host).map_err(|reason| failure(reason, true))?;
     match transport.send(&message) {
         Ok(_) => Ok(()),
         Err(error) => Err(failure(told(&error), error.status().is_none() || is_login(&error) || error.is_transient())),
@@ -58,7 +58,7 @@ pub(super) fn knock(mail: &Mail, ca_file: Option<&Path>, host: &str) -> Result<(
 
 /// Whether a mail can be written from and to the addresses that are configured.
 pub(super) fn is_writable(mail: &Mail, host: &str) -> Result<(), String> {
-    message(mail, host, &Notice::new(Timestamp::UNIX_EPOCH, Kind::Recovered, "nothing".to_owned())).map(drop)
+    message(mail, host, None, &Notice::new(Timestamp::UNIX_EPOCH, Kind::Recovered, "nothing".to_owned())).map(drop)
 }
 
 /// What went wrong, and what to do about it.
@@ -89,7 +89,7 @@ fn is_login(error: &smtp::Error) -> bool {
     error.status().is_some_and(|code| matches!(code.to_string().as_str(), "530" | "534" | "535" | "538"))
 }
 
-fn message(mail: &Mail, host: &str, notice: &Notice) -> Result<Message, String> {
+fn message(mail: &Mail, host: &str, page: Option<&str>, notice: &Notice) -> Result<Message, String> {
     let wrong = |error: &dyn std::error::Error| format!("the mail can't be written: {error}");
     let mut builder = Message::builder()
         .from(mail.from.parse().map_err(|error| wrong(&error))?)
@@ -99,7 +99,9 @@ fn message(mail: &Mail, host: &str, notice: &Notice) -> Result<Message, String> 
     for to in &mail.to {
         builder = builder.to(to.parse().map_err(|error| wrong(&error))?);
     }
-    let body = format!("{}\n\nNoticed {:.0} on {host}.\n`rosterd status` says more.\n", notice.lines(), notice.at);
+    let link = page.map(|page| format!("{page}\n")).unwrap_or_default();
+    let body =
+        format!("{}\n\nNoticed {:.0} on {host}.\n`rosterd status` says more.\n{link}", notice.lines(), notice.at);
     builder.body(body).map_err(|error| wrong(&error))
 }
 

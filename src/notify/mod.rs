@@ -34,5 +34,5 @@ pub use book::{Book, forget};
 pub use decide::{Told, decide};
 pub use notice::{Kind, Notice, RowNote};
 pub use teller::{SetupError, Teller};
-pub use trial::{Trial, trials};
+pub use trial::{Trial, test, trials};
 pub use trouble::{Trouble, told};

@@ -27,6 +27,8 @@ pub enum Kind {
     Down,
     /// All is well again.
     Recovered,
+    /// Somebody tries whether notices arrive.
+    Test,
 }
 
 /// A notice. It names nobody (law 11).
@@ -74,6 +76,7 @@ impl Kind {
             Self::ConfigRefused => "config_refused",
             Self::Down => "down",
             Self::Recovered => "recovered",
+            Self::Test => "test",
         }
     }
 }
@@ -109,12 +112,14 @@ impl Notice {
     }
 
     /// The document that a webhook gets: `text` is all of it in lines, as chats show it.
-    pub(super) fn document(&self, host: &str) -> serde_json::Value {
+    pub(super) fn document(&self, host: &str, page: Option<&str>) -> serde_json::Value {
         let mut document = serde_json::to_value(self).expect("a notice is made of types that JSON holds");
         document["version"] = 1.into();
         document["host"] = host.into();
         document["summary"] = self.text.clone().into();
-        document["text"] = self.lines().into();
+        document["page"] = page.into();
+        let link = page.map(|page| format!("\n{page}")).unwrap_or_default();
+        document["text"] = (self.lines() + &link).into();
         document
     }
 }

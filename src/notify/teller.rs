@@ -126,8 +126,10 @@ impl Teller {
 
     async fn send(&self, channel: &str, notice: &Notice) -> Result<(), Failure> {
         match (channel, &self.options.webhook, &self.options.mail) {
-            (WEBHOOK, Some(hook), _) => web::call(&self.client, hook, Some(&notice.document(&self.host))).await,
-            (_, _, Some(mail)) => mail::send(mail, self.options.ca_file.as_deref(), &self.host, notice).await,
+            (WEBHOOK, Some(hook), _) => {
+                web::call(&self.client, hook, Some(&notice.document(&self.host, self.options.page.as_deref()))).await
+            }
+            (_, _, Some(mail)) => mail::send(mail, &self.options, &self.host, notice).await,
             // The book holds none for a channel that is not there.
             _ => Ok(()),
         }

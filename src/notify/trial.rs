@@ -1,5 +1,8 @@
 //! Whether people could be told, found out without telling anybody.
 
+use jiff::Timestamp;
+
+use super::notice::{Kind, Notice};
 use super::{mail, teller, web};
 use crate::config::{Hook, Mail, Notify, Protection};
 
@@ -30,6 +33,30 @@ pub async fn trials(options: &Notify, online: bool) -> Vec<Trial> {
                 .unwrap_or_else(|_| Err("looking at it broke off".to_owned())),
         );
         trials.push(Trial { what: "notify.mail", result: looked });
+    }
+    trials
+}
+
+/// Sends a notice that says that it is a test over every channel, and tells what came of each. Nothing is written down.
+pub async fn test(options: &Notify, at: Timestamp) -> Vec<Trial> {
+    let host = teller::host();
+    let text = format!("this is a test of rosterd on {host}: notices arrive here");
+    let notice = Notice { id: format!("{:x}-test", at.as_millisecond()), ..Notice::new(at, Kind::Test, text) };
+    let mut trials = Vec::new();
+    if let Some(hook) = &options.webhook {
+        let result = match web::client(options) {
+            Ok(client) => {
+                let document = notice.document(&host, options.page.as_deref());
+                web::call(&client, hook, Some(&document)).await.map_err(|failure| failure.reason)
+            }
+            Err(error) => Err(error.to_string()),
+        };
+        trials.push(Trial { what: "notify.webhook", result: result.map(|()| format!("sent to {}", hook.origin)) });
+    }
+    if let Some(mail) = &options.mail {
+        let result = mail::send(mail, options, &host, &notice).await.map_err(|failure| failure.reason);
+        let sent = || format!("{} took it for {} recipients", mail.relay.host, mail.to.len());
+        trials.push(Trial { what: "notify.mail", result: result.map(|()| sent()) });
     }
     trials
 }

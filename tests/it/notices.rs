@@ -286,3 +286,21 @@ fn whoever_is_forgotten_leaves_no_trace_in_what_was_told() {
     told.world.run(&["forget", "P00001"]).expect(0);
     assert!(book().contains("\"rejected\":[]"), "{}", book());
 }
+
+#[test]
+fn a_test_goes_over_every_way_and_says_what_came_of_each() {
+    let Told { world, web, mail, .. } = Told::new("[status]\nurl = \"https://roster.example.com/\"\n");
+    let ran = world.run(&["notify", "test", "--json"]).expect(0).json();
+    assert_eq!(ran["sent"].as_array().unwrap().len(), 2, "{ran}");
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let document: Value = serde_json::from_str(web.heard()[0].split_once('\n').unwrap().1).unwrap();
+    assert_eq!((&document["event"], &document["host"]), (&"test".into(), &name.as_str().into()), "{document}");
+    assert!(document["text"].as_str().unwrap().ends_with("\nhttps://roster.example.com/"), "{document}");
+    let mails = mail.heard();
+    assert!(mails.len() == 1 && mails[0].contains("https://roster.example.com/"), "{mails:?}");
+    web.refuse(true);
+    let ran = world.run(&["notify", "test"]).expect(1);
+    assert!(ran.out.contains("notify.webhook: wrong: ") && ran.out.contains("notify.mail: ok: "), "{ran:?}");
+    let silent = World::new(rosterd::sandbox::Options::default());
+    assert!(silent.run(&["notify", "test"]).expect(2).err.contains("nobody is told"));
+}

@@ -59,6 +59,7 @@ pub(in crate::config) fn check(raw: Raw, needs: Needs, ground: &Ground, report: 
     let control = control(&raw.control, ground, report);
     let status = telling::status(&raw.status, ground, report);
     let notify = telling::notify(&raw.notify, &raw.api, ground, report);
+    let notify = Notify { page: status.url.clone(), ..notify };
     let retention = retention(&raw.retention, report);
     let api = api::check(&raw.api, &state.dir, ground, report);
     if raw.job.is_empty() && needs.jobs() && !report.is_bad("job") {

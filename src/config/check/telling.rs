@@ -19,8 +19,9 @@ const MAIL_HINT: &str = "write it like it@example.com";
 /// An empty text turns the page off. One of several instances has none unless told: they can't share an address.
 pub(super) fn status(raw: &RawStatus, ground: &Ground, report: &mut Report) -> Status {
     const HINT: &str = "write it like \"127.0.0.1:9464\" or \"[::1]:9464\"; \"\" turns the page off";
+    let url = raw.url.as_deref().and_then(|text| text::unless_empty(Some(text))).and_then(|text| page(text, report));
     let Some(given) = raw.listen.as_deref() else {
-        return Status { listen: ground.instance.is_none().then_some(Status::LISTEN) };
+        return Status { listen: ground.instance.is_none().then_some(Status::LISTEN), url };
     };
     let listen = text::parsed("status.listen", text::unless_empty(Some(given)), HINT, report, |text| {
         text.trim().parse::<SocketAddr>().map_err(|_| format!("{text:?} is no address with a port"))
@@ -29,7 +30,21 @@ pub(super) fn status(raw: &RawStatus, ground: &Ground, report: &mut Report) -> S
         let message = format!("{address} can be reached from other machines, and the page asks nobody who they are");
         report.warning("status.listen", message, Some("put a proxy that does before it, or use 127.0.0.1"));
     }
-    Status { listen }
+    let seen = listen.filter(|address| !address.ip().is_loopback() && !address.ip().is_unspecified());
+    Status { listen, url: url.or_else(|| seen.map(|address| format!("http://{address}/"))) }
+}
+
+/// The page's address as people see it.
+fn page(written: &str, report: &mut Report) -> Option<String> {
+    let url = Url::parse(written.trim()).ok();
+    let fits =
+        |url: &Url| matches!(url.scheme(), "http" | "https") && url.host_str().is_some_and(|host| !host.is_empty());
+    let url = url.filter(fits).map(|url| url.to_string());
+    if url.is_none() {
+        let hint = "write it like \"https://roster.example.com/\"";
+        report.problem("status.url", "is no address of a web page", Some(hint));
+    }
+    url
 }
 
 /// Who is told; a part with a mistake is left out, and the report says why. Where it names no authority or proxy of its own,
@@ -47,6 +62,7 @@ pub(in crate::config) fn notify(raw: &RawNotify, api: &RawApi, ground: &Ground, 
         webhook: hook("notify.webhook", raw.webhook.as_deref(), report),
         mail: raw.mail.as_ref().filter(|raw| !raw.is_empty()).and_then(|raw| mail(raw, ground, report)),
         heartbeat: hook("notify.heartbeat", raw.heartbeat.as_deref(), report),
+        page: None,
         ca_file,
         proxy,
     }
@@ -195,7 +211,7 @@ mod tests {
                 wants_secrets: true,
                 passwords: Vec::new(),
             };
-            let raw = RawStatus { listen: listen.map(str::to_owned) };
+            let raw = RawStatus { listen: listen.map(str::to_owned), url: None };
             let found = status(&raw, &ground, &mut Report::new("config.toml".into()));
             assert_eq!(found.listen, expected.map(|address| address.parse().unwrap()), "{instance:?} {listen:?}");
         }
