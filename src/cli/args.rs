@@ -12,6 +12,9 @@ use crate::sandbox::{Fault, Restriction, Window};
 /// The configuration file unless told otherwise.
 const CONFIG: &str = "/etc/rosterd/config.toml";
 
+/// What every command takes stands apart in its help.
+const GLOBAL: &str = "Global options";
+
 /// Keeps a workplace presence service in step with an organization's own directories
 #[derive(Debug, Parser)]
 #[command(name = "rosterd", version, max_term_width = 120)]
@@ -21,22 +24,23 @@ pub(super) struct Arguments {
         short,
         long,
         global = true,
+        help_heading = GLOBAL,
         value_name = "FILE",
         env = "ROSTERD_CONFIG",
         default_value = CONFIG
     )]
     pub(super) config: PathBuf,
     /// One of several accounts: its configuration is /etc/rosterd/NAME.toml, its state /var/lib/rosterd/NAME
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "NAME")]
     pub(super) instance: Option<Instance>,
     /// Print one JSON document on one line
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub(super) json: bool,
     /// When to use colour
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "WHEN", default_value = "auto")]
     pub(super) color: Color,
     /// How the daemon logs
-    #[arg(long, global = true, value_name = "FORM", default_value = "text")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "FORM", default_value = "text")]
     pub(super) log: LogForm,
     #[command(subcommand)]
     pub(super) command: Command,
@@ -75,7 +79,7 @@ pub(super) enum Color {
 pub(super) enum Command {
     /// Show on this machine, from nothing, what the program does
     Demo(DemoArgs),
-    /// Print a commented configuration for a CSV file
+    /// Print a commented configuration for a CSV file or an LDAP directory
     Init(InitArgs),
     /// Run the jobs by their schedules, and serve the other commands: the daemon
     Run,
@@ -252,8 +256,8 @@ pub(super) struct ApplyArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct DecideArgs {
-    /// The job
-    pub(super) job: String,
+    /// The job; may be left out, with the records, where there is only one
+    pub(super) job: Option<String>,
     /// The records; all held ones where none is named
     #[arg(value_name = "KEY")]
     pub(super) keys: Vec<String>,
@@ -337,8 +341,8 @@ pub(super) struct CheckArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct PreviewArgs {
-    /// The job
-    pub(super) job: String,
+    /// The job; may be left out where there is only one
+    pub(super) job: Option<String>,
     /// Only this record
     #[arg(long, value_name = "KEY")]
     pub(super) key: Option<String>,
@@ -348,9 +352,10 @@ pub(super) struct PreviewArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(allow_missing_positional = true)]
 pub(super) struct ExplainArgs {
-    /// The job
-    pub(super) job: String,
+    /// The job; may be left out where there is only one
+    pub(super) job: Option<String>,
     /// The record
     pub(super) key: String,
     /// Show sensitive values (phone numbers, custom fields) and the cells of the row too

@@ -19,7 +19,7 @@ type Decide = fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, Decis
 
 pub(super) async fn approve(ui: &Ui, host: &Host, args: &ApproveArgs) -> Result<Exit, Failure> {
     if args.server {
-        return believe(ui, host, &args.decide.job).await;
+        return believe(ui, host, args.decide.job.as_deref()).await;
     }
     let job = decide(ui, host, &args.decide, "approved", run::approve).await?;
     if !ui.json {
@@ -40,9 +40,9 @@ pub(super) async fn reject(ui: &Ui, host: &Host, args: &DecideArgs) -> Result<Ex
 }
 
 /// Takes a directory for right as it was read last.
-async fn believe(ui: &Ui, host: &Host, job: &str) -> Result<Exit, Failure> {
-    let config = open::configuration(ui, host)?;
-    let job = open::job(&config, job)?;
+async fn believe(ui: &Ui, host: &Host, job: Option<&str>) -> Result<Exit, Failure> {
+    let config = open::configuration_for(ui, host, Needs::Local)?;
+    let job = open::job_or_only(&config, job)?;
     let store = host.store(&config).await?;
     let Some(server) = run::believe(&store, &Clock::system(), job).map_err(refused)? else {
         return Err(Failure::failed(Words(format!("nothing that job {} read last is in doubt", job.name)))
@@ -67,7 +67,7 @@ fn refused(error: DecisionError) -> Failure {
 
 async fn decide(ui: &Ui, host: &Host, args: &DecideArgs, word: &str, decide: Decide) -> Result<JobName, Failure> {
     let config = open::configuration_for(ui, host, Needs::Local)?;
-    let job = open::job(&config, &args.job)?;
+    let job = open::job_or_only(&config, args.job.as_deref())?;
     let keys = open::keys(&args.keys)?;
     let store = host.store(&config).await?;
     let set = run::held_set(&store, job)?;

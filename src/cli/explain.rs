@@ -18,7 +18,7 @@ use crate::snapshot::Owner;
 
 pub(super) async fn run(ui: &Ui, host: &Host, args: &ExplainArgs) -> Result<Exit, Failure> {
     let config = open::configuration_for(ui, host, Needs::Local)?;
-    let job = open::job(&config, &args.job)?;
+    let job = open::job_or_only(&config, args.job.as_deref())?;
     let key = Key::new(&args.key).ok_or_else(|| Failure::usage("a key can't be empty"))?;
     let session = Session::open(ui, host, &config, Work::Look).await?;
     let explanation = run::explain(&session.context(), job, &key)?;

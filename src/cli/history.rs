@@ -1,5 +1,8 @@
 //! `rosterd history`.
 
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::args::HistoryArgs;
@@ -10,6 +13,7 @@ use super::{open, values};
 use crate::config::Needs;
 use crate::history::{Changed, Damage, Decisions, Event, Past, PastRun, Story};
 use crate::record::{Action, Key};
+use crate::run::Status;
 
 /// How many keys of decisions are listed; the rest is counted.
 const KEYS_MAX: usize = 10;
@@ -24,7 +28,7 @@ pub(super) fn run(ui: &Ui, host: &Host, args: &HistoryArgs) -> Result<Exit, Fail
         None => {
             let past = Past::read(dir).map_err(|error| Failure::unreadable(dir, error))?;
             warn(ui, &past.damaged);
-            list(ui, &past, args.limit);
+            list(ui, host, &past, args.limit);
         }
         Some(run) => {
             let story = Story::read(dir, run).map_err(|error| Failure::unreadable(dir, error))?;
@@ -47,10 +51,13 @@ fn warn(ui: &Ui, damaged: &[Damage]) {
     }
 }
 
-fn list(ui: &Ui, past: &Past, limit: usize) {
+fn list(ui: &Ui, host: &Host, past: &Past, limit: usize) {
     let newest = past.events.iter().rev().take(if limit == 0 { usize::MAX } else { limit });
+    // Only the newest run of a job can be under way.
+    let mut seen = BTreeSet::new();
+    let mut runs = |past: &PastRun| seen.insert(past.job.clone()) && past.end.is_none() && host.runs(&past.job);
     if ui.json {
-        let events: Vec<Value> = newest.map(document).collect();
+        let events: Vec<Value> = newest.map(|event| document(event, &mut runs)).collect();
         ui.document(&json!({"version": 1, "events": events, "damaged": damages(&past.damaged)}));
         return;
     }
@@ -59,7 +66,7 @@ fn list(ui: &Ui, past: &Past, limit: usize) {
     }
     for event in newest {
         match event {
-            Event::Run(past) => run_line(ui, past),
+            Event::Run(past) => run_line(ui, past, runs(past)),
             Event::Decisions(decisions) => ui.line(decision_line(decisions)),
         }
     }
@@ -68,7 +75,7 @@ fn list(ui: &Ui, past: &Past, limit: usize) {
     }
 }
 
-fn document(event: &Event) -> Value {
+fn document(event: &Event, runs: &mut dyn FnMut(&PastRun) -> bool) -> Value {
     match event {
         Event::Run(past) => {
             let end = past.end.as_ref();
@@ -82,6 +89,7 @@ fn document(event: &Event) -> Value {
                 "complete": end.map(|end| end.complete),
                 "counts": end.map(|end| &end.counts),
                 "changes": past.changes,
+                "under_way": runs(past),
                 "reason": end.and_then(|end| end.reason.as_ref()),
                 "reverts": end.and_then(|end| end.reverts),
                 "by": end.and_then(|end| end.by.as_ref()),
@@ -99,25 +107,40 @@ fn document(event: &Event) -> Value {
     }
 }
 
-fn run_line(ui: &Ui, past: &PastRun) {
+/// A run on one line, and why it did not end as done on another.
+fn run_line(ui: &Ui, past: &PastRun, is_under_way: bool) {
     let name = ui.paint(Paint::Bold, &format!("run {}", past.run));
     let begun = format!("{:.0}  {name}  {}", past.started, past.job);
     let Some(end) = &past.end else {
-        ui.line(format!("{begun}: {}, {} changes", ui.paint(Paint::Yellow, "its end is not told"), past.changes));
+        let how = if is_under_way { "under way" } else { "cut off" };
+        ui.line(format!("{begun}: {}, {} changes", ui.paint(Paint::Yellow, how), past.changes));
         return;
     };
     let count = |name: &str| end.counts.get(name).copied().unwrap_or(0);
     let undoes = end.reverts.map(|run| format!(", undoing run {run}")).unwrap_or_default();
     let by = end.by.as_ref().map(|by| format!(", by {}", tame(by))).unwrap_or_default();
     ui.line(format!(
-        "{begun}: {}{undoes}{by}: {} created, {} updated, {} removed, {} held, {} parked",
+        "{begun}: {}{undoes}{by}: {} created, {} updated, {} removed, {} held, {} parked, in {}",
         ui.paint(paint(&end.status), &end.status),
         count("created"),
         count("updated"),
         count("deleted"),
         count("held"),
         count("parked"),
+        took(past.started, end.at),
     ));
+    if end.status != Status::Done.name() {
+        end.reason.iter().for_each(|reason| ui.line(format!("  {}", tame(reason))));
+    }
+}
+
+/// How long a run took, as a person reads it.
+fn took(started: Timestamp, ended: Timestamp) -> String {
+    match ended.duration_since(started).as_secs().max(0) {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds @ 120..7200 => format!("{} min", seconds / 60),
+        seconds => format!("{} h", seconds / 3600),
+    }
 }
 
 fn paint(status: &str) -> Paint {
@@ -160,9 +183,7 @@ fn tell(ui: &Ui, story: &Story, show_values: bool) {
         end: story.end.clone(),
         changes: story.changes.len() as u64,
     };
-    run_line(ui, &past);
-    let reason = story.end.as_ref().and_then(|end| end.reason.as_ref());
-    reason.into_iter().for_each(|reason| ui.line(format!("  {}", tame(reason))));
+    run_line(ui, &past, false);
     let mut decisions = Past::grouped(&story.decisions).into_iter().peekable();
     for changed in story.changes.iter().take(CHANGES_MAX) {
         while let Some(before) = decisions.next_if(|decided| decided.first.at <= changed.at) {

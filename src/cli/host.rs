@@ -151,6 +151,11 @@ impl Host {
         }
     }
 
+    /// Whether a run of that job is known to be under way.
+    pub(super) fn runs(&self, job: &JobName) -> bool {
+        matches!(self, Self::Daemon(lent) if lent.engine.runs().of(job).is_some())
+    }
+
     /// Whether the daemon sends what is released, or the next `rosterd sync` has to.
     pub(super) fn sends(&self) -> bool {
         matches!(self, Self::Daemon(_))

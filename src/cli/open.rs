@@ -119,6 +119,18 @@ pub(super) fn jobs<'a>(config: &'a Config, names: &[String]) -> Result<Vec<&'a J
     Ok(config.jobs.iter().filter(asked).collect())
 }
 
+/// The job of that name; where none is named, the only one.
+pub(super) fn job_or_only<'a>(config: &'a Config, name: Option<&str>) -> Result<&'a Job, Failure> {
+    match (name, &config.jobs[..]) {
+        (Some(name), _) => job(config, name),
+        (None, [job]) => Ok(job),
+        (None, _) => {
+            let words = format!("there are {} jobs in {}", config.jobs.len(), config.source_path.display());
+            Err(Failure::usage(Words(words)).hint(format!("name one of them: {}", names(config))))
+        }
+    }
+}
+
 /// The job of that name.
 pub(super) fn job<'a>(config: &'a Config, name: &str) -> Result<&'a Job, Failure> {
     config.jobs.iter().find(|job| job.name.as_str() == name).ok_or_else(|| {

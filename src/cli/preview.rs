@@ -27,7 +27,7 @@ struct Seen {
 
 pub(super) fn run(ui: &Ui, host: &Host, args: &PreviewArgs) -> Result<Exit, Failure> {
     let config = open::configuration(ui, host)?;
-    let job = open::job(&config, &args.job)?;
+    let job = open::job_or_only(&config, args.job.as_deref())?;
     let key = args.key.as_deref().map(|key| Key::new(key).ok_or_else(|| Failure::usage("a key can't be empty")));
     let key = key.transpose()?;
     let next = next(job, None, &Clock::system())?;

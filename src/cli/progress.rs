@@ -37,7 +37,6 @@ impl Progress {
     }
 
     fn show(&self, bar: ProgressBar) {
-        self.clear();
         *self.bar.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar);
     }
 }
@@ -60,6 +59,8 @@ fn least(requests: usize, per_minute: u32) -> Duration {
 
 impl Watch for Progress {
     fn stage(&self, job: &JobName, stage: Stage) {
+        // Before the next bar draws its first line: two at once would leave the one that is over on the terminal.
+        self.clear();
         match stage {
             Stage::Pulling | Stage::Reading if !self.ui.is_watched() => {}
             Stage::Pulling | Stage::Reading => {
@@ -71,7 +72,7 @@ impl Watch for Progress {
                 bar.enable_steady_tick(Duration::from_millis(120));
                 self.show(bar);
             }
-            Stage::Sending { changes: 0, .. } => self.clear(),
+            Stage::Sending { changes: 0, .. } => {}
             Stage::Sending { changes, requests } => {
                 let least = least(requests, self.per_minute);
                 if self.ui.is_watched() {

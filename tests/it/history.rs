@@ -111,7 +111,7 @@ fn a_line_that_can_t_be_read_is_named_and_old_lines_are_taken() {
     assert!(ran.err.contains(":3: the line can't be read"), "{ran:?}");
     assert_eq!(document["events"].as_array().unwrap().len(), 2);
     assert_eq!((&document["events"][1]["status"], &document["events"][1]["changes"]), (&Value::Null, &2.into()));
-    assert!(world.run(&["history"]).out.contains("its end is not told, 2 changes"));
+    assert!(world.run(&["history"]).out.contains("cut off, 2 changes"));
 }
 
 #[test]

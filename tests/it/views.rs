@@ -181,3 +181,35 @@ fn a_status_tells_of_jobs_runs_queue_and_budget() {
     assert!(world.run(&["status"]).out.contains("failed"));
     assert_eq!(world.service().requests().iter().filter(|request| request.method != "GET").count(), 5);
 }
+
+#[test]
+fn a_job_need_not_be_named_where_there_is_only_one() {
+    let one = World::with(Options::default(), Config { job: config().job + "writes = \"approve\"\n", ..config() });
+    one.csv(people(1..4));
+    one.sync().expect(4);
+    one.run(&["preview"]).expect(0);
+    assert!(one.run(&["explain", "P00001"]).expect(0).out.contains("P00001"));
+    one.run(&["explain", "staff", "P00001"]).expect(0);
+    one.run(&["reject", "staff", "P00001"]).expect(0);
+    assert!(one.run(&["approve"]).expect(0).out.contains("approved 2 of job staff"));
+
+    let second = "[[job]]\nname = \"east\"\ntarget = \"staff\"\nkey = \"{{ employee_no }}\"\nmatch_on = [\"email\"]\n\
+        source = { type = \"csv\", path = \"east.csv\" }\nmap = { name = \"{{ name }}\", email = \"{{ email }}\" }\n";
+    let two = World::with(Options::default(), Config { rest: second.to_owned(), ..config() });
+    for arguments in [&["preview"][..], &["explain", "P00001"], &["approve"], &["reject"]] {
+        assert!(two.run(arguments).expect(2).err.contains("staff, east"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn what_every_command_takes_stands_apart_in_its_help() {
+    let world = World::new(Options::default());
+    for command in ["sync", "check", "approve", "history"] {
+        let help = world.run(&[command, "--help"]).expect(0).out;
+        let (own, global) = help.split_once("Global options:").unwrap_or_else(|| panic!("{help}"));
+        for option in ["--config", "--instance", "--json", "--color"] {
+            assert!(global.contains(option) && !own.contains(option), "{option} of {command}: {help}");
+        }
+    }
+    assert!(world.run(&["init", "--help"]).expect(0).out.contains("LDAP"));
+}
