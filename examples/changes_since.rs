@@ -4,6 +4,8 @@
 //! BASE_URL=http://127.0.0.1:4711/v1 API_KEY=sandbox-key cargo run --example changes_since -- 2026-01-31T12:00:00Z
 //! ```
 //!
+//! Beside `rosterd` and `tokio` it needs `futures-util`, which makes a stream of the walk.
+//!
 //! Removals are invisible to such a read: for those, list everyone now and then and compare.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it found")]

@@ -11,7 +11,7 @@ use crate::tls::clock_hint;
 
 /// A request that did not bring what it was sent for.
 #[derive(Debug, ThisError)]
-#[error("{operation} failed")]
+#[error("{operation} failed: {kind}")]
 #[non_exhaustive]
 pub struct Error {
     /// The name of the operation, for example `staff.update`.

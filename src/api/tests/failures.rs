@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::server::{Reply, Server, answer, bytes, client, json};
-use crate::api::{Api, Call, Deleted, Error, Fate, Options, Query, Raw, Retry, Staff, StaffInput};
+use crate::api::{Api, Call, Deleted, Error, Fate, Kind, Options, Query, Raw, Retry, Staff, StaffInput};
 use crate::record::RemoteId;
 
 fn get() -> Call<Option<Staff>> {
@@ -269,4 +269,12 @@ async fn no_more_are_in_flight_than_the_budget_is_worth() {
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert_eq!((server.calls().len(), client.budget().used as usize), (most, most));
     sends.iter().for_each(tokio::task::JoinHandle::abort);
+}
+
+#[test]
+fn an_error_says_why_where_it_is_printed_alone_and_once_where_its_causes_are() {
+    let error = || Error { operation: "staff.update", kind: Kind::Missing };
+    let whole = "staff.update failed: there is nothing of that id at the service";
+    assert_eq!(error().to_string(), whole);
+    assert_eq!(crate::fault::chain(&error()), whole);
 }
