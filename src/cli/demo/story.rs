@@ -43,7 +43,7 @@ pub(super) async fn tell(ground: &Ground) -> Result<Vec<Row>, Failure> {
 
     ground.heading("A person releases them, and the next sync removes them");
     ground.says(&format!("approve employees {}", left.join(" ")));
-    let decide = DecideArgs { job: "employees".into(), keys: left, set: None };
+    let decide = DecideArgs { job: Some("employees".into()), keys: left, set: None };
     let decision = ApproveArgs { decide, server: false };
     decide::approve(&ground.ui, &ground.host(), &decision).await?;
     let report = ground.sync().await?;
