@@ -77,11 +77,8 @@ impl Disk {
             let mut names = BTreeMap::new();
             for entry in fs::read_dir(path).unwrap() {
                 let entry = entry.unwrap();
-                // The storage library syncs its snapshots itself, and then gives them this name.
+                // The storage library syncs its snapshots itself.
                 let is_snapshot = entry.file_name().to_string_lossy().starts_with("snap.");
-                if is_snapshot && entry.path().extension().is_some_and(|extension| extension == "generating") {
-                    continue;
-                }
                 let Ok(found) = entry.metadata() else { continue };
                 if is_snapshot && let Ok(bytes) = fs::read(entry.path()) {
                     self.files.insert(number(&found), bytes);

@@ -21,6 +21,16 @@ fn put_sites(rig: &Rig, people: &[(usize, u32)]) {
     rig.put("sites.csv", &(SITES.to_owned() + &people.iter().map(row).collect::<String>()));
 }
 
+/// One of two contractors is in the file of staff now, and one run saw it.
+async fn move_to_staff(rig: &Rig) {
+    put_sites(rig, &[(1, 61), (2, 61)]);
+    rig.csv(&row(9, "Clerk"));
+    rig.sync().await;
+    put_sites(rig, &[(2, 61)]);
+    rig.csv(&(row(9, "Clerk") + &row(1, "Clerk")));
+    rig.sync().await;
+}
+
 /// How many members and memberships the service has.
 fn joined(rig: &Rig) -> (usize, usize) {
     (rig.service.all("sp.member").len(), rig.service.all("sp.membership").len())
@@ -41,12 +51,7 @@ async fn law_6_who_is_protected_keeps_their_memberships() {
 async fn who_is_about_to_appear_in_another_job_keeps_their_memberships() {
     let tables = format!("{REMOVING}{FREE}");
     let rig = Rig::new(&(sites("", &tables) + &staff("", &tables))).await;
-    put_sites(&rig, &[(1, 61), (2, 61)]);
-    rig.csv(&row(9, "Clerk"));
-    rig.sync().await;
-    put_sites(&rig, &[(2, 61)]);
-    rig.csv(&(row(9, "Clerk") + &row(1, "Clerk")));
-    rig.sync().await;
+    move_to_staff(&rig).await;
     assert_eq!((joined(&rig), rig.staff().len()), ((2, 2), 2), "they are made there first");
     rig.sync().await;
     assert_eq!((joined(&rig), rig.staff().len()), ((1, 1), 2));
@@ -75,6 +80,36 @@ async fn law_12_contractors_who_leave_go_before_those_who_join() {
     assert_eq!(sent, wanted);
 }
 
+#[tokio::test]
+async fn the_limit_that_all_parts_share_counts_those_of_24_hours() {
+    for (hours, removed) in [(23, 0), (25, 8)] {
+        let limits = "[job.guard]\nmax_leavers = 5\nmax_updates = \"off\"\n";
+        let rig = Rig::new(&sites("", &format!("{REMOVING}{limits}"))).await;
+        // Everybody works for two companies, those of `one` for one of them only.
+        let put = |here: Range<usize>, one: Range<usize>| {
+            let row = |number, company| {
+                format!("{},Person {number},person{number}@example.com,{company},61\n", number_of(number))
+            };
+            let rows = here.flat_map(|number| {
+                let second = (!one.contains(&number)).then(|| row(number, "Bolt"));
+                [Some(row(number, "Acme")), second]
+            });
+            rig.put("sites.csv", &(SITES.to_owned() + &rows.flatten().collect::<String>()));
+        };
+        put(0..40, 0..0);
+        rig.sync().await;
+        put(3..40, 0..0);
+        assert_eq!(writes(&rig.sync().await), (0, 0, 9), "three people with two memberships each");
+        rig.hours(hours);
+        put(5..40, 5..7);
+        assert_eq!(
+            writes(&rig.sync().await),
+            (0, 0, removed),
+            "two leave and two lose a membership {hours} hours later"
+        );
+    }
+}
+
 /// Who comes back to the one job and leaves the other has not arrived while they stand there as somebody who left.
 #[tokio::test]
 async fn who_moves_back_leaves_only_once_the_other_side_has_them_again() {
@@ -85,12 +120,7 @@ async fn who_moves_back_leaves_only_once_the_other_side_has_them_again() {
         [(REMOVING.replace("0s", "99h"), false), (marking.to_owned(), false), (marking.to_owned(), true)]
     {
         let rig = Rig::new(&(staff("", &removing) + &sites("", &(leavers.clone() + FREE)))).await;
-        put_sites(&rig, &[(1, 61), (2, 61)]);
-        rig.csv(&row(9, "Clerk"));
-        rig.sync().await;
-        put_sites(&rig, &[(2, 61)]);
-        rig.csv(&(row(9, "Clerk") + &row(1, "Clerk")));
-        rig.sync().await;
+        move_to_staff(&rig).await;
         assert!(rig.held_as(1).is_some());
 
         put_sites(&rig, &[(1, 61), (2, 61)]);
