@@ -13,7 +13,6 @@ use serde_json::{Map, Value, json};
 use super::answer::{Answer, Refusal};
 use super::credential::{ApiKey, Client, Restriction, State, fresh_secret};
 use super::fault::Fault;
-use super::fault_rules::FaultRules;
 use super::operation::scopes;
 use super::service::Service;
 
@@ -46,6 +45,8 @@ static ROUTES: &[Route] = &[
     Route { method: Method::POST, path: &["keys"], act: create_key },
     Route { method: Method::DELETE, path: &["keys", "*"], act: delete_key },
     Route { method: Method::PUT, path: &["faults"], act: set_faults },
+    Route { method: Method::GET, path: &["held"], act: count_held },
+    Route { method: Method::POST, path: &["held", "release"], act: release_held },
     Route { method: Method::PUT, path: &["assets"], act: set_assets },
 ];
 
@@ -183,8 +184,17 @@ fn set_faults(request: &Request<'_>) -> Result<Answer, Refusal> {
     let specs: Vec<String> = request.body("a list of texts, one for each fault")?;
     let faults: Result<Vec<Fault>, _> = specs.iter().map(|spec| spec.parse()).collect();
     let faults = faults.map_err(|error| Refusal::bad(error.to_string()))?;
-    *request.service.faults() = FaultRules::new(faults);
+    request.service.set_faults(faults);
     Ok(Answer::bare(StatusCode::NO_CONTENT))
+}
+
+/// How many requests wait for their release.
+fn count_held(request: &Request<'_>) -> Result<Answer, Refusal> {
+    Ok(document(StatusCode::OK, &json!({ "held": request.service.gate.waiting() })))
+}
+
+fn release_held(request: &Request<'_>) -> Result<Answer, Refusal> {
+    Ok(document(StatusCode::OK, &json!({ "released": request.service.gate.open() })))
 }
 
 fn set_assets(request: &Request<'_>) -> Result<Answer, Refusal> {

@@ -16,6 +16,7 @@ a fault is a few words in any order, separated by spaces or commas:
   what (exactly one):
     status=500 [retry-after=30] answer that, do nothing       status-after=500   do it, then answer that
     delay=5s                    do it, answer later           delay-before=5s    wait, then do it
+    hold                        do it, answer when released   hold-before        wait until released, then do it
     cut-before                  close the connection, do nothing
     cut-after                   do it, close the connection without an answer
     half                        do it, close the connection in the middle of the answer
@@ -61,6 +62,10 @@ pub(super) enum Effect {
     Delay(Duration),
     /// It is done later.
     DelayBefore(Duration),
+    /// It is done, the answer waits until it is released.
+    Hold,
+    /// It is done when it is released.
+    HoldBefore,
     /// The connection closes; nothing is done.
     CutBefore,
     /// It is done, the connection closes.
@@ -159,6 +164,8 @@ fn read_effect(word: &str) -> Result<Option<Effect>, String> {
         "status-after" => Effect::StatusAfter(status(word, value)?, None),
         "delay" => Effect::Delay(duration(word, value)?),
         "delay-before" => Effect::DelayBefore(duration(word, value)?),
+        "hold" => Effect::Hold,
+        "hold-before" => Effect::HoldBefore,
         "cut-before" => Effect::CutBefore,
         "cut-after" => Effect::CutAfter,
         "half" => Effect::Half,
@@ -279,6 +286,8 @@ mod tests {
             ("status-after=502", Effect::StatusAfter(502, None)),
             ("delay=200ms", Effect::Delay(Duration::from_millis(200))),
             ("delay-before=2m", Effect::DelayBefore(Duration::from_secs(120))),
+            ("hold", Effect::Hold),
+            ("hold-before", Effect::HoldBefore),
             ("cut-before", Effect::CutBefore),
             ("empty-list", Effect::EmptyList),
             ("not-found", Effect::NotFound),

@@ -24,7 +24,11 @@ pub(super) struct Strike {
     pub(super) before: Duration,
     /// How long its answer is kept back.
     pub(super) later: Duration,
-    /// The first effect that is more than a delay.
+    /// Whether it waits until it is released before it is carried out.
+    pub(super) held_before: bool,
+    /// Whether its answer waits until it is released.
+    pub(super) held: bool,
+    /// The first effect that is more than a wait.
     pub(super) effect: Option<Effect>,
 }
 
@@ -33,7 +37,7 @@ impl FaultRules {
         Self { rules: faults.into_iter().map(|fault| (fault, Count::default())).collect() }
     }
 
-    /// Counts the request and says what goes wrong with it. Delays add up; of other effects the first wins.
+    /// Counts the request and says what goes wrong with it. Waits add up; of other effects the first wins.
     pub(super) fn strike(&mut self, target: Target<'_>) -> Strike {
         let mut strike = Strike::default();
         for (fault, count) in self.rules.iter_mut().filter(|(fault, _)| fault.fits(target)) {
@@ -43,6 +47,8 @@ impl FaultRules {
             match fault.effect {
                 Effect::Delay(delay) => strike.later += delay,
                 Effect::DelayBefore(delay) => strike.before += delay,
+                Effect::Hold => strike.held = true,
+                Effect::HoldBefore => strike.held_before = true,
                 effect => strike.effect = strike.effect.or(Some(effect)),
             }
         }
@@ -103,9 +109,9 @@ mod tests {
     }
 
     #[test]
-    fn delays_add_up_and_the_first_other_effect_wins() {
-        let strike = struck(&["delay=1s", "half", "delay=2s", "html", "delay-before=3s"], 1).remove(0);
-        let seconds = Duration::from_secs;
-        assert_eq!(strike, Strike { before: seconds(3), later: seconds(3), effect: Some(Effect::Half) });
+    fn waits_add_up_and_the_first_other_effect_wins() {
+        let strike = struck(&["delay=1s", "hold", "half", "delay=2s", "html", "delay-before=3s"], 1).remove(0);
+        let (before, later) = (Duration::from_secs(3), Duration::from_secs(3));
+        assert_eq!(strike, Strike { before, later, held_before: false, held: true, effect: Some(Effect::Half) });
     }
 }

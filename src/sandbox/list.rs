@@ -54,17 +54,12 @@ pub(super) fn select<'a>(view: &View<'a>, listing: &Listing<'_>) -> Result<Vec<&
     let limit = limit(listing)?;
     let skipped = skipped(listing, limit)?;
     let (position, descending) = order(view, listing.order)?;
-    let after = highest_bound(view, &terms);
     let fits = |row: &&Row| {
         listing.scope.holds(row)
             && listing.since.is_none_or(|since| row.modified >= since)
             && terms.iter().all(|term| term.fits(view, row))
     };
-    let rows: Box<dyn DoubleEndedIterator<Item = &'a Row>> =
-        match listing.since.and_then(|since| view.changed_since(since, FEW)) {
-            Some(changed) => Box::new(changed.into_iter().filter(move |row| row.id > after)),
-            None => Box::new(view.rows().range((Bound::Excluded(after), Bound::Unbounded)).map(|(_, row)| row)),
-        };
+    let rows = walked(view, listing, &terms);
     if matches!(view.resource.fields[position].kind, Kind::Id) {
         return Ok(if descending {
             rows.rev().filter(fits).skip(skipped).take(limit).collect()
@@ -75,6 +70,19 @@ pub(super) fn select<'a>(view: &View<'a>, listing: &Listing<'_>) -> Result<Vec<&
     let mut sorted: Vec<(Sorted, &Row)> = rows.filter(fits).map(|row| (sort_value(view, row, position), row)).collect();
     sorted.sort_by(|(one, _), (other, _)| if descending { other.order(one) } else { one.order(other) });
     Ok(sorted.into_iter().skip(skipped).take(limit).map(|(_, row)| row).collect())
+}
+
+/// The entities that are looked at for a page: not those before it, nor many that didn't change.
+fn walked<'a>(
+    view: &View<'a>,
+    listing: &Listing<'_>,
+    terms: &[Term],
+) -> Box<dyn DoubleEndedIterator<Item = &'a Row> + 'a> {
+    let after = highest_bound(view, terms);
+    match listing.since.and_then(|since| view.changed_since(since, FEW)) {
+        Some(changed) => Box::new(changed.into_iter().filter(move |row| row.id > after)),
+        None => Box::new(view.rows().range((Bound::Excluded(after), Bound::Unbounded)).map(|(_, row)| row)),
+    }
 }
 
 impl Scope<'_> {
@@ -162,6 +170,10 @@ mod tests {
     use crate::sandbox::view::Sight;
 
     fn listed(listing: &Listing<'_>) -> Option<Vec<i64>> {
+        viewed(|view| select(view, listing).ok().map(|rows| rows.iter().map(|row| row.id).collect()))
+    }
+
+    fn viewed<T>(look: impl FnOnce(&View<'_>) -> T) -> T {
         let store = Store::open(None).unwrap();
         let rows = [(1, "Cy"), (2, "ana"), (3, ""), (4, "Bo"), (9, "Ana")].map(|(id, name)| {
             let at = format!("2026-01-0{id}T00:00:00Z").parse().unwrap();
@@ -174,7 +186,7 @@ mod tests {
         store.write().put(&STAFF, rows.into()).unwrap();
         let entities = store.read();
         let view = View::new(&STAFF, &entities, Sight::plain());
-        select(&view, listing).ok().map(|rows| rows.iter().map(|row| row.id).collect())
+        look(&view)
     }
 
     #[test]
@@ -224,6 +236,17 @@ mod tests {
         ] {
             let listing = Listing { limit: Some("2"), page, page_max: 3, ..Listing::default() };
             assert_eq!(listed(&listing), expected, "{page:?}");
+        }
+    }
+
+    #[test]
+    fn a_page_of_many_walks_over_none_that_lie_before_it() {
+        for (filter, walked_ids) in [("id>3", &[4, 9][..]), ("id>3,id>4", &[9]), ("name%ana", &[1, 2, 3, 4, 9])] {
+            let ids: Vec<i64> = viewed(|view| {
+                let terms = filter::read(view, filter).unwrap_or_else(|_| panic!("{filter}"));
+                walked(view, &Listing::default(), &terms).map(|row| row.id).collect()
+            });
+            assert_eq!(ids, walked_ids, "{filter}");
         }
     }
 

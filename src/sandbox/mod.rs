@@ -29,6 +29,7 @@ mod error;
 mod fault;
 mod fault_rules;
 mod filter;
+mod gate;
 mod input;
 mod journal;
 mod list;

@@ -21,7 +21,6 @@ use tokio::time::timeout;
 use super::answer::Answer;
 use super::error::Error;
 use super::fault::Fault;
-use super::fault_rules::FaultRules;
 use super::options::Options;
 use super::resource::Resource;
 use super::row::Row;
@@ -160,9 +159,19 @@ impl Sandbox {
         self.service.traffic().busiest_minute()
     }
 
-    /// Puts other faults in place of the present ones; their counts begin anew.
+    /// Puts other faults in place of the present ones; their counts begin anew, and what was held goes on.
     pub fn set_faults(&self, faults: Vec<Fault>) {
-        *self.service.faults() = FaultRules::new(faults);
+        self.service.set_faults(faults);
+    }
+
+    /// How many requests a fault holds.
+    pub fn held(&self) -> usize {
+        self.service.gate.waiting()
+    }
+
+    /// Lets the requests go on that a fault holds, and tells how many they were. Those that arrive later are held as well.
+    pub fn release(&self) -> usize {
+        self.service.gate.open()
     }
 
     /// Changes the rate limit; 0 for none.

@@ -15,8 +15,9 @@ use super::credential::Credentials;
 use super::decode;
 use super::engine::{self, Order};
 use super::error::Error;
-use super::fault::{Effect, Target};
+use super::fault::{Effect, Fault, Target};
 use super::fault_rules::{FaultRules, Strike};
+use super::gate::Gate;
 use super::media;
 use super::openapi;
 use super::operation::{Operation, Route, operations, route};
@@ -49,6 +50,8 @@ pub(super) struct Service {
     pub(super) assets: AtomicBool,
     rate: Mutex<Rate>,
     faults: Mutex<FaultRules>,
+    /// Where a request waits that a fault holds.
+    pub(super) gate: Gate,
     traffic: Mutex<Traffic>,
 }
 
@@ -84,6 +87,7 @@ impl Service {
             assets: AtomicBool::new(options.assets),
             rate: Mutex::new(Rate::new(options.rate, options.window)),
             faults: Mutex::new(FaultRules::new(faults)),
+            gate: Gate::new(),
             traffic: Mutex::new(Traffic::new()),
             options,
             store,
@@ -94,8 +98,14 @@ impl Service {
         self.rate.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn faults(&self) -> MutexGuard<'_, FaultRules> {
+    fn faults(&self) -> MutexGuard<'_, FaultRules> {
         self.faults.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts other faults in place of the present ones. What those hold goes on: nobody would release it any more.
+    pub(super) fn set_faults(&self, faults: Vec<Fault>) {
+        *self.faults() = FaultRules::new(faults);
+        self.gate.open();
     }
 
     pub(super) fn traffic(&self) -> MutexGuard<'_, Traffic> {
@@ -106,6 +116,7 @@ impl Service {
     pub(super) fn close(&self) {
         self.store.close();
         self.credentials.close();
+        self.gate.open();
     }
 
     /// Counts a request to the API when its head is there; `None` for any other.
@@ -198,6 +209,9 @@ impl Service {
 
     /// Acts as the faults let it, and keeps the answer back as long as they and the options say.
     async fn strike(&self, strike: &Strike, act: impl FnOnce() -> Answer) -> Outcome {
+        if strike.held_before {
+            self.gate.wait().await;
+        }
         wait(strike.before).await;
         let refused = |status: u16, retry_after: Option<u64>| {
             let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -220,8 +234,13 @@ impl Service {
             Some(Effect::Html) => Outcome::Answered(Answer::web_page()),
             Some(Effect::EmptyList) => Outcome::Answered(Answer::document(StatusCode::OK, b"[]".to_vec())),
             Some(Effect::NotFound) => Outcome::Answered(Answer::error(StatusCode::NOT_FOUND, "not found")),
-            Some(Effect::Delay(_) | Effect::DelayBefore(_)) => unreachable!("delays are summed up in a strike"),
+            Some(Effect::Delay(_) | Effect::DelayBefore(_) | Effect::Hold | Effect::HoldBefore) => {
+                unreachable!("waits are summed up in a strike")
+            }
         };
+        if strike.held {
+            self.gate.wait().await;
+        }
         wait(self.options.delay + strike.later).await;
         outcome
     }

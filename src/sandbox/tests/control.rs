@@ -159,6 +159,20 @@ async fn the_description_needs_no_credential_and_is_not_counted() {
 }
 
 #[tokio::test]
+async fn what_a_fault_holds_is_counted_and_released() {
+    let rig = rig(Options::default()).await;
+    assert_eq!(control(&rig, "PUT", "/faults", Some(json!(["staff.list hold"]))).await.0, 204);
+    let released = async {
+        while control(&rig, "GET", "/held", None).await != (200, json!({ "held": 1 })) {
+            tokio::task::yield_now().await;
+        }
+        control(&rig, "POST", "/held/release", None).await
+    };
+    let (answered, released) = tokio::join!(rig.get("/staff"), released);
+    assert_eq!((answered.0, released), (200, (200, json!({ "released": 1 }))));
+}
+
+#[tokio::test]
 async fn what_is_wrong_is_said() {
     let rig = rig(Options::default()).await;
     for (method, path, body, status) in [

@@ -1,6 +1,6 @@
 //! Stopping, starting again, and size.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -35,23 +35,9 @@ async fn a_sandbox_that_stops_cuts_its_connections() {
     }
     let Rig { sandbox, client } = rig;
     let url = format!("{}/staff", sandbox.url());
-    let begun = Instant::now();
     sandbox.stop().await;
-    assert!(waiting.await.unwrap());
+    assert!(waiting.await.unwrap(), "it is cut, not answered when its time has come");
     assert!(client.get(url).send().await.is_err());
-    assert!(begun.elapsed() < Duration::from_secs(10));
-}
-
-#[tokio::test]
-async fn a_page_of_a_hundred_thousand_people_is_quick() {
-    let rig = rig(Options { seed_staff: 100_000, rate: 0, ..Options::default() }).await;
-    let begun = Instant::now();
-    for _ in 0..20 {
-        assert_eq!(rig.ids("/staff?order=id&limit=100&q=id%3E90000").await.len(), 100);
-        assert_eq!(rig.send("POST", "/staff", Some(json!({ "name": "Ana" }))).await.0, 200);
-    }
-    // Debug builds on a busy machine; a walk over everybody each time would take many times as long.
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }
 
 #[tokio::test]
