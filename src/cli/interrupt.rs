@@ -1,11 +1,15 @@
 //! SIGINT and SIGTERM: the first asks to end, and what is under way is finished; a second ends at once. A command that
 //! runs in the daemon is ended by its caller, or with the daemon.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::StreamExt as _;
+use signal_hook::SigId;
 use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+use signal_hook::low_level::unregister;
 use signal_hook_tokio::Signals;
 
 use super::failure::{Exit, Failure};
@@ -48,19 +52,17 @@ impl Interrupt {
             Self::Signals(asked) => asked,
         };
         let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::failed)?;
-        let asked = Arc::clone(asked);
-        // Apart from the work, which is told even while it waits for a disk or for another server.
-        let mut ends = Listening(tokio::spawn(async move {
+        let _flags = Flags::set(asked).map_err(Failure::failed)?;
+        let ends = async {
             signals.next().await;
-            asked.store(true, Ordering::SeqCst);
             tokio::select! {
                 _ = signals.next() => {}
                 () = tokio::time::sleep(GRACE) => {}
             }
-        }));
+        };
         tokio::select! {
             result = work => result,
-            _ = &mut ends.0 => interrupted(),
+            () = ends => interrupted(),
         }
     }
 
@@ -72,11 +74,56 @@ impl Interrupt {
     }
 }
 
-/// Listens for signals until it is dropped.
-struct Listening(tokio::task::JoinHandle<()>);
+/// Sets a flag in the handler of the signals itself, so that the work is told whatever it waits for. As long as answers keep
+/// arriving it commits without giving way: what waits for a signal beside it learns of it dozens of writes later.
+struct Flags(Vec<SigId>);
 
-impl Drop for Listening {
+impl Flags {
+    fn set(flag: &Arc<AtomicBool>) -> io::Result<Self> {
+        let mut flags = Self(Vec::new());
+        for signal in [SIGINT, SIGTERM] {
+            flags.0.push(flag::register(signal, Arc::clone(flag))?);
+        }
+        Ok(flags)
+    }
+}
+
+impl Drop for Flags {
     fn drop(&mut self) {
-        self.0.abort();
+        for id in self.0.drain(..) {
+            unregister(id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use signal_hook::low_level::raise;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn work_that_does_not_end_is_ended_when_its_grace_has_passed() {
+        let interrupt = Interrupt::by_signals();
+        let begun = tokio::time::Instant::now();
+        let work = async {
+            raise(SIGTERM).unwrap();
+            std::future::pending::<Result<(), Failure>>().await
+        };
+        let ended = interrupt.guard(work).await.unwrap_err();
+        assert_eq!((ended.exit(), begun.elapsed()), (Exit::Interrupted, GRACE));
+    }
+
+    #[tokio::test]
+    async fn work_that_does_not_give_way_sees_at_once_that_it_is_to_end() {
+        for signal in [SIGINT, SIGTERM] {
+            let interrupt = Interrupt::by_signals();
+            let work = async {
+                assert!(!interrupt.asked());
+                raise(signal).unwrap();
+                Ok(interrupt.asked())
+            };
+            assert!(interrupt.guard(work).await.unwrap(), "signal {signal}");
+        }
     }
 }
