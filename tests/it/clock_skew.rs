@@ -1,9 +1,7 @@
 //! The service's clock ahead of or behind this machine's: no remote edit is missed.
 
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
 use jiff::SignedDuration;
+use rosterd::clock::Clock;
 use rosterd::sandbox::Options;
 use serde_json::json;
 
@@ -12,7 +10,7 @@ use crate::support::{Config, HEADER, World};
 const GUARD: &str = "[job.guard]\nmax_updates = \"off\"\n";
 
 /// 60 seeded people in pages of 10, so that a delta and a whole listing differ in their number of requests.
-fn world(minutes: i64, state: &str) -> World {
+fn world(minutes: i64) -> World {
     let options = Options {
         seed_staff: 60,
         page_max: 10,
@@ -20,7 +18,7 @@ fn world(minutes: i64, state: &str) -> World {
         clock_offset: SignedDuration::from_mins(minutes),
         ..Options::default()
     };
-    let config = Config { state: state.into(), rest: GUARD.into(), ..Config::default() };
+    let config = Config::rest(GUARD);
     let world = World::with(options, config);
     let mut file = HEADER.to_owned();
     for person in world.staff() {
@@ -38,17 +36,16 @@ fn id_at(world: &World, at: usize) -> i64 {
 }
 
 fn check_edits(minutes: i64) {
-    let world = world(minutes, "");
+    let world = world(minutes);
     for round in 0..14 {
         let (before, after, during) = (id_at(&world, round), id_at(&world, round + 20), id_at(&world, round + 40));
         world.service().edit("staff", before, json!({ "title": "edited before" }));
+        // The answer of its first request, its second, and so on: the last ones are the copy and the update.
+        world.faults(&[&format!("hold nth={}", round % 4 + 1)]);
         let mut child = world.start(&["sync"]);
-        let begin = Instant::now();
-        let seen = world.service().requests().len();
-        while world.service().requests().len() <= seen + round % 4 && begin.elapsed() < Duration::from_secs(2) {
-            sleep(Duration::from_millis(1));
-        }
+        world.until_held(1);
         world.service().edit("staff", during, json!({ "title": "edited during" }));
+        world.faults(&[]);
         assert!(child.wait().unwrap().success(), "{minutes} minutes, round {round}");
         assert_eq!(world.one(before)["title"], "Owned", "{minutes} minutes, round {round}: an edit before a sync");
         world.service().edit("staff", after, json!({ "title": "edited after" }));
@@ -110,18 +107,19 @@ fn law_4_and_5_drift_is_found_by_a_delta_and_not_by_a_whole_listing() {
 #[test]
 fn a_person_deleted_at_the_service_is_made_anew_after_a_whole_listing() {
     for minutes in [-15, 15] {
-        let world = world(minutes, "full_pull = \"1s\"\n");
+        let world = world(minutes);
         let gone = world.staff()[10].clone();
         world.service().remove("staff", gone["id"].as_i64().unwrap());
-        sleep(Duration::from_millis(1_100));
-        assert_eq!(world.sync().expect(0).writes(), (1, 0, 0), "{minutes} minutes");
+        let later = Clock::fixed(Clock::system().now() + SignedDuration::from_hours(25));
+        let counts = world.sync_at(&later).counts;
+        assert_eq!((counts.created, counts.updated, counts.deleted), (1, 0, 0), "{minutes} minutes");
         expect_once(&world, gone["employee_id"].as_str().unwrap());
     }
 }
 
 #[test]
 fn fault_35_a_person_deleted_at_the_service_is_made_anew_when_next_written() {
-    let world = world(0, "");
+    let world = world(0);
     let gone = world.staff()[10].clone();
     world.service().remove("staff", gone["id"].as_i64().unwrap());
     let name = gone["employee_id"].as_str().unwrap();

@@ -1,8 +1,5 @@
 //! People whom the service says to have already.
 
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
 use rosterd::sandbox::Options;
 use serde_json::json;
 
@@ -92,26 +89,25 @@ fn law_6_two_people_with_one_employee_id_hold_their_record_and_create_nobody() {
 /// Lays these down in the middle of a first sync of 80 people, after its plan; returns how it ended.
 fn in_between(world: &World, people_there: &[serde_json::Value]) -> Option<i32> {
     world.csv(people(0..80));
+    // Of eighty, nine are under way.
+    world.faults(&["staff.create hold after=1"]);
     let mut child = world.start(&["sync"]);
-    let begin = Instant::now();
-    while world.service().writes() < 3 && begin.elapsed() < Duration::from_secs(10) {
-        sleep(Duration::from_millis(2));
-    }
+    world.until_any_is_held();
     for person in people_there {
         world.service().put("staff", person.clone());
     }
+    world.faults(&[]);
     child.wait().unwrap().code()
 }
 
-fn slow() -> World {
+fn guarded() -> World {
     let rest = "[job.guard]\nmax_updates = \"off\"\n".into();
-    let options = Options { delay: Duration::from_millis(60), ..Options::default() };
-    World::with(options, Config { rest, ..Config::default() })
+    World::with(Options::default(), Config { rest, ..Config::default() })
 }
 
 #[test]
 fn law_3_fault_36_someone_made_by_another_between_plan_and_create_is_adopted() {
-    let world = slow();
+    let world = guarded();
     let made = json!({"name": "P. 79", "email": "person79@example.com", "employee_id": "P00079", "mobile": "64 21777"});
     let code = in_between(&world, &[made]);
     let refused = world.service().requests().iter().filter(|request| request.status == 409).count();
@@ -125,7 +121,7 @@ fn law_3_fault_36_someone_made_by_another_between_plan_and_create_is_adopted() {
 
 #[test]
 fn law_6_fault_36_two_made_by_another_between_plan_and_create_are_not_chosen_from() {
-    let world = slow();
+    let world = guarded();
     let made = [0, 1].map(|_| json!({"name": "Twin", "email": "twin@example.com", "employee_id": "P00079"}));
     let code = in_between(&world, &made);
     assert!(matches!(code, Some(3 | 4)), "parked or held: {code:?}");

@@ -1,8 +1,6 @@
 //! Contractors: organizations, members and memberships from one row.
 
 use std::collections::BTreeSet;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use rosterd::sandbox::Options;
 use serde_json::{Value, json};
@@ -299,29 +297,13 @@ fn what_is_wrong_with_a_job_of_contractors_is_said_before_anything_is_read() {
     }
 }
 
-/// Starts a sync and kills it after so many further writes; tells whether it was still at work then.
-fn kill_after(world: &World, writes: usize) -> bool {
-    let mut child = world.start(&["sync"]);
-    let (begin, target) = (Instant::now(), world.service().writes() + writes);
-    while world.service().writes() < target
-        && begin.elapsed() < Duration::from_secs(60)
-        && child.try_wait().unwrap().is_none()
-    {
-        sleep(Duration::from_millis(1));
-    }
-    let running = child.try_wait().unwrap().is_none();
-    child.kill().unwrap();
-    child.wait().unwrap();
-    running
-}
-
 fn check_thousands(people: usize, companies: usize, kills: &[usize]) {
     let options = Options { accept_duplicates: true, page_max: 10_000, ..Options::default() };
     let world = world(options, "", "");
     let text = file((0..people).map(|person| (person, person % companies)));
     world.csv(&text);
     for writes in kills {
-        assert!(kill_after(&world, *writes), "the kill struck nothing");
+        world.kill_held(&format!("write hold after={writes}"), &[]);
     }
     let ran = world.sync().expect(0);
     expect_nothing_twice(&world, people, companies, people);

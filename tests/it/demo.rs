@@ -5,12 +5,11 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use crate::support::daemon::eventually;
+use crate::support::daemon::{PATIENCE, eventually};
 use crate::support::looked::get;
 
 /// A demonstration that runs; it is killed when the test ends.
@@ -31,10 +30,16 @@ impl Drop for Shown {
 
 impl Shown {
     fn start(arguments: &[&str]) -> Self {
+        Self::with(arguments, &[])
+    }
+
+    /// The same with these variables in its environment.
+    fn with(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let home = tempfile::Builder::new().prefix("a home ").tempdir().unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_rosterd"))
             .env_clear()
             .env("TMPDIR", home.path())
+            .envs(variables.iter().copied())
             .args(["--color", "never", "demo"])
             .args(arguments)
             .stdin(Stdio::null())
@@ -49,7 +54,7 @@ impl Shown {
     /// Waits for a line that holds this text, after those that were waited for, and returns it.
     fn expect(&mut self, text: &str) -> String {
         loop {
-            let Ok(line) = self.lines.recv_timeout(Duration::from_secs(30)) else {
+            let Ok(line) = self.lines.recv_timeout(PATIENCE) else {
                 panic!("no {text:?} after {:#?}; {}", self.told, self.errors());
             };
             self.told.push(line.clone());
@@ -172,14 +177,16 @@ fn it_serves_and_every_command_that_it_tells_works_as_it_stands() {
 
 #[test]
 fn it_ends_however_it_is_asked_to() {
-    for (signal, arguments, told, code) in [
-        (Signal::TERM, &["--serve"][..], "page      ", 0),
+    // At so low a limit it takes some minutes.
+    const SLOW: &[(&str, &str)] = &[("ROSTERD__API__REQUESTS_PER_MINUTE", "12")];
+    for (signal, arguments, variables, told, code) in [
+        (Signal::TERM, &["--serve"][..], &[][..], "page      ", 0),
         // Closing the terminal is no wish for a new configuration.
-        (Signal::HUP, &["--serve"], "page      ", 0),
-        (Signal::INT, &["--serve"], "The first sync", 130),
-        (Signal::TERM, &[], "The first sync", 130),
+        (Signal::HUP, &["--serve"], &[], "page      ", 0),
+        (Signal::INT, &["--serve"], SLOW, "The first sync", 130),
+        (Signal::TERM, &[], SLOW, "The first sync", 130),
     ] {
-        let mut shown = Shown::start(arguments);
+        let mut shown = Shown::with(arguments, variables);
         shown.expect(told);
         shown.signal(signal);
         assert_eq!(shown.code(), Some(code), "{signal:?} at {told:?}: {}", shown.errors());

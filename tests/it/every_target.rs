@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::process::Stdio;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
+use jiff::SignedDuration;
 use rosterd::api::{Api, MemberMovement, MemberMovementInput};
 use rosterd::sandbox::Options;
 use serde_json::{Value, json};
@@ -110,10 +109,8 @@ fn law_1_a_list_that_lies_fails_the_run_before_any_write_of_any_target() {
         for fault in ["empty-list", "not-found", "html", "status=500"] {
             let world = world(case, &["one"]);
             put(&world, "one", "a");
-            world.sync().expect(0);
-            let text = std::fs::read_to_string(world.dir().join("config.toml")).unwrap();
-            world.put("config.toml", text.replace("dir = \"state\"", "dir = \"state\"\nfull_pull = \"1s\"").as_bytes());
-            sleep(Duration::from_millis(1100));
+            // So long that all is listed anew.
+            world.sync_ago(SignedDuration::from_hours(25));
             put(&world, "one", "b");
             let writes = world.service().writes();
             world.faults(&[&format!("{}.list {fault}", case.list)]);
@@ -149,14 +146,10 @@ fn law_3_lost_answers_and_a_kill_make_nothing_twice_in_any_target() {
     for case in &CASES {
         let world = world(case, &["one"]);
         put(&world, "one", "a");
-        world.faults(&[&format!("{}.create cut-after every=3", case.list)]);
-        let mut child = world.start(&["sync"]);
-        let (begin, before) = (Instant::now(), world.service().writes());
-        while world.service().writes() < before + 4 && begin.elapsed() < Duration::from_secs(20) {
-            sleep(Duration::from_millis(1));
-        }
-        child.kill().unwrap();
-        child.wait().unwrap();
+        let create = format!("{}.create", case.list);
+        world.kill_held(&format!("{create} hold after=4"), &[&format!("{create} cut-after every=3")]);
+        let made = world.service().all(case.list).len();
+        assert!((5..PEOPLE).contains(&made), "{}: {made} were made before the kill", case.target);
         world.sync().expect(0);
         world.faults(&[]);
         expect_each_once(&world, case, "a");
@@ -206,17 +199,11 @@ fn law_10_members_who_sign_in_while_they_are_updated_stand_as_they_signed() {
     let ids: Vec<i64> = world.service().all("sp.member").iter().map(|one| one["id"].as_i64().unwrap()).collect();
     world.csv(file("Plumber"));
     // Between the copy that a PUT is built from and the PUT, everybody signs in.
-    world.faults(&["sp.member.update delay-before=600ms"]);
-    let puts = world.count("sp.member.update");
+    world.faults(&["sp.member.update hold-before"]);
     let child = world.command(&["sync", "--json"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mover = client(&key_options(world.service()));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    for (at, id) in ids.iter().enumerate() {
-        let begin = Instant::now();
-        while world.count("sp.member.update") - puts < if at == 0 { 1 } else { MEMBERS } {
-            assert!(begin.elapsed() < Duration::from_secs(20), "no update of member {at} under way");
-            sleep(Duration::from_millis(2));
-        }
+    let sign_in = |id: &i64| {
         let input = MemberMovementInput {
             onsite_status: Some("onsite".into()),
             location_id: Some(location),
@@ -225,7 +212,13 @@ fn law_10_members_who_sign_in_while_they_are_updated_stand_as_they_signed() {
         };
         let member = rosterd::record::RemoteId::new(*id).unwrap();
         runtime.block_on(mover.send(Api::<MemberMovement>::root().put_for(member, &input))).unwrap();
-    }
+    };
+    world.until_held(1);
+    sign_in(&ids[0]);
+    world.release();
+    world.until_held(MEMBERS - 1);
+    ids[1..].iter().for_each(sign_in);
+    world.release();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let shown: Vec<Value> = world.service().all("sp.member");

@@ -3,14 +3,14 @@
 use std::fs;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use rosterd::sandbox::Options;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
+use crate::support::daemon::eventually;
 use crate::support::faked::Faked;
+use crate::support::held::freeze;
 use crate::support::{Config, HEADER, Ran, World, people, row};
 
 const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
@@ -21,15 +21,6 @@ fn deleting(job: &str) -> Config {
 
 fn boss(numbers: std::ops::Range<usize>, first: usize) -> String {
     people(numbers).replace(&row(first, "Clerk"), &row(first, "Boss"))
-}
-
-/// Waits until `what` is so.
-fn wait(what: impl Fn() -> bool) {
-    let begin = Instant::now();
-    while !what() {
-        assert!(begin.elapsed() < Duration::from_secs(10), "it does not get on");
-        sleep(Duration::from_millis(1));
-    }
 }
 
 #[test]
@@ -45,15 +36,14 @@ fn fault_15_with_the_state_gone_nobody_is_made_nobody_removed_and_true_differenc
 fn fault_23_and_64_a_sync_that_was_stopped_for_a_while_goes_on_and_sends_on_what_is_true_then() {
     let world = World::synced(Config::rest("[job.guard]\nmax_updates = \"off\"\n"), 40);
     world.csv(people(1..41).replace("Clerk", "Baker"));
-    world.faults(&["staff.update delay=40ms"]);
-    let writes = world.service().writes();
+    world.faults(&["staff.update hold after=2"]);
     let mut child = world.start(&["sync"]);
-    wait(|| world.service().writes() > writes + 2);
-    kill_process(Pid::from_child(&child), Signal::STOP).unwrap();
+    world.until_any_is_held();
+    freeze(child.id());
     let late = world.held_as(40).unwrap()["id"].as_i64().unwrap();
-    sleep(Duration::from_millis(700));
     assert_eq!(world.held_as(40).unwrap()["title"], "Clerk", "its turn is to come");
     world.service().edit("staff", late, json!({"mobile": "64 219999999"}));
+    world.faults(&[]);
     kill_process(Pid::from_child(&child), Signal::CONT).unwrap();
     assert!(child.wait().unwrap().success());
     let person = world.held_as(40).unwrap();
@@ -79,13 +69,12 @@ fn fault_49_what_a_person_edits_between_the_read_and_the_write_of_a_run_survives
     let world = World::synced(Config::default(), 5);
     let id = world.held_as(1).unwrap()["id"].as_i64().unwrap();
     world.csv(boss(1..6, 1));
-    world.faults(&["staff.get delay-before=500ms times=1"]);
-    let before = world.count("staff.list");
+    world.faults(&["staff.get hold-before"]);
     let mut child = world.start(&["sync"]);
     // The listing is read, and the copy on which the write is built is not.
-    wait(|| world.count("staff.list") > before);
-    sleep(Duration::from_millis(200));
+    world.until_held(1);
     world.service().edit("staff", id, json!({"mobile": "64 211111111", "altname": "Pip"}));
+    world.faults(&[]);
     assert!(child.wait().unwrap().success());
     let person = world.one(id);
     let seen = (&person["title"], &person["mobile"], &person["altname"]);
@@ -148,7 +137,7 @@ fn serve_tls(world: &World, name: &str, more: &[&str]) -> (Tls, u16) {
         .stderr(Stdio::null())
         .spawn();
     let server = Tls(server.unwrap());
-    wait(|| std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
+    eventually("it listens", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
     (server, port)
 }
 

@@ -129,7 +129,7 @@ fn fault_9_a_daemon_whose_disk_was_full_goes_on_by_itself_once_there_is_room() {
     mounted.free();
     eventually("it goes on", || world.staff().len() == 19);
     assert!(!daemon.log().contains("damaged"), "{}", daemon.log());
-    assert!(daemon.stop().0.success());
+    assert!(daemon.stop().success());
     world.expect_people(1..20);
 }
 

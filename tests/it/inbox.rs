@@ -5,8 +5,11 @@ use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use jiff::SignedDuration;
+use rosterd::clock::Clock;
+use rosterd::run::Report;
 use rosterd::sandbox::Options;
 
 use crate::support::{Config, HEADER, Ran, World, people, row};
@@ -134,18 +137,23 @@ fn fault_95_fifty_files_at_once_are_read_once_each_and_in_order() {
 #[test]
 fn fault_82_a_file_that_is_copied_slowly_is_read_when_it_is_whole() {
     let mut world = world("", "");
-    world.reconfigure(|config| Config { source: "settle = \"400ms\"\n".into(), ..config });
+    world.reconfigure(|config| Config { source: "settle = \"1h\"\n".into(), ..config });
     let inbox = Inbox(&world);
-    let whole = people(1..100);
+    let (whole, clock) = (people(1..100), Clock::fixed(Clock::system().now()));
     let mut file = fs::File::create(inbox.path("staff.csv")).unwrap();
     file.write_all(&whole.as_bytes()[..1024]).unwrap();
-    let mut child = world.start(&["sync"]);
-    for part in whole.as_bytes()[1024..].chunks(1024) {
-        sleep(Duration::from_millis(100));
-        file.write_all(part).unwrap();
-        assert_eq!(world.service().requests().len(), 0, "not before it is whole");
-    }
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| world.sync_at(&clock));
+        for part in whole.as_bytes()[1024..].chunks(1024) {
+            // Some looks at it.
+            sleep(Duration::from_millis(120));
+            assert_eq!(world.service().requests().len(), 0, "not before it is whole");
+            file.write_all(part).unwrap();
+        }
+        assert!(!run.is_finished(), "it waits");
+        clock.advance(SignedDuration::from_hours(2));
+        assert_eq!(run.join().unwrap().counts.created, 99);
+    });
     world.expect_people(1..100);
     assert_eq!(inbox.names("processed"), three("staff.csv"));
 }
@@ -153,7 +161,8 @@ fn fault_82_a_file_that_is_copied_slowly_is_read_when_it_is_whole() {
 #[test]
 fn fault_82_a_file_that_is_never_done_waits_and_so_do_those_behind_it() {
     let mut world = world("", "");
-    world.reconfigure(|config| Config { source: "settle = \"150ms\"\n".into(), ..config });
+    // A file that nobody writes to for so long is taken for whole.
+    world.reconfigure(|config| Config { source: "settle = \"2s\"\n".into(), ..config });
     let inbox = Inbox(&world);
     inbox.drop("a.csv", people(1..5));
     inbox.drop("c.csv", people(1..9));
@@ -164,7 +173,7 @@ fn fault_82_a_file_that_is_never_done_waits_and_so_do_those_behind_it() {
         file.write_all(HEADER.as_bytes()).unwrap();
         for number in 1.. {
             file.write_all(row(number, "Clerk").as_bytes()).unwrap();
-            if stopped.recv_timeout(Duration::from_millis(50)).is_ok() {
+            if stopped.recv_timeout(Duration::from_millis(10)).is_ok() {
                 break;
             }
         }
@@ -177,20 +186,12 @@ fn fault_82_a_file_that_is_never_done_waits_and_so_do_those_behind_it() {
 }
 
 #[test]
-fn a_file_renamed_into_place_is_taken_within_two_seconds_and_its_settling_time() {
+fn a_file_that_has_settled_is_not_waited_for() {
     let mut world = world("", "");
-    world.reconfigure(|config| Config { source: "settle = \"1s\"\n".into(), ..config });
-    let inbox = Inbox(&world);
-    let beside = world.put("beside", people(1..5).as_bytes());
-    sleep(Duration::from_millis(1200));
-    let begun = Instant::now();
-    fs::rename(beside, inbox.path("staff.csv")).unwrap();
-    let mut child = world.start(&["sync"]);
-    while world.service().requests().is_empty() {
-        assert!(begun.elapsed() < Duration::from_secs(3), "no request yet");
-        sleep(Duration::from_millis(5));
-    }
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    world.reconfigure(|config| Config { source: "settle = \"1h\"\n".into(), ..config });
+    Inbox(&world).drop("staff.csv", people(1..5));
+    let clock = Clock::fixed(Clock::system().now() + SignedDuration::from_hours(2));
+    assert_eq!(world.sync_at(&clock).counts.created, 4);
 }
 
 #[test]
@@ -275,12 +276,11 @@ fn fault_93_a_file_replaced_while_it_is_read_is_two_files_each_read_once() {
     let world = world("", "");
     let inbox = Inbox(&world);
     inbox.drop("staff.csv", people(1..30));
-    world.faults(&["staff.list delay=600ms nth=1"]);
+    world.faults(&["staff.list hold nth=1"]);
     let mut child = world.start(&["sync"]);
-    while world.service().requests().is_empty() {
-        sleep(Duration::from_millis(5));
-    }
+    world.until_held(1);
     inbox.drop("staff.csv", people(1..40));
+    world.release();
     assert_eq!(child.wait().unwrap().code(), Some(0));
     world.expect_people(1..40);
     let mut sizes: Vec<u64> = fs::read_dir(inbox.path("processed"))
@@ -394,16 +394,10 @@ fn fault_97_what_can_not_be_filed_is_a_warning_and_is_filed_later() {
 
 #[test]
 fn fault_6_a_file_whose_run_was_killed_is_known_again_and_not_sent_again() {
-    let options = Options { delay: Duration::from_millis(5), ..Options::default() };
-    let world = inbox_of(World::with(options, Config { source: "settle = \"0s\"\n".into(), ..Config::default() }));
+    let world = world("", "");
     let inbox = Inbox(&world);
     inbox.drop("staff.csv", people(1..60));
-    let mut child = world.start(&["sync"]);
-    while world.service().writes() < 20 {
-        sleep(Duration::from_millis(2));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    world.kill_held("staff.create hold after=12", &[]);
     assert_eq!(inbox.waiting(), ["staff.csv"], "it stays until all of it is done");
     world.sync().expect(0);
     world.expect_people(1..60);
@@ -460,13 +454,12 @@ fn what_is_held_is_reported_as_waiting_and_sent_once_approved_though_no_file_wai
 
 #[test]
 fn a_grace_ends_though_no_file_waits() {
-    let world = world("", "[job.leavers]\naction = \"delete\"\ngrace = \"1s\"\n");
+    let world = world("", "[job.leavers]\naction = \"delete\"\ngrace = \"1h\"\n");
     let inbox = Inbox(&world);
-    inbox.drop("a.csv", people(1..20));
-    world.sync().expect(0);
-    inbox.drop("b.csv", people(2..20));
-    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
-    sleep(Duration::from_millis(1100));
+    for (hours, text) in [(3, people(1..20)), (2, people(2..20))] {
+        inbox.drop("a.csv", text);
+        assert_eq!(world.sync_ago(SignedDuration::from_hours(hours)).counts.deleted, 0);
+    }
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 1));
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
     world.expect_people(2..20);
@@ -516,16 +509,18 @@ fn plan_preview_check_and_explain_look_at_the_next_file_and_move_nothing() {
 #[test]
 fn what_was_filed_is_kept_as_long_as_it_says() {
     let mut world = world("", "");
-    world.reconfigure(|config| Config { state: "[retention]\nprocessed = \"6s\"\n".into(), ..config });
-    Inbox(&world).drop("a.csv", people(1..5));
-    world.sync().expect(0);
-    assert_eq!(Inbox(&world).names("processed").len(), 3);
+    world.reconfigure(|config| Config { state: "[retention]\nprocessed = \"6h\"\n".into(), ..config });
+    for (hours, name) in [(7, "a.csv"), (5, "b.csv")] {
+        Inbox(&world).drop(name, people(1..5));
+        world.sync_ago(SignedDuration::from_hours(hours));
+    }
+    assert_eq!(Inbox(&world).names("processed").len(), 6);
     fs::write(Inbox(&world).path("processed/mine.txt"), "x").unwrap();
-    sleep(Duration::from_millis(7100));
     world.sync().expect(0);
-    assert_eq!(Inbox(&world).names("processed"), ["mine.txt"], "what somebody else put there stays");
+    let kept = [three("b.csv").to_vec(), vec!["mine.txt".to_owned()]].concat();
+    assert_eq!(Inbox(&world).names("processed"), kept, "what is not old stays, and what somebody else put there");
     world.reconfigure(|config| Config { state: "[retention]\nprocessed = \"0s\"\n".into(), ..config });
-    Inbox(&world).drop("b.csv", people(1..9));
+    Inbox(&world).drop("d.csv", people(1..9));
     Inbox(&world).drop("c.xlsx", "PK");
     assert_eq!(world.sync().expect(1).writes(), (4, 0, 0));
     assert_eq!(
@@ -535,13 +530,17 @@ fn what_was_filed_is_kept_as_long_as_it_says() {
     assert_eq!(Inbox(&world).waiting(), [] as [String; 0]);
 }
 
+/// How many of a run's reasons say that its job is overdue.
+fn overdue_in(report: &Report) -> usize {
+    report.reasons.iter().filter(|reason| reason.contains("overdue")).count()
+}
+
 #[test]
 fn without_new_content_for_too_long_a_job_is_overdue() {
-    let world = world("expect_every = \"1s\"\n", "");
+    let world = world("expect_every = \"1d\"\n", "");
     let inbox = Inbox(&world);
     inbox.drop("a.csv", people(1..5));
-    assert_eq!(world.sync().expect(0).reason(), "");
-    sleep(Duration::from_millis(1200));
+    assert_eq!(overdue_in(&world.sync_ago(SignedDuration::from_hours(25))), 0);
     inbox.drop("b.csv", people(1..5));
     let ran = world.sync().expect(0);
     reason_has(&ran, "overdue: no new content since");
@@ -553,10 +552,10 @@ fn without_new_content_for_too_long_a_job_is_overdue() {
 
 #[test]
 fn without_new_content_a_file_read_in_place_is_overdue_too() {
-    let source = "settle = \"0s\"\nexpect_every = \"1s\"\n".into();
+    let source = "settle = \"0s\"\nexpect_every = \"1d\"\n".into();
     let world = World::with(Options::default(), Config { source, ..Config::default() });
-    world.sync_of(people(1..5)).expect(0);
-    sleep(Duration::from_millis(1200));
+    world.csv(people(1..5));
+    assert_eq!(overdue_in(&world.sync_ago(SignedDuration::from_hours(25))), 0);
     reason_has(&world.sync_of(people(1..5)).expect(0), "overdue: ");
     assert_eq!(world.sync_of(people(1..6)).expect(0).reason(), "");
 }

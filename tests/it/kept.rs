@@ -1,7 +1,5 @@
 //! What must not be lost on the way: by a service that is down, by one that rewrites.
 
-use std::time::{Duration, Instant};
-
 use rosterd::sandbox::Options;
 
 use crate::support::{Config, World, people};
@@ -11,14 +9,8 @@ fn a_service_that_fails_every_create_is_left_alone_soon() {
     let world = World::with(Options::default(), Config::default());
     world.csv(people(0..150));
     world.faults(&["staff.create status=500"]);
-    let begun = Instant::now();
     world.sync().expect(1);
-    assert!(
-        begun.elapsed() < Duration::from_secs(30),
-        "{:?}, {} creates",
-        begun.elapsed(),
-        world.count("staff.create")
-    );
+    assert!(world.count("staff.create") <= 30, "{} creates", world.count("staff.create"));
 }
 
 #[test]

@@ -127,15 +127,23 @@ fn what_cant_be_set_is_held_with_the_reason_and_stops_nobody_else() {
 
 #[test]
 fn law_3_a_kill_or_a_lost_answer_sets_it_all_the_same_and_once() {
-    let world = World::synced(marking(), COUNT);
-    world.csv(people(2..COUNT + 1));
-    world.faults(&["staff.update cut-after times=9"]);
-    world.sync();
-    world.faults(&[]);
-    world.sync().expect(0);
-    assert_eq!(title(&world, 1), "Clerk (left)");
-    assert_eq!(world.sync_of(people(1..COUNT + 1)).expect(0).writes(), (0, 1, 0));
-    assert_eq!(title(&world, 1), "Clerk");
+    for moment in ["kill before", "kill after", "lost answers"] {
+        let world = World::synced(marking(), COUNT);
+        world.csv(people(2..COUNT + 1));
+        match moment {
+            "kill before" => world.kill_held("staff.update hold-before", &[]),
+            "kill after" => world.kill_held("staff.update hold", &[]),
+            _ => {
+                world.faults(&["staff.update cut-after times=9"]);
+                world.sync();
+                world.faults(&[]);
+            }
+        }
+        world.sync().expect(0);
+        assert_eq!(title(&world, 1), "Clerk (left)", "{moment}");
+        assert_eq!(world.sync_of(people(1..COUNT + 1)).expect(0).writes(), (0, 1, 0), "{moment}");
+        assert_eq!(title(&world, 1), "Clerk", "{moment}");
+    }
 }
 
 #[test]

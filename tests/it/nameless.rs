@@ -179,19 +179,19 @@ fn law_11_trouble_of_every_kind_names_nobody_where_it_is_shown_to_all() {
             "(422",
         ],
     );
-    for arguments in [
-        &["status"][..],
-        &["status", "--json"],
-        &["sync", "--json"],
-        &["plan"],
-        &["plan", "--json"],
-        &["history", "--json"],
-        &["explain", "staff", "CanaryT2"],
-        &["approve", "staff", "CanaryC1"],
-        &["queue", "list"],
-        &["plan", "--out", "plan.json"],
+    for (code, arguments) in [
+        (4, &["status"][..]),
+        (4, &["status", "--json"]),
+        (4, &["sync", "--json"]),
+        (0, &["plan"]),
+        (0, &["plan", "--json"]),
+        (0, &["history", "--json"]),
+        (0, &["explain", "staff", "CanaryT2"]),
+        (1, &["approve", "staff", "CanaryC1"]),
+        (0, &["queue", "list"]),
+        (0, &["plan", "--out", "plan.json"]),
     ] {
-        let ran = world.run(arguments);
+        let ran = world.run(arguments).expect(code);
         unmarked(&format!("{arguments:?}"), &format!("{}{}", ran.out, ran.err));
     }
     unmarked("plan file", &std::fs::read_to_string(world.dir().join("plan.json")).unwrap());

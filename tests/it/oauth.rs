@@ -1,10 +1,10 @@
 //! Client credentials: tokens that expire, secrets that change, permissions that lack.
 
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rosterd::sandbox::Options;
 
+use crate::support::held::IN_FLIGHT_MAX;
 use crate::support::{Config, World, people};
 
 /// A job that calls by client credentials.
@@ -46,16 +46,14 @@ fn a_token_is_asked_for_once_in_a_run_that_ends_before_it_expires() {
 
 #[test]
 fn a_secret_rotated_in_the_middle_of_a_run_is_read_anew_from_its_file() {
-    let options = Options { delay: Duration::from_millis(100), accept_duplicates: true, ..Options::default() };
-    let world = world(options, "");
+    let world = world(Options { accept_duplicates: true, ..Options::default() }, "");
     world.csv(people(0..200));
+    world.faults(&["staff.create hold after=20"]);
     let mut child = world.start(&["sync"]);
-    let begin = Instant::now();
-    while world.service().writes() < 20 && begin.elapsed() < Duration::from_secs(10) {
-        sleep(Duration::from_millis(2));
-    }
+    world.until_held(IN_FLIGHT_MAX);
     world.put("secret", b"another-secret");
     world.service().rotate_secret("another-secret");
+    world.faults(&[]);
     let status = child.wait().unwrap();
     assert!(status.success(), "{status:?}");
     world.expect_people(0..200);
@@ -65,15 +63,13 @@ fn a_secret_rotated_in_the_middle_of_a_run_is_read_anew_from_its_file() {
 
 #[test]
 fn fault_34_a_secret_rotated_without_the_file_ends_the_run_and_the_next_one_finishes() {
-    let options = Options { delay: Duration::from_millis(100), accept_duplicates: true, ..Options::default() };
-    let world = world(options, "");
+    let world = world(Options { accept_duplicates: true, ..Options::default() }, "");
     world.csv(people(0..120));
+    world.faults(&["staff.create hold after=20"]);
     let mut child = world.start(&["sync"]);
-    let begin = Instant::now();
-    while world.service().writes() < 20 && begin.elapsed() < Duration::from_secs(10) {
-        sleep(Duration::from_millis(2));
-    }
+    world.until_held(IN_FLIGHT_MAX);
     world.service().rotate_secret("another-secret");
+    world.faults(&[]);
     assert_eq!(child.wait().unwrap().code(), Some(1));
     assert!(world.service().token_requests() <= 6, "no storm: {} tokens", world.service().token_requests());
     world.put("secret", b"another-secret");

@@ -1,12 +1,11 @@
 //! Pauses: nothing is sent while one stands, across restarts, and everybody is told.
 
 use std::fs;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use rosterd::sandbox::Options;
 use serde_json::json;
 
+use crate::support::held::EIGHT_IN_FLIGHT;
 use crate::support::{Config, World, people, row};
 
 /// Three people of whom one got another title, and a new one.
@@ -66,19 +65,16 @@ fn a_paused_job_stops_no_other() {
 
 #[test]
 fn a_pause_stops_a_run_that_holds_the_store_and_nothing_of_it_counts_as_failed() {
-    let options = Options { delay: Duration::from_millis(60), ..Options::default() };
-    let world = World::new(options);
+    let world = World::with(Options::default(), Config { api: EIGHT_IN_FLIGHT.into(), ..Config::default() });
     world.csv(people(0..90));
+    world.faults(&["staff.create hold after=12"]);
     let mut child = world.start(&["sync"]);
-    let begin = Instant::now();
-    while world.service().writes() < 5 && begin.elapsed() < Duration::from_secs(10) {
-        sleep(Duration::from_millis(2));
-    }
+    world.until_held(8);
     world.run(&["pause"]).expect(0);
-    let at_pause = world.service().writes();
+    world.faults(&[]);
     assert_eq!(child.wait().unwrap().code(), Some(4));
     let sent = world.service().writes();
-    assert!(sent < 90 && sent <= at_pause + 32, "only what was in flight was finished: {at_pause}, then {sent}");
+    assert_eq!(sent, 20, "only what was in flight was finished");
     world.run(&["resume"]).expect(0);
     assert_eq!(world.sync().expect(0).writes().0, 90 - sent as u64);
     world.expect_people(0..90);
@@ -96,17 +92,14 @@ fn law_2_a_service_that_empties_an_unowned_field_is_left_alone_until_a_person_sa
     world.sync().expect(0);
     world.csv(people(1..13).replace("Clerk", "Baker"));
     // What comes back is read after the PUT: in between, the service loses a number.
-    world.faults(&["staff.get delay-before=400ms"]);
+    world.faults(&["staff.get hold-before after=1"]);
     let mut child = world.start(&["sync"]);
-    let begin = Instant::now();
-    while world.service().writes() < 1 && begin.elapsed() < Duration::from_secs(10) {
-        sleep(Duration::from_millis(1));
-    }
+    world.until_held(1);
     let titled = |person: &&serde_json::Value| person["title"] == "Baker";
     let id = world.staff().iter().find(titled).unwrap()["id"].as_i64().unwrap();
     world.service().edit("staff", id, json!({"mobile": null}));
-    assert_eq!(child.wait().unwrap().code(), Some(1));
     world.faults(&[]);
+    assert_eq!(child.wait().unwrap().code(), Some(1));
     assert_eq!(world.service().writes(), 1, "it goes alone, and nothing follows");
     for _ in 0..2 {
         let ran = world.sync().expect(4);

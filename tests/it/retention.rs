@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use jiff::SignedDuration;
 use rosterd::sandbox::Options;
 
 use crate::support::{Config, World, people, row};
@@ -22,10 +23,23 @@ fn world(retention: &str) -> World {
 }
 
 #[test]
-fn values_are_kept_for_90_days_unless_told_otherwise() {
-    let world = world("");
-    assert!(audit(&world).contains("Baker"));
-    assert!(world.run(&["history", "2"]).out.contains("\"Clerk\" → \"Baker\""));
+fn values_are_kept_for_90_days_and_lines_for_a_year_unless_told_otherwise() {
+    let world = World::with(Options::default(), Config::rest("[job.guard]\nmax_updates = \"off\"\n"));
+    for (days, title) in [(366, "Clerk"), (364, "Baker"), (91, "Chief"), (89, "Dean")] {
+        world.csv(people(1..4).replace("Clerk", title));
+        assert_eq!(world.sync_ago(SignedDuration::from_hours(24 * days)).counts.parked, 0);
+    }
+    assert_eq!(world.sync_of(people(1..4).replace("Clerk", "Elder")).expect(0).writes(), (0, 3, 0));
+    let audit = audit(&world);
+    for (value, is_kept) in [("Clerk", false), ("Baker", false), ("Chief", true), ("Dean", true), ("Elder", true)] {
+        assert_eq!(audit.contains(value), is_kept, "{value}: {audit}");
+    }
+    // The run of 89 days ago tells what it changed from; that of 91 days ago only that it changed something.
+    assert!(world.run(&["history", "4"]).out.contains("\"Chief\" → \"Dean\""));
+    assert!(world.run(&["history", "3"]).out.contains("title: values dropped"));
+    let history = world.run(&["history", "--json"]).expect(0).json();
+    let runs: Vec<u64> = history["events"].as_array().unwrap().iter().map(|run| run["run"].as_u64().unwrap()).collect();
+    assert_eq!(runs, [5, 4, 3, 2], "what is older than a year is gone");
 }
 
 #[test]

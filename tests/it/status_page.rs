@@ -134,9 +134,8 @@ fn health_is_bad_while_a_job_fails_or_is_overdue_and_not_while_it_is_held() {
     let (status, _, body) = Served::of(&world).get("/healthz");
     assert_eq!((status, body.as_str()), (503, "job staff fails\n"));
     world.csv(people(1..30));
-    world.reconfigure(|config| Config { source: format!("{}expect_every = \"1s\"\n", config.source), ..config });
-    world.sync();
-    std::thread::sleep(Duration::from_millis(1100));
+    world.reconfigure(|config| Config { source: format!("{}expect_every = \"1d\"\n", config.source), ..config });
+    world.sync_ago(SignedDuration::from_hours(25));
     let (status, _, body) = Served::of(&world).get("/healthz");
     assert_eq!((status, body.as_str()), (503, "job staff is overdue\n"));
 }
@@ -144,8 +143,8 @@ fn health_is_bad_while_a_job_fails_or_is_overdue_and_not_while_it_is_held() {
 #[test]
 fn a_state_that_cannot_be_read_is_told_on_the_page_and_by_health() {
     let world = troubled();
-    let served = Served::of(&world);
-    let store = rosterd::store::Store::open(&world.state()).unwrap();
+    let served = Served::of_taken(&world);
+    let store = world.store();
     let (status, _, body) = served.get("/healthz");
     assert_eq!(status, 503);
     assert!(body.starts_with("the state can't be read: "), "{body}");

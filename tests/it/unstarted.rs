@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use rosterd::sandbox::Options;
-use rosterd::store::{Batch, Space, Store};
+use rosterd::store::{Batch, Space};
 use serde_json::Value;
 
 use crate::notices::Listener;
@@ -40,11 +40,11 @@ fn expect_recovery(world: &World, web: &Listener) {
         all.extend(told(web));
         !all.is_empty()
     });
-    assert!(daemon.stop().0.success());
+    assert!(daemon.stop().success());
     all.extend(told(web));
     assert_eq!(all.len(), 1, "{all:?}");
     assert_eq!((&all[0]["event"], &all[0]["summary"]), (&"recovered".into(), &"rosterd works again".into()));
-    assert!(world.daemon().stop().0.success());
+    assert!(world.daemon().stop().success());
     assert_eq!(told(web), [Value::Null; 0], "once");
 }
 
@@ -69,7 +69,7 @@ fn fault_17_a_state_of_a_later_version_is_told_once() {
     let (world, web) = world();
     let mut batch = Batch::default();
     batch.put(Space::Meta, "format", &99_u32);
-    Store::open(&world.state()).unwrap().commit(batch).unwrap();
+    world.store().commit(batch).unwrap();
     let all = started_thrice(&world, &web, 1);
     assert_eq!(all.len(), 1, "{all:?}");
     assert!(all[0]["text"].as_str().unwrap().contains("later version"), "{all:?}");
@@ -128,7 +128,7 @@ fn expect_told_of_configuration(notice: &Value, path: &Path) {
 #[test]
 fn fault_20_a_state_that_a_command_has_for_itself_is_no_news_before_five_minutes() {
     let (world, web) = world();
-    let store = Store::open(&world.state()).unwrap();
+    let store = world.store();
     assert_eq!(started_thrice(&world, &web, 11), [Value::Null; 0]);
     // As it is when that has gone on for long.
     let path = world.state().join("notices.json");

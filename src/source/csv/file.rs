@@ -140,9 +140,7 @@ mod tests {
         fs::write(&path, "a").unwrap();
         let clock = Clock::fixed(Clock::system().now());
         clock.advance(SignedDuration::from_hours(24));
-        let begun = Instant::now();
         open_settled(&path, Duration::from_secs(3600), &clock).unwrap();
-        assert!(begun.elapsed() < Duration::from_secs(60));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A daemon on a machine whose clock is wrong, and is set while it runs.
 
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rosterd::sandbox::Options;
 
@@ -31,7 +31,7 @@ fn fault_59_a_daemon_that_starts_in_1970_waits_for_the_clock_and_then_makes_up_w
     let Some(clock) = Faked::at(&world, "2027-06-10 05:59:58") else { return };
     let daemon = started(&world, &clock);
     eventually("it runs at six", || runs(&daemon) == 1);
-    assert!(daemon.stop().0.success());
+    assert!(daemon.stop().success());
     world.csv(people(1..6));
     clock.set("1970-01-01 00:00:10");
     let mut manager = Manager::listen(&world);
@@ -58,14 +58,12 @@ fn fault_58_a_clock_that_is_set_by_a_day_makes_no_storm_and_one_set_back_by_an_h
     let daemon = started(&world, &clock);
     eventually("it runs", || runs(&daemon) >= 2);
     for day in ["2027-06-11 12:00:00", "2027-06-09 12:00:00"] {
-        let (before, begin) = (runs(&daemon), Instant::now());
+        let before = runs(&daemon);
         clock.set(day);
-        sleep(Duration::from_secs(5));
-        let most = usize::try_from(begin.elapsed().as_secs()).unwrap() / 2 + 3;
-        let more = runs(&daemon) - before;
-        assert!((1..=most).contains(&more), "{day}: {more} runs: {}", daemon.log());
+        eventually("it goes on", || runs(&daemon) > before + 2);
     }
-    assert!(daemon.stop().0.success());
+    assert!(daemon.stop().success());
+    world.expect_no_storm();
 
     let world = self::world(AT_SIX);
     let Some(clock) = Faked::at(&world, "2027-06-10 05:59:58") else { return };

@@ -1,18 +1,17 @@
 //! How the daemon ends, is killed, and begins again.
 
-use std::thread::sleep;
-use std::time::Duration;
-
 use rosterd::sandbox::Options;
 use rustix::process::Signal;
 
 use crate::notices::Listener;
 use crate::support::daemon::eventually;
+use crate::support::held::EIGHT_IN_FLIGHT;
 use crate::support::{Config, World, people};
 
-fn slow(people_count: usize) -> World {
-    let options = Options { delay: Duration::from_millis(60), accept_duplicates: true, ..Options::default() };
-    let world = World::with(options, Config::served("", ""));
+/// A push of so many people with eight of them in flight.
+fn world(people_count: usize, job: &str) -> World {
+    let config = Config { api: EIGHT_IN_FLIGHT.into(), ..Config::served(job, "") };
+    let world = World::with(Options { accept_duplicates: true, ..Options::default() }, config);
     world.csv(people(0..people_count));
     world
 }
@@ -20,37 +19,40 @@ fn slow(people_count: usize) -> World {
 #[test]
 fn fault_22_a_daemon_that_is_asked_to_end_finishes_what_is_in_flight_and_the_queue_stays() {
     for signal in [Signal::TERM, Signal::INT] {
-        let mut world = slow(200);
-        world.reconfigure(|config| Config { api: "requests_per_minute = 400\n".into(), ..config });
+        let world = world(200, "");
+        world.faults(&["staff.create hold after=20"]);
         let daemon = world.daemon();
         daemon.signal(Signal::USR1);
-        eventually("some are sent", || world.service().writes() > 20);
-        daemon.signal(signal);
-        let before = world.service().writes();
-        let (status, took) = daemon.stop();
-        let after = world.service().writes();
-        assert!(status.success() && took < Duration::from_secs(20), "{status:?} after {took:?}");
-        assert!(after < before + 40 && after < 200, "{before}, then {after}");
+        world.until_held(8);
+        daemon.begin_to_end(signal);
+        world.faults(&[]);
+        let status = daemon.wait();
+        assert!(status.success(), "{signal:?}: {status:?}");
+        assert_eq!(world.service().writes(), 28, "{signal:?}: only what was in flight is finished");
         assert!(!world.dir().join("control.sock").exists(), "its socket goes with it");
         let waiting = world.run(&["queue", "list", "--json"]).expect(0).json()["changes"].as_array().unwrap().len();
-        assert_eq!(waiting, 200 - after, "what was not sent waits");
+        assert_eq!(waiting, 172, "what was not sent waits");
     }
 }
 
 #[test]
 fn fault_113_a_run_that_was_cut_off_goes_on_after_a_restart_and_makes_nobody_twice() {
-    let mut world = slow(60);
-    world.reconfigure(|_| Config::served("schedule = \"* * * * * *\"\n", ""));
+    let world = world(60, "schedule = \"* * * * * *\"\n");
+    world.faults(&["staff.create hold after=10"]);
     let daemon = world.daemon();
-    eventually("some are sent", || world.service().writes() > 10);
-    assert!(daemon.stop().0.success());
+    world.until_held(8);
+    daemon.begin_to_end(Signal::TERM);
+    world.faults(&["staff.create hold after=10"]);
+    assert!(daemon.wait().success());
     let daemon = world.daemon();
-    eventually("some more are sent", || world.service().writes() > 25);
+    world.until_held(8);
     daemon.kill();
+    world.faults(&[]);
     assert!(world.dir().join("control.sock").exists(), "a killed daemon leaves its socket behind");
-    let _daemon = world.daemon();
+    let daemon = world.daemon();
     eventually("all are there", || world.staff().len() >= 60);
-    sleep(Duration::from_millis(1500));
+    let before = daemon.runs();
+    eventually("it goes on", || daemon.runs() > before + 1);
     world.expect_people(0..60);
     assert_eq!(world.count("staff.create"), 60, "each was sent once");
 }
@@ -59,21 +61,24 @@ fn fault_113_a_run_that_was_cut_off_goes_on_after_a_restart_and_makes_nobody_twi
 fn check_restart(config: Config, publish: fn(&World, &str)) {
     let web = Listener::start(Listener::http);
     let notify = format!("[notify]\nwebhook = \"http://{}/hook\"\n", web.address);
-    let options = Options { delay: Duration::from_millis(60), ..Options::default() };
-    let world = World::with(options, Config { rest: config.rest + &notify, ..config });
+    let config = Config { rest: config.rest + &notify, api: EIGHT_IN_FLIGHT.into(), ..config };
+    let world = World::with(Options::default(), config);
     std::fs::create_dir(world.dir().join("inbox")).unwrap();
     publish(&world, &people(0..5));
     world.sync().expect(0);
+    world.faults(&["staff.create hold after=12"]);
     let daemon = world.daemon();
     publish(&world, &people(0..60));
-    eventually("some are sent", || world.service().writes() > 15);
-    assert!(daemon.stop().0.success());
-    assert!(world.staff().len() < 60, "it was stopped too late to show anything");
+    world.until_held(8);
+    daemon.begin_to_end(Signal::TERM);
+    world.faults(&[]);
+    assert!(daemon.wait().success());
+    assert_eq!(world.staff().len(), 25);
     world.run(&["status"]).expect(0);
     let daemon = world.daemon();
     eventually("all are there", || world.staff().len() == 60);
     eventually("the run is done", || daemon.log().contains("status=\"done\""));
-    assert!(daemon.stop().0.success());
+    assert!(daemon.stop().success());
     assert_eq!(web.heard(), Vec::<String>::new());
 }
 

@@ -1,7 +1,5 @@
 //! A push that takes longer than the job's interval: who leaves meanwhile goes first (law 12).
 
-use std::time::Duration;
-
 use crate::support::daemon::eventually;
 use crate::support::{Config, HEADER, World, row};
 
@@ -34,8 +32,7 @@ fn law_12_who_leaves_while_updates_wait_is_removed_before_they_are_sent() {
     world.faults(&[]);
     eventually("the rest follows", || world.texts("title").iter().all(|title| title == "Moved"));
     eventually("the run is over", || world.status()["queued"] == 0);
-    let (_, took) = daemon.stop();
-    assert!(took < Duration::from_secs(60));
+    assert!(daemon.stop().success());
     // Each of them once: starting over sends nothing again.
     let updated = world.service().requests().iter().filter(|request| request.operation == "staff.update").count();
     assert!((PEOPLE - 1..PEOPLE + 20).contains(&updated), "{updated}");

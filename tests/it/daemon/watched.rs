@@ -54,7 +54,7 @@ fn the_daemon_shows_how_things_are() {
     assert!(get(address, "/").2.contains("All is well"));
     world.csv("no header of ours\n");
     eventually("health notices the failure", || get(address, "/healthz").0 == 503);
-    assert_eq!(daemon.stop().0.code(), Some(0));
+    assert_eq!(daemon.stop().code(), Some(0));
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn the_daemon_tells_what_is_new_and_a_restart_repeats_nothing() {
     world.csv("no header of ours\n");
     let daemon = world.daemon();
     hears("the failure is told", "failed");
-    assert_eq!(daemon.stop().0.code(), Some(0));
+    assert_eq!(daemon.stop().code(), Some(0));
     let again = world.daemon();
     world.csv(people(1..4));
     hears("only the recovery is told by the next process", "recovered");

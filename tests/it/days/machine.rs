@@ -27,6 +27,7 @@ use tokio::runtime::Runtime;
 use super::oracle::Blow;
 use crate::notices::Listener;
 use crate::support::World;
+use crate::support::inside::open_store;
 
 /// How long a run takes, and how often an inbox is looked at and it is looked who is to be told.
 const RUN: Duration = Duration::from_secs(20);
@@ -175,7 +176,7 @@ impl Machine {
         let mut config = rosterd::config::load(&path, std::iter::empty(), Needs::Jobs).unwrap();
         // Its minutes are real ones: across restarts it would count the requests of days as those of one minute.
         config.api.budget_file = None;
-        let store = Store::open(&config.state.dir).unwrap();
+        let store = open_store(&config.state.dir);
         let jobs = config.jobs.iter().map(|job| Timed::new(job, served(&store, &job.name).unwrap()));
         let scheduler = Scheduler::new(jobs.collect::<Vec<_>>());
         let teller = Teller::open(&config.state.dir, &config.notify, &Counters::default().into()).unwrap();

@@ -191,9 +191,9 @@ fn fault_69_an_empty_answer_removes_nobody() {
 #[test]
 fn fault_70_and_75_a_server_that_falls_silent_or_goes_away_loses_nobody() {
     check("goes", "", Then::Flows, &["went away in the middle", "closed"], then(Said::Close));
-    let lines = "timeout = \"300ms\"\n";
-    check("silent", lines, Then::Flows, &["went away in the middle", "no answer within 0.3 s"], then(Said::Silence));
-    check("silent at once", lines, Then::Fails, &["no answer within 0.3 s"], |_, _| vec![Said::Silence]);
+    let lines = "timeout = \"3s\"\n";
+    check("silent", lines, Then::Flows, &["went away in the middle", "no answer within 3 s"], then(Said::Silence));
+    check("silent at once", lines, Then::Fails, &["no answer within 3 s"], |_, _| vec![Said::Silence]);
     check("goes at once", "", Then::Fails, &["the connection was closed"], |_, _| vec![Said::Close]);
     let lines = "total_timeout = \"2s\"\ntimeout = \"60s\"\n";
     check("slow as a whole", lines, Then::Flows, &["total_timeout"], then(Said::Silence));
@@ -253,7 +253,8 @@ fn fault_72_a_server_that_does_not_page_is_noticed() {
     let (server, world) = synced("");
     server.say_pages(everybody);
     world.sync().expect(0);
-    assert!(server.asked().iter().filter(|asked| asked.is_page()).all(|asked| asked.critical));
+    let pages: Vec<bool> = server.asked().iter().filter(|asked| asked.is_page()).map(|asked| asked.critical).collect();
+    assert!(!pages.is_empty() && pages.iter().all(|critical| *critical), "{pages:?}");
 }
 
 #[test]

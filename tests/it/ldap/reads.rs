@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::process::Stdio;
-use std::time::Duration;
+use std::sync::mpsc::channel;
 
 use rosterd::sandbox::Options;
 
@@ -62,6 +62,11 @@ fn gitea_4402_fault_65_a_limit_that_cuts_the_pages_off_removes_nobody() {
 
 /// Passes connections on, and cuts them off once so many bytes came from the server.
 fn cut_after(slapd: &Slapd, bytes: usize) -> String {
+    stop_after(slapd, bytes, || {})
+}
+
+/// The same, and does something before a connection is cut off.
+fn stop_after(slapd: &Slapd, bytes: usize, before: impl Fn() + Send + 'static) -> String {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let url = format!("ldap://{}", listener.local_addr().unwrap());
     let server = slapd.url().replace("ldap://", "");
@@ -74,6 +79,9 @@ fn cut_after(slapd: &Slapd, bytes: usize) -> String {
             let mut buffer = [0; 4096];
             while let Ok(read) = server.read(&mut buffer) {
                 let passed = read.min(left);
+                if passed < read {
+                    before();
+                }
                 if read == 0 || client.write_all(&buffer[..passed]).is_err() || passed < read {
                     break;
                 }
@@ -117,21 +125,27 @@ fn fault_70_a_server_killed_between_pages_removes_nobody() {
     let account = format!("bind_dn = \"{READER}\"\nbind_password = \"reader\"\npage_size = 20\n");
     let mut configuration = config(slapd::source(&[slapd.url()], &account));
     configuration.map = configuration.map.replace("{{ title }}", "{{ jpegPhoto | length }}");
-    let world = World::with(Options::default(), configuration);
+    let mut world = World::with(Options::default(), configuration);
     assert_eq!(world.sync().expect(0).writes(), (400, 0, 0));
-    let mut seen = 0;
-    for delay in [20, 30, 40, 60, 80, 100, 120, 150] {
+    for bytes in [10_000, 500_000, 3_000_000, 12_000_000] {
+        let ((reached, reaches), (killed, kills)) = (channel(), channel());
+        let through = stop_after(&slapd, bytes, move || {
+            let _ = reached.send(());
+            let _: Result<(), _> = kills.recv();
+        });
+        world.reconfigure(|config| Config { source: slapd::source(&[through], &account), ..config });
         let child = world.command(&["sync", "--json"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(delay));
+        reaches.recv().unwrap();
         slapd.kill();
+        killed.send(()).unwrap();
         let output = child.wait_with_output().unwrap();
         let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let job = &document["jobs"][0];
-        assert_eq!(job["deleted"], 0, "{job}");
-        seen += usize::from(job["complete"] == false);
+        assert_eq!((&job["complete"], &job["deleted"]), (&false.into(), &0.into()), "{bytes}: {job}");
         slapd.run();
     }
-    assert!(seen > 0, "the server was never killed in time");
+    let source = slapd::source(&[slapd.url()], &account);
+    world.reconfigure(|config| Config { source, ..config });
     assert_eq!(world.sync().expect(0).writes().2, 0);
     world.expect_people(0..400);
 }

@@ -1,5 +1,6 @@
 //! The daemon as a process, with its socket in the test's folder.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
@@ -35,11 +36,14 @@ impl Config {
     }
 }
 
+/// How long anything is waited for that has to come: it only ends what hangs.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
+
 /// Waits until something is so.
 pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !is_so() {
-        assert!(begin.elapsed() < Duration::from_secs(30), "not in 30 s: {what}");
+        assert!(begin.elapsed() < PATIENCE, "not in {PATIENCE:?}: {what}");
         sleep(Duration::from_millis(5));
     }
 }
@@ -65,6 +69,18 @@ impl World {
         daemon
     }
 
+    /// Fails where more runs began within a second than one that makes up for all that were missed, and one or two that were
+    /// due.
+    pub(crate) fn expect_no_storm(&self) {
+        let history = self.run(&["history", "--json"]).expect(0).json();
+        let mut begun: BTreeMap<String, usize> = BTreeMap::new();
+        for run in history["events"].as_array().unwrap() {
+            let started: jiff::Timestamp = run["started"].as_str().unwrap().parse().unwrap();
+            *begun.entry(format!("{started:.0}")).or_default() += 1;
+        }
+        assert!(begun.values().all(|runs| *runs <= 3), "{begun:?}");
+    }
+
     /// Whether a daemon answers on the socket.
     pub(crate) fn answers(&self) -> bool {
         let socket = self.dir().join("control.sock");
@@ -84,11 +100,21 @@ impl Daemon {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Asks it to end, and says how it did and how long that took.
-    pub(crate) fn stop(mut self) -> (ExitStatus, Duration) {
-        let begin = Instant::now();
+    /// Asks it to end, and says how it did.
+    pub(crate) fn stop(self) -> ExitStatus {
         self.signal(Signal::TERM);
-        (self.child.wait().unwrap(), begin.elapsed())
+        self.wait()
+    }
+
+    /// Asks it to end, and waits until it has begun to.
+    pub(crate) fn begin_to_end(&self, signal: Signal) {
+        self.signal(signal);
+        eventually("it begins to end", || self.log().contains("the daemon ends"));
+    }
+
+    /// Waits until it has ended, and says how it did.
+    pub(crate) fn wait(mut self) -> ExitStatus {
+        self.child.wait().unwrap()
     }
 
     pub(crate) fn kill(mut self) {
@@ -98,6 +124,11 @@ impl Daemon {
 
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    /// How many runs have ended.
+    pub(crate) fn runs(&self) -> usize {
+        self.ended().len()
     }
 
     /// The lines of the log, as people read it, that say what a run came to.
@@ -137,7 +168,7 @@ impl Manager {
                     return message;
                 }
             }
-            assert!(begin.elapsed() < Duration::from_secs(30), "no {text:?} among {:?}", self.heard);
+            assert!(begin.elapsed() < PATIENCE, "no {text:?} among {:?}", self.heard);
         }
     }
 }

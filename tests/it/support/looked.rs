@@ -2,17 +2,19 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use rosterd::api::{Client, Traffic};
 use rosterd::clock::Clock;
 use rosterd::config::{Config, Needs};
 use rosterd::status::{Counters, Gather, Seen, Server, Snapshot};
-use rosterd::store::Store;
+use rosterd::store::{self, Store};
 use tokio::runtime::Runtime;
 
 use super::World;
+use super::daemon::PATIENCE;
+use super::inside::open_store;
 
 impl World {
     /// Its configuration, checked.
@@ -22,24 +24,27 @@ impl World {
 
     /// How things are.
     pub(crate) fn snapshot(&self) -> Snapshot {
-        gather(&self.checked()).unwrap()
+        gather(&self.checked(), |dir| Ok(open_store(dir))).unwrap()
     }
 }
 
-fn gather(config: &Config) -> Result<Snapshot, String> {
+fn gather(config: &Config, open: Open) -> Result<Snapshot, String> {
     let clock = Clock::system();
-    let store = Store::open(&config.state.dir).map_err(|error| error.to_string())?;
+    let store = open(&config.state.dir).map_err(|error| error.to_string())?;
     let client = Client::new(&config.api, &clock).map_err(|error| error.to_string())?;
     let see = |_: &rosterd::config::Job| Ok(Seen::default());
     Snapshot::gather(&store, config, client.budget(), clock.now(), &see).map_err(|error| error.to_string())
 }
 
+/// How a store is opened: at once or not at all, or once whoever has it lets it go.
+type Open = fn(&Path) -> Result<Store, store::Error>;
+
 /// Gathers anew for each request that wants it.
-struct Fresh(Config);
+struct Fresh(Config, Open);
 
 impl Gather for Fresh {
     fn snapshot(&self) -> futures_util::future::BoxFuture<'_, Result<Snapshot, String>> {
-        Box::pin(async { gather(&self.0) })
+        Box::pin(async { gather(&self.0, self.1) })
     }
 
     fn traffic(&self) -> Traffic {
@@ -56,10 +61,19 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) fn of(world: &World) -> Self {
+        Self::opening(world, |dir| Ok(open_store(dir)))
+    }
+
+    /// The same where somebody may have the store, which is not waited for.
+    pub(crate) fn of_taken(world: &World) -> Self {
+        Self::opening(world, Store::open)
+    }
+
+    fn opening(world: &World, open: Open) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let server = runtime.block_on(Server::bind("127.0.0.1:0".parse().unwrap())).unwrap();
         let (address, counters) = (server.address(), Arc::new(Counters::default()));
-        runtime.spawn(server.serve(Arc::new(Fresh(world.checked())), Arc::clone(&counters)));
+        runtime.spawn(server.serve(Arc::new(Fresh(world.checked(), open)), Arc::clone(&counters)));
         Self { _runtime: runtime, address, counters }
     }
 
@@ -72,7 +86,7 @@ impl Served {
 /// What a path at an address answers: status, head and body.
 pub(crate) fn get(address: SocketAddr, path: &str) -> (u16, String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
