@@ -118,12 +118,14 @@ fn source(job: &Job, binds: &ldap::Binds, places: &mut Places) -> Finding {
     };
     let inbox = next.waiting.as_ref().map(|_| format!("{}: ", next.told())).unwrap_or_default();
     let Some(job) = next.job() else { return Finding::new(what, Verdict::Good, next.told()) };
-    let (mut records, mut dropped, mut rejected) = (0u64, 0u64, Vec::new());
+    let (mut records, mut dropped, mut rejected, mut bad_values) = (0u64, 0u64, Vec::new(), Vec::new());
     let mut sample = None;
     let clock = Clock::system();
     let today = job.day(clock.now());
     let mut visit = |row: &Row, bound: &Bound<'_>| {
-        match bound.read(row, Some(today)).mapped {
+        let reading = bound.read(row, Some(today));
+        bad_values.extend(reading.bad_values);
+        match reading.mapped {
             Mapped::Record(record) => {
                 let fields = record.fields.iter();
                 for (_, value) in fields.filter(|(field, _)| is_place(job.mapping.target, field)) {
@@ -150,14 +152,19 @@ fn source(job: &Job, binds: &ldap::Binds, places: &mut Places) -> Finding {
     let sample = sample.filter(|_| !job.source.has_lines());
     let such_as = sample.map(|key| format!(" (such as key {key})")).unwrap_or_default();
     let seen = format!(
-        "{inbox}{}: {records} records{such_as}, {dropped} not included, {} rejected",
+        "{inbox}{}: {records} records{such_as}, {dropped} not included, {} rejected{}",
         described(job, &read),
-        rejected.len()
+        rejected.len(),
+        match bad_values.len() {
+            0 => String::new(),
+            1 => ", 1 value can't be used".to_owned(),
+            many => format!(", {many} values can't be used"),
+        }
     );
     if let Some(reason) = read.incomplete().first() {
         return Finding::new(what, Verdict::Wrong, format!("{seen}; incomplete: {reason}"));
     }
-    match rejected.first() {
+    match rejected.first().or(bad_values.first()) {
         None => Finding::new(what, Verdict::Good, seen),
         Some(row) => {
             let mut line = match (row.line, &row.key) {

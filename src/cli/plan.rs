@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde::ser::{Error as _, Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::{Value, json};
 
@@ -10,14 +12,14 @@ use super::args::PlanArgs;
 use super::failure::{Exit, Failure};
 use super::host::Host;
 use super::open::{self, Session, Work};
-use super::sync::rejections;
+use super::sync::{missing, rejections};
 use super::ui::{Paint, Ui, tame};
 use super::values;
 use crate::config::Config;
 use crate::fault::chain;
 use crate::plan::{Change, Judged as _, Outline, Protection};
-use crate::record::{Action, JobName, Key, Target};
-use crate::run::{self, For, Narrow, Plan, PlanFile, Prepared};
+use crate::record::{Action, JobName, Key, Rejected, Target};
+use crate::run::{self, For, Missed, Narrow, Plan, PlanFile, Prepared};
 use crate::spool;
 
 /// How many changes of each kind are listed; the rest is counted.
@@ -151,7 +153,8 @@ impl Serialize for Changes<'_> {
         for plan in self.0 {
             for (outline, held) in changes(plan) {
                 let change = plan.pile.change(outline).map_err(|error| S::Error::custom(chain(&error)))?;
-                all.serialize_element(&OfChange { target: plan.target, change: &change, held })?;
+                let name = plan.names.get(&change.key).map(String::as_str);
+                all.serialize_element(&OfChange { target: plan.target, change: &change, name, held })?;
             }
         }
         all.end()
@@ -161,12 +164,14 @@ impl Serialize for Changes<'_> {
 struct OfChange<'a> {
     target: Target,
     change: &'a Change,
+    /// Whom it removes.
+    name: Option<&'a str>,
     held: Option<&'a str>,
 }
 
 impl Serialize for OfChange<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { target, change, held } = self;
+        let Self { target, change, name, held } = self;
         let mut document = serializer.serialize_map(None)?;
         document.serialize_entry("action", &change.wish.action)?;
         document.serialize_entry("fields", &Fields(change))?;
@@ -175,6 +180,7 @@ impl Serialize for OfChange<'_> {
         document.serialize_entry("key", &change.key)?;
         document.serialize_entry("leaver", &change.wish.leaves())?;
         document.serialize_entry("line", &change.line)?;
+        document.serialize_entry("name", name)?;
         document.serialize_entry("target", target)?;
         document.end()
     }
@@ -193,18 +199,30 @@ impl Serialize for Fields<'_> {
     }
 }
 
-/// What a plan says of a job besides its changes.
-fn facts(job: &JobName, parts: &[Prepared], foreign: u64) -> serde_json::Map<String, Value> {
-    let reasons: BTreeSet<String> = parts.iter().filter_map(reasons).collect();
-    let held = (!reasons.is_empty()).then(|| reasons.into_iter().collect::<Vec<_>>().join("; "));
+fn rejected_json<'a>(rows: impl Iterator<Item = &'a Rejected>) -> Vec<Value> {
     let mut rejected: Vec<Value> = Vec::new();
-    for row in parts.iter().flat_map(|plan| &plan.rejected) {
+    for row in rows {
         let row = json!({"key": row.key, "line": row.line, "field": row.field, "reason": row.reason});
         // One row may be of no use to several parts.
         if !rejected.iter().any(|other| (&other["line"], &other["reason"]) == (&row["line"], &row["reason"])) {
             rejected.push(row);
         }
     }
+    rejected
+}
+
+fn missed_json(plan: &Prepared) -> Vec<Value> {
+    let one =
+        |one: &Missed| json!({"key": one.key, "name": plan.names.get(&one.key), "since": one.since, "due": one.due});
+    plan.missed.iter().map(one).collect()
+}
+
+/// What a plan says of a job besides its changes.
+fn facts(job: &JobName, parts: &[Prepared], foreign: u64) -> serde_json::Map<String, Value> {
+    let reasons: BTreeSet<String> = parts.iter().filter_map(reasons).collect();
+    let held = (!reasons.is_empty()).then(|| reasons.into_iter().collect::<Vec<_>>().join("; "));
+    let rejected = rejected_json(parts.iter().flat_map(|plan| &plan.rejected));
+    let bad_values = rejected_json(parts.iter().flat_map(|plan| &plan.bad_values));
     let incomplete: BTreeSet<&String> =
         parts.iter().flat_map(|plan| plan.incomplete.iter().chain(&plan.doubt)).collect();
     let drift: BTreeMap<&Key, &Vec<String>> = parts.iter().flat_map(|plan| &plan.drift).collect();
@@ -223,11 +241,13 @@ fn facts(job: &JobName, parts: &[Prepared], foreign: u64) -> serde_json::Map<Str
         "held": held.map(|reason| json!({"reason": reason})),
         "inbox": own.and_then(|plan| plan.inbox.as_ref()).map(|inbox| json!({"dir": inbox.dir, "file": inbox.file, "waiting": inbox.files})),
         "notes": parts.iter().flat_map(|plan| &plan.notes).collect::<BTreeSet<_>>(),
+    "missing": own.map_or_else(Vec::new, missed_json),
         "matched_by": own.map(|plan| &plan.matched_by),
         "moving": parts.iter().flat_map(|plan| &plan.moving).map(|(key, reason)| (key, reason)).collect::<BTreeMap<_, _>>(),
         "protected": parts.iter().flat_map(|plan| &plan.protected).collect::<Vec<_>>(),
         "drift": drift,
         "rejected": rejected,
+        "rejected_values": bad_values,
     });
     match facts {
         Value::Object(facts) => facts,
@@ -262,11 +282,15 @@ fn lines(
         ui.line(format!("  incomplete read, so nobody leaves by absence: {}", tame(reason)));
     }
     plan.doubt.iter().for_each(|reason| ui.line(format!("  {}", tame(reason))));
-    rejections(ui, &plan.rejected);
+    rejections(ui, "rejected", &plan.rejected);
+    rejections(ui, "not used", &plan.bad_values);
+    missing(ui, plan.missing.as_ref());
+    missed(ui, plan, listed_max);
     for action in [Action::Delete, Action::Create, Action::Update] {
         let mut all = of_kind(plan, action);
         for (one, held) in all.by_ref().take(listed_max) {
-            change(ui, &plan.pile.change(one)?, held, show_values);
+            let name = plan.names.get(&one.key).map(String::as_str);
+            change(ui, &plan.pile.change(one)?, name, held, show_values);
         }
         let more = all.count();
         if more > 0 {
@@ -295,7 +319,25 @@ fn lines(
     Ok(())
 }
 
-fn change(ui: &Ui, change: &Change, held: Option<&str>, show_values: bool) {
+/// Whom the source misses, but for those whose removal stands among the changes.
+fn missed(ui: &Ui, plan: &Prepared, listed_max: usize) {
+    let changed: BTreeSet<&Key> = changes(plan).map(|(change, _)| &change.key).collect();
+    let zone = TimeZone::system();
+    let time = |at: Timestamp| at.to_zoned(zone.clone()).strftime("%-d %b %Y, %H:%M %Z").to_string();
+    let mut waiting = plan.missed.iter().filter(|one| !changed.contains(&one.key));
+    for one in waiting.by_ref().take(listed_max) {
+        let name = plan.names.get(&one.key).map(|name| format!("  {}", tame(name))).unwrap_or_default();
+        let then = one.due.map_or_else(|| "stays".to_owned(), |due| format!("until {}", time(due)));
+        let sign = ui.paint(Paint::Yellow, "?");
+        ui.line(format!("  {sign} {}{name}  missing since {}, {then}", tame(one.key.as_str()), time(one.since)));
+    }
+    let more = waiting.count();
+    if more > 0 {
+        ui.line(format!("    … and {more} more are missing (--json lists all)"));
+    }
+}
+
+fn change(ui: &Ui, change: &Change, name: Option<&str>, held: Option<&str>, show_values: bool) {
     let sign = match change.wish.action {
         Action::Create => ui.paint(Paint::Green, "+"),
         Action::Update => ui.paint(Paint::Yellow, "~"),
@@ -305,7 +347,8 @@ fn change(ui: &Ui, change: &Change, held: Option<&str>, show_values: bool) {
     let line = change.line.map(|line| format!("  line {line}")).unwrap_or_default();
     let leaver = if change.wish.leaver { " (gone from the source)" } else { "" };
     let what = change.wish.action.name();
-    ui.line(format!("  {sign} {}  {what}{leaver}{id}{line}", tame(change.key.as_str())));
+    let name = name.map(|name| format!("  {}", tame(name))).unwrap_or_default();
+    ui.line(format!("  {sign} {}{name}  {what}{leaver}{id}{line}", tame(change.key.as_str())));
     for (field, from, to) in change.moves() {
         let sensitive = values::is_sensitive(field);
         let text = |value| values::text(field, value, show_values);

@@ -101,7 +101,7 @@ fn document(seen: &Seen) -> Value {
         "source": source,
         "record": record,
         "rejected": rejected,
-        "flaw": seen.reading.flaw.as_ref().map(|flaw| json!({"field": flaw.field, "reason": flaw.reason})),
+        "rejected_values": seen.reading.bad_values.iter().map(|bad| json!({"field": bad.field, "reason": bad.reason})).collect::<Vec<_>>(),
     })
 }
 
@@ -123,9 +123,9 @@ fn lines(ui: &Ui, seen: &Seen) {
                 let shown = if value.is_empty() { "(empty)".to_owned() } else { format!("{:?}", tame(&value.shown())) };
                 format!("{} = {shown}", tame(field))
             })
-            .chain(seen.reading.flaw.iter().map(|flaw| {
-                let field = flaw.field.as_deref().unwrap_or_default();
-                ui.paint(Paint::Red, &format!("stays as it is: {field}: {}", tame(&flaw.reason)))
+            .chain(seen.reading.bad_values.iter().map(|bad| {
+                let field = bad.field.as_deref().unwrap_or_default();
+                ui.paint(Paint::Red, &format!("stays as it is: {}: {}", tame(field), tame(&bad.reason)))
             }))
             .collect(),
         Mapped::Left(_) | Mapped::Dropped => seen.reading.absence().into_iter().collect(),

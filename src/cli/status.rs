@@ -109,6 +109,7 @@ fn document(view: &JobView) -> serde_json::Value {
         "held_set": view.held_set,
         "queued": view.queued,
         "parked": view.parked.len(),
+    "missing": view.missing,
         "oldest_leaver": view.oldest_leaver,
         "overdue": view.overdue,
         "inbox": view.inbox.as_ref().map(|inbox| match inbox {
@@ -155,8 +156,9 @@ fn lines(ui: &Ui, config: &Config, views: &[JobView]) {
             view.queued,
             view.parked.len()
         ));
-        if let Some(since) = view.oldest_leaver {
-            ui.line(format!("  the leaver who waits longest has been missing since {since:.0}"));
+        if let Some(missing) = &view.missing {
+            let told = tame(&missing.told(&view.time_zone, Timestamp::now()));
+            ui.line(format!("  missing: {told}; `rosterd plan {}` lists them", view.name));
         }
         match &view.inbox {
             Some(Ok(files)) if !files.is_empty() => ui.line(format!("  in the inbox: {}", tame(&files.join(", ")))),

@@ -1,5 +1,7 @@
 //! `rosterd sync`.
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use super::args::JobArgs;
@@ -9,7 +11,7 @@ use super::open::{self, Session, Work};
 use super::ui::{Paint, Ui, tame};
 use crate::config::Config;
 use crate::record::Rejected;
-use crate::run::{self, Context, Narrow, Report, Status};
+use crate::run::{self, Context, Missing, Narrow, Report, Status};
 
 /// How many rejected rows, held or parked changes are listed; the rest is counted.
 const LISTED_MAX: usize = 20;
@@ -67,7 +69,9 @@ pub(super) fn document(report: &Report) -> Value {
         "status": report.status,
         "complete": report.complete,
         "records": counts.records,
+        "missing": counts.missing,
         "rejected": counts.rejected,
+        "rejected_values": counts.rejected_values,
         "created": counts.created,
         "updated": counts.updated,
         "deleted": counts.deleted,
@@ -101,7 +105,9 @@ pub(super) fn lines(ui: &Ui, report: &Report) {
         counts.requests,
     ));
     report.reasons.iter().for_each(|reason| ui.line(format!("  {}", tame(reason))));
-    rejections(ui, &report.rejections);
+    rejections(ui, "rejected", &report.rejections);
+    rejections(ui, "not used", &report.bad_values);
+    missing(ui, report.missing.as_ref());
     list(ui, report.held.iter().map(|(key, reason)| format!("held      {}: {}", tame(key.as_str()), tame(reason))));
     let drift = report.drift.iter();
     list(ui, drift.map(|(key, fields)| format!("drift     {}: {}", tame(key.as_str()), tame(&fields.join(", ")))));
@@ -119,16 +125,23 @@ pub(super) fn lines(ui: &Ui, report: &Report) {
 }
 
 /// Rejected rows, for the person who can mend them.
-pub(super) fn rejections(ui: &Ui, rejected: &[Rejected]) {
+pub(super) fn rejections(ui: &Ui, what: &str, rejected: &[Rejected]) {
     list(
         ui,
         rejected.iter().map(|row| {
             let line = row.line.map(|line| format!("line {line}")).unwrap_or_default();
             let key = row.key.as_ref().map(|key| format!(" key {}", tame(key.as_str()))).unwrap_or_default();
             let field = row.field.as_ref().map(|field| format!(" {}", tame(field))).unwrap_or_default();
-            format!("rejected  {line}{key}{field}: {}", tame(&row.reason))
+            format!("{what:8}  {line}{key}{field}: {}", tame(&row.reason))
         }),
     );
+}
+
+/// How many known people the source misses, since when, and what becomes of them.
+pub(super) fn missing(ui: &Ui, missing: Option<&Missing>) {
+    if let Some(missing) = missing {
+        ui.line(format!("  missing   {}", missing.told(&TimeZone::system(), Timestamp::now())));
+    }
 }
 
 fn list(ui: &Ui, mut lines: impl ExactSizeIterator<Item = String>) {

@@ -96,6 +96,7 @@ pub(super) const KNOWN: &[(&str, Shape)] = &[
     ("job.writes", Shape::Text),
     ("job.seed_only", Shape::List),
     ("job.on_drift", Shape::Text),
+    ("job.on_bad_value", Shape::Text),
     ("job.protect", Shape::List),
     ("job.values", Shape::Lookups),
     ("job.source", Shape::Table),
@@ -138,6 +139,7 @@ pub(super) const KNOWN: &[(&str, Shape)] = &[
     ("job.guard.max_updates", Shape::TextOrNumber),
     ("job.guard.max_blanked", Shape::TextOrNumber),
     ("job.guard.max_creates", Shape::TextOrNumber),
+    ("job.guard.max_missing", Shape::TextOrNumber),
     ("job.guard.min_records", Shape::Number),
     ("job.guard.segment", Shape::Text),
 ];

@@ -117,6 +117,7 @@ pub(super) struct RawJob {
     pub(super) writes: Option<String>,
     pub(super) seed_only: Vec<SmolStr>,
     pub(super) on_drift: Option<String>,
+    pub(super) on_bad_value: Option<String>,
     pub(super) protect: Vec<String>,
     pub(super) active_from: Option<String>,
     pub(super) active_until: Option<String>,
@@ -180,6 +181,7 @@ pub(super) struct RawGuard {
     pub(super) max_updates: Option<Scalar>,
     pub(super) max_blanked: Option<Scalar>,
     pub(super) max_creates: Option<Scalar>,
+    pub(super) max_missing: Option<Scalar>,
     pub(super) min_records: Option<i64>,
     pub(super) segment: Option<String>,
 }

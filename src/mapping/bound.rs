@@ -10,9 +10,10 @@ use super::cells::Slots;
 use super::compile::Mapping;
 use super::error::Error;
 use super::marks::{Mark, Marked};
-use super::outcome::{Outcome, PHOTO_TEXT_BYTES_MAX, VALUE_BYTES_MAX};
+use super::options::{OnBadValue, Options};
+use super::outcome::{Outcome, PHOTO_TEXT_BYTES_MAX, VALUE_BYTES_MAX, damage};
 use super::template::{Compiled, Ready};
-use crate::record::{Field, Key, Kind, Marks, Private, Record, Rejected, Values, is_marked};
+use crate::record::{Field, Key, Kind, Marks, Private, Record, Rejected, Target, Values, is_marked};
 use crate::source::{Name, Row};
 
 /// The longest key, in bytes.
@@ -21,12 +22,13 @@ const KEY_BYTES_MAX: usize = 512;
 /// A mapping whose names stand for the columns of one source.
 pub struct Bound<'m> {
     slots: Arc<Slots>,
-    key: Ready<'m>,
-    include: Option<Ready<'m>>,
-    marks: Vec<(Mark, Ready<'m>)>,
-    fields: Vec<(&'m Field, Ready<'m>)>,
+    key: Slot<'m>,
+    include: Option<Slot<'m>>,
+    marks: Vec<(Mark, Slot<'m>)>,
+    fields: Vec<(&'m Field, Scope, Slot<'m>)>,
     prefix: &'static str,
-    joined: Option<Ready<'m>>,
+    joined: Option<Slot<'m>>,
+    on_bad_value: OnBadValue,
 }
 
 /// A row as it is read on some day.
@@ -42,8 +44,30 @@ pub struct Reading {
     pub due: Option<Date>,
     /// The last day on which the row counted, where it has passed.
     pub past: Option<Date>,
-    /// A field that can't be used though the rest of the record can: that field stays as it is at the service.
-    pub flaw: Option<Rejected>,
+    /// Values that can't be used though the rest of the record can: each of their fields stays as it is at the service.
+    pub bad_values: Vec<Rejected>,
+}
+
+/// What a bad value concerns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// The whole row: without this value it is not known who it is about.
+    Row,
+    /// The field alone.
+    Field,
+}
+
+impl Scope {
+    /// What a bad value of a field concerns (law 8).
+    pub(super) fn of(field: &Field, options: &Options) -> Self {
+        let names_somebody =
+            matches!(options.target, Target::Staff | Target::Contractor) && field.name == Target::EMAIL;
+        let is_strict = options.on_bad_value == OnBadValue::Row;
+        match is_strict || field.required || names_somebody || options.match_on.contains(&field.name) {
+            true => Self::Row,
+            false => Self::Field,
+        }
+    }
 }
 
 impl Reading {
@@ -53,7 +77,7 @@ impl Reading {
     }
 
     fn plain(mapped: Mapped) -> Self {
-        Self { mapped, marks: Marks::default(), early: None, due: None, past: None, flaw: None }
+        Self { mapped, marks: Marks::default(), early: None, due: None, past: None, bad_values: Vec::new() }
     }
 
     /// Whose row it is, where that could be read.
@@ -97,26 +121,24 @@ impl<'m> Bound<'m> {
         slots: Arc<Slots>,
         column: impl Fn(&Name) -> Option<usize>,
     ) -> Result<Self, Error> {
-        let ready = |template: &'m Compiled| template.ready(&mapping.environment, &column);
+        let ready = |template: &'m Compiled| -> Result<Slot<'m>, Error> {
+            let columns = template.names.iter().filter_map(&column).collect();
+            Ok(Slot { template: template.ready(&mapping.environment, &column)?, columns })
+        };
         Ok(Self {
             slots,
             prefix: mapping.prefix,
+            on_bad_value: mapping.on_bad_value,
             key: ready(&mapping.key)?,
             joined: mapping.joined.as_ref().map(ready).transpose()?,
             include: mapping.include.as_ref().map(ready).transpose()?,
             fields: mapping
                 .fields
                 .iter()
-                .map(|(field, template)| Ok((field, ready(template)?)))
+                .map(|(field, scope, template)| Ok((field, *scope, ready(template)?)))
                 .collect::<Result<_, Error>>()?,
             marks: mapping.marks.iter().map(|(mark, it)| Ok((*mark, ready(it)?))).collect::<Result<_, Error>>()?,
         })
-    }
-
-    /// Maps one row of the source that this was bound to, whatever the day.
-    #[cfg(test)]
-    pub(super) fn map(&self, row: &Row) -> Mapped {
-        self.read(row, None).mapped
     }
 
     /// Reads one row of the source that this was bound to, as it counts on the day `today`.
@@ -129,15 +151,12 @@ impl<'m> Bound<'m> {
         };
         let key = self.key(&seen);
         let mapped = match (included, key) {
-            // What can't be used may be what `include` looks at.
-            (_, Ok(key)) if row.flaw().is_some() => flawed(row, key),
-            (_, Err(reason)) if row.flaw().is_some() => reject(row, None, "key", reason),
             (Ok(false), Ok(key)) => Mapped::Left(key),
             (Ok(false), Err(_)) => Mapped::Dropped,
             (Err(reason), key) => reject(row, key.ok(), "include", reason),
             (Ok(true), Err(reason)) => reject(row, None, "key", reason),
-            (Ok(true), Ok(key)) => match self.marked(&seen) {
-                Ok(marked) => return self.on(today, &seen, key, marked),
+            (Ok(true), Ok(key)) => match self.marked(&seen, &key) {
+                Ok((marked, bad_values)) => return self.on(today, &seen, key, marked, bad_values),
                 Err((mark, reason)) => reject(row, Some(key), mark.place(), reason),
             },
         };
@@ -145,29 +164,42 @@ impl<'m> Bound<'m> {
     }
 
     /// A row that is included, on a day. What else is wrong with a row that counts no more does not matter.
-    fn on(&self, today: Option<Date>, seen: &Seen<'_>, key: Key, marked: Marked) -> Reading {
+    fn on(
+        &self,
+        today: Option<Date>,
+        seen: &Seen<'_>,
+        key: Key,
+        marked: Marked,
+        mut bad_values: Vec<Rejected>,
+    ) -> Reading {
         let Marked { marks, from, until } = marked;
         let is_past = |day: Option<Date>| day.zip(today).is_some_and(|(day, today)| day < today);
         let is_ahead = |day: Option<Date>| day.zip(today).is_some_and(|(day, today)| today < day);
-        let mut flaw = None;
         let (mapped, early, due) = if is_past(until) {
             (Mapped::Left(key), None, None)
         } else if is_ahead(from) {
             (Mapped::Dropped, Some(key), from)
         } else {
-            (self.record(seen, key, &mut flaw), None, until.and_then(|day| day.tomorrow().ok()))
+            (self.record(seen, key, &mut bad_values), None, until.and_then(|day| day.tomorrow().ok()))
         };
-        Reading { mapped, marks, early, due, past: until.filter(|_| is_past(until)), flaw }
+        Reading { mapped, marks, early, due, past: until.filter(|_| is_past(until)), bad_values }
     }
 
-    fn marked(&self, seen: &Seen<'_>) -> Result<Marked, (Mark, String)> {
+    /// What the row says about itself. A bad segment or preference costs nobody their row: neither says who is there.
+    fn marked(&self, seen: &Seen<'_>, key: &Key) -> Result<(Marked, Vec<Rejected>), (Mark, String)> {
         let mut marked = Marked::default();
+        let mut bad_values = Vec::new();
         for (mark, template) in &self.marks {
-            let taken = seen.on(template).and_then(|outcome| marked.take(*mark, outcome));
-            taken.map_err(|reason| (*mark, reason))?;
+            match seen.on(template).and_then(|outcome| marked.take(*mark, outcome)) {
+                Ok(()) => {}
+                Err(reason) if self.on_bad_value == OnBadValue::Field && mark.is_optional() => {
+                    bad_values.push(rejected(seen.row, Some(key.clone()), mark.place(), reason));
+                }
+                Err(reason) => return Err((*mark, reason)),
+            }
         }
         marked.check()?;
-        Ok(marked)
+        Ok((marked, bad_values))
     }
 
     fn key(&self, seen: &Seen<'_>) -> Result<Key, String> {
@@ -178,8 +210,8 @@ impl<'m> Bound<'m> {
         if key.as_str().len() > KEY_BYTES_MAX { Err(too_long()) } else { Ok(key) }
     }
 
-    fn half(&self, seen: &Seen<'_>, template: &Ready<'_>) -> Result<Key, String> {
-        let text = seen.on(template)?.text()?;
+    fn half(&self, seen: &Seen<'_>, slot: &Slot<'_>) -> Result<Key, String> {
+        let text = seen.on(slot)?.text()?;
         if text.len() > KEY_BYTES_MAX {
             return Err(too_long());
         }
@@ -189,36 +221,44 @@ impl<'m> Bound<'m> {
         if is_marked(&text) {
             return Err("the key holds U+FDD0 or U+FDD1, which are no characters".to_owned());
         }
+        damage(&text).map_or(Ok(()), Err)?;
         Key::new(&text).ok_or_else(|| "the key is empty".to_owned())
     }
 
     /// The photo of a row, where the job maps photos and the row has one that can be used.
     pub fn photo(&self, row: &Row) -> Option<Vec<u8>> {
-        let (_, template) = self.fields.iter().find(|(field, _)| field.kind == Kind::Photo)?;
+        let (.., template) = self.fields.iter().find(|(field, ..)| field.kind == Kind::Photo)?;
         let variables = OnceCell::new();
         let seen = Seen { row, slots: &self.slots, variables: &variables };
         seen.at_most(PHOTO_TEXT_BYTES_MAX, template).and_then(Outcome::photo).ok().map(|(bytes, _)| bytes)
     }
 
-    fn record(&self, seen: &Seen<'_>, key: Key, flaw: &mut Option<Rejected>) -> Mapped {
+    /// Who a row is about, as far as its name and email can be read: what tells one person from another.
+    pub fn identity(&self, row: &Row) -> Values {
+        let variables = OnceCell::new();
+        let seen = Seen { row, slots: &self.slots, variables: &variables };
+        let own = self.fields.iter().filter(|(field, ..)| Target::IDENTITY.contains(&field.name.as_str()));
+        let value = |template| seen.on(template).and_then(|outcome| outcome.value(Kind::Text)).ok();
+        Values::in_order(own.filter_map(|(field, _, template)| Some((field.name.clone(), value(template)?))).collect())
+    }
+
+    fn record(&self, seen: &Seen<'_>, key: Key, bad_values: &mut Vec<Rejected>) -> Mapped {
         let mut fields = Vec::with_capacity(self.fields.len());
-        for (field, template) in &self.fields {
-            if field.kind == Kind::Photo {
-                let outcome = seen.at_most(PHOTO_TEXT_BYTES_MAX, template);
-                match outcome.and_then(|outcome| outcome.value(field.kind)) {
-                    Ok(value) => fields.push((field.name.clone(), value)),
-                    // A person without a usable photo is a person all the same (law 8).
-                    Err(reason) => *flaw = Some(rejected(seen.row, Some(key.clone()), &field.name, reason)),
-                }
-                continue;
-            }
-            let value = match seen.on(template).and_then(|outcome| outcome.value(field.kind)) {
+        for (field, scope, template) in &self.fields {
+            let bytes_max = if field.kind == Kind::Photo { PHOTO_TEXT_BYTES_MAX } else { VALUE_BYTES_MAX };
+            let value = match seen.at_most(bytes_max, template).and_then(|outcome| outcome.value(field.kind)) {
                 Ok(value) if field.required && value.is_empty() => Err("it is empty, and must not be".to_owned()),
                 value => value,
             };
-            match value {
-                Ok(value) => fields.push((field.name.clone(), value)),
-                Err(reason) => return reject(seen.row, Some(key), &format!("{}{}", self.prefix, field.name), reason),
+            match (value, scope) {
+                (Ok(value), _) => fields.push((field.name.clone(), value)),
+                (Err(reason), Scope::Row) => {
+                    return reject(seen.row, Some(key), &format!("{}{}", self.prefix, field.name), reason);
+                }
+                (Err(reason), Scope::Field) => {
+                    let field = format!("{}{}", self.prefix, field.name);
+                    bad_values.push(rejected(seen.row, Some(key.clone()), &field, reason));
+                }
             };
         }
         Mapped::Record(Record { key, fields: Values::in_order(fields) })
@@ -229,6 +269,12 @@ fn too_long() -> String {
     format!("the key has more than {KEY_BYTES_MAX} bytes")
 }
 
+/// A template that is ready, and the columns that it uses.
+struct Slot<'m> {
+    template: Ready<'m>,
+    columns: Vec<usize>,
+}
+
 /// A row, and how the engine sees it once it is asked.
 struct Seen<'r> {
     row: &'r Row,
@@ -237,19 +283,16 @@ struct Seen<'r> {
 }
 
 impl Seen<'_> {
-    fn on(&self, template: &Ready<'_>) -> Result<Outcome, String> {
-        self.at_most(VALUE_BYTES_MAX, template)
+    fn on(&self, slot: &Slot<'_>) -> Result<Outcome, String> {
+        self.at_most(VALUE_BYTES_MAX, slot)
     }
 
-    fn at_most(&self, bytes_max: usize, template: &Ready<'_>) -> Result<Outcome, String> {
+    fn at_most(&self, bytes_max: usize, Slot { template, columns }: &Slot<'_>) -> Result<Outcome, String> {
+        if let Some(reason) = self.row.flaw_in(columns) {
+            return Err(reason.to_owned());
+        }
         template.on(self.row, bytes_max, || self.variables.get_or_init(|| self.slots.variables(self.row)).clone())
     }
-}
-
-/// A row of which a column can't be used; its key could be read all the same.
-fn flawed(row: &Row, key: Key) -> Mapped {
-    let (column, reason) = row.flaw().unwrap_or_default();
-    reject(row, Some(key), column, reason.to_owned())
 }
 
 /// An entry whose key can't be read is told by its name: it has no line.

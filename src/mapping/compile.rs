@@ -8,13 +8,13 @@ use minijinja::Environment;
 use smol_str::SmolStr;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::bound::Bound;
+use super::bound::{Bound, Scope};
 use super::cells::Slots;
 use super::check::unknown;
 use super::engine::environment;
 use super::error::Error;
 use super::marks::Mark;
-use super::options::Options;
+use super::options::{OnBadValue, Options};
 use super::outcome::place_of;
 use super::template::Compiled;
 use crate::record::{Field, Kind};
@@ -29,7 +29,9 @@ pub struct Mapping {
     pub(super) key: Compiled,
     pub(super) include: Option<Compiled>,
     pub(super) marks: Vec<(Mark, Compiled)>,
-    pub(super) fields: Vec<(Field, Compiled)>,
+    /// With what a bad value of each concerns.
+    pub(super) fields: Vec<(Field, Scope, Compiled)>,
+    pub(super) on_bad_value: OnBadValue,
     /// What its fields' names begin with in the configuration.
     pub(super) prefix: &'static str,
     /// What makes the other half of its keys, where they are made of two.
@@ -59,7 +61,10 @@ impl Mapping {
             let place = place_of(&format!("{}{name}", options.prefix));
             let compiled = compile(&place, text);
             match options.target.field(name) {
-                Some(field) => fields.extend(compiled.map(|compiled| (field, compiled))),
+                Some(field) => {
+                    let scope = Scope::of(&field, options);
+                    fields.extend(compiled.map(|compiled| (field, scope, compiled)));
+                }
                 None => {
                     let known: Vec<_> = options.target.fields().map(|field| field.name).collect();
                     let reason = unknown("field", name, known.iter().map(SmolStr::as_str));
@@ -75,12 +80,13 @@ impl Mapping {
             Some(key) if faults.is_empty() => {
                 let (include, joined) = (include.flatten(), joined.flatten());
                 let templates = std::iter::once(&key).chain(&joined).chain(&include);
-                let templates = templates.chain(marks.iter().map(|it| &it.1)).chain(fields.iter().map(|it| &it.1));
-                let photos = fields.iter().filter(|(field, _)| field.kind == Kind::Photo);
-                let photos = photos.flat_map(|(_, template)| template.names.iter().cloned()).collect();
+                let templates = templates.chain(marks.iter().map(|it| &it.1)).chain(fields.iter().map(|it| &it.2));
+                let photos = fields.iter().filter(|(field, ..)| field.kind == Kind::Photo);
+                let photos = photos.flat_map(|(.., template)| template.names.iter().cloned()).collect();
                 let wanted = Wanted { photos, ..wanted(options, templates) };
                 let (prefix, digest) = (options.prefix, digest(options));
-                Ok(Self { environment, key, joined, include, marks, fields, prefix, wanted, digest })
+                let on_bad_value = options.on_bad_value;
+                Ok(Self { environment, key, joined, include, marks, fields, on_bad_value, prefix, wanted, digest })
             }
             _ => Err(faults),
         }
@@ -99,7 +105,7 @@ impl Mapping {
 
     /// The mapped fields.
     pub fn fields(&self) -> impl Iterator<Item = &Field> {
-        self.fields.iter().map(|(field, _)| field)
+        self.fields.iter().map(|(field, ..)| field)
     }
 
     /// Finds the columns of a source that the templates use.
@@ -127,7 +133,7 @@ impl Mapping {
 
     fn templates(&self) -> impl Iterator<Item = &Compiled> {
         let marks = self.marks.iter().map(|(_, template)| template);
-        let fields = self.fields.iter().map(|(_, template)| template);
+        let fields = self.fields.iter().map(|(.., template)| template);
         std::iter::once(&self.key).chain(&self.joined).chain(&self.include).chain(marks).chain(fields)
     }
 

@@ -32,6 +32,11 @@ impl Mark {
         }
     }
 
+    /// Whether a row counts without it.
+    pub(super) fn is_optional(self) -> bool {
+        matches!(self, Self::Preference | Self::Segment)
+    }
+
     /// Its template, where the job has one.
     pub(super) fn template(self, options: &Options) -> Option<&String> {
         match self {

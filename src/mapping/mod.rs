@@ -35,7 +35,7 @@ pub use bound::{Bound, Mapped, Reading};
 pub use compile::Mapping;
 pub use error::Error;
 pub use leaver::{LeaverOptions, LeaverSet};
-pub use options::Options;
+pub use options::{OnBadValue, Options};
 
 #[cfg(test)]
 mod tests;

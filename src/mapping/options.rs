@@ -3,8 +3,19 @@
 use std::collections::BTreeMap;
 
 use jiff::tz::TimeZone;
+use smol_str::SmolStr;
 
 use crate::record::Target;
+
+/// What becomes of a row with a value that an optional field can't take (law 8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum OnBadValue {
+    /// The field stays as it is, or empty in a create; the rest of the row counts.
+    #[default]
+    Field,
+    /// The whole row is rejected.
+    Row,
+}
 
 /// What a job says about turning rows into records. Every text is a template: literal unless it holds `{{ }}`.
 #[derive(Clone, Debug)]
@@ -31,6 +42,10 @@ pub struct Options {
     pub fields: BTreeMap<String, String>,
     /// Look-up tables by name, for the filter `lookup`.
     pub tables: BTreeMap<String, BTreeMap<String, String>>,
+    /// The fields that records are matched by: a bad value there concerns the whole row.
+    pub match_on: Vec<SmolStr>,
+    /// What a bad value of another optional field concerns.
+    pub on_bad_value: OnBadValue,
     /// Columns or attributes that may be absent altogether and are empty then.
     pub optional: Vec<String>,
     /// Where days begin and end.

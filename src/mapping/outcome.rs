@@ -24,6 +24,35 @@ pub(super) const PHOTO_TEXT_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The most entries of a mapped list.
 const LIST_MAX: usize = 1000;
 
+/// What is wrong with a text that a spreadsheet put in the place of a value: an error such as `#N/A`, or a long number cut
+/// to `4.1E+03`. It is nobody's number and nobody's name.
+pub(super) fn damage(text: &str) -> Option<String> {
+    let text = text.trim();
+    let is_error = || {
+        let rest = &text[1..];
+        let ends = rest.ends_with(['!', '?'])
+            || ["N/A", "NV", "N/D", "H/D"].iter().any(|known| rest.eq_ignore_ascii_case(known));
+        (ends && rest.len() > 1 && !rest.contains(' ')) || rest.bytes().all(|byte| byte == b'#') && !rest.is_empty()
+    };
+    match text.bytes().next()? {
+        b'#' if is_error() => Some("the value is a spreadsheet's error; mend the cell and export again".to_owned()),
+        b'0'..=b'9' | b'-' | b'+' if is_cut_number(text) => Some(
+            "the value is a number that a spreadsheet has shortened; format the column as text and export again"
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}
+
+/// Whether a text is a number as spreadsheets shorten long ones: `4.1E+03`.
+fn is_cut_number(text: &str) -> bool {
+    let Some((mantissa, exponent)) = text.split_once(['E', 'e']) else { return false };
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let mantissa = mantissa.trim_start_matches(['+', '-']);
+    let (whole, rest) = mantissa.split_once(['.', ',']).unwrap_or((mantissa, "0"));
+    digits(whole) && digits(rest) && exponent.strip_prefix('+').is_some_and(digits)
+}
+
 /// What a template came to on one row.
 #[derive(PartialEq, Eq)]
 pub(super) enum Outcome {
@@ -114,6 +143,13 @@ impl Outcome {
     pub(super) fn value(self, kind: Kind) -> Result<Value, String> {
         match (kind, self) {
             (_, Self::Nothing) => Ok(Value::Empty),
+            (Kind::Text | Kind::Phone | Kind::Location | Kind::Custom, Self::Text(text)) => match damage(&text) {
+                Some(reason) => Err(reason),
+                None if kind == Kind::Phone && !text.contains(|letter: char| letter.is_ascii_digit()) => {
+                    Err("the value is no phone number: it holds no digit".to_owned())
+                }
+                None => Ok(Value::text(text)),
+            },
             (Kind::Flag, outcome) => outcome.flag(),
             (Kind::Date, outcome) => outcome.text().and_then(day),
             (Kind::Names | Kind::Places, outcome) => outcome.entries().map(Value::list),
@@ -211,6 +247,8 @@ mod tests {
             (Kind::Names, text("a; b,,c "), Some(names(&["a", "b", "c"]))),
             (Kind::Names, list(&["a, b"]), Some(names(&["a, b"]))),
             (Kind::Names, text(";"), Some(Value::Empty)),
+            (Kind::Phone, text("ext. 4711"), Some(Value::text("ext. 4711"))),
+            (Kind::Phone, text("ask reception"), None),
             (Kind::Date, text("2026-02-28"), Some(Value::text("2026-02-28"))),
             (Kind::Date, text("2026-02-30"), None),
             (Kind::Date, text("28/02/2026"), None),
@@ -221,6 +259,19 @@ mod tests {
             (Kind::Ids, text("0"), None),
         ] {
             assert!(given.value(kind).ok() == value, "{kind:?} {value:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_spreadsheet_puts_in_the_place_of_a_value_is_none() {
+        for damaged in
+            ["#N/A", "#n/a", " #REF! ", "#DIV/0!", "#NAME?", "#NV", "####", "4.1E+03", "4,12E+10", "1E+5", "-4.1e+03"]
+        {
+            assert!(damage(damaged).is_some(), "{damaged}");
+            assert!(text(damaged).value(Kind::Text).is_err(), "{damaged}");
+        }
+        for sound in ["", "#", "#12", "# 1!", "#4711", "1E05", "E+1", "4.1E", "P+1", "12", "1.5", "Ana!", "1E+x"] {
+            assert!(damage(sound).is_none(), "{sound}");
         }
     }
 

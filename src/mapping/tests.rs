@@ -26,29 +26,83 @@ fn options(fields: &[(&str, &str)]) -> Options {
         segment: None,
         fields: fields.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect(),
         tables: BTreeMap::from([("site".to_owned(), site)]),
+        match_on: vec!["employee_id".into()],
+        on_bad_value: OnBadValue::Field,
         optional: vec!["Locker".to_owned()],
         time_zone: jiff::tz::TimeZone::UTC,
     }
 }
 
 fn map_cells(options: &Options, cells: &[&str]) -> Mapped {
+    read_cells(options, cells).mapped
+}
+
+fn read_cells(options: &Options, cells: &[&str]) -> Reading {
     let mapping = Mapping::compile(options).unwrap();
     let columns = Arc::new(Columns::new(COLUMNS));
     let bound = mapping.bind(&columns).unwrap();
-    bound.map(&Row::new(7, columns, cells))
+    bound.read(&Row::new(7, columns, cells), None)
 }
 
 /// What a template for a title comes to: the text, or the reason.
 fn title(template: &str) -> Result<String, String> {
-    match map_cells(&options(&[("title", template)]), &CELLS) {
-        Mapped::Record(record) => Ok(record.fields["title"].shown()),
-        Mapped::Rejected(rejected) => {
-            assert_eq!((rejected.key, rejected.line), (Key::new("0042"), Some(7)));
-            assert_eq!(rejected.field.as_deref(), Some("title"));
-            assert!(!rejected.reason.contains("Secret"), "law 11: {}", rejected.reason);
-            Err(rejected.reason)
+    let fields = options(&[("title", template)]);
+    let whole = Options { on_bad_value: OnBadValue::Row, ..fields.clone() };
+    let Reading { mapped, mut bad_values, .. } = read_cells(&fields, &CELLS);
+    let Mapped::Record(record) = mapped else { panic!("{mapped:?}") };
+    match (record.fields.get("title"), bad_values.pop()) {
+        (Some(title), None) => Ok(title.shown()),
+        (None, Some(bad)) => {
+            assert_eq!((&bad.key, bad.line), (&Key::new("0042"), Some(7)));
+            assert_eq!(bad.field.as_deref(), Some("title"));
+            assert!(!bad.reason.contains("Secret"), "law 11: {}", bad.reason);
+            assert_eq!(map_cells(&whole, &CELLS), Mapped::Rejected(bad.clone()));
+            Err(bad.reason)
         }
         other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn law_8_a_bad_value_of_an_optional_field_stops_nobody() {
+    let options = |match_on: &str, on_bad_value| Options {
+        match_on: vec![match_on.into()],
+        on_bad_value,
+        segment: Some("{{ site | lookup('none') }}".replace("none", "site")),
+        prefer: Some("{{ first_name }}".to_owned()),
+        ..options(&[
+            ("name", "{{ last_name }}"),
+            ("email", "{{ e_mail }}"),
+            ("employee_id", "{{ employee_no }}"),
+            ("mobile", "{{ größe | phone('NZ') }}"),
+            ("title", "{{ status }}"),
+        ])
+    };
+    let mut cells = CELLS;
+    (cells[4], cells[5], cells[8]) = ("#REF!", "nowhere", "ask reception");
+    let told = |options: &Options, cells: &[&str]| {
+        let reading = read_cells(options, cells);
+        let mut told: Vec<String> = reading.bad_values.iter().filter_map(|bad| bad.field.clone()).collect();
+        told.sort();
+        let rejected = match reading.mapped {
+            Mapped::Record(record) => {
+                assert!(told.iter().all(|field| record.fields.get(field.as_str()).is_none()), "{told:?}");
+                None
+            }
+            Mapped::Rejected(rejected) => rejected.field,
+            other => panic!("{other:?}"),
+        };
+        (rejected, told.join(" "))
+    };
+    use OnBadValue::{Field, Row};
+    let all = "guard.segment mobile prefer title";
+    assert_eq!(told(&options("employee_id", Field), &cells), (None, all.to_owned()));
+    assert_eq!(told(&options("title", Field), &cells).0.as_deref(), Some("title"));
+    assert!(told(&options("employee_id", Row), &cells).0.is_some());
+    for (at, broken, field) in [(0, "#N/A", "key"), (0, "4.1E+03", "key"), (2, "#NAME?", "name"), (2, "", "name")] {
+        let mut cells = CELLS;
+        (cells[at], cells[1]) = (broken, "1");
+        assert_eq!(told(&options("employee_id", Field), &cells).0.as_deref(), Some(field), "{broken}");
     }
 }
 

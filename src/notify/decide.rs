@@ -135,8 +135,11 @@ fn of_job(snapshot: &Snapshot, job: &JobView, before: &Job, notices: &mut Vec<No
         Some(Status::Done) | None => None,
     };
     let overdue = job.overdue.is_some().then_some(Kind::Overdue);
+    // What is held for it says so itself.
+    let too_many = job.missing.as_ref().is_some_and(|missing| missing.too_many);
+    let missing = (too_many && ended != Some(Kind::Held)).then_some(Kind::Missing);
     let mut after = Job {
-        kinds: ended.into_iter().chain(overdue).collect(),
+        kinds: ended.into_iter().chain(missing).chain(overdue).collect(),
         held_set: if ended == Some(Kind::Held) { job.held_set } else { before.held_set },
         rejected: job.rejected.iter().map(|row| row.mark).collect(),
         parked: job.parked.iter().copied().collect(),
@@ -177,6 +180,10 @@ fn trouble(snapshot: &Snapshot, job: &JobView, kind: Kind, rows: &[&RejectedRow]
             job.held, job.held_set
         ),
         Kind::Held => format!("job {name} is held"),
+        Kind::Missing => {
+            let (people, of) = job.missing.as_ref().map_or((0, 0), |missing| (missing.people, missing.of));
+            format!("the source of job {name} misses {people} of {of} known people; `rosterd plan {name}` lists them")
+        }
         Kind::Overdue => format!("job {name} is overdue"),
         _ => format!("job {name} could do only a part"),
     };

@@ -15,6 +15,8 @@ pub enum Kind {
     Held,
     /// A job could do only a part.
     Partial,
+    /// A job's source misses more of its known people than it may.
+    Missing,
     /// A job, or its source, is late.
     Overdue,
     /// A leaver has been on site for too long to be only at work.
@@ -70,6 +72,7 @@ impl Kind {
             Self::Failed => "failed",
             Self::Held => "held",
             Self::Partial => "partial",
+            Self::Missing => "missing",
             Self::Overdue => "overdue",
             Self::OnSite => "on_site",
             Self::DiskFull => "disk_full",

@@ -80,6 +80,8 @@ pub enum Standing {
         by: SmolStr,
         /// The other key.
         key: Key,
+        /// Whether a row of this read has it; else the read proves nothing about it.
+        seen: bool,
     },
     /// The service has none by which it could be found again, for the record has nothing in the fields that people are
     /// matched by.
@@ -209,10 +211,13 @@ pub fn decide(subject: Subject, rules: Rules<'_>) -> Decision {
                     .to_owned();
             held_new(is_new(record, false), reason)
         }
-        Standing::Shared { by, key } => {
-            let reason = format!(
-                "this new record has the {by} of key {key}, who is in the source too; approve it if they are two people"
-            );
+        Standing::Shared { by, key, seen } => {
+            let where_is = match seen {
+                true => "who is in the source too",
+                false => "which no row of this read has, and it may be the same person under a mistyped key",
+            };
+            let reason =
+                format!("this new record has the {by} of key {key}, {where_is}; approve it if they are two people");
             held_new(is_new(record, false), reason)
         }
         Standing::Twin { by, key } => {

@@ -42,18 +42,22 @@ pub struct Absence {
 }
 
 /// Judges someone whom a complete read misses. `content` stands for what was read: the same unchanged file is no further
-/// read. `None` where the job lets leavers be.
-pub fn absent(before: Option<&Gone>, policy: &Leavers, now: Timestamp, content: &str) -> Option<Absence> {
-    if policy.action == LeaverAction::Keep {
-        return None;
-    }
+/// read. Where the job lets leavers be, nobody is ever due, and just the first read is remembered.
+pub fn absent(before: Option<&Gone>, policy: &Leavers, now: Timestamp, content: &str) -> Absence {
     let gone = match before {
         None => Gone { since: now, reads: 0, content: content.to_owned() },
-        Some(gone) if gone.content == content => gone.clone(),
+        Some(gone) if gone.content == content || policy.action == LeaverAction::Keep => gone.clone(),
         Some(gone) => Gone { since: gone.since, reads: gone.reads.saturating_add(1), content: content.to_owned() },
     };
-    let due = now.duration_since(gone.since) >= policy.grace && gone.reads >= policy.grace_reads;
-    Some(Absence { gone, due })
+    let due = is_due(&gone, policy, now);
+    Absence { gone, due }
+}
+
+/// Whether the grace of someone is over whom complete reads miss.
+pub fn is_due(gone: &Gone, policy: &Leavers, now: Timestamp) -> bool {
+    policy.action != LeaverAction::Keep
+        && now.duration_since(gone.since) >= policy.grace
+        && gone.reads >= policy.grace_reads
 }
 
 #[cfg(test)]
@@ -85,7 +89,7 @@ mod tests {
             let mut last = false;
             for (hours, content) in reads {
                 let now = start + SignedDuration::from_hours(*hours);
-                let absence = absent(gone.as_ref(), &policy, now, content).unwrap();
+                let absence = absent(gone.as_ref(), &policy, now, content);
                 (gone, last) = (Some(absence.gone), absence.due);
             }
             assert_eq!(last, due, "{policy:?} {reads:?}");
@@ -95,7 +99,10 @@ mod tests {
     #[test]
     fn nobody_leaves_a_job_that_keeps_them() {
         let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
-        assert_eq!(absent(None, &Leavers::default(), now, "a"), None);
+        let later = now + SignedDuration::from_hours(10_000);
+        let first = absent(None, &Leavers::default(), now, "a");
+        let last = absent(Some(&first.gone), &Leavers::default(), later, "b");
+        assert_eq!((first.due, last.due, &last.gone), (false, false, &first.gone));
     }
 
     #[test]
@@ -104,6 +111,6 @@ mod tests {
         let policy = Leavers { action: LeaverAction::Delete, ..Leavers::default() };
         let gone = Gone { since: start, reads: 0, content: "a".into() };
         let now = start - SignedDuration::from_hours(48);
-        assert!(!absent(Some(&gone), &policy, now, "b").unwrap().due);
+        assert!(!absent(Some(&gone), &policy, now, "b").due);
     }
 }

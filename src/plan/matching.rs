@@ -56,6 +56,11 @@ impl Matcher {
         }
     }
 
+    /// Whether no entity has anything to be matched by.
+    pub fn is_empty(&self) -> bool {
+        self.by.iter().all(|(_, index)| index.is_empty())
+    }
+
     /// Puts the index in order.
     pub fn finish(mut self) -> Self {
         for (_, index) in &mut self.by {

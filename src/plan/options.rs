@@ -38,6 +38,8 @@ impl Limit {
 pub struct Limits {
     /// People removed and about to be removed in any 24 hours.
     pub leavers: Limit,
+    /// Known people whom complete reads miss, before any grace.
+    pub missing: Limit,
     /// Changes of people known or just matched.
     pub updates: Limit,
     /// One field turning empty.
@@ -52,6 +54,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             leavers: Limit::Percent(2.0),
+            missing: Limit::Percent(2.0),
             updates: Limit::Percent(30.0),
             blanked: Limit::Percent(5.0),
             creates: Limit::Off,

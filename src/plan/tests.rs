@@ -47,7 +47,7 @@ fn making_people_anew_counts_as_changing_them() {
 fn law_6_a_new_record_that_may_be_somebody_known_is_held() {
     let by = "email".into();
     for standing in [
-        Standing::Shared { by, key: key(9) },
+        Standing::Shared { by, key: key(9), seen: true },
         Standing::Twin { by: "email".into(), key: key(9) },
         Standing::Namesake { id: id() },
         Standing::Unfindable,

@@ -20,6 +20,10 @@ pub struct Line {
 pub enum Outcome {
     /// The row can't be used.
     NotUsed,
+    /// A value of the row can't be used; the rest of the row counts.
+    ValueNotUsed,
+    /// The person is known and in no row.
+    Missing,
     /// The service refused it.
     Refused,
     /// It waits for an approval, or for the person to leave the site.
@@ -43,6 +47,8 @@ impl Outcome {
     pub fn name(self) -> &'static str {
         match self {
             Self::NotUsed => "not used",
+            Self::ValueNotUsed => "value not used",
+            Self::Missing => "missing from the file",
             Self::Refused => "refused by the service",
             Self::Waiting => "waiting",
             Self::Dropped => "rejected",

@@ -51,7 +51,9 @@ pub struct Receipt {
 pub enum Verdict {
     /// All of it was used.
     Used,
-    /// Some of its rows were not used, or it ended too early.
+    /// All of it was used, and people who are known are not in it.
+    Missing,
+    /// Some of its rows or values were not used, or it ended too early.
     Partly,
     /// Some of what it says waits for an approval.
     Waits,

@@ -100,6 +100,7 @@ fn time(at: &Zoned) -> String {
 fn headline(verdict: Verdict) -> (&'static str, &'static str) {
     match verdict {
         Verdict::Used => ("good", "The file was used"),
+        Verdict::Missing => ("look", "The file was used, and people are missing from it"),
         Verdict::Partly => ("look", "The file was used in part"),
         Verdict::Waits => ("look", "The file was read, and something waits"),
         Verdict::NotUsed => ("bad", "The file was not used"),
@@ -110,6 +111,10 @@ fn headline(verdict: Verdict) -> (&'static str, &'static str) {
 fn sentence(receipt: &Receipt) -> &'static str {
     match receipt.verdict {
         Verdict::Used => "Everything in it is done. There is nothing for you to do.",
+        Verdict::Missing => {
+            "Everything in it is done. People who were known before are not in it: if they have left, there is nothing for you \
+             to do; if a filter was left on in the export, drop the whole export before they are removed."
+        }
         Verdict::Partly => {
             "The rows that could be used are done. Please look at what is listed below, mend it in your system, and drop the \
              next export as usual."
@@ -129,7 +134,7 @@ fn sentence(receipt: &Receipt) -> &'static str {
 }
 
 fn counts(receipt: &Receipt, page: &mut String) -> fmt::Result {
-    const SHOWN: [(Outcome, &str); 9] = [
+    const SHOWN: [(Outcome, &str); 11] = [
         (Outcome::Added, "added"),
         (Outcome::Changed, "changed"),
         (Outcome::Removed, "removed"),
@@ -138,7 +143,9 @@ fn counts(receipt: &Receipt, page: &mut String) -> fmt::Result {
         (Outcome::Waiting, "waiting"),
         (Outcome::Dropped, "rejected before"),
         (Outcome::Refused, "refused"),
+        (Outcome::Missing, "missing"),
         (Outcome::NotUsed, "not used"),
+        (Outcome::ValueNotUsed, "values not used"),
     ];
     if receipt.lines.is_empty() {
         return Ok(());
@@ -164,7 +171,21 @@ const SECTIONS: &[Section] = &[
     Section {
         outcome: Outcome::NotUsed,
         heading: "Rows that were not used",
-        help: "Nobody in these rows was changed or removed. Mend them in your system; the next export brings them.",
+        help: "Nothing was done with these rows: whoever is in them stays as they are, or is not there yet. As long as such a row \
+               may be anybody's, because its key is unreadable, unknown or in another row too, nobody is removed for not being \
+               in the file. Mend them in your system; the next export brings them.",
+    },
+    Section {
+        outcome: Outcome::ValueNotUsed,
+        heading: "Values that were not used",
+        help: "The rest of these rows was used. Each of these fields stays as it is, or empty for somebody new, until the value \
+               is mended in your system.",
+    },
+    Section {
+        outcome: Outcome::Missing,
+        heading: "Not in this file",
+        help: "These people were known before and are in no row. Was a filter left on in the export? Whoever has not left must \
+               be in the next file.",
     },
     Section {
         outcome: Outcome::Refused,

@@ -104,6 +104,13 @@ impl Target {
     /// The field of an employee that holds the mark of their photo.
     pub const PHOTO: &'static str = "photo";
 
+    /// The field of a person that holds their email address.
+    pub const EMAIL: &'static str = "email";
+    /// The field that holds a name.
+    pub const NAME: &'static str = "name";
+    /// The fields that tell one person from another.
+    pub const IDENTITY: [&'static str; 2] = [Self::NAME, Self::EMAIL];
+
     /// What a custom field's name begins with in a job's map: `cf.TITLE`.
     pub const CUSTOM: &'static str = "cf.";
 

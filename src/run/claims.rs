@@ -27,8 +27,22 @@ pub(super) struct Identity<'a> {
     pub(super) pile: &'a Pile,
     /// What records stand for that name other entities.
     pub(super) resolver: &'a Resolver<'a>,
-    /// Whether a complete read misses a key of this job.
-    pub(super) is_absent: &'a dyn Fn(&Key) -> bool,
+    /// What the read says of a key of this job.
+    pub(super) presence: &'a dyn Fn(&Key) -> Presence,
+    /// The positions of the index that no row has and of which no row says that they are gone; none in a file of changes,
+    /// which misses nearly everybody.
+    pub(super) missed: &'a [usize],
+}
+
+/// What a read says of a key that the job knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Presence {
+    /// A row has it.
+    Seen,
+    /// No row has it, and the read proves that nobody has it (law 1).
+    Absent,
+    /// No row has it, and the read proves nothing.
+    Unknown,
 }
 
 /// The field that several people may share, and that alone does not hand an entity from one key to another (law 6).
@@ -49,6 +63,8 @@ pub(super) struct Claims {
     /// Candidates with nothing in the fields that people are matched by.
     unfindable: BTreeSet<usize>,
     has_new: bool,
+    /// The positions of those whom the service does not have by `match_on`, where it has anybody at all.
+    new: Vec<usize>,
     match_on: Vec<SmolStr>,
     /// Whether the records join other entities.
     links: bool,
@@ -92,6 +108,11 @@ impl Claims {
         }
     }
 
+    /// The candidates whom the service does not have by `match_on`; none where it has nobody.
+    pub(super) fn new_ones<'c>(&'c self, candidates: &'c [Candidate]) -> impl Iterator<Item = &'c Candidate> {
+        self.new.iter().map(|at| &candidates[*at])
+    }
+
     /// Whether a candidate may be new.
     pub(super) fn has_new(&self) -> bool {
         self.has_new
@@ -113,6 +134,7 @@ impl Claims {
         match matcher.find_by(marks.iter().copied()) {
             Match::None => {
                 self.has_new = true;
+                self.new.extend((!matcher.is_empty()).then_some(at));
                 // What joins two that are not there both can't be there.
                 if marks.iter().all(Option::is_none) && !self.links {
                     self.unfindable.insert(at);
@@ -155,14 +177,16 @@ impl Claims {
             return Ok(self.new_one(at, candidates));
         }
         if let Some(owner) = identity.owner(id, &record.key)? {
-            let is_present = owner.job == *identity.job && !(identity.is_absent)(&owner.key);
-            if is_present && (by == SHARED || self.contradicts(&record, &entity, &by).is_some()) {
-                return Ok(Standing::Shared { by, key: owner.key });
+            let is_own = owner.job == *identity.job;
+            let presence = if is_own { (identity.presence)(&owner.key) } else { Presence::Seen };
+            let is_weak = by == SHARED || self.contradicts(&record, &entity, &by).is_some();
+            if is_own && presence != Presence::Absent && is_weak {
+                return Ok(Standing::Shared { by, key: owner.key, seen: presence == Presence::Seen });
             }
             if identity.borrows(&owner) && self.contradicts(&record, &entity, &by).is_none() {
                 return Ok(Standing::Borrowed { entity });
             }
-            if owner.job != *identity.job || !(identity.is_absent)(&owner.key) {
+            if !is_own || presence != Presence::Absent {
                 return Ok(Standing::Taken { by, id, job: owner.job.to_string(), key: owner.key });
             }
             if by == SHARED {

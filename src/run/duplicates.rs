@@ -4,6 +4,7 @@ use smol_str::SmolStr;
 
 use super::gather::Candidate;
 use super::pile::Pile;
+use crate::plan::is_somebody_else;
 use crate::record::{Number, Value, Values};
 use crate::snapshot::Known;
 use crate::spool;
@@ -31,6 +32,10 @@ pub(super) fn choose(
         let (record, marks) = row.open(pile)?;
         opened.push((row, record.fields, marks.preference));
     }
+    if !are_one_person(&opened, standing.as_ref()) {
+        let line = standing.iter().map(|(line, _)| *line);
+        return Ok(Choice::Unclear(opened.iter().map(|(row, ..)| row.line).chain(line).collect()));
+    }
     let old = standing.as_ref().and_then(|(_, known)| known.as_ref()?.marks.preference);
     let all = opened.iter().map(|(_, _, preference)| *preference).chain([old]).flatten();
     let best: Option<Number> = all.max_by(|one, other| one.partial_cmp(other).expect("finite"));
@@ -51,6 +56,14 @@ pub(super) fn choose(
         Some(_) => Choice::Standing,
         None => rows.drain(..).next().map_or(Choice::Standing, |(row, _, _)| Choice::Row(row)),
     })
+}
+
+/// Whether all rows of a key name one person: to prefer one of two people would lose the other.
+fn are_one_person(rows: &[(Candidate, Values, Option<Number>)], standing: Option<&(u64, Option<Known>)>) -> bool {
+    let sent = standing.and_then(|(_, known)| known.as_ref()).map(|known| &known.sent);
+    let Some(first) = sent.or_else(|| rows.first().map(|(_, fields, _)| fields)) else { return true };
+    let named = |field: &str| first.get(field).cloned().unwrap_or(Value::Empty);
+    rows.iter().all(|(_, fields, _)| !is_somebody_else(named, fields))
 }
 
 fn is_as_sent(fields: &Values, known: &Known, seed_only: &[SmolStr]) -> bool {

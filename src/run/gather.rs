@@ -6,11 +6,12 @@ use std::ops::ControlFlow;
 use super::duplicates::{Choice, choose};
 use super::error::Error;
 use super::pile::Pile;
+use super::strays::Strays;
 use super::{Context, Narrow, rows, stamp};
 use crate::config::Job;
 use crate::mapping::{Bound, Mapped, Mapping, Reading};
-use crate::plan::Present;
-use crate::record::{Key, Marks, Record, Rejected};
+use crate::plan::{Present, is_somebody_else};
+use crate::record::{Key, Marks, Record, Rejected, Value, Values};
 use crate::snapshot::{Day, Index, Known};
 use crate::source::{Found, Read, Row};
 use crate::spool::{self, Place};
@@ -32,8 +33,8 @@ pub(super) struct Candidate {
 struct Rare {
     /// The first day on which the same row comes to something else.
     due: Option<Day>,
-    /// A field that can't be used though the record can.
-    flaw: Option<Rejected>,
+    /// Values that can't be used though the record can.
+    bad_values: Vec<Rejected>,
 }
 
 impl Candidate {
@@ -48,9 +49,9 @@ impl Candidate {
         self.rare.as_ref()?.due
     }
 
-    /// A field that can't be used though the record can.
-    pub(super) fn flaw(&self) -> Option<&Rejected> {
-        self.rare.as_ref()?.flaw.as_ref()
+    /// Values that can't be used though the record can.
+    pub(super) fn bad_values(&self) -> &[Rejected] {
+        self.rare.as_ref().map_or(&[], |rare| &rare.bad_values)
     }
 }
 
@@ -85,20 +86,28 @@ impl Digests {
     }
 }
 
+/// A row that says that its person is gone: `include` gives false, or their last day has passed.
+#[derive(Clone, Debug)]
+pub(super) struct Statement {
+    pub(super) line: u64,
+    /// Whom the row names, where its key is known.
+    pub(super) who: Values,
+}
+
 /// What a source holds.
 pub(super) struct Gathered {
     pub(super) read: Read,
     /// Records that are new, changed, or whose entity has changed; one a key, in order of key.
     pub(super) candidates: Vec<Candidate>,
     /// Keys whose row says that they are gone.
-    pub(super) left: BTreeMap<Key, u64>,
+    pub(super) left: BTreeMap<Key, Statement>,
     pub(super) rejected: Vec<Rejected>,
     /// Which known keys are there.
     pub(super) present: Present,
     /// Records that stand as they stood.
     pub(super) unchanged: u64,
-    /// Rows whose key the mapping could not read.
-    pub(super) unreadable: u64,
+    /// Rows that may be anybody's.
+    pub(super) strays: Strays,
     /// By position of the index: the line of the row that stands as it stood; 0 for none.
     lines: Vec<u64>,
 }
@@ -109,7 +118,7 @@ impl Gathered {
         let standing = (0..index.len()).filter(|at| self.lines[*at] > 0);
         let standing = standing.filter_map(|at| Some((self.lines[at], Key::new(index.entry(at).key)?, true)));
         let candidates = self.candidates.iter().map(|one| (one.line, one.key.clone(), true));
-        let left = self.left.iter().map(|(key, line)| (*line, key.clone(), false));
+        let left = self.left.iter().map(|(key, statement)| (statement.line, key.clone(), false));
         let mut rows: Vec<_> = standing.chain(candidates).chain(left).collect();
         rows.sort();
         rows
@@ -121,7 +130,7 @@ pub(super) struct Gatherer<'a> {
     index: &'a Index,
     pile: &'a Pile,
     candidates: Vec<Candidate>,
-    left: BTreeMap<Key, u64>,
+    left: BTreeMap<Key, Statement>,
     /// Keys whose row does not count yet.
     early: BTreeSet<Key>,
     /// With the lines of their rows, which entries of a directory do not show.
@@ -129,7 +138,6 @@ pub(super) struct Gatherer<'a> {
     present: Present,
     /// By position of the index: the line of the row that stands as it stood; 0 for none.
     lines: Vec<u64>,
-    unreadable: u64,
     read: Option<Read>,
 }
 
@@ -145,7 +153,6 @@ impl<'a> Gatherer<'a> {
             rejected: Vec::new(),
             present: Present::none(index),
             lines: vec![0; index.len()],
-            unreadable: 0,
             read: None,
         }
     }
@@ -180,7 +187,7 @@ impl<'a> Gatherer<'a> {
                 self.lines[at] = row.line;
                 return ControlFlow::Continue(());
             }
-            match self.take(bound.read(row, Some(today)), row.line, digest, narrow) {
+            match self.take(bound.read(row, Some(today)), (row, bound), digest, narrow) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(error) => {
                     full = Some(error);
@@ -196,21 +203,31 @@ impl<'a> Gatherer<'a> {
         Ok(self)
     }
 
-    fn take(&mut self, reading: Reading, line: u64, digest: u128, narrow: &Narrow) -> Result<(), spool::Error> {
-        let Reading { mapped, marks, early, due, flaw, .. } = reading;
+    fn take(
+        &mut self,
+        reading: Reading,
+        (row, bound): (&Row, &Bound<'_>),
+        digest: u128,
+        narrow: &Narrow,
+    ) -> Result<(), spool::Error> {
+        let Reading { mapped, marks, early, due, bad_values, .. } = reading;
+        let line = row.line;
         self.early.extend(early);
         match mapped {
             // Those who are not asked for are looked at too: one of them may be the same person.
             Mapped::Record(record) => {
                 let due = due.and_then(Day::of);
                 // What is to be told in every run is looked at in every run.
-                let digest = if flaw.is_some() { 0 } else { digest };
-                let rare = (due.is_some() || flaw.is_some()).then(|| Box::new(Rare { due, flaw }));
+                let digest = if bad_values.is_empty() { digest } else { 0 };
+                let is_rare = due.is_some() || !bad_values.is_empty();
+                let rare = is_rare.then(|| Box::new(Rare { due, bad_values }));
                 let place = self.pile.put_record(&record.fields, &marks, line)?;
                 self.candidates.push(Candidate { key: record.key, line, digest, place, rare });
             }
             Mapped::Left(key) if narrow.has(&key) => {
-                self.left.insert(key, line);
+                let is_known = self.index.by_key(key.as_str()).is_some();
+                let who = if is_known { bound.identity(row) } else { Values::new() };
+                self.left.insert(key, Statement { line, who });
             }
             Mapped::Rejected(rejected) if rejected.key.as_ref().is_none_or(|key| narrow.has(key)) => {
                 self.rejected.push((line, rejected));
@@ -225,8 +242,8 @@ impl<'a> Gatherer<'a> {
         let Self { index, pile, .. } = self;
         let read = self.read.take().expect("the read has ended");
         self.supersede(&read.superseded);
+        let mut strays = self.strays();
         // The reader counts its own rejected rows among its reasons.
-        self.unreadable += self.rejected.iter().filter(|(_, rejected)| rejected.key.is_none()).count() as u64;
         self.rejected.extend(read.rejected.iter().map(|rejected| (0, rejected.clone())));
         let spoilt: BTreeSet<Key> = self.rejected.iter().filter_map(|(_, rejected)| rejected.key.clone()).collect();
         self.candidates.sort_unstable_by(|one, other| (&one.key, one.line).cmp(&(&other.key, other.line)));
@@ -240,6 +257,7 @@ impl<'a> Gatherer<'a> {
             let key = group[0].key.clone();
             let standing = index.by_key(key.as_str()).filter(|at| self.lines[*at] > 0);
             if spoilt.contains(&key) {
+                strays.shared.insert(key.clone());
                 let lines = group.iter().map(|row| row.line).chain(standing.map(|at| self.lines[at])).collect();
                 self.reject(job, &key, lines, true);
                 standing.into_iter().for_each(|at| self.lines[at] = 0);
@@ -253,10 +271,15 @@ impl<'a> Gatherer<'a> {
             match choice {
                 Choice::Standing => continue,
                 Choice::Row(row) => kept.push(row),
-                Choice::Unclear(lines) => self.reject(job, &key, lines, false),
+                Choice::Unclear(lines) => {
+                    strays.shared.insert(key.clone());
+                    self.reject(job, &key, lines, false);
+                }
             }
             standing.into_iter().for_each(|at| self.lines[at] = 0);
         }
+        strays.shared.extend(self.at_odds(&kept, job, store)?);
+        strays.unknown.retain(|key| !strays.shared.contains(key));
         for key in
             kept.iter().map(|candidate| &candidate.key).chain(self.rejected.iter().filter_map(|(_, r)| r.key.as_ref()))
         {
@@ -280,9 +303,50 @@ impl<'a> Gatherer<'a> {
             rejected: self.rejected.into_iter().map(|(_, rejected)| rejected).collect(),
             present: self.present,
             unchanged,
-            unreadable: self.unreadable,
+            strays,
             lines: self.lines,
         })
+    }
+
+    /// The rejected rows that may be anybody's, as far as each tells by itself: its key can't be read, is not known to the
+    /// job, or stands in another row, rejected too or unchanged.
+    fn strays(&self) -> Strays {
+        let mut strays = Strays::default();
+        let mut met = BTreeSet::new();
+        for (_, rejected) in &self.rejected {
+            let Some(key) = &rejected.key else {
+                strays.unreadable += 1;
+                continue;
+            };
+            match self.index.by_key(key.as_str()) {
+                None => _ = strays.unknown.insert(key.clone()),
+                Some(at) if self.lines[at] > 0 => _ = strays.shared.insert(key.clone()),
+                Some(_) => {}
+            }
+            if !met.insert(key) || self.left.contains_key(key) || self.early.contains(key) {
+                strays.shared.insert(key.clone());
+            }
+        }
+        strays
+    }
+
+    /// The keys of which one row counts while another says that its person is gone, the two naming different people.
+    /// Somebody who was hired again has two such rows; so has somebody whose number was mistyped as that of a leaver.
+    fn at_odds(&self, kept: &[Candidate], job: &Job, store: &Store) -> Result<Vec<Key>, Error> {
+        let mut at_odds = Vec::new();
+        for (key, statement) in self.left.iter().filter(|(_, statement)| !statement.who.is_empty()) {
+            let counted = match kept.binary_search_by(|row| row.key.cmp(key)) {
+                Ok(at) => kept[at].open(self.pile)?.0.fields,
+                Err(_) if self.index.by_key(key.as_str()).is_some_and(|at| self.lines[at] > 0) => {
+                    Known::get(store, &job.name, key)?.map(|known| known.sent).unwrap_or_default()
+                }
+                Err(_) => continue,
+            };
+            if is_somebody_else(|field| counted.get(field).cloned().unwrap_or(Value::Empty), &statement.who) {
+                at_odds.push(key.clone());
+            }
+        }
+        Ok(at_odds)
     }
 
     /// Takes back what rows said that count no more. Who was there is there all the same.
@@ -292,7 +356,7 @@ impl<'a> Gatherer<'a> {
         }
         let gone: BTreeSet<u64> = superseded.iter().copied().collect();
         self.candidates.retain(|candidate| !gone.contains(&candidate.line));
-        self.left.retain(|_, line| !gone.contains(line));
+        self.left.retain(|_, statement| !gone.contains(&statement.line));
         self.rejected.retain(|(line, _)| !gone.contains(line));
         self.lines.iter_mut().filter(|line| gone.contains(line)).for_each(|line| *line = 0);
     }

@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::error::Error;
+use super::gather::Statement;
 use super::members::Members;
+use super::missing::Missed;
 use super::stand::fit;
 use crate::config::{Job, Mode};
 use crate::mapping::LeaverSet;
 use crate::mirror::{Mirror, Removal};
-use crate::plan::{Change, Delta, Deltas, Held, LeaverAction, Present, Protection, absent, missing};
-use crate::record::{Action, Entity, Field, JobName, Key, Marks, Record, RemoteId, Target, Values, Wish};
+use crate::plan::{Change, Delta, Deltas, Held, LeaverAction, Present, Protection, absent, is_somebody_else, missing};
+use crate::record::{Action, Entity, Field, JobName, Key, Marks, Record, RemoteId, Target, Value, Values, Wish};
 use crate::snapshot::{Gone, Index, Known, Left};
 use crate::source::Complete;
 use crate::store::{self, Store};
@@ -21,6 +23,8 @@ use crate::store::{self, Store};
 pub(super) struct Departed {
     /// Leavers who are due.
     pub(super) changes: Vec<Change>,
+    /// Leavers whose row names somebody else than whom the job knows by its key.
+    pub(super) doubtful: Vec<Change>,
     /// Those for whom what is to be set can't be had.
     pub(super) held: Vec<Held>,
     /// Those who would be removed were they not protected.
@@ -29,6 +33,12 @@ pub(super) struct Departed {
     pub(super) waiting: Vec<(Key, Known)>,
     /// Those whose entity is gone already: nothing is left to remove.
     pub(super) forgotten: Vec<(Key, RemoteId)>,
+    /// What those are called who leave or are missed; shown in plans alone (law 11).
+    pub(super) names: BTreeMap<Key, String>,
+    /// Everybody whom the read misses, due or not.
+    pub(super) missed: Vec<Missed>,
+    /// Those whom the read misses, and whose entity a record of it lays claim to under another key.
+    pub(super) claimed: BTreeSet<Key>,
 }
 
 /// What leavers are judged by.
@@ -55,16 +65,17 @@ impl Judge<'_> {
         index: &Index,
         present: &Complete<Present>,
         content: &str,
-        left: &BTreeMap<Key, u64>,
+        left: &BTreeMap<Key, Statement>,
         departed: &mut Departed,
     ) -> Result<(), Error> {
-        if self.job.mode == Mode::Changes || self.job.leavers.action == LeaverAction::Keep {
+        if self.job.mode == Mode::Changes {
             return Ok(());
         }
         for at in missing(present) {
             let Some(key) = Key::new(index.entry(at).key).filter(|key| !left.contains_key(key)) else { continue };
             let Some((known, entity)) = self.leaver(&key, departed)? else { continue };
-            let Some(absence) = absent(known.gone.as_ref(), &self.job.leavers, self.now, content) else { continue };
+            let absence = absent(known.gone.as_ref(), &self.job.leavers, self.now, content);
+            departed.missed.push(self.missed(&key, &known, &entity, absence.gone.since));
             let mut remembered = Known { gone: Some(absence.gone), ..known.clone() };
             if absence.due {
                 self.leave(&key, &mut remembered, &entity, None, departed)?;
@@ -77,12 +88,14 @@ impl Judge<'_> {
     }
 
     /// Those whose own row says that they are gone: in any read, and without grace (law 1).
-    pub(super) fn by_statement(&self, left: &BTreeMap<Key, u64>, departed: &mut Departed) -> Result<(), Error> {
+    /// A row that names somebody else says nothing about who has its key: it waits for a person (law 6).
+    pub(super) fn by_statement(&self, left: &BTreeMap<Key, Statement>, departed: &mut Departed) -> Result<(), Error> {
         if self.job.leavers.action == LeaverAction::Keep {
             return Ok(());
         }
-        for (key, line) in left {
+        for (key, Statement { line, who }) in left {
             let Some((known, entity)) = self.leaver(key, departed)? else { continue };
+            let before = departed.changes.len();
             let mut remembered = known.clone();
             if self.job.leavers.action == LeaverAction::Update {
                 // The day on which it was first said stays the same, whenever it is sent.
@@ -90,6 +103,11 @@ impl Judge<'_> {
             }
             let line = Some(*line).filter(|_| self.job.source.has_lines());
             self.leave(key, &mut remembered, &entity, line, departed)?;
+            let sent = |field: &str| known.sent.get(field).cloned().unwrap_or(Value::Empty);
+            if is_somebody_else(sent, who) && is_somebody_else(|field| entity.value(field).clone(), who) {
+                departed.doubtful.extend(departed.changes.drain(before..));
+                continue;
+            }
             if remembered != known {
                 departed.waiting.push((key.clone(), remembered));
             }
@@ -97,19 +115,61 @@ impl Judge<'_> {
         Ok(())
     }
 
+    /// Somebody whom the read misses, and from when on they are removed.
+    fn missed(&self, key: &Key, known: &Known, entity: &Entity, since: Timestamp) -> Missed {
+        let stays = match self.job.leavers.action {
+            LeaverAction::Keep => true,
+            LeaverAction::Update => false,
+            LeaverAction::Delete => self.protection.covers(key, Some(known), entity),
+        };
+        let due = since.checked_add(self.job.leavers.grace).ok().filter(|_| !stays);
+        Missed { key: key.clone(), id: known.id, since, due }
+    }
+
+    /// Those among `missed` whom an earlier complete read missed, for a read that proves nothing itself.
+    pub(super) fn missed_before(&self, index: &Index, missed: &[usize], departed: &mut Departed) -> Result<(), Error> {
+        for at in missed.iter().copied().filter(|at| index.entry(*at).gone) {
+            let Some(key) = Key::new(index.entry(at).key) else { continue };
+            let Some((known, entity)) = self.leaver(&key, departed)? else { continue };
+            let since = known.gone.as_ref().map(|gone| gone.since);
+            departed.missed.extend(since.map(|since| self.missed(&key, &known, &entity, since)));
+        }
+        departed.forgotten.clear();
+        departed.claimed.clear();
+        Ok(())
+    }
+
+    /// What becomes of someone whom the read misses once their grace is over; none where nothing does.
+    pub(super) fn fate(&self, key: &Key) -> Result<Option<Change>, Error> {
+        let mut departed = Departed::default();
+        let Some((mut known, entity)) = self.leaver(key, &mut departed)? else { return Ok(None) };
+        // The day of leaving is the one on which they were missed first, whenever that is decided on.
+        known.gone.get_or_insert(Gone { since: self.now, reads: 0, content: String::new() });
+        self.leave(key, &mut known, &entity, None, &mut departed)?;
+        Ok(departed.changes.pop())
+    }
+
     /// Someone of this key with whom something may still have to be done.
     fn leaver(&self, key: &Key, departed: &mut Departed) -> Result<Option<(Known, Entity)>, Error> {
         let Some(known) = Known::get(self.store, &self.job.name, key)? else { return Ok(None) };
         let done = self.job.leavers.action == LeaverAction::Update && known.left.is_some();
-        if done || self.claimed.contains(&known.id) {
+        if self.claimed.contains(&known.id) {
+            departed.claimed.insert(key.clone());
+            return Ok(None);
+        }
+        if done {
             return Ok(None);
         }
         if self.members.as_ref().is_some_and(|members| !members.may_end(&known)) {
             return Ok(None);
         }
         let entity = self.mirror.get(self.store, known.id)?;
-        if entity.is_none() {
-            departed.forgotten.push((key.clone(), known.id));
+        match &entity {
+            None => departed.forgotten.push((key.clone(), known.id)),
+            Some(entity) => {
+                let name = entity.value(Target::NAME).as_text();
+                departed.names.extend(name.map(|name| (key.clone(), name.to_owned())));
+            }
         }
         Ok(entity.map(|entity| (known, entity)))
     }

@@ -34,7 +34,9 @@ impl<'a> Members<'a> {
             are_removed: action == Some(LeaverAction::Delete),
             gone: own.and_then(|own| own.new.gone.as_ref()),
             staying: own
-                .map(|own| own.protected.iter().chain(own.moving.iter().map(|(key, _)| key)).collect())
+                .map(|own| {
+                    own.protected.iter().chain(own.moving.iter().map(|(key, _)| key)).chain(&own.new.claimed).collect()
+                })
                 .unwrap_or_default(),
         })
     }

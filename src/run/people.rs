@@ -8,9 +8,10 @@ use std::sync::Arc;
 use super::Context;
 use super::error::Error;
 use super::leave::left_lately;
+use super::missing::Missed;
 use super::prepare::Prepared;
 use crate::config::Job;
-use crate::plan::{Base, Held, Judged, leavers_held};
+use crate::plan::{Base, Held, Judged, Outline, leavers_held};
 use crate::record::{Key, Target, Value};
 use crate::snapshot::{Index, Known};
 use crate::store::{self, Store};
@@ -21,20 +22,29 @@ pub(super) fn share(context: &Context<'_>, job: &Job, all: &mut [Prepared]) -> R
         return Ok(());
     }
     let store = context.store;
+    let now = context.clock.now();
     let mut people = BTreeSet::new();
+    // Who was released leaves with all memberships.
+    let own = all.iter().find(|prepared| prepared.job == job.name);
+    let released = own.iter().flat_map(|own| &own.go).filter(|change| change.leaves() && change.is_approved());
+    let released: BTreeSet<Key> = released.map(|change| change.key.clone()).collect();
     let (mut lately, mut staying) = (0, 0);
     for prepared in all.iter() {
         let index = Index::load(store, &prepared.job)?;
-        let (left, stay) = left_lately(store, prepared.target, &prepared.job, &index, context.clock.now())?;
+        let (left, stay) = left_lately(store, prepared.target, &prepared.job, &index, now)?;
         // Who left altogether lost their memberships too.
         lately = lately.max(left.len() as u64);
         if prepared.job == job.name {
             staying = stay;
         }
         for change in prepared.go.iter().filter(|change| change.leaves() && !change.is_approved()) {
-            people.extend(person(store, prepared, &change.key)?);
+            people.extend(person(store, prepared, &change.key)?.filter(|person| !released.contains(person)));
         }
-        for held in prepared.held.iter().filter(|held| held.change.as_ref().is_some_and(Judged::leaves)) {
+        // Whose grace runs does not leave yet.
+        let waits = |one: &&Missed| one.due.is_none_or(|due| due > now);
+        let early: BTreeSet<&Key> = prepared.missed.iter().filter(waits).map(|one| &one.key).collect();
+        let leaves = |held: &&Held<Outline>| held.change.as_ref().is_some_and(Judged::leaves);
+        for held in prepared.held.iter().filter(leaves).filter(|held| !early.contains(&held.key)) {
             people.extend(person(store, prepared, &held.key)?);
         }
     }
@@ -43,8 +53,15 @@ pub(super) fn share(context: &Context<'_>, job: &Job, all: &mut [Prepared]) -> R
     let base = Base { known, matched: 0, removed: lately };
     let Some(reason) = leavers_held(people.len() as u64, &job.limits, base) else { return Ok(()) };
     for prepared in all {
-        let leaves = prepared.go.extract_if(.., |change| change.leaves() && !change.is_approved());
-        prepared.held.extend(leaves.map(|change| Held::change(change, &reason)));
+        let mut go = Vec::new();
+        for change in std::mem::take(&mut prepared.go) {
+            let stays = !change.leaves() || change.is_approved();
+            match stays || person(store, prepared, &change.key)?.is_some_and(|person| released.contains(&person)) {
+                true => go.push(change),
+                false => prepared.held.push(Held::change(change, &reason)),
+            }
+        }
+        prepared.go = go;
     }
     Ok(())
 }

@@ -2,30 +2,36 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::claims::Identity;
+use super::claims::{Identity, Presence};
 use super::error::Error;
-use super::gather::{Candidate, Digests, Gatherer};
+use super::gather::{Candidate, Digests, Gatherer, Statement};
 use super::inbox::WaitingFiles;
 use super::leave::{Departed, Judge, left_lately};
 use super::members::Members;
 use super::mirrors::Mirrors;
+use super::missing::{self, Missed, Missing};
 use super::moving::Moving;
 use super::pile::Pile;
 use super::resolve::Resolver;
 use super::shown::Shown;
-use super::stand::{Remember, stand};
+use super::stand::{Remember, stand, strange};
 use super::state::JobState;
 use super::{Context, Narrow, Stage, drift, held, segments, stamp};
 use crate::config::{Job, Mode};
 use crate::mapping::{LeaverSet, Mapping};
 use crate::mirror::Mirror;
-use crate::plan::{Base, Guarded, Held, Judged as _, Outline, Present, Protection, Rules, Verdict, Writes, guard};
+use crate::plan::{
+    Base, Change, Guarded, Held, Judged as _, Outline, Present, Protection, Rules, Verdict, Writes, guard,
+};
 use crate::queue::{self, State};
 use crate::record::{Action, Field, JobName, Key, Rejected, RemoteId, Target};
 use crate::snapshot::{Day, Index, Known};
 use crate::source::Found;
 use crate::store::Store;
 
+/// Why somebody stays whose row says that they are gone.
+const DOUBTFUL: &str = "the row that says that this key is gone names somebody else than whom it belongs to; were columns sorted \
+                        apart, or is the key mistyped? approve it if they are gone";
 /// Why a leaver waits who is on site (law 10).
 pub const ON_SITE: &str = "on site; removed once they have left";
 
@@ -53,6 +59,14 @@ pub struct Prepared {
     pub inbox: Option<WaitingFiles>,
     /// Rows that can't be used.
     pub rejected: Vec<Rejected>,
+    /// Values that can't be used, of records that count all the same.
+    pub bad_values: Vec<Rejected>,
+    /// Known people whom the read misses, in order of key.
+    pub missed: Vec<Missed>,
+    /// What is told of them.
+    pub missing: Option<Missing>,
+    /// What those are called who leave or are missing.
+    pub names: BTreeMap<Key, String>,
     /// What would be sent.
     pub go: Vec<Outline>,
     /// What would wait for a person.
@@ -93,6 +107,10 @@ impl Prepared {
             rows: Vec::new(),
             inbox: None,
             rejected: Vec::new(),
+            bad_values: Vec::new(),
+            missed: Vec::new(),
+            missing: None,
+            names: BTreeMap::new(),
             go: Vec::new(),
             held: Vec::new(),
             waits: BTreeMap::new(),
@@ -123,6 +141,7 @@ impl Prepared {
                 there: BTreeSet::new(),
                 remote: BTreeMap::new(),
                 judged_all: false,
+                claimed: BTreeSet::new(),
             },
         }
     }
@@ -175,6 +194,8 @@ pub(super) struct Extra {
     pub(super) there: BTreeSet<Key>,
     /// What the service holds of those whom the plan changes, by digest; worked out for plan files only.
     pub(super) remote: BTreeMap<Key, u128>,
+    /// Known keys that the read misses and whose entities another record claims: they may not be gone.
+    pub(super) claimed: BTreeSet<Key>,
     /// Whether the run judged everybody, so that what it does not mention is not wanted.
     pub(super) judged_all: bool,
 }
@@ -209,7 +230,7 @@ pub(super) fn prepare(
     let asked = gathered.candidates.iter().filter(|one| narrow.has(&one.key)).count() as u64;
     let records = if narrow.is_narrow() { asked } else { gathered.unchanged + asked };
     let asked_for = gathered.candidates.iter().filter(|one| narrow.has(&one.key));
-    let flaws = asked_for.clone().filter_map(Candidate::flaw);
+    let bad_values = asked_for.flat_map(Candidate::bad_values).cloned().collect();
     let verdicts = held::verdicts(store, &job.name)?;
     let there = |key: &Key| index.by_key(key.as_str()).is_some_and(|at| gathered.present.has(at));
     let mut prepared = Prepared {
@@ -223,7 +244,11 @@ pub(super) fn prepare(
         matched_by: BTreeMap::new(),
         rows: if job.inbox.is_some() { gathered.rows(&index) } else { Vec::new() },
         inbox: None,
-        rejected: gathered.rejected.iter().chain(flaws).cloned().collect(),
+        rejected: gathered.rejected.clone(),
+        bad_values,
+        missed: Vec::new(),
+        missing: None,
+        names: BTreeMap::new(),
         go: Vec::new(),
         held: Vec::new(),
         waits: BTreeMap::new(),
@@ -254,6 +279,7 @@ pub(super) fn prepare(
             verdicts,
             remote: BTreeMap::new(),
             judged_all: false,
+            claimed: BTreeSet::new(),
         },
     };
     if narrow.is_narrow() && records == 0 && gathered.rejected.is_empty() && gathered.left.is_empty() {
@@ -269,16 +295,39 @@ pub(super) fn prepare(
     prepared.notes.extend(gathered.read.notes.iter().cloned().chain(doubt.note));
     let content = prepared.new.content.clone();
     let seen = gathered.present.clone();
-    let complete = gathered.read.finish(gathered.present, gathered.unreadable);
-    // A narrowed run and a file of changes say nothing about those who are not in them (law 7).
-    let sees_all = complete.is_ok() && !narrow.is_narrow() && job.mode != Mode::Changes;
-    let is_absent = |key: &Key| sees_all && index.by_key(key.as_str()).is_some_and(|at| !seen.has(at));
     let jobs: Vec<JobName> = context.config.parts().map(|job| job.name.clone()).collect();
     let resolver = Resolver::new(job, store, mirrors, earlier)?;
     let resolver = &resolver;
     let pile = &prepared.pile;
-    let is_absent = &is_absent;
-    let identity = Identity { job: &job.name, jobs: &jobs, store, mirror, index: &index, pile, resolver, is_absent };
+    let missed: Vec<usize> = match job.mode {
+        Mode::Changes => Vec::new(),
+        Mode::Full => unseen(&index, &seen, &gathered.left),
+    };
+    let mut strays = gathered.strays;
+    let unsure = |_: &Key| Presence::Unknown;
+    let mut identity = Identity {
+        job: &job.name,
+        jobs: &jobs,
+        store,
+        mirror,
+        index: &index,
+        pile,
+        resolver,
+        presence: &unsure,
+        missed: &missed,
+    };
+    if !missed.is_empty() {
+        strays.unknown.extend(strange(job, &mapped, &gathered.candidates, &identity)?);
+    }
+    let complete = gathered.read.finish(gathered.present, strays.doubts());
+    // A narrowed run and a file of changes say nothing about those who are not in them (law 7).
+    let sees_all = complete.is_ok() && !narrow.is_narrow() && job.mode != Mode::Changes;
+    let presence = |key: &Key| match index.by_key(key.as_str()) {
+        Some(at) if seen.has(at) => Presence::Seen,
+        Some(_) if sees_all => Presence::Absent,
+        _ => Presence::Unknown,
+    };
+    identity.presence = &presence;
     let rules = Rules { target, fields: &mapped, seed_only: &job.seed_only, on_drift: job.on_drift };
     let stood = stand(job, &state, rules, &gathered.candidates, narrow, &identity, remember)?;
     let mut departed = Departed::default();
@@ -303,16 +352,36 @@ pub(super) fn prepare(
     }
     let (lately, staying) = left_lately(store, target, &job.name, &index, now)?;
     let known = (index.len() as u64).saturating_sub(staying);
-    let base = Base { known, matched: stood.matched.len() as u64, removed: lately.len() as u64 };
+    let matched = (stood.matched.len() as u64).saturating_sub(stood.rekeyed);
+    let base = Base { known, matched, removed: lately.len() as u64 };
+    let mut too_many = missing::judge(&judge, &departed, &job.limits, known, &prepared.new.verdicts)?;
+    if !prepared.complete && !narrow.is_narrow() {
+        judge.missed_before(&index, &missed, &mut departed)?;
+    }
+    let summary = Missing::of(&departed.missed, known, &judge, &too_many);
     let moving = Moving::take(context, job, mirror, &mut departed.changes)?;
     let leavers = departed.changes.into_iter().map(|change| pile.put(change)).collect::<Result<Vec<_>, _>>()?;
     let mut changes = stood.changes;
     changes.splice(0..0, leavers);
     let (undecided, standing) = decided(stood.held, job.writes, &prepared.new.verdicts);
     prepared.new.standing = standing;
+    prepared.new.standing.extend(too_many.decided);
+    let early = too_many.held.take();
+    let early_reason = early.as_ref().map(|(_, reason)| reason.clone());
+    let mut held_before = hold(early, pile)?;
+    let doubtful =
+        (!departed.doubtful.is_empty()).then(|| (std::mem::take(&mut departed.doubtful), DOUBTFUL.to_owned()));
+    let (doubtful, _) = decided(hold(doubtful, pile)?, job.writes, &prepared.new.verdicts);
+    held_before.extend(doubtful.held);
     let mut guarded = guard(changes, &job.limits, base, job.writes, &prepared.new.verdicts);
     segments::guard(&mut guarded, job, store, &stood.matched_in, &lately)?;
+    if let Some(reason) = early_reason {
+        missing::hold_due(&mut guarded, &too_many.due, &reason);
+    }
     guarded.go.extend(undecided.go);
+    guarded.go.extend(doubtful.go);
+    guarded.rejected.extend(doubtful.rejected);
+    guarded.held.extend(held_before);
     if mapping_changed {
         let altered = guarded.go.iter().filter(|change| !change.is_approved()).count() + guarded.held.len();
         let people = if altered == 1 { "1 person".to_owned() } else { format!("{} people", thousands(altered)) };
@@ -328,6 +397,8 @@ pub(super) fn prepare(
     prepared.unchanged += stood.settled.len() as u64;
     prepared.matched_by = stood.matched_by;
     prepared.rejected.extend(stood.rejected.iter().cloned());
+    prepared.bad_values.extend(stood.bad_values);
+    prepared.bad_values.sort_by_key(|bad| bad.line);
     prepared.rejected.sort_by_key(|rejected| rejected.line);
     prepared.records = prepared.records.saturating_sub(stood.rejected.len() as u64);
     prepared.go = go;
@@ -336,12 +407,18 @@ pub(super) fn prepare(
     prepared.held.extend(departed.held.into_iter().map(no_change));
     prepared.held.extend(held);
     prepared.protected = departed.protected;
+    prepared.missing = summary;
+    prepared.missed = departed.missed;
+    prepared.names = departed.names;
+    prepared.new.claimed = departed.claimed;
+    prepared.notes.extend(too_many.note);
     prepared.moving = moving.waits;
     prepared.notes.extend(moving.notes);
     prepared.notes.extend(drift::note(&stood.drift));
     prepared.notes.extend(drift::lent_notes(&stood.lent));
     prepared.notes.extend(drift::photos_note(&stood.photos_left));
-    prepared.new.digests = Digests::of(gathered.candidates, narrow, stood.photos_left);
+    let always = prepared.bad_values.iter().filter_map(|bad| bad.key.clone()).chain(stood.photos_left).collect();
+    prepared.new.digests = Digests::of(gathered.candidates, narrow, always);
     prepared.drift = stood.drift;
     prepared.dropped = rejected;
     prepared.dropped.extend(undecided.rejected);
@@ -355,8 +432,22 @@ pub(super) fn prepare(
     Ok(prepared)
 }
 
+/// Changes that wait for a reason of their own.
+fn hold(changes: Option<(Vec<Change>, String)>, pile: &Pile) -> Result<Vec<Held<Outline>>, Error> {
+    let Some((changes, reason)) = changes else { return Ok(Vec::new()) };
+    let reason = reason.into();
+    changes.into_iter().map(|change| Ok(Held::change(pile.put(change)?, &reason))).collect()
+}
+
+/// The positions of the keys that no row has, and of which no row says that they are gone.
+fn unseen(index: &Index, seen: &Present, left: &BTreeMap<Key, Statement>) -> Vec<usize> {
+    let says_so =
+        |at: usize| !left.is_empty() && Key::new(index.entry(at).key).is_some_and(|key| left.contains_key(&key));
+    (0..index.len()).filter(|at| !seen.has(*at) && !says_so(*at)).collect()
+}
+
 /// The known keys that a complete read says are gone.
-fn gone(index: &Index, seen: &Present, left: &BTreeMap<Key, u64>) -> BTreeSet<Key> {
+fn gone(index: &Index, seen: &Present, left: &BTreeMap<Key, Statement>) -> BTreeSet<Key> {
     let missing = (0..index.len()).filter(|at| !seen.has(*at)).filter_map(|at| Key::new(index.entry(at).key));
     missing.chain(left.keys().cloned()).collect()
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::missing::{Missed, Missing};
 use super::prepare::{ON_SITE, Prepared};
 use super::session::INTERRUPTED;
 use crate::config::Job;
@@ -42,8 +43,14 @@ impl Status {
 pub struct Counts {
     /// Records of the source.
     pub records: u64,
+    /// Known people whom the read misses.
+    #[serde(default)]
+    pub missing: u64,
     /// Rows that can't be used.
     pub rejected: u64,
+    /// Values that can't be used, of records that count all the same.
+    #[serde(default)]
+    pub rejected_values: u64,
     /// People made.
     pub created: u64,
     /// People changed.
@@ -66,6 +73,7 @@ impl Counts {
         if is_own {
             self.records += part.records;
             self.unchanged += part.unchanged;
+            self.missing += part.missing;
         }
         self.created += part.created;
         self.updated += part.updated;
@@ -106,6 +114,12 @@ pub struct Report {
     pub reasons: Vec<String>,
     /// The rows that can't be used.
     pub rejections: Vec<Rejected>,
+    /// Values that can't be used, of records that count all the same.
+    pub bad_values: Vec<Rejected>,
+    /// Known people whom the read misses.
+    pub missed: Vec<Missed>,
+    /// What is told of them.
+    pub missing: Option<Missing>,
     /// What waits for a person, and why.
     pub held: Vec<(Key, String)>,
     /// What the service refused, and its words.
@@ -150,6 +164,9 @@ impl Report {
             counts: Counts { requests, ..Counts::default() },
             reasons: vec![reason],
             rejections: Vec::new(),
+            bad_values: Vec::new(),
+            missed: Vec::new(),
+            missing: None,
             held: Vec::new(),
             parked: Vec::new(),
             drift: Vec::new(),
@@ -173,7 +190,8 @@ pub(super) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
     report.reasons = reasons(&parts);
     report.status = status(&parts, &report.reasons);
     report.interrupted = parts.iter().any(|part| part.drained.stopped.as_deref() == Some(INTERRUPTED));
-    report.rejections = rejections(&parts).into_iter().cloned().collect();
+    report.rejections = once(&parts, |prepared| &prepared.rejected).into_iter().cloned().collect();
+    report.bad_values = once(&parts, |prepared| &prepared.bad_values).into_iter().cloned().collect();
     let mut notes: Vec<String> = Vec::new();
     for Part { prepared, drained, parked } in parts {
         let is_own = prepared.target == job.mapping.target;
@@ -190,7 +208,9 @@ pub(super) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
         };
         let counts = Counts {
             records: prepared.records,
+            missing: prepared.missed.len() as u64,
             rejected: prepared.rejected.len() as u64,
+            rejected_values: prepared.bad_values.len() as u64,
             created: count(Action::Create),
             updated: count(Action::Update),
             deleted: count(Action::Delete),
@@ -204,6 +224,8 @@ pub(super) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
             report.by_target.insert(prepared.target, counts);
         }
         if is_own {
+            report.missed = prepared.missed;
+            report.missing = prepared.missing;
             let confirmed = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Confirmed);
             report.details = Details {
                 gave_way: false,
@@ -223,6 +245,14 @@ pub(super) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
         }
     }
     report.counts.rejected = report.rejections.len() as u64;
+    report.counts.rejected_values = report.bad_values.len() as u64;
+    if !report.bad_values.is_empty() {
+        let (one, many) = (
+            "value could not be used: its field stays as it is",
+            "values could not be used: their fields stay as they are",
+        );
+        report.reasons.push(counted(report.bad_values.len(), one, many));
+    }
     report.reasons.extend(notes);
     report
 }
@@ -277,11 +307,11 @@ fn status(parts: &[Part], reasons: &[String]) -> Status {
 }
 
 /// What can't be used. One row may be of no use to several parts for one reason, and is told once.
-fn rejections(parts: &[Part]) -> Vec<&Rejected> {
+fn once(parts: &[Part], of: fn(&Prepared) -> &Vec<Rejected>) -> Vec<&Rejected> {
     let mut told: BTreeSet<(Option<u64>, &str)> = BTreeSet::new();
     let mut all = Vec::new();
     for part in parts {
-        let rejected = &part.prepared.rejected;
+        let rejected = of(&part.prepared);
         all.extend(rejected.iter().filter(|row| !told.contains(&(row.line, row.reason.as_str()))));
         told.extend(rejected.iter().map(|row| (row.line, row.reason.as_str())));
     }
@@ -309,7 +339,7 @@ fn reasons(parts: &[Part]) -> Vec<String> {
         .extend(incomplete.into_iter().map(|reason| format!("incomplete read, so nobody leaves by absence: {reason}")));
     let doubts: BTreeSet<&String> = parts.iter().filter_map(|part| part.prepared.doubt.as_ref()).collect();
     reasons.extend(doubts.into_iter().cloned());
-    let rejected = rejections(parts).len();
+    let rejected = once(parts, |prepared| &prepared.rejected).len();
     if rejected > 0 {
         reasons.push(counted(rejected, "row was rejected", "rows were rejected"));
     }

@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Narrow;
 use super::claims::{Claims, Identity};
 use super::error::Error;
+use super::exchange::People;
 use super::gather::Candidate;
 use super::namesakes::Namesakes;
 use super::state::JobState;
 use crate::config::Job;
+use crate::mapping::OnBadValue;
 use crate::mirror::{ElementError, Mirror};
 use crate::plan::{Decision, Held, OnDrift, Outline, Rules, Standing, Subject, decide};
 use crate::record::{Action, Entity, Field, JobName, Key, Kind, Record, Rejected, RemoteId, Target, Value};
@@ -21,10 +23,14 @@ pub(super) struct Stood {
     pub(super) changes: Vec<Outline>,
     pub(super) held: Vec<Held<Outline>>,
     pub(super) rejected: Vec<Rejected>,
+    /// Values that the service can't take, of records that count all the same.
+    pub(super) bad_values: Vec<Rejected>,
     /// Candidates that need nothing, with the digests of their rows, in order of key.
     pub(super) settled: Vec<(Key, u128)>,
     /// By field: how many were found by it, the first time.
     pub(super) matched_by: BTreeMap<String, u64>,
+    /// How many of those that were found the first time this job knows under a key that is gone.
+    pub(super) rekeyed: u64,
     /// Entities that were found the first time.
     pub(super) matched: Vec<RemoteId>,
     /// The same by key, where other parts of the job refer to them.
@@ -56,25 +62,26 @@ pub(super) fn stand(
 ) -> Result<Stood, Error> {
     let Identity { mirror, store, pile, .. } = *identity;
     let fields = rules.fields;
-    let checkboxes = checkboxes(fields, mirror)?;
+    let fitting = Fitting::new(job, fields, mirror)?;
     let claims = Claims::make(&job.match_on, identity, candidates)?;
-    let namesakes = Namesakes::make(state, identity, &claims)?;
+    let namesakes = Namesakes::make(state, identity, &claims, candidates)?;
+    let mut people = People::new(&job.match_on, rules);
     let is_joined = matches!(mirror.target(), Target::Contractor | Target::Organization);
     // Nothing but what the source says becomes of a record here.
-    let as_read = checkboxes.is_empty() && !identity.resolver.resolves();
+    let as_read = fitting.checkboxes.is_empty() && !identity.resolver.resolves();
     let mut stood = Stood { claimed: claims.entities().collect(), ..Stood::default() };
     for (at, candidate) in candidates.iter().enumerate().filter(|(_, candidate)| narrow.has(&candidate.key)) {
         let (mut record, marks) = candidate.open(pile)?;
-        let fault = location_fault(&record, fields, mirror).or_else(|| tick(&mut record, &checkboxes));
-        let fault = match fault.map(|(field, reason)| (field, reason.to_owned())) {
+        let bad_before = stood.bad_values.len();
+        let fault = match fitting.fit(&mut record, candidate, &mut stood.bad_values) {
             Some(fault) => Some(fault),
             None => identity.resolver.resolve(&mut record)?,
         };
+        let has_bad_values = stood.bad_values.len() > bad_before;
+        let as_read = as_read && !has_bad_values;
         let pair = record.fields.remove(Target::PAIR);
-        if let Some((field, reason)) = fault {
-            let (key, line) = (Some(record.key), Some(candidate.line).filter(|_| job.source.has_lines()));
-            let field = Some(format!("{}{field}", job.mapping.prefix));
-            stood.rejected.push(Rejected { key, line, field, reason });
+        if let Some(fault) = fault {
+            stood.rejected.push(fitting.rejected(&record.key, candidate, fault));
             continue;
         }
         let standing = match identity.known(&candidate.key)? {
@@ -116,15 +123,17 @@ pub(super) fn stand(
             continue;
         }
         let standing = match standing {
-            Standing::New => match namesakes.of(candidate, identity)? {
-                Some(id) => Standing::Namesake { id },
-                None => Standing::New,
-            },
+            Standing::New => namesakes.of(candidate, identity)?,
             standing => standing,
         };
+        if let Standing::Doubtful { entity, .. } = &standing {
+            stood.claimed.insert(entity.id);
+        }
         if let Standing::Matched { by, entity } = &standing {
             *stood.matched_by.entry(by.to_string()).or_default() += 1;
             stood.matched.push(entity.id);
+            stood.rekeyed +=
+                u64::from(identity.owner(entity.id, &candidate.key)?.is_some_and(|owner| owner.job == job.name));
             if is_joined {
                 stood.found.insert(candidate.key.clone(), entity.id);
             }
@@ -158,7 +167,14 @@ pub(super) fn stand(
             stood.photos_left.insert(candidate.key.clone());
         }
         let line = Some(candidate.line).filter(|_| job.source.has_lines());
-        match decide(Subject { record, line, marks, standing }, rules) {
+        let other = people.somebody_else(&record, &standing, identity)?;
+        let decision = match (decide(Subject { record, line, marks, standing }, rules), other) {
+            (Decision::Change(change), Some(reason)) if change.wish.action == Action::Update => {
+                Decision::Held(Held::change(change, &reason.into()))
+            }
+            (decision, _) => decision,
+        };
+        match decision {
             Decision::Settled { remember: known } => {
                 if let Some(known) = known {
                     remember(candidate.key.clone(), known)?;
@@ -166,6 +182,7 @@ pub(super) fn stand(
                 // Who is to be named in every run must be looked at in every run.
                 let is_told = stood.drift.contains_key(&candidate.key)
                     || stood.photos_left.contains(&candidate.key)
+                    || has_bad_values
                     || stood.lent.values().any(|lent| lent.contains_key(&candidate.key));
                 let digest = if is_told { 0 } else { candidate.digest };
                 stood.settled.push((candidate.key.clone(), digest));
@@ -186,8 +203,68 @@ pub(super) fn stand(
     Ok(stood)
 }
 
+/// What the service can take, as far as its lists tell.
+struct Fitting<'a> {
+    job: &'a Job,
+    fields: &'a [Field],
+    mirror: &'a Mirror,
+    checkboxes: Vec<&'a str>,
+}
+
+impl<'a> Fitting<'a> {
+    fn new(job: &'a Job, fields: &'a [Field], mirror: &'a Mirror) -> Result<Self, Error> {
+        Ok(Self { job, fields, mirror, checkboxes: checkboxes(fields, mirror)? })
+    }
+
+    /// Takes the values out of a record that the service can't take; else the one for which the whole row can't be used
+    /// (law 8).
+    fn fit(&self, record: &mut Record, candidate: &Candidate, bad_values: &mut Vec<Rejected>) -> Option<Fault> {
+        loop {
+            let fault = location_fault(record, self.fields, self.mirror).or_else(|| tick(record, &self.checkboxes))?;
+            let (field, reason) = (fault.0, fault.1.to_owned());
+            let is_optional = |found: &&Field| found.name == field && !found.required;
+            let spoils_row = self.job.mapping.on_bad_value == OnBadValue::Row
+                || self.job.match_on.iter().any(|name| *name == field)
+                || !self.fields.iter().any(|found| is_optional(&found));
+            if spoils_row {
+                return Some((field, reason));
+            }
+            record.fields.remove(field.as_str());
+            bad_values.push(self.rejected(&record.key, candidate, (field, reason)));
+        }
+    }
+
+    fn rejected(&self, key: &Key, candidate: &Candidate, (field, reason): Fault) -> Rejected {
+        let line = Some(candidate.line).filter(|_| self.job.source.has_lines());
+        let field = Some(format!("{}{field}", self.job.mapping.prefix));
+        Rejected { key: Some(key.clone()), line, field, reason }
+    }
+}
+
+/// The keys that the job doesn't know of rows that can't be used for what the service has: any of them may be mistyped.
+pub(super) fn strange(
+    job: &Job,
+    fields: &[Field],
+    candidates: &[Candidate],
+    identity: &Identity<'_>,
+) -> Result<BTreeSet<Key>, Error> {
+    let fitting = Fitting::new(job, fields, identity.mirror)?;
+    let mut strange = BTreeSet::new();
+    for candidate in candidates.iter().filter(|one| identity.index.by_key(one.key.as_str()).is_none()) {
+        let (mut record, _) = candidate.open(identity.pile)?;
+        let fits = fitting.fit(&mut record, candidate, &mut Vec::new()).is_none();
+        if !fits || identity.resolver.resolve(&mut record)?.is_some() {
+            strange.insert(record.key);
+        }
+    }
+    Ok(strange)
+}
+
+/// A field that does not fit, and why.
+type Fault = (String, String);
+
 /// Fits a record to what the service has; else the field that does not fit, and why.
-pub(super) fn fit(record: &mut Record, fields: &[Field], mirror: &Mirror) -> Result<Option<(String, String)>, Error> {
+pub(super) fn fit(record: &mut Record, fields: &[Field], mirror: &Mirror) -> Result<Option<Fault>, Error> {
     let checkboxes = checkboxes(fields, mirror)?;
     let fault = location_fault(record, fields, mirror).or_else(|| tick(record, &checkboxes));
     Ok(fault.map(|(field, reason)| (field, reason.to_owned())))

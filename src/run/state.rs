@@ -8,6 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::error::Error;
 use super::inbox::InboxState;
+use super::missing::Missing;
 use super::report::{Counts, Status};
 use super::shown::Shown;
 use crate::history::Audit;
@@ -48,6 +49,12 @@ pub struct JobState {
     /// Rows that the last run could not use, in order of line; the first 200.
     #[serde(default)]
     pub rejected: Vec<RejectedRow>,
+    /// Values that the last run could not use, of records that count all the same; the first 200.
+    #[serde(default)]
+    pub bad_values: Vec<RejectedRow>,
+    /// The known people whom the last run's source misses.
+    #[serde(default)]
+    pub missing: Option<Missing>,
     /// What is remembered of the inbox, where the source is one.
     #[serde(default)]
     pub(super) inbox: InboxState,

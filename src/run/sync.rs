@@ -10,7 +10,7 @@ use super::mirrors::Mirrors;
 use super::narrowed::narrowed;
 use super::once::read_once;
 use super::prepare::{ON_SITE, Prepared, prepare};
-use super::report::{Part, Report, counted, report};
+use super::report::{Part, Report, Status, counted, report};
 use super::session::{Session, gave_way};
 use super::state::{JobState, LastRun, ROWS_MAX, RejectedRow, next_run};
 use super::{
@@ -330,6 +330,11 @@ pub(super) fn record(
     state.fresh.get_or_insert(started);
     state.reasons.clone_from(&report.reasons);
     state.rejected = report.rejections.iter().map(RejectedRow::of).take(ROWS_MAX).collect();
+    state.bad_values = report.bad_values.iter().map(RejectedRow::of).take(ROWS_MAX).collect();
+    // A run that could not read its source says nothing about who is in it.
+    if report.status != Status::Failed || report.missing.is_some() {
+        state.missing.clone_from(&report.missing);
+    }
     state.last = Some(LastRun {
         run,
         started,

@@ -55,16 +55,11 @@ impl Read {
 
     /// Turns a finished read into the proof that `present` is all there is.
     ///
-    /// `unreadable_keys` counts the rows whose key the mapping could not tell. The error holds the reasons why the read
-    /// proves nothing about who is absent.
-    pub fn finish<T>(self, present: T, unreadable_keys: u64) -> Result<Complete<T>, Vec<String>> {
+    /// `doubts` say which of its rows may be anybody. The error holds the reasons why the read proves nothing about who is
+    /// absent.
+    pub fn finish<T>(self, present: T, doubts: Vec<String>) -> Result<Complete<T>, Vec<String>> {
         let mut reasons = self.incomplete;
-        if unreadable_keys > 0 {
-            reasons.push(match unreadable_keys {
-                1 => "the key of 1 row could not be read".to_owned(),
-                many => format!("the keys of {many} rows could not be read"),
-            });
-        }
+        reasons.extend(doubts);
         if reasons.is_empty() { Ok(Complete(present)) } else { Err(reasons) }
     }
 }
@@ -99,15 +94,15 @@ mod tests {
 
     #[test]
     fn law_1_only_a_read_without_doubt_proves_completeness() {
-        for (incomplete, unreadable_keys, proven) in
-            [(&[][..], 0, true), (&["cut"][..], 0, false), (&[][..], 1, false), (&["cut"][..], 2, false)]
-        {
-            let finished = read(incomplete).finish((), unreadable_keys);
-            assert_eq!(finished.is_ok(), proven, "{incomplete:?} {unreadable_keys}");
-            assert_eq!(
-                finished.err().map_or(0, |reasons| reasons.len()),
-                incomplete.len() + unreadable_keys.min(1) as usize
-            );
+        for (incomplete, doubts, proven) in [
+            (&[][..], &[][..], true),
+            (&["cut"], &[], false),
+            (&[], &["a key is mistyped"], false),
+            (&["cut"], &["a key is mistyped", "another one"], false),
+        ] {
+            let finished = read(incomplete).finish((), doubts.iter().map(|doubt| (*doubt).to_owned()).collect());
+            assert_eq!(finished.is_ok(), proven, "{incomplete:?} {doubts:?}");
+            assert_eq!(finished.err().map_or(0, |reasons| reasons.len()), incomplete.len() + doubts.len());
         }
     }
 }

@@ -85,10 +85,10 @@ impl Row {
         list.unwrap_or_default().iter().map(String::as_str).chain(cell)
     }
 
-    /// The first column whose values can't be used, and why.
-    pub fn flaw(&self) -> Option<(&str, &str)> {
-        let (at, reason) = self.flaws.first()?;
-        Some((self.columns.names().get(*at)?, reason))
+    /// Why the value of one of these columns can't be used.
+    pub fn flaw_in(&self, columns: &[usize]) -> Option<&str> {
+        let flaw = self.flaws.iter().find(|(at, _)| columns.contains(at));
+        flaw.map(|(_, reason)| reason.as_str())
     }
 
     /// The columns.

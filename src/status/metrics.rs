@@ -72,6 +72,21 @@ const FIGURES: &[Figure] = &[
         value: |job, _| job.last.as_ref().map(|last| count(last.counts.rejected)),
     },
     Figure {
+        name: "rosterd_job_rejected_values",
+        help: "Values that the job's last run could not use, of rows that count all the same.",
+        value: |job, _| job.last.as_ref().map(|last| count(last.counts.rejected_values)),
+    },
+    Figure {
+        name: "rosterd_job_missing_records",
+        help: "Known records that the job's source misses.",
+        value: |job, _| Some(count(job.missing.as_ref().map_or(0, |missing| missing.people))),
+    },
+    Figure {
+        name: "rosterd_job_missing_over_limit",
+        help: "1 where they are more than max_missing allows, and nobody decided on them.",
+        value: |job, _| Some(flag(job.missing.as_ref().is_some_and(|missing| missing.too_many))),
+    },
+    Figure {
         name: "rosterd_job_known_records",
         help: "Records that the job knows at the service.",
         value: |job, _| Some(count(job.known)),

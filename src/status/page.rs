@@ -2,15 +2,19 @@
 
 use std::fmt::{self, Display, Write as _};
 
+use jiff::Timestamp;
+
 use super::snapshot::{JobView, Snapshot};
 use crate::receipt::markup_of as text;
 use crate::record::{Target, keyless};
-use crate::run::{LastRun, Status};
+use crate::run::{LastRun, RejectedRow, Status};
 
 /// The beginning of every page of this program, and of this one.
 const HEAD: &str = concat!(include_str!("../receipt/base.html"), include_str!("head.html"));
-/// How many rejected rows of a job are listed.
+/// How many different reasons of rejected rows are listed.
 const ROWS_MAX: usize = 50;
+/// How many lines are listed with a reason.
+const LINES_MAX: usize = 10;
 
 /// How something is: the class of its box, what it is called, and how bad that is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,6 +63,7 @@ fn build(snapshot: &Snapshot, page: &mut String) -> fmt::Result {
         Mood::Bad => "Something is wrong",
         Mood::Look => "Something needs a person",
         Mood::Good => "All is well",
+        Mood::Idle if snapshot.jobs.iter().any(|job| job.running.is_some()) => "The first run is under way",
         Mood::Idle => "Nothing has run yet",
     };
     page.push_str(HEAD);
@@ -86,8 +91,11 @@ fn build(snapshot: &Snapshot, page: &mut String) -> fmt::Result {
     }
     writeln!(page, "</header>")?;
     totals(snapshot, page)?;
-    for job in &snapshot.jobs {
-        of_job(job, page)?;
+    // What needs somebody stands first.
+    let mut jobs: Vec<&JobView> = snapshot.jobs.iter().collect();
+    jobs.sort_by_key(|job| std::cmp::Reverse(self::mood(job).0));
+    for job in jobs {
+        of_job(job, snapshot.at, page)?;
     }
     writeln!(
         page,
@@ -152,12 +160,16 @@ fn mood(job: &JobView) -> (Mood, &'static str) {
         _ if job.paused.is_some() => (Mood::Look, "paused"),
         Some(Status::Held) => (Mood::Look, "held"),
         Some(Status::Partial) => (Mood::Look, "done in part"),
+        Some(Status::Done) if job.missing.as_ref().is_some_and(|missing| missing.too_many) => {
+            (Mood::Look, "done, and people are missing")
+        }
         Some(Status::Done) => (Mood::Good, "done"),
+        None if job.running.is_some() => (Mood::Idle, "under way"),
         None => (Mood::Idle, "never ran"),
     }
 }
 
-fn of_job(job: &JobView, page: &mut String) -> fmt::Result {
+fn of_job(job: &JobView, at: Timestamp, page: &mut String) -> fmt::Result {
     let (mood, word) = mood(job);
     let name = text(job.name.as_str());
     writeln!(page, "<article class=\"{}\">\n<h2>{name} <span>{word}</span></h2>", mood.class())?;
@@ -182,8 +194,15 @@ fn of_job(job: &JobView, page: &mut String) -> fmt::Result {
         all.iter().try_for_each(|reason| writeln!(page, "<li>{}</li>", sentence(reason)))?;
         writeln!(page, "</ul>")?;
     }
+    if let Some(missing) = &job.missing {
+        let name = text(job.name.as_str());
+        let told = text(&missing.told(&job.time_zone, at));
+        writeln!(page, "<p>Missing from the source: {told}. <code>rosterd plan {name}</code> lists them.</p>")?;
+    }
     held(job, page)?;
-    rejected(job, page)?;
+    rows(page, "Rows that were not used", job.last.as_ref().map_or(0, |last| last.counts.rejected), &job.rejected)?;
+    let count = job.last.as_ref().map_or(0, |last| last.counts.rejected_values);
+    rows(page, "Values that were not used; their fields stay as they are", count, &job.bad_values)?;
     writeln!(page, "</article>")
 }
 
@@ -199,7 +218,7 @@ fn times(job: &JobView, page: &mut String) -> fmt::Result {
     }
     match &job.last {
         Some(last) => write!(page, "Last run {} ended {}.", last.run, text(&job.told(last.ended)))?,
-        None => write!(page, "No run so far.")?,
+        None => write!(page, "No run has ended so far.")?,
     }
     match job.next {
         Some(next) => write!(page, " Next: {}.", text(&job.told(next)))?,
@@ -208,9 +227,6 @@ fn times(job: &JobView, page: &mut String) -> fmt::Result {
     if let Some(Ok(files)) = &job.inbox {
         let many = if files.len() == 1 { "file waits" } else { "files wait" };
         write!(page, " {} {many} in the inbox.", files.len())?;
-    }
-    if let Some(since) = job.oldest_leaver {
-        write!(page, " The leaver who waits longest has been missing since {}.", text(&job.told(since)))?;
     }
     writeln!(page, "</p>")
 }
@@ -227,7 +243,9 @@ fn counts(job: &JobView, last: &LastRun, page: &mut String) -> fmt::Result {
         figure(page, name, grouped(value))?;
     }
     for (name, value) in [
+        ("missing", job.missing.as_ref().map_or(0, |missing| missing.people)),
         ("rows rejected", counts.rejected),
+        ("values not used", counts.rejected_values),
         ("held", job.held as u64),
         ("queued", job.queued as u64),
         ("refused", job.parked.len() as u64),
@@ -257,24 +275,38 @@ fn held(job: &JobView, page: &mut String) -> fmt::Result {
     )
 }
 
-fn rejected(job: &JobView, page: &mut String) -> fmt::Result {
-    let count = job.last.as_ref().map_or(0, |last| last.counts.rejected);
-    if count == 0 || job.rejected.is_empty() {
+fn rows(page: &mut String, heading: &str, count: u64, rows: &[RejectedRow]) -> fmt::Result {
+    if count == 0 || rows.is_empty() {
         return Ok(());
     }
-    writeln!(
-        page,
-        "<h3>Rows that were not used: {count}</h3>\n<table>\n<thead><tr><th>Line</th><th>Why</th></tr></thead>\n<tbody>"
-    )?;
-    for row in job.rejected.iter().take(ROWS_MAX) {
-        let line = row.line.map_or_else(|| "–".to_owned(), |line| line.to_string());
+    writeln!(page, "<h3>{heading}: {count}</h3>\n<table>\n<thead><tr><th>Line</th><th>Why</th></tr></thead>\n<tbody>")?;
+    // Thirty rows with one mistake are one thing to mend.
+    let mut by_reason: Vec<(String, Vec<u64>, usize)> = Vec::new();
+    for row in rows {
         let field = row.field.as_deref().map(|field| format!("{}: ", text(field))).unwrap_or_default();
-        writeln!(page, "<tr><td>{line}</td><td>{field}{}</td></tr>", text(&keyless(&row.reason)))?;
+        let why = format!("{field}{}", text(&keyless(&row.reason)));
+        let at = by_reason.iter().position(|(known, ..)| *known == why).unwrap_or_else(|| {
+            by_reason.push((why, Vec::new(), 0));
+            by_reason.len() - 1
+        });
+        by_reason[at].1.extend(row.line);
+        by_reason[at].2 += 1;
+    }
+    for (why, lines, count) in by_reason.iter().take(ROWS_MAX) {
+        let mut listed: Vec<String> = lines.iter().take(LINES_MAX).map(u64::to_string).collect();
+        let more = count - listed.len();
+        match (listed.is_empty(), more) {
+            (_, 0) => {}
+            (true, 1) => listed.push("–".to_owned()),
+            (true, more) => listed.push(format!("{more} entries")),
+            (false, more) => listed.push(format!("and {more} more")),
+        }
+        writeln!(page, "<tr><td>{}</td><td>{why}</td></tr>", listed.join(", "))?;
     }
     writeln!(page, "</tbody>\n</table>")?;
-    let listed = job.rejected.len().min(ROWS_MAX) as u64;
-    if count > listed {
-        writeln!(page, "<p class=\"soft\">… and {} more.</p>", count - listed)?;
+    let listed: usize = by_reason.iter().take(ROWS_MAX).map(|(.., count)| count).sum();
+    if count > listed as u64 {
+        writeln!(page, "<p class=\"soft\">… and {} more.</p>", count - listed as u64)?;
     }
     Ok(())
 }

@@ -10,9 +10,10 @@ use super::counters::Refused;
 use crate::api::BudgetState;
 use crate::config::{Config, Job};
 use crate::fault::chain;
+use crate::plan::LeaverAction;
 use crate::queue::{self, State};
 use crate::record::{Action, JobName, Key, Target, keyless};
-use crate::run::{self, JobState, LastRun, ON_SITE, Pause, RejectedRow, Status};
+use crate::run::{self, JobState, LastRun, Missing, ON_SITE, Pause, RejectedRow, Status};
 use crate::snapshot::{Index, Known};
 use crate::source::inbox::Folder;
 use crate::store::{self, Store};
@@ -78,6 +79,10 @@ pub struct JobView {
     pub reasons: Vec<String>,
     /// The rows that it could not use.
     pub rejected: Vec<RejectedRow>,
+    /// The values that it could not use, of records that count all the same.
+    pub bad_values: Vec<RejectedRow>,
+    /// The known people whom its source misses.
+    pub missing: Option<Missing>,
     /// How many records it knows.
     pub known: u64,
     /// How many changes wait for a person, or for somebody to leave the site.
@@ -221,7 +226,11 @@ impl JobView {
             on_site,
             queued,
             parked,
-            oldest_leaver: if gone > 0 { oldest_leaver(store, job)? } else { None },
+            oldest_leaver: if gone > 0 && job.leavers.action != LeaverAction::Keep {
+                oldest_leaver(store, job)?
+            } else {
+                None
+            },
             overdue: late.or_else(|| run::overdue(job, &state, now)),
             next,
             running,
@@ -231,6 +240,8 @@ impl JobView {
             reasons: state.reasons,
             ran_full: state.ran_full,
             rejected: state.rejected,
+            bad_values: state.bad_values,
+            missing: state.missing,
             ..Self::idle(job.name.clone(), job.mapping.target, job.time_zone.clone())
         })
     }
@@ -244,6 +255,8 @@ impl JobView {
             last: None,
             reasons: Vec::new(),
             rejected: Vec::new(),
+            bad_values: Vec::new(),
+            missing: None,
             known: 0,
             held: 0,
             held_set: 0,

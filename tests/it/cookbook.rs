@@ -62,8 +62,8 @@ fn every_recipe_gives_what_the_page_says() {
         world.csv(format!("Row,{}\nR1,{}\n", header.join(","), row.join(",")));
         let ran = world.run(&["preview", "staff", "--json"]).expect(0).json();
         let shown = &ran["rows"][0];
-        let found = match shown["rejected"]["reason"].as_str() {
-            Some(reason) => format!("rejected: {reason}"),
+        let found = match shown["rejected_values"][0]["reason"].as_str() {
+            Some(reason) => format!("not used: {reason}"),
             None => shown["record"]["title"].as_str().unwrap_or_default().to_owned(),
         };
         let fits = match gives.strip_suffix("...") {

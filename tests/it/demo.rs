@@ -129,7 +129,7 @@ fn value(line: &str) -> String {
 #[test]
 fn it_shows_itself_and_leaves_nothing_behind() {
     let mut shown = Shown::start(&[]);
-    shown.expect("people at the service: 57");
+    shown.expect("people at the service: 58");
     shown.expect("That is all");
     assert_eq!(shown.code(), Some(0));
     assert!(!shown.errors().contains("warning"), "{}", shown.errors());
@@ -151,7 +151,7 @@ fn it_serves_and_every_command_that_it_tells_works_as_it_stands() {
     assert_eq!(typed(&status).0, Some(0));
 
     assert_eq!(typed(&joiner).0, Some(0));
-    shown.expect_each(&["filed     inbox/processed/", "people at the service: 58"]);
+    shown.expect_each(&["filed     inbox/processed/", "people at the service: 59"]);
     let (code, found) = typed(&who);
     assert!(code == Some(0) && found.contains("Dora Dropped"), "{found}");
     assert_eq!(get(address, "/healthz").0, 200);

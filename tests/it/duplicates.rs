@@ -61,13 +61,15 @@ fn law_8_of_unequal_rows_with_one_number_none_counts() {
 }
 
 #[test]
-fn law_8_what_is_no_number_rejects_its_row() {
+fn law_8_what_is_no_number_costs_nobody_their_row() {
     let world = World::with(Options::default(), preferring());
     world.csv(file(&[]));
     world.sync().expect(0);
-    for fte in ["full", "", "NaN", "inf"] {
-        let ran = world.sync_of(file(&[contract(1, "Guard", fte)])).expect(3);
-        assert_eq!((ran.writes(), ran.job()["rejected"].as_u64()), ((0, 0, 0), Some(1)), "{fte:?}: {ran:?}");
-        assert_eq!(world.plan().job()["rejected"][0]["field"], "prefer", "{fte:?}");
+    for (fte, created) in [("full", 1), ("", 0), ("NaN", 0), ("inf", 0)] {
+        let ran = world.sync_of(file(&[contract(1, "Guard", fte)])).expect(0);
+        let told = |name: &str| ran.job()[name].as_u64();
+        assert_eq!((told("rejected"), told("rejected_values")), (Some(0), Some(1)), "{fte:?}: {ran:?}");
+        assert_eq!(ran.writes(), (created, 0, 0), "{fte:?}: {ran:?}");
+        assert_eq!(world.plan().job()["rejected_values"][0]["field"], "prefer", "{fte:?}");
     }
 }

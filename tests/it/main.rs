@@ -81,6 +81,7 @@ mod reverts;
 mod secrecy;
 mod segments;
 mod shared_mailbox;
+mod slips;
 mod source_faults;
 mod source_forms;
 mod status_exits;

@@ -102,12 +102,13 @@ impl Parts {
     }
 
     fn organizations(&self, job: &Job, place: &str, report: &mut Report) -> Option<Job> {
-        let mapping = Options {
+        let mut mapping = Options {
             target: Target::Organization,
             prefix: ORGANIZATION,
             key: self.key.clone(),
             segment: None,
             fields: self.organization.clone(),
+            match_on: Vec::new(),
             ..job.mapping.clone()
         };
         compile(place, &mapping, &["key", "include", "active_from", "active_until", "prefer"], report);
@@ -122,6 +123,7 @@ impl Parts {
             report.problem(&format!("{place}.org_key"), "nothing to find organizations by", Some(hint));
             return None;
         }
+        mapping.match_on.clone_from(&match_on);
         Some(Job { leavers: Leavers::default(), ..self.part(job, mapping, match_on) })
     }
 
@@ -134,6 +136,7 @@ impl Parts {
             prefix: MEMBERSHIP,
             joined: Some(self.key.clone()),
             fields,
+            match_on: vec![Target::PAIR.into()],
             ..job.mapping.clone()
         };
         compile(place, &mapping, &["key", "include", "active_from", "active_until", "prefer", "guard.segment"], report);
@@ -157,7 +160,7 @@ impl Parts {
             seed_only,
             protect: Vec::new(),
             leaver_set,
-            limits: Limits { min_records: 0, ..job.limits },
+            limits: Limits { min_records: 0, missing: Limit::Off, ..job.limits },
             schedule: None,
             organizations: None,
             memberships: None,

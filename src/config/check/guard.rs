@@ -27,8 +27,10 @@ pub(super) fn limits(place: &str, raw: &RawGuard, report: &mut Report) -> Limits
         }
         limit.unwrap_or(default)
     };
+    let leavers = limit("max_leavers", raw.max_leavers.as_ref(), defaults.leavers);
     Limits {
-        leavers: limit("max_leavers", raw.max_leavers.as_ref(), defaults.leavers),
+        leavers,
+        missing: limit("max_missing", raw.max_missing.as_ref(), leavers),
         updates: limit("max_updates", raw.max_updates.as_ref(), defaults.updates),
         blanked: limit("max_blanked", raw.max_blanked.as_ref(), defaults.blanked),
         creates: limit("max_creates", raw.max_creates.as_ref(), defaults.creates),

@@ -7,7 +7,7 @@ use super::text;
 use crate::config::nearest;
 use crate::config::raw::RawJob;
 use crate::config::report::Report;
-use crate::mapping::{Mapping, Options};
+use crate::mapping::{Mapping, OnBadValue, Options};
 use crate::record::{Kind, Target};
 
 /// Fields of a person's presence: never changed by a sync (law 10).
@@ -43,6 +43,8 @@ pub(super) fn check(
     check_fields(&at("map"), &raw, target, report);
     let match_on = match_on(&at("match_on"), &raw, target, report);
     let key = key(&at("key"), raw.key.as_deref(), target, report);
+    const ON_BAD_VALUE: &[(&str, OnBadValue)] = &[("field", OnBadValue::Field), ("row", OnBadValue::Row)];
+    let on_bad_value = text::choice(&at("on_bad_value"), raw.on_bad_value.as_deref(), ON_BAD_VALUE, report);
     let include = text::unless_empty(raw.include.as_deref()).map(str::to_owned);
     let all_known = raw.map.keys().all(|name| target.field(name).is_some());
     let fields = raw.map.into_iter().filter(|(name, _)| target.field(name).is_some()).collect();
@@ -60,6 +62,8 @@ pub(super) fn check(
         segment: given(&raw.guard.segment),
         fields,
         tables: raw.values,
+        match_on: match_on.clone().unwrap_or_default(),
+        on_bad_value: on_bad_value.unwrap_or_default(),
         optional,
         time_zone: time_zone.clone(),
     };

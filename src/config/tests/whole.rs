@@ -95,6 +95,7 @@ max_leavers = 40
 max_updates = "12.5%"
 max_blanked = "7"
 max_creates = "100%"
+max_missing = "1%"
 min_records = 100
 segment = "{{ department }}"
 "#,
@@ -138,12 +139,19 @@ segment = "{{ department }}"
     assert_eq!(job.protect, ["ceo@example.com"]);
     let limits = Limits {
         leavers: Limit::Count(40),
+        missing: Limit::Percent(1.0),
         updates: Limit::Percent(12.5),
         blanked: Limit::Count(7),
         creates: Limit::Percent(100.0),
         min_records: 100,
     };
     assert_eq!(job.limits, limits);
+}
+
+#[test]
+fn max_missing_is_as_max_leavers_unless_it_is_given() {
+    let place = Place::with(&format!("{API}{JOB}[job.guard]\nmax_leavers = 40\n"));
+    assert_eq!(place.load(&[]).unwrap().jobs[0].limits.missing, Limit::Count(40));
 }
 
 #[test]

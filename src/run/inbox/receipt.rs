@@ -21,15 +21,22 @@ pub(super) fn of_run(receipt: Receipt, report: &Report, before: &BTreeMap<Key, A
         Status::Failed => Verdict::NotUsed,
         Status::Held => Verdict::Waits,
         Status::Partial => Verdict::Partly,
+        Status::Done if !report.missed.is_empty() => Verdict::Missing,
+        Status::Done if !report.bad_values.is_empty() => Verdict::Partly,
         Status::Done => Verdict::Used,
     };
     let lines = match verdict {
-        Verdict::NotUsed => report.rejections.iter().map(rejected).collect(),
+        Verdict::NotUsed => report.rejections.iter().map(|row| unused(row, Outcome::NotUsed)).collect(),
         _ => lines(report, before),
     };
     let rejected = counted(report.rejections.len(), "row was rejected", "rows were rejected");
+    let missing = report.missing.as_ref().filter(|_| verdict != Verdict::NotUsed).map(|missing| {
+        let told = missing.told(receipt.at.time_zone(), receipt.at.timestamp());
+        format!("not in this file: {told}. Was a filter left on in the export, or is it the export of a part?")
+    });
     let messages = report.reasons.iter().filter(|reason| **reason != rejected || lines.is_empty());
-    let messages: Vec<String> = messages.map(|message| shown(message).into_owned()).collect();
+    let messages = missing.into_iter().chain(messages.map(|message| shown(message).into_owned()));
+    let messages: Vec<String> = messages.collect();
     let waiting = lines.iter().filter(|line| line.outcome == Outcome::Waiting);
     let holds: BTreeSet<String> = waiting.map(|line| line.reason.clone()).collect();
     let holds = messages.iter().filter(|message| holds.contains(*message)).cloned().collect();
@@ -38,7 +45,11 @@ pub(super) fn of_run(receipt: Receipt, report: &Report, before: &BTreeMap<Key, A
 
 /// The verdict on a file once nothing of it waits any more.
 pub(super) fn settled(report: &Report) -> Verdict {
-    if report.complete && report.rejections.is_empty() { Verdict::Used } else { Verdict::Partly }
+    if report.complete && report.rejections.is_empty() && report.bad_values.is_empty() {
+        Verdict::Used
+    } else {
+        Verdict::Partly
+    }
 }
 
 /// What a change that was confirmed comes to for whoever dropped the file.
@@ -97,10 +108,15 @@ fn lines(report: &Report, before: &BTreeMap<Key, Action>) -> Vec<Line> {
         told.entry(key).or_insert((outcome_of(*action), ""));
     }
     told.extend(report.details.dropped.iter().map(|key| (key, (Outcome::Dropped, ""))));
+    let held: BTreeSet<&Key> = report.held.iter().map(|(key, _)| key).collect();
     told.extend(report.held.iter().map(|(key, reason)| (key, (Outcome::Waiting, reason.as_str()))));
     told.extend(report.parked.iter().map(|(key, _, words)| (key, (Outcome::Refused, words.as_str()))));
     let unusable: BTreeSet<u64> = report.rejections.iter().filter_map(|row| row.line).collect();
-    let mut lines: Vec<Line> = report.rejections.iter().map(rejected).collect();
+    told.extend(
+        report.missed.iter().filter(|one| !held.contains(&one.key)).map(|one| (&one.key, (Outcome::Missing, ""))),
+    );
+    let mut lines: Vec<Line> = report.rejections.iter().map(|row| unused(row, Outcome::NotUsed)).collect();
+    lines.extend(report.bad_values.iter().map(|row| unused(row, Outcome::ValueNotUsed)));
     for (row, key, counts) in report.details.rows.iter().filter(|(row, _, _)| !unusable.contains(row)) {
         let otherwise = if *counts { Outcome::Unchanged } else { Outcome::NotIncluded };
         lines.push(line(Some(*row), key, told.remove(key).unwrap_or((otherwise, ""))));
@@ -116,12 +132,12 @@ fn line(row: Option<u64>, key: &Key, (outcome, reason): (Outcome, &str)) -> Line
     Line { row, key: Some(key.as_str().to_owned()), outcome, reason: shown(reason).into_owned() }
 }
 
-fn rejected(row: &Rejected) -> Line {
+fn unused(row: &Rejected, outcome: Outcome) -> Line {
     let field = row.field.as_ref().map(|field| format!("{field}: ")).unwrap_or_default();
     Line {
         row: row.line,
         key: row.key.as_ref().map(|key| key.as_str().to_owned()),
-        outcome: Outcome::NotUsed,
+        outcome,
         reason: format!("{field}{}", shown(&row.reason)),
     }
 }

@@ -248,7 +248,11 @@ impl Visit<'_> {
             name,
             content: taken.content.clone(),
             mapping,
-            clean: report.rejections.is_empty() && report.parked.is_empty() && report.complete,
+            clean: report.rejections.is_empty()
+                && report.bad_values.is_empty()
+                && report.missed.is_empty()
+                && report.parked.is_empty()
+                && report.complete,
             modified: taken.stamp.modified(),
             read: begun.started,
         };

@@ -248,7 +248,11 @@ fn fault_76_of_several_values_a_name_is_the_smallest_and_a_list_is_no_value() {
         config
     });
     let plan = world.plan().job();
-    assert_eq!((plan["rejected"][0]["key"].as_str(), plan["rejected"][0]["line"].as_u64()), (Some("P00001"), None));
+    let bad = &plan["rejected_values"][0];
+    assert_eq!(
+        (bad["key"].as_str(), bad["field"].as_str(), bad["line"].as_u64()),
+        (Some("P00001"), Some("title"), None)
+    );
 }
 
 #[test]

@@ -12,8 +12,10 @@ pub(super) type History = Vec<Step>;
 /// One thing that happens.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
-    /// HR's file becomes these people with these titles; `cut` in the middle of the last row.
-    File { rows: Vec<(u8, u8)>, cut: bool },
+    /// HR's file becomes these people with these titles; `cut` in the middle of the last row, and with these slips.
+    File { rows: Vec<(u8, u8)>, cut: bool, slips: Vec<Slip> },
+    /// Somebody gives two people at the service each other's name and email.
+    Exchange { one: u8, other: u8 },
     /// Somebody edits a person at the service: a field of the job's, or one that it does not map.
     Edit { person: u8, owned: bool, value: u8 },
     /// Somebody removes a person at the service.
@@ -30,6 +32,25 @@ pub(super) enum Step {
     Lose,
     /// Time passes.
     Wait { hours: u8 },
+}
+
+/// A slip in one row of HR's file, or in two.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Slip {
+    /// The number of nobody.
+    Mistyped(u8),
+    /// No number, but what a spreadsheet puts in its place.
+    Broken(u8),
+    /// The number of another row.
+    Shared(u8, u8),
+    /// Two rows have each other's numbers.
+    SortedApart(u8, u8),
+    /// Two rows have each other's names, and keep their emails.
+    NamesSortedApart(u8, u8),
+    /// A phone number that is none.
+    BadPhone(u8),
+    /// The number goes on with a stranger's name and email.
+    GivenAway(u8),
 }
 
 /// A run, and what goes wrong meanwhile.
@@ -78,7 +99,9 @@ fn steps() -> impl Strategy<Value = Step> {
     let person = 0..PEOPLE;
     let rows = vec((0..PEOPLE, 0..4_u8), 0..PEOPLE as usize);
     prop_oneof![
-        4 => (rows, prop::bool::weighted(0.2)).prop_map(|(rows, cut)| Step::File { rows, cut }),
+        4 => (rows, prop::bool::weighted(0.2), vec(slips(), 0..3))
+            .prop_map(|(rows, cut, slips)| Step::File { rows, cut, slips }),
+        1 => (person.clone(), person.clone()).prop_map(|(one, other)| Step::Exchange { one, other }),
         2 => (person.clone(), any::<bool>(), 0..9_u8)
             .prop_map(|(person, owned, value)| Step::Edit { person, owned, value }),
         1 => person.clone().prop_map(|person| Step::Remove { person }),
@@ -88,6 +111,19 @@ fn steps() -> impl Strategy<Value = Step> {
         1 => any::<u8>().prop_map(|which| Step::Reject { which }),
         1 => Just(Step::Lose),
         1 => (1..50_u8).prop_map(|hours| Step::Wait { hours }),
+    ]
+}
+
+fn slips() -> impl Strategy<Value = Slip> {
+    let (one, two) = (0..PEOPLE, (0..PEOPLE, 0..PEOPLE));
+    prop_oneof![
+        one.clone().prop_map(Slip::Mistyped),
+        one.clone().prop_map(Slip::Broken),
+        two.clone().prop_map(|(one, other)| Slip::Shared(one, other)),
+        two.clone().prop_map(|(one, other)| Slip::SortedApart(one, other)),
+        two.prop_map(|(one, other)| Slip::NamesSortedApart(one, other)),
+        one.clone().prop_map(Slip::BadPhone),
+        one.prop_map(Slip::GivenAway),
     ]
 }
 

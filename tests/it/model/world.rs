@@ -17,7 +17,7 @@ use rosterd::store::{self, Store};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::history::{History, PEOPLE, Step, Sync};
+use super::history::{History, PEOPLE, Slip, Step, Sync};
 
 /// People of whom HR knows nothing.
 const FOREIGN: usize = 2;
@@ -37,6 +37,8 @@ struct World {
     /// HR's file: who is in it, and whether it is whole.
     file: BTreeMap<u8, u8>,
     is_whole: bool,
+    /// By id: who that really is, by email.
+    real: BTreeMap<i64, String>,
     /// Who was in a file that a run read since the state was lost.
     seen: BTreeSet<String>,
     /// By id: the field that the job does not map, as somebody left it.
@@ -67,7 +69,7 @@ impl World {
             fs::set_permissions(dir.path().join(name), fs::Permissions::from_mode(0o600)).unwrap();
         };
         put("key", &sandbox.options().api_key);
-        put("staff.csv", "No,Name,Title\n");
+        put("staff.csv", HEADER);
         put("config.toml", &CONFIG.replace("URL", &sandbox.url()));
         let config = config::load(&dir.path().join("config.toml"), std::iter::empty(), Needs::Jobs).unwrap();
         let movers = Client::new(&rosterd::api::Options { budget_file: None, ..config.api.clone() }, &clock).unwrap();
@@ -78,7 +80,7 @@ impl World {
                 json!({"name": format!("Foreign {number}"), "employee_id": format!("F{number}"), "mobile": "1"});
             unowned.insert(sandbox.put("staff", person), json!("1"));
         }
-        let (file, seen, stands) = Default::default();
+        let (file, real, seen, stands) = Default::default();
         Self {
             dir,
             sandbox,
@@ -88,6 +90,7 @@ impl World {
             location,
             file,
             is_whole: true,
+            real,
             seen,
             unowned,
             stands,
@@ -108,7 +111,8 @@ impl World {
 
     async fn step(&mut self, step: &Step) -> Result<(), String> {
         match step {
-            Step::File { rows, cut } => self.write(rows.iter().copied().collect(), *cut),
+            Step::File { rows, cut, slips } => self.write(rows.iter().copied().collect(), *cut, slips),
+            Step::Exchange { one, other } => self.exchange(*one, *other),
             Step::Edit { person, owned, value } => {
                 let Some(id) = self.id(*person) else { return Ok(()) };
                 let field = if *owned { "title" } else { "mobile" };
@@ -122,6 +126,7 @@ impl World {
                 if let Some(id) = self.id(*person) {
                     self.sandbox.remove("staff", id);
                     self.stands.remove(&id);
+                    self.real.remove(&id);
                     self.unowned.remove(&id);
                 }
             }
@@ -143,11 +148,13 @@ impl World {
         Ok(())
     }
 
-    fn write(&mut self, file: BTreeMap<u8, u8>, cut: bool) {
-        let mut text = "No,Name,Title\n".to_owned();
-        for (person, title) in &file {
-            text += &format!("{},Person {person},Title {title}\n", number(*person));
+    fn write(&mut self, file: BTreeMap<u8, u8>, cut: bool, slips: &[Slip]) {
+        let mut rows: BTreeMap<u8, [String; 5]> =
+            file.iter().map(|(person, title)| (*person, row(*person, *title))).collect();
+        for slip in slips {
+            slip_up(&mut rows, *slip);
         }
+        let mut text = rows.values().fold(HEADER.to_owned(), |text, row| text + &row.join(",") + "\n");
         self.is_whole = !cut;
         if cut {
             text += "P99,\"Per";
@@ -156,10 +163,23 @@ impl World {
         fs::write(self.dir.path().join("staff.csv"), text).unwrap();
     }
 
+    /// Somebody gives two people at the service each other's name and email.
+    fn exchange(&self, one: u8, other: u8) {
+        let (Some(one), Some(other)) = (self.id(one), self.id(other)) else { return };
+        let staff = self.sandbox.all("staff");
+        let who = |id: i64| {
+            let person = staff.iter().find(|person| person["id"] == id).unwrap();
+            json!({"name": person["name"], "email": person["email"]})
+        };
+        self.sandbox.edit("staff", one, who(other));
+        self.sandbox.edit("staff", other, who(one));
+    }
+
     /// A run, and the laws about what it may remove.
     async fn sync(&mut self, sync: &Sync) -> Result<(), String> {
         self.sandbox.set_faults(sync.faults.iter().map(|spec| spec.parse().unwrap()).collect());
         let before = self.people();
+        let before_run = self.faces();
         let narrow = Narrow { keys: sync.only.and_then(|person| Key::new(&number(person))).into_iter().collect() };
         let inside: BTreeSet<i64> = self.stands.iter().filter(|(_, onsite)| **onsite).map(|(id, _)| *id).collect();
         let movers = async {
@@ -182,7 +202,8 @@ impl World {
         let after = self.people();
         let removed: Vec<(&i64, &String)> = before.iter().filter(|(id, _)| !after.contains_key(id)).collect();
         for (id, key) in &removed {
-            let here = self.file.keys().any(|person| number(*person) == **key);
+            let who = self.real.get(id);
+            let here = self.file.keys().any(|person| who == Some(&email(*person)));
             let stayed_inside = inside.contains(id) && !moved.iter().any(|(other, _)| other == *id);
             for (law, broken) in [
                 ("law 1: somebody was removed who is in the file", here),
@@ -200,6 +221,7 @@ impl World {
         if by_itself > LEAVERS_MAX {
             return Err(format!("the guard: {by_itself} people were removed whom nobody released"));
         }
+        self.check_identity(&before_run)?;
         self.forget_gone(&after);
         if let Some(report) = report
             && sync.faults.is_empty()
@@ -261,6 +283,41 @@ impl World {
         true
     }
 
+    /// No run makes somebody of somebody else, nor anybody a second time, unless a person said so.
+    fn check_identity(&mut self, before: &BTreeMap<i64, Face>) -> Result<(), String> {
+        let keys = self.people();
+        for (id, now) in &self.faces() {
+            let is_released = keys.get(id).is_some_and(|key| self.released.contains(key));
+            let Some(who) = self.real.get(id).cloned() else {
+                let twin = self.real.iter().find(|(_, email)| **email == now.email);
+                if let Some((twin, who)) = twin.filter(|_| !is_released) {
+                    return Err(format!("law 3: {who} was made a second time (ids {twin} and {id})"));
+                }
+                self.real.insert(*id, now.email.clone());
+                continue;
+            };
+            let was = &before[id];
+            let is_other = was.email != now.email && now.email != who;
+            let is_mixed = was.name != now.name && was.is_one() && !now.is_one();
+            if (is_other || is_mixed) && !is_released {
+                return Err(format!("law 6: {who} was made {now:?} (id {id})"));
+            }
+            if is_other {
+                self.real.insert(*id, now.email.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// By id, as whom people are shown whom HR knows.
+    fn faces(&self) -> BTreeMap<i64, Face> {
+        let text = |person: &Value, field: &str| person[field].as_str().unwrap_or_default().to_owned();
+        let face = |person: &Value| Face { name: text(person, "name"), email: text(person, "email") };
+        let all = self.sandbox.all("staff");
+        let known = all.iter().filter(|person| person["email"].is_string());
+        known.map(|person| (person["id"].as_i64().unwrap(), face(person))).collect()
+    }
+
     /// The laws that hold at any time.
     fn check(&self) -> Result<(), String> {
         let staff = self.sandbox.all("staff");
@@ -299,7 +356,7 @@ impl World {
     async fn settle(&mut self) -> Result<(), String> {
         let people = if self.file.is_empty() { vec![0] } else { self.file.keys().copied().collect() };
         // New titles make every earlier verdict void.
-        self.write(people.into_iter().map(|person| (person, 100 + person)).collect(), false);
+        self.write(people.into_iter().map(|person| (person, 100 + person)).collect(), false, &[]);
         let calm = Sync { faults: Vec::new(), killed_after: None, only: None, moves: Vec::new() };
         let mut rests = false;
         for _ in 0..SETTLING_RUNS_MAX {
@@ -341,10 +398,70 @@ impl World {
     fn forget_gone(&mut self, there: &BTreeMap<i64, String>) {
         self.stands.retain(|id, _| there.contains_key(id));
         self.unowned.retain(|id, _| there.contains_key(id));
+        self.real.retain(|id, _| there.contains_key(id));
     }
 }
 
 type Decide = fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, run::DecisionError>;
+
+/// As whom somebody is shown.
+#[derive(Clone, Debug)]
+struct Face {
+    name: String,
+    email: String,
+}
+
+impl Face {
+    /// Whether name and email are of one person.
+    fn is_one(&self) -> bool {
+        (0..PEOPLE).any(|person| self.name == name(person) && self.email == email(person))
+            || self
+                .name
+                .strip_prefix("Stranger ")
+                .is_some_and(|rest| self.email == format!("stranger{rest}@example.com"))
+    }
+}
+
+/// HR's header.
+const HEADER: &str = "No,Name,Email,Phone,Title\n";
+
+/// Somebody's row without slips.
+fn row(person: u8, title: u8) -> [String; 5] {
+    [number(person), name(person), email(person), format!("021 555 {person:04}"), format!("Title {title}")]
+}
+
+/// Does a slip to the rows.
+fn slip_up(rows: &mut BTreeMap<u8, [String; 5]>, slip: Slip) {
+    let cell = |rows: &BTreeMap<u8, [String; 5]>, person: u8, at: usize| rows.get(&person).map(|row| row[at].clone());
+    let set = |rows: &mut BTreeMap<u8, [String; 5]>, person: u8, at: usize, text: String| {
+        rows.entry(person).and_modify(|row| row[at] = text);
+    };
+    match slip {
+        Slip::Mistyped(one) => set(rows, one, 0, format!("X{one}")),
+        Slip::Broken(one) => set(rows, one, 0, "#N/A".to_owned()),
+        Slip::BadPhone(one) => set(rows, one, 3, "ask reception".to_owned()),
+        Slip::GivenAway(one) => {
+            set(rows, one, 1, format!("Stranger {one}"));
+            set(rows, one, 2, format!("stranger{one}@example.com"));
+        }
+        Slip::Shared(one, other) | Slip::SortedApart(one, other) | Slip::NamesSortedApart(one, other) => {
+            let at = usize::from(matches!(slip, Slip::NamesSortedApart(..)));
+            let (Some(mine), Some(theirs)) = (cell(rows, one, at), cell(rows, other, at)) else { return };
+            set(rows, one, at, theirs);
+            if !matches!(slip, Slip::Shared(..)) {
+                set(rows, other, at, mine);
+            }
+        }
+    }
+}
+
+fn email(person: u8) -> String {
+    format!("p{person}@example.com")
+}
+
+fn name(person: u8) -> String {
+    format!("Person {person}")
+}
 
 fn number(person: u8) -> String {
     format!("P{person}")
@@ -382,6 +499,8 @@ path = "staff.csv"
 settle = "0s"
 [job.map]
 name = "{{ name }}"
+email = "{{ email }}"
+phone = "{{ phone }}"
 employee_id = "{{ no }}"
 title = "{{ title }}"
 [job.leavers]

@@ -1,0 +1,88 @@
+//! Whether two sets of values are of one person (law 6).
+//!
+//! A key stays one person. What tells people apart are their name and their email: where a change leaves nothing of either,
+//! the key was given to somebody else, or columns were sorted apart. Numbers prove nothing here: they are what slips.
+//!
+//! Invariants:
+//! - Only values that both sides may have are compared: a field that the job does not map says nothing.
+//! - Somebody without an email is known by their name alone, so one word of it that stays is enough.
+//!
+//! Rejected: how alike two names look. `Ann` and `Anna` are two people as often as one.
+
+use std::collections::BTreeSet;
+
+use crate::record::{Target, Value, Values, fold};
+
+/// Whether what holds `after` is somebody else than what held `before`; fields that `after` does not have are left out.
+pub fn is_somebody_else(before: impl Fn(&str) -> Value, after: &Values) -> bool {
+    let pair = |field: &str| Some((text(&before(field)), text(after.get(field)?)));
+    let email = pair(Target::EMAIL).unwrap_or_default();
+    let Some(name) = pair(Target::NAME) else { return false };
+    if name == email && name.0.is_empty() && name.1.is_empty() {
+        return false;
+    }
+    if email.0.is_empty() && email.1.is_empty() {
+        return words(&name.0).is_disjoint(&words(&name.1));
+    }
+    email.0 != email.1 && !is_same_name(&name.0, &name.1)
+}
+
+/// Whether one name is the other, whatever the order of its words, or the other with more words.
+fn is_same_name(one: &str, other: &str) -> bool {
+    let (one, other) = (words(one), words(other));
+    !one.is_empty() && !other.is_empty() && (one.is_subset(&other) || other.is_subset(&one))
+}
+
+fn words(name: &str) -> BTreeSet<&str> {
+    name.split(|letter: char| letter.is_whitespace() || matches!(letter, ',' | '-'))
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+fn text(value: &Value) -> String {
+    value.as_text().map(fold).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_key_stays_one_person() {
+        // (name and email before, after, whether that is somebody else)
+        for (before, after, other) in [
+            (("Ana Bell", "ana@a.example"), ("Ana Bell", "ana@a.example"), false),
+            (("Ana Bell", "ana@a.example"), ("Ana Bell", "ana.bell@b.example"), false),
+            (("Ana Bell", "ana@a.example"), ("Ana Cole", "ana@a.example"), false),
+            (("Ana Bell", "ana@a.example"), ("Bell, Ana", "bell@a.example"), false),
+            (("Ana Bell", "ana@a.example"), ("Ana Bell-Cole", "ana.cole@a.example"), false),
+            (("ANA BELL", ""), ("Ana Bell", "ana@a.example"), false),
+            (("Ana Bell", "ana@a.example"), ("Ana Bell", ""), false),
+            (("Ana Bell", "ana@a.example"), ("Cy Dunn", "cy@a.example"), true),
+            (("Ana Bell", "ana@a.example"), ("Ana Cole", "ana.cole@a.example"), true),
+            (("Ana Bell", "ana@a.example"), ("Cy Dunn", ""), true),
+            (("Ana Bell", ""), ("Cy Dunn", "cy@a.example"), true),
+            (("Person 1", "p1@a.example"), ("Person 12", "p12@a.example"), true),
+            (("Ana Bell", ""), ("Ana Cole", ""), false),
+            (("Ana Bell", ""), ("Cy Dunn", ""), true),
+        ] {
+            let values = |(name, email): (&str, &str)| -> Values {
+                [("name".into(), Value::text(name)), ("email".into(), Value::text(email))].into()
+            };
+            let (old, new) = (values(before), values(after));
+            let found = is_somebody_else(|field| old.get(field).cloned().unwrap_or(Value::Empty), &new);
+            assert_eq!(found, other, "{before:?} {after:?}");
+        }
+    }
+
+    #[test]
+    fn a_field_that_is_not_mapped_says_nothing() {
+        let before = |field: &str| Value::text(if field == "name" { "Ana Bell" } else { "ana@a.example" });
+        for (after, other) in
+            [(&[("title", "Clerk")][..], false), (&[("name", "Ana Cole")], false), (&[("name", "Cy Dunn")], true)]
+        {
+            let after: Values = after.iter().map(|(field, text)| ((*field).into(), Value::text(*text))).collect();
+            assert_eq!(is_somebody_else(before, &after), other);
+        }
+    }
+}

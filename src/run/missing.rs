@@ -1,0 +1,142 @@
+//! Known people whom a complete read misses: who they are, since when, and what is told before any grace ends.
+//!
+//! A filter that was left on in an export looks like an orderly file of fewer people. The guard on removals acts when the
+//! grace ends; that is too late for whoever could mend the file today. So those who are missing are counted from the first
+//! complete read on: over `max_missing` their removal is held at once, whenever it is due, and a person says whether they
+//! are gone or the source was wrong.
+//!
+//! Invariants:
+//! - Being missing is counted, shown and told with every action; only what would remove or change people is held.
+//! - Whose grace is over is judged by `max_leavers` first: that one says how many may go in a day.
+//! - Who was released is removed when the grace is over, not before. Whose removal was rejected stays until they come back.
+//! - Somebody whose own row says that they are gone, or whose entity another record claims, is not missing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+
+use super::error::Error;
+use super::leave::{Departed, Judge};
+use crate::plan::{self, Change, Guarded, Held, LeaverAction, Limits, Verdict};
+use crate::record::{Key, RemoteId, Target};
+
+/// Somebody of a job whom complete reads miss.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missed {
+    /// Their key.
+    pub key: Key,
+    /// Their entity.
+    pub id: RemoteId,
+    /// The first complete read that missed them.
+    pub since: Timestamp,
+    /// When their grace ends; none for those who stay.
+    pub due: Option<Timestamp>,
+}
+
+/// How many people of a job complete reads miss, and what becomes of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    /// How many.
+    pub people: u64,
+    /// How many the job knows.
+    pub of: u64,
+    /// What they are.
+    pub target: Target,
+    /// Since when the first of them is missing.
+    pub since: Timestamp,
+    /// When the first grace ends; none where all of them stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<Timestamp>,
+    /// Whether they are removed then; else they are changed.
+    pub removed: bool,
+    /// Whether they are more than `max_missing` allows, those apart on whom a person decided.
+    pub too_many: bool,
+}
+
+impl Missing {
+    /// What is to be told of those whom a read misses; none where it misses nobody.
+    pub(super) fn of(missed: &[Missed], known: u64, judge: &Judge<'_>, judged: &Judged) -> Option<Self> {
+        let (target, action) = (judge.job.mapping.target, judge.job.leavers.action);
+        let since = missed.iter().map(|one| one.since).min()?;
+        let due = missed.iter().filter_map(|one| one.due).min();
+        let people = missed.len() as u64;
+        let too_many = judged.held.is_some() || judged.note.is_some();
+        Some(Self { people, of: known, target, since, due, removed: action == LeaverAction::Delete, too_many })
+    }
+
+    /// The same in words, with times in the job's zone.
+    pub fn told(&self, zone: &TimeZone, now: Timestamp) -> String {
+        let time = |at: Timestamp| at.to_zoned(zone.clone()).strftime("%-d %b %Y, %H:%M %Z").to_string();
+        let fate = if self.removed { "removed" } else { "changed" };
+        let then = match self.due {
+            None => "they stay at the service".to_owned(),
+            Some(due) if due <= now => format!("due to be {fate}"),
+            Some(due) => format!("{fate} from {} on, unless they come back", time(due)),
+        };
+        let Self { people, of, target, .. } = self;
+        format!("{people} of {of} {} since {}; {then}", target.many(), time(self.since))
+    }
+}
+
+/// What the limit says of those whom a read misses.
+#[derive(Default)]
+pub(super) struct Judged {
+    /// Where they are too many: what would become of those whose grace runs, and why it waits for a person.
+    pub(super) held: Option<(Vec<Change>, String)>,
+    /// The same for those who are due: their keys.
+    pub(super) due: BTreeSet<Key>,
+    /// Keys on which a person decided already, before it is due.
+    pub(super) decided: BTreeSet<Key>,
+    /// What is worth telling where nothing is held.
+    pub(super) note: Option<String>,
+}
+
+/// Holds the removals of those whom a read misses where they are too many of the `known` people.
+pub(super) fn judge(
+    judge: &Judge<'_>,
+    departed: &Departed,
+    limits: &Limits,
+    known: u64,
+    verdicts: &BTreeMap<Key, Verdict>,
+) -> Result<Judged, Error> {
+    let mut judged = Judged::default();
+    for Missed { key, .. } in &departed.missed {
+        if let Some(Verdict::Approved(wish) | Verdict::Rejected(wish)) = verdicts.get(key)
+            && judge.fate(key)?.is_some_and(|change| change.wish.digest() == *wish)
+        {
+            judged.decided.insert(key.clone());
+        }
+    }
+    let open = departed.missed.iter().filter(|one| !judged.decided.contains(&one.key));
+    let people = open.clone().count() as u64;
+    let Some(allowed) = limits.missing.allows(known).filter(|allowed| people > *allowed) else { return Ok(judged) };
+    let what = format!(
+        "max_missing: {people} of {known} {} are missing from the source, {allowed} are allowed; was a filter left on in the \
+         export?",
+        judge.job.mapping.target.many()
+    );
+    if judge.job.leavers.action == LeaverAction::Keep {
+        judged.note = Some(what);
+        return Ok(judged);
+    }
+    judged.due = departed.changes.iter().map(|change| change.key.clone()).collect();
+    let mut changes = Vec::new();
+    for Missed { key, .. } in open.filter(|one| !judged.due.contains(&one.key)) {
+        changes.extend(judge.fate(key)?);
+    }
+    let is_missed = |key: &Key| departed.missed.binary_search_by(|one| one.key.cmp(key)).is_ok();
+    judged.due.retain(|key| !judged.decided.contains(key) && is_missed(key));
+    judged.held = Some((changes, format!("{what} approve those who are gone, reject if the source was wrong")));
+    Ok(judged)
+}
+
+/// Holds those whom the limit on removals let pass though too many are missing.
+pub(super) fn hold_due<C: plan::Judged>(guarded: &mut Guarded<C>, due: &BTreeSet<Key>, reason: &str) {
+    let reason: Arc<str> = reason.into();
+    let passed =
+        guarded.go.extract_if(.., |change| due.contains(change.key()) && change.leaves() && !change.is_approved());
+    guarded.held.extend(passed.map(|change| Held::change(change, &reason)));
+}
