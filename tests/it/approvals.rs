@@ -147,7 +147,6 @@ fn where_nothing_is_held_or_nobody_is_of_that_name_nothing_is_released() {
         (&["reject", "staff", "NOBODY"], 1),
         (&["approve", "managers"], 2),
         (&["reject", "managers", "P00011"], 2),
-        (&["approve"], 2),
     ] {
         let ran = world.run(arguments);
         assert_eq!(ran.code, Some(code), "{arguments:?}: {ran:?}");

@@ -62,7 +62,7 @@ pub(super) fn settle(
     };
     let failed = |error: io::Error| {
         let job = job.name.as_str();
-        tracing::warn!(job, %error, "the report of a file of which something waited could not be brought up to date");
+        tracing::warn!(job, %error, "{job}: the report of a file of which something waits was not brought up to date: {error}");
     };
     let mut waiting = match waiting {
         Ok(waiting) => waiting,

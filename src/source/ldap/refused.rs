@@ -92,7 +92,8 @@ impl Binds {
         let read = fs::read(file).and_then(|bytes| Ok(serde_json::from_slice(&bytes)?));
         read.unwrap_or_else(|error: io::Error| {
             if error.kind() != io::ErrorKind::NotFound {
-                tracing::warn!(file = %file.display(), %error, "the binds that were refused can't be read");
+                let file = file.display();
+                tracing::warn!(%file, %error, "{file}: the binds that were refused can't be read: {error}");
             }
             Vec::new()
         })
@@ -108,7 +109,8 @@ impl Binds {
             disk::sync_folder(dir)
         });
         if let Err(error) = saved {
-            tracing::warn!(file = %file.display(), %error, "the binds that were refused can't be written");
+            let file = file.display();
+            tracing::warn!(%file, %error, "{file}: the binds that were refused can't be written: {error}");
         }
     }
 }
