@@ -14,6 +14,7 @@ pub mod crash;
 #[cfg(feature = "full")]
 pub mod disk;
 pub mod fault;
+pub mod file;
 pub mod histogram;
 pub mod secret;
 pub mod tls;

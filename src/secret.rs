@@ -4,11 +4,12 @@
 //! that a rotated one is found.
 
 use std::fmt;
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::file;
 
 /// How much of a secret's file is read.
 const SECRET_BYTES_MAX: u64 = 64 * 1024;
@@ -42,7 +43,7 @@ impl SecretSource {
                 let unreadable =
                     |error: std::io::Error| Unusable { path: path.clone(), problem: format!("can't be read: {error}") };
                 let mut text = String::new();
-                File::open(path)
+                file::regular(path)
                     .and_then(|file| file.take(SECRET_BYTES_MAX).read_to_string(&mut text))
                     .map_err(unreadable)?;
                 usable(text.lines().next().unwrap_or_default().trim_end(), path)

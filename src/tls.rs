@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 
 use crate::clock::Clock;
+use crate::file;
 
 /// A client that verifies servers against the system's roots and those of `ca_file`.
 ///
@@ -67,8 +68,10 @@ pub fn clock_hint(text: &str) -> String {
 /// The certificates of a PEM file.
 fn extra(ca_file: Option<&Path>) -> Result<Vec<CertificateDer<'static>>, String> {
     let Some(path) = ca_file else { return Ok(Vec::new()) };
-    let unusable = |_| format!("ca_file {} holds no readable PEM certificates", path.display());
-    let extra: Vec<_> = CertificateDer::pem_file_iter(path).and_then(Iterator::collect).map_err(unusable)?;
+    let unusable = |()| format!("ca_file {} holds no readable PEM certificates", path.display());
+    let file = file::regular(path).map_err(|_| unusable(()))?;
+    let certificates: Result<_, pem::Error> = CertificateDer::pem_reader_iter(file).collect();
+    let extra: Vec<_> = certificates.map_err(|_| unusable(()))?;
     if extra.is_empty() {
         return Err(format!("ca_file {} holds no certificate", path.display()));
     }

@@ -1,9 +1,10 @@
 //! Reads files that matter to safety, and says who else may.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+
+use crate::file;
 
 /// The largest configuration file, in bytes.
 pub(super) const CONFIG_SIZE_MAX: u64 = 1024 * 1024;
@@ -25,13 +26,11 @@ pub(super) fn read(path: &Path, size_max: u64) -> Result<Content, String> {
     let told = |error: &io::Error| match error.kind() {
         io::ErrorKind::NotFound => "no such file".to_owned(),
         io::ErrorKind::PermissionDenied => "this user may not read it".to_owned(),
+        io::ErrorKind::InvalidInput => "is not a file".to_owned(),
         _ => format!("can't be read: {error}"),
     };
-    let file = File::open(path).map_err(|error| told(&error))?;
+    let file = file::regular(path).map_err(|error| told(&error))?;
     let metadata = file.metadata().map_err(|error| told(&error))?;
-    if !metadata.is_file() {
-        return Err("is not a file".to_owned());
-    }
     let mut bytes = Vec::new();
     file.take(size_max + 1).read_to_end(&mut bytes).map_err(|error| told(&error))?;
     if bytes.len() as u64 > size_max {

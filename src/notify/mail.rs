@@ -1,5 +1,6 @@
 //! Sends mails.
 
+use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -16,9 +17,13 @@ use super::notice::{Kind, Notice};
 use super::web::{self, Failure};
 use crate::config::{Mail, Notify, Protection};
 use crate::fault::chain;
+use crate::file;
 
 /// The longest wait for one answer of the server.
 const ANSWER_MAX: Duration = Duration::from_secs(15);
+
+/// How much of the file of authorities is read.
+const CA_BYTES_MAX: u64 = 1024 * 1024;
 
 /// Sends a notice on a thread of its own, which nobody waits for where the process ends: a server may be silent for long.
 pub(super) async fn send(mail: &Mail, options: &Notify, host: &str, notice: &Notice) -> Result<(), Failure> {
@@ -110,7 +115,9 @@ fn transport(mail: &Mail, ca_file: Option<&Path>, host: &str) -> Result<SmtpTran
     let parameters = || {
         let mut builder = TlsParameters::builder(relay.host.clone());
         if let Some(path) = ca_file {
-            let pem = std::fs::read(path).map_err(|error| format!("ca_file {}: {error}", path.display()))?;
+            let mut pem = Vec::new();
+            let read = file::regular(path).and_then(|file| file.take(CA_BYTES_MAX).read_to_end(&mut pem));
+            read.map_err(|error| format!("ca_file {}: {error}", path.display()))?;
             let certificate = Certificate::from_pem(&pem);
             builder = builder.add_root_certificate(certificate.map_err(|error| format!("ca_file: {error}"))?);
         }
