@@ -9,6 +9,8 @@
 #![cfg_attr(feature = "full", doc = "")]
 #![cfg_attr(feature = "full", doc = include_str!("map.md"))]
 
+#[cfg(feature = "full")]
+pub mod admission;
 pub mod clock;
 pub mod crash;
 #[cfg(feature = "full")]

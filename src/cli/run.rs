@@ -30,8 +30,6 @@ pub(super) async fn run(host: &Host) -> Result<Exit, Failure> {
     served.map_err(|error| match error {
         StartError::Store(error) => Failure::from(error),
         StartError::Client(error) => error.into(),
-        error @ StartError::Status(_) => Failure::usage(error)
-            .hint("set status.listen to an address of this machine that is free; \"\" does without the page"),
         error @ StartError::Notify(_) => Failure::usage(error),
         error @ StartError::Socket { .. } => Failure::usage(error)
             .hint("set control.socket to a path in a folder that this user may write to; \"\" does without"),

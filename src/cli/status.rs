@@ -14,7 +14,7 @@ use crate::config::{Config, Job, Needs};
 use crate::daemon;
 use crate::notify::Book;
 use crate::run::{self, JobState, Status};
-use crate::status::{Health, JobView, Refused, Seen, Snapshot, Unheard};
+use crate::status::{Health, JobView, Refused, Seen, Snapshot, Unheard, Unserved};
 use crate::store::{self, Store};
 
 pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
@@ -31,9 +31,9 @@ pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
     let snapshot = Snapshot::gather(&store, &config, budget, now, &|job| seen(host, &store, job, now))?;
     let health = Health::of(&snapshot);
     let Snapshot { jobs: views, budget, is_full, .. } = snapshot;
-    let refused = match host {
-        Host::Here(_) => None,
-        Host::Daemon(lent) => lent.engine.counters().refused(),
+    let (refused, unserved) = match host {
+        Host::Here(_) => (None, None),
+        Host::Daemon(lent) => (lent.engine.counters().refused(), lent.engine.unserved()),
     };
     let unheard = Book::open(&config.state.dir).unheard();
     if ui.json {
@@ -48,6 +48,7 @@ pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
             "config_refused": refused.as_ref().map(|refused| json!({"at": refused.at, "reason": refused.reason})),
             "unheard": unheard.iter().map(|place| json!({"channel": place.channel, "since": place.since,
                 "reason": place.reason, "waiting": place.waiting})).collect::<Vec<_>>(),
+            "unserved": unserved.as_ref().map(|page| json!({"since": page.since, "reason": page.reason})),
         }));
     } else {
         lines(ui, &config, &views);
@@ -59,6 +60,11 @@ pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
         if let Some(Refused { at, reason }) = &refused {
             let text = format!("the new configuration was refused {at:.0}, and the one before is in force: {reason}");
             ui.line(ui.paint(Paint::Red, &tame(&text)));
+        }
+        if let Some(Unserved { since, reason }) = &unserved {
+            ui.line(
+                ui.paint(Paint::Red, &tame(&format!("no status page since {since:.0}: {reason}; it is tried again"))),
+            );
         }
         for Unheard { channel, since, reason, waiting } in &unheard {
             let waits = match waiting {

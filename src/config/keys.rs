@@ -64,6 +64,7 @@ pub(super) const KNOWN: &[(&str, Shape)] = &[
     ("status", Shape::Table),
     ("status.listen", Shape::Text),
     ("status.url", Shape::Text),
+    ("status.hosts", Shape::TextOrList),
     ("notify", Shape::Table),
     ("notify.webhook", Shape::Text),
     ("notify.mail", Shape::Table),

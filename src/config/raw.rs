@@ -62,6 +62,8 @@ pub(super) struct RawControl {
 pub(super) struct RawStatus {
     pub(super) listen: Option<String>,
     pub(super) url: Option<String>,
+    #[serde(deserialize_with = "one_or_more")]
+    pub(super) hosts: Vec<String>,
 }
 
 #[derive(Default, Deserialize)]

@@ -14,6 +14,8 @@ pub struct Status {
     pub listen: Option<SocketAddr>,
     /// Its address as people see it, for notices: as it is written, or where it answers other machines too.
     pub url: Option<String>,
+    /// Names under which it answers, besides this machine's own.
+    pub hosts: Vec<String>,
 }
 
 impl Status {

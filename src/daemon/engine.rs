@@ -1,7 +1,7 @@
 //! What the daemon owns and lends: the store, the configuration with its client, the turns of the targets.
 
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use jiff::Timestamp;
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, broadcast, mpsc};
@@ -15,7 +15,7 @@ use crate::api::{self, Client};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::record::JobName;
-use crate::status::{Counters, Seen};
+use crate::status::{Counters, Seen, Unserved};
 use crate::store::{self, Store};
 
 /// Events that are kept for a slow listener.
@@ -76,6 +76,7 @@ pub struct Engine {
     events: broadcast::Sender<Event>,
     stopping: Asker,
     counters: Arc<Counters>,
+    unserved: Mutex<Option<Unserved>>,
     pub(super) reloading: tokio::sync::Mutex<()>,
 }
 
@@ -96,6 +97,7 @@ impl Engine {
             events: broadcast::Sender::new(EVENTS_KEPT),
             stopping: Asker::new(0),
             counters: Arc::default(),
+            unserved: Mutex::default(),
             reloading: tokio::sync::Mutex::default(),
         };
         (Arc::new(engine), heard)
@@ -119,6 +121,15 @@ impl Engine {
     /// What happened since the process started.
     pub fn counters(&self) -> &Arc<Counters> {
         &self.counters
+    }
+
+    /// Why the status page is not served, where it should be.
+    pub fn unserved(&self) -> Option<Unserved> {
+        self.unserved.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn serves_page(&self, unserved: Option<Unserved>) {
+        *self.unserved.lock().unwrap_or_else(PoisonError::into_inner) = unserved;
     }
 
     /// The turns of the targets.

@@ -44,6 +44,8 @@ pub enum Event {
         /// Why.
         reason: String,
     },
+    /// The status page is served again.
+    Page,
     /// The daemon ends.
     Stopping,
 }

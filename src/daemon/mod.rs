@@ -27,6 +27,7 @@ mod inboxes;
 mod manager;
 mod moment;
 mod onlookers;
+mod page;
 mod reload;
 mod scheduler;
 mod served;

@@ -62,7 +62,7 @@ async fn gather(engine: &Arc<Engine>) -> Result<Snapshot, Lost> {
         let (budget, now) = (setup.client.budget(), engine.clock().now());
         let snapshot = Snapshot::gather(&store, &setup.config, budget, now, &|job| Ok(engine.seen(&job.name)))?;
         let unheard = Book::open(&setup.config.state.dir).unheard();
-        Ok(Snapshot { unheard, refused: engine.counters().refused(), ..snapshot })
+        Ok(Snapshot { unheard, refused: engine.counters().refused(), unserved: engine.unserved(), ..snapshot })
     });
     match work.await {
         Ok(snapshot) => snapshot.map_err(Lost::Store),
@@ -125,7 +125,8 @@ pub(super) async fn tell(engine: Arc<Engine>, mut teller: Option<Teller>) {
                     }
                     true
                 }
-                Ok(Event::Ready | Event::Ended { .. } | Event::Decided | Event::Refused { .. }) | Err(RecvError::Lagged(_)) => true,
+                Ok(Event::Ready | Event::Ended { .. } | Event::Decided | Event::Refused { .. } | Event::Page)
+                | Err(RecvError::Lagged(_)) => true,
                 Ok(_) => false,
                 Err(RecvError::Closed) => return,
             },

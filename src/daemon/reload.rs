@@ -139,6 +139,9 @@ fn fits(present: &Config, next: &Config) -> Result<(), String> {
     if present.status.listen != next.status.listen {
         return Err(moved("status.listen"));
     }
+    if present.status.hosts != next.status.hosts {
+        return Err(moved("status.hosts"));
+    }
     if present.api.base_url != next.api.base_url {
         return Err(moved("api.base_url"));
     }

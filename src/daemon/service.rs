@@ -15,10 +15,10 @@ use super::manager::Manager;
 use super::moment::Moment;
 use super::scheduler::{Ended, SLEEP_MAX, Scheduler, Timed};
 use super::signals::{Wish, Wishes};
-use super::{inboxes, onlookers, served, worker};
+use super::{inboxes, onlookers, page, served, worker};
 use crate::clock::Clock;
+use crate::config::Config;
 use crate::record::{JobName, shown};
-use crate::status::Server;
 use crate::store::{self, Store};
 
 /// How often the loop looks around while runs are under way, so that STATUS tells how far they are.
@@ -48,9 +48,6 @@ pub enum StartError {
         #[source]
         error: std::io::Error,
     },
-    /// The status page can't be served.
-    #[error(transparent)]
-    Status(#[from] crate::status::StartError),
     /// Nobody can be told.
     #[error(transparent)]
     Notify(#[from] crate::notify::SetupError),
@@ -64,11 +61,7 @@ pub enum StartError {
 /// # Errors
 ///
 /// Why it could not begin.
-pub async fn serve(
-    config: crate::config::Config,
-    clock: &Clock,
-    commands: Arc<dyn Commands>,
-) -> Result<(), StartError> {
+pub async fn serve(config: Config, clock: &Clock, commands: Arc<dyn Commands>) -> Result<(), StartError> {
     // Before anybody can know that the daemon is there: a signal that nobody hears would end it.
     let wishes = Wishes::hear().map_err(StartError::Signals)?;
     let store = Store::open(&config.state.dir)?;
@@ -80,10 +73,6 @@ pub async fn serve(
             Some(bound.map_err(|error| StartError::Socket { path: path.clone(), error })?)
         }
     };
-    let page = match setup.config.status.listen {
-        None => None,
-        Some(address) => Some(Server::bind(address).await?),
-    };
     let jobs = timed(&setup, &store)?;
     let (engine, inputs) = Engine::new(setup, store, clock);
     let callers = listener.as_ref().map(Listener::callers);
@@ -91,10 +80,9 @@ pub async fn serve(
     let mut watchers = JoinSet::new();
     watchers.spawn(onlookers::count(Arc::clone(&engine)));
     watchers.spawn(onlookers::tell(Arc::clone(&engine), teller));
-    if let Some(page) = page {
-        let address = page.address();
-        tracing::info!(%address, "the status page answers at http://{address}/");
-        watchers.spawn(page.serve(Arc::new(onlookers::Seen(Arc::clone(&engine))), Arc::clone(engine.counters())));
+    if engine.setup().config.status.listen.is_some() {
+        let server = page::bind(&engine).await;
+        watchers.spawn(page::serve(Arc::clone(&engine), server));
     }
     let listens = {
         let engine = Arc::clone(&engine);

@@ -28,6 +28,7 @@ pub struct Told {
     /// A digest of why the configuration was refused, where it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     config_refused: Option<u64>,
+    no_page: bool,
     /// Why nothing works at all, where that is so.
     #[serde(skip_serializing_if = "Option::is_none")]
     down: Option<Down>,
@@ -92,7 +93,8 @@ pub(super) fn decide_down(told: &Told, trouble: &Trouble, at: Timestamp) -> (Tol
 pub fn decide(told: &Told, snapshot: &Snapshot) -> (Told, Vec<Notice>) {
     let mut notices = Vec::new();
     let config_refused = snapshot.refused.as_ref().map(|refused| xxh3_64(refused.reason.as_bytes()));
-    let mut next = Told { disk_full: snapshot.is_full, config_refused, ..Told::default() };
+    let no_page = snapshot.unserved.is_some();
+    let mut next = Told { disk_full: snapshot.is_full, config_refused, no_page, ..Told::default() };
     if told.down.as_ref().is_some_and(|down| down.any_told) {
         notices.push(notice(snapshot, None, Kind::Recovered, "rosterd works again".to_owned()));
     }
@@ -112,6 +114,17 @@ pub fn decide(told: &Told, snapshot: &Snapshot) -> (Told, Vec<Notice>) {
         }
         None if told.config_refused.is_some() => {
             notices.push(notice(snapshot, None, Kind::Recovered, "the configuration is in force now".to_owned()));
+        }
+        _ => {}
+    }
+    match &snapshot.unserved {
+        Some(unserved) if !told.no_page => {
+            let text = "rosterd works without its status page, metrics and health, and tries again".to_owned();
+            let reasons = listed(std::iter::once(&unserved.reason));
+            notices.push(Notice { reasons, ..notice(snapshot, None, Kind::NoPage, text) });
+        }
+        None if told.no_page => {
+            notices.push(notice(snapshot, None, Kind::Recovered, "rosterd's status page is served again".to_owned()));
         }
         _ => {}
     }

@@ -25,6 +25,8 @@ pub enum Kind {
     DiskFull,
     /// The daemon refused a new configuration.
     ConfigRefused,
+    /// The status page can't be served.
+    NoPage,
     /// Nothing works: the daemon can't start, or can't read its state.
     Down,
     /// All is well again.
@@ -77,6 +79,7 @@ impl Kind {
             Self::OnSite => "on_site",
             Self::DiskFull => "disk_full",
             Self::ConfigRefused => "config_refused",
+            Self::NoPage => "no_page",
             Self::Down => "down",
             Self::Recovered => "recovered",
             Self::Test => "test",

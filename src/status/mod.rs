@@ -11,12 +11,16 @@
 //! - Page, metrics and health name nobody, not even by key (law 11): jobs, lines and counts only. What a reason says of a key
 //!   is marked as such from the beginning, and left out here ([`keyless`](crate::record::keyless)).
 //! - The page works without scripts and loads nothing.
+//! - Who connects takes no more than a small part of what the daemon needs, and sees nothing under a name that is not this
+//!   machine's.
 //!
 //! Rejected: a registry of metrics that modules write to as they go. Nearly all that is of interest is in the store already
 //! and outlives a restart there; only what nothing remembers ([`Counters`]) is counted in memory.
 
+mod connections;
 mod counters;
 mod health;
+mod hosts;
 mod metrics;
 mod page;
 mod server;
@@ -27,4 +31,4 @@ pub use health::Health;
 pub use metrics::metrics;
 pub use page::{page, unreadable};
 pub use server::{Gather, Server, StartError};
-pub use snapshot::{Budget, JobView, OnSite, Running, Seen, Snapshot, Unheard};
+pub use snapshot::{Budget, JobView, OnSite, Running, Seen, Snapshot, Unheard, Unserved};

@@ -9,19 +9,22 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::get;
 use futures_util::future::BoxFuture;
 use tokio::net::TcpListener;
 use tokio::sync::Mutex;
 
+use super::connections::{self, Limits};
 use super::counters::Counters;
 use super::health::Health;
+use super::hosts::Hosts;
 use super::metrics::{self, metrics};
 use super::page::{page, unreadable};
 use super::snapshot::Snapshot;
@@ -60,6 +63,7 @@ pub struct StartError {
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
+    hosts: Hosts,
 }
 
 /// A snapshot that several share, or why there is none.
@@ -72,16 +76,16 @@ struct Served {
 }
 
 impl Server {
-    /// Takes the address.
+    /// Takes the address; `hosts` are names of this machine besides its own.
     ///
     /// # Errors
     ///
     /// Another program has it, or this machine has it not.
-    pub async fn bind(address: SocketAddr) -> Result<Self, StartError> {
+    pub async fn bind(address: SocketAddr, hosts: &[String]) -> Result<Self, StartError> {
         let failed = |source| StartError { address, source };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address })
+        Ok(Self { listener, address, hosts: Hosts::new(hosts) })
     }
 
     /// Where it answers.
@@ -96,10 +100,9 @@ impl Server {
             .route("/", get(of_page))
             .route("/metrics", get(of_metrics))
             .route("/healthz", get(of_health))
+            .layer(from_fn_with_state(self.hosts, expected))
             .with_state(served);
-        if let Err(error) = axum::serve(self.listener, router).await {
-            tracing::error!(%error, "the status page is not served any more: {error}");
-        }
+        connections::serve(self.listener, router, Limits::STANDARD).await;
     }
 }
 
@@ -119,6 +122,15 @@ impl Served {
         *last = Some((Instant::now(), snapshot.clone()));
         snapshot
     }
+}
+
+/// Answers requests for this machine only.
+async fn expected(State(hosts): State<Hosts>, request: Request, next: Next) -> Response {
+    if hosts.take(request.uri(), request.headers()) {
+        return next.run(request).await;
+    }
+    let text = "this page is not served under that name; status.hosts of the configuration adds one\n";
+    answer(StatusCode::MISDIRECTED_REQUEST, TEXT, text.to_owned())
 }
 
 async fn of_page(State(served): State<Arc<Served>>) -> Response {

@@ -36,6 +36,17 @@ pub struct Snapshot {
     pub unheard: Vec<Unheard>,
     /// The configuration that the daemon refused last, where the one before is still in force.
     pub refused: Option<Refused>,
+    /// Why this page itself is not served, where it should be.
+    pub unserved: Option<Unserved>,
+}
+
+/// A status page that can't be served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unserved {
+    /// Since when.
+    pub since: Timestamp,
+    /// Why, with the address.
+    pub reason: String,
 }
 
 /// A place that people are told by, and that can't be reached.
@@ -166,7 +177,8 @@ impl Snapshot {
         }
         let requests = jobs.iter().map(|job| job.requests).sum();
         let is_full = store.is_full() || jobs.iter().any(|job| job.ran_full);
-        Ok(Self { at, jobs, budget: Budget::of(budget, requests, at), is_full, unheard: Vec::new(), refused: None })
+        let budget = Budget::of(budget, requests, at);
+        Ok(Self { at, jobs, budget, is_full, unheard: Vec::new(), refused: None, unserved: None })
     }
 }
 

@@ -20,8 +20,9 @@ const MAIL_HINT: &str = "write it like it@example.com";
 pub(super) fn status(raw: &RawStatus, ground: &Ground, report: &mut Report) -> Status {
     const HINT: &str = "write it like \"127.0.0.1:9464\" or \"[::1]:9464\"; \"\" turns the page off";
     let url = raw.url.as_deref().and_then(|text| text::unless_empty(Some(text))).and_then(|text| page(text, report));
+    let hosts = hosts(raw, url.as_deref(), report);
     let Some(given) = raw.listen.as_deref() else {
-        return Status { listen: ground.instance.is_none().then_some(Status::LISTEN), url };
+        return Status { listen: ground.instance.is_none().then_some(Status::LISTEN), url, hosts };
     };
     let listen = text::parsed("status.listen", text::unless_empty(Some(given)), HINT, report, |text| {
         text.trim().parse::<SocketAddr>().map_err(|_| format!("{text:?} is no address with a port"))
@@ -31,7 +32,7 @@ pub(super) fn status(raw: &RawStatus, ground: &Ground, report: &mut Report) -> S
         report.warning("status.listen", message, Some("put a proxy that does before it, or use 127.0.0.1"));
     }
     let seen = listen.filter(|address| !address.ip().is_loopback() && !address.ip().is_unspecified());
-    Status { listen, url: url.or_else(|| seen.map(|address| format!("http://{address}/"))) }
+    Status { listen, hosts, url: url.or_else(|| seen.map(|address| format!("http://{address}/"))) }
 }
 
 /// The page's address as people see it.
@@ -45,6 +46,17 @@ fn page(written: &str, report: &mut Report) -> Option<String> {
         report.problem("status.url", "is no address of a web page", Some(hint));
     }
     url
+}
+
+/// Names of this machine, without scheme, port or path; that of the page's address is one.
+fn hosts(raw: &RawStatus, url: Option<&str>, report: &mut Report) -> Vec<String> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+    for name in raw.hosts.iter().filter(|name| name.is_empty() || !name.chars().all(is_name)) {
+        let message = format!("{name:?} is no name of a machine");
+        report.problem("status.hosts", message, Some("write it like \"roster.example.com\", without scheme and port"));
+    }
+    let seen = url.and_then(|url| Some(Url::parse(url).ok()?.host_str()?.to_owned()));
+    raw.hosts.iter().cloned().chain(seen).collect()
 }
 
 /// Who is told; a part with a mistake is left out, and the report says why. Where it names no authority or proxy of its own,
@@ -211,7 +223,7 @@ mod tests {
                 wants_secrets: true,
                 passwords: Vec::new(),
             };
-            let raw = RawStatus { listen: listen.map(str::to_owned), url: None };
+            let raw = RawStatus { listen: listen.map(str::to_owned), ..RawStatus::default() };
             let found = status(&raw, &ground, &mut Report::new("config.toml".into()));
             assert_eq!(found.listen, expected.map(|address| address.parse().unwrap()), "{instance:?} {listen:?}");
         }

@@ -32,7 +32,7 @@ fn job(name: &str, status: Status, reasons: &[&str]) -> JobView {
 fn snapshot(hour: i64, jobs: impl IntoIterator<Item = JobView>) -> Snapshot {
     let budget = Budget { used: 0, limit: 100, blocked_until: None, finish: None };
     let jobs = jobs.into_iter().collect();
-    Snapshot { at: at(hour), jobs, budget, is_full: false, unheard: Vec::new(), refused: None }
+    Snapshot { at: at(hour), jobs, budget, is_full: false, unheard: Vec::new(), refused: None, unserved: None }
 }
 
 /// Looks at one state after the other, and says what was told at each.
@@ -50,6 +50,18 @@ fn told(snapshots: impl IntoIterator<Item = Snapshot>) -> Vec<Vec<Kind>> {
 
 fn of(states: &[Status]) -> Vec<Vec<Kind>> {
     told(states.iter().enumerate().map(|(hour, status)| snapshot(hour as i64, [job("staff", *status, &[])])))
+}
+
+#[test]
+fn a_status_page_that_is_not_served_is_told_once_and_so_is_its_return() {
+    let page = |hour: i64, reason: Option<&str>| {
+        let unserved = reason.map(|reason| crate::status::Unserved { since: at(0), reason: reason.to_owned() });
+        Snapshot { unserved, ..snapshot(hour, []) }
+    };
+    assert_eq!(
+        told([page(0, None), page(1, Some("taken")), page(2, Some("taken")), page(3, None), page(4, None)]),
+        [vec![], vec![Kind::NoPage], vec![], vec![Kind::Recovered], vec![]]
+    );
 }
 
 #[test]

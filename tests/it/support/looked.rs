@@ -71,7 +71,7 @@ impl Served {
 
     fn opening(world: &World, open: Open) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let server = runtime.block_on(Server::bind("127.0.0.1:0".parse().unwrap())).unwrap();
+        let server = runtime.block_on(Server::bind("127.0.0.1:0".parse().unwrap(), &[])).unwrap();
         let (address, counters) = (server.address(), Arc::new(Counters::default()));
         runtime.spawn(server.serve(Arc::new(Fresh(world.checked(), open)), Arc::clone(&counters)));
         Self { _runtime: runtime, address, counters }
