@@ -24,7 +24,6 @@ use crate::record::{Kind, Target, Value};
 use crate::run::{mapping, next, rows};
 use crate::source::inbox::Folder;
 use crate::source::{Access, Found, Read, Row, csv, ldap};
-use crate::store;
 
 /// One thing that was looked at.
 struct Finding {
@@ -214,8 +213,12 @@ fn described(job: &Job, read: &Read) -> String {
 
 /// Asks the service for one of everything that the jobs read; never tries a write.
 async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) -> Result<(), Failure> {
-    store::lay_down(&config.state.dir)?;
-    let client = Client::new(&config.api, &Clock::system())?;
+    let mut options = config.api.clone();
+    // What is asked counts with what was asked before; where there is no state nothing was, and none is made for this.
+    if !config.state.dir.exists() {
+        options.budget_file = None;
+    }
+    let client = Client::new(&options, &Clock::system())?;
     let targets: BTreeSet<Target> = config.parts().map(|part| part.mapping.target).collect();
     // An account without jobs yet is asked for its staff.
     let targets = if targets.is_empty() { BTreeSet::from([Target::Staff]) } else { targets };

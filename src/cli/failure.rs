@@ -141,9 +141,16 @@ impl From<store::Error> for Failure {
             store::Kind::Permission => {
                 Self::usage(error).hint(format!("run as the owner of {dir}, or set state.dir to a folder of your own"))
             }
-            store::Kind::Owner { uid } => {
-                let hint =
-                    format!("run as that user: sudo -u '#{uid}' rosterd …, or set state.dir to a folder of your own");
+            store::Kind::Owner { uid } | store::Kind::Exposed { uid: Some(uid), .. } => {
+                let user = crate::history::user_of(*uid).unwrap_or_else(|| uid.to_string());
+                let hint = format!(
+                    "run as that user: sudo -u '#{uid}' rosterd …; or set state.user = \"{user}\", if rosterd's state is that \
+                     user's; or set state.dir to a folder of your own"
+                );
+                Self::usage(error).hint(hint)
+            }
+            store::Kind::Exposed { path, uid: None } => {
+                let hint = format!("close it to others: chmod go-w {}; or name another state.dir", path.display());
                 Self::usage(error).hint(hint)
             }
             store::Kind::NoFolder => Self::usage(error).hint("set state.dir to a folder"),

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::failure::Failure;
 use super::host::{self, Host};
+use super::owner::become_owner_of;
 use crate::clock::Clock;
 use crate::config::{self, Errors, Notify};
 use crate::daemon::StartError;
@@ -27,9 +28,11 @@ pub(super) async fn tell_of_configuration(host: &Host, failure: &Failure) {
     if remains.notify.is_off() {
         return;
     }
-    // Root would leave files that the service's own user can't use.
-    if let Err(error) = store::lay_down(&remains.state_dir) {
-        let error = chain(&error);
+    // What is told is remembered beside the state: root would leave files there that the daemon can't use.
+    let prepared = become_owner_of(&remains.state)
+        .and_then(|()| store::lay_down(&remains.state.dir).map_err(Failure::from))
+        .map_err(|failure| chain(failure.error()));
+    if let Err(error) = prepared {
         tracing::warn!(error, "nobody can be told that the daemon did not start: {error}");
         return;
     }
@@ -38,7 +41,7 @@ pub(super) async fn tell_of_configuration(host: &Host, failure: &Failure) {
         Some(errors) => errors.problems.iter().map(ToString::to_string).collect(),
         None => vec![chain(error)],
     };
-    deliver(&remains.state_dir, &remains.notify, &Trouble::at_start("configuration", reasons)).await;
+    deliver(&remains.state.dir, &remains.notify, &Trouble::at_start("configuration", reasons)).await;
 }
 
 /// The daemon could not start under a configuration that is good in itself.

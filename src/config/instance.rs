@@ -14,7 +14,7 @@ use std::str::FromStr;
 use super::options::{Control, State};
 
 /// The folder of all configurations.
-const FOLDER: &str = "/etc/rosterd";
+pub(super) const FOLDER: &str = "/etc/rosterd";
 /// The longest name, in bytes: it is part of a socket's path.
 const NAME_MAX: usize = 32;
 /// What names in the folders of the one without a name mean already.

@@ -59,6 +59,7 @@ pub(super) const KNOWN: &[(&str, Shape)] = &[
     ("state", Shape::Table),
     ("state.dir", Shape::Text),
     ("state.full_pull", Shape::Text),
+    ("state.user", Shape::Text),
     ("control", Shape::Table),
     ("control.socket", Shape::Text),
     ("status", Shape::Table),

@@ -9,7 +9,7 @@ use super::check::{self, Ground};
 use super::credentials::Credentials;
 use super::instance::Instance;
 use super::layers;
-use super::options::{Config, Needs};
+use super::options::{Config, Needs, State};
 use super::permissions::{self, CONFIG_SIZE_MAX, Content};
 use super::problem::{Errors, Problem};
 use super::report::Report;
@@ -72,8 +72,8 @@ pub fn load_given(
 /// What is left of a configuration that can't be used.
 #[derive(Clone, Debug)]
 pub struct Remains {
-    /// Where the state lies.
-    pub state_dir: PathBuf,
+    /// Where the state lies, and whose it is.
+    pub state: State,
     /// Who is told, as far as nothing is wrong with that.
     pub notify: Notify,
 }
@@ -87,11 +87,12 @@ pub fn remains(path: &Path, environment: impl Iterator<Item = (String, String)>)
     let file = walk::recovered(&content.text, &mut report);
     let raw = layers::merge(file, &variables, &mut report)?;
     let (state, notify) = check::remains(&raw, &ground(&source_path, &variables, Needs::Account), &mut report);
-    Some(Remains { state_dir: state.dir, notify })
+    Some(Remains { state, notify })
 }
 
 fn ground(source_path: &Path, variables: &[(String, String)], needs: Needs) -> Ground {
     Ground {
+        config: source_path.to_owned(),
         dir: source_path.parent().unwrap_or(Path::new("/")).to_owned(),
         instance: Instance::of(source_path),
         credentials: Credentials::of(source_path, variables),

@@ -5,11 +5,12 @@
 
 use std::path::{Path, PathBuf};
 
-use toml::Table;
-
+use super::account::Account;
 use super::instance::Instance;
 use super::options::{Control, State};
 use super::permissions::{self, CONFIG_SIZE_MAX};
+use super::report::Report;
+use super::walk;
 
 /// Where the daemon of a configuration is to be found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,33 +19,40 @@ pub struct Located {
     pub config: PathBuf,
     /// The daemon's socket; `None` where the configuration turns it off.
     pub socket: Option<PathBuf>,
-    /// The state folder; `None` where the file could not be read.
+    /// The state folder; `None` where the file could not be read as a whole and does not name one.
     pub state_dir: Option<PathBuf>,
+    /// The account that the daemon has, as far as the configuration says.
+    pub account: Option<Account>,
 }
 
 /// What the file at `path` and the variables of `environment` say of the daemon.
 pub fn locate(path: &Path, environment: impl Iterator<Item = (String, String)>) -> Option<Located> {
     let config = std::path::absolute(path).ok()?;
     let folder = config.parent().unwrap_or(Path::new("/")).to_owned();
-    let table: Option<Table> =
-        permissions::read(path, CONFIG_SIZE_MAX).ok().and_then(|content| toml::from_str(&content.text).ok());
-    let (mut socket, mut state_dir) = (None, None);
-    for (name, value) in environment {
-        match name.to_ascii_lowercase().as_str() {
-            "rosterd__control__socket" => socket = Some(value),
-            "rosterd__state__dir" => state_dir = Some(value),
-            _ => {}
-        }
-    }
-    let written = |section: &str, key: &str| Some(table.as_ref()?.get(section)?.get(key)?.as_str()?.to_owned());
+    let variables: Vec<(String, String)> = environment.collect();
+    // Also of a file that is half written: its daemon runs, and says what is wrong with it.
+    let file = permissions::read(path, CONFIG_SIZE_MAX).ok();
+    let is_whole = file.as_ref().is_some_and(|content| toml::from_str::<toml::Table>(&content.text).is_ok());
+    let table = file.map(|content| walk::recovered(&content.text, &mut Report::new(String::new())));
+    let written = |section: &str, key: &str| {
+        let variable = format!("rosterd__{section}__{key}");
+        let given = variables.iter().find(|(name, _)| name.to_ascii_lowercase() == variable);
+        given.map(|(_, value)| value.clone()).or_else(|| {
+            let section = table.as_ref()?.get(section)?.clone().into_table().ok()?;
+            section.get(key)?.clone().into_string().ok()
+        })
+    };
     let instance = Instance::of(&config);
-    let socket = match socket.or_else(|| written("control", "socket")) {
+    let socket = match written("control", "socket") {
         Some(written) => (!written.trim().is_empty()).then(|| folder.join(written)),
         None => Some(instance.as_ref().map_or_else(|| Control::SOCKET.into(), Instance::socket)),
     };
     let standard = || instance.as_ref().map_or_else(|| State::DIR.into(), Instance::state_dir);
-    let state_dir = state_dir.or_else(|| written("state", "dir")).map(|written| folder.join(written));
-    Some(Located { socket, state_dir: state_dir.or_else(|| table.as_ref().map(|_| standard())), config })
+    let state_dir = written("state", "dir").map(|written| folder.join(written));
+    // What can't be read may name another.
+    let state_dir = state_dir.or_else(|| is_whole.then(standard));
+    let account = Account::of(written("state", "user").as_deref(), &config, state_dir.as_deref());
+    Some(Located { config, socket, state_dir, account })
 }
 
 #[cfg(test)]
@@ -69,6 +77,7 @@ mod tests {
             ("[control]\nsocket = \"\"", vec![], (None, Some(state.clone()))),
             ("[control]\nsocket = \"s\"", vec![("ROSTERD__CONTROL__SOCKET", "/t")], (Some("/t".into()), Some(state))),
             ("no toml", vec![], (Some(standard), None)),
+            ("[control]\nsocket = \"s\"\n[job.map\nname = \"{{\"", vec![], (here("s"), None)),
         ] {
             assert_eq!(find(text, &variables), expected, "{text}");
         }

@@ -12,6 +12,7 @@
 //! Rejected: to let serde find the mistakes. It stops at the first, knows no line after the layers are merged, and takes
 //! `"yes"` for a number.
 
+mod account;
 mod check;
 mod credentials;
 mod instance;
@@ -31,6 +32,7 @@ mod units;
 mod walk;
 mod weekday;
 
+pub use account::Account;
 pub use instance::{Instance, InstanceError};
 pub use load::{Given, Remains, load, load_given, remains};
 pub use locate::{Located, locate};

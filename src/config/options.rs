@@ -7,6 +7,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use smol_str::SmolStr;
 
+use super::account::Account;
 use super::schedule::Schedule;
 use super::telling::{Notify, Status};
 use crate::history::Retention;
@@ -90,6 +91,8 @@ pub struct State {
     pub dir: PathBuf,
     /// A whole listing of the service at least this often.
     pub full_pull: SignedDuration,
+    /// The account that works on it, and that root becomes; `None` is whoever runs the program.
+    pub account: Option<Account>,
 }
 
 impl State {

@@ -49,6 +49,7 @@ pub(super) struct RawApi {
 pub(super) struct RawState {
     pub(super) dir: Option<String>,
     pub(super) full_pull: Option<String>,
+    pub(super) user: Option<String>,
 }
 
 #[derive(Default, Deserialize)]

@@ -30,4 +30,4 @@ pub use month::{Damage, read};
 pub use past::{Decisions, Event, Past, PastRun};
 pub use retention::Retention;
 pub use story::Story;
-pub use user::{acting_user, on_behalf_of, user_named};
+pub use user::{acting_user, on_behalf_of, user_named, user_of};

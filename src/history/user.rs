@@ -29,13 +29,21 @@ pub fn user_named(uid: u32, sudo: Option<&str>) -> String {
     named(uid, &accounts, sudo)
 }
 
-fn named(uid: u32, accounts: &str, caller: Option<&str>) -> String {
-    let name = accounts.lines().find_map(|line| {
+/// The name of a user of this machine.
+pub fn user_of(uid: u32) -> Option<String> {
+    name_of(uid, &fs::read_to_string("/etc/passwd").unwrap_or_default())
+}
+
+fn name_of(uid: u32, accounts: &str) -> Option<String> {
+    accounts.lines().find_map(|line| {
         let mut parts = line.split(':');
         let name = parts.next()?;
         (parts.nth(1)?.parse() == Ok(uid)).then(|| name.to_owned())
-    });
-    let name = name.unwrap_or_else(|| format!("uid {uid}"));
+    })
+}
+
+fn named(uid: u32, accounts: &str, caller: Option<&str>) -> String {
+    let name = name_of(uid, accounts).unwrap_or_else(|| format!("uid {uid}"));
     match caller.filter(|caller| !caller.is_empty() && *caller != name) {
         Some(caller) => format!("{name} (sudo by {caller})"),
         None => name,

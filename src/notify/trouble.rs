@@ -45,7 +45,7 @@ fn kind(error: &store::Error) -> &'static str {
     match error.kind {
         store::Kind::InUse { .. } => "in_use",
         store::Kind::Permission => "permission",
-        store::Kind::Owner { .. } => "owner",
+        store::Kind::Owner { .. } | store::Kind::Exposed { .. } => "owner",
         store::Kind::NoFolder => "no_folder",
         store::Kind::Full => "disk_full",
         store::Kind::Damaged(_) => "damaged",

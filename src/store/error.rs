@@ -1,7 +1,7 @@
 //! What can go wrong with the store.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A failure of the store under `dir`.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +33,14 @@ pub enum Kind {
         /// Its owner's number.
         uid: u32,
     },
+    /// It lies where somebody else could put another in its place, and this is root.
+    #[error("{}, so root can't work there safely", exposed(path, *uid))]
+    Exposed {
+        /// The folder or link, on the way to it or itself.
+        path: PathBuf,
+        /// Its owner's number, where that is not root; else others may write to it.
+        uid: Option<u32>,
+    },
     /// It is no folder.
     #[error("it is no folder")]
     NoFolder,
@@ -51,6 +59,13 @@ pub enum Kind {
     /// Anything else of the operating system.
     #[error("could not be read or written: {0}")]
     Io(io::Error),
+}
+
+fn exposed(path: &Path, uid: Option<u32>) -> String {
+    match uid {
+        Some(uid) => format!("{} belongs to user {uid}", path.display()),
+        None => format!("others than root may write to {}", path.display()),
+    }
 }
 
 impl Kind {

@@ -25,6 +25,7 @@ mod bulk;
 mod compact;
 mod engine;
 mod error;
+mod folder;
 mod manifest;
 mod mask;
 mod merge;
@@ -35,9 +36,8 @@ mod sorted;
 mod space;
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
@@ -47,6 +47,8 @@ use batch::{Row, payload};
 pub use bulk::Bulk;
 use engine::{Sled, guarded};
 pub use error::{Error, Kind};
+use folder::Folder;
+pub use folder::{lay_down, look_at};
 use manifest::Manifest;
 use mask::Mask;
 use merge::Extra;
@@ -96,8 +98,7 @@ impl Store {
 
     /// Opens the store under `dir`, making it where there is none. Fails at once where another process holds it.
     pub fn open(dir: &Path) -> Result<Self, Error> {
-        lay_down(dir)?;
-        let store = Self::open_locked(dir, lock(dir)?)?;
+        let store = Self::open_locked(dir, Folder::lay_down(dir)?.lock()?)?;
         store.tidy()?;
         Ok(store)
     }
@@ -516,50 +517,6 @@ impl Store {
                 Kind::Damaged(format!("row {} does not fit its checksum or its form", Space::shown(key)))
             }
         })
-    }
-}
-
-/// Makes the state folder where there is none; one that is there must be this user's, and is closed to others (law 11).
-pub fn lay_down(dir: &Path) -> Result<(), Error> {
-    let fail = |kind| Error { dir: dir.to_owned(), kind };
-    if fs::metadata(dir).is_ok_and(|found| !found.is_dir()) {
-        return Err(fail(Kind::NoFolder));
-    }
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|error| fail(Kind::from_io(error)))?;
-    let found = fs::metadata(dir).map_err(|error| fail(Kind::from_io(error)))?;
-    if found.uid() != rustix::process::geteuid().as_raw() {
-        return Err(fail(Kind::Owner { uid: found.uid() }));
-    }
-    if found.mode() & 0o077 != 0 {
-        fs::set_permissions(dir, fs::Permissions::from_mode(0o700)).map_err(|error| fail(Kind::from_io(error)))?;
-    }
-    Ok(())
-}
-
-/// Takes the lock of a state folder and writes this process's number into it.
-fn lock(dir: &Path) -> Result<File, Error> {
-    let fail = |kind| Error { dir: dir.to_owned(), kind };
-    let mut file = File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(dir.join("lock"))
-        .map_err(|error| fail(Kind::from_io(error)))?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(fs::TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            let _ = file.read_to_string(&mut holder);
-            return Err(fail(Kind::InUse { holder: holder.trim().parse().ok() }));
-        }
-        Err(fs::TryLockError::Error(error)) => return Err(fail(Kind::from_io(error))),
-    }
-    match file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(Kind::from_io) {
-        // The lock holds without the number too, and what is kept in reserve is given up only behind it.
-        Ok(()) | Err(Kind::Full) => Ok(file),
-        Err(kind) => Err(fail(kind)),
     }
 }
 

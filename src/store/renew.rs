@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 
 use super::manifest::Commits;
-use super::{Batch, Error, Kind, Space, Store, absent, compact, lay_down, lock};
+use super::{Batch, Error, Folder, Kind, Space, Store, absent, compact};
 use crate::crash::point;
 use crate::disk;
 
@@ -67,8 +67,7 @@ pub fn renew<T, E: From<Error>>(
     keep: impl FnOnce(&Old<'_>) -> Result<(Option<Batch>, T), E>,
 ) -> Result<Option<Renewed<T>>, E> {
     let fail = |error: io::Error| Error { dir: dir.to_owned(), kind: Kind::from_io(error) };
-    lay_down(dir)?;
-    let lock = lock(dir)?;
+    let lock = Folder::lay_down(dir)?.lock()?;
     let again = || lock.try_clone().map_err(fail);
     if !dir.join("store").exists() && !dir.join("store.old").exists() && !dir.join("commits").exists() {
         return Ok(None);
@@ -108,8 +107,7 @@ impl Store {
     /// A store that holds a batch, under a folder of its own; it counts its batches on from `commits`, so that it is not
     /// taken for an older one than that.
     fn fill_new(dir: &Path, batch: Batch, commits: u64) -> Result<(), Error> {
-        lay_down(dir)?;
-        let store = Self::open_locked(dir, lock(dir)?)?;
+        let store = Self::open_locked(dir, Folder::lay_down(dir)?.lock()?)?;
         store.writing().manifest.commits = commits;
         let mut batch = batch;
         // There is a batch to commit in any case, for the number's sake.

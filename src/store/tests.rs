@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
-use std::io::{Seek as _, SeekFrom};
+use std::fs::{self, OpenOptions};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 
 use proptest::prelude::*;
 

@@ -299,6 +299,87 @@ fn fault_18_a_state_folder_of_another_owner_exits_2_with_its_path() {
     assert_eq!(world.service().writes(), 0);
 }
 
+/// What stands below a folder: mode, owner and, of a file, what is in it.
+fn picture(path: &Path) -> Vec<(PathBuf, u32, u32, Option<Vec<u8>>)> {
+    let seen = |path: PathBuf| {
+        let found = fs::symlink_metadata(&path).unwrap();
+        let content = found.is_file().then(|| fs::read(&path).unwrap());
+        (path, found.mode(), found.uid(), content)
+    };
+    let mut all: Vec<_> = below(path).into_iter().map(seen).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn root_takes_nobody_s_word_on_disk_for_whose_the_state_is() {
+    const NOBODY: u32 = 65_534;
+    // How the state's place looks; the folder around it belongs to another, or only the state does.
+    type Lay = fn(&World);
+    let cases: &[(&str, Lay)] = &[
+        ("it is another's", |world| {
+            fs::create_dir(world.state()).unwrap();
+            chown(world.state(), Some(NOBODY), Some(NOBODY)).unwrap();
+        }),
+        ("it is missing in another's folder", |world| give(world, NOBODY)),
+        ("it is root's in another's folder", |world| {
+            give(world, NOBODY);
+            fs::create_dir(world.state()).unwrap();
+        }),
+        ("another's link leads to root's folder", |world| {
+            fs::create_dir(world.dir().join("kept")).unwrap();
+            std::os::unix::fs::symlink("kept", world.state()).unwrap();
+            std::os::unix::fs::lchown(world.state(), Some(NOBODY), Some(NOBODY)).unwrap();
+        }),
+    ];
+    for (case, lay) in cases {
+        let world = world();
+        if !is_root(&world) {
+            assert!(std::env::var_os("CI").is_none(), "in CI root is wanted");
+            return;
+        }
+        lay(&world);
+        let before = picture(world.dir());
+        for arguments in [
+            &["sync"][..],
+            &["status"],
+            &["history"],
+            &["pause"],
+            &["rebuild"],
+            &["check"],
+            &["api", "staff.list"],
+            &["run"],
+        ] {
+            let ran = world.run(arguments).expect(2);
+            assert!(
+                ran.err.contains("state.user") && ran.err.contains(&NOBODY.to_string()),
+                "{case}: {arguments:?}: {ran:?}"
+            );
+        }
+        assert_eq!(picture(world.dir()), before, "{case}: something was changed");
+        assert_eq!(world.service().requests(), [], "{case}");
+    }
+}
+
+#[test]
+fn an_account_that_is_named_and_not_there_is_told() {
+    let world = world();
+    change(&world, "[state]", "[state]\nuser = \"nobody-of-that-name\"");
+    if is_root(&world) {
+        let ran = world.run(&["sync"]).expect(2);
+        assert!(ran.err.contains("nobody-of-that-name"), "{ran:?}");
+    }
+}
+
+#[test]
+fn check_changes_nothing() {
+    let world = world();
+    let before = picture(world.dir());
+    world.run(&["check"]).expect(0);
+    world.run(&["check", "--offline"]).expect(0);
+    assert_eq!(picture(world.dir()), before);
+}
+
 #[test]
 fn root_works_as_the_owner_of_the_state_and_leaves_nothing_of_its_own_there() {
     const NOBODY: u32 = 65_534;
@@ -314,6 +395,7 @@ fn root_works_as_the_owner_of_the_state_and_leaves_nothing_of_its_own_there() {
     for file in ["api_key", "config.toml"] {
         chown(world.dir().join(file), Some(0), Some(0)).unwrap();
     }
+    change(&world, "[state]", &format!("[state]\nuser = \"{NOBODY}\""));
     let mut command = world.command(&["sync"]);
     run(command.env("SUDO_USER", "ana")).expect(0);
     for arguments in [&["status"][..], &["plan"], &["pause"], &["resume"], &["check"], &["sync"]] {

@@ -7,6 +7,7 @@ use secrecy::SecretString;
 
 use super::{api, directory, job, telling, text};
 use crate::api as client;
+use crate::config::account::Account;
 use crate::config::credentials::Credentials;
 use crate::config::instance::Instance;
 use crate::config::options::{Control, Job, Needs, State};
@@ -23,6 +24,8 @@ const SOCKET_PATH_MAX: usize = 107;
 
 /// What the checks stand on besides the text.
 pub(in crate::config) struct Ground {
+    /// The configuration file, as an absolute path.
+    pub(in crate::config) config: PathBuf,
     /// The folder of the configuration file; relative paths begin here.
     pub(in crate::config) dir: PathBuf,
     /// The instance whose configuration it is, where there are several.
@@ -104,7 +107,9 @@ fn state(raw: &RawState, ground: &Ground, report: &mut Report) -> State {
     let full_pull = text::parsed("state.full_pull", raw.full_pull.as_deref(), text::DURATION_HINT, report, |text| {
         units::duration(text).and_then(text::more_than_nothing)
     });
-    State { dir, full_pull: full_pull.unwrap_or(State::FULL_PULL) }
+    let given = text::filled("state.user", raw.user.as_deref(), report);
+    let account = Account::of(given, &ground.config, Some(&dir));
+    State { dir, full_pull: full_pull.unwrap_or(State::FULL_PULL), account }
 }
 
 /// An empty text turns the socket off.

@@ -217,6 +217,7 @@ mod tests {
             (Some("north"), Some(""), None),
         ] {
             let ground = Ground {
+                config: "/etc/rosterd/config.toml".into(),
                 dir: "/etc/rosterd".into(),
                 instance: instance.map(|name| name.parse().unwrap()),
                 credentials: Credentials::default(),

@@ -1,0 +1,297 @@
+//! The state folder: made, checked and held open, so that it stays the one that was checked.
+//!
+//! What this process writes there is written with its rights. Any other user's folder is refused. For root that is not
+//! enough: who may write to a folder above could put a link to one of root's own in its place. So root goes down from `/`
+//! one folder at a time, without following links, and only through folders that nobody else may change. Links that root
+//! made there itself lead on.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, openat, readlinkat, statat};
+use rustix::io::Errno;
+
+use super::error::{Error, Kind};
+
+/// Links that are followed before there is no end to them.
+const LINKS_MAX: usize = 40;
+const GROUP_AND_OTHERS: u32 = 0o077;
+const OTHERS_WRITE: u32 = 0o022;
+/// Who may write may not replace what belongs to others.
+const STICKY: u32 = 0o1000;
+
+/// The state folder, open.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+    open: File,
+}
+
+/// Makes the state folder where there is none; one that is there must be this user's, and is closed to others (law 11).
+pub fn lay_down(dir: &Path) -> Result<(), Error> {
+    Folder::lay_down(dir).map(drop)
+}
+
+/// Whether this user may work on the state folder, as far as it is there. Changes nothing.
+pub fn look_at(dir: &Path) -> Result<(), Error> {
+    let looked = if is_root() { as_root(dir, false).map(drop) } else { Ok(()) };
+    match looked {
+        Err(Kind::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        looked => looked.map_err(|kind| Error { dir: dir.to_owned(), kind }),
+    }
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+impl Folder {
+    pub(super) fn lay_down(dir: &Path) -> Result<Self, Error> {
+        let opened = if is_root() { as_root(dir, true) } else { as_user(dir) };
+        let closed = opened.and_then(|open| {
+            let found = open.metadata().map_err(Kind::from_io)?;
+            if found.uid() != rustix::process::geteuid().as_raw() {
+                return Err(Kind::Owner { uid: found.uid() });
+            }
+            if found.mode() & GROUP_AND_OTHERS != 0 {
+                open.set_permissions(Permissions::from_mode(0o700)).map_err(Kind::from_io)?;
+            }
+            Ok(open)
+        });
+        match closed {
+            Ok(open) => Ok(Self { path: dir.to_owned(), open }),
+            Err(kind) => Err(Error { dir: dir.to_owned(), kind }),
+        }
+    }
+
+    /// Takes the lock and writes this process's number into it.
+    pub(super) fn lock(&self) -> Result<File, Error> {
+        let fail = |error: io::Error| Error { dir: self.path.clone(), kind: Kind::from_io(error) };
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let opened = openat(&self.open, "lock", flags, Mode::RUSR | Mode::WUSR);
+        let mut file = File::from(opened.map_err(|error| fail(error.into()))?);
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(fs::TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                let _ = file.read_to_string(&mut holder);
+                let kind = Kind::InUse { holder: holder.trim().parse().ok() };
+                return Err(Error { dir: self.path.clone(), kind });
+            }
+            Err(fs::TryLockError::Error(error)) => return Err(fail(error)),
+        }
+        match file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(Kind::from_io) {
+            // The lock holds without the number too, and what is kept in reserve is given up only behind it.
+            Ok(()) | Err(Kind::Full) => Ok(file),
+            Err(kind) => Err(Error { dir: self.path.clone(), kind }),
+        }
+    }
+}
+
+/// Follows links: this user reaches nothing by them that it may not change anyway.
+fn as_user(dir: &Path) -> Result<File, Kind> {
+    if fs::metadata(dir).is_ok_and(|found| !found.is_dir()) {
+        return Err(Kind::NoFolder);
+    }
+    DirBuilder::new().recursive(true).mode(0o700).create(dir).and_then(|()| File::open(dir)).map_err(Kind::from_io)
+}
+
+/// A folder that only root may change, with all above it.
+fn as_root(dir: &Path, make: bool) -> Result<File, Kind> {
+    let dir = std::path::absolute(dir).map_err(Kind::from_io)?;
+    let mut at = Place::root()?;
+    let mut names: VecDeque<OsString> = names(&dir).collect();
+    let mut turns = 0;
+    while let Some(name) = names.pop_front() {
+        match at.enter(&name) {
+            Ok(next) => at = next?,
+            Err(Errno::NOENT) if make && turns < LINKS_MAX => {
+                turns += 1;
+                match mkdirat(&at.open, &name, Mode::RWXU) {
+                    Ok(()) | Err(Errno::EXIST) => names.push_front(name),
+                    Err(error) => return Err(Kind::from_io(error.into())),
+                }
+            }
+            Err(Errno::LOOP | Errno::NOTDIR) if turns < LINKS_MAX => {
+                turns += 1;
+                let target = at.link(&name)?;
+                if target.is_absolute() {
+                    at = Place::root()?;
+                }
+                self::names(&target).collect::<Vec<_>>().into_iter().rev().for_each(|name| names.push_front(name));
+            }
+            Err(error) => return Err(Kind::from_io(error.into())),
+        }
+    }
+    let found = rustix::fs::fstat(&at.open).map_err(|error| Kind::from_io(error.into()))?;
+    // A folder such as /tmp is fit to hold one for the state, not to be it.
+    if found.st_mode & OTHERS_WRITE != 0 {
+        return Err(Kind::Exposed { path: at.path, uid: None });
+    }
+    Ok(File::from(at.open))
+}
+
+/// The names on a way; `..` leads up from where the folders before it led.
+fn names(path: &Path) -> impl Iterator<Item = OsString> {
+    path.components()
+        .filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir))
+        .map(|part| part.as_os_str().to_owned())
+}
+
+/// A folder on the way, which only root may change.
+struct Place {
+    open: OwnedFd,
+    path: PathBuf,
+}
+
+impl Place {
+    const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+    fn root() -> Result<Self, Kind> {
+        let open = rustix::fs::open("/", Self::FLAGS, Mode::empty()).map_err(|error| Kind::from_io(error.into()))?;
+        Self { open, path: "/".into() }.checked()
+    }
+
+    /// The folder of that name in this one. The outer error says that it can't be opened.
+    fn enter(&self, name: &OsString) -> Result<Result<Self, Kind>, Errno> {
+        let open = openat(&self.open, name, Self::FLAGS, Mode::empty())?;
+        Ok(Self { open, path: self.path.join(name) }.checked())
+    }
+
+    fn checked(self) -> Result<Self, Kind> {
+        let found = rustix::fs::fstat(&self.open).map_err(|error| Kind::from_io(error.into()))?;
+        if found.st_uid != 0 {
+            return Err(Kind::Exposed { path: self.path, uid: Some(found.st_uid) });
+        }
+        if found.st_mode & OTHERS_WRITE != 0 && found.st_mode & STICKY == 0 {
+            return Err(Kind::Exposed { path: self.path, uid: None });
+        }
+        Ok(self)
+    }
+
+    /// Where a link of root's leads.
+    fn link(&self, name: &OsString) -> Result<PathBuf, Kind> {
+        let fail = |error: Errno| Kind::from_io(error.into());
+        let found = statat(&self.open, name, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)?;
+        if FileType::from_raw_mode(found.st_mode) != FileType::Symlink {
+            return Err(Kind::NoFolder);
+        }
+        if found.st_uid != 0 {
+            return Err(Kind::Exposed { path: self.path.join(name), uid: Some(found.st_uid) });
+        }
+        let target = readlinkat(&self.open, name, Vec::new()).map_err(fail)?;
+        Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{chown, symlink};
+
+    use super::*;
+
+    const OTHER: u32 = 65_534;
+
+    /// What stands in a folder: mode, owner and names, at any depth.
+    fn picture(path: &Path) -> Vec<(PathBuf, u32, u32)> {
+        let found = fs::symlink_metadata(path).unwrap();
+        let mut all = vec![(path.to_owned(), found.mode(), found.uid())];
+        if found.is_dir() {
+            let mut below: Vec<PathBuf> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
+            below.sort();
+            all.extend(below.iter().flat_map(|path| picture(path)));
+        }
+        all
+    }
+
+    #[test]
+    fn root_touches_nothing_where_somebody_else_could_have_put_a_link() {
+        if !is_root() {
+            return;
+        }
+        type Lay = fn(&Path);
+        let theirs = |path: &Path| std::os::unix::fs::lchown(path, Some(OTHER), Some(OTHER)).unwrap();
+        let cases: &[(&str, Lay)] = &[
+            ("the folder is theirs", |at| fs::create_dir_all(at.join("a/state")).unwrap()),
+            ("the one above is theirs, the folder is missing", |at| fs::create_dir(at.join("a")).unwrap()),
+            ("a link of theirs in their folder", |at| {
+                fs::create_dir(at.join("a")).unwrap();
+                symlink(at.join("roots"), at.join("a/state")).unwrap();
+            }),
+            ("a link of theirs higher up", |at| symlink(at.join("roots"), at.join("a")).unwrap()),
+        ];
+        for (case, lay) in cases {
+            let dir = tempfile::tempdir().unwrap();
+            fs::create_dir_all(dir.path().join("roots/state")).unwrap();
+            lay(dir.path());
+            theirs(&dir.path().join("a"));
+            if dir.path().join("a/state").symlink_metadata().is_ok() {
+                theirs(&dir.path().join("a/state"));
+            }
+            let before = picture(dir.path());
+            let state = dir.path().join("a/state");
+            for result in [lay_down(&state), look_at(&state)] {
+                let kind = result.map_err(|error| error.kind);
+                assert!(matches!(kind, Err(Kind::Exposed { uid: Some(OTHER), .. })), "{case}: {kind:?}");
+            }
+            assert_eq!(picture(dir.path()), before, "{case}");
+        }
+    }
+
+    #[test]
+    fn root_works_in_folders_of_its_own_and_by_its_own_links() {
+        if !is_root() {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::create_dir(at("shared")).unwrap();
+        fs::set_permissions(at("shared"), Permissions::from_mode(0o1777)).unwrap();
+        symlink("shared/../kept", at("link")).unwrap();
+        for (name, made) in [("new/state", "new/state"), ("shared/state", "shared/state"), ("link/state", "kept/state")]
+        {
+            look_at(&at(name)).unwrap();
+            assert!(name == "link/state" || !at(made).exists(), "looking makes nothing");
+            lay_down(&at(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(fs::metadata(at(made)).unwrap().mode() & 0o7777, 0o700, "{name}");
+            Folder::lay_down(&at(name)).unwrap().lock().unwrap();
+        }
+        for (mode, fits) in [(0o755, true), (0o1777, false), (0o777, false), (0o770, false)] {
+            fs::set_permissions(at("new/state"), Permissions::from_mode(mode)).unwrap();
+            let result = lay_down(&at("new/state"));
+            assert_eq!(result.is_ok(), fits, "{mode:o}: {result:?}");
+        }
+        symlink("loop", at("loop")).unwrap();
+        assert!(lay_down(&at("loop/state")).is_err());
+        fs::write(at("file"), "").unwrap();
+        assert!(matches!(lay_down(&at("file")).unwrap_err().kind, Kind::NoFolder));
+    }
+
+    #[test]
+    fn the_lock_is_never_another_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let kept = dir.path().join("kept");
+        fs::write(&kept, "kept").unwrap();
+        let state = dir.path().join("state");
+        let folder = Folder::lay_down(&state).unwrap();
+        symlink(&kept, state.join("lock")).unwrap();
+        folder.lock().unwrap_err();
+        assert_eq!(fs::read_to_string(&kept).unwrap(), "kept");
+        // Another folder under the same name is not the one that was checked.
+        fs::rename(&state, dir.path().join("moved")).unwrap();
+        fs::remove_file(dir.path().join("moved/lock")).unwrap();
+        fs::create_dir(&state).unwrap();
+        let _lock = folder.lock().unwrap();
+        assert!(!state.join("lock").exists() && dir.path().join("moved/lock").exists());
+        if is_root() {
+            chown(&state, Some(OTHER), Some(OTHER)).unwrap();
+            assert!(Folder::lay_down(&state).is_err());
+        }
+    }
+}
