@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clap::Parser as _;
 use tokio::runtime::Handle;
 
-use super::args::Arguments;
+use super::args::{Arguments, Command};
 use super::failure::{Exit, Failure, Words};
 use super::host::{Host, Lent};
 use super::ui::Ui;
@@ -13,13 +13,28 @@ use super::work;
 use crate::daemon::{Back, Call, Caller, Commands, Engine};
 use crate::history::on_behalf_of;
 
+/// A configuration as JSON: twice the size of its file, and more than any has.
+const CONFIGURATION_BYTES_MAX: u32 = 8 * 1024 * 1024;
+
 /// Runs the same commands as the command line.
 pub(super) struct Desk;
 
+fn parsed(call: &Call) -> Result<Arguments, clap::Error> {
+    let name = std::iter::once("rosterd".to_owned());
+    Arguments::try_parse_from(name.chain(call.arguments.iter().cloned()))
+}
+
 impl Commands for Desk {
+    fn brings_at_most(&self, call: &Call) -> u32 {
+        match parsed(call).map(|arguments| arguments.command) {
+            Ok(Command::Apply(_)) => Back::BYTES_MAX,
+            Ok(Command::Plan(_)) => CONFIGURATION_BYTES_MAX,
+            _ => 0,
+        }
+    }
+
     fn carry_out(&self, engine: &Arc<Engine>, call: Call, caller: Caller, back: Back) -> u8 {
-        let name = std::iter::once("rosterd".to_owned());
-        let arguments = match Arguments::try_parse_from(name.chain(call.arguments.iter().cloned())) {
+        let arguments = match parsed(&call) {
             Ok(arguments) => arguments,
             Err(error) => {
                 // The caller has read them already; so this is another version's call.

@@ -173,7 +173,7 @@ impl Host {
     pub(super) fn callers_config(&self, needs: Needs) -> Result<Arc<Config>, Failure> {
         let Self::Daemon(lent) = self else { return self.config(needs) };
         let ours = lent.engine.setup().config;
-        let mut config = match &lent.call.given {
+        let mut config = match &lent.call.brought.given {
             Some(given) if lent.caller.may_bring_a_configuration() => {
                 config::load_given(given, environment(), needs).map_err(Failure::from)?
             }
@@ -198,7 +198,7 @@ impl Host {
     pub(super) fn read(&self, path: &Path) -> Result<Vec<u8>, Failure> {
         match self {
             Self::Here(_) => read(path),
-            Self::Daemon(lent) => match &lent.call.file {
+            Self::Daemon(lent) => match &lent.call.brought.file {
                 Some(Ok(text)) => Ok(text.clone().into_bytes()),
                 Some(Err(words)) => Err(Failure::usage(Words(words.clone()))),
                 None => Err(Failure::usage(Words(format!("{} did not come with the call", path.display())))),

@@ -11,10 +11,11 @@ use super::args::{Arguments, Command};
 use super::failure::{Exit, Failure, Words};
 use super::host;
 use super::interrupt::Interrupt;
+use super::owner::number_of;
 use super::screen::Pieces;
 use super::ui::Ui;
 use crate::config::{self, Given};
-use crate::daemon::{self, Answer, Call, Unreachable, VERSION};
+use crate::daemon::{self, Answer, Brought, Call, Trusted, Unreachable, VERSION};
 use crate::history::user_named;
 
 /// How long the daemon may take to pause: what is to stop at once must not wait for a daemon that hangs.
@@ -39,15 +40,17 @@ pub(super) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Sent, Failure
         _ => return Ok(Sent::Here(None)),
     }
     let given = matches!(arguments.command, Command::Plan(_)).then(|| Given::read(&arguments.config)).flatten();
+    let brought = Brought { given, file: file_of(&arguments.command) };
+    let trusted = Trusted { account: located.account.as_ref().and_then(number_of) };
     let call = Call {
         version: VERSION,
         arguments: words(),
         config: located.config,
         state_dir: located.state_dir,
-        given,
-        file: file_of(&arguments.command),
         paints: ui.paints(),
         sudo: std::env::var("SUDO_USER").ok(),
+        brings: !brought.is_empty(),
+        brought,
     };
     let out = out_of(&arguments.command);
     let mut printed = Printed { ui, pieces: Default::default(), out, unwritten: None };
@@ -56,7 +59,7 @@ pub(super) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Sent, Failure
             std::future::pending::<()>().await;
         }
     };
-    let asked = daemon::ask(&socket, &call, &mut printed, stop);
+    let asked = daemon::ask(&socket, trusted, &call, &mut printed, stop);
     let answer = if matches!(arguments.command, Command::Pause(_)) {
         match tokio::time::timeout(PAUSE_MAX, asked).await {
             Ok(answer) => answer,
@@ -77,13 +80,21 @@ pub(super) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Sent, Failure
             .hint("`rosterd status` shows what was done")),
         Err(Unreachable::Nobody { .. }) => Ok(Sent::Here(None)),
         Err(Unreachable::Forbidden { socket }) => forbidden(arguments, &socket),
+        Err(error @ Unreachable::Untrusted { .. }) => {
+            let words = "set state.user to the account that the daemon has, if it is that one";
+            unreached(arguments, format!("{error}; {words}"))
+        }
         Err(error) => Ok(Sent::Here(Some(crate::fault::chain(&error)))),
     }
 }
 
-/// This user may not use the daemon's socket. Most commands may still work on a state of this user's own.
+/// This user may not use the daemon's socket.
 fn forbidden(arguments: &Arguments, socket: &Path) -> Result<Sent, Failure> {
-    let words = for_whom(socket);
+    unreached(arguments, for_whom(socket))
+}
+
+/// There may be a daemon, and it is out of reach. Most commands may still work on a state of this user's own.
+fn unreached(arguments: &Arguments, words: String) -> Result<Sent, Failure> {
     match arguments.command {
         Command::Reload => Err(Failure::usage(Words("this user can't reach the daemon".to_owned())).hint(words)),
         _ => Ok(Sent::Here(Some(words))),

@@ -37,7 +37,7 @@ mod turns;
 mod worker;
 
 pub use attended::Attended;
-pub use control::{Answer, Back, Call, Caller, Commands, Unreachable, VERSION, ask};
+pub use control::{Answer, Back, Brought, Call, Caller, Commands, Trusted, Unreachable, VERSION, ask};
 pub use ending::{Asker, Ending, GRACE};
 pub use engine::{Alone, Engine, Outlook, Setup, Shared};
 pub use event::Event;

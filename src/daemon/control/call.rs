@@ -10,7 +10,7 @@ use crate::history::user_named;
 
 /// The form of calls and frames; another one is refused. Both sides are the same program, but an upgrade leaves the old
 /// daemon running until it is restarted.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// A command, and what is needed to run it elsewhere.
 #[derive(Clone, Serialize, Deserialize)]
@@ -23,14 +23,31 @@ pub struct Call {
     pub config: PathBuf,
     /// The state folder that it names; none where the caller could not read it.
     pub state_dir: Option<PathBuf>,
-    /// The configuration itself, for the commands that use the caller's.
-    pub given: Option<Given>,
-    /// What is in the file that the command reads, or why it could not be read.
-    pub file: Option<Result<String, String>>,
     /// Whether the caller's stdout and stderr show colours.
     pub paints: (bool, bool),
     /// The user who called `sudo`, as the caller says.
     pub sudo: Option<String>,
+    /// Whether the caller brings something along.
+    pub brings: bool,
+    /// What that is. It comes apart from the call: how large it may be depends on what is asked for.
+    #[serde(skip)]
+    pub brought: Brought,
+}
+
+/// What a caller read for its command.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub struct Brought {
+    /// The configuration itself, for the commands that use the caller's.
+    pub given: Option<Given>,
+    /// What is in the file that the command reads, or why it could not be read.
+    pub file: Option<Result<String, String>>,
+}
+
+impl Brought {
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.given.is_none() && self.file.is_none()
+    }
 }
 
 /// Shows no arguments: there are people's keys among them (law 11).
@@ -53,8 +70,13 @@ impl Caller {
         user_named(self.uid, call.sudo.as_deref().filter(|_| self.uid == 0))
     }
 
+    /// Whether this is root, or the daemon's own user.
+    pub fn is_privileged(self) -> bool {
+        self.uid == 0 || self.uid == rustix::process::geteuid().as_raw()
+    }
+
     /// Whether the daemon may open what this caller's configuration names: root could anyway, and so could its own user.
     pub fn may_bring_a_configuration(self) -> bool {
-        self.uid == 0 || self.uid == rustix::process::geteuid().as_raw()
+        self.is_privileged()
     }
 }

@@ -1,12 +1,15 @@
 //! The caller's side of the socket.
 
+use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use tokio::net::UnixStream;
 
 use super::call::Call;
 use super::frame::{self, Kind};
+use crate::history::user_named;
 
 /// What comes back while a command runs in the daemon.
 pub trait Answer {
@@ -36,6 +39,14 @@ pub enum Unreachable {
         /// The socket.
         socket: PathBuf,
     },
+    /// Another user listens there, or could.
+    #[error("the daemon's socket {} is not to be trusted: {words}", socket.display())]
+    Untrusted {
+        /// The socket.
+        socket: PathBuf,
+        /// Why, as the rest of a sentence about it.
+        words: String,
+    },
     /// The socket can't be used.
     #[error("the daemon's socket {socket} can't be used")]
     Refused {
@@ -53,7 +64,37 @@ pub enum Unreachable {
     },
 }
 
-/// Has the daemon on `socket` run a command, and waits for its exit code. When `stop` comes to its end, the daemon is told
+/// The users whose daemon a caller talks to: root, the caller, and the account that the configuration says the daemon has.
+#[derive(Clone, Copy, Debug)]
+pub struct Trusted {
+    /// That account.
+    pub account: Option<u32>,
+}
+
+impl Trusted {
+    fn has(self, uid: u32) -> bool {
+        uid == 0 || uid == rustix::process::geteuid().as_raw() || self.account == Some(uid)
+    }
+
+    /// Why what listens on a socket is not to be trusted: whoever may write to its folder could have put their own there.
+    fn refuses(self, socket: &Path, stream: &UnixStream) -> io::Result<Option<String>> {
+        /// Others may write, and remove what is not theirs.
+        const OTHERS_WRITE: u32 = 0o002;
+        const STICKY: u32 = 0o1000;
+        let uid = stream.peer_cred()?.uid();
+        if !self.has(uid) {
+            return Ok(Some(format!("{} listens there", user_named(uid, None))));
+        }
+        let folder = fs::metadata(socket.parent().unwrap_or(Path::new("/")))?;
+        if !self.has(folder.uid()) {
+            return Ok(Some(format!("its folder belongs to {}", user_named(folder.uid(), None))));
+        }
+        let is_open = folder.mode() & OTHERS_WRITE != 0 && folder.mode() & STICKY == 0;
+        Ok(is_open.then(|| "every user of this machine may write to its folder".to_owned()))
+    }
+}
+
+/// Has the daemon on `socket` run a command, and waits for its exit code. Nothing is sent before it is known who listens. When `stop` comes to its end, the daemon is told
 /// that the caller was asked to end; the command then has its grace.
 ///
 /// # Errors
@@ -61,6 +102,7 @@ pub enum Unreachable {
 /// The outer error says that the command was not run at all; the inner one, that the daemon went away while it ran.
 pub async fn ask(
     socket: &Path,
+    trusted: Trusted,
     call: &Call,
     answer: &mut impl Answer,
     stop: impl Future<Output = ()>,
@@ -72,12 +114,20 @@ pub async fn ask(
         io::ErrorKind::PermissionDenied => Unreachable::Forbidden { socket: socket.to_owned() },
         _ => refused(error),
     })?;
+    if let Some(words) = trusted.refuses(socket, &stream).map_err(refused)? {
+        return Err(Unreachable::Untrusted { socket: socket.to_owned(), words });
+    }
     let json = serde_json::to_vec(call).map_err(|error| refused(error.into()))?;
     frame::write(&mut stream, Kind::Call, &json).await.map_err(refused)?;
+    if call.brings {
+        let json = serde_json::to_vec(&call.brought).map_err(|error| refused(error.into()))?;
+        // A daemon that wants none of it says so before it goes, and that is read below.
+        let _ = frame::write(&mut stream, Kind::Brought, &json).await;
+    }
     let (mut from, mut to) = stream.into_split();
     let frames = async {
         loop {
-            let (kind, bytes) = match frame::read(&mut from).await {
+            let (kind, bytes) = match frame::read(&mut from, frame::SIZE_MAX).await {
                 Ok(Some(read)) => read,
                 Ok(None) => return Ok(Err(io::ErrorKind::UnexpectedEof.into())),
                 Err(error) => return Ok(Err(error)),
@@ -91,7 +141,7 @@ pub async fn ask(
                     let words = String::from_utf8_lossy(&bytes).into_owned();
                     return Err(Unreachable::Elsewhere { words });
                 }
-                Kind::Call | Kind::Stop => return Ok(Err(io::ErrorKind::InvalidData.into())),
+                Kind::Call | Kind::Brought | Kind::Stop => return Ok(Err(io::ErrorKind::InvalidData.into())),
             }
         }
     };

@@ -7,8 +7,11 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A call, as JSON. The caller sends one, and nothing else but [`Kind::Stop`].
+    /// A call, as JSON. The caller sends one, with [`Kind::Brought`] after it where it says so, and then nothing else but
+    /// [`Kind::Stop`].
     Call = b'c' as isize,
+    /// What the caller read for the command, as JSON.
+    Brought = b'b' as isize,
     /// The caller was asked to end.
     Stop = b's' as isize,
     /// Bytes for stdout.
@@ -24,7 +27,8 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 7] = [Self::Call, Self::Stop, Self::Out, Self::Err, Self::File, Self::Exit, Self::Elsewhere];
+    const ALL: [Self; 8] =
+        [Self::Call, Self::Brought, Self::Stop, Self::Out, Self::Err, Self::File, Self::Exit, Self::Elsewhere];
 
     fn byte(self) -> u8 {
         self as u8
@@ -33,9 +37,11 @@ impl Kind {
 
 /// The largest frame: a plan of a large organization with its values.
 pub(super) const SIZE_MAX: u32 = 520 * 1024 * 1024;
+/// The largest call: a command line, as long as Linux allows one.
+pub(super) const CALL_SIZE_MAX: u32 = 3 * 1024 * 1024;
 
-/// Reads a frame; `None` where the other side has closed the connection between two.
-pub(super) async fn read(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<(Kind, Vec<u8>)>> {
+/// Reads a frame of at most so many bytes; `None` where the other side has closed the connection between two.
+pub(super) async fn read(from: &mut (impl AsyncRead + Unpin), size_max: u32) -> io::Result<Option<(Kind, Vec<u8>)>> {
     let mut head = [0; 5];
     match from.read_exact(&mut head[..1]).await {
         Ok(_) => {}
@@ -46,7 +52,7 @@ pub(super) async fn read(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Opti
     let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
     let kind = Kind::ALL.into_iter().find(|kind| kind.byte() == head[0]).ok_or_else(|| wrong("no kind of frame"))?;
     let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]);
-    if length > SIZE_MAX {
+    if length > size_max {
         return Err(wrong("a frame that is too large"));
     }
     // Grows as the bytes arrive: a length alone takes no memory.
@@ -84,11 +90,14 @@ mod tests {
         }
         let mut from = bytes.as_slice();
         for kind in Kind::ALL {
-            assert_eq!(read(&mut from).await.unwrap(), Some((kind, vec![kind.byte(); 3])));
+            assert_eq!(read(&mut from, SIZE_MAX).await.unwrap(), Some((kind, vec![kind.byte(); 3])));
         }
-        assert_eq!(read(&mut from).await.unwrap(), None);
+        assert_eq!(read(&mut from, SIZE_MAX).await.unwrap(), None);
         for broken in [&b"q\0\0\0\0"[..], b"o\0\0", b"o\0\0\0\x05abc", b"o\xff\xff\xff\xff"] {
-            assert!(read(&mut &*broken).await.is_err(), "{broken:?}");
+            assert!(read(&mut &*broken, SIZE_MAX).await.is_err(), "{broken:?}");
+        }
+        for (size_max, fits) in [(3, true), (2, false)] {
+            assert_eq!(read(&mut &b"o\0\0\0\x03abc"[..], size_max).await.is_ok(), fits);
         }
     }
 }

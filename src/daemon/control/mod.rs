@@ -11,7 +11,10 @@
 //! - Files that a command names are read and written by the caller's process, with the caller's rights: nobody reaches a
 //!   file through the daemon that they could not reach themselves. A configuration of the caller's own, which names
 //!   sources and secrets that the daemon would open, is taken from root and from the daemon's user only.
-//! - Who calls is what the kernel says (SO_PEERCRED), not what the call says.
+//! - Who calls is what the kernel says (SO_PEERCRED), not what the call says. So is who answers: a caller says nothing to
+//!   another user's process.
+//! - A caller has a short time and a small frame to say what it wants; more is read only for a command that needs it. No
+//!   user but root and the daemon's own can take all places.
 //! - A caller that hangs up has asked to end.
 //!
 //! Rejected: a protocol with a message for each command. It would be a second description of every argument and result,
@@ -20,9 +23,10 @@
 mod call;
 mod client;
 mod frame;
+mod places;
 mod server;
 
-pub use call::{Call, Caller, VERSION};
-pub use client::{Answer, Unreachable, ask};
+pub use call::{Brought, Call, Caller, VERSION};
+pub use client::{Answer, Trusted, Unreachable, ask};
 pub(super) use server::Listener;
 pub use server::{Back, Commands};

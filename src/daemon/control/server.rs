@@ -8,10 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 
 use super::call::{Call, Caller};
 use super::frame::{self, Kind};
+use super::places::{PLACES, Places};
+use crate::admission::{Admission, Silence};
 use crate::daemon::ending::{Asker, Ending};
 use crate::daemon::engine::Engine;
 
@@ -19,13 +21,18 @@ use crate::daemon::engine::Engine;
 const MODE: u32 = 0o660;
 /// The folder of the socket, where there is none: others of the machine find nothing in it.
 const FOLDER_MODE: u32 = 0o750;
-/// Callers at a time; more wait.
-const CALLERS_MAX: usize = 32;
-/// How long a caller may take to say what it wants.
-const CALL_MAX: Duration = Duration::from_secs(60);
+/// Connections at a time: those whose commands run, and as many that have not said yet what they want.
+const CONNECTIONS_MAX: usize = 2 * PLACES;
+/// How long a caller may take to say what it wants, and to read that it can't have it.
+const CALL_MAX: Duration = Duration::from_secs(5);
+/// How long it may take to send what it brings along.
+const BROUGHT_MAX: Duration = Duration::from_secs(60);
 
 /// Runs commands for callers. It lies below this module, which only lends it what it works on.
 pub trait Commands: Send + Sync + 'static {
+    /// How many bytes a caller may bring along for a command.
+    fn brings_at_most(&self, call: &Call) -> u32;
+
     /// Runs a command to its end and returns its exit code. May block: it is called on a thread of its own.
     fn carry_out(&self, engine: &Arc<Engine>, call: Call, caller: Caller, back: Back) -> u8;
 }
@@ -38,6 +45,9 @@ pub struct Back {
 }
 
 impl Back {
+    /// The most that goes one way at a time.
+    pub const BYTES_MAX: u32 = frame::SIZE_MAX;
+
     /// Writes to the caller's stdout.
     pub fn out(&self, bytes: &[u8]) {
         self.send(Kind::Out, bytes);
@@ -69,7 +79,7 @@ impl Back {
 pub(in crate::daemon) struct Listener {
     socket: UnixListener,
     path: PathBuf,
-    room: Arc<Semaphore>,
+    places: Arc<Places>,
 }
 
 impl Drop for Listener {
@@ -79,14 +89,12 @@ impl Drop for Listener {
 }
 
 /// The callers that are served.
-pub(in crate::daemon) struct Callers(Arc<Semaphore>);
+pub(in crate::daemon) struct Callers(Arc<Places>);
 
 impl Callers {
     /// Waits until each has its answer, for as long as that may take.
     pub(in crate::daemon) async fn gone(&self, longest: Duration) {
-        let all = u32::try_from(CALLERS_MAX).expect("a small number");
-        // Who is late is told that the daemon went away.
-        let _ = tokio::time::timeout(longest, self.0.acquire_many(all)).await;
+        self.0.free(longest).await;
     }
 }
 
@@ -110,18 +118,18 @@ impl Listener {
         // The umask lets nobody else in until the mode says who may.
         let socket = UnixListener::bind(path)?;
         fs::set_permissions(path, fs::Permissions::from_mode(MODE))?;
-        Ok(Self { socket, path: path.to_owned(), room: Arc::new(Semaphore::new(CALLERS_MAX)) })
+        Ok(Self { socket, path: path.to_owned(), places: Places::new() })
     }
 
     /// The callers that are served.
     pub(in crate::daemon) fn callers(&self) -> Callers {
-        Callers(Arc::clone(&self.room))
+        Callers(Arc::clone(&self.places))
     }
 
     /// Serves callers for as long as it is polled.
     pub(in crate::daemon) async fn serve(&self, engine: &Arc<Engine>, commands: &Arc<dyn Commands>) {
+        let mut admission = Admission::new(CONNECTIONS_MAX);
         loop {
-            let place = Arc::clone(&self.room).acquire_owned().await.expect("the semaphore is never closed");
             let stream = match self.socket.accept().await {
                 Ok((stream, _)) => stream,
                 Err(error) => {
@@ -130,32 +138,63 @@ impl Listener {
                     continue;
                 }
             };
-            let (engine, commands) = (Arc::clone(engine), Arc::clone(commands));
-            tokio::spawn(async move {
-                if let Err(error) = answer(stream, engine, commands).await {
+            // Where all have said what they want they are no more than there are places, and none is closed.
+            admission.make_room().await;
+            let (engine, commands, places) = (Arc::clone(engine), Arc::clone(commands), Arc::clone(&self.places));
+            admission.admit(|silence| async move {
+                if let Err(error) = heard(stream, engine, commands, &places, &silence).await {
                     tracing::debug!(%error, "a caller of the socket went away: {error}");
                 }
-                drop(place);
             });
         }
     }
 }
 
-async fn answer(mut stream: UnixStream, engine: Arc<Engine>, commands: Arc<dyn Commands>) -> io::Result<()> {
+/// Hears what a caller wants, and does it.
+async fn heard(
+    mut stream: UnixStream,
+    engine: Arc<Engine>,
+    commands: Arc<dyn Commands>,
+    places: &Arc<Places>,
+    silence: &Silence,
+) -> io::Result<()> {
     let caller = Caller { uid: stream.peer_cred()?.uid() };
-    let first = tokio::time::timeout(CALL_MAX, frame::read(&mut stream)).await??;
+    let first = tokio::time::timeout(CALL_MAX, frame::read(&mut stream, frame::CALL_SIZE_MAX)).await??;
     let Some((Kind::Call, json)) = first else { return Err(io::ErrorKind::InvalidData.into()) };
-    let call: Call = match serde_json::from_slice(&json) {
-        Ok(call) => call,
-        Err(_) => {
-            let words = "the daemon does not understand this program: they are of different versions";
-            return frame::write(&mut stream, Kind::Elsewhere, words.as_bytes()).await;
-        }
+    let place = if silence.end() { places.take(caller) } else { return Ok(()) };
+    let elsewhere = async |mut stream: UnixStream, words: &str| {
+        // Whoever does not read this does not need it.
+        let written = tokio::time::timeout(CALL_MAX, frame::write(&mut stream, Kind::Elsewhere, words.as_bytes()));
+        written.await?
+    };
+    let Ok(mut call) = serde_json::from_slice::<Call>(&json) else {
+        return elsewhere(stream, "the daemon does not understand this program: they are of different versions").await;
     };
     drop(json);
     if let Some(words) = engine.disowns(&call) {
-        return frame::write(&mut stream, Kind::Elsewhere, words.as_bytes()).await;
+        return elsewhere(stream, &words).await;
     }
+    let _place = match place {
+        Ok(place) => place,
+        Err(words) => return elsewhere(stream, &words).await,
+    };
+    if call.brings {
+        let size_max = commands.brings_at_most(&call);
+        let next = tokio::time::timeout(BROUGHT_MAX, frame::read(&mut stream, size_max)).await??;
+        let Some((Kind::Brought, json)) = next else { return Err(io::ErrorKind::InvalidData.into()) };
+        call.brought = serde_json::from_slice(&json)?;
+    }
+    answer(stream, engine, commands, call, caller).await
+}
+
+/// Runs a command and sends back what it prints.
+async fn answer(
+    stream: UnixStream,
+    engine: Arc<Engine>,
+    commands: Arc<dyn Commands>,
+    call: Call,
+    caller: Caller,
+) -> io::Result<()> {
     let (mut from, mut to) = stream.into_split();
     let stop = Asker::new(0);
     let (frames, mut written) = mpsc::unbounded_channel();
@@ -163,7 +202,7 @@ async fn answer(mut stream: UnixStream, engine: Arc<Engine>, commands: Arc<dyn C
     let work = tokio::task::spawn_blocking(move || commands.carry_out(&engine, call, caller, back));
     let hears = async {
         // Whatever comes means the same: the caller was asked to end, or is gone.
-        let _ = frame::read(&mut from).await;
+        let _ = frame::read(&mut from, 0).await;
         stop.send_modify(|askers| *askers += 1);
         std::future::pending::<()>().await;
     };

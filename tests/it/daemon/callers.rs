@@ -1,11 +1,15 @@
 //! Who may use the daemon's socket.
 
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::Command;
 
 use rosterd::sandbox::Options;
 
+use crate::support::daemon::eventually;
 use crate::support::{Config, Ran, World, people};
 
 /// An account that owns nothing here, and a group that the socket is given to.
@@ -91,4 +95,87 @@ fn a_member_of_the_socket_s_group_is_served_and_named_in_the_audit_file() {
     let line = audit.lines().find(|line| line.contains("\"paused\"")).unwrap_or_else(|| panic!("{audit}"));
     let user = rosterd::history::user_named(NOBODY, None);
     assert!(line.contains(&format!("\"by\":\"{user}\"")), "{line}");
+}
+
+/// As many silent callers as that: more than are served at a time, and than may be silent.
+const MANY: usize = 100;
+
+#[test]
+fn callers_who_say_nothing_or_too_much_keep_nobody_out() {
+    let Some(world) = open_world() else { return };
+    let daemon = world.daemon();
+    let socket = world.dir().join("control.sock");
+    for begin in [&b""[..], b"c", b"c\0\0\x01\0{"] {
+        let said = |_| {
+            let mut stream = UnixStream::connect(&socket).unwrap();
+            stream.write_all(begin).unwrap();
+            stream
+        };
+        let silent: Vec<UnixStream> = (0..MANY).map(said).collect();
+        assert_eq!(world.status()["name"], "staff", "after {begin:?}");
+        drop(silent);
+    }
+    // More than a command line is not even read, and other frames are none of a caller's.
+    for begin in [&b"c\x20\0\0\0"[..], b"c\0\x40\0\0", b"b\0\0\0\x02{}", b"o\0\0\0\0"] {
+        let mut stream = UnixStream::connect(&socket).unwrap();
+        stream.write_all(begin).unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        assert_eq!(answer, b"", "{begin:?}");
+    }
+    assert!(daemon.stop().0.success());
+}
+
+/// Listens as another user does, and keeps what arrives.
+fn impostor(socket: &Path) -> std::process::Child {
+    let mut command = Command::new("setpriv");
+    command.arg(format!("--reuid={NOBODY}")).arg(format!("--regid={NOBODY}")).args(["--clear-groups", "perl", "-e"]);
+    let child = command.arg(IMPOSTOR).arg(socket).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    eventually("it listens", || socket.exists());
+    child
+}
+
+/// Says what it was told, and writes to the caller's terminal.
+const IMPOSTOR: &str = r#"
+use IO::Socket::UNIX;
+$SIG{PIPE} = "IGNORE";
+my $server = IO::Socket::UNIX->new(Type => SOCK_STREAM(), Local => $ARGV[0], Listen => 5) or die;
+$| = 1;
+while (my $caller = $server->accept()) {
+    syswrite($caller, "o\0\0\0\x05owned");
+    sysread($caller, my $heard, 65536);
+    print "heard ", length($heard), "\n";
+}
+"#;
+
+#[test]
+fn a_caller_says_nothing_to_another_user_s_process() {
+    let Some(world) = open_world() else { return };
+    let text = fs::read_to_string(world.dir().join("config.toml")).unwrap();
+    world.put("config.toml", text.replace("control.sock", "drop/control.sock").as_bytes());
+    let drop_box = world.dir().join("drop");
+    fs::create_dir(&drop_box).unwrap();
+    fs::set_permissions(&drop_box, fs::Permissions::from_mode(0o1777)).unwrap();
+    let mut listener = impostor(&drop_box.join("control.sock"));
+    let nobody = rosterd::history::user_named(NOBODY, None);
+    for arguments in [&["status"][..], &["plan"], &["sync"]] {
+        let ran = world.run(arguments);
+        assert_eq!((ran.code, ran.out.contains("owned")), (Some(0), false), "{arguments:?}: {ran:?}");
+    }
+    let ran = world.run(&["reload"]).expect(2);
+    assert!(ran.err.contains(&format!("{nobody} listens there")) && ran.err.contains("state.user"), "{ran:?}");
+    listener.kill().unwrap();
+    let heard = listener.wait_with_output().unwrap();
+    assert!(!String::from_utf8_lossy(&heard.stdout).lines().any(|line| line != "heard 0"), "{heard:?}");
+}
+
+#[test]
+fn a_socket_in_a_folder_that_all_may_write_to_is_not_used() {
+    let Some(world) = open_world() else { return };
+    let _daemon = world.daemon();
+    fs::set_permissions(world.dir(), fs::Permissions::from_mode(0o777)).unwrap();
+    let ran = world.run(&["reload"]).expect(2);
+    assert!(ran.err.contains("every user of this machine may write to its folder"), "{ran:?}");
+    fs::set_permissions(world.dir(), fs::Permissions::from_mode(0o755)).unwrap();
+    world.run(&["reload"]).expect(0);
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Stdio;
 
-use rosterd::daemon::{Answer, Call, VERSION, ask};
+use rosterd::daemon::{Answer, Brought, Call, Trusted, VERSION, ask};
 use rosterd::sandbox::Options;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -180,6 +180,9 @@ fn a_plan_uses_the_caller_s_configuration_and_its_file_is_the_caller_s() {
     assert_eq!(world.run(&["plan", "--out", "no/such/folder"]).code, Some(1));
 }
 
+/// Root and this user.
+const TRUSTED: Trusted = Trusted { account: None };
+
 struct Nothing;
 
 impl Answer for Nothing {
@@ -195,13 +198,13 @@ fn asked(socket: &Path, config: &Path, arguments: &[&str]) -> u8 {
         arguments: arguments.iter().map(|word| (*word).to_owned()).collect(),
         config: config.to_owned(),
         state_dir: None,
-        given: None,
-        file: None,
         paints: (false, false),
         sudo: None,
+        brings: false,
+        brought: Brought::default(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(ask(socket, &call, &mut Nothing, std::future::pending())).unwrap().unwrap()
+    runtime.block_on(ask(socket, TRUSTED, &call, &mut Nothing, std::future::pending())).unwrap().unwrap()
 }
 
 #[test]
@@ -237,13 +240,13 @@ fn another_version_is_told_so_and_nothing_is_done() {
         arguments: vec!["sync".into()],
         config: world.dir().join("config.toml"),
         state_dir: None,
-        given: None,
-        file: None,
         paints: (false, false),
         sudo: None,
+        brings: false,
+        brought: Brought::default(),
     };
     let (socket, mut nothing) = (world.dir().join("control.sock"), Nothing);
-    let asked = ask(&socket, &call, &mut nothing, std::future::pending());
+    let asked = ask(&socket, TRUSTED, &call, &mut nothing, std::future::pending());
     let error = runtime.block_on(asked).unwrap_err();
     assert!(error.to_string().contains("another version"), "{error}");
     assert_eq!(world.staff().len(), 0);
