@@ -11,6 +11,7 @@ use super::open;
 use super::ui::Ui;
 use super::unstarted;
 use crate::clock::Clock;
+use crate::config::Needs;
 use crate::daemon::{self, Refusal, StartError};
 
 pub(super) async fn run(host: &Host) -> Result<Exit, Failure> {
@@ -40,6 +41,8 @@ pub(super) async fn run(host: &Host) -> Result<Exit, Failure> {
 
 pub(super) async fn reload(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
     let Host::Daemon(lent) = host else {
+        // What is wrong with the file may be what keeps the daemon from being found.
+        host.config(Needs::Jobs)?;
         let words = Words("no daemon is running that could take a configuration".to_owned());
         return Err(
             Failure::failed(words).hint("start it with `rosterd run`, or as a service: systemctl start rosterd")

@@ -22,6 +22,11 @@ impl Manager {
         tell(&[NotifyState::Ready]);
     }
 
+    /// The daemon can't begin yet.
+    pub(super) fn waits(why: &str) {
+        tell(&[NotifyState::Status(&format!("waiting: {why}"))]);
+    }
+
     /// The daemon looks at a new configuration; [`Manager::ready`] follows, whatever comes of it.
     pub(super) fn reloading() {
         match NotifyState::monotonic_usec_now() {

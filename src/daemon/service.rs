@@ -1,6 +1,7 @@
 //! The loop.
 
 use std::collections::BTreeMap;
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,10 @@ use crate::store::{self, Store};
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// How long the daemon waits for runs and callers after it was asked to end: their own grace, and a little for the disk.
 const END_MAX: Duration = GRACE.saturating_add(Duration::from_secs(5));
+
+/// How long it waits for a state that a command has, and how often it looks. The service manager tries again after that.
+const IN_USE_MAX: Duration = Duration::from_secs(5);
+const IN_USE_PAUSE: Duration = Duration::from_millis(50);
 
 /// How long it waits then until each caller has read its answer.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
@@ -63,8 +68,8 @@ pub enum StartError {
 /// Why it could not begin.
 pub async fn serve(config: Config, clock: &Clock, commands: Arc<dyn Commands>) -> Result<(), StartError> {
     // Before anybody can know that the daemon is there: a signal that nobody hears would end it.
-    let wishes = Wishes::hear().map_err(StartError::Signals)?;
-    let store = Store::open(&config.state.dir)?;
+    let mut wishes = Wishes::hear().map_err(StartError::Signals)?;
+    let store = opened(&config, &mut wishes).await?;
     let setup = Setup::new(config, clock)?;
     let listener = match &setup.config.control.socket {
         None => None,
@@ -113,6 +118,31 @@ pub async fn serve(config: Config, clock: &Clock, commands: Arc<dyn Commands>) -
     engine.close().await;
     tracing::info!("the daemon has ended");
     Ok(())
+}
+
+/// Opens the store. A command may have it for a moment: that is waited for, where it is not another daemon.
+async fn opened(config: &Config, wishes: &mut Wishes) -> Result<Store, store::Error> {
+    let begun = Instant::now();
+    let is_served = || config.control.socket.as_deref().is_some_and(|socket| UnixStream::connect(socket).is_ok());
+    let mut is_told = false;
+    loop {
+        let error = match Store::open(&config.state.dir) {
+            Err(error) if matches!(error.kind, store::Kind::InUse { .. }) => error,
+            opened => return opened,
+        };
+        if begun.elapsed() >= IN_USE_MAX || is_served() {
+            return Err(error);
+        }
+        if !is_told {
+            tracing::info!(reason = %error, "the daemon waits until it can have its state: {error}");
+            Manager::waits(&error.to_string());
+            is_told = true;
+        }
+        tokio::select! {
+            () = tokio::time::sleep(IN_USE_PAUSE) => {}
+            wish = wishes.next() => if wish == Wish::End { return Err(error) },
+        }
+    }
 }
 
 /// The jobs of a configuration as the scheduler takes them.

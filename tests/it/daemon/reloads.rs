@@ -40,6 +40,31 @@ fn fault_109_a_broken_configuration_is_refused_and_the_old_one_works_on() {
 }
 
 #[test]
+fn a_half_written_file_is_told_as_such_wherever_its_socket_is() {
+    let world = World::with(Options::default(), Config::served("", ""));
+    world.csv(people(1..4));
+    let _daemon = world.daemon();
+    let whole = std::fs::read_to_string(world.dir().join("config.toml")).unwrap();
+    let socket = whole.find("[control]").unwrap();
+    for (case, text, is_found) in [
+        ("a table is cut", whole.replace("[job.map]", "[job.map"), true),
+        ("a text is cut", whole.replace("match_on = [\"", "match_on = ["), true),
+        ("the socket is not written yet", format!("{}[contr", &whole[..socket]), false),
+        ("nothing is written yet", String::new(), false),
+    ] {
+        world.put("config.toml", text.as_bytes());
+        let refused = world.run(&["reload"]).expect(2);
+        assert!(refused.err.contains("config.toml") && !refused.err.contains("no daemon"), "{case}: {refused:?}");
+        assert_eq!(refused.err.contains("stays in force"), is_found, "{case}: {refused:?}");
+        if is_found {
+            assert_eq!(world.status()["name"], "staff", "{case}: other commands find the daemon too");
+        }
+    }
+    world.put("config.toml", whole.as_bytes());
+    world.run(&["reload"]).expect(0);
+}
+
+#[test]
 fn an_alarming_configuration_is_refused_with_4_and_a_harmless_one_is_taken() {
     let rest = "[job.leavers]\naction = \"delete\"\n";
     let mut world = World::with(Options::default(), Config::served("", rest));

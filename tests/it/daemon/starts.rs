@@ -13,6 +13,36 @@ use crate::support::{Config, World, people, row};
 const EVERY_SECOND: &str = "schedule = \"* * * * * *\"\n";
 
 #[test]
+fn a_daemon_waits_for_a_command_that_has_the_state() {
+    let world = World::with(Options::default(), Config::served("", ""));
+    world.csv(people(1..4));
+    let mut manager = Manager::listen(&world);
+    let store = rosterd::store::Store::open(&world.state()).unwrap();
+    let mut command = world.command(&["run"]);
+    command.env("NOTIFY_SOCKET", &manager.path).stderr(std::process::Stdio::null());
+    let mut daemon = command.spawn().unwrap();
+    assert!(manager.expect("STATUS=waiting").contains(&format!("in use by process {}", std::process::id())));
+    drop(store);
+    manager.expect("READY=1");
+    world.sync().expect(0);
+    rustix::process::kill_process(rustix::process::Pid::from_child(&daemon), Signal::TERM).unwrap();
+    assert!(daemon.wait().unwrap().success());
+}
+
+#[test]
+fn a_daemon_that_waits_for_its_state_ends_when_it_is_asked_to() {
+    let world = World::with(Options::default(), Config::served("", ""));
+    let mut manager = Manager::listen(&world);
+    let _store = rosterd::store::Store::open(&world.state()).unwrap();
+    let mut command = world.command(&["run"]);
+    command.env("NOTIFY_SOCKET", &manager.path).stderr(std::process::Stdio::null());
+    let mut daemon = command.spawn().unwrap();
+    manager.expect("STATUS=waiting");
+    rustix::process::kill_process(rustix::process::Pid::from_child(&daemon), Signal::TERM).unwrap();
+    assert_eq!(daemon.wait().unwrap().code(), Some(11));
+}
+
+#[test]
 fn a_job_runs_by_its_schedule_again_and_again() {
     let world = World::with(Options::default(), Config::served(EVERY_SECOND, ""));
     world.csv(people(1..4));
