@@ -64,6 +64,7 @@ pub use resource::{
 pub use table::{Community, Induction, operations};
 pub use token::{Grant, Token};
 pub use traffic::Traffic;
+pub use transport::THIS_MACHINE;
 pub use wire::*;
 pub use zone::TimeZone;
 

@@ -22,6 +22,9 @@ const CONNECT_MAX: Duration = Duration::from_secs(10);
 /// Services close idle connections after 5 s; one that is closed while a request sets out would leave its fate unknown.
 const IDLE_MAX: Duration = Duration::from_secs(4);
 
+/// The addresses of this machine itself, which no proxy is asked for.
+pub const THIS_MACHINE: &str = "localhost,127.0.0.0/8,::1";
+
 /// What an answer says before its body.
 pub(super) struct Head {
     pub(super) status: u16,
@@ -47,8 +50,9 @@ pub(super) fn client(options: &Options, urls: &[&Url]) -> Result<reqwest::Client
         .pool_idle_timeout(IDLE_MAX)
         .no_proxy();
     if let Some(proxy) = &options.proxy {
-        let proxy = reqwest::Proxy::all(proxy);
-        builder = builder.proxy(proxy.map_err(|_| Kind::Options("proxy is not a usable URL".to_owned()))?);
+        let proxy = reqwest::Proxy::all(proxy).map_err(|_| Kind::Options("proxy is not a usable URL".to_owned()))?;
+        // What goes to this machine itself may go in clear, so no other machine is to see it.
+        builder = builder.proxy(proxy.no_proxy(reqwest::NoProxy::from_string(THIS_MACHINE)));
     }
     builder.build().map_err(|error| Kind::Options(format!("the HTTP client can't be made: {}", error.without_url())))
 }

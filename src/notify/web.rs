@@ -7,6 +7,7 @@ use reqwest::{Client, redirect};
 use secrecy::ExposeSecret as _;
 
 use super::teller::SetupError;
+use crate::api::THIS_MACHINE;
 use crate::config::{Hook, Notify};
 use crate::fault::chain;
 use crate::tls;
@@ -36,7 +37,7 @@ pub(super) fn client(options: &Notify) -> Result<Client, SetupError> {
         .pool_max_idle_per_host(0)
         .no_proxy();
     if let Some(proxy) = &options.proxy {
-        let here = reqwest::NoProxy::from_string("localhost,127.0.0.0/8,::1");
+        let here = reqwest::NoProxy::from_string(THIS_MACHINE);
         let proxy = reqwest::Proxy::all(proxy).map_err(|_| SetupError("the proxy is no usable address".to_owned()))?;
         builder = builder.proxy(proxy.no_proxy(here));
     }

@@ -108,6 +108,17 @@ fn fault_52_a_proxy_of_the_environment_is_not_used() {
     world.expect_people(1..4);
 }
 
+#[test]
+fn a_proxy_never_sees_what_goes_to_this_machine() {
+    let proxy = crate::support::mailer::Server::proxy();
+    let api = format!("proxy = \"http://127.0.0.1:{}\"\n{}", proxy.port, Config::default().api);
+    let world = World::with(Options::default(), Config { api, ..Config::default() });
+    world.csv(people(1..4));
+    world.sync().expect(0);
+    let heard = proxy.heard();
+    assert!(heard.open.is_empty() && heard.secret.is_empty() && heard.whole.is_empty(), "{heard:?}");
+}
+
 /// A TLS server that is no service, ended when it is dropped.
 struct Tls(Child);
 
