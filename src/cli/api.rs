@@ -54,8 +54,7 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &ApiArgs) -> Result<Exit, Fa
         return Ok(Exit::Done);
     }
     match &args.out {
-        Some(path) if answer.is_success() => std::fs::write(path, &answer.body)
-            .map_err(|error| Failure::failed(Words(format!("{} could not be written: {error}", path.display()))))?,
+        Some(path) if answer.is_success() => host.write(path, &answer.body)?,
         _ if answer.body.is_empty() => {}
         _ => show(ui, &answer),
     }

@@ -155,6 +155,25 @@ fn an_answer_may_go_to_a_file_and_an_answer_without_body_is_fine() {
 }
 
 #[test]
+fn a_file_for_an_answer_is_a_new_one_and_a_link_is_not_followed() {
+    use std::os::unix::fs::MetadataExt as _;
+    let world = World::synced(Config::default(), 1);
+    let id = format!("id={}", world.staff()[0]["id"]);
+    let kept = world.put("kept", b"kept");
+    let out = world.dir().join("answer.json");
+    for lay in
+        [std::os::unix::fs::symlink::<&std::path::Path, &std::path::Path>, |from, to| std::fs::hard_link(from, to)]
+    {
+        let _ = std::fs::remove_file(&out);
+        lay(&kept, &out).unwrap();
+        world.run(&["api", "staff.get", &id, "--out", out.to_str().unwrap()]).expect(0);
+        assert_eq!(std::fs::read(&kept).unwrap(), b"kept");
+        let made = std::fs::symlink_metadata(&out).unwrap();
+        assert!(made.is_file() && made.mode() & 0o077 == 0, "it is for its owner only");
+    }
+}
+
+#[test]
 fn without_an_operation_all_are_listed_with_a_line_each() {
     let world = world();
     let shown = world.run(&["api"]).expect(0);
