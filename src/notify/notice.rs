@@ -105,19 +105,24 @@ impl Notice {
 
     /// All of it in lines.
     pub fn lines(&self) -> String {
-        let mut text = self.text.clone();
+        self.lines_as(str::to_owned)
+    }
+
+    /// All of it in lines, each as `shown` shows it.
+    fn lines_as(&self, shown: fn(&str) -> String) -> String {
+        let mut text = shown(&self.text);
         for reason in &self.reasons {
             text.push_str("\n- ");
-            text.push_str(reason);
+            text.push_str(&shown(reason));
         }
         for row in &self.rows {
             let line = row.line.map_or_else(|| "a row".to_owned(), |line| format!("line {line}"));
-            text.push_str(&format!("\n- {line}: {}", row.reason));
+            text.push_str(&format!("\n- {line}: {}", shown(&row.reason)));
         }
         text
     }
 
-    /// The document that a webhook gets: `text` is all of it in lines, as chats show it.
+    /// The document that a webhook gets: `text` is all of it in lines, for chats to show.
     pub(super) fn document(&self, host: &str, page: Option<&str>) -> serde_json::Value {
         let mut document = serde_json::to_value(self).expect("a notice is made of types that JSON holds");
         document["version"] = 1.into();
@@ -125,7 +130,53 @@ impl Notice {
         document["summary"] = self.text.clone().into();
         document["page"] = page.into();
         let link = page.map(|page| format!("\n{page}")).unwrap_or_default();
-        document["text"] = (self.lines() + &link).into();
+        document["text"] = (self.lines_as(for_chats) + &link).into();
         document
+    }
+}
+
+/// What Slack, Mattermost and Teams show as it is. In a reason there may be what others wrote, such as the name of a file: it
+/// must call nobody, lead nowhere and begin no line of its own.
+fn for_chats(text: &str) -> String {
+    /// Has no width; it parts what has a meaning together.
+    const NOTHING: char = '\u{200b}';
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            // Slack's links and calls; the other two show these entities likewise.
+            '&' => shown.push_str("&amp;"),
+            '<' => shown.push_str("&lt;"),
+            '>' => shown.push_str("&gt;"),
+            '@' => shown.extend([c, NOTHING]),
+            // Links and pictures of Markdown.
+            ']' => shown.extend([c, NOTHING]),
+            '!' => shown.extend([c, NOTHING]),
+            c if c.is_control() => shown.push(char::REPLACEMENT_CHARACTER),
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_wrote_calls_nobody_and_leads_nowhere_in_a_chat() {
+        let file = "<!channel> @everyone @here [x](https://evil.example.net) ![x](y) <https://evil.example.net|x> &amp; a\n- b.xlsx";
+        let row = RowNote { line: Some(2), reason: file.to_owned() };
+        let at = Timestamp::UNIX_EPOCH;
+        let text = format!("job staff failed: {file}");
+        let notice = Notice { reasons: vec![file.to_owned()], rows: vec![row], ..Notice::new(at, Kind::Failed, text) };
+        let document = notice.document("host", None);
+        let shown = document["text"].as_str().unwrap();
+        for meaning in ["<", ">", "@everyone", "@here", "](", "![", "\n- b", "&amp; a"] {
+            assert!(!shown.contains(meaning), "{meaning:?} in {shown}");
+        }
+        assert_eq!(shown.lines().count(), 3, "{shown}");
+        let plain = shown.replace('\u{200b}', "").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+        assert_eq!(plain.lines().next(), Some(&*format!("job staff failed: {}", file.replace('\n', "\u{fffd}"))));
+        assert_eq!(document["reasons"][0], file, "programs get what was written");
     }
 }
