@@ -12,6 +12,13 @@ use super::ui::Ui;
 use crate::sandbox::{Options, Sandbox};
 
 pub(super) async fn run(ui: &Ui, args: SandboxArgs) -> Result<Exit, Failure> {
+    if !args.listen.ip().is_loopback() {
+        ui.warn(format!(
+            "{} can be reached from other machines, and /control, which changes keys, faults and people, asks nobody who they \
+             are: listen on 127.0.0.1, unless nobody else is in that network",
+            args.listen
+        ));
+    }
     let options = Options {
         listen: args.listen,
         data: args.data,
