@@ -123,7 +123,7 @@ fn callers_who_say_nothing_or_too_much_keep_nobody_out() {
         stream.read_to_end(&mut answer).unwrap();
         assert_eq!(answer, b"", "{begin:?}");
     }
-    assert!(daemon.stop().0.success());
+    assert!(daemon.stop().success());
 }
 
 /// Listens as another user does, and keeps what arrives.

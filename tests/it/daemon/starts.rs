@@ -17,7 +17,7 @@ fn a_daemon_waits_for_a_command_that_has_the_state() {
     let world = World::with(Options::default(), Config::served("", ""));
     world.csv(people(1..4));
     let mut manager = Manager::listen(&world);
-    let store = rosterd::store::Store::open(&world.state()).unwrap();
+    let store = world.store();
     let mut command = world.command(&["run"]);
     command.env("NOTIFY_SOCKET", &manager.path).stderr(std::process::Stdio::null());
     let mut daemon = command.spawn().unwrap();
@@ -33,7 +33,7 @@ fn a_daemon_waits_for_a_command_that_has_the_state() {
 fn a_daemon_that_waits_for_its_state_ends_when_it_is_asked_to() {
     let world = World::with(Options::default(), Config::served("", ""));
     let mut manager = Manager::listen(&world);
-    let _store = rosterd::store::Store::open(&world.state()).unwrap();
+    let _store = world.store();
     let mut command = world.command(&["run"]);
     command.env("NOTIFY_SOCKET", &manager.path).stderr(std::process::Stdio::null());
     let mut daemon = command.spawn().unwrap();

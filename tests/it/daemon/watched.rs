@@ -47,7 +47,7 @@ fn fault_108_a_port_that_is_taken_stops_no_run_and_is_taken_as_soon_as_it_is_fre
         told.contains("status page is served again")
     });
     assert_eq!(world.run(&["status", "--json"]).json()["unserved"], serde_json::Value::Null);
-    assert!(daemon.stop().0.success());
+    assert!(daemon.stop().success());
     assert_eq!(told.matches("\"no_page\"").count(), 1, "{told}");
 }
 
@@ -73,7 +73,7 @@ fn connections_that_say_nothing_stop_neither_runs_nor_commands_nor_the_page() {
     world.csv(people(1..6));
     eventually("runs go on", || world.staff().len() == 5);
     drop(silent);
-    assert!(daemon.stop().0.success());
+    assert!(daemon.stop().success());
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_page_is_shown_under_this_machine_s_names_only() {
             assert_eq!(answer.contains("staff"), status == "200" && path != "/healthz", "{host} {path}: {answer}");
         }
     }
-    assert!(daemon.stop().0.success());
+    assert!(daemon.stop().success());
 }
 
 #[test]
