@@ -134,12 +134,53 @@ fn lines(ui: &Ui, seen: &Seen) {
             vec![ui.paint(Paint::Red, &format!("rejected: {field}{}", tame(&rejected.reason)))]
         }
     };
-    let name = left.iter().map(|(column, _)| column.chars().count()).max().unwrap_or(0);
-    let cell = left.iter().map(|(_, cell)| cell.chars().count()).max().unwrap_or(0);
-    for at in 0..left.len().max(right.len()) {
+    beside(&left, &right).iter().for_each(|line| ui.line(line));
+}
+
+/// The widest that a column of names or cells is made; what is longer moves what stands beside it.
+const WIDTH_MAX: usize = 60;
+
+/// Columns and their cells on the left, what becomes of them on the right.
+fn beside(left: &[(String, String)], right: &[String]) -> Vec<String> {
+    let width = |texts: &mut dyn Iterator<Item = &String>| {
+        texts.map(|text| text.chars().count()).max().unwrap_or(0).min(WIDTH_MAX)
+    };
+    let name = width(&mut left.iter().map(|(column, _)| column));
+    let cell = width(&mut left.iter().map(|(_, cell)| cell));
+    let line = |at: usize| {
         let (column, text) = left.get(at).map_or(("", ""), |(column, cell)| (column.as_str(), cell.as_str()));
         let arrow = if right.get(at).is_some() { "→" } else { "" };
         let line = format!("  {column:name$}  {text:cell$}  {arrow} {}", right.get(at).map_or("", String::as_str));
-        ui.line(line.trim_end());
+        line.trim_end().to_owned()
+    };
+    (0..left.len().max(right.len())).map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn one_long_cell_does_not_push_the_others_aside() {
+        let pair = |column: &str, cell: &str| (column.to_owned(), cell.to_owned());
+        let lines = beside(&[pair("Name", "Ana"), pair("Note", &"x".repeat(200))], &["name = Ana".into(), "b".into()]);
+        assert_eq!(lines[0], format!("  Name  Ana{}  → name = Ana", " ".repeat(57)));
+        assert_eq!(lines[1], format!("  Note  {}  → b", "x".repeat(200)));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        /// `format!` takes no width beyond 65,535.
+        #[test]
+        fn texts_of_any_length_are_printed(lengths in prop::collection::vec((0usize..200_000, 0usize..200_000), 0..4)) {
+            let left: Vec<_> = lengths.iter().map(|(one, other)| ("é".repeat(*one), "x".repeat(*other))).collect();
+            let lines = beside(&left, &["y".repeat(100_000)]);
+            prop_assert_eq!(lines.len(), left.len().max(1));
+            for ((column, cell), line) in left.iter().zip(&lines) {
+                prop_assert!(line.contains(column.as_str()) && line.contains(cell.as_str()));
+            }
+        }
     }
 }
