@@ -8,8 +8,8 @@ use serde_json::json;
 use super::args::CheckArgs;
 use super::failure::{Exit, Failure};
 use super::host::Host;
-use super::open;
 use super::ui::{Paint, Ui, tame};
+use super::{open, units};
 use crate::api::{
     self, Api, Certification, Client, Element, ForMembers, ForStaff, Location, Member, Membership, Organization, Query,
     Staff, Walkable,
@@ -34,7 +34,7 @@ struct Finding {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+pub(super) enum Verdict {
     Good,
     /// Worth a look; everything else works all the same.
     Doubtful,
@@ -43,7 +43,7 @@ enum Verdict {
 
 impl Verdict {
     /// Its name, in lines and documents.
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Good => "ok",
             Self::Doubtful => "warning",
@@ -88,7 +88,12 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &CheckArgs) -> Result<Exit, 
     if !args.offline {
         let mut places = Places::new();
         let binds = ldap::Binds::of_a_person(&config.state.dir);
-        config.jobs.iter().for_each(|job| findings.push(source(job, &binds, &mut places)));
+        let last = units::last_found(&config);
+        for job in &config.jobs {
+            let mut found = None;
+            findings.push(source(job, &binds, &mut places, &mut found));
+            findings.extend(found.and_then(|now| by_unit(job, &now, last.get(&job.name))));
+        }
         config.jobs.iter().for_each(|job| findings.extend(inbox(job)));
         service(&config, &places, &mut findings).await?;
     }
@@ -108,8 +113,15 @@ fn inbox(job: &Job) -> Vec<Finding> {
     told.into_iter().map(|told| Finding::new(format!("inbox of {}", job.name), Verdict::Doubtful, told)).collect()
 }
 
-/// Reads a job's source to its end and maps it.
-fn source(job: &Job, binds: &ldap::Binds, places: &mut Places) -> Finding {
+/// Where the entries of a directory lie.
+fn by_unit(job: &Job, now: &Found, last: Option<&Found>) -> Option<Finding> {
+    let Found::Ldap(now) = now else { return None };
+    let (verdict, text) = units::compared(now, last)?;
+    Some(Finding::new(format!("entries of {} by organizational unit", job.name), verdict, text))
+}
+
+/// Reads a job's source to its end and maps it; `found` takes what the read found out.
+fn source(job: &Job, binds: &ldap::Binds, places: &mut Places, found: &mut Option<Found>) -> Finding {
     let what = format!("source of {}", job.name);
     let next = match next(job, None, &Clock::system()) {
         Ok(next) => next,
@@ -147,6 +159,7 @@ fn source(job: &Job, binds: &ldap::Binds, places: &mut Places) -> Finding {
         Ok(read) => read,
         Err(error) => return Finding::new(what, Verdict::Wrong, chain(&error)),
     };
+    *found = Some(read.found.clone());
     rejected.extend(read.rejected.iter().cloned());
     let sample = sample.filter(|_| !job.source.has_lines());
     let such_as = sample.map(|key| format!(" (such as key {key})")).unwrap_or_default();

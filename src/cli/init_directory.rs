@@ -8,8 +8,8 @@ use super::failure::{Exit, Failure, Words};
 use super::init::{HEAD, TAIL, printable, quoted, time_zone};
 use super::ui::Ui;
 use crate::secret::SecretSource;
+use crate::source::dn::parts;
 use crate::source::ldap::{self, Bind, Counted, Kin, Options, Probe, Server};
-use crate::source::parts;
 
 /// Fields with the attributes that hold them, the commoner first.
 const NAMES: &[(&str, &[&str])] = &[

@@ -45,6 +45,7 @@ mod screen;
 mod status;
 mod sync;
 mod ui;
+mod units;
 mod unstarted;
 mod values;
 

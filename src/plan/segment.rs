@@ -1,15 +1,23 @@
 //! The limits of the guard for each segment of the people, so that no whole department vanishes among many.
+//!
+//! A segment that would lose everybody is held even where that is below every limit: most likely it can't be seen any more.
+//! Held are all such segments of a read together, unless that is a single person: who was alone in their segment and leaves
+//! is an ordinary leaver.
 
 use std::collections::BTreeMap;
 
 use super::guard::{Base, Guarded, Reasons};
-use super::options::{Limits, Writes};
+use super::options::{Limit, Limits, Writes};
 use super::{Held, Judged};
 use crate::record::Private;
+
+/// The fewest people who make segments that lose everybody suspect.
+const EMPTIED_MIN: u64 = 2;
 
 /// Holds, of what the limits of the whole let pass, what is too much for its segment. Who belongs to no segment is measured
 /// with the whole only.
 pub fn guard_segments<C: Judged>(guarded: &mut Guarded<C>, limits: &Limits, bases: &BTreeMap<String, Base>) {
+    let emptied = emptied(&guarded.go, limits, bases);
     let mut by_segment: BTreeMap<String, Vec<C>> = BTreeMap::new();
     for change in std::mem::take(&mut guarded.go) {
         match change.segment() {
@@ -25,8 +33,13 @@ pub fn guard_segments<C: Judged>(guarded: &mut Guarded<C>, limits: &Limits, base
     for (segment, changes) in by_segment {
         let base = bases.get(&segment).copied().unwrap_or_default();
         let reasons = Reasons::of(&changes, limits, base, Writes::Auto);
+        let emptied = emptied.get(&segment).map(|people| match people {
+            1 => "the only person in it would leave, as would everybody in other segments".to_owned(),
+            people => format!("all {people} people in it would leave"),
+        });
         for change in changes {
-            match reasons.for_change(&change) {
+            let alone = emptied.as_deref().filter(|_| change.leaves());
+            match reasons.for_change(&change).map(|reason| &**reason).or(alone) {
                 Some(reason) => {
                     let reason = format!("segment \"{}\": {reason}", Private(&segment)).into();
                     guarded.held.push(Held::change(change, &reason));
@@ -35,6 +48,22 @@ pub fn guard_segments<C: Judged>(guarded: &mut Guarded<C>, limits: &Limits, base
             }
         }
     }
+}
+
+/// The segments that would lose everybody, with the number of their people, those of the last 24 hours included; none where
+/// that is a single person, or where leavers have no limit.
+fn emptied<C: Judged>(go: &[C], limits: &Limits, bases: &BTreeMap<String, Base>) -> BTreeMap<String, u64> {
+    let mut leaving: BTreeMap<&str, u64> = BTreeMap::new();
+    for change in go.iter().filter(|change| change.leaves() && !change.segment().is_empty()) {
+        *leaving.entry(change.segment()).or_default() += 1;
+    }
+    let emptied = leaving.into_iter().filter_map(|(segment, leaving)| {
+        let base = bases.get(segment)?;
+        (leaving >= base.known).then(|| (segment.to_owned(), base.known + base.removed))
+    });
+    let emptied: BTreeMap<String, u64> = emptied.collect();
+    let is_suspect = limits.leavers != Limit::Off && emptied.values().sum::<u64>() >= EMPTIED_MIN;
+    if is_suspect { emptied } else { BTreeMap::new() }
 }
 
 #[cfg(test)]
@@ -85,5 +114,42 @@ mod tests {
                 "segment \"C\": max_leavers: 2 people would be removed besides 2 of the last 24 hours, 3 are allowed",
             ]
         );
+    }
+
+    #[test]
+    fn a_segment_that_loses_everybody_is_held_whatever_its_size() {
+        // By segment: people known, people removed in the last 24 hours, leavers, and how many of these go on.
+        type Row = (&'static str, u64, u64, usize, usize);
+        let cases: &[(&str, Limit, &[Row])] = &[
+            ("two of two", Limit::Percent(2.0), &[("A", 2, 0, 2, 0), ("B", 40, 0, 3, 3)]),
+            ("three of three", Limit::Percent(2.0), &[("A", 3, 0, 3, 0)]),
+            ("two of three", Limit::Percent(2.0), &[("A", 3, 0, 2, 2)]),
+            ("the last of two within a day", Limit::Percent(2.0), &[("A", 1, 1, 1, 0)]),
+            ("somebody who was alone", Limit::Percent(2.0), &[("A", 1, 0, 1, 1), ("B", 40, 0, 1, 1)]),
+            ("several who were alone", Limit::Percent(2.0), &[("A", 1, 0, 1, 0), ("B", 1, 0, 1, 0), ("C", 9, 0, 1, 1)]),
+            ("leavers without a limit", Limit::Off, &[("A", 2, 0, 2, 2)]),
+        ];
+        for (name, leavers, rows) in cases {
+            let base = |known, removed| Base { known, removed, ..Base::default() };
+            let bases = rows.iter().map(|row| (row.0.to_owned(), base(row.1, row.2))).collect();
+            let each = rows.iter().flat_map(|row| std::iter::repeat_n(row.0, row.3)).enumerate();
+            let mut guarded =
+                Guarded { go: each.map(|(at, segment)| leaver(at, segment)).collect(), ..Guarded::default() };
+            guard_segments(&mut guarded, &Limits { leavers: *leavers, ..Limits::default() }, &bases);
+            for (segment, .., goes) in *rows {
+                let went = guarded.go.iter().filter(|change| change.marks.segment == *segment).count();
+                assert_eq!(went, *goes, "{name}: {segment}: {:?}", guarded.held);
+            }
+        }
+    }
+
+    #[test]
+    fn approved_leavers_empty_a_segment_too_and_are_not_held_again() {
+        let bases = BTreeMap::from([("A".to_owned(), Base { known: 2, ..Base::default() })]);
+        let go = vec![Change { approved: true, ..leaver(0, "A") }, leaver(1, "A")];
+        let mut guarded = Guarded { go, ..Guarded::default() };
+        guard_segments(&mut guarded, &Limits::default(), &bases);
+        let reasons: Vec<_> = guarded.held.iter().map(|held| shown(&held.reason)).collect();
+        assert_eq!((guarded.go.len(), reasons), (1, vec!["segment \"A\": all 2 people in it would leave".into()]));
     }
 }

@@ -166,7 +166,7 @@ impl Prepared {
 
 /// What a sync needs besides.
 pub(super) struct Extra {
-    /// Stands for mapping, filter, key and match fields.
+    /// Stands for mapping, key, match fields and what of the source decides whom it shows.
     pub(super) mapping: String,
     /// Whether this mapping is the one to compare the next with: not before what it alters was decided on.
     pub(super) mapping_settled: bool,
@@ -387,7 +387,10 @@ pub(super) fn prepare(
         let people = if altered == 1 { "1 person".to_owned() } else { format!("{} people", thousands(altered)) };
         hold_all(&mut guarded, &format!("the mapping change alters {people}"));
         prepared.new.mapping_settled = altered == 0;
-        prepared.notes.push("the job's mapping, filter, key or match_on changed since its last run".to_owned());
+        prepared.notes.push(
+            "the job's mapping, key, match_on or directory (bind_dn, base, filter) changed since its last run"
+                .to_owned(),
+        );
     }
     if let Some(doubt) = job.inbox.as_ref().and_then(|inbox| inbox.doubt.as_ref()) {
         hold_all(&mut guarded, doubt);

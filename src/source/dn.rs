@@ -2,36 +2,42 @@
 
 /// The parts of a name, the entry's own first.
 pub fn parts(dn: &str) -> Vec<&str> {
-    let (mut parts, mut start, mut is_escaped, mut is_quoted) = (Vec::new(), 0, false, false);
-    for (at, letter) in dn.char_indices() {
-        match letter {
-            _ if is_escaped => is_escaped = false,
-            '\\' => is_escaped = true,
-            '"' => is_quoted = !is_quoted,
-            ',' if !is_quoted => {
-                parts.push(dn[start..at].trim());
-                start = at + 1;
-            }
-            _ => {}
-        }
+    let (mut parts, mut start) = (Vec::new(), 0);
+    for end in ends(dn) {
+        parts.push(dn[start..end].trim());
+        start = end + 1;
     }
     parts.push(dn[start..].trim());
     parts
 }
 
-/// Where an entry lies: the names of what it lies in, the outermost first, without the domain. `None` for no name of an
-/// entry.
-pub fn containers(dn: &str) -> Option<Vec<String>> {
-    let parts: Option<Vec<(&str, &str)>> = parts(dn).into_iter().map(|part| part.split_once('=')).collect();
-    let outer = parts?.into_iter().skip(1).filter(|(attribute, _)| !attribute.trim().eq_ignore_ascii_case("dc"));
-    let mut names: Vec<String> = outer.map(|(_, value)| plain(value.trim())).collect();
-    names.reverse();
-    Some(names)
+/// Where the commas stand that end a part.
+fn ends(dn: &str) -> impl Iterator<Item = usize> {
+    let (mut is_escaped, mut is_quoted) = (false, false);
+    dn.bytes().enumerate().filter_map(move |(at, byte)| {
+        let was_escaped = std::mem::take(&mut is_escaped);
+        match byte {
+            _ if was_escaped => return None,
+            b'\\' => is_escaped = true,
+            b'"' => is_quoted = !is_quoted,
+            _ => {}
+        }
+        (byte == b',' && !is_quoted).then_some(at)
+    })
 }
 
-/// The same as one text, for people; empty for what lies right below the domain.
-pub fn container(dn: &str) -> String {
-    containers(dn).unwrap_or_default().join("/")
+/// The name of what an entry lies right in.
+pub fn parent(dn: &str) -> &str {
+    ends(dn).next().map_or("", |at| dn[at + 1..].trim())
+}
+
+/// An entry as people call the place that it is, the outermost part first, without the domain: `Auckland/Sales`. Empty for
+/// the domain itself, and for what is no name of an entry.
+pub fn place(dn: &str) -> String {
+    let parts: Option<Vec<(&str, &str)>> = parts(dn).into_iter().map(|part| part.split_once('=')).collect();
+    let parts = parts.unwrap_or_default().into_iter().rev();
+    let outside = parts.filter(|(attribute, _)| !attribute.trim().eq_ignore_ascii_case("dc"));
+    outside.map(|(_, value)| plain(value.trim())).collect::<Vec<_>>().join("/")
 }
 
 /// A value without its escapes and quotes.
@@ -81,16 +87,15 @@ mod tests {
             ("not a name", ""),
             ("", ""),
         ] {
-            assert_eq!(container(dn), expected, "{dn}");
+            assert_eq!(place(parent(dn)), expected, "{dn}");
         }
-        assert_eq!((containers("Ana Lee"), containers("")), (None, None));
     }
 
     proptest! {
         #[test]
         fn any_text_can_be_taken_apart(dn in r#"([a-z=,\\"+é0-9]|\PC){0,40}"#) {
-            let _ = container(&dn);
-            prop_assert_eq!(parts(&dn).concat().len() <= dn.len(), true);
+            let _ = place(parent(&dn));
+            prop_assert!(parts(&dn).concat().len() <= dn.len());
         }
     }
 }

@@ -26,13 +26,15 @@ pub enum Source {
 }
 
 impl Source {
-    /// What of it alters whom a run sees, though nobody changed: with another one, the run is held first (law 7). Empty for
-    /// a file, which is named anew as it is moved.
+    /// What of it alters whom a run sees, though nobody changed: where in a directory is looked, for whom, and by which
+    /// account. With another one, the run is held first (law 7). Empty for a file, which is named anew as it is moved. A
+    /// server is none of it: what another one shows is doubted for itself.
     pub fn selection(&self) -> String {
         match self {
             Self::Csv(_) => String::new(),
             Self::Ldap(options) => {
-                format!("{}\n{}\n{}", options.bases.join("\n"), options.scope.name(), options.filter)
+                let bind = options.bind.as_ref().map(|bind| bind.dn.as_str()).unwrap_or_default();
+                format!("{}\n{}\n{}\n{bind}", options.bases.join("\n"), options.scope.name(), options.filter)
             }
             Self::Kept(kept) => kept.source.selection(),
         }

@@ -12,7 +12,7 @@
 mod column;
 mod complete;
 pub mod csv;
-mod dn;
+pub mod dn;
 pub mod inbox;
 mod kept;
 mod kind;
@@ -23,7 +23,6 @@ mod standing;
 
 pub use column::{Columns, Match};
 pub use complete::{Complete, Read};
-pub use dn::{container, containers, parts};
 pub use kept::Kept;
 pub use kind::{Access, Error, Found, Source, read};
 pub use name::{Name, Need, Wanted, bare, snake};

@@ -7,6 +7,7 @@ mod first;
 mod hostile;
 mod lagging;
 mod reads;
+mod sight;
 mod tls;
 
 use rosterd::sandbox::Options;

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::source::containers;
+use crate::source::dn;
 
 /// The widest that `zfill` makes a text.
 const WIDTH_MAX: usize = 64;
@@ -37,8 +37,10 @@ const PLACE_BYTES_MAX: usize = 200;
 
 /// Where an entry of a directory lies, by its name: `Auckland/Sales`. Of a long one the end is kept.
 pub(super) fn ou(dn: &str) -> Result<String, String> {
-    let names = containers(dn).ok_or("the value is no name of an entry, such as `dn`")?;
-    let long = names.join("/");
+    if !dn.contains('=') {
+        return Err("the value is no name of an entry, such as `dn`".to_owned());
+    }
+    let long = dn::place(dn::parent(dn));
     let mut start = long.len().saturating_sub(PLACE_BYTES_MAX);
     while !long.is_char_boundary(start) {
         start += 1;

@@ -13,4 +13,7 @@ pub struct Found {
     pub entries: BTreeMap<String, u64>,
     /// By attribute: how many entries had it.
     pub attributes: BTreeMap<String, u64>,
+    /// By organizational unit, as people call it: how many entries lay right in it.
+    #[serde(default)]
+    pub units: BTreeMap<String, u64>,
 }

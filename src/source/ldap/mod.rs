@@ -39,6 +39,7 @@ mod refused;
 mod session;
 mod transport;
 mod trust;
+mod units;
 
 pub use error::{Error, Kind};
 pub use found::Found;

@@ -16,6 +16,7 @@ use super::fetch::{Fetched, Message, fetch};
 use super::found::Found;
 use super::limits::{BATCHES_WAITING, ENTRY_BYTES_MAX, VALUE_BYTES_MAX};
 use super::options::Options;
+use super::units::{self, Units};
 use crate::clock::Clock;
 use crate::record::{Private, Rejected};
 use crate::source::{self, Access, Read, Row, Wanted};
@@ -72,6 +73,7 @@ struct Reading {
     counts: Vec<u64>,
     /// By what identifies an entry for ever: the number of its row.
     seen: HashMap<u128, u64>,
+    units: Units,
     /// The number of the first row of the base at hand.
     base_begins: u64,
     number: u64,
@@ -92,6 +94,7 @@ impl Reading {
             values: vec![Vec::new(); columns],
             counts: vec![0; columns],
             seen: HashMap::new(),
+            units: Units::default(),
             base_begins: 1,
             number: 0,
             visited: 0,
@@ -104,11 +107,15 @@ impl Reading {
 
     fn take(&mut self, message: Message, visit: &mut dyn FnMut(&Row) -> ControlFlow<()>) -> ControlFlow<()> {
         match message {
-            Message::Base => self.base_begins = self.number + 1,
+            Message::Base => {
+                self.base_begins = self.number + 1;
+                self.units.next_base();
+            }
             Message::Again => {
                 let begins = self.base_begins;
                 self.superseded.extend(begins..=self.number);
                 self.seen.retain(|_, number| *number < begins);
+                self.units.again();
                 self.base_begins = self.number + 1;
             }
             Message::Entries(entries) => {
@@ -123,6 +130,7 @@ impl Reading {
     fn entry(&mut self, entry: Entry, visit: &mut dyn FnMut(&Row) -> ControlFlow<()>) -> ControlFlow<()> {
         self.number += 1;
         self.meet(&entry);
+        self.units.count(&entry.dn);
         if entry.bytes > ENTRY_BYTES_MAX {
             let reason = format!("the entry {} has more than {} KiB", Private(&entry.dn), ENTRY_BYTES_MAX / 1024);
             self.rejected.push(Rejected { key: None, line: None, field: None, reason });
@@ -173,6 +181,7 @@ impl Reading {
         for (at, values) in self.values.iter_mut().enumerate() {
             if self.attributes.dn == Some(at) {
                 cells.push_field(&dn);
+                self.counts[at] += 1;
                 continue;
             }
             values.retain(|value| !value.is_empty());
@@ -210,7 +219,9 @@ impl Reading {
         let found = if is_whole && entries_read > 0 {
             let names = self.attributes.columns.names().iter().cloned();
             let attributes: BTreeMap<String, u64> = names.zip(self.counts.iter().copied()).collect();
-            Found { server, entries, attributes }
+            let units = std::mem::take(&mut self.units).finish();
+            notes.extend(known.and_then(|known| units::emptied(&known.units, &units)));
+            Found { server, entries, attributes, units }
         } else {
             known.cloned().unwrap_or_default()
         };
