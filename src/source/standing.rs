@@ -22,6 +22,9 @@ use serde::{Deserialize, Serialize};
 pub struct Standing {
     /// Which server it is: its `invocationId` where it has one, else its address.
     pub server: String,
+    /// What it calls itself, where it says so: a copy of its disk counts under the same identity.
+    #[serde(default)]
+    pub name: String,
     /// Its address, for messages.
     pub address: String,
     /// What it counts by itself, where it does.
@@ -44,6 +47,9 @@ pub struct Span {
 impl Standing {
     /// Whether a server that is so far has seen everything that one at `other` had.
     pub fn covers(&self, other: &Self) -> bool {
+        if self.server == other.server && self.name != other.name {
+            return false;
+        }
         if self.changes.is_empty() || other.changes.is_empty() {
             return self.server == other.server && self.count >= other.count;
         }
@@ -95,7 +101,7 @@ mod tests {
 
     fn standing(server: &str, count: Option<u64>, changes: &[(&str, &str)]) -> Standing {
         let changes = changes.iter().map(|(writer, change)| ((*writer).to_owned(), (*change).to_owned())).collect();
-        Standing { server: server.into(), address: server.into(), count, changes }
+        Standing { server: server.into(), address: server.into(), count, changes, ..Standing::default() }
     }
 
     #[test]
@@ -131,6 +137,13 @@ mod tests {
         ] {
             assert_eq!((now.covers(&other), now.is_behind(&other)), (covers, behind), "{name}");
         }
+    }
+
+    #[test]
+    fn law_1_a_copy_of_a_server_is_another_server() {
+        let one = Standing { name: "dc1".into(), ..standing("a", Some(5), &[("a", "5")]) };
+        let copy = Standing { name: "dc2".into(), ..standing("a", Some(9), &[("a", "9")]) };
+        assert!(!copy.covers(&one) && one.covers(&one));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::source::Standing;
 /// The ports of Active Directory's global catalogue, which holds parts of other domains too.
 const CATALOGUE: [u16; 2] = [3268, 3269];
 /// The entry in which 389 Directory Server keeps what it has seen of each replica.
-const REPLICAS: &str = "(&(nsUniqueId=ffffffff-ffff-ffff-ffff-ffffffffffff)(objectClass=nsTombstone))";
+const REPLICAS: &str = "(&(objectClass=nsTombstone)(nsds50ruv=*))";
 /// How the versions of `replUpToDateVector` that are known begin, and how long each of their cursors is.
 const VECTORS: [(u32, usize); 2] = [(1, 24), (2, 32)];
 
@@ -48,6 +48,7 @@ async fn active_directory(
 ) -> Result<(), Fault> {
     standing.count = Some(usn);
     let Some(service) = root.texts("dsServiceName").into_iter().next() else { return Ok(()) };
+    standing.name = service.to_lowercase();
     let (_, entry) = look(session, &service, &["invocationId".to_owned()]).await?;
     let invocation = entry.and_then(|entry| entry.values("invocationId").next().map(hex));
     standing.server.clone_from(invocation.as_ref().unwrap_or(&service));
@@ -86,8 +87,10 @@ async fn directory_389(
         for attribute in &root.attributes {
             let mut parts = attribute.name.split(';');
             let is_usn = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("lastUSN"));
-            let counted = attribute.values.first().and_then(|value| std::str::from_utf8(value).ok()?.parse().ok());
-            if let Some(usn) = counted.filter(|_| is_usn) {
+            let counted =
+                attribute.values.first().and_then(|value| std::str::from_utf8(value).ok()?.parse::<i64>().ok());
+            // It is -1 where nothing was written yet, as after an import.
+            if let Some(usn) = counted.filter(|_| is_usn).map(|usn| u64::try_from(usn).unwrap_or(0)) {
                 let part = parts.next().unwrap_or_default();
                 standing.changes.insert(format!("{} {part}", standing.server), sortable(usn));
             }

@@ -305,9 +305,11 @@ fn fault_79_389_directory_server_shows_how_far_it_is_in_its_own_way() {
     }
     const EARLY: Option<&str> = Some("{replica 1 ldap://a:389} 65000000000000010000 65000000000000010000");
     const LATE: Option<&str> = Some("{replica 1 ldap://a:389} 65000000000000010000 66000000000000010000");
-    for (name, before, older, after) in
-        [("replicated", (LATE, "9"), (EARLY, "9"), (LATE, "9")), ("alone", (None, "200"), (None, "90"), (None, "201"))]
-    {
+    for (name, before, older, after) in [
+        ("replicated", (LATE, "9"), (EARLY, "9"), (LATE, "9")),
+        ("alone", (None, "200"), (None, "90"), (None, "201")),
+        ("imported", (None, "200"), (None, "-1"), (None, "201")),
+    ] {
         let server = Scripted::start(at(before.0, before.1, 1..41));
         let world = world(&[&server], "");
         assert_eq!(world.sync().expect(0).writes(), (40, 0, 0));
