@@ -177,7 +177,7 @@ fn two_jobs_of_one_name_and_an_unknown_job_exit_2() {
 #[test]
 fn unknown_commands_and_options_exit_2() {
     let world = world();
-    for arguments in [&["snyc"][..], &["sync", "--all-of-it"], &["plan", "--exit-cod"], &["preview"], &["init"]] {
+    for arguments in [&["snyc"][..], &["sync", "--all-of-it"], &["plan", "--exit-cod"], &["explain"], &["init"]] {
         assert_eq!(world.run(arguments).code, Some(2), "{arguments:?}");
     }
 }
