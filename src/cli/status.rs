@@ -163,7 +163,7 @@ fn lines(ui: &Ui, config: &Config, views: &[JobView]) {
             view.parked.len()
         ));
         if let Some(missing) = &view.missing {
-            let told = tame(&missing.told(&view.time_zone, Timestamp::now()));
+            let told = tame(&missing.told(&view.time_zone, Clock::system().now()));
             ui.line(format!("  missing: {told}; `rosterd plan {}` lists them", view.name));
         }
         match &view.inbox {

@@ -1,6 +1,5 @@
 //! `rosterd sync`.
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
@@ -9,6 +8,7 @@ use super::failure::{Exit, Failure};
 use super::host::Host;
 use super::open::{self, Session, Work};
 use super::ui::{Paint, Ui, tame};
+use crate::clock::Clock;
 use crate::config::Config;
 use crate::record::Rejected;
 use crate::run::{self, Context, Missing, Narrow, Report, Status};
@@ -140,7 +140,7 @@ pub(super) fn rejections(ui: &Ui, what: &str, rejected: &[Rejected]) {
 /// How many known people the source misses, since when, and what becomes of them.
 pub(super) fn missing(ui: &Ui, missing: Option<&Missing>) {
     if let Some(missing) = missing {
-        ui.line(format!("  missing   {}", missing.told(&TimeZone::system(), Timestamp::now())));
+        ui.line(format!("  missing   {}", missing.told(&TimeZone::system(), Clock::system().now())));
     }
 }
 
