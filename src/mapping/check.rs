@@ -146,7 +146,7 @@ impl Check<'_> {
 }
 
 /// Whether the word at a position is followed by a lone `=`, or by other names before one.
-fn assigns(piece: &Piece<'_>, at: usize) -> bool {
+pub(super) fn assigns(piece: &Piece<'_>, at: usize) -> bool {
     match (piece.kind(at + 1), piece.kind(at + 2)) {
         (Some(Kind::Sign('=')), after) => after != Some(Kind::Sign('=')),
         (Some(Kind::Sign(',')), Some(Kind::Word(_))) => assigns(piece, at + 2),
@@ -156,14 +156,14 @@ fn assigns(piece: &Piece<'_>, at: usize) -> bool {
 
 /// What a word is, by what stands before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
+pub(super) enum Role {
     Filter,
     Test,
     Attribute,
     Variable,
 }
 
-fn role(piece: &Piece<'_>, at: usize) -> Role {
+pub(super) fn role(piece: &Piece<'_>, at: usize) -> Role {
     let word = |at: usize, word: &str| piece.before(at) == Some(Kind::Word(word));
     match piece.before(at) {
         Some(Kind::Sign('|')) => Role::Filter,

@@ -15,6 +15,13 @@ const FUEL: u64 = 50_000;
 /// How deep a template may nest.
 const DEPTH_MAX: usize = 64;
 
+/// The most that one template may print on one row, in bytes: the largest photo as base64 fits.
+const PRINTED_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// How much a template has printed so far.
+#[derive(Default)]
+struct Printed(usize);
+
 /// The blocks that templates may use. What makes templates of templates, or leaves text unread, is not among them.
 pub(super) const BLOCKS: &[&str] =
     &["if", "elif", "else", "endif", "for", "endfor", "set", "endset", "with", "endwith"];
@@ -141,8 +148,14 @@ pub(super) fn environment(tables: Arc<Tables>, time_zone: TimeZone) -> Environme
     environment
 }
 
-/// What stands between other text must be text; nothing is printed for none.
-fn print(out: &mut Output<'_>, _: &mut State<'_, '_>, value: &Value) -> Result<(), Error> {
+/// What stands between other text must be text; nothing is printed for none, and all together no more than a limit, what is
+/// set from printed text included.
+fn print(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Result<(), Error> {
+    let printed = state.get_or_insert_extension(Printed::default());
+    printed.0 = printed.0.saturating_add(value.as_str().map_or(0, str::len));
+    if printed.0 > PRINTED_BYTES_MAX {
+        return Err(Refusal::error(format!("the template prints more than {} MiB", PRINTED_BYTES_MAX / 1024 / 1024)));
+    }
     match value.kind() {
         ValueKind::None => Ok(()),
         ValueKind::String | ValueKind::Number | ValueKind::Bool => Ok(write_value(out, value)?),

@@ -24,6 +24,7 @@ mod compile;
 mod engine;
 mod error;
 mod filters;
+mod growth;
 mod leaver;
 mod marks;
 mod options;

@@ -7,6 +7,7 @@ use minijinja::{Environment, Expression, Template, Value};
 
 use super::check::{Tables, WHOLE_ROW, check};
 use super::error::Error;
+use super::growth::{check_growth, check_size};
 use super::outcome::{Outcome, VALUE_BYTES_MAX, from_text, from_value, reason};
 use super::scan::{Kind, Scan, is_template, scan};
 use crate::source::{Name, Row};
@@ -72,11 +73,13 @@ impl Compiled {
         if !is_template(text) {
             return Ok(compiled(BTreeSet::new(), Shape::Literal));
         }
+        let scan = scan(text);
+        check_size(place, text, &scan).map_err(|error| vec![error])?;
         environment
             .add_template_owned(place.to_owned(), text.to_owned())
             .map_err(|error| vec![syntax(place, text, &error)])?;
-        let scan = scan(text);
-        let checked = check(place, text, &scan, tables);
+        let mut checked = check(place, text, &scan, tables);
+        checked.faults.extend(check_growth(place, text, &scan));
         if !checked.faults.is_empty() {
             return Err(checked.faults);
         }

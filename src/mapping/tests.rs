@@ -167,6 +167,77 @@ fn a_template_has_a_limit() {
 }
 
 #[test]
+fn no_template_takes_gigabytes_or_the_stack() {
+    let refused = |template: &str| match Mapping::compile(&options(&[("title", template)])) {
+        Ok(_) => title(template).is_err(),
+        Err(_) => true,
+    };
+    let nested = |word: &str| format!("{{{{ {} true }}}}", word.repeat(30_000));
+    let doubled = |set: &str| {
+        let sets: String =
+            (0..40).map(|n| set.replace("OLD", &format!("a{n}")).replace("NEW", &format!("a{}", n + 1))).collect();
+        format!("{{% set a0 = first_name %}}{sets}{{{{ a40 }}}}")
+    };
+    let chain = "| replace('a', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa') ".repeat(20);
+    for template in [
+        "{{ first_name | indent(10**9) }}",
+        "{{ first_name | indent(width=10**9, first=true) }}",
+        "{{ '%1000000000s' | format(first_name) }}",
+        "{{ '%.1000000000f' | format(1.5) }}",
+        "{{ '%*d' | format(10**9, 1) }}",
+        "{{ [1] | batch(10**9, 'x') | first | length }}",
+        "{{ [1] | slice(10**9) | list | length }}",
+        "{{ 'a' * 100000000 }}",
+        "{{ ([1] * 100000000) | list | length }}",
+        &format!("{{{{ 'a' {chain} | length }}}}"),
+        &nested("not "),
+        &nested("-"),
+        &nested("1 + "),
+        &nested("'a' ~ "),
+        &nested("("),
+        &format!("{{{{ first_name {} }}}}", "| trim ".repeat(30_000)),
+        &format!("{{{{ first_name{} }}}}", "[0]".repeat(30_000)),
+        &format!("{}x{}", "{% if true %}".repeat(30_000), "{% endif %}".repeat(30_000)),
+        &format!("{{% if a %}}{}{{% endif %}}", "{% elif true %}".repeat(30_000)),
+        &doubled("{% set NEW = OLD ~ OLD %}"),
+        &doubled("{% set NEW %}{{ OLD }}{{ OLD }}{% endset %}"),
+        &format!(
+            "{{% for a in '{0}' %}}{{% for b in '{0}' %}}{1}{{% endfor %}}{{% endfor %}}",
+            "x".repeat(200),
+            "y".repeat(9000)
+        ),
+    ] {
+        let begin: String = template.chars().take(90).collect();
+        assert!(refused(template), "{begin}");
+    }
+}
+
+#[test]
+fn what_is_as_deep_and_wide_as_may_be_works() {
+    let nots = format!("{{{{ {} true }}}}", "not ".repeat(498));
+    let sites: String = (0..400).map(|n| format!("'S{n}': 'Site {n}', ")).collect();
+    let ifs: String = (0..110).map(|n| format!("'{n}' if site == 'S{n}' else ")).collect();
+    for (template, value) in [
+        (nots.as_str(), "true"),
+        (&format!("{{{{ {{{sites} 'AKL': 'Auckland'}}[site] }}}}"), "Auckland"),
+        (&format!("{{{{ {ifs} site }}}}"), "AKL"),
+        // What is set in a loop is set for that turn only.
+        (
+            "{% set a = 'a' %}{% for n in 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx' %}{% set b = a ~ a %}{% set a = b ~ b %}{% endfor %}{{ a }}",
+            "a",
+        ),
+        ("{{ '%05d' | format(42) }}", "00042"),
+        ("{{ ['a', 'b', 'c'] | batch(2, '-') | map('join') | join('/') }}", "ab/c-"),
+        ("{{ ['a', 'b', 'c'] | join(d='/') }}", "a/b/c"),
+        ("{{ 'a' | indent(width=2, first=true) ~ '.' }}", "a."),
+        ("{{ site | replace('A', '') | replace('K', 'k') }}", "kL"),
+        ("{{ '0.5' | float * 40 }}", "20.0"),
+    ] {
+        assert_eq!(title(template).as_deref(), Ok(value), "{template}");
+    }
+}
+
+#[test]
 fn every_bad_template_is_told_at_once_with_its_place() {
     let mut options = options(&[
         ("name", "{{ first_name | lowr }}"),

@@ -3,6 +3,7 @@
 //! Each takes what a source gives: text, or nothing, which stays nothing. What it cannot take rejects the row, with a
 //! reason that names the rule and not the value (law 11).
 
+mod bounded;
 mod country;
 mod phone;
 mod text;
@@ -41,6 +42,7 @@ impl std::error::Error for Refusal {}
 
 /// Adds the filters to an engine.
 pub(super) fn add(environment: &mut Environment<'static>, tables: Arc<Tables>, time_zone: TimeZone) {
+    bounded::add(environment);
     environment.add_filter("ou", |value: Value| each(&value, text::ou));
     environment.add_filter("last_day", move |value: Value| each(&value, |it| time::last_day(it, &time_zone)));
     environment.add_filter("zfill", |value: Value, width: usize| each(&value, |it| text::zfill(it, width)));
