@@ -71,22 +71,24 @@ pub async fn serve(config: Config, clock: &Clock, commands: Arc<dyn Commands>) -
     let mut wishes = Wishes::hear().map_err(StartError::Signals)?;
     let store = opened(&config, &mut wishes).await?;
     let setup = Setup::new(config, clock)?;
-    let listener = match &setup.config.control.socket {
+    let jobs = timed(&setup, &store)?;
+    let config = Arc::clone(&setup.config);
+    let (engine, inputs) = Engine::new(setup, store, clock);
+    // Before the socket: whoever finds the daemon there finds its page too.
+    let server = page::bind(&engine).await;
+    let listener = match &config.control.socket {
         None => None,
         Some(path) => {
             let bound = Listener::bind(path);
             Some(bound.map_err(|error| StartError::Socket { path: path.clone(), error })?)
         }
     };
-    let jobs = timed(&setup, &store)?;
-    let (engine, inputs) = Engine::new(setup, store, clock);
     let callers = listener.as_ref().map(Listener::callers);
-    let teller = onlookers::teller(&engine.setup().config, engine.counters())?;
+    let teller = onlookers::teller(&config, engine.counters())?;
     let mut watchers = JoinSet::new();
     watchers.spawn(onlookers::count(Arc::clone(&engine)));
     watchers.spawn(onlookers::tell(Arc::clone(&engine), teller));
-    if engine.setup().config.status.listen.is_some() {
-        let server = page::bind(&engine).await;
+    if config.status.listen.is_some() {
         watchers.spawn(page::serve(Arc::clone(&engine), server));
     }
     let listens = {
