@@ -291,6 +291,10 @@ impl Seen<'_> {
         if let Some(reason) = self.row.flaw_in(columns) {
             return Err(reason.to_owned());
         }
+        // A template may put an error beside a good value: `#REF! Bell` is nobody's name.
+        if let Some(reason) = columns.iter().find_map(|at| damage(self.row.cell(*at))) {
+            return Err(reason);
+        }
         template.on(self.row, bytes_max, || self.variables.get_or_init(|| self.slots.variables(self.row)).clone())
     }
 }

@@ -1,6 +1,7 @@
 //! Which entities the candidates that have none yet, or none any more, lay claim to.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use smol_str::SmolStr;
 
@@ -29,9 +30,33 @@ pub(super) struct Identity<'a> {
     pub(super) resolver: &'a Resolver<'a>,
     /// What the read says of a key of this job.
     pub(super) presence: &'a dyn Fn(&Key) -> Presence,
+    /// For memberships: the members whose rows can't be trusted.
+    pub(super) doubts: Option<&'a Doubts>,
     /// The positions of the index that no row has and of which no row says that they are gone; none in a file of changes,
     /// which misses nearly everybody.
     pub(super) missed: &'a [usize],
+}
+
+/// People of a job whose rows can't be trusted: nothing that joins them is made or ended by such a row.
+#[derive(Debug, Default)]
+pub(super) struct Doubts {
+    /// Those whose rows may be about somebody else, and why.
+    pub(super) held: BTreeMap<Key, Arc<str>>,
+    /// Those whose rows can't be used, and why.
+    pub(super) rejected: BTreeMap<Key, String>,
+}
+
+impl Doubts {
+    /// All of them.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.held.keys().chain(self.rejected.keys())
+    }
+}
+
+/// What is wrong with the row of one of them.
+pub(super) enum Doubt {
+    Held(Arc<str>),
+    Rejected(String),
 }
 
 /// What a read says of a key that the job knows.
@@ -267,6 +292,14 @@ impl Identity<'_> {
     /// the first of them keeps (law 6).
     pub(super) fn borrows(&self, owner: &Owner) -> bool {
         self.mirror.target() == Target::Organization && self.job.is_part() && owner.job != *self.job
+    }
+
+    /// What is wrong with the row of the member whom a membership joins.
+    pub(super) fn doubt_of_member(&self, record: &Record) -> Option<Doubt> {
+        let doubts = self.doubts?;
+        let member = record.fields.get(Target::MEMBER)?.as_text().and_then(Key::new)?;
+        let rejected = doubts.rejected.get(&member).map(|reason| Doubt::Rejected(reason.clone()));
+        rejected.or_else(|| doubts.held.get(&member).map(|reason| Doubt::Held(Arc::clone(reason))))
     }
 
     /// The record that owns an entity, other than `key` of this job, and of a job that still exists.

@@ -35,7 +35,12 @@ impl<'a> Members<'a> {
             gone: own.and_then(|own| own.new.gone.as_ref()),
             staying: own
                 .map(|own| {
-                    own.protected.iter().chain(own.moving.iter().map(|(key, _)| key)).chain(&own.new.claimed).collect()
+                    own.protected
+                        .iter()
+                        .chain(own.moving.iter().map(|(key, _)| key))
+                        .chain(&own.new.claimed)
+                        .chain(own.new.doubts.keys())
+                        .collect()
                 })
                 .unwrap_or_default(),
         })

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::claims::{Identity, Presence};
+use super::claims::{Doubts, Identity, Presence};
 use super::error::Error;
 use super::gather::{Candidate, Digests, Gatherer, Statement};
 use super::inbox::WaitingFiles;
@@ -142,6 +142,7 @@ impl Prepared {
                 remote: BTreeMap::new(),
                 judged_all: false,
                 claimed: BTreeSet::new(),
+                doubts: Doubts::default(),
             },
         }
     }
@@ -196,6 +197,8 @@ pub(super) struct Extra {
     pub(super) remote: BTreeMap<Key, u128>,
     /// Known keys that the read misses and whose entities another record claims: they may not be gone.
     pub(super) claimed: BTreeSet<Key>,
+    /// People whose rows can't be trusted.
+    pub(super) doubts: Doubts,
     /// Whether the run judged everybody, so that what it does not mention is not wanted.
     pub(super) judged_all: bool,
 }
@@ -280,6 +283,7 @@ pub(super) fn prepare(
             remote: BTreeMap::new(),
             judged_all: false,
             claimed: BTreeSet::new(),
+            doubts: Doubts::default(),
         },
     };
     if narrow.is_narrow() && records == 0 && gathered.rejected.is_empty() && gathered.left.is_empty() {
@@ -314,6 +318,9 @@ pub(super) fn prepare(
         pile,
         resolver,
         presence: &unsure,
+        doubts: (target == Target::Membership)
+            .then(|| earlier.iter().find(|part| part.job == job.name.whole()).map(|own| &own.new.doubts))
+            .flatten(),
         missed: &missed,
     };
     if !missed.is_empty() {
@@ -357,6 +364,11 @@ pub(super) fn prepare(
     let mut too_many = missing::judge(&judge, &departed, &job.limits, known, &prepared.new.verdicts)?;
     if !prepared.complete && !narrow.is_narrow() {
         judge.missed_before(&index, &missed, &mut departed)?;
+    }
+    for one in &mut departed.missed {
+        // Whose removal was rejected stays until they come back.
+        let is_rejected = matches!(prepared.new.verdicts.get(&one.key), Some(Verdict::Rejected(_)));
+        one.due = one.due.filter(|_| !is_rejected || !too_many.decided.contains(&one.key));
     }
     let summary = Missing::of(&departed.missed, known, &judge, &too_many);
     let moving = Moving::take(context, job, mirror, &mut departed.changes)?;
@@ -414,6 +426,8 @@ pub(super) fn prepare(
     prepared.missed = departed.missed;
     prepared.names = departed.names;
     prepared.new.claimed = departed.claimed;
+    let unusable = prepared.rejected.iter().filter_map(|row| Some((row.key.clone()?, row.reason.clone())));
+    prepared.new.doubts = Doubts { held: stood.doubtful, rejected: unusable.collect() };
     prepared.notes.extend(too_many.note);
     prepared.moving = moving.waits;
     prepared.notes.extend(moving.notes);

@@ -1,9 +1,10 @@
 //! Where each candidate stands at the service, and what it needs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::Narrow;
-use super::claims::{Claims, Identity};
+use super::claims::{Claims, Doubt, Identity};
 use super::error::Error;
 use super::exchange::People;
 use super::gather::Candidate;
@@ -13,7 +14,7 @@ use crate::config::Job;
 use crate::mapping::OnBadValue;
 use crate::mirror::{ElementError, Mirror};
 use crate::plan::{Decision, Held, OnDrift, Outline, Rules, Standing, Subject, decide};
-use crate::record::{Action, Entity, Field, JobName, Key, Kind, Record, Rejected, RemoteId, Target, Value};
+use crate::record::{Action, Entity, Field, JobName, Key, Kind, Record, Rejected, RemoteId, Target, Value, fold};
 use crate::snapshot::Known;
 use crate::store;
 
@@ -37,6 +38,8 @@ pub(super) struct Stood {
     pub(super) found: BTreeMap<Key, RemoteId>,
     /// Their keys, with the segments of their rows, where the job has segments.
     pub(super) matched_in: BTreeMap<Key, String>,
+    /// Keys whose rows may be about somebody else than whom the job knows by them, and why.
+    pub(super) doubtful: BTreeMap<Key, Arc<str>>,
     /// Entities that a record of this read lays claim to, rightly or not: nobody of them is removed.
     pub(super) claimed: BTreeSet<RemoteId>,
     /// Fields that somebody edited at the service and that stay so, by key, where the job names them.
@@ -69,6 +72,8 @@ pub(super) fn stand(
     let is_joined = matches!(mirror.target(), Target::Contractor | Target::Organization);
     // Nothing but what the source says becomes of a record here.
     let as_read = fitting.checkboxes.is_empty() && !identity.resolver.resolves();
+    // The names and emails of rows that may be about somebody else.
+    let mut doubted = BTreeSet::new();
     let mut stood = Stood { claimed: claims.entities().collect(), ..Stood::default() };
     for (at, candidate) in candidates.iter().enumerate().filter(|(_, candidate)| narrow.has(&candidate.key)) {
         let (mut record, marks) = candidate.open(pile)?;
@@ -80,6 +85,18 @@ pub(super) fn stand(
         let has_bad_values = stood.bad_values.len() > bad_before;
         let as_read = as_read && !has_bad_values;
         let pair = record.fields.remove(Target::PAIR);
+        match identity.doubt_of_member(&record) {
+            None => {}
+            Some(Doubt::Held(reason)) => {
+                stood.held.push(Held { key: record.key, reason, change: None, other: None });
+                continue;
+            }
+            Some(Doubt::Rejected(reason)) => {
+                let line = Some(candidate.line).filter(|_| job.source.has_lines());
+                stood.rejected.push(Rejected { key: Some(record.key), line, field: None, reason });
+                continue;
+            }
+        }
         if let Some(fault) = fault {
             stood.rejected.push(fitting.rejected(&record.key, candidate, fault));
             continue;
@@ -168,9 +185,14 @@ pub(super) fn stand(
         }
         let line = Some(candidate.line).filter(|_| job.source.has_lines());
         let other = people.somebody_else(&record, &standing, identity)?;
+        let named = other.is_some().then(|| named_by(&record));
         let decision = match (decide(Subject { record, line, marks, standing }, rules), other) {
             (Decision::Change(change), Some(reason)) if change.wish.action == Action::Update => {
-                Decision::Held(Held::change(change, &reason.into()))
+                let reason = reason.into();
+                stood.doubtful.insert(change.key.clone(), Arc::clone(&reason));
+                doubted.extend(named.into_iter().flatten());
+                let is_not = Held { key: change.key.clone(), reason: REFUSED.into(), change: None, other: None };
+                Decision::Held(Held { other: Some(Box::new(is_not)), ..Held::change(change, &reason) })
             }
             (decision, _) => decision,
         };
@@ -200,7 +222,36 @@ pub(super) fn stand(
             Decision::Held(held) => stood.held.push(held.map(&mut |change| pile.put(change))?),
         }
     }
+    stood.claimed.extend(named_among(&doubted, identity)?);
     Ok(stood)
+}
+
+/// What there is to do once a person said that a row is about somebody else.
+const REFUSED: &str = "it was rejected that this row is still about the same person: whoever is in it is not at the service; \
+                       somebody else needs a key of their own in the source";
+
+/// As whom a record names its person: by name and by email.
+fn named_by(record: &Record) -> Vec<(&'static str, String)> {
+    let named = |field| Some((field, fold(record.fields.get(field)?.as_text()?)));
+    Target::IDENTITY.into_iter().filter_map(named).filter(|(_, text)| !text.is_empty()).collect()
+}
+
+/// The entities of those whom the read misses and whom a doubtful row names: their number was mistyped, so they are there.
+fn named_among(
+    doubted: &BTreeSet<(&'static str, String)>,
+    identity: &Identity<'_>,
+) -> Result<Vec<RemoteId>, store::Error> {
+    let mut named = Vec::new();
+    for at in identity.missed.iter().filter(|_| !doubted.is_empty()) {
+        let key = Key::new(identity.index.entry(*at).key);
+        let known = key.map(|key| Known::get(identity.store, identity.job, &key)).transpose()?.flatten();
+        let is_named = |known: &Known| {
+            let text = |field| known.sent.get(field).and_then(Value::as_text).map(fold);
+            Target::IDENTITY.into_iter().any(|field| text(field).is_some_and(|text| doubted.contains(&(field, text))))
+        };
+        named.extend(known.filter(is_named).map(|known| known.id));
+    }
+    Ok(named)
 }
 
 /// What the service can take, as far as its lists tell.

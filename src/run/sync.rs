@@ -229,6 +229,10 @@ pub(super) async fn one(
         parts.push(Part { prepared, drained, parked: parked(store, part)? });
     }
     let mut report = report(job, parts, requests(context.client));
+    if narrow.is_narrow() {
+        // It says nothing about those who were not asked for.
+        report.missing = JobState::load(store, &job.name)?.missing;
+    }
     report.details.gave_way = !left.is_empty();
     if report.details.gave_way {
         let waits = counted(left.into_iter().sum(), "change waits", "changes wait");

@@ -9,7 +9,7 @@ const RATE: u32 = 60;
 const PEOPLE: usize = 90;
 
 fn world(window: Window) -> World {
-    let config = Config { api: format!("requests_per_minute = {RATE}\n").into(), ..Config::default() };
+    let config = Config { api: format!("requests_per_minute = {RATE}\n"), ..Config::default() };
     let world = World::with(Options { rate: RATE, window, ..Options::default() }, config);
     world.csv(people(0..PEOPLE));
     world

@@ -287,4 +287,26 @@ fn no_slip_in_a_file_of_contractors_removes_exchanges_or_doubles_anybody() {
     world.put("config.toml", config.as_bytes());
     world.sync_of(text(&everybody())).expect(0);
     walk(&world, "sp.member", "contractor", Mode::Full);
+    let pairs = world.service().all("sp.membership");
+    for slip in [Slip::Shared, Slip::SortedApart, Slip::Shifted, Slip::Mistyped] {
+        world.sync_of(slipped(slip, 0, 10..13));
+        assert_eq!(world.service().all("sp.membership"), pairs, "{slip:?} of numbers moves no membership");
+    }
+}
+
+/// Somebody leaves, and a slip gives their number to somebody who stays.
+#[test]
+fn law_1_a_row_under_the_number_of_a_leaver_keeps_its_person_there() {
+    for match_on in ["[\"employee_id\", \"email\"]", "[\"employee_id\"]"] {
+        let world = World::with(Options::default(), staff(match_on, "settle = \"0s\"\n"));
+        assert_eq!(world.sync_of(text(&everybody())).expect(0).writes(), (PEOPLE as u64, 0, 0));
+        let mut rows = everybody();
+        rows[10][0] = rows[9][0].clone();
+        rows.remove(9);
+        assert_eq!(world.sync_of(text(&rows)).expect(4).writes(), (0, 0, 0));
+        let mut whole = everybody();
+        whole.remove(9);
+        assert_eq!(world.sync_of(text(&whole)).expect(0).writes(), (0, 0, 1), "the leaver");
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    }
 }

@@ -45,10 +45,10 @@ pub(super) fn of_run(receipt: Receipt, report: &Report, before: &BTreeMap<Key, A
 
 /// The verdict on a file once nothing of it waits any more.
 pub(super) fn settled(report: &Report) -> Verdict {
-    if report.complete && report.rejections.is_empty() && report.bad_values.is_empty() {
-        Verdict::Used
-    } else {
-        Verdict::Partly
+    match report.complete && report.rejections.is_empty() && report.bad_values.is_empty() {
+        true if report.missed.is_empty() => Verdict::Used,
+        true => Verdict::Missing,
+        false => Verdict::Partly,
     }
 }
 
