@@ -217,14 +217,29 @@ impl Client {
         self.inner.page_size
     }
 
+    /// The same for a page of a list: one that takes too long is the walk's own to ask for again, in smaller parts.
+    pub(super) async fn send_page<T: Answer>(&self, call: Call<T>) -> Result<Answered<T>, Error> {
+        let again = |kind: &Kind| kind.is_transient() && !matches!(kind, Kind::TimeOut { .. });
+        self.deliver_while(&call, again).await.map_err(|kind| Error::new(call.operation.name, kind))
+    }
+
     async fn deliver<T: Answer>(&self, call: &Call<T>) -> Result<Answered<T>, Kind> {
+        self.deliver_while(call, |kind| call.operation.verb.is_read() && kind.is_transient()).await
+    }
+
+    /// Tries again what was never sent, and what `passes` by itself.
+    async fn deliver_while<T: Answer>(
+        &self,
+        call: &Call<T>,
+        passes: impl Fn(&Kind) -> bool,
+    ) -> Result<Answered<T>, Kind> {
         let mut attempt = 1;
         loop {
             let kind = match self.attempt(call).await {
                 Ok(answered) => return Ok(answered),
                 Err(kind) => kind,
             };
-            let again = kind.is_never_sent() || (call.operation.verb.is_read() && kind.is_transient());
+            let again = kind.is_never_sent() || passes(&kind);
             if !again || attempt == ATTEMPTS_MAX {
                 return Err(kind);
             }

@@ -13,8 +13,13 @@ use crate::record::RemoteId;
 /// The most pages that a walk reads; with pages of 100 that is two million entities.
 const PAGES_MAX: u32 = 20_000;
 
-/// A page is not halved below this after a time-out.
+/// A page is not divided below this after a time-out.
 const PAGE_SIZE_MIN: u32 = 50;
+/// By how much a page is divided that took too long.
+const DIVISOR: u32 = 4;
+/// So many time-outs in a row end a walk, whatever the size of its pages: a list that does not come at all is known to
+/// after that many times `timeout`. Each takes one of the run's retries, which bounds those of a walk that goes on.
+const TIME_OUTS_MAX: u32 = 3;
 
 /// One page of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +57,7 @@ pub struct Pages<'c, R> {
     cursor: Option<RemoteId>,
     size: u32,
     left: u32,
+    time_outs: u32,
     ended: bool,
     walked: Walked,
 }
@@ -62,20 +68,21 @@ impl<'c, R: Walkable> Pages<'c, R> {
     pub fn new(client: &'c Client, query: Query<R>) -> Self {
         let walked = Walked { date: None, entities: 0, requests: 0, listed_nothing_by_404: false };
         let size = query.asked.limit.unwrap_or(client.page_size());
-        Self { client, query, cursor: None, size, left: PAGES_MAX, ended: false, walked }
+        Self { client, query, cursor: None, size, left: PAGES_MAX, time_outs: 0, ended: false, walked }
     }
 
-    /// The next page, or `None` at the end of the list. A page that takes too long is asked for again by halves.
+    /// The next page, or `None` at the end of the list. A page that takes too long is asked for again in parts.
     pub async fn next(&mut self) -> Result<Option<Vec<R>>, Error> {
         while !self.ended {
             self.left = self.left.checked_sub(1).ok_or_else(|| failed::<R>(Kind::TooManyPages { limit: PAGES_MAX }))?;
-            let answered = match self.client.send(Api::<R>::root().page(&self.asked())).await {
-                Err(Error { kind: Kind::TimeOut { .. }, .. }) if self.size > PAGE_SIZE_MIN => {
-                    self.size = (self.size / 2).max(PAGE_SIZE_MIN);
+            let answered = match self.client.send_page(Api::<R>::root().page(&self.asked())).await {
+                Err(Error { kind: Kind::TimeOut { .. }, .. }) if self.may_ask_again() => {
+                    self.size = (self.size / DIVISOR).max(PAGE_SIZE_MIN.min(self.size));
                     continue;
                 }
                 answered => answered?,
             };
+            self.time_outs = 0;
             if self.walked.requests == 0 {
                 self.walked.date = answered.date;
             }
@@ -115,6 +122,12 @@ impl<'c, R: Walkable> Pages<'c, R> {
         }
         query.asked.page = None;
         query
+    }
+
+    /// After a time-out.
+    fn may_ask_again(&mut self) -> bool {
+        self.time_outs += 1;
+        self.time_outs < TIME_OUTS_MAX && self.client.take_retry()
     }
 
     fn is_narrowed(&self) -> bool {

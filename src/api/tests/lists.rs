@@ -92,7 +92,7 @@ async fn law_1_a_failing_page_fails_the_walk() {
 }
 
 #[tokio::test]
-async fn a_page_that_takes_too_long_is_asked_for_by_halves() {
+async fn a_page_that_takes_too_long_is_asked_for_in_parts() {
     let server = Server::start(|seen, _| match seen.line.as_str() {
         line if line.contains("limit=50") && line.contains("q=") => json(200, "[]"),
         line if line.contains("limit=50") => json(200, r#"[{"id":1}]"#),
@@ -101,7 +101,42 @@ async fn a_page_that_takes_too_long_is_asked_for_by_halves() {
     .await;
     let client = client(&Options { timeout: Duration::from_millis(100), ..server.options() });
     let walked = walk::<Staff>(&client, None, drop).await.unwrap();
-    assert_eq!((walked.entities, walked.requests, client.requests()), (1, 2, 5));
+    assert_eq!((walked.entities, walked.requests, client.requests()), (1, 2, 3));
+}
+
+#[tokio::test]
+async fn a_list_that_does_not_come_ends_the_walk_at_its_third_time_out() {
+    // (the largest page that comes, how many pages come before none does, requests, whether the walk ends well)
+    for (comes_up_to, pages, requests, is_whole) in
+        [(0, 0, 3, false), (0, 2, 5, false), (250, 3, 4, true), (62, 3, 5, true), (49, 3, 3, false)]
+    {
+        let came = std::sync::atomic::AtomicU32::new(0);
+        let server = Server::start(move |seen, _| {
+            let limit = |line: &str| line.split("limit=").nth(1)?.split(['&', ' ']).next()?.parse::<u32>().ok();
+            let limit = limit(&seen.line).unwrap();
+            let number = came.load(std::sync::atomic::Ordering::SeqCst) + 1;
+            match comes_up_to {
+                0 if number > pages => Reply::Stall(Duration::from_secs(60)),
+                1.. if limit > comes_up_to => Reply::Stall(Duration::from_secs(60)),
+                _ => {
+                    came.store(number, std::sync::atomic::Ordering::SeqCst);
+                    json(
+                        200,
+                        &if number < pages || comes_up_to == 0 {
+                            format!("[{{\"id\":{number}}}]")
+                        } else {
+                            "[]".into()
+                        },
+                    )
+                }
+            }
+        })
+        .await;
+        let options = Options { timeout: Duration::from_millis(100), page_size: 1000, ..server.options() };
+        let client = client(&options);
+        let walked = walk::<Staff>(&client, None, drop).await;
+        assert_eq!((walked.is_ok(), client.requests()), (is_whole, requests), "{comes_up_to} {pages}: {walked:?}");
+    }
 }
 
 #[tokio::test]
