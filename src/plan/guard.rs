@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::options::{Limit, Limits, Writes};
 use super::{Change, Held, Judged};
-use crate::record::{Action, Key};
+use crate::record::{Action, Key, RemoteId};
 
 /// What the limits are measured against.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +26,32 @@ pub enum Verdict {
     Approved(u64),
     /// It is not, until the record changes or comes back.
     Rejected(u64),
+}
+
+/// A verdict as it is remembered.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Decided {
+    /// What was decided.
+    pub verdict: Verdict,
+    /// What the service held of the person when the change was shown that was approved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Seen>,
+}
+
+/// What the service holds of a person in the fields that a job owns, by digest.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Seen {
+    /// The person.
+    pub id: RemoteId,
+    /// The digest.
+    pub remote: String,
+}
+
+impl Decided {
+    /// Rejects a wish.
+    pub fn rejected(wish: u64) -> Self {
+        Self { verdict: Verdict::Rejected(wish), seen: None }
+    }
 }
 
 /// Changes after the guard.

@@ -4,7 +4,7 @@ use super::error::Error;
 use super::photo::leave;
 use super::{Outcome, Push};
 use crate::mirror::{self, Mirror, Removal};
-use crate::plan::Verdict;
+use crate::plan::Decided;
 use crate::queue::{self, Change, State};
 use crate::record::{Entity, RemoteId, Target, Value, fold};
 use crate::snapshot::{Gone, Known, Left, Owner};
@@ -19,6 +19,7 @@ impl Push<'_> {
         };
         change.state = State::Sent { attempts: attempts + 1, before };
         queue::put(&mut batch, change);
+        overrule(&mut batch, change);
         Ok(self.store.commit(batch)?)
     }
 
@@ -193,9 +194,10 @@ impl Push<'_> {
     }
 }
 
-/// With what is undone, the wish with which the source would do it again counts as rejected.
+/// With what is undone, the wish with which the source would do it again counts as rejected: from the intent on, since the
+/// service may have undone it though nobody heard so.
 fn overrule(batch: &mut Batch, change: &Change) {
     if let Some(again) = change.undo.as_ref().and_then(|undo| undo.again) {
-        batch.put(Space::Decision, &Space::by_job(&change.job, change.key.as_str()), &Verdict::Rejected(again));
+        batch.put(Space::Decision, &Space::by_job(&change.job, change.key.as_str()), &Decided::rejected(again));
     }
 }

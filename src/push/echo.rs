@@ -1,9 +1,12 @@
 //! What a PUT says of a person's presence, and what the person's own movements say.
 
+use std::fmt;
+
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::api::{MemberMovement, MemberMovementInput, StaffMovement, StaffMovementInput};
+use crate::api::{Member, MemberMovement, MemberMovementInput, StaffMovement, StaffMovementInput};
+use crate::mirror::Remote;
 use crate::record::{RemoteId, Target};
 use crate::store::{self, Batch, Space, Store};
 
@@ -18,18 +21,59 @@ pub(super) struct Echo {
     /// What the PUT says, where that was known when this was written.
     #[serde(skip)]
     pub(super) onsite: Option<bool>,
+    /// That the PUT undid a movement which can't be repeated: a person has to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) astray: Option<Astray>,
+}
+
+/// Somebody who does not stand as they signed, and can't be put right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Astray {
+    /// How they signed.
+    pub(super) onsite: bool,
+    lacks: Lacks,
+}
+
+/// What a movement must name to be made once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Lacks {
+    Location,
+    Organization,
+}
+
+impl fmt::Display for Astray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (signed, sign, stands) = if self.onsite { ("in", "in", "off") } else { ("out", "out", "on") };
+        let lacks = match self.lacks {
+            Lacks::Location => "location",
+            Lacks::Organization => "organization",
+        };
+        write!(
+            f,
+            "signed {signed} while they were updated and is shown as {stands} site; the movement names no {lacks}, so it can't \
+             be repeated: sign them {sign} at the service"
+        )
+    }
+}
+
+/// Those of a target who do not stand as they signed and can't be put right, and why. Each is forgotten by the first look
+/// that finds the service and their latest movement agree.
+pub fn astray(store: &Store, target: Target) -> Result<Vec<(RemoteId, String)>, store::Error> {
+    let echoes = Echo::list(store, target)?;
+    Ok(echoes.into_iter().filter_map(|(id, echo)| Some((id, echo.astray?.to_string()))).collect())
 }
 
 impl Echo {
     /// Of a copy whose answer bears `date` and took so long to come, waiting for the rate limit included.
     pub(super) fn new(date: Timestamp, took: SignedDuration, onsite: bool) -> Self {
         let since = date.saturating_sub(took + OVERLAP).unwrap_or(Timestamp::MIN);
-        Self { since, onsite: Some(onsite) }
+        Self { since, onsite: Some(onsite), astray: None }
     }
 
     /// Of a copy that is yet to be made, at a service whose clock showed `before` a while ago.
     pub(super) fn ahead(before: Timestamp) -> Self {
-        Self { since: before, onsite: None }
+        Self { since: before, onsite: None, astray: None }
     }
 
     pub(super) fn put(&self, batch: &mut Batch, target: Target, id: RemoteId) {
@@ -151,16 +195,17 @@ impl Stand {
         (self.at, self.movement)
     }
 
-    /// The same movement once more; `None` where it does not say at which location it was, or for which organization.
-    pub(super) fn again(&self, target: Target, person: RemoteId) -> Option<Again> {
+    /// The same movement once more; what it does not name is taken from what is known of the person.
+    pub(super) fn again(&self, target: Target, person: RemoteId, place: &Place) -> Result<Again, Astray> {
+        let lacks = |lacks| Astray { onsite: self.onsite, lacks };
         let onsite_status = Some(if self.onsite { "onsite" } else { "offsite" }.to_owned());
-        let location_id = Some(self.location?);
-        Some(match target {
+        let location_id = Some(self.location.or(place.location).ok_or(lacks(Lacks::Location))?);
+        Ok(match target {
             Target::Contractor => Again::Member(Box::new(MemberMovementInput {
                 onsite_status,
                 location_id,
                 sp_member_id: Some(person.get().into()),
-                sp_org_id: Some(self.organization?),
+                sp_org_id: Some(self.organization.or(place.organization).ok_or(lacks(Lacks::Organization))?),
                 zone_id: self.zone,
                 ..MemberMovementInput::default()
             })),
@@ -173,6 +218,43 @@ impl Stand {
                 ..StaffMovementInput::default()
             }),
         })
+    }
+}
+
+/// Where somebody surely is, or belongs to alone, as the service shows them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Place {
+    pub(super) location: Option<i64>,
+    /// The location by its name, where only that is shown.
+    pub(super) name: Option<String>,
+    pub(super) organization: Option<i64>,
+}
+
+impl Place {
+    pub(super) fn of(person: &Remote) -> Self {
+        match person {
+            Remote::Staff(staff) => Self { name: staff.cur_location.clone(), ..Self::default() },
+            Remote::Member(member) => Self::of_member(member),
+            _ => Self::default(),
+        }
+    }
+
+    /// The only membership says more than where the member signed in last.
+    fn of_member(member: &Member) -> Self {
+        let id = |named: &serde_json::Value| named.get("id")?.as_i64();
+        let only = match &member.sp_orgs[..] {
+            [only] => Some(only),
+            _ => None,
+        };
+        let only_location = only.and_then(|only| match &only.get("locations")?.as_array()?[..] {
+            [location] => id(location),
+            _ => None,
+        });
+        Self {
+            location: member.cur_location_id.or(only_location),
+            name: member.cur_location.clone(),
+            organization: only.and_then(id).or(member.cur_sp_org_id),
+        }
     }
 }
 
@@ -212,27 +294,58 @@ mod tests {
     #[test]
     fn law_10_a_movement_is_repeated_with_its_own_location_and_zone() {
         let person = RemoteId::new(9).unwrap();
+        let nowhere = Place::default();
         let own = stand(r#""signed_in":"2026-01-02T09:30:00+00:00","zone_id":7,"remote":1"#).unwrap();
-        let Some(Again::Staff(input)) = own.again(Target::Staff, person) else { panic!("it says where it was") };
+        let elsewhere = Place { location: Some(8), ..Place::default() };
+        let Ok(Again::Staff(input)) = own.again(Target::Staff, person, &elsewhere) else {
+            panic!("it says where it was")
+        };
         let sent = serde_json::to_value(input).unwrap();
         assert_eq!((&sent["onsite_status"], &sent["location_id"]), (&"onsite".into(), &3.into()));
         assert_eq!((&sent["zone_id"], &sent["staff_id"], &sent["remote"]), (&7.into(), &9.into(), &true.into()));
         assert!(sent["changed_at"].is_null());
-        assert!(
-            stand(r#""signed_in":"2026-01-02T09:30:00+00:00","location_id":null"#)
-                .unwrap()
-                .again(Target::Staff, person)
-                .is_none()
-        );
-        assert!(own.again(Target::Contractor, person).is_none(), "nobody knows for which organization");
+        assert!(own.again(Target::Contractor, person, &nowhere).is_err(), "nobody knows for which organization");
         let text = r#"{"id":5,"location_id":3,"sp_member_id":9,"sp_org_id":4,"zone_id":7,
             "signed_in":"2026-01-02T09:30:00+00:00","signed_out":"2026-01-02T10:30:00+00:00"}"#;
         let movement = MemberMovement::read(serde_json::from_str(text).unwrap()).unwrap();
-        let again = Stand::of(&movement.into()).unwrap().again(Target::Contractor, person);
-        let Some(Again::Member(input)) = again else { panic!("it says where it was") };
+        let again = Stand::of(&movement.into()).unwrap().again(Target::Contractor, person, &nowhere);
+        let Ok(Again::Member(input)) = again else { panic!("it says where it was") };
         let sent = serde_json::to_value(input).unwrap();
         assert_eq!((&sent["onsite_status"], &sent["sp_org_id"]), (&"offsite".into(), &4.into()));
         assert_eq!((&sent["sp_member_id"], &sent["zone_id"]), (&9.into(), &7.into()));
+    }
+
+    #[test]
+    fn law_10_what_a_movement_does_not_name_is_taken_from_the_only_place_that_it_can_be() {
+        let one = r#"[{"id":4,"locations":[{"id":3}]}]"#;
+        let two = r#"[{"id":4,"locations":[{"id":3}]},{"id":5,"locations":[]}]"#;
+        let wide = r#"[{"id":4,"locations":[{"id":3},{"id":6}]}]"#;
+        // (memberships, where the member is at present, for whom, what is sent)
+        for (memberships, location, organization, expected) in [
+            (one, "null", "null", Ok((3, 4))),
+            (one, "8", "null", Ok((8, 4))),
+            (two, "8", "5", Ok((8, 5))),
+            (two, "8", "null", Err("organization")),
+            (wide, "null", "null", Err("location")),
+            (wide, "6", "null", Ok((6, 4))),
+            ("[]", "null", "null", Err("location")),
+        ] {
+            let text = format!(
+                r#"{{"id":9,"cur_location_id":{location},"cur_sp_org_id":{organization},"sp_orgs":{memberships}}}"#
+            );
+            let member = Member::read(serde_json::from_str(&text).unwrap()).unwrap();
+            let moved = r#"{"id":5,"sp_member_id":9,"signed_in":"2026-01-02T09:30:00+00:00"}"#;
+            let movement = MemberMovement::read(serde_json::from_str(moved).unwrap()).unwrap();
+            let stand = Stand::of(&movement.into()).unwrap();
+            let again = stand.again(Target::Contractor, RemoteId::new(9).unwrap(), &Place::of_member(&member));
+            match (again, expected) {
+                (Ok(Again::Member(input)), Ok((location, organization))) => {
+                    assert_eq!((input.location_id, input.sp_org_id), (Some(location), Some(organization)), "{text}");
+                }
+                (Err(astray), Err(lacks)) => assert!(astray.to_string().contains(lacks), "{text}: {astray}"),
+                (again, expected) => panic!("{text}: {}, and {expected:?} was expected", again.is_ok()),
+            }
+        }
     }
 
     #[test]

@@ -34,6 +34,7 @@ use std::time::Duration;
 use smol_str::SmolStr;
 
 use brake::Brake;
+pub use echo::astray;
 pub use error::Error;
 pub use outcome::{Outcome, Witness};
 pub use photo::Photos;

@@ -8,6 +8,9 @@
 //! - Nothing is written to disk between the copy and the PUT: whoever moves between the two is undone, if only for seconds.
 //! - An echo is forgotten only when the movements since show that the person stands as they signed, or after what they
 //!   signed was put back and read. A process that dies leaves its echoes to the next run.
+//! - A movement that does not name its place is repeated at the only place that it can have been. Where there is none, that
+//!   person alone stays noted, every run says so, and it ends when the service and the latest movement agree again: who
+//!   stands wrong on an evacuation list is signed in or out by hand.
 //! - Looks go on beside the updates, at least every [`LOOK_AFTER`], and an update is begun only where the rate limit leaves
 //!   requests for the look after it.
 //! - Nothing is put back that the service already says, nor on the word of one listing: the person is read, and the
@@ -24,11 +27,11 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-use super::echo::{Again, Echo, Moved, Stand};
-use crate::api::{self, Api, Client, MemberMovement, StaffMovement, Walked, walk};
+use super::echo::{Again, Astray, Echo, Moved, Place, Stand};
+use crate::api::{self, Api, Client, Location, MemberMovement, Query, StaffMovement, Walked, walk};
 use crate::clock::Clock;
 use crate::fault::chain;
-use crate::mirror::{At, Remote};
+use crate::mirror::{At, Locations, Remote};
 use crate::record::{RemoteId, Target};
 use crate::store::{self, Batch, Store};
 
@@ -66,6 +69,8 @@ struct State {
     open: BTreeMap<RemoteId, Open>,
     /// Movements that this process made, as they were answered.
     own: BTreeMap<RemoteId, Stand>,
+    /// Sign-ins that were repeated by another movement. Where the service ends them for it, nobody signed out.
+    over: BTreeSet<RemoteId>,
     serial: u64,
     /// Updates that were begun and have not ended,
     under_way: u32,
@@ -100,7 +105,18 @@ pub(super) struct Room<'a> {
     to_send: u32,
 }
 
-/// Why a look did not end well.
+/// Echoes with the numbers of the updates that noted them last.
+type Echoes = BTreeMap<RemoteId, (Echo, u64)>;
+
+/// Why somebody does not stand as they signed after a look.
+enum Why {
+    /// Their movement can't be repeated.
+    Astray(Astray),
+    /// It could not be.
+    Trouble(Trouble),
+}
+
+/// Why a look, or what it asked for, did not end well.
 struct Trouble {
     reason: String,
     denied: bool,
@@ -179,7 +195,7 @@ impl<'a> Presence<'a> {
     /// Looks once at the movements since the PUTs that have ended, and puts right what they undid. Returns why that could
     /// not be done.
     pub async fn look(&self) -> Result<Option<String>, store::Error> {
-        let echoes: BTreeMap<RemoteId, (Echo, u64)> = {
+        let echoes: Echoes = {
             let state = self.state();
             let done = state.open.iter().filter(|(_, open)| open.is_done);
             done.map(|(id, open)| (*id, (open.echo, open.serial))).collect()
@@ -187,33 +203,57 @@ impl<'a> Presence<'a> {
         if echoes.is_empty() {
             return Ok(None);
         }
-        let count = echoes.len();
         let people = echoes.iter().map(|(id, (echo, _))| (*id, *echo)).collect();
-        match self.put_right(&people).await {
-            Ok(()) => self.forget(&echoes).map(|()| None),
-            Err(trouble) => {
-                let reason = trouble.reason.as_str();
-                tracing::warn!(
-                    people = count,
-                    reason,
-                    "presence of {count} people could not be looked after: {reason}"
-                );
-                let mut state = self.state();
-                state.not_before = Some(Instant::now() + LOOK_AGAIN);
-                state.denied |= trouble.denied;
-                let people = if count == 1 { "1 person" } else { &format!("{count} people") };
-                Ok(Some(format!(
-                    "whether {people} who were updated signed in or out meanwhile could not be looked after, and the next \
-                     run does it: {}",
-                    trouble.reason
-                )))
+        let wrong = match self.put_right(&people).await {
+            Ok(wrong) => wrong,
+            Err(trouble) => return Ok(Some(self.postpone(echoes.len(), trouble))),
+        };
+        let (left, right): (Echoes, Echoes) = echoes.into_iter().partition(|(id, _)| wrong.contains_key(id));
+        self.forget(&right)?;
+        let mut troubles = Vec::new();
+        for (id, why) in wrong {
+            match why {
+                Why::Astray(astray) => self.mark(id, left[&id].1, astray)?,
+                Why::Trouble(trouble) => troubles.push(trouble),
             }
         }
+        let count = troubles.len();
+        let worst = troubles.into_iter().reduce(|one, other| if other.denied { other } else { one });
+        Ok(worst.map(|trouble| self.postpone(count, trouble)))
+    }
+
+    /// Looks again later, and says why.
+    fn postpone(&self, count: usize, trouble: Trouble) -> String {
+        let reason = trouble.reason.as_str();
+        let people = if count == 1 { "1 person" } else { &format!("{count} people") };
+        tracing::warn!(people = count, reason, "presence of {people} could not be looked after: {reason}");
+        let mut state = self.state();
+        state.not_before = Some(Instant::now() + LOOK_AGAIN);
+        state.denied |= trouble.denied;
+        format!(
+            "whether {people} who were updated signed in or out meanwhile could not be looked after, and the next run does \
+             it: {reason}"
+        )
+    }
+
+    /// Remembers somebody who can't be put right, until a look finds that they stand as they signed; but for one of whom
+    /// another echo was noted meanwhile.
+    fn mark(&self, person: RemoteId, serial: u64, astray: Astray) -> Result<(), store::Error> {
+        let mut state = self.state();
+        let Some(open) = state.open.get_mut(&person).filter(|open| open.serial == serial) else { return Ok(()) };
+        if open.echo.astray.replace(astray) == Some(astray) {
+            return Ok(());
+        }
+        let mut batch = Batch::default();
+        open.echo.put(&mut batch, self.target, person);
+        let id = person.get();
+        tracing::warn!(id, "id {id} {astray}");
+        self.store.commit(batch)
     }
 
     /// Forgets echoes that were compared, but for people of whom another was noted meanwhile, and those that were never
     /// sent.
-    fn forget(&self, echoes: &BTreeMap<RemoteId, (Echo, u64)>) -> Result<(), store::Error> {
+    fn forget(&self, echoes: &Echoes) -> Result<(), store::Error> {
         let mut state = self.state();
         let mut batch = Batch::default();
         for id in std::mem::take(&mut state.unsent) {
@@ -231,48 +271,62 @@ impl<'a> Presence<'a> {
     }
 
     /// In each round all that this process sent lies before the first listing. Whoever moved after it stands as they
-    /// signed, so only those are put right who have not.
-    async fn put_right(&self, people: &BTreeMap<RemoteId, Echo>) -> Result<(), Trouble> {
+    /// signed, so only those are put right who have not. Returns those who could not be; what goes wrong with one is nobody
+    /// else's trouble.
+    async fn put_right(&self, people: &BTreeMap<RemoteId, Echo>) -> Result<BTreeMap<RemoteId, Why>, Trouble> {
         let mut people = people.clone();
+        let mut wrong = BTreeMap::new();
         for round in 0..ROUNDS_MAX {
             let moved = self.moved(&people).await?;
             let differs = |id: &&RemoteId| moved.get(*id).is_some_and(|stand| people[*id].onsite != Some(stand.onsite));
             // What was put back is read whatever the listing says.
             let asked: BTreeSet<RemoteId> = people.keys().filter(|id| round > 0 || differs(id)).copied().collect();
             if asked.is_empty() {
-                return Ok(());
+                return Ok(wrong);
             }
             let standing = self.standing(&people, &asked).await?;
             let is_wrong = |id: &RemoteId| match (moved.get(id), standing.get(id)) {
-                (Some(stand), Some(onsite)) => stand.onsite != *onsite,
+                (Some(stand), Some((onsite, _))) => stand.onsite != *onsite,
                 // They have not moved, or are gone.
                 _ => false,
             };
             people.retain(|id, _| is_wrong(id));
             if people.is_empty() {
-                return Ok(());
+                return Ok(wrong);
             }
             let again = self.moved(&people).await?;
             people.retain(|id, _| again.get(id) == moved.get(id));
-            if people.is_empty() {
-                return Ok(());
+            let stands = people.keys().filter_map(|id| Some((*id, again.get(id)?, &standing.get(id)?.1)));
+            for (person, why) in self.repeat(stands.collect()).await {
+                people.remove(&person);
+                wrong.insert(person, why);
             }
-            let stands = people.keys().filter_map(|id| Some((*id, again.get(id)?.clone())));
-            self.repeat(stands.collect()).await?;
+            if people.is_empty() {
+                return Ok(wrong);
+            }
         }
-        Err(Trouble { reason: "they move faster than they can be looked after".to_owned(), denied: false })
+        let reason = "they move faster than they can be looked after";
+        wrong.extend(
+            people.into_keys().map(|id| (id, Why::Trouble(Trouble { reason: reason.to_owned(), denied: false }))),
+        );
+        Ok(wrong)
     }
 
     /// Where the latest movement since its echo leaves each person who moved; those of this process apart.
     async fn moved(&self, people: &BTreeMap<RemoteId, Echo>) -> Result<BTreeMap<RemoteId, Stand>, Trouble> {
         let since = people.values().map(|echo| echo.since).min().unwrap_or(Timestamp::MIN);
-        let own = self.state().own.clone();
+        let (own, over) = {
+            let state = self.state();
+            (state.own.clone(), state.over.clone())
+        };
         let mut moved: BTreeMap<RemoteId, Stand> = BTreeMap::new();
         self.movements(since, |page| {
             for movement in page {
                 let Some(person) = movement.person else { continue };
                 let Some(echo) = people.get(&person) else { continue };
-                let stand = Stand::of(&movement).filter(|stand| stand.counts(echo.since));
+                let counts =
+                    |stand: &Stand| stand.counts(echo.since) && (stand.onsite || !over.contains(&stand.movement));
+                let stand = Stand::of(&movement).filter(counts);
                 let Some(stand) = stand.filter(|stand| own.get(&stand.movement) != Some(stand)) else { continue };
                 if moved.get(&person).is_none_or(|other| other.order() < stand.order()) {
                     moved.insert(person, stand);
@@ -294,19 +348,19 @@ impl<'a> Presence<'a> {
         }
     }
 
-    /// Who of them stands inside, by the service's word; those who are gone are not in it.
+    /// Who of them stands inside, and where, by the service's word; those who are gone are not in it.
     async fn standing(
         &self,
         people: &BTreeMap<RemoteId, Echo>,
         asked: &BTreeSet<RemoteId>,
-    ) -> Result<BTreeMap<RemoteId, bool>, Trouble> {
+    ) -> Result<BTreeMap<RemoteId, (bool, Place)>, Trouble> {
+        let shown = |person: &Remote| (person.id(), (person.is_onsite(), Place::of(person)));
         let mut standing = BTreeMap::new();
         if asked.len() > READ_ALONE_MAX {
             // Everybody who was sent has changed since.
             let since = people.values().map(|echo| echo.since).min();
             Remote::walk(&self.client, self.target, since, |page| {
-                let asked = page.iter().filter(|person| asked.contains(&person.id()));
-                standing.extend(asked.map(|person| (person.id(), person.is_onsite())));
+                standing.extend(page.iter().filter(|person| asked.contains(&person.id())).map(shown));
             })
             .await?;
         }
@@ -314,29 +368,26 @@ impl<'a> Presence<'a> {
             if !standing.contains_key(id)
                 && let Some(person) = Remote::get(&self.client, self.at(*id)).await?.value
             {
-                standing.insert(*id, person.is_onsite());
+                standing.extend([shown(&person)]);
             }
         }
         Ok(standing)
     }
 
-    /// Signs people in or out as they did themselves.
-    async fn repeat(&self, stands: Vec<(RemoteId, Stand)>) -> Result<(), Trouble> {
-        let mut sent = stream::iter(stands)
-            .map(|(person, stand)| async move { self.repeat_one(person, &stand).await })
+    /// Signs people in or out as they did themselves. Returns those for whom that did not go.
+    async fn repeat(&self, stands: Vec<(RemoteId, &Stand, &Place)>) -> Vec<(RemoteId, Why)> {
+        let sent = stream::iter(stands)
+            .map(|(person, stand, place)| async move { (person, self.repeat_one(person, stand, place).await) })
             .buffer_unordered(self.client.in_flight());
-        let mut trouble = None;
-        while let Some(result) = sent.next().await {
-            trouble = trouble.or(result.err());
-        }
-        trouble.map_or(Ok(()), Err)
+        sent.filter_map(|(person, result)| async move { Some((person, result.err()?)) }).collect().await
     }
 
-    async fn repeat_one(&self, person: RemoteId, stand: &Stand) -> Result<(), Trouble> {
-        let Some(again) = stand.again(self.target, person) else {
-            let reason = format!("the latest movement of id {person} does not say where it was");
-            return Err(Trouble { reason, denied: false });
+    async fn repeat_one(&self, person: RemoteId, stand: &Stand, place: &Place) -> Result<(), Why> {
+        let again = match stand.again(self.target, person, place) {
+            Err(_) => stand.again(self.target, person, &self.located(place).await.map_err(Why::from)?),
+            again => again,
         };
+        let again = again.map_err(Why::Astray)?;
         let (id, stands) = (person.get(), if stand.onsite { "on site" } else { "off site" });
         tracing::info!(
             id,
@@ -352,8 +403,19 @@ impl<'a> Presence<'a> {
         let mut state = self.state();
         state.put_back += 1;
         let shown = shown.as_ref().and_then(Stand::of).filter(|shown| shown.movement != stand.movement);
+        if shown.is_some() && stand.onsite {
+            state.over.insert(stand.movement);
+        }
         state.own.extend(shown.map(|shown| (shown.movement, shown)));
         Ok(())
+    }
+
+    /// A place of which only the name is shown, with its id where one location alone has that name.
+    async fn located(&self, place: &Place) -> Result<Place, api::Error> {
+        let Some(name) = place.name.as_deref().filter(|_| place.location.is_none()) else { return Ok(place.clone()) };
+        let listed = self.client.send(Api::<Location>::root().list(&Query::default())).await?.value;
+        let locations = Locations::of(&listed);
+        Ok(Place { location: locations.id(name).map(|id| id.get().into()), ..place.clone() })
     }
 
     async fn put(&self, person: RemoteId, again: &Again) -> Result<Option<Moved>, api::Error> {
@@ -377,7 +439,9 @@ impl<'a> Presence<'a> {
         let wait = self.client.free_in(REQUESTS + RESERVE);
         let state = self.state();
         let now = Instant::now();
-        let Some(first) = state.open.values().filter(|open| open.is_done).map(|open| open.sent).min() else {
+        let Some(first) =
+            state.open.values().filter(|open| open.is_done && open.echo.astray.is_none()).map(|open| open.sent).min()
+        else {
             return false;
         };
         if state.denied || state.not_before.is_some_and(|before| now < before) {
@@ -439,6 +503,12 @@ impl Drop for Room<'_> {
             None if !self.presence.target.has_presence() => {}
             None => state.unsent.push(self.id),
         }
+    }
+}
+
+impl From<api::Error> for Why {
+    fn from(error: api::Error) -> Self {
+        Self::Trouble(error.into())
     }
 }
 

@@ -13,8 +13,8 @@ pub struct Undo {
     pub run: u64,
     /// What the run left, by field: one that holds something else when the change is sent is left alone.
     pub left: Values,
-    /// The digest of the wish with which the source would do it again. It counts as rejected from the moment of the undoing,
-    /// so that the next run does not do so until the record changes.
+    /// The digest of the wish with which the source would do it again. It counts as rejected from the intent of the undoing
+    /// on, so that the next run does not do so until the record changes, whatever becomes of this process.
     pub again: Option<u64>,
 }
 

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::basis::OUTDATED;
 use super::error::Error;
+use super::held::HeldChange;
 use super::prepare::Prepared;
 use super::state::JobState;
 use super::{Narrow, held};
@@ -11,7 +13,7 @@ use crate::plan::{self, Held, Judged as _, Outline, Writes};
 use crate::queue::{self, Brief, Change, State, Ticket};
 use crate::record::{Action, Key, Private};
 use crate::snapshot::{Known, Owner};
-use crate::store::{self, Batch, Store};
+use crate::store::{self, Batch, Space, Store};
 
 /// Changes that left an earlier process and whose fate nobody knows; everything else of the queue is planned anew.
 pub(super) fn left_unknown(store: &Store, job: &Job) -> Result<Vec<Change>, store::Error> {
@@ -42,7 +44,7 @@ pub(super) fn commit(store: &Store, job: &Job, prepared: &mut Prepared, narrow: 
     store.commit(batch)?;
     let judged = |key: &Key| extra.judged_all || extra.digests.has(key);
     // What is queued already, as far as it stays or goes for a reason of its own.
-    let (mut again, mut carried) = (Vec::new(), Vec::new());
+    let (mut again, mut carried, mut outdated) = (Vec::new(), Vec::new(), Vec::new());
     let mut batch = Batch::default();
     let mut go: BTreeMap<&Key, &Outline> = BTreeMap::new();
     if !queue::is_empty(store, &job.name)? {
@@ -62,7 +64,8 @@ pub(super) fn commit(store: &Store, job: &Job, prepared: &mut Prepared, narrow: 
             None if old.undoes && (parked || !narrow.has(&old.key) || job.writes == Writes::Off) => {}
             None if old.undoes => carried.push(old.key),
             None if job.mode == Mode::Changes && !judged(&old.key) && old.state == State::Waiting => {
-                carried.push(old.key);
+                let keys = if extra.outdated.contains_key(&old.key) { &mut outdated } else { &mut carried };
+                keys.push(old.key);
             }
             None if judged(&old.key) || (!parked && narrow.has(&old.key)) => {
                 queue::remove(&mut batch, &job.name, &old.key);
@@ -110,11 +113,22 @@ pub(super) fn commit(store: &Store, job: &Job, prepared: &mut Prepared, narrow: 
         if extra.mapping_settled || state.mapping.is_empty() {
             state.mapping.clone_from(&extra.mapping);
         }
+        state.copies = extra.copies.unwrap_or(state.copies);
         state.found.clone_from(&extra.file);
     } else {
         held::replace_some(store, &mut batch, &narrow.keys, prepared, &mut state)?;
     }
     state.shown.clone_from(&extra.shown);
+    for key in prepared.new.outdated.keys() {
+        batch.remove(Space::Decision, &Space::by_job(&job.name, key.as_str()));
+    }
+    for change in queue::of(store, &job.name, &outdated)? {
+        queue::remove(&mut batch, &job.name, &change.key);
+        let seen = prepared.new.outdated.get(&change.key).cloned().flatten();
+        let held = HeldChange::again(change.wish, OUTDATED, seen);
+        held::add(&mut batch, &job.name, &change.key, &held, &mut state);
+        prepared.held.push(Held { key: change.key, reason: OUTDATED.into(), change: None, other: None });
+    }
     let held = prepared.held.iter().filter_map(|held| held.change.as_ref());
     let wanted: BTreeMap<Key, u64> = prepared
         .go

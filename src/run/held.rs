@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::basis;
 use super::error::Error;
-use super::pile::Pile;
 use super::prepare::Prepared;
 use super::state::JobState;
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::history::{Audit, Line, acting_user};
-use crate::plan::{self, Held, Judged, Outline, Verdict};
+use crate::plan::{self, Decided, Held, Judged, Outline, Seen, Verdict};
 use crate::queue::{self, Change, State, Undo};
 use crate::record::{Action, JobName, Key, Marks, Wish};
 use crate::spool;
@@ -32,6 +32,9 @@ pub struct HeldChange {
     pub undo: Option<Undo>,
     /// Why it waits.
     pub reason: String,
+    /// What the service held of the person when it was held: an approval is of a change as it was shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Seen>,
 }
 
 /// The held changes of a job, by key.
@@ -41,6 +44,11 @@ pub fn held(store: &Store, job: &JobName) -> Result<BTreeMap<Key, HeldChange>, s
 
 /// What was decided, by key.
 pub(super) fn verdicts(store: &Store, job: &JobName) -> Result<BTreeMap<Key, Verdict>, store::Error> {
+    Ok(decisions(store, job)?.into_iter().map(|(key, decided)| (key, decided.verdict)).collect())
+}
+
+/// The same with what was seen by those who approved.
+pub(super) fn decisions(store: &Store, job: &JobName) -> Result<BTreeMap<Key, Decided>, store::Error> {
     by_key(store, Space::Decision, job)
 }
 
@@ -149,7 +157,8 @@ fn decide_part(
     let mut batch = Batch::default();
     for (key, change) in &waiting {
         let verdict = verdict(change.wish);
-        batch.put(Space::Decision, &Space::by_job(job, key.as_str()), &verdict);
+        let seen = change.seen.clone().filter(|_| matches!(verdict, Verdict::Approved(_)));
+        batch.put(Space::Decision, &Space::by_job(job, key.as_str()), &Decided { verdict, seen });
         batch.remove(Space::Held, &Space::by_job(job, key.as_str()));
         // The next plan replaces or drops it; where the source holds changes only, nothing else remembers it.
         if let (Verdict::Approved(_), Some(wish)) = (verdict, &change.change)
@@ -210,7 +219,7 @@ pub(super) fn replace(
         batch.remove(Space::Held, &Space::by_job(job, key.as_str()));
     }
     let mut failed = None;
-    let rows = now.values().map_while(|held| match HeldChange::of(held, &prepared.pile) {
+    let rows = now.values().map_while(|held| match HeldChange::of(held, prepared) {
         Ok(row) => Some((Space::by_job(job, held.key.as_str()), row)),
         Err(error) => {
             failed = Some(error);
@@ -234,7 +243,7 @@ pub(super) fn replace_some(
         batch.remove(Space::Held, &Space::by_job(job, key.as_str()));
     }
     for held in &prepared.held {
-        add(batch, job, &held.key, &HeldChange::of(held, &prepared.pile)?, state);
+        add(batch, job, &held.key, &HeldChange::of(held, prepared)?, state);
     }
     Ok(())
 }
@@ -254,7 +263,8 @@ pub(super) fn wait<'a>(
 ) -> Result<(), store::Error> {
     let mut batch = Batch::default();
     for key in keys {
-        let waits = HeldChange { action: None, wish: 0, change: None, undo: None, reason: reason.to_owned() };
+        let waits =
+            HeldChange { action: None, wish: 0, change: None, undo: None, reason: reason.to_owned(), seen: None };
         batch.put(Space::Held, &Space::by_job(job, key.as_str()), &waits);
     }
     store.commit(batch)
@@ -277,9 +287,17 @@ pub(super) fn prune(
 }
 
 impl HeldChange {
-    fn of(held: &Held<Outline>, pile: &Pile) -> Result<Self, spool::Error> {
-        let change = held.change.as_ref().map(|change| pile.change(change)).transpose()?;
-        Ok(Self::new(change, &held.reason, None))
+    fn of(held: &Held<Outline>, prepared: &Prepared) -> Result<Self, spool::Error> {
+        let change = held.change.as_ref().map(|change| prepared.pile.change(change)).transpose()?;
+        let id = change.as_ref().and_then(|change| change.wish.id);
+        let seen = id.zip(prepared.new.remote.get(&held.key)).map(|(id, remote)| basis::seen(id, *remote));
+        Ok(Self { seen, ..Self::new(change, &held.reason, None) })
+    }
+
+    /// What was approved and is to be looked at again, as it is queued.
+    pub(super) fn again(wish: Wish, reason: &str, seen: Option<Seen>) -> Self {
+        let (action, digest) = (Some(wish.action), wish.digest());
+        Self { action, wish: digest, change: Some(wish), undo: None, reason: reason.to_owned(), seen }
     }
 
     /// A change that waits, or something to mend.
@@ -290,6 +308,7 @@ impl HeldChange {
             change: change.map(|change| change.wish),
             undo,
             reason: reason.to_owned(),
+            seen: None,
         }
     }
 

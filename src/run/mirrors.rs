@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
+use jiff::SignedDuration;
+
 use super::error::Error;
-use super::{Context, Stage, account, rows};
+use super::state::JobState;
+use super::{Context, Stage, account, origin, rows};
 use crate::config::Job;
 use crate::mapping::Mapped;
 use crate::mirror::{Mirror, Wanted};
@@ -62,11 +65,13 @@ impl Mirrors {
             return Ok(());
         }
         context.watch.stage(&job.name, Stage::Pulling);
+        // Of a state that was laid back nobody knows what was removed since.
+        let is_laid_back = origin::copies(context.store)? > JobState::load(context.store, &job.name)?.copies;
+        let full_pull = if is_laid_back { SignedDuration::ZERO } else { context.config.state.full_pull };
         for target in missing {
             let fields = context.config.parts().filter(|part| part.mapping.target == target).flat_map(Job::fields);
             let known_by = context.config.jobs.iter().flat_map(|job| found_by(job, target));
-            let mut wanted =
-                Wanted { doubted, ..Wanted::new(target, fields.chain(known_by), context.config.state.full_pull) };
+            let mut wanted = Wanted { doubted, ..Wanted::new(target, fields.chain(known_by), full_pull) };
             if target == Target::Holder {
                 wanted.certifications.clone_from(&named);
                 wanted.certifications.extend(self.by_target.get(&target).into_iter().flat_map(Mirror::listed));

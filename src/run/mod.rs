@@ -21,6 +21,7 @@
 mod account;
 mod adopt;
 mod apply;
+mod astray;
 mod basis;
 mod claims;
 mod drift;
@@ -43,6 +44,7 @@ mod moving;
 mod namesakes;
 mod narrowed;
 mod once;
+mod origin;
 mod pause;
 mod people;
 mod photos;

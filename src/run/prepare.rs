@@ -16,12 +16,12 @@ use super::resolve::Resolver;
 use super::shown::Shown;
 use super::stand::{Remember, stand, strange};
 use super::state::JobState;
-use super::{Context, Narrow, Stage, drift, held, segments, stamp};
+use super::{Context, Narrow, Stage, basis, drift, origin, segments, stamp};
 use crate::config::{Job, Mode};
 use crate::mapping::{LeaverSet, Mapping};
 use crate::mirror::Mirror;
 use crate::plan::{
-    Base, Change, Guarded, Held, Judged as _, Outline, Present, Protection, Rules, Verdict, Writes, guard,
+    Base, Change, Guarded, Held, Judged as _, Outline, Present, Protection, Rules, Seen, Verdict, Writes, guard,
 };
 use crate::queue::{self, State};
 use crate::record::{Action, Field, JobName, Key, Rejected, RemoteId, Target};
@@ -125,6 +125,7 @@ impl Prepared {
             new: Extra {
                 mapping: String::new(),
                 mapping_settled: false,
+                copies: None,
                 file: None,
                 shown: Shown::default(),
                 found: BTreeMap::new(),
@@ -140,6 +141,7 @@ impl Prepared {
                 standing: BTreeSet::new(),
                 there: BTreeSet::new(),
                 remote: BTreeMap::new(),
+                outdated: BTreeMap::new(),
                 judged_all: false,
                 claimed: BTreeSet::new(),
                 doubts: Doubts::default(),
@@ -171,6 +173,8 @@ pub(super) struct Extra {
     pub(super) mapping: String,
     /// Whether this mapping is the one to compare the next with: not before what it alters was decided on.
     pub(super) mapping_settled: bool,
+    /// How many copies of the state that were laid back are done with by this run, where it found out.
+    pub(super) copies: Option<u64>,
     pub(super) file: Option<Found>,
     pub(super) shown: Shown,
     /// The digest of the source's content.
@@ -193,12 +197,15 @@ pub(super) struct Extra {
     pub(super) standing: BTreeSet<Key>,
     /// Of the keys with a verdict, those whose row is there: a verdict on their removal is void.
     pub(super) there: BTreeSet<Key>,
-    /// What the service holds of those whom the plan changes, by digest; worked out for plan files only.
+    /// What the service holds of those whom the plan changes, by digest; worked out for plan files and for what is held.
     pub(super) remote: BTreeMap<Key, u128>,
     /// Known keys that the read misses and whose entities another record claims: they may not be gone.
     pub(super) claimed: BTreeSet<Key>,
     /// People whose rows can't be trusted.
     pub(super) doubts: Doubts,
+    /// Those who changed at the service since a person approved what is done to them, with what they are now: the approval
+    /// is void.
+    pub(super) outdated: BTreeMap<Key, Option<Seen>>,
     /// Whether the run judged everybody, so that what it does not mention is not wanted.
     pub(super) judged_all: bool,
 }
@@ -234,7 +241,7 @@ pub(super) fn prepare(
     let records = if narrow.is_narrow() { asked } else { gathered.unchanged + asked };
     let asked_for = gathered.candidates.iter().filter(|one| narrow.has(&one.key));
     let bad_values = asked_for.flat_map(Candidate::bad_values).cloned().collect();
-    let verdicts = held::verdicts(store, &job.name)?;
+    let basis::Standing { verdicts, outdated } = basis::decided(job, &written(job, mapping), mirror, store, narrow)?;
     let there = |key: &Key| index.by_key(key.as_str()).is_some_and(|at| gathered.present.has(at));
     let mut prepared = Prepared {
         job: job.name.clone(),
@@ -266,6 +273,7 @@ pub(super) fn prepare(
         new: Extra {
             mapping: stamp,
             mapping_settled: true,
+            copies: None,
             file: Some(gathered.read.found.clone()),
             shown: doubt.next,
             content: format!("{:032x}", gathered.read.content),
@@ -281,6 +289,7 @@ pub(super) fn prepare(
             there: verdicts.keys().filter(|key| there(key)).cloned().collect(),
             verdicts,
             remote: BTreeMap::new(),
+            outdated,
             judged_all: false,
             claimed: BTreeSet::new(),
             doubts: Doubts::default(),
@@ -404,10 +413,16 @@ pub(super) fn prepare(
                 .to_owned(),
         );
     }
+    let copies = origin::copies(store)?;
+    let undoing = if copies > state.copies { origin::hold(&mut guarded, job, store, mirror, &mapped)? } else { 0 };
+    prepared.new.copies = (undoing == 0).then_some(copies);
+    prepared.notes.extend((undoing > 0).then(|| origin::LAID_BACK.to_owned()));
     if let Some(doubt) = job.inbox.as_ref().and_then(|inbox| inbox.doubt.as_ref()) {
         hold_all(&mut guarded, doubt);
         prepared.notes.push(doubt.clone());
     }
+    guarded.held.splice(0..0, undecided.held);
+    basis::hold_outdated(&mut guarded, &prepared.new.outdated);
     let Guarded { go, held, rejected } = guarded;
     prepared.unchanged += stood.settled.len() as u64;
     prepared.matched_by = stood.matched_by;
@@ -417,10 +432,9 @@ pub(super) fn prepare(
     prepared.rejected.sort_by_key(|rejected| rejected.line);
     prepared.records = prepared.records.saturating_sub(stood.rejected.len() as u64);
     prepared.go = go;
-    prepared.held = undecided.held;
     let no_change = |held: Held| Held { key: held.key, reason: held.reason, change: None, other: None };
+    prepared.held = held;
     prepared.held.extend(departed.held.into_iter().map(no_change));
-    prepared.held.extend(held);
     prepared.protected = departed.protected;
     prepared.missing = summary;
     prepared.missed = departed.missed;

@@ -14,7 +14,7 @@ use super::state::RUNS;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::history::{Audit, Line, acting_user};
-use crate::plan::Verdict;
+use crate::plan::{Decided, Verdict};
 use crate::queue::{Change, State};
 use crate::record::{Action, JobName, Key};
 use crate::snapshot::{Known, Owner};
@@ -106,11 +106,11 @@ fn keep(old: &Old<'_>, base_url: &str) -> Result<(Batch, Rebuilt), store::Error>
     })?;
     (seen.held, _) = carry(Space::Held, &mut |_, _| false)?;
     (_, seen.rejections) = carry(Space::Decision, &mut |_, row| match serde_json::from_slice(row) {
-        Ok(Verdict::Approved(_)) => {
+        Ok(Decided { verdict: Verdict::Approved(_), .. }) => {
             seen.approvals += 1;
             false
         }
-        verdict => verdict.is_ok(),
+        decided => decided.is_ok(),
     })?;
     (seen.queued, seen.unknown) = carry(Space::Queue, &mut |_, row| {
         serde_json::from_slice(row).is_ok_and(|change: Change| {

@@ -5,7 +5,7 @@
 //! - The guard of the job judges it like a plan of the source. Nobody whom the run made is removed unless a person approves
 //!   just that.
 //! - The source still wants what is undone. The wish with which it would do it again counts as rejected from the very
-//!   commit that confirms the undoing: it stays so until the record changes.
+//!   commit that puts the undoing on disk as sent: it stays so until the record changes.
 //! - What is held stays held, whatever syncs run in between, until a person approves or rejects it; the next sync sends it.
 //!
 //! Rejected: to let the source's next run find the undone fields by itself. It would take them for somebody's edit, and

@@ -28,6 +28,9 @@ pub struct JobState {
     /// Which servers showed the people of a directory.
     #[serde(default)]
     pub(super) shown: Shown,
+    /// How many copies of the state that were laid back are done with: nothing is left that would undo what the service held.
+    #[serde(default)]
+    pub(super) copies: u64,
     /// The number of the current set of held changes; it grows with every other set.
     #[serde(default)]
     pub held_set: u64,

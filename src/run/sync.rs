@@ -14,7 +14,8 @@ use super::report::{Part, Report, Status, counted, report};
 use super::session::{Session, gave_way};
 use super::state::{JobState, LastRun, ROWS_MAX, RejectedRow, next_run};
 use super::{
-    Context, Narrow, Stage, account, basis, expected, held, inbox, pause, people, retention, rows, signs, told,
+    Context, Narrow, Stage, account, astray, basis, expected, held, inbox, origin, pause, people, retention, rows,
+    signs, told,
 };
 use crate::config::Job;
 use crate::history::{Audit, Ended, Line};
@@ -29,6 +30,7 @@ use crate::store::{Batch, Store};
 /// Runs jobs one after the other, in the order given. An error is one of the state: every other failure is in a report.
 pub async fn sync(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow) -> Result<Vec<Report>, Error> {
     account::claim(context)?;
+    origin::sign(context.store)?;
     let mut reports = Vec::new();
     let mut mirrors = Mirrors::default();
     for job in jobs {
@@ -184,6 +186,7 @@ pub(super) async fn one(
         for ((prepared, session), (part, _)) in all.into_iter().zip(sessions).zip(&narrows) {
             let mut prepared = prepared;
             prepared.notes.extend(session.unlooked);
+            astray::hold(store, part, &mut prepared)?;
             parts.push(Part { prepared, drained: Drained::default(), parked: parked(store, part)? });
         }
         let mut report = report(job, parts, requests(context.client));
@@ -192,6 +195,7 @@ pub(super) async fn one(
     }
     let mut changes = Vec::new();
     for ((part, narrow), prepared) in narrows.iter().zip(&mut all) {
+        prepared.new.remote = basis::of_held(prepared, mirrors.of(prepared.target), store)?;
         changes.push(commit(store, part, prepared, narrow)?);
         if part.name == job.name && job.inbox.is_none() && !narrow.is_narrow() {
             expected::note(context, job, &prepared.new.content)?;
@@ -219,13 +223,14 @@ pub(super) async fn one(
     let goes_on = context.watch.goes_on() && job.inbox.is_none();
     let left: Vec<usize> = if goes_on { drained.iter_mut().filter_map(gave_way).collect() } else { Vec::new() };
     let mut parts = Vec::new();
-    for ((((part, _), prepared), drained), before) in narrows.iter().zip(all).zip(drained).zip(before) {
+    for ((((part, _), mut prepared), drained), before) in narrows.iter().zip(all).zip(drained).zip(before) {
         save_index(store, part, mirrors.of(prepared.target), &before, &prepared, &drained)?;
         wait(store, part, &drained)?;
         held::wait(store, &part.name, prepared.protected.iter(), Protection::REASON)?;
         for (key, reason) in &prepared.moving {
             held::wait(store, &part.name, std::iter::once(key), reason)?;
         }
+        astray::hold(store, part, &mut prepared)?;
         parts.push(Part { prepared, drained, parked: parked(store, part)? });
     }
     let mut report = report(job, parts, requests(context.client));

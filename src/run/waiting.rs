@@ -10,7 +10,7 @@ use super::held::{DecisionError, held};
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::history::{Audit, Line, acting_user};
-use crate::plan::Verdict;
+use crate::plan::Decided;
 use crate::queue::{self, Change, State};
 use crate::record::{Action, JobName, Key};
 use crate::store::{self, Batch, Space, Store};
@@ -62,8 +62,8 @@ pub fn discard(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) ->
         if waiting.unclear.is_some() {
             batch.remove(Space::Held, &Space::by_job(job, key.as_str()));
         } else {
-            let verdict = Verdict::Rejected(waiting.change.wish.digest());
-            batch.put(Space::Decision, &Space::by_job(job, key.as_str()), &verdict);
+            let decided = Decided::rejected(waiting.change.wish.digest());
+            batch.put(Space::Decision, &Space::by_job(job, key.as_str()), &decided);
         }
     })
 }

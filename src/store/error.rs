@@ -74,7 +74,7 @@ impl Kind {
         Self::Damaged("it could not be opened again after it was tidied; start rosterd again".into())
     }
 
-    pub(super) fn from_io(error: io::Error) -> Self {
+    pub(crate) fn from_io(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Self::Permission,
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,

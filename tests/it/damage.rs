@@ -134,6 +134,48 @@ fn fault_16_a_mass_reversal_by_an_old_file_over_an_old_state_is_held() {
 }
 
 #[test]
+fn fault_16_a_whole_state_folder_laid_back_with_the_old_file_undoes_nothing_until_a_person_says_so() {
+    let mut world = World::synced(Config::rest(LEAVE_AT_ONCE), 60);
+    world.reconfigure(|config| Config {
+        rest: format!("{LEAVE_AT_ONCE}[job.guard]\nmax_updates = \"off\"\n"),
+        ..config
+    });
+    let old = people(1..61);
+    world.sync_of(&old).expect(0);
+    let aside = world.dir().join("aside");
+    copy(&world.state(), &aside);
+    // Fifteen move, two leave, one joins; and somebody else edits what no job owns.
+    let moved = (1..16).fold(people(1..59), |text, number| text.replace(&row(number, "Clerk"), &row(number, "Boss")));
+    let new = moved + &row(70, "New");
+    assert_eq!(world.sync_of(&new).expect(0).writes(), (1, 15, 2));
+    let id = world.held_as(30).unwrap()["id"].as_i64().unwrap();
+    world.service().edit("staff", id, serde_json::json!({"mobile": "64 21 555"}));
+    let (after, writes) = (world.staff(), world.service().writes());
+    restore(&world, &aside);
+    world.csv(&old);
+    for _ in 0..2 {
+        let ran = world.sync().expect(4);
+        assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(17)), "{ran:?}");
+        assert!(ran.reason().contains("laid back"), "{ran:?}");
+    }
+    assert_eq!((world.staff(), world.service().writes()), (after, writes));
+    // The file of today says what the service holds: nothing is left to decide.
+    assert_eq!(world.sync_of(&new).expect(0).writes(), (0, 0, 0));
+    let ran = world.sync_of(new.replace(&row(20, "Clerk"), &row(20, "Boss"))).expect(0);
+    assert_eq!(ran.writes(), (0, 1, 0), "it goes on as ever: {ran:?}");
+}
+
+#[test]
+fn fault_16_a_state_that_was_only_copied_goes_on_with_what_it_was_about_to_do() {
+    let world = world();
+    let aside = world.dir().join("aside");
+    copy(&world.state(), &aside);
+    restore(&world, &aside);
+    assert_eq!(world.sync().expect(0).writes(), (1, 1, 1));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+}
+
+#[test]
 fn fault_11_a_store_that_cannot_be_read_fails_and_names_it() {
     let world = world();
     let writes = world.service().writes();

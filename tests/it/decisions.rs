@@ -1,8 +1,9 @@
 //! What an approval is good for.
 
 use rosterd::sandbox::Options;
+use serde_json::json;
 
-use crate::support::{Config, World, people, row};
+use crate::support::{Config, HEADER, World, people, row};
 
 fn world(job: &str) -> World {
     let world = World::with(
@@ -43,4 +44,52 @@ fn an_approved_removal_is_void_once_the_person_is_back() {
     world.csv(people(0..4) + &row(4, "Gone"));
     world.sync().expect(4);
     assert_eq!(world.staff().len(), 5);
+}
+
+#[test]
+fn an_approval_is_of_a_change_as_it_was_shown_and_void_where_the_service_holds_something_else_by_then() {
+    for mode in ["full", "changes"] {
+        for (shown_again, edit, is_void) in [
+            (true, json!({"title": "Chief"}), true),
+            (true, json!({"name": "Somebody"}), true),
+            (true, json!({"mobile": "64 21 555"}), false),
+            (true, json!({"onsite_status": "onsite"}), false),
+            (false, json!({"title": "Chief"}), true),
+            (false, json!({"mobile": "64 21 555"}), false),
+        ] {
+            if mode == "full" && !shown_again {
+                continue;
+            }
+            let what = format!("{mode}, {edit}, in the file again: {shown_again}");
+            let source = format!("settle = \"0s\"\nmode = \"{mode}\"\n");
+            let mut world = World::synced(Config { source, ..Config::default() }, 3);
+            world.reconfigure(|config| Config { job: config.job + "writes = \"approve\"\n", ..config });
+            let bakers = people(1..4).replace("Clerk", "Baker");
+            let ran = world.sync_of(&bakers).expect(4);
+            assert_eq!(ran.job()["held"], 3, "{what}");
+            world.run(&["approve", "staff"]).expect(0);
+            let id = world.held_as(1).unwrap()["id"].as_i64().unwrap();
+            world.service().edit("staff", id, edit.clone());
+            let title = world.held_as(1).unwrap()["title"].clone();
+            if !shown_again {
+                world.csv(HEADER.to_owned() + &row(3, "Baker"));
+            }
+            if !is_void {
+                assert_eq!(world.sync().expect(0).writes(), (0, 3, 0), "{what}");
+                continue;
+            }
+            for round in 0..2 {
+                let ran = world.sync().expect(4);
+                assert_eq!(ran.writes(), (0, if round == 0 { 2 } else { 0 }, 0), "{what}: {ran:?}");
+                assert_eq!(world.held_as(1).unwrap()["title"], title, "{what}");
+                if round == 0 {
+                    let told = world.run(&["explain", "staff", "P00001"]).expect(0).out;
+                    assert!(told.contains("changed at the service since it was approved"), "{what}: {told}");
+                }
+            }
+            world.run(&["approve", "staff", "P00001"]).expect(0);
+            assert_eq!(world.sync().expect(0).writes(), (0, 1, 0), "{what}");
+            assert_eq!(world.held_as(1).unwrap()["title"], "Baker", "{what}");
+        }
+    }
 }

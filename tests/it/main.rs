@@ -8,6 +8,7 @@ mod active_days;
 mod alerts;
 mod api_command;
 mod approvals;
+mod astray;
 mod budget;
 mod changes;
 mod changing_sides;

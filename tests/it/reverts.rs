@@ -159,3 +159,30 @@ fn a_revert_that_could_not_be_delivered_is_finished_by_the_next_sync() {
     assert_eq!(title(&world, 5), "Clerk");
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
 }
+
+#[test]
+fn law_3_whatever_of_a_revert_was_under_way_when_it_broke_off_is_undone_in_the_end_and_not_done_again() {
+    // Each answer of a PUT is lost, before the service acts or after, and then nothing can be looked up any more.
+    for faults in [
+        ["staff.update cut-after times=1", "staff.get status=500 after=1"],
+        ["staff.update cut-before times=1", "staff.get status=500 after=1"],
+        ["staff.update cut-after every=2", "staff.get status=500 after=6"],
+    ] {
+        let world = changed(Config::rest(FREE), 12);
+        world.faults(&faults);
+        revert(&world, 2).expect(1);
+        world.faults(&[]);
+        let queued = world.run(&["queue", "list", "--json"]).json()["changes"].as_array().unwrap().len();
+        assert!(queued > 0, "{faults:?}: nothing was left open");
+        for _ in 0..3 {
+            world.sync().expect(0);
+            let titles: Vec<Value> = (1..13).map(|number| title(&world, number)).collect();
+            assert_eq!(titles, vec![json!("Clerk"); 12], "{faults:?}");
+        }
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "{faults:?}");
+        let events = world.run(&["history", "--json"]).json()["events"].clone();
+        let later = events.as_array().unwrap().iter().filter(|event| event["run"].as_u64() > Some(2));
+        let told: u64 = later.map(|event| event["changes"].as_u64().unwrap()).sum();
+        assert_eq!(told, 12, "{faults:?}: {events}");
+    }
+}

@@ -1,0 +1,75 @@
+//! Whoever does not stand as they signed and can't be put right is named, alone, until somebody has seen to it (law 10).
+
+use rosterd::record::{RemoteId, Target};
+use rosterd::store::{Batch, Space, Store};
+use serde_json::{Value, json};
+
+use crate::support::{Config, World};
+
+const TOTAL: usize = 12;
+
+/// People whom a process that is no more updated, and who all signed in meanwhile; the last of them by a movement that
+/// names no location. Returns that one's id.
+fn world() -> (World, i64) {
+    let world = World::synced(Config::default(), TOTAL);
+    let quay = world.service().put("location", json!({"name": "Quay"}));
+    let ids: Vec<i64> = world.staff().iter().map(|person| person["id"].as_i64().unwrap()).collect();
+    let store = Store::open(&world.state()).unwrap();
+    let mut batch = Batch::default();
+    for id in &ids {
+        let name = Space::by_target(Target::Staff, RemoteId::new(*id).unwrap());
+        batch.put(Space::Echo, &name, &json!({"since": "2020-01-01T00:00:00Z"}));
+        let location = if id == ids.last().unwrap() { Value::Null } else { quay.into() };
+        let signed = json!({"staff_id": id, "location_id": location, "signed_in": "2026-01-02T09:30:00+00:00"});
+        world.service().put("staff.movement", signed);
+    }
+    store.commit(batch).unwrap();
+    let last = *ids.last().unwrap();
+    (world, last)
+}
+
+fn onsite(world: &World) -> usize {
+    world.staff().iter().filter(|person| person["onsite_status"] == "onsite").count()
+}
+
+fn key_of(world: &World, id: i64) -> String {
+    let staff = world.staff();
+    staff.iter().find(|person| person["id"] == id).unwrap()["employee_id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn law_10_who_can_t_be_put_right_is_held_alone_in_every_run_until_they_stand_as_they_signed() {
+    let (world, astray) = world();
+    for _ in 0..3 {
+        let ran = world.sync().expect(4);
+        assert_eq!((onsite(&world), ran.job()["held"].as_u64()), (TOTAL - 1, Some(1)), "{ran:?}");
+        assert_eq!(world.count("staff.movement.put"), TOTAL - 1, "each of the others once");
+        assert_eq!(world.run(&["status", "--json"]).job()["held"].as_u64(), Some(1));
+        let told = world.run(&["explain", "staff", &key_of(&world, astray)]).expect(0);
+        assert!(told.out.contains("sign them in at the service"), "{told:?}");
+    }
+    let ran = world.run(&["approve", "staff", &key_of(&world, astray)]);
+    assert!(ran.code != Some(0) && ran.err.contains("sign them in at the service"), "{ran:?}");
+    world.service().edit("staff", astray, json!({"onsite_status": "onsite"}));
+    let ran = world.sync().expect(0);
+    assert_eq!(ran.job()["held"].as_u64(), Some(0), "{ran:?}");
+    assert_eq!(world.run(&["status", "--json"]).job()["held"].as_u64(), Some(0));
+}
+
+#[test]
+fn law_10_a_movement_without_a_location_is_repeated_where_the_person_is_shown() {
+    let (world, astray) = world();
+    world.service().edit("staff", astray, json!({"cur_location": "Quay"}));
+    world.sync().expect(0);
+    assert_eq!((onsite(&world), world.count("staff.movement.put")), (TOTAL, TOTAL));
+}
+
+#[test]
+fn law_10_a_refused_movement_is_the_trouble_of_its_person_alone() {
+    let (world, _) = world();
+    world.faults(&["staff.movement.put status=422 times=1"]);
+    let ran = world.sync().expect(4);
+    assert!(ran.err.contains("presence of 1 person could not be looked after"), "{ran:?}");
+    assert_eq!(onsite(&world), TOTAL - 1, "the same run asks once more");
+    assert_eq!(world.count("staff.movement.put"), TOTAL, "for that one alone");
+}
