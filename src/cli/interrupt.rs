@@ -52,7 +52,7 @@ impl Interrupt {
             Self::Signals(asked) => asked,
         };
         let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::failed)?;
-        let _flags = Flags::set(asked).map_err(Failure::failed)?;
+        let _flags = Flags::set(asked, &[SIGINT, SIGTERM]).map_err(Failure::failed)?;
         let ends = async {
             signals.next().await;
             tokio::select! {
@@ -76,13 +76,14 @@ impl Interrupt {
 
 /// Sets a flag in the handler of the signals itself, so that the work is told whatever it waits for. As long as answers keep
 /// arriving it commits without giving way: what waits for a signal beside it learns of it dozens of writes later.
-struct Flags(Vec<SigId>);
+pub(super) struct Flags(Vec<SigId>);
 
 impl Flags {
-    fn set(flag: &Arc<AtomicBool>) -> io::Result<Self> {
+    /// Sets the flag at these signals until this is dropped.
+    pub(super) fn set(flag: &Arc<AtomicBool>, signals: &[i32]) -> io::Result<Self> {
         let mut flags = Self(Vec::new());
-        for signal in [SIGINT, SIGTERM] {
-            flags.0.push(flag::register(signal, Arc::clone(flag))?);
+        for signal in signals {
+            flags.0.push(flag::register(*signal, Arc::clone(flag))?);
         }
         Ok(flags)
     }

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -167,13 +168,13 @@ fn fault_82_a_file_that_is_never_done_waits_and_so_do_those_behind_it() {
     inbox.drop("a.csv", people(1..5));
     inbox.drop("c.csv", people(1..9));
     let path = inbox.path("b.csv");
-    let (stop, stopped) = std::sync::mpsc::channel::<()>();
+    let (stop, stopped) = channel::<()>();
     let writer = std::thread::spawn(move || {
         let mut file = fs::File::create(path).unwrap();
         file.write_all(HEADER.as_bytes()).unwrap();
         for number in 1.. {
             file.write_all(row(number, "Clerk").as_bytes()).unwrap();
-            if stopped.recv_timeout(Duration::from_millis(10)).is_ok() {
+            if stopped.recv_timeout(Duration::from_millis(10)) != Err(RecvTimeoutError::Timeout) {
                 break;
             }
         }

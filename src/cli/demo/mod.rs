@@ -14,28 +14,38 @@ mod ground;
 mod serve;
 mod story;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use futures_util::StreamExt as _;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook_tokio::Signals;
 
 use super::args::DemoArgs;
 use super::failure::{Exit, Failure};
+use super::interrupt::Flags;
 use super::ui::Ui;
 use crate::sandbox::{Options, Sandbox};
 use ground::{Ground, SEEDED};
 
 pub(super) async fn run(ui: &Ui, args: &DemoArgs) -> Result<Exit, Failure> {
     // The terminal may be closed too, and nothing of this is to outlive it.
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::failed)?;
+    let ends = [SIGINT, SIGTERM, SIGHUP];
+    let mut signals = Signals::new(ends).map_err(Failure::failed)?;
+    let asked = Arc::new(AtomicBool::new(false));
+    let _flags = Flags::set(&asked, &ends).map_err(Failure::failed)?;
     let folder = tempfile::Builder::new().prefix("rosterd-demo-").tempdir().map_err(Failure::failed)?;
     let options = Options { seed_staff: SEEDED, ..Options::default() };
     let sandbox = Sandbox::start(options).await.map_err(Failure::failed)?;
     let ground = Ground { ui: ui.clone(), dir: folder.path().to_owned(), sandbox };
     let told = tokio::select! {
-        told = story::tell(&ground) => told,
-        _ = signals.next() => Err(Failure::new(Exit::Interrupted, "interrupted; the demonstration is gone")),
+        told = story::tell(&ground) => Some(told),
+        _ = signals.next() => None,
     };
-    let result = match told {
+    // A run that was interrupted may have come to its end first, and not to what is said of it.
+    let told = told.filter(|_| !asked.load(Ordering::SeqCst));
+    let interrupted = || Err(Failure::new(Exit::Interrupted, "interrupted; the demonstration is gone"));
+    let result = match told.unwrap_or_else(interrupted) {
         Ok(rows) if args.serve => serve::serve(&ground, rows, &mut signals).await,
         told => told.map(|_| story::bow(&ground)),
     };

@@ -1,7 +1,5 @@
 //! Taking a new configuration, or refusing it.
 
-use std::time::Duration;
-
 use rosterd::sandbox::Options;
 use rustix::process::Signal;
 
@@ -93,16 +91,22 @@ fn an_alarming_configuration_is_refused_with_4_and_a_harmless_one_is_taken() {
 
 #[test]
 fn fault_25_a_reload_during_a_run_takes_effect_after_it() {
-    let options = Options { delay: Duration::from_millis(60), ..Options::default() };
-    let mut world = World::with(options, Config::served("", ""));
+    let mut world = World::with(Options::default(), Config::served("", ""));
     world.csv(people(0..60));
-    let daemon = world.daemon();
+    world.faults(&["staff.create hold after=5"]);
+    let mut manager = Manager::listen(&world);
+    let path = manager.path.clone();
+    let daemon = world.daemon_with(&["run"], |command| {
+        command.env("NOTIFY_SOCKET", path);
+    });
     daemon.signal(Signal::USR1);
-    eventually("some are sent", || world.service().writes() > 5);
+    world.until_any_is_held();
     // Everybody would get another title; nobody is known yet under a mapping, so nothing alarms.
     world.reconfigure(|config| Config { job: config.job + "seed_only = [\"title\"]\n", ..config });
     daemon.signal(Signal::HUP);
-    assert!(world.service().writes() < 55, "the run is under way");
+    manager.expect("RELOADING=1");
+    assert!(!daemon.log().contains("is in force now"), "the run is under way");
+    world.faults(&[]);
     eventually("it takes effect", || daemon.log().contains("is in force now"));
     assert_eq!(world.count("staff.create"), 60, "the run came to its end first");
     let log = daemon.log();
