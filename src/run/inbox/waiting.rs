@@ -16,7 +16,7 @@ use super::outbox::Outbox;
 use super::receipt::outcome_of;
 use crate::config::Job;
 use crate::history::{self, Entry};
-use crate::plan::Verdict as Decided;
+use crate::plan::{self, Decided};
 use crate::queue::{self, State};
 use crate::receipt::{Outcome, Receipt, Verdict, page, table};
 use crate::record::{Action, JobName, Key, shown};
@@ -157,9 +157,9 @@ fn became(store: &Store, records: &[(JobName, Key)]) -> Result<Became, store::Er
             Some(State::Waiting | State::Sent { .. }) => return Ok(Became::Waits),
             None => {}
         }
-        match store.get::<Decided>(Space::Decision, &name)? {
-            Some(Decided::Approved(_)) => return Ok(Became::Approved),
-            Some(Decided::Rejected(_)) => return Ok(Became::Outcome(Outcome::Dropped, String::new())),
+        match store.get::<Decided>(Space::Decision, &name)?.map(|decided| decided.verdict) {
+            Some(plan::Verdict::Approved(_)) => return Ok(Became::Approved),
+            Some(plan::Verdict::Rejected(_)) => return Ok(Became::Outcome(Outcome::Dropped, String::new())),
             None => {}
         }
     }
