@@ -1,7 +1,7 @@
 //! Puts files and folders on the disk: whatever must outlive a power cut goes through here, and nothing else asks for it.
 //!
 //! Invariants:
-//! - The content of a file is durable after [`sync`] or [`sync_data`] of it, its name after [`sync_folder`] of its folder.
+//! - The content of a file is durable after `sync` or `sync_data` of it, its name after `sync_folder` of its folder.
 //! - No other module syncs anything (`.clippy.toml`), so that a test sees every sync: it makes a power cut by forgetting what
 //!   was not synced, see `forgetful`.
 //!

@@ -29,7 +29,7 @@ impl Key {
     const APART: &'static str = " @ ";
 
     /// The key of what joins two others, which no other two have: an `@` behind a space in the first one gets a backslash, so
-    /// that the first [`Self::APART`] is the one between them.
+    /// that the first ` @ ` is the one between them.
     pub fn joined(member: &Self, organization: &Self) -> Self {
         let mut text = String::with_capacity(member.0.len() + Self::APART.len() + organization.0.len());
         for c in member.0.chars() {

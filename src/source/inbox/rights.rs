@@ -24,7 +24,7 @@ pub(super) const SETGID: u32 = 0o2000;
 pub(super) const TAKEN_OVER: u32 = SETGID | 0o050;
 
 impl Folder {
-    /// Closes what is this process's own to others, as far as it may; what stays open is told by [`Self::open_to`].
+    /// Closes what is this process's own to others, as far as it may; what stays open is told by [`Self::open_to_others`].
     pub(super) fn close(&self) -> io::Result<()> {
         for shelf in Shelf::ALL {
             let dir = self.shelf(shelf)?;
