@@ -1,8 +1,8 @@
 //! Keeps a workplace presence service in step with an organization's own directories.
 //!
 //! The feature `client` builds [`api`] alone, with the small modules that it stands on, for other programs. Where this
-//! documentation says "law", it means a rule that the whole program keeps; those that concern the client stand at the head of
-//! [`api`].
+//! documentation says "law" or "fault" with a number, it means an entry of `docs/laws.md` or `docs/faults.md`; the laws that
+//! concern the client stand at the head of [`api`]. `docs/ARCHITECTURE.md` says what lies where.
 //!
 //! A module imports only modules above it in the list below; `tests/it/imports.rs` reads every `use` and fails on the first
 //! that points down.

@@ -9,6 +9,7 @@ mod alerts;
 mod api_command;
 mod approvals;
 mod astray;
+mod book;
 mod budget;
 mod changes;
 mod changing_sides;

@@ -275,7 +275,7 @@ fn fault_79_a_narrowed_run_shows_people_too() {
 }
 
 #[test]
-fn fault_79_389_directory_server_shows_how_far_it_is_in_its_own_way() {
+fn fault_79_the_389_directory_server_shows_how_far_it_is_in_its_own_way() {
     /// A server with these people: its `nsds50ruv` where it is replicated, else its own count.
     fn at(
         replica: Option<&'static str>,
