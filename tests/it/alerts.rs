@@ -39,14 +39,14 @@ fn each_alert_fires_when_it_should_and_not_before() {
 
 #[test]
 fn each_alert_says_where_to_read_what_to_do() {
-    let operations = read("docs/operations.md");
+    let page = read("docs/alerts.md");
     for (name, text) in alerts() {
-        let runbook = format!("runbook: docs/operations.md#{}\n", name.to_lowercase());
+        let runbook = format!("runbook: docs/alerts.md#{}\n", name.to_lowercase());
         assert!(format!("{text}\n").contains(&runbook), "{name}: {text}");
-        let section = operations.split(&format!("\n### {name}\n")).nth(1);
+        let section = page.split(&format!("\n## {name}\n")).nth(1);
         let section = section.unwrap_or_else(|| panic!("{name} has no section")).split("\n#").next().unwrap();
         assert!(section.contains("**What to do.** ") && section.len() > 150, "{name}: {section}");
     }
-    let sections = operations.lines().filter_map(|line| line.strip_prefix("### Rosterd"));
+    let sections = page.lines().filter_map(|line| line.strip_prefix("## Rosterd"));
     assert_eq!(sections.count(), alerts().len(), "a section for each alert, and no other");
 }

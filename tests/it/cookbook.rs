@@ -1,4 +1,4 @@
-//! Every recipe of docs/mapping.md gives what the page says.
+//! Every recipe of docs/cookbook.md gives what the page says.
 
 use rosterd::sandbox::Options;
 
@@ -45,7 +45,7 @@ fn quoted(text: &str) -> String {
 
 #[test]
 fn every_recipe_gives_what_the_page_says() {
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/mapping.md")).unwrap();
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/cookbook.md")).unwrap();
     let recipes = recipes(&page);
     let lines = page.lines().filter(|line| line.starts_with("| `")).count();
     assert_eq!(recipes.len(), lines, "a line of the page is not understood");

@@ -188,7 +188,7 @@ fn law_10_nobody_stands_wrong_where_people_rush() {
 }
 
 #[test]
-#[ignore = "takes over four minutes and a quiet machine; see the README for the tests that take longer"]
+#[ignore = "takes over four minutes and a quiet machine; see CONTRIBUTING.md for the tests that take longer"]
 fn law_10_at_100_requests_a_minute_nobody_stands_wrong_for_30_s() {
     let (world, places) = world(150, Options { rate: 0, ..Options::default() }, "requests_per_minute = 100\n");
     // The requests of the first sync count no more.

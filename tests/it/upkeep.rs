@@ -1,4 +1,4 @@
-//! What docs/operations.md says of backups, of moving to another machine and of rotating secrets, carried out as written.
+//! What docs/backup.md and docs/security.md say of backups, of moving to another machine and of rotating secrets, carried out as written.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -74,7 +74,7 @@ pub(super) fn bow(ground: &Ground) {
     let ui = &ground.ui;
     ui.line("Everything above happened on this machine, against a stand-in for the service.");
     ui.line("Next: `rosterd demo --serve` ends with a daemon for you to try things with, and");
-    ui.line("`rosterd init FILE` prints a configuration for a file of yours; the README goes on from there.");
+    ui.line("`rosterd init FILE` prints a configuration for a file of yours; docs/first-configuration.md goes on from there.");
 }
 
 impl Ground {
