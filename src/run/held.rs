@@ -11,7 +11,7 @@ use super::state::JobState;
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::history::{Audit, Line, acting_user};
-use crate::plan::{self, Decided, Held, Judged, Outline, Seen, Verdict};
+use crate::plan::{self, Decided, Guarded, Held, Judged, Outline, Seen, Verdict, Writes};
 use crate::queue::{self, Change, State, Undo};
 use crate::record::{Action, JobName, Key, Marks, Wish};
 use crate::spool;
@@ -50,6 +50,39 @@ pub(super) fn verdicts(store: &Store, job: &JobName) -> Result<BTreeMap<Key, Ver
 /// The same with what was seen by those who approved.
 pub(super) fn decisions(store: &Store, job: &JobName) -> Result<BTreeMap<Key, Decided>, store::Error> {
     by_key(store, Space::Decision, job)
+}
+
+/// Puts a person's verdicts on what was held before the guard came to it. The keys are those whose verdict still counts
+/// though the change that it was made for is not the one that is held now.
+pub(super) fn decided(
+    held: Vec<Held<Outline>>,
+    writes: Writes,
+    verdicts: &BTreeMap<Key, Verdict>,
+) -> (Guarded<Outline>, BTreeSet<Key>) {
+    let mut guarded = Guarded::default();
+    let mut standing = BTreeSet::new();
+    for mut one in held {
+        let verdict = verdicts.get(&one.key);
+        let is = |held: &Held<Outline>, verdict: Option<&Verdict>, make: fn(u64) -> Verdict| {
+            held.change.as_ref().is_some_and(|change| verdict == Some(&make(change.wish())))
+        };
+        if let Some(other) = &one.other {
+            let rejected = is(&one, verdict, Verdict::Rejected);
+            if rejected || is(other, verdict, Verdict::Approved) || is(other, verdict, Verdict::Rejected) {
+                standing.extend(rejected.then(|| one.key.clone()));
+                one = (**other).clone();
+            }
+        }
+        if is(&one, verdict, Verdict::Approved) && writes != Writes::Off {
+            one.change.iter_mut().for_each(Outline::approve);
+            guarded.go.extend(one.change);
+        } else if is(&one, verdict, Verdict::Rejected) {
+            guarded.rejected.extend(one.change);
+        } else {
+            guarded.held.push(one);
+        }
+    }
+    (guarded, standing)
 }
 
 /// Releases held changes: all of them, or those of `keys`. Returns the keys; none where none of them can be approved.

@@ -16,12 +16,12 @@ use super::resolve::Resolver;
 use super::shown::Shown;
 use super::stand::{Remember, stand, strange};
 use super::state::JobState;
-use super::{Context, Narrow, Stage, basis, drift, origin, segments, stamp};
+use super::{Context, Narrow, Stage, basis, drift, held, origin, segments, stamp};
 use crate::config::{Job, Mode};
 use crate::mapping::{LeaverSet, Mapping};
 use crate::mirror::Mirror;
 use crate::plan::{
-    Base, Change, Guarded, Held, Judged as _, Outline, Present, Protection, Rules, Seen, Verdict, Writes, guard,
+    Base, Change, Guarded, Held, Judged as _, Outline, Present, Protection, Rules, Seen, Verdict, guard,
 };
 use crate::queue::{self, State};
 use crate::record::{Action, Field, JobName, Key, Rejected, RemoteId, Target};
@@ -384,7 +384,7 @@ pub(super) fn prepare(
     let leavers = departed.changes.into_iter().map(|change| pile.put(change)).collect::<Result<Vec<_>, _>>()?;
     let mut changes = stood.changes;
     changes.splice(0..0, leavers);
-    let (undecided, standing) = decided(stood.held, job.writes, &prepared.new.verdicts);
+    let (undecided, standing) = held::decided(stood.held, job.writes, &prepared.new.verdicts);
     prepared.new.standing = standing;
     prepared.new.standing.extend(too_many.decided);
     let early = too_many.held.take();
@@ -392,7 +392,7 @@ pub(super) fn prepare(
     let mut held_before = hold(early, pile)?;
     let doubtful =
         (!departed.doubtful.is_empty()).then(|| (std::mem::take(&mut departed.doubtful), DOUBTFUL.to_owned()));
-    let (doubtful, _) = decided(hold(doubtful, pile)?, job.writes, &prepared.new.verdicts);
+    let (doubtful, _) = held::decided(hold(doubtful, pile)?, job.writes, &prepared.new.verdicts);
     held_before.extend(doubtful.held);
     let mut guarded = guard(changes, &job.limits, base, job.writes, &prepared.new.verdicts);
     segments::guard(&mut guarded, job, store, &stood.matched_in, &lately)?;
@@ -501,39 +501,6 @@ fn returned(
         }
     }
     Ok(returned)
-}
-
-/// Puts a person's verdicts on what was held before the guard came to it. The keys are those whose verdict still counts
-/// though the change that it was made for is not the one that is held now.
-fn decided(
-    held: Vec<Held<Outline>>,
-    writes: Writes,
-    verdicts: &BTreeMap<Key, Verdict>,
-) -> (Guarded<Outline>, BTreeSet<Key>) {
-    let mut guarded = Guarded::default();
-    let mut standing = BTreeSet::new();
-    for mut one in held {
-        let verdict = verdicts.get(&one.key);
-        let is = |held: &Held<Outline>, verdict: Option<&Verdict>, make: fn(u64) -> Verdict| {
-            held.change.as_ref().is_some_and(|change| verdict == Some(&make(change.wish())))
-        };
-        if let Some(other) = &one.other {
-            let rejected = is(&one, verdict, Verdict::Rejected);
-            if rejected || is(other, verdict, Verdict::Approved) || is(other, verdict, Verdict::Rejected) {
-                standing.extend(rejected.then(|| one.key.clone()));
-                one = (**other).clone();
-            }
-        }
-        if is(&one, verdict, Verdict::Approved) && writes != Writes::Off {
-            one.change.iter_mut().for_each(Outline::approve);
-            guarded.go.extend(one.change);
-        } else if is(&one, verdict, Verdict::Rejected) {
-            guarded.rejected.extend(one.change);
-        } else {
-            guarded.held.push(one);
-        }
-    }
-    (guarded, standing)
 }
 
 /// Whom no job may remove, whichever job says so.
