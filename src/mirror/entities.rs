@@ -216,8 +216,8 @@ pub struct Removal {
     pub at: Timestamp,
     /// The job that removed it.
     pub job: JobName,
-    /// Whether a person had released it.
-    pub approved: bool,
+    /// Whether it counts among those who leave: no person had released it, and nothing took its place.
+    pub counts: bool,
     /// The part of the job's people that they belonged to; empty for none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub segment: String,

@@ -1,6 +1,6 @@
 //! The limits that hold a plan.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::options::{Limit, Limits, Writes};
@@ -130,16 +130,14 @@ impl Reasons {
         let people = base.known + base.matched;
         let verb = if changes.iter().any(C::is_leaver) { "be set as gone" } else { "be removed" };
         let leavers = count(C::leaves);
-        let updates = count(|change| change.is_known() && !change.leaves());
-        let creates = count(|change| !change.is_known() && change.action() == Action::Create);
+        let parts: BTreeSet<&Key> = changes.iter().filter_map(C::part_of).collect();
+        let updates = count(|change| change.is_known() && !change.leaves() && change.part_of().is_none());
+        let updates = updates + parts.len() as u64;
+        let creates = count(C::joins);
         Self {
             all,
             leavers: over(limits.leavers, leavers + base.removed, base.known, |allowed| {
-                let before = match base.removed {
-                    0 => String::new(),
-                    removed => format!(" besides {removed} of the last 24 hours"),
-                };
-                format!("max_leavers: {leavers} people would {verb}{before}, {allowed} are allowed")
+                format!("max_leavers: {leavers} people would {verb}{}, {allowed} are allowed", besides(base))
             })
             .filter(|_| leavers > 0),
             updates: over(limits.updates, updates, people, |allowed| {
@@ -161,11 +159,10 @@ impl Reasons {
     }
 
     pub(super) fn for_change(&self, change: &impl Judged) -> Option<&Arc<str>> {
-        let kind = match change.action() {
-            _ if change.leaves() => return self.leavers.as_ref().or(self.all.as_ref()),
-            Action::Create if !change.is_known() => &self.creates,
-            Action::Create | Action::Update | Action::Delete => &self.updates,
-        };
+        if change.leaves() {
+            return self.leavers.as_ref().or(self.all.as_ref());
+        }
+        let kind = if change.joins() { &self.creates } else { &self.updates };
         let blanked = || change.blanked().find_map(|field| self.blanked.get(field));
         kind.as_ref().or_else(blanked).or(self.all.as_ref())
     }
@@ -174,9 +171,27 @@ impl Reasons {
 /// Why the leavers of a job are held where so many people leave in all its parts together.
 pub fn leavers_held(people: u64, limits: &Limits, base: Base) -> Option<Arc<str>> {
     let reason = over(limits.leavers, people + base.removed, base.known, |allowed| {
-        format!("max_leavers: {people} people would leave or lose a membership, {allowed} are allowed")
+        format!("max_leavers: {people} people would leave or lose a membership{}, {allowed} are allowed", besides(base))
     });
     reason.filter(|_| people > 0)
+}
+
+/// Those who went before and count with whoever is to go now.
+fn besides(base: Base) -> String {
+    match base.removed {
+        0 => String::new(),
+        removed => format!(" besides {removed} of the last 24 hours"),
+    }
+}
+
+/// Why the updates of a job are held where so many people are changed in all its parts together.
+pub fn updates_held(changed: u64, limits: &Limits, base: Base) -> Option<Arc<str>> {
+    let people = base.known + base.matched;
+    over(limits.updates, changed, people, |allowed| {
+        format!(
+            "max_updates: {changed} of {people} people would be changed or change organizations, {allowed} are allowed"
+        )
+    })
 }
 
 fn over(limit: Limit, count: u64, base: u64, reason: impl FnOnce(u64) -> String) -> Option<Arc<str>> {

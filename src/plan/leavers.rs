@@ -45,9 +45,9 @@ pub struct Absence {
 /// read. Where the job lets leavers be, nobody is ever due, and just the first read is remembered.
 pub fn absent(before: Option<&Gone>, policy: &Leavers, now: Timestamp, content: &str) -> Absence {
     let gone = match before {
-        None => Gone { since: now, reads: 0, content: content.to_owned() },
+        None => Gone { content: content.to_owned(), ..Gone::since(now) },
         Some(gone) if gone.content == content || policy.action == LeaverAction::Keep => gone.clone(),
-        Some(gone) => Gone { since: gone.since, reads: gone.reads.saturating_add(1), content: content.to_owned() },
+        Some(gone) => Gone { reads: gone.reads.saturating_add(1), content: content.to_owned(), ..gone.clone() },
     };
     let due = is_due(&gone, policy, now);
     Absence { gone, due }
@@ -109,7 +109,7 @@ mod tests {
     fn a_clock_set_back_lengthens_the_grace_and_never_shortens_it() {
         let start: Timestamp = "2026-01-02T00:00:00Z".parse().unwrap();
         let policy = Leavers { action: LeaverAction::Delete, ..Leavers::default() };
-        let gone = Gone { since: start, reads: 0, content: "a".into() };
+        let gone = Gone { content: "a".into(), ..Gone::since(start) };
         let now = start - SignedDuration::from_hours(48);
         assert!(!absent(Some(&gone), &policy, now, "b").due);
     }

@@ -32,7 +32,7 @@ mod tests;
 use std::sync::Arc;
 
 pub use decide::{Decision, NAMESAKE, Standing, Subject, decide};
-pub use guard::{Base, Decided, Guarded, Seen, Verdict, guard, leavers_held};
+pub use guard::{Base, Decided, Guarded, Seen, Verdict, guard, leavers_held, updates_held};
 pub use leavers::{Absence, Present, absent, is_due, missing};
 pub use matching::{Match, Matcher, mark};
 pub use options::{LeaverAction, Leavers, Limit, Limits, Writes};

@@ -25,9 +25,19 @@ pub trait Judged {
     /// Notes that a person released it.
     fn approve(&mut self);
 
+    /// The person whose update it is a part of, where one update takes several changes.
+    fn part_of(&self) -> Option<&Key> {
+        None
+    }
+
     /// Whether it removes someone who is gone, or changes them for being gone.
     fn leaves(&self) -> bool {
-        self.is_leaver() || self.action() == Action::Delete
+        self.part_of().is_none() && (self.is_leaver() || self.action() == Action::Delete)
+    }
+
+    /// Whether it makes somebody whom nobody knew.
+    fn joins(&self) -> bool {
+        self.part_of().is_none() && self.action() == Action::Create && !self.is_known()
     }
 }
 
@@ -54,13 +64,17 @@ pub struct Outline {
 struct Rare {
     segment: String,
     blanked: Vec<String>,
+    part_of: Option<Key>,
 }
 
 impl Outline {
     /// The outline of a change that lies at `place`.
     pub fn of(change: &Change, place: Place) -> Self {
-        let rare =
-            Rare { segment: change.marks.segment.clone(), blanked: change.blanked().map(str::to_owned).collect() };
+        let rare = Rare {
+            segment: change.marks.segment.clone(),
+            blanked: change.blanked().map(str::to_owned).collect(),
+            part_of: None,
+        };
         Self {
             key: change.key.clone(),
             action: change.wish.action,
@@ -72,6 +86,11 @@ impl Outline {
             rare: (rare != Rare::default()).then(|| Box::new(rare)),
             place,
         }
+    }
+
+    /// Makes it a part of one update of a person.
+    pub fn make_part_of(&mut self, person: Key) {
+        self.rare.get_or_insert_default().part_of = Some(person);
     }
 
     /// The whole change again, with what lay at its place.
@@ -105,6 +124,10 @@ impl Judged for Outline {
 
     fn segment(&self) -> &str {
         self.rare.as_ref().map_or("", |rare| &rare.segment)
+    }
+
+    fn part_of(&self) -> Option<&Key> {
+        self.rare.as_ref()?.part_of.as_ref()
     }
 
     fn blanked(&self) -> impl Iterator<Item = &str> {

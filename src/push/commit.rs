@@ -138,7 +138,7 @@ impl Push<'_> {
             return known;
         }
         if change.wish.leaver {
-            known.gone.get_or_insert_with(|| Gone { since: self.clock.now(), reads: 0, content: String::new() });
+            known.gone.get_or_insert_with(|| Gone::since(self.clock.now()));
             known.left = Some(Left { at: self.clock.now(), approved: change.approved });
             return known;
         }
@@ -166,13 +166,14 @@ impl Push<'_> {
         before: Option<&Entity>,
     ) -> Result<Outcome, Error> {
         self.witness.confirmed(change, before, None).map_err(Error::Audit)?;
+        let gone = Known::get(self.store, &change.job, &change.key)?.and_then(|known| known.gone);
         let mut batch = Batch::default();
         Known::remove(&mut batch, &change.job, &change.key);
         Owner::remove(&mut batch, change.target, id);
         let removal = Removal {
             at: self.clock.now(),
             job: change.job.clone(),
-            approved: change.approved,
+            counts: !change.approved && gone.is_none_or(|gone| gone.successor.is_none()),
             segment: change.marks.segment.clone(),
         };
         removal.put(&mut batch, change.target, id);

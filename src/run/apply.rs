@@ -12,13 +12,14 @@ use super::report::{Part, Report, Status, counted, report};
 use super::session::Session;
 use super::state::{JobState, next_run};
 use super::sync::{prune, record, settled, wait};
-use super::{Context, Stage, account, inbox, pause, people, rows};
+use super::{Context, Stage, account, inbox, pause, people, rows, transfers};
 use crate::config::Job;
 use crate::history::{Audit, Line, acting_user};
 use crate::plan::Outline;
 use crate::push::Drained;
 use crate::queue::{self, Ticket};
 use crate::record::{Action, Key};
+use crate::snapshot::Known;
 use crate::store::Batch;
 
 /// What applying a plan came to for one job.
@@ -127,12 +128,21 @@ impl Application<'_> {
             let mut state = JobState::load(store, &job.name)?;
             state.shown.clone_from(&prepared.new.shown);
             state.put(&mut batch, &job.name);
+            // What ends for something else stays a part of that, whenever it goes.
+            let replaced = |known: &Known| known.gone.as_ref().is_some_and(|gone| gone.successor.is_some());
+            for (key, known) in prepared.new.waiting.iter().filter(|(_, known)| replaced(known)) {
+                known.put(&mut batch, &job.name, key);
+            }
             store.load(batch)?;
             let tickets: Vec<Ticket> = changes.iter().map(queue::Change::ticket).collect();
             let requests = tickets.iter().map(Ticket::requests).sum();
             context.watch.stage(&job.name, Stage::Sending { changes: changes.len(), requests });
             let mirror = self.mirrors.of_mut(prepared.target);
+            let mut tickets = tickets;
+            let ends = transfers::take_ends(&prepared, &mut tickets);
             drained = session.push().drain(mirror, &job.name, tickets).await?;
+            let ready = transfers::ready(&prepared, ends, &mut drained);
+            drained.add(session.push().drain(mirror, &job.name, ready).await?);
             wait(store, job, &drained)?;
             pause::excuse(store.dir(), &mut prepared, &mut drained);
         }

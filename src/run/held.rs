@@ -32,6 +32,9 @@ pub struct HeldChange {
     pub undo: Option<Undo>,
     /// Why it waits.
     pub reason: String,
+    /// The person whose update it is a part of: a decision on one part is a decision on all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part_of: Option<Key>,
     /// What the service held of the person when it was held: an approval is of a change as it was shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Seen>,
@@ -145,7 +148,10 @@ fn decide(
     let mut found = BTreeSet::new();
     for part in job.parts() {
         let mut waiting = held(store, &part.name)?;
-        waiting.retain(|key, _| keys.is_empty() || keys.contains(key));
+        let chosen_parts = waiting.iter().filter(|(key, _)| keys.contains(*key));
+        let people: BTreeSet<Key> = chosen_parts.filter_map(|(_, change)| change.part_of.clone()).collect();
+        let is_part = |change: &HeldChange| change.part_of.as_ref().is_some_and(|person| people.contains(person));
+        waiting.retain(|key, change| keys.is_empty() || keys.contains(key) || is_part(change));
         found.extend(waiting.keys().cloned());
         chosen.push((part, waiting));
     }
@@ -296,8 +302,7 @@ pub(super) fn wait<'a>(
 ) -> Result<(), store::Error> {
     let mut batch = Batch::default();
     for key in keys {
-        let waits =
-            HeldChange { action: None, wish: 0, change: None, undo: None, reason: reason.to_owned(), seen: None };
+        let waits = HeldChange::new(None, reason, None);
         batch.put(Space::Held, &Space::by_job(job, key.as_str()), &waits);
     }
     store.commit(batch)
@@ -324,13 +329,14 @@ impl HeldChange {
         let change = held.change.as_ref().map(|change| prepared.pile.change(change)).transpose()?;
         let id = change.as_ref().and_then(|change| change.wish.id);
         let seen = id.zip(prepared.new.remote.get(&held.key)).map(|(id, remote)| basis::seen(id, *remote));
-        Ok(Self { seen, ..Self::new(change, &held.reason, None) })
+        let part_of = held.change.as_ref().and_then(Judged::part_of).cloned();
+        Ok(Self { seen, part_of, ..Self::new(change, &held.reason, None) })
     }
 
     /// What was approved and is to be looked at again, as it is queued.
     pub(super) fn again(wish: Wish, reason: &str, seen: Option<Seen>) -> Self {
         let (action, digest) = (Some(wish.action), wish.digest());
-        Self { action, wish: digest, change: Some(wish), undo: None, reason: reason.to_owned(), seen }
+        Self { action, wish: digest, change: Some(wish), undo: None, reason: reason.to_owned(), part_of: None, seen }
     }
 
     /// A change that waits, or something to mend.
@@ -341,6 +347,7 @@ impl HeldChange {
             change: change.map(|change| change.wish),
             undo,
             reason: reason.to_owned(),
+            part_of: None,
             seen: None,
         }
     }

@@ -9,6 +9,7 @@ use super::gather::Statement;
 use super::members::Members;
 use super::missing::Missed;
 use super::stand::fit;
+use super::transfers;
 use crate::config::{Job, Mode};
 use crate::mapping::LeaverSet;
 use crate::mirror::{Mirror, Removal};
@@ -39,6 +40,8 @@ pub(super) struct Departed {
     pub(super) missed: Vec<Missed>,
     /// Those whom the read misses, and whose entity a record of it lays claim to under another key.
     pub(super) claimed: BTreeSet<Key>,
+    /// Memberships that end for another one of the same person, with the key of that person.
+    pub(super) ended: BTreeMap<Key, Key>,
 }
 
 /// What leavers are judged by.
@@ -74,10 +77,14 @@ impl Judge<'_> {
         for at in missing(present) {
             let Some(key) = Key::new(index.entry(at).key).filter(|key| !left.contains_key(key)) else { continue };
             let Some((known, entity)) = self.leaver(&key, departed)? else { continue };
-            let absence = absent(known.gone.as_ref(), &self.job.leavers, self.now, content);
-            departed.missed.push(self.missed(&key, &known, &entity, absence.gone.since));
+            let mut absence = absent(known.gone.as_ref(), &self.job.leavers, self.now, content);
+            absence.gone.successor = self.successor(&known);
+            let is_replaced = absence.gone.successor.is_some();
+            if !is_replaced {
+                departed.missed.push(self.missed(&key, &known, &entity, absence.gone.since));
+            }
             let mut remembered = Known { gone: Some(absence.gone), ..known.clone() };
-            if absence.due {
+            if absence.due || is_replaced {
                 self.leave(&key, &mut remembered, &entity, None, departed)?;
             }
             if remembered != known {
@@ -99,7 +106,10 @@ impl Judge<'_> {
             let mut remembered = known.clone();
             if self.job.leavers.action == LeaverAction::Update {
                 // The day on which it was first said stays the same, whenever it is sent.
-                remembered.gone.get_or_insert(Gone { since: self.now, reads: 0, content: String::new() });
+                remembered.gone.get_or_insert(Gone::since(self.now));
+            }
+            if let Some(successor) = self.successor(&known) {
+                remembered.gone.get_or_insert(Gone::since(self.now)).successor = Some(successor);
             }
             let line = Some(*line).filter(|_| self.job.source.has_lines());
             self.leave(key, &mut remembered, &entity, line, departed)?;
@@ -113,6 +123,11 @@ impl Judge<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The membership that took the place of one that is gone.
+    fn successor(&self, known: &Known) -> Option<Key> {
+        self.members.as_ref()?.successor(known)
     }
 
     /// Somebody whom the read misses, and from when on they are removed.
@@ -144,7 +159,7 @@ impl Judge<'_> {
         let mut departed = Departed::default();
         let Some((mut known, entity)) = self.leaver(key, &mut departed)? else { return Ok(None) };
         // The day of leaving is the one on which they were missed first, whenever that is decided on.
-        known.gone.get_or_insert(Gone { since: self.now, reads: 0, content: String::new() });
+        known.gone.get_or_insert(Gone::since(self.now));
         self.leave(key, &mut known, &entity, None, &mut departed)?;
         Ok(departed.changes.pop())
     }
@@ -188,7 +203,12 @@ impl Judge<'_> {
             LeaverAction::Delete if self.protection.covers(key, Some(known), entity) => {
                 departed.protected.push(key.clone())
             }
-            LeaverAction::Delete => departed.changes.push(removal(key.clone(), known, line)),
+            LeaverAction::Delete => {
+                let is_replaced = known.gone.as_ref().is_some_and(|gone| gone.successor.is_some());
+                let person = is_replaced.then(|| transfers::member(&known.sent)).flatten();
+                departed.ended.extend(person.map(|person| (key.clone(), person)));
+                departed.changes.push(removal(key.clone(), known, line));
+            }
             LeaverAction::Update => match self.update(key, known, entity, line)? {
                 Ok(Some(change)) => departed.changes.push(change),
                 Ok(None) => known.left = Some(Left { at: self.now, approved: false }),
@@ -246,7 +266,7 @@ pub(super) fn left_lately(
         |at: Timestamp, approved: bool| !approved && now.duration_since(at).abs() < SignedDuration::from_hours(24);
     let mut marks = Vec::new();
     for (_, removal) in Removal::list(store, target)? {
-        if removal.job == *job && lately(removal.at, removal.approved) {
+        if removal.job == *job && lately(removal.at, !removal.counts) {
             marks.push(Marks { segment: removal.segment, ..Marks::default() });
         }
     }

@@ -6,10 +6,11 @@
 use std::collections::BTreeSet;
 
 use super::prepare::Prepared;
+use super::transfers::{self, Begun};
 use crate::config::{Config, Job};
-use crate::plan::LeaverAction;
-use crate::record::{Key, Target, Value};
-use crate::snapshot::Known;
+use crate::plan::{LeaverAction, Present};
+use crate::record::{Key, Target};
+use crate::snapshot::{Index, Known};
 
 /// What is known of the members of memberships.
 pub(super) struct Members<'a> {
@@ -19,11 +20,21 @@ pub(super) struct Members<'a> {
     gone: Option<&'a BTreeSet<Key>>,
     /// Whom nobody removes, though they are gone.
     staying: BTreeSet<&'a Key>,
+    begun: &'a Begun,
+    index: &'a Index,
+    seen: &'a Present,
 }
 
 impl<'a> Members<'a> {
-    /// Of the members of `part`, where that is the memberships of a job.
-    pub(super) fn of(config: &Config, part: &Job, earlier: &'a [Prepared]) -> Option<Self> {
+    /// Of the members of `part`, where that is the memberships of a job: `index` is what it knows of them, and `seen` which
+    /// of that is in the read.
+    pub(super) fn of(
+        config: &Config,
+        part: &Job,
+        earlier: &'a [Prepared],
+        begun: &'a Begun,
+        (index, seen): (&'a Index, &'a Present),
+    ) -> Option<Self> {
         if part.mapping.target != Target::Membership {
             return None;
         }
@@ -43,13 +54,20 @@ impl<'a> Members<'a> {
                         .collect()
                 })
                 .unwrap_or_default(),
+            begun,
+            index,
+            seen,
         })
     }
 
     /// Whether a membership that is gone from the source ends.
     pub(super) fn may_end(&self, known: &Known) -> bool {
-        let member = known.sent.get(Target::MEMBER).and_then(Value::as_text).and_then(Key::new);
-        let (Some(member), Some(gone)) = (member, self.gone) else { return false };
+        let (Some(member), Some(gone)) = (transfers::member(&known.sent), self.gone) else { return false };
         (self.are_removed || !gone.contains(&member)) && !self.staying.contains(&member)
+    }
+
+    /// The membership that took the place of one that is gone from the source.
+    pub(super) fn successor(&self, known: &Known) -> Option<Key> {
+        self.begun.successor(known, self.index, self.seen)
     }
 }

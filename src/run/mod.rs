@@ -70,6 +70,7 @@ mod takeback;
 #[cfg(test)]
 mod tests;
 mod told;
+mod transfers;
 mod waiting;
 
 use std::collections::BTreeSet;

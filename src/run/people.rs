@@ -1,26 +1,64 @@
-//! The limit on leavers of a job with parts: it is about people, whichever part of them goes.
+//! The limits on leavers and on updates of a job with parts: they are about people, whichever part of them goes or changes.
 //!
-//! Whoever loses a membership and whoever leaves altogether are one set; it is held as a whole or goes as a whole.
+//! Whoever loses a membership and whoever leaves altogether are one set; it is held as a whole or goes as a whole. So are
+//! those who change and those who go from one organization to another.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::Context;
 use super::error::Error;
 use super::leave::left_lately;
 use super::missing::Missed;
 use super::prepare::Prepared;
+use super::{Context, transfers};
 use crate::config::Job;
-use crate::plan::{Base, Held, Judged, Outline, leavers_held};
-use crate::record::{Key, Target, Value};
+use crate::plan::{Base, Held, Judged, Outline, Verdict, leavers_held, updates_held};
+use crate::record::{Key, Target};
 use crate::snapshot::{Index, Known};
 use crate::store::{self, Store};
 
-/// Holds the leavers of all parts where they are too many people together.
+/// Holds the leavers of all parts where they are too many people together, and likewise the updates.
 pub(super) fn share(context: &Context<'_>, job: &Job, all: &mut [Prepared]) -> Result<(), Error> {
     if all.len() < 2 {
         return Ok(());
     }
+    share_leavers(context, job, all)?;
+    share_updates(job, all);
+    all.iter_mut().for_each(transfers::keep_together);
+    Ok(())
+}
+
+/// Those whom `changes` of one part of a job change, but for those on whom a person decided. A job without parts has nothing
+/// to share them with.
+pub(super) fn updated(job: &Job, changes: &[Outline], verdicts: &BTreeMap<Key, Verdict>) -> BTreeSet<Key> {
+    let has_parts = job.memberships.is_some() || job.name.is_part();
+    let open = |change: &&Outline| match verdicts.get(change.key()) {
+        Some(Verdict::Approved(wish) | Verdict::Rejected(wish)) => *wish != change.wish(),
+        None => true,
+    };
+    let person = |change: &Outline| {
+        is_update(job.mapping.target, change).then(|| change.part_of().unwrap_or(&change.key).clone())
+    };
+    changes.iter().filter(|_| has_parts).filter(open).filter_map(person).collect()
+}
+
+/// Whether a change of a part is an update of a person.
+fn is_update(target: Target, change: &Outline) -> bool {
+    change.part_of().is_some() || target == Target::Contractor && change.is_known() && !change.leaves()
+}
+
+fn share_updates(job: &Job, all: &mut [Prepared]) {
+    let base = all.iter().find(|prepared| prepared.job == job.name).map(|own| own.new.base).unwrap_or_default();
+    let people: BTreeSet<&Key> = all.iter().flat_map(|prepared| &prepared.new.updated).collect();
+    let Some(reason) = updates_held(people.len() as u64, &job.limits, base) else { return };
+    for prepared in all {
+        let target = prepared.target;
+        let open = prepared.go.extract_if(.., |change| is_update(target, change) && !change.is_approved());
+        prepared.held.extend(open.map(|change| Held::change(change, &reason)));
+    }
+}
+
+fn share_leavers(context: &Context<'_>, job: &Job, all: &mut [Prepared]) -> Result<(), Error> {
     let store = context.store;
     let now = context.clock.now();
     let mut people = BTreeSet::new();
@@ -95,6 +133,6 @@ fn person(store: &Store, prepared: &Prepared, key: &Key) -> Result<Option<Key>, 
         return Ok(Some(key.clone()));
     }
     let known = Known::get(store, &prepared.job, key)?;
-    let member = known.and_then(|known| known.sent.get(Target::MEMBER).and_then(Value::as_text).and_then(Key::new));
+    let member = known.and_then(|known| transfers::member(&known.sent));
     Ok(Some(member.unwrap_or_else(|| key.clone())))
 }

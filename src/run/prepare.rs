@@ -16,7 +16,8 @@ use super::resolve::Resolver;
 use super::shown::Shown;
 use super::stand::{Remember, stand, strange};
 use super::state::JobState;
-use super::{Context, Narrow, Stage, basis, drift, held, origin, segments, stamp};
+use super::transfers::Begun;
+use super::{Context, Narrow, Stage, basis, drift, held, origin, people, segments, stamp};
 use crate::config::{Job, Mode};
 use crate::mapping::{LeaverSet, Mapping};
 use crate::mirror::Mirror;
@@ -143,6 +144,8 @@ impl Prepared {
                 remote: BTreeMap::new(),
                 outdated: BTreeMap::new(),
                 judged_all: false,
+                base: Base::default(),
+                updated: BTreeSet::new(),
                 claimed: BTreeSet::new(),
                 doubts: Doubts::default(),
             },
@@ -208,6 +211,10 @@ pub(super) struct Extra {
     pub(super) outdated: BTreeMap<Key, Option<Seen>>,
     /// Whether the run judged everybody, so that what it does not mention is not wanted.
     pub(super) judged_all: bool,
+    /// What the limits were measured against.
+    pub(super) base: Base,
+    /// Those whom the part of a job would change and on whom nobody decided.
+    pub(super) updated: BTreeSet<Key>,
 }
 
 /// Works out what a run of one part of a job would do, `earlier` being the parts that were worked out before. `remember`
@@ -291,6 +298,8 @@ pub(super) fn prepare(
             remote: BTreeMap::new(),
             outdated,
             judged_all: false,
+            base: Base::default(),
+            updated: BTreeSet::new(),
             claimed: BTreeSet::new(),
             doubts: Doubts::default(),
         },
@@ -349,9 +358,11 @@ pub(super) fn prepare(
     let mut departed = Departed::default();
     let protection = protection(context);
     let now = context.clock.now();
-    let members = Members::of(context.config, job, earlier);
+    let is_whole = !narrow.is_narrow();
+    let begun = if is_whole { Begun::of(job, &index, &gathered.candidates, &stood, pile)? } else { Begun::default() };
+    let members = Members::of(context.config, job, earlier, &begun, (&index, &seen));
     let judge = Judge { job, store, mirror, now, claimed: &stood.claimed, protection: &protection, set: &set, members };
-    if !narrow.is_narrow() {
+    if is_whole {
         judge.by_statement(&gathered.left, &mut departed)?;
     }
     let returned = returned(job, &index, &seen, &stood.settled, store)?;
@@ -360,7 +371,7 @@ pub(super) fn prepare(
             prepared.complete = prepared.doubt.is_none();
             prepared.new.judged_all = sees_all;
             prepared.new.gone = sees_all.then(|| gone(&index, &seen, &gathered.left));
-            if !narrow.is_narrow() {
+            if is_whole {
                 judge.by_absence(&index, present, &content, &gathered.left, &mut departed)?;
             }
         }
@@ -371,7 +382,7 @@ pub(super) fn prepare(
     let matched = (stood.matched.len() as u64).saturating_sub(stood.rekeyed);
     let base = Base { known, matched, removed: lately.len() as u64 };
     let mut too_many = missing::judge(&judge, &departed, &job.limits, known, &prepared.new.verdicts)?;
-    if !prepared.complete && !narrow.is_narrow() {
+    if !prepared.complete && is_whole {
         judge.missed_before(&index, &missed, &mut departed)?;
     }
     for one in &mut departed.missed {
@@ -384,6 +395,10 @@ pub(super) fn prepare(
     let leavers = departed.changes.into_iter().map(|change| pile.put(change)).collect::<Result<Vec<_>, _>>()?;
     let mut changes = stood.changes;
     changes.splice(0..0, leavers);
+    let absent = begun.with_absent(job, &index, &missed, &gathered.left, store)?;
+    begun.note(&mut changes, &departed.ended, &absent);
+    prepared.new.updated = people::updated(job, &changes, &prepared.new.verdicts);
+    prepared.new.base = base;
     let (undecided, standing) = held::decided(stood.held, job.writes, &prepared.new.verdicts);
     prepared.new.standing = standing;
     prepared.new.standing.extend(too_many.decided);

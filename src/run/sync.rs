@@ -15,7 +15,7 @@ use super::session::{Session, gave_way};
 use super::state::{JobState, LastRun, ROWS_MAX, RejectedRow, next_run};
 use super::{
     Context, Narrow, Stage, account, astray, basis, expected, held, inbox, origin, pause, people, retention, rows,
-    signs, told,
+    signs, told, transfers,
 };
 use crate::config::Job;
 use crate::history::{Audit, Ended, Line};
@@ -247,7 +247,7 @@ pub(super) async fn one(
 }
 
 /// Sends what the parts of a job want: who leaves first, what joins two before the two; then each part in its order, so
-/// that what another refers to is there before it.
+/// that what another refers to is there before it. A membership that ends for another ends after that one is there.
 async fn send(
     sessions: &[Session<'_>],
     mirrors: &mut Mirrors,
@@ -260,7 +260,9 @@ async fn send(
     }
     let mut drained: Vec<Drained> = all.iter().map(|_| Drained::default()).collect();
     let (mut leaving, mut others) = (Vec::new(), Vec::new());
-    for changes in changes {
+    let mut ends = Vec::new();
+    for (prepared, mut changes) in all.iter().zip(changes) {
+        ends.push(transfers::take_ends(prepared, &mut changes));
         let (leaves, rest): (Vec<Ticket>, Vec<Ticket>) =
             changes.into_iter().partition(|ticket| ticket.action == Action::Delete);
         leaving.push(leaves);
@@ -273,6 +275,13 @@ async fn send(
         }
         let mirror = mirrors.of_mut(all[at].target);
         drained[at].add(sessions[at].push().drain(mirror, &all[at].job, changes).await?);
+    }
+    for (at, ends) in ends.into_iter().enumerate() {
+        let ready = transfers::ready(&all[at], ends, &mut drained[at]);
+        if !ready.is_empty() {
+            let mirror = mirrors.of_mut(all[at].target);
+            drained[at].add(sessions[at].push().drain(mirror, &all[at].job, ready).await?);
+        }
     }
     Ok(drained)
 }

@@ -59,6 +59,16 @@ pub struct Gone {
     pub reads: u32,
     /// The content of the latest read that was counted.
     pub content: String,
+    /// What took its place in the source, by key, where something did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub successor: Option<Key>,
+}
+
+impl Gone {
+    /// Missing from now on.
+    pub fn since(since: Timestamp) -> Self {
+        Self { since, reads: 0, content: String::new(), successor: None }
+    }
 }
 
 impl Known {

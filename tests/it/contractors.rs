@@ -375,3 +375,109 @@ fn law_6_people_of_two_jobs_join_one_organization_that_the_first_keeps() {
     assert!(texts(&world, "sp.org", "name").contains(&"Company Uno".to_owned()));
     expect_nothing_twice(&world, 4, 3, 4);
 }
+
+/// So many people, each in their own company but for the first `moved`, who have each other's.
+fn exchanged(people: usize, moved: usize) -> String {
+    file((0..people).map(|person| (person, if person < moved { (person + 1) % moved } else { person })))
+}
+
+/// Settings of leavers that memberships end by.
+const LEAVING: [&str; 3] = [
+    "",
+    "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n",
+    "[job.leavers]\naction = \"delete\"\ngrace = \"24h\"\n",
+];
+
+#[test]
+fn companies_sorted_apart_move_no_membership_and_the_corrected_file_leaves_nothing_held() {
+    for leaving in LEAVING {
+        let world = world(Options::default(), "", leaving);
+        let text = exchanged(45, 0);
+        world.csv(&text);
+        world.sync().expect(0);
+        let right = pairs(&world);
+
+        world.csv(exchanged(45, 15));
+        let planned = world.plan().expect(0).job();
+        let ran = world.sync().expect(4);
+        assert_eq!(ran.writes(), (0, 0, 0), "both halves of a move wait: {ran:?}");
+        assert!(ran.reason().contains("max_updates: 15 of 45 people"), "{ran:?}");
+        assert_eq!(ran.job()["held"], 30, "{ran:?}");
+        let missing = planned["missing"].as_array().unwrap().len();
+        assert_eq!(ran.job()["missing"], missing, "plan and sync: {planned} {ran:?}");
+        assert_eq!(world.sync().expect(4).writes(), (0, 0, 0), "nor later");
+
+        let ran = world.sync_of(&text).expect(0);
+        assert_eq!((ran.writes(), &ran.job()["held"], pairs(&world)), ((0, 0, 0), &json!(0), right), "{ran:?}");
+    }
+}
+
+#[test]
+fn few_who_change_companies_move_whole_and_back_and_count_as_no_leavers() {
+    for leaving in LEAVING {
+        let world = world(Options::default(), "", leaving);
+        let text = exchanged(45, 0);
+        world.csv(&text);
+        world.sync().expect(0);
+        let right = pairs(&world);
+        let sent = world.service().requests().len();
+        let ran = world.sync_of(exchanged(45, 10)).expect(0);
+        assert_eq!(ran.writes(), (10, 0, 10), "{ran:?}");
+        let order: Vec<&str> =
+            world.service().requests().into_iter().skip(sent).map(|request| request.operation).collect();
+        let made = order.iter().rposition(|operation| *operation == "sp.membership.create");
+        let ended = order.iter().position(|operation| *operation == "sp.membership.delete");
+        assert!(made < ended, "nobody is in no company in between: {order:?}");
+        let ran = world.sync_of(&text).expect(0);
+        assert_eq!((ran.writes(), pairs(&world)), ((10, 0, 10), right), "{ran:?}");
+    }
+    let world = world(Options::default(), "", LEAVING[1]);
+    world.csv(exchanged(45, 0));
+    world.sync().expect(0);
+    world.sync_of(exchanged(45, 10)).expect(0);
+    let ran = world.sync_of(exchanged(45, 10).lines().take(43).collect::<Vec<_>>().join("\n") + "\n").expect(0);
+    assert_eq!(ran.writes(), (0, 0, 6), "three leave with their memberships: {ran:?}");
+}
+
+#[test]
+fn people_who_change_and_people_who_change_companies_are_one_limit() {
+    let world = world(Options::default(), "", "");
+    world.csv(exchanged(45, 0));
+    world.sync().expect(0);
+    let text = exchanged(45, 8);
+    let changed: String = text
+        .lines()
+        .enumerate()
+        .map(|(at, line)| {
+            format!("{}\n", if at > 30 && at <= 37 { line.replace("Roofer", "Plumber") } else { line.to_owned() })
+        })
+        .collect();
+    let ran = world.sync_of(&changed).expect(4);
+    assert_eq!((ran.writes(), &ran.job()["held"]), ((0, 0, 0), &json!(23)), "{ran:?}");
+    assert!(ran.reason().contains("max_updates: 15 of 45 people"), "{ran:?}");
+    assert_eq!(world.sync_of(&text).expect(0).writes(), (8, 0, 8));
+}
+
+#[test]
+fn a_decision_on_one_half_of_a_move_is_a_decision_on_both() {
+    for (decision, writes) in [("approve", (1, 0, 1)), ("reject", (0, 0, 0))] {
+        let world = world(Options::default(), "", "");
+        world.csv(exchanged(45, 0));
+        world.sync().expect(0);
+        world.sync_of(exchanged(45, 15)).expect(4);
+        world.run(&[decision, "sites", "C00003 @ 94000004"]).expect(0);
+        let ran = world.sync().expect(4);
+        assert_eq!((ran.writes(), &ran.job()["held"]), (writes, &json!(28)), "{decision}: {ran:?}");
+    }
+}
+
+#[test]
+fn an_incomplete_read_joins_nobody_to_many_other_companies() {
+    let world = world(Options::default(), "", "");
+    world.csv(exchanged(45, 0));
+    world.sync().expect(0);
+    let unknown = row(99, 99, "Roofer").replace("C00099", "#N/A");
+    let ran = world.sync_of(exchanged(45, 15) + &unknown).expect(4);
+    assert_eq!(ran.writes(), (0, 0, 0), "{ran:?}");
+    assert!(ran.reason().contains("max_updates: 15 of 45 people"), "{ran:?}");
+}
