@@ -4,7 +4,7 @@
 //! `Ui`; so what it prints and how it exits is the same.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::{ErrorKind, Read as _};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -252,14 +252,6 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 
 /// Writes a file, whole or not at all, for its owner only.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let absolute = std::path::absolute(path);
-    let folder = absolute.map(|path| path.parent().map_or_else(|| PathBuf::from("/"), Path::to_owned));
-    let written = folder.and_then(|folder| {
-        let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
-        temporary.write_all(bytes)?;
-        disk::sync(temporary.as_file())?;
-        temporary.persist(path)?;
-        Ok(())
-    });
+    let written = disk::replace(path, bytes);
     written.map_err(|error| Failure::failed(Words(format!("{} could not be written: {error}", path.display()))))
 }

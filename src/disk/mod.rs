@@ -1,7 +1,8 @@
 //! Puts files and folders on the disk: whatever must outlive a power cut goes through here, and nothing else asks for it.
 //!
 //! Invariants:
-//! - The content of a file is durable after `sync` or `sync_data` of it, its name after `sync_folder` of its folder.
+//! - The content of a file is durable after `sync` or `sync_data` of it, its name after `sync_folder` of its folder; `replace`
+//!   and `rename` see to that themselves.
 //! - No other module syncs anything (`.clippy.toml`), so that a test sees every sync: it makes a power cut by forgetting what
 //!   was not synced, see `forgetful`.
 //!
@@ -12,10 +13,10 @@
 pub(crate) mod forgetful;
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::fd::AsFd;
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{fdatasync, fsync};
 use rustix::io::retry_on_intr;
@@ -39,6 +40,27 @@ pub(crate) fn sync_data(file: impl AsFd) -> io::Result<()> {
 /// Puts the names in a folder on the disk.
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     sync(File::open(path)?)
+}
+
+/// Writes a file, whole or not at all, for its owner only: in the place of the one that has its name, where there is one.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = folder_of(path)?;
+    let mut file = tempfile::NamedTempFile::new_in(&folder)?;
+    file.write_all(bytes)?;
+    sync(file.as_file())?;
+    file.persist(path)?;
+    sync_folder(&folder)
+}
+
+/// Gives what is on the disk another name there.
+pub(crate) fn rename(old: &Path, new: &Path) -> io::Result<()> {
+    fs::rename(old, new)?;
+    sync_folder(&folder_of(new)?)
+}
+
+fn folder_of(path: &Path) -> io::Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    Ok(path.parent().map_or_else(|| PathBuf::from("/"), Path::to_owned))
 }
 
 /// Makes a folder for its owner only, and those above it, where there are none, and puts their names on the disk.

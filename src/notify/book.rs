@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
@@ -234,10 +234,5 @@ pub fn forget(dir: &Path) -> io::Result<()> {
 }
 
 fn write(path: &Path, written: &Written) -> io::Result<()> {
-    let dir = path.parent().unwrap_or(Path::new("/"));
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
-    file.write_all(&serde_json::to_vec(written)?)?;
-    disk::sync(file.as_file())?;
-    file.persist(path)?;
-    disk::sync_folder(dir)
+    disk::replace(path, &serde_json::to_vec(written)?)
 }

@@ -60,7 +60,7 @@ pub struct Note {
     pub why: Option<String>,
     /// Whether the audit file has it.
     #[serde(default)]
-    told: bool,
+    pub(super) told: bool,
 }
 
 /// Who sets an alarm.
@@ -219,11 +219,7 @@ fn finish(dir: &Path, clock: &Clock, scope: &Scope, note: Note) -> io::Result<()
         return Ok(());
     }
     tell(dir, clock, scope, "paused", note.by.clone(), note.why.as_deref())?;
-    let mut file = tempfile::NamedTempFile::new_in(folder(dir))?;
-    file.write_all(&serde_json::to_vec(&Note { told: true, ..note })?)?;
-    disk::sync(file.as_file())?;
-    file.persist(folder(dir).join(scope.file_name()))?;
-    Ok(())
+    disk::replace(&folder(dir).join(scope.file_name()), &serde_json::to_vec(&Note { told: true, ..note })?)
 }
 
 fn tell(dir: &Path, clock: &Clock, scope: &Scope, decision: &str, by: String, why: Option<&str>) -> io::Result<()> {

@@ -108,8 +108,7 @@ pub(super) fn swap(dir: &Path, other: &Path) -> io::Result<()> {
     let (_, fresh, aside) = paths(dir);
     absent(fs::remove_dir_all(&fresh))?;
     absent(fs::remove_dir_all(&aside))?;
-    fs::rename(other, &fresh)?;
-    disk::sync_folder(dir)?;
+    disk::rename(other, &fresh)?;
     exchange(dir).or_else(|error| recover(dir).and(Err(error)))?;
     discard(dir)
 }
@@ -154,8 +153,7 @@ fn taken(found: &fs::Metadata) -> u64 {
 pub(super) fn recover(dir: &Path) -> io::Result<()> {
     let (path, fresh, aside) = paths(dir);
     if aside.exists() && fresh.exists() && !path.exists() {
-        fs::rename(&fresh, &path)?;
-        disk::sync_folder(dir)?;
+        disk::rename(&fresh, &path)?;
     }
     absent(fs::remove_dir_all(&fresh))?;
     absent(fs::remove_dir_all(dir.join(RENEWED)))?;

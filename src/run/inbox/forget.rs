@@ -17,6 +17,7 @@ use super::over::{form, over};
 use super::unnamed::without;
 use crate::clock::Clock;
 use crate::config::Job;
+use crate::disk;
 use crate::mapping::{Bound, Mapped};
 use crate::receipt::{MARK, harmless, is_page, is_table, markup_of, text_of};
 use crate::record::Key;
@@ -71,6 +72,7 @@ fn kept(store: &Store, job: &Job, key: &Key, files: &mut u64) -> io::Result<()> 
     for path in [outbox.standing(), outbox.copy(), outbox.waiting()] {
         if path.exists() {
             fs::remove_file(&path)?;
+            disk::sync_folder(outbox.dir())?;
             *files += 1;
         }
     }
@@ -81,8 +83,11 @@ fn kept(store: &Store, job: &Job, key: &Key, files: &mut u64) -> io::Result<()> 
             let rest = scratch.path().join("rest");
             match (Searched { job, key, copy: path.clone(), rest: rest.clone() }).fate(name)? {
                 Fate::Stays => continue,
-                Fate::Goes => fs::write(&path, "")?,
-                Fate::Becomes => fs::rename(&rest, &path)?,
+                Fate::Goes => disk::replace(&path, b"")?,
+                Fate::Becomes => {
+                    disk::sync(File::open(&rest)?)?;
+                    disk::rename(&rest, &path)?;
+                }
             }
             *files += 1;
         }

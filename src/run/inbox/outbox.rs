@@ -92,7 +92,7 @@ impl Outbox {
 
     /// Keeps what reports are made of.
     pub(super) fn keep_waiting(&self, waiting: &Waiting) -> io::Result<()> {
-        write(&self.waiting(), &serde_json::to_vec(waiting)?)
+        disk::replace(&self.waiting(), &serde_json::to_vec(waiting)?)
     }
 
     /// Drops it.
@@ -117,8 +117,7 @@ impl Outbox {
         }
         disk::sync_folder(&laying)?;
         let dir = self.dir.join(format!("out-{run:010}"));
-        fs::rename(&laying, &dir)?;
-        disk::sync_folder(&self.dir)?;
+        disk::rename(&laying, &dir)?;
         Ok(Laid { dir, order })
     }
 
@@ -150,7 +149,8 @@ impl Laid {
     /// Keeps the file as the one of which something is open.
     pub(super) fn keep(&self, outbox: &Outbox) -> io::Result<()> {
         outbox.drop_standing()?;
-        fs::hard_link(self.dir.join("file"), outbox.standing())
+        fs::hard_link(self.dir.join("file"), outbox.standing())?;
+        disk::sync_folder(outbox.dir())
     }
 
     /// Keeps what its reports are made of, where something in them waits.

@@ -112,9 +112,25 @@ fn a_pause_outlives_a_power_cut() {
         resume(dir, &clock(), None).unwrap();
     };
     check("a later one", before, paused, is_paused);
+    let is_told = |dir: &Path| pauses(dir).unwrap()[0].note.as_ref().is_some_and(|note| note.told);
+    check("that the audit file has it", |_| (), paused, is_told);
     check("an alarm", |_| (), |dir| alarm(dir, &clock(), "it emptied mobile").unwrap(), is_paused);
     let resumed = |dir: &Path| assert_eq!(resume(dir, &clock(), None).unwrap().len(), 1);
     check("the end of one", paused, resumed, |dir| pauses(dir).unwrap().is_empty());
+}
+
+#[test]
+fn what_is_replaced_or_renamed_outlives_a_power_cut() {
+    let written = |dir: &Path| fs::write(dir.join("file"), "before").unwrap();
+    let replaced = |dir: &Path| disk::replace(&dir.join("file"), b"after").unwrap();
+    let holds = |dir: &Path| fs::read_to_string(dir.join("file")).unwrap() == "after";
+    check("a file that is new", |_| (), replaced, holds);
+    check("one in the place of another", written, replaced, holds);
+    let aside = |dir: &Path| {
+        written(dir);
+        fs::write(dir.join("aside"), "after").unwrap();
+    };
+    check("another name", aside, |dir| disk::rename(&dir.join("aside"), &dir.join("file")).unwrap(), holds);
 }
 
 #[test]

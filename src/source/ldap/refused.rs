@@ -7,7 +7,7 @@
 //! - It lies beside the store, since a check does not take the store; where it can't be read, nothing is known.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
@@ -101,14 +101,8 @@ impl Binds {
 
     fn save(&self, all: &[Refusal]) {
         let Some(file) = &self.file else { return };
-        let Some(dir) = file.parent() else { return };
-        let saved = tempfile::NamedTempFile::new_in(dir).and_then(|mut temporary| {
-            temporary.write_all(&serde_json::to_vec(all)?)?;
-            disk::sync(temporary.as_file())?;
-            temporary.persist(file)?;
-            disk::sync_folder(dir)
-        });
-        if let Err(error) = saved {
+        let bytes = serde_json::to_vec(all).map_err(io::Error::from);
+        if let Err(error) = bytes.and_then(|bytes| disk::replace(file, &bytes)) {
             let file = file.display();
             tracing::warn!(%file, %error, "{file}: the binds that were refused can't be written: {error}");
         }
