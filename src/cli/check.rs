@@ -17,7 +17,7 @@ use crate::api::{
 use crate::clock::Clock;
 use crate::config::{Config, Job};
 use crate::fault::chain;
-use crate::mapping::{Bound, Mapped};
+use crate::mapping::{Bound, Mapped, OnBadValue};
 use crate::mirror::{Elements, Locations};
 use crate::notify::{self, Trial};
 use crate::record::{Kind, Target, Value};
@@ -65,8 +65,17 @@ impl Finding {
     }
 }
 
-/// The names of locations in the sources, and how many records have each.
-type Places = BTreeMap<String, u64>;
+/// The names of locations in the sources, and what has each.
+type Places = BTreeMap<String, Having>;
+
+/// How many records have a name of a location.
+#[derive(Clone, Copy, Default)]
+struct Having {
+    /// All of them.
+    records: u64,
+    /// Those of which nothing is used where the name is not known.
+    whole: u64,
+}
 
 /// How many names of a source that the service does not know are listed.
 const STRANGE_MAX: usize = 10;
@@ -77,10 +86,12 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &CheckArgs) -> Result<Exit, 
     let jobs = config.jobs.len();
     let plural = if jobs == 1 { "" } else { "s" };
     let fits = format!("{jobs} job{plural}, mapping and permissions fit");
+    // Who reads lines has them before this one.
+    let told = if ui.json { format!(": {}", config.warnings.join("; ")) } else { String::new() };
     let mut findings = vec![match config.warnings.len() {
         0 => Finding::new("configuration", Verdict::Good, fits),
-        1 => Finding::new("configuration", Verdict::Doubtful, format!("{fits}; 1 warning")),
-        many => Finding::new("configuration", Verdict::Doubtful, format!("{fits}; {many} warnings")),
+        1 => Finding::new("configuration", Verdict::Doubtful, format!("{fits}; 1 warning{told}")),
+        many => Finding::new("configuration", Verdict::Doubtful, format!("{fits}; {many} warnings{told}")),
     }];
     for Trial { what, result } in notify::trials(&config.notify, !args.offline).await {
         findings.push(Finding::of(what, result));
@@ -140,7 +151,11 @@ fn source(job: &Job, binds: &ldap::Binds, places: &mut Places, found: &mut Optio
             Mapped::Record(record) => {
                 let fields = record.fields.iter();
                 for (_, value) in fields.filter(|(field, _)| is_place(job.mapping.target, field)) {
-                    let mut found = |name: &str| *places.entry(name.to_owned()).or_default() += 1;
+                    let mut found = |name: &str| {
+                        let having = places.entry(name.to_owned()).or_default();
+                        having.records += 1;
+                        having.whole += u64::from(job.mapping.on_bad_value == OnBadValue::Row);
+                    };
                     match value {
                         Value::Text(name) => found(name),
                         Value::List(names) => names.iter().for_each(|name| found(name)),
@@ -283,15 +298,24 @@ fn is_place(target: Target, field: &str) -> bool {
     target.field(field).is_some_and(|field| matches!(field.kind, Kind::Location | Kind::Places))
 }
 
-/// The service's locations, which those of the sources must be among: a row with another is rejected.
+/// The service's locations, which those of the sources must be among: of a row with another that value is not used, or
+/// nothing.
 fn known(places: &Places, locations: Vec<Location>) -> Finding {
     let there = Locations::of(&locations);
     let names: Vec<String> = locations.into_iter().filter_map(|location| location.name).collect();
     let seen = format!("{}: {}", names.len(), names.join(", "));
-    let strange: Vec<String> = places
-        .iter()
-        .filter(|(name, _)| there.fault(name).is_some())
-        .map(|(name, records)| format!("{} ({records} record{})", tame(name), if *records == 1 { "" } else { "s" }))
+    let strange = || places.iter().filter(|(name, _)| there.fault(name).is_some());
+    let (records, whole) =
+        strange().fold((0, 0), |(records, whole), (_, having)| (records + having.records, whole + having.whole));
+    let fate = match whole {
+        0 => "the value is not used: the field stays as it is, or empty for whoever is new",
+        _ if whole == records => "these records will be rejected (on_bad_value = \"row\")",
+        _ => "the value is not used, and where on_bad_value is \"row\" the record will be rejected",
+    };
+    let strange: Vec<String> = strange()
+        .map(|(name, Having { records, .. })| {
+            format!("{} ({records} record{})", tame(name), if *records == 1 { "" } else { "s" })
+        })
         .collect();
     if strange.is_empty() {
         return Finding::new(LOCATIONS, Verdict::Good, seen);
@@ -300,8 +324,8 @@ fn known(places: &Places, locations: Vec<Location>) -> Finding {
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     let listed = strange.iter().take(STRANGE_MAX).cloned().collect::<Vec<_>>().join(", ");
     let text = format!(
-        "the service has none, or several, of the name {listed}{more}: these records will be rejected; a table and \
-         `lookup` turn codes into names; it has {seen}"
+        "the service has none, or several, of the name {listed}{more}: {fate}; a table and `lookup` turn codes into \
+         names; it has {seen}"
     );
     Finding::new(LOCATIONS, Verdict::Doubtful, text)
 }

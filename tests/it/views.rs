@@ -112,13 +112,17 @@ fn a_check_says_what_is_right_and_what_is_wrong() {
 fn a_check_names_the_locations_that_the_service_does_not_have() {
     let config = Config::default();
     let config = Config { map: config.map.clone() + "location = \"{{ title }}\"\n", ..config };
-    let world = World::with(Options { seed_staff: 3, ..Options::default() }, config);
-    world.csv(HEADER.to_owned() + &row(1, "Auckland Office") + &row(2, "AKL") + &row(3, "AKL") + &row(4, ""));
-    world.run(&["check", "--strict"]).expect(1);
-    let told = world.run(&["check"]).expect(0).out;
-    assert!(told.contains("locations: warning: ") && told.contains("of the name AKL (2 records): these"), "{told}");
-    world.csv(HEADER.to_owned() + &row(1, "Auckland Office"));
-    assert!(world.run(&["check"]).expect(0).out.contains("locations: ok: "));
+    for (job, fate) in [("", "the value is not used"), ("on_bad_value = \"row\"\n", "these records will be rejected")] {
+        let config = Config { job: job.to_owned(), ..config.clone() };
+        let world = World::with(Options { seed_staff: 3, ..Options::default() }, config);
+        world.csv(HEADER.to_owned() + &row(1, "Auckland Office") + &row(2, "AKL") + &row(3, "AKL") + &row(4, ""));
+        world.run(&["check", "--strict"]).expect(1);
+        let told = world.run(&["check"]).expect(0).out;
+        let listed = format!("of the name AKL (2 records): {fate}");
+        assert!(told.contains("locations: warning: ") && told.contains(&listed), "{told}");
+        world.csv(HEADER.to_owned() + &row(1, "Auckland Office"));
+        assert!(world.run(&["check"]).expect(0).out.contains("locations: ok: "));
+    }
 }
 
 #[test]
