@@ -18,10 +18,12 @@ pub(super) fn log(run: u64, report: &Report) {
                 run,
                 status,
                 records = counts.records,
+                missing = counts.missing,
                 created = counts.created,
                 updated = counts.updated,
                 deleted = counts.deleted,
                 rejected = counts.rejected,
+                rejected_values = counts.rejected_values,
                 parked = counts.parked,
                 held = counts.held,
                 requests = counts.requests,
@@ -47,6 +49,8 @@ fn message(report: &Report) -> String {
         (counts.held, "held"),
         (counts.parked, "parked"),
         (counts.rejected, "rejected"),
+        (counts.rejected_values, if counts.rejected_values == 1 { "value not used" } else { "values not used" }),
+        (counts.missing, "missing"),
     ]
     .into_iter()
     .filter(|(count, _)| *count > 0)
@@ -81,6 +85,8 @@ mod tests {
         check(Status::Done, some, &[], "employees: done: 3 created, 1 updated, 2 removed (60 records)");
         check(Status::Done, Counts { records: 60, ..none }, &[], "employees: done: nothing to change (60 records)");
         check(Status::Failed, none, &["no such file"], "employees: failed: no such file");
+        let doubtful = Counts { records: 60, missing: 3, rejected_values: 2, ..none };
+        check(Status::Done, doubtful, &[], "employees: done: 2 values not used, 3 missing (60 records)");
         let held = Counts { records: 9, held: 4, parked: 1, rejected: 2, ..none };
         check(
             Status::Held,
