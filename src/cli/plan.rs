@@ -241,7 +241,7 @@ fn facts(job: &JobName, parts: &[Prepared], foreign: u64) -> serde_json::Map<Str
         "held": held.map(|reason| json!({"reason": reason})),
         "inbox": own.and_then(|plan| plan.inbox.as_ref()).map(|inbox| json!({"dir": inbox.dir, "file": inbox.file, "waiting": inbox.files})),
         "notes": parts.iter().flat_map(|plan| &plan.notes).collect::<BTreeSet<_>>(),
-    "missing": own.map_or_else(Vec::new, missed_json),
+        "missing": own.map_or_else(Vec::new, missed_json),
         "matched_by": own.map(|plan| &plan.matched_by),
         "moving": parts.iter().flat_map(|plan| &plan.moving).map(|(key, reason)| (key, reason)).collect::<BTreeMap<_, _>>(),
         "protected": parts.iter().flat_map(|plan| &plan.protected).collect::<Vec<_>>(),
@@ -284,7 +284,8 @@ fn lines(
     plan.doubt.iter().for_each(|reason| ui.line(format!("  {}", tame(reason))));
     rejections(ui, "rejected", &plan.rejected);
     rejections(ui, "not used", &plan.bad_values);
-    missing(ui, plan.missing.as_ref());
+    // Missing are people, not what joins them.
+    missing(ui, plan.missing.as_ref().filter(|_| !plan.job.is_part()));
     missed(ui, plan, listed_max);
     for action in [Action::Delete, Action::Create, Action::Update] {
         let mut all = of_kind(plan, action);
