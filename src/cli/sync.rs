@@ -4,13 +4,13 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use super::args::JobArgs;
-use super::failure::{Exit, Failure};
+use super::failure::{Exit, Failure, Words};
 use super::host::Host;
 use super::open::{self, Session, Work};
 use super::ui::{Paint, Ui, tame};
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::record::Rejected;
+use crate::record::{Key, Rejected};
 use crate::run::{self, Context, Missing, Narrow, Report, Status};
 
 /// How many rejected rows, held or parked changes are listed; the rest is counted.
@@ -21,7 +21,17 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &JobArgs) -> Result<Exit, Fa
     let narrow = open::narrow(&args.keys)?;
     let reports = sync(ui, host, &config, &args.jobs, &narrow).await?;
     show(ui, &reports);
+    if let Some(key) = narrow.keys.iter().find(|key| is_unknown(key, &reports)) {
+        let words = format!("no job that ran ever knew key {key}, and no row of its source that is included has it");
+        return Err(Failure::failed(Words(words)).hint("see `rosterd preview` for the keys of a source"));
+    }
     Ok(Exit::of_runs(reports.iter().map(|report| report.status)))
+}
+
+/// Whether all jobs say that they don't know a key.
+fn is_unknown(key: &Key, reports: &[Report]) -> bool {
+    let says = |report: &Report| report.unknown.as_ref().is_some_and(|unknown| unknown.contains(key));
+    !reports.is_empty() && reports.iter().all(says)
 }
 
 /// One run of each job, with the store taken before anything else.

@@ -63,6 +63,8 @@ pub async fn apply(context: &Context<'_>, file: &PlanFile) -> Result<Vec<Applied
             Err(error @ Error::PlanFile(_)) => return Err(error),
             Err(error) => Applied { report: context.failed(job, &error, before), skipped: Vec::new() },
         };
+        let mut applied = applied;
+        applied.report.is_narrow = file.narrow().is_narrow();
         record(context, job, &applied.report, run, started)?;
         all.push(applied);
     }

@@ -88,6 +88,16 @@ pub(super) fn decided(
     (guarded, standing)
 }
 
+/// Holds everything that a person has not released.
+pub(super) fn hold_all(guarded: &mut Guarded<Outline>, reason: &str) {
+    for held in &mut guarded.held {
+        held.reason = format!("{reason}; {}", held.reason).into();
+    }
+    let reason = reason.into();
+    let open = guarded.go.extract_if(.., |change| !change.is_approved());
+    guarded.held.extend(open.map(|change| Held::change(change, &reason)));
+}
+
 /// Releases held changes: all of them, or those of `keys`. Returns the keys; none where none of them can be approved.
 pub fn approve(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
     decide(store, clock, job, keys, "approved", Verdict::Approved)

@@ -1,10 +1,27 @@
 //! A narrowed run of a job with parts: the keys are those of its people, and each part has its own.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use super::error::Error;
+use super::gather::Gathered;
 use super::{Context, Narrow, rows};
 use crate::config::Job;
+use crate::record::Key;
+use crate::snapshot::Index;
+
+impl Narrow {
+    /// The keys that no row has, as far as that can be told, and that are not in the index either.
+    pub(super) fn unknown(&self, gathered: &Gathered, index: &Index) -> BTreeSet<Key> {
+        let mut unknown = self.keys.clone();
+        unknown.retain(|key| index.by_key(key.as_str()).is_none() && !gathered.left.contains_key(key));
+        if !unknown.is_empty() {
+            gathered.candidates.iter().for_each(|one| _ = unknown.remove(&one.key));
+            gathered.rejected.iter().filter_map(|row| row.key.as_ref()).for_each(|key| _ = unknown.remove(key));
+        }
+        unknown
+    }
+}
 
 /// The parts of a job, each narrowed to what belongs to the people asked for; parts with nothing of it are left out.
 pub(super) fn narrowed<'j>(

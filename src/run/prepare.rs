@@ -144,6 +144,7 @@ impl Prepared {
                 remote: BTreeMap::new(),
                 outdated: BTreeMap::new(),
                 judged_all: false,
+                unknown: BTreeSet::new(),
                 base: Base::default(),
                 updated: BTreeSet::new(),
                 claimed: BTreeSet::new(),
@@ -211,6 +212,8 @@ pub(super) struct Extra {
     pub(super) outdated: BTreeMap<Key, Option<Seen>>,
     /// Whether the run judged everybody, so that what it does not mention is not wanted.
     pub(super) judged_all: bool,
+    /// Keys that were asked for and that neither the job nor its source knows.
+    pub(super) unknown: BTreeSet<Key>,
     /// What the limits were measured against.
     pub(super) base: Base,
     /// Those whom the part of a job would change and on whom nobody decided.
@@ -298,15 +301,21 @@ pub(super) fn prepare(
             remote: BTreeMap::new(),
             outdated,
             judged_all: false,
+            unknown: BTreeSet::new(),
             base: Base::default(),
             updated: BTreeSet::new(),
             claimed: BTreeSet::new(),
             doubts: Doubts::default(),
         },
     };
-    if narrow.is_narrow() && records == 0 && gathered.rejected.is_empty() && gathered.left.is_empty() {
-        prepared.notes.push("no row of the source has such a key".to_owned());
-    }
+    prepared.new.unknown = narrow.unknown(&gathered, &index);
+    prepared.notes.extend(
+        prepared
+            .new
+            .unknown
+            .iter()
+            .map(|key| format!("no row of the source that is included has key {key}, and the job never knew it")),
+    );
     if records < job.limits.min_records && !narrow.is_narrow() {
         let least = job.limits.min_records;
         prepared.hold = Some(format!(
@@ -421,7 +430,7 @@ pub(super) fn prepare(
     if mapping_changed {
         let altered = guarded.go.iter().filter(|change| !change.is_approved()).count() + guarded.held.len();
         let people = if altered == 1 { "1 person".to_owned() } else { format!("{} people", thousands(altered)) };
-        hold_all(&mut guarded, &format!("the mapping change alters {people}"));
+        held::hold_all(&mut guarded, &format!("the mapping change alters {people}"));
         prepared.new.mapping_settled = altered == 0;
         prepared.notes.push(
             "the job's mapping, key, match_on or directory (bind_dn, base, filter) changed since its last run"
@@ -433,7 +442,7 @@ pub(super) fn prepare(
     prepared.new.copies = (undoing == 0).then_some(copies);
     prepared.notes.extend((undoing > 0).then(|| origin::LAID_BACK.to_owned()));
     if let Some(doubt) = job.inbox.as_ref().and_then(|inbox| inbox.doubt.as_ref()) {
-        hold_all(&mut guarded, doubt);
+        held::hold_all(&mut guarded, doubt);
         prepared.notes.push(doubt.clone());
     }
     guarded.held.splice(0..0, undecided.held);
@@ -535,16 +544,6 @@ pub(super) fn written(job: &Job, mapping: &Mapping) -> Vec<Field> {
         fields.extend(job.mapping.target.field(name));
     }
     fields
-}
-
-/// Holds everything that a person has not released.
-fn hold_all(guarded: &mut Guarded<Outline>, reason: &str) {
-    for held in &mut guarded.held {
-        held.reason = format!("{reason}; {}", held.reason).into();
-    }
-    let reason = reason.into();
-    let open = guarded.go.extract_if(.., |change| !change.is_approved());
-    guarded.held.extend(open.map(|change| Held::change(change, &reason)));
 }
 
 /// A number as people read it: 1,204.

@@ -132,6 +132,10 @@ pub struct Report {
     pub details: Details,
     /// Whether it was asked to end before its end.
     pub interrupted: bool,
+    /// Of a run for some records only: the keys that neither the job nor its source knows; none where that can't be said.
+    pub unknown: Option<BTreeSet<Key>>,
+    /// Whether it was for some records only: then it says nothing of the job as a whole.
+    pub is_narrow: bool,
 }
 
 /// What became of each row of a file that somebody dropped.
@@ -173,6 +177,8 @@ impl Report {
             by_target: BTreeMap::new(),
             details: Details::default(),
             interrupted: false,
+            unknown: None,
+            is_narrow: false,
         }
     }
 
@@ -226,6 +232,7 @@ pub(super) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
         if is_own {
             report.missed = prepared.missed;
             report.missing = prepared.missing;
+            report.unknown = Some(prepared.new.unknown);
             let confirmed = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Confirmed);
             report.details = Details {
                 gave_way: false,

@@ -50,6 +50,7 @@ pub async fn sync(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow) -> Resu
             Err(error) => Report { interrupted: error.is_interruption(), ..context.failed(job, &error, before) },
         };
         report.reasons.extend(expected::noted(context, job)?);
+        report.is_narrow = narrow.is_narrow();
         record(context, job, &report, run, started)?;
         reports.push(report);
     }
@@ -323,7 +324,8 @@ pub(super) async fn settled(
 }
 
 /// Remembers how a run ended. Where the audit file can't be written, the run stands all the same (fault 10). A run that was
-/// asked to end says nothing of how the job is: it is gone on with, and nobody is to be told that it failed.
+/// asked to end says nothing of how the job is: it is gone on with, and nobody is to be told that it failed. Nor does one for
+/// some records only: how the job is stays what its last whole run found.
 pub(super) fn record(
     context: &Context<'_>,
     job: &Job,
@@ -333,8 +335,7 @@ pub(super) fn record(
 ) -> Result<(), Error> {
     told::log(run, report);
     let line = ended(context, job, report, run, started);
-    let ended = line.at;
-    if let Err(error) = Audit::new(context.store.dir()).append(ended, &Line::Run(&line)) {
+    if let Err(error) = Audit::new(context.store.dir()).append(line.at, &Line::Run(&line)) {
         if is_full(&error) {
             context.store.ran_full();
         }
@@ -345,6 +346,17 @@ pub(super) fn record(
     }
     let mut state = JobState::load(context.store, &job.name)?;
     state.ran_full = context.store.has_run_full();
+    if !report.is_narrow {
+        ran(&mut state, report, &line);
+    }
+    let mut batch = Batch::default();
+    state.put(&mut batch, &job.name);
+    Ok(context.store.commit(batch)?)
+}
+
+/// Remembers what a whole run found.
+fn ran(state: &mut JobState, report: &Report, line: &Ended) {
+    let Ended { run, started, at: ended, .. } = *line;
     state.fresh.get_or_insert(started);
     state.reasons.clone_from(&report.reasons);
     state.rejected = report.rejections.iter().map(RejectedRow::of).take(ROWS_MAX).collect();
@@ -362,9 +374,6 @@ pub(super) fn record(
         counts: report.counts,
         reason: report.reason(),
     });
-    let mut batch = Batch::default();
-    state.put(&mut batch, &job.name);
-    Ok(context.store.commit(batch)?)
 }
 
 /// The end of a run, which is now.

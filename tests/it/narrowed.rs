@@ -1,6 +1,6 @@
 //! Law 7: a run that does not see everyone makes nobody leave.
 
-use rosterd::sandbox::Options;
+use serde_json::Value;
 
 use crate::support::{Config, World, people, row};
 
@@ -97,12 +97,38 @@ fn law_7_fault_104_a_mapping_that_changes_everyone_is_held() {
 }
 
 #[test]
-fn an_unknown_key_changes_nothing() {
-    let world = World::with(Options::default(), Config::rest(LEAVE_AT_ONCE));
-    world.csv(people(1..4));
-    let ran = world.run(&["sync", "--json", "--key", "NOBODY"]);
-    assert_ne!(ran.code, None);
-    assert_eq!((world.service().writes(), world.staff().len()), (0, 0), "{ran:?}");
+fn a_key_that_nobody_knows_is_said_to_be_unknown_and_changes_nothing() {
+    let world = World::synced(Config::rest(LEAVE_AT_ONCE), 4);
+    let writes = world.service().writes();
+    for keys in [&["NOBODY"][..], &["P00001", "NOBODY"]] {
+        let keys = keys.iter().flat_map(|key| ["--key", *key]);
+        let ran = world.run(&["sync", "--json"].into_iter().chain(keys).collect::<Vec<_>>()).expect(1);
+        assert!(ran.err.contains("ever knew key NOBODY"), "{ran:?}");
+    }
+    // Who is known and not in the source is not unknown.
+    world.csv(people(2..5));
+    world.run(&["sync", "--key", "P00001"]).expect(0);
+    assert_eq!(world.service().writes(), writes);
+}
+
+#[test]
+fn a_run_for_one_key_leaves_what_is_known_of_the_job() {
+    let world = World::synced(Config::rest(LEAVE_AT_ONCE), 10);
+    let bad = row(11, "Clerk").replace("P00011", "#N/A");
+    let text = people(1..10) + &bad;
+    world.sync_of(&text).expect(3);
+    let of_job = || {
+        let mut job = world.run(&["status", "--json"]).expect(0).json()["jobs"][0].clone();
+        job["next"] = Value::Null;
+        job["requests"] = Value::Null;
+        job
+    };
+    let before = of_job();
+    assert_eq!(before["last"]["counts"]["records"], 9, "{before}");
+    world.run(&["sync", "--key", "P00001"]);
+    assert_eq!(of_job(), before);
+    world.run(&["sync", "--key", "NOBODY"]).expect(1);
+    assert_eq!(of_job(), before);
 }
 
 #[test]

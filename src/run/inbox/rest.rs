@@ -69,7 +69,7 @@ pub(super) async fn run(
     narrow: &Narrow,
 ) -> Result<Report, Error> {
     let begun = begin(context)?;
-    let report = match Rest::of(job, context.store, &outbox.copy())? {
+    let mut report = match Rest::of(job, context.store, &outbox.copy())? {
         Rest::Nothing => Report::idle(job.name.clone()),
         Rest::Last(last, _) => attempt(context, &last, mirrors, narrow, &begun).await,
         Rest::Rowless(rowless) => {
@@ -87,6 +87,7 @@ pub(super) async fn run(
             report
         }
     };
+    report.is_narrow = narrow.is_narrow();
     record(context, job, &report, begun.run, begun.started)?;
     Ok(report)
 }

@@ -35,13 +35,14 @@ pub(in crate::run) async fn sync(
     mirrors: &mut Mirrors,
     narrow: &Narrow,
 ) -> Result<Report, Error> {
-    let mut visit = Visit { context, job, options, reports: Vec::new(), notes: Vec::new() };
+    let is_narrow = narrow.is_narrow();
+    let mut visit = Visit { context, job, options, is_narrow, reports: Vec::new(), notes: Vec::new() };
     let (started, before) = (context.clock.now(), context.client.requests());
     match visit.all(mirrors, narrow).await {
         Ok(()) => {}
         Err(error @ (Error::Inbox(_) | Error::History(_))) => {
             let run = next_run(context.store)?;
-            let report = context.failed(job, &error, before);
+            let report = Report { is_narrow, ..context.failed(job, &error, before) };
             record(context, job, &report, run, started)?;
             visit.reports.push(report);
         }
@@ -56,6 +57,8 @@ pub(super) struct Visit<'a> {
     pub(super) context: &'a Context<'a>,
     pub(super) job: &'a Job,
     pub(super) options: &'a Options,
+    /// Whether it is for some records only.
+    is_narrow: bool,
     /// One a run.
     reports: Vec<Report>,
     /// What is worth knowing besides.
@@ -397,6 +400,7 @@ impl Visit<'_> {
                 *reason = format!("{name}: {reason}");
             }
         }
+        report.is_narrow = self.is_narrow;
         record(self.context, self.job, &report, begun.run, begun.started)?;
         self.reports.push(report);
         Ok(())
