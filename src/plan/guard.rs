@@ -266,6 +266,20 @@ mod tests {
     }
 
     #[test]
+    fn who_went_in_the_last_24_hours_is_told_wherever_they_count() {
+        let base = Base { known: 500, matched: 0, removed: 8 };
+        let reasons = [
+            leavers_held(5, &Limits::default(), base),
+            Reasons::of(&many(5, Action::Delete), &limits(), base, Writes::Auto).leavers,
+        ];
+        for reason in reasons {
+            let reason = reason.unwrap();
+            assert!(reason.ends_with(" besides 8 of the last 24 hours, 10 are allowed"), "{reason}");
+        }
+        assert_eq!(leavers_held(2, &Limits::default(), base), None);
+    }
+
+    #[test]
     fn a_column_that_turns_empty_is_held_for_those_who_lose_it() {
         let mut changes = many(6, Action::Update);
         for change in &mut changes[..4] {

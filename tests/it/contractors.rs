@@ -472,12 +472,41 @@ fn a_decision_on_one_half_of_a_move_is_a_decision_on_both() {
 }
 
 #[test]
+fn what_ends_waits_until_what_takes_its_place_is_at_the_service() {
+    let world = world(Options::default(), "", "");
+    world.csv(exchanged(45, 0));
+    world.sync().expect(0);
+    world.faults(&["sp.membership.create status=422 times=1"]);
+    let ran = world.sync_of(exchanged(45, 10)).expect(3);
+    assert_eq!((ran.writes(), &ran.job()["held"]), ((9, 0, 9), &json!(1)), "{ran:?}");
+    world.faults(&[]);
+    assert_eq!(world.sync().expect(3).writes(), (0, 0, 0), "nobody is in no company");
+    world.run(&["queue", "retry"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (1, 0, 1));
+}
+
+#[test]
 fn an_incomplete_read_joins_nobody_to_many_other_companies() {
     let world = world(Options::default(), "", "");
     world.csv(exchanged(45, 0));
     world.sync().expect(0);
-    let unknown = row(99, 99, "Roofer").replace("C00099", "#N/A");
+    let unknown = row(99, 44, "Roofer").replace("C00099", "#N/A");
     let ran = world.sync_of(exchanged(45, 15) + &unknown).expect(4);
     assert_eq!(ran.writes(), (0, 0, 0), "{ran:?}");
     assert!(ran.reason().contains("max_updates: 15 of 45 people"), "{ran:?}");
+}
+
+#[test]
+fn plan_and_sync_count_the_same_people_as_missing() {
+    let world = world(Options::default(), "", "[job.leavers]\naction = \"delete\"\ngrace = \"24h\"\n");
+    world.csv(file((1..=20).flat_map(|person| [(person, 1), (person, 2)])));
+    world.sync().expect(0);
+    // One is missing altogether, and two lose a membership.
+    world.csv(file((2..=20).flat_map(|person| [(person, 1), (person, if person < 4 { 1 } else { 2 })])));
+    let planned = world.plan().expect(0).job();
+    let shown = world.run(&["plan"]).expect(0).out;
+    let ran = world.sync().expect(0);
+    assert_eq!((planned["missing"].as_array().unwrap().len(), &ran.job()["missing"]), (1, &json!(1)), "{ran:?}");
+    let told: Vec<&str> = shown.lines().filter(|line| line.trim_start().starts_with("missing ")).collect();
+    assert!(matches!(told[..], [line] if line.contains("1 of 20 ")), "{shown}");
 }
