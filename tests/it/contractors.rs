@@ -481,7 +481,7 @@ fn what_ends_waits_until_what_takes_its_place_is_at_the_service() {
     assert_eq!((ran.writes(), &ran.job()["held"]), ((9, 0, 9), &json!(1)), "{ran:?}");
     world.faults(&[]);
     assert_eq!(world.sync().expect(3).writes(), (0, 0, 0), "nobody is in no company");
-    world.run(&["queue", "retry"]).expect(0);
+    world.run(&["queue", "retry", "sites"]).expect(0);
     assert_eq!(world.sync().expect(0).writes(), (1, 0, 1));
 }
 

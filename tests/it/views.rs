@@ -10,7 +10,8 @@ use crate::support::{Config, HEADER, World, people, row};
 fn config() -> Config {
     Config {
         job: Config::default().job
-            + "include = \"{{ title != 'Gone' }}\"\nvalues.titles = { Clerk = \"Office Clerk\" }\n",
+            + "include = \"{{ title != 'Gone' }}\"\nvalues.titles = { Clerk = \"Office Clerk\" }\n\
+               on_bad_value = \"row\"\n",
         map: Config::default().map.replace("{{ title }}", "{{ title | lookup('titles') }}"),
         ..Config::default()
     }
@@ -113,7 +114,7 @@ fn a_check_names_the_locations_that_the_service_does_not_have() {
     let config = Config::default();
     let config = Config { map: config.map.clone() + "location = \"{{ title }}\"\n", ..config };
     for (job, fate) in [("", "the value is not used"), ("on_bad_value = \"row\"\n", "these records will be rejected")] {
-        let config = Config { job: job.to_owned(), ..config.clone() };
+        let config = Config { job: format!("{}{job}", config.job), ..config.clone() };
         let world = World::with(Options { seed_staff: 3, ..Options::default() }, config);
         world.csv(HEADER.to_owned() + &row(1, "Auckland Office") + &row(2, "AKL") + &row(3, "AKL") + &row(4, ""));
         world.run(&["check", "--strict"]).expect(1);
