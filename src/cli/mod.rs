@@ -17,6 +17,8 @@ mod completions;
 mod decide;
 mod demo;
 mod desk;
+#[cfg(test)]
+mod documented;
 mod explain;
 mod failure;
 mod forget;

@@ -115,7 +115,7 @@ fn written(page: &str, word: &str, cited: &Cited) -> String {
         }
         lines.iter().for_each(|line| text.extend([line, "\n"]));
     }
-    text
+    format!("{}\n", text.trim_end())
 }
 
 /// The words in backquotes of the line that names an entry's tests.

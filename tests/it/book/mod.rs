@@ -6,7 +6,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+mod blocks;
+mod links;
 mod lists;
+mod messages;
+mod pages;
 
 /// The folder of the project.
 fn root() -> &'static Path {
