@@ -11,11 +11,15 @@ use clap_mangen::roff::{Roff, bold, roman};
 
 use super::args::{Arguments, ManArgs};
 use super::failure::{Exit, Failure, Words};
+use crate::config::keys::{self, Key};
+
+/// The page of the configuration.
+const CONFIGURATION: &str = "rosterd.toml";
 
 const FILES: &[(&str, &str)] = &[
     (
         "/etc/rosterd/config.toml",
-        "The configuration. Every key is explained in /usr/share/doc/rosterd/config.example.toml.",
+        "The configuration; see rosterd.toml(5). /usr/share/doc/rosterd/config.example.toml shows every key.",
     ),
     ("/etc/rosterd/NAME.toml", "The configuration of one of several accounts (--instance NAME, rosterd@NAME.service)."),
     ("/var/lib/rosterd", "What is remembered between runs, and the audit files. Personal data; mode 0700."),
@@ -54,11 +58,12 @@ fn write(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// All pages with the names of their files: of the program, and of each command.
+/// All pages with the names of their files: of the program, of each command, and of the configuration.
 fn pages() -> io::Result<Vec<(String, Vec<u8>)>> {
     let mut command = Arguments::command().disable_help_subcommand(true);
     command.build();
-    let mut pages = vec![("rosterd.1".to_owned(), program(&command)?)];
+    let mut pages =
+        vec![("rosterd.1".to_owned(), program(&command)?), (format!("{CONFIGURATION}.5"), configuration()?)];
     for part in command.get_subcommands() {
         let name = format!("rosterd-{}", part.get_name());
         let mut page = Vec::new();
@@ -86,9 +91,33 @@ fn program(command: &clap::Command) -> io::Result<Vec<u8>> {
         section.to_writer(&mut page)?;
     }
     let others: Vec<String> = command.get_subcommands().map(|part| format!("rosterd-{}(1)", part.get_name())).collect();
+    let others: Vec<String> = others.into_iter().chain([format!("{CONFIGURATION}(5)")]).collect();
     see_also(&others).to_writer(&mut page)?;
     man.render_version_section(&mut page)?;
     Ok(page)
+}
+
+/// The page of the configuration, from the table by which it is checked.
+fn configuration() -> io::Result<Vec<u8>> {
+    let mut page = Roff::new();
+    page.control("TH", [CONFIGURATION, "5"]);
+    page.control("SH", ["NAME"]).text([roman(format!("{CONFIGURATION} - the configuration of rosterd"))]);
+    page.control("SH", ["DESCRIPTION"]).text([roman(
+        "A file in TOML, /etc/rosterd/config.toml unless another is named. A key without a default is not set unless you set it. \
+         A relative path begins at the folder of the file.",
+    )]);
+    for (written, table, keys) in keys::tables() {
+        page.control("SH", [written.as_str()]).text([roman(table.about.replace('`', ""))]);
+        for Key { name, shape, default, about } in keys {
+            let name = name.rsplit('.').next().unwrap_or(name);
+            let default = default.map(|default| format!(", {default} unless set")).unwrap_or_default();
+            page.control("TP", []).text([bold(name), roman(format!(" ({}{default})", shape.described()))]);
+            page.text([roman(about.replace('`', ""))]);
+        }
+    }
+    let mut written = page.to_roff().into_bytes();
+    see_also(&["rosterd(1)".to_owned()]).to_writer(&mut written)?;
+    Ok(written)
 }
 
 fn see_also(pages: &[String]) -> Roff {
@@ -118,6 +147,17 @@ mod tests {
         }
         for word in ["EXIT STATUS", "FILES", "--instance", "/etc/rosterd/config.toml"] {
             assert!(all.contains(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn every_key_of_the_configuration_has_its_place() {
+        let page = String::from_utf8(configuration().unwrap()).unwrap().replace("\\-", "-");
+        for Key { name, about, .. } in keys::KNOWN {
+            let last = name.rsplit('.').next().unwrap();
+            assert!(page.contains(last), "{name}");
+            let begins = about.split(['`', '\'']).next().unwrap();
+            assert!(page.contains(begins), "{name}: {begins}");
         }
     }
 

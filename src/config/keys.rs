@@ -1,8 +1,8 @@
-//! Every key that a configuration may have, and what its value looks like.
+//! Every key that a configuration may have: what its value looks like, what counts without it, and what it says.
 
 /// What the value of a key looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(crate) enum Shape {
     Text,
     Number,
     Flag,
@@ -21,7 +21,7 @@ pub(super) enum Shape {
 
 impl Shape {
     /// What to write, for a message.
-    pub(super) fn described(self) -> &'static str {
+    pub(crate) fn described(self) -> &'static str {
         match self {
             Self::Text => "a text in quotes",
             Self::Number => "a whole number",
@@ -36,136 +36,185 @@ impl Shape {
     }
 }
 
-/// Every key that is accepted. A key of `[[job]]` is written without the job's number.
-pub(super) const KNOWN: &[(&str, Shape)] = &[
-    ("api", Shape::Table),
-    ("api.base_url", Shape::Text),
-    ("api.auth_url", Shape::Text),
-    ("api.client_id", Shape::Text),
-    ("api.client_secret", Shape::Text),
-    ("api.client_secret_file", Shape::Text),
-    ("api.api_key", Shape::Text),
-    ("api.api_key_file", Shape::Text),
-    ("api.api_key_scheme", Shape::Text),
-    ("api.scopes", Shape::List),
-    ("api.requests_per_minute", Shape::Number),
-    ("api.timeout", Shape::Text),
-    ("api.page_size", Shape::Number),
-    ("api.ca_file", Shape::Text),
-    ("api.proxy", Shape::Text),
-    ("api.bulk_path", Shape::Text),
-    ("api.issue_path", Shape::Text),
-    ("api.org_groups_path", Shape::Text),
-    ("state", Shape::Table),
-    ("state.dir", Shape::Text),
-    ("state.full_pull", Shape::Text),
-    ("state.user", Shape::Text),
-    ("control", Shape::Table),
-    ("control.socket", Shape::Text),
-    ("status", Shape::Table),
-    ("status.listen", Shape::Text),
-    ("status.url", Shape::Text),
-    ("status.hosts", Shape::TextOrList),
-    ("notify", Shape::Table),
-    ("notify.webhook", Shape::Text),
-    ("notify.mail", Shape::Table),
-    ("notify.mail.to", Shape::TextOrList),
-    ("notify.mail.from", Shape::Text),
-    ("notify.mail.smtp", Shape::Text),
-    ("notify.mail.start_tls", Shape::Flag),
-    ("notify.mail.user", Shape::Text),
-    ("notify.mail.password", Shape::Text),
-    ("notify.mail.password_file", Shape::Text),
-    ("notify.heartbeat", Shape::Text),
-    ("notify.ca_file", Shape::Text),
-    ("notify.proxy", Shape::Text),
-    ("retention", Shape::Table),
-    ("retention.processed", Shape::Text),
-    ("retention.before_images", Shape::Text),
-    ("retention.runs", Shape::Text),
-    ("job", Shape::Tables),
-    ("job.name", Shape::Text),
-    ("job.target", Shape::Text),
-    ("job.schedule", Shape::Text),
-    ("job.time_zone", Shape::Text),
-    ("job.key", Shape::Text),
-    ("job.org_key", Shape::Text),
-    ("job.match_on", Shape::List),
-    ("job.include", Shape::Text),
-    ("job.active_from", Shape::Text),
-    ("job.active_until", Shape::Text),
-    ("job.prefer", Shape::Text),
-    ("job.writes", Shape::Text),
-    ("job.seed_only", Shape::List),
-    ("job.on_drift", Shape::Text),
-    ("job.on_bad_value", Shape::Text),
-    ("job.protect", Shape::List),
-    ("job.values", Shape::Lookups),
-    ("job.source", Shape::Table),
-    ("job.source.type", Shape::Text),
-    ("job.source.path", Shape::Text),
-    ("job.source.pattern", Shape::Text),
-    ("job.source.order", Shape::Text),
-    ("job.source.expect_every", Shape::Text),
-    ("job.source.mode", Shape::Text),
-    ("job.source.settle", Shape::Text),
-    ("job.source.final_newline", Shape::Flag),
-    ("job.source.size_max", Shape::Text),
-    ("job.source.encoding", Shape::Text),
-    ("job.source.delimiter", Shape::Text),
-    ("job.source.header", Shape::TextOrNumber),
-    ("job.source.optional", Shape::List),
-    ("job.source.url", Shape::TextOrList),
-    ("job.source.start_tls", Shape::Flag),
-    ("job.source.ca_file", Shape::Text),
-    ("job.source.tls_verify", Shape::Flag),
-    ("job.source.bind_dn", Shape::Text),
-    ("job.source.bind_password", Shape::Text),
-    ("job.source.bind_password_file", Shape::Text),
-    ("job.source.base", Shape::TextOrList),
-    ("job.source.scope", Shape::Text),
-    ("job.source.filter", Shape::Text),
-    ("job.source.page_size", Shape::Number),
-    ("job.source.timeout", Shape::Text),
-    ("job.source.total_timeout", Shape::Text),
-    ("job.source.ignore_referrals", Shape::List),
-    ("job.source.binary", Shape::List),
-    ("job.map", Shape::Texts),
-    ("job.leavers", Shape::Table),
-    ("job.leavers.action", Shape::Text),
-    ("job.leavers.grace", Shape::Text),
-    ("job.leavers.grace_reads", Shape::Number),
-    ("job.leavers.set", Shape::Texts),
-    ("job.guard", Shape::Table),
-    ("job.guard.max_leavers", Shape::TextOrNumber),
-    ("job.guard.max_updates", Shape::TextOrNumber),
-    ("job.guard.max_blanked", Shape::TextOrNumber),
-    ("job.guard.max_creates", Shape::TextOrNumber),
-    ("job.guard.max_missing", Shape::TextOrNumber),
-    ("job.guard.min_records", Shape::Number),
-    ("job.guard.segment", Shape::Text),
-];
+/// A key that is accepted.
+#[derive(Debug)]
+pub(crate) struct Key {
+    /// Its name from the top of the file on. A key of `[[job]]` is written without the job's number.
+    pub(crate) name: &'static str,
+    pub(crate) shape: Shape,
+    /// What counts where it is not set, as it would be written; `None` where nothing does.
+    pub(crate) default: Option<&'static str>,
+    /// What it says, in one sentence or two.
+    pub(crate) about: &'static str,
+}
+
+macro_rules! keys {
+    (@default) => { None };
+    (@default $default:literal) => { Some(stringify!($default)) };
+    ($($name:literal $shape:ident $(= $default:literal)? : $about:literal;)*) => {
+        &[$(Key { name: $name, shape: Shape::$shape, default: keys!(@default $($default)?), about: $about }),*]
+    };
+}
+
+/// Every key that is accepted. The reference of the configuration and its manual page are made of this table.
+pub(crate) const KNOWN: &[Key] = keys! {
+    "api" Table: "The account at the service, and how it is asked.";
+    "api.base_url" Text:
+        "Where the service answers, with the version at the end; https, or http for this machine itself.";
+    "api.auth_url" Text: "Where tokens are issued, for a client.";
+    "api.client_id" Text: "Who calls, as a client.";
+    "api.client_secret" Text: "The client's secret; the file is then its owner's only.";
+    "api.client_secret_file" Text:
+        "A file with the client's secret; without both, systemd's credential `client_secret`.";
+    "api.api_key" Text: "The other kind of credential; the file is then its owner's only.";
+    "api.api_key_file" Text: "A file with the API key; without both, systemd's credential `api_key`.";
+    "api.api_key_scheme" Text = "header":
+        "How the key is sent: `header` (Authorization: APIKEY) or `basic` (user name of HTTP Basic).";
+    "api.scopes" List: "What tokens are asked to allow; without it all that the client may do.";
+    "api.requests_per_minute" Number = 100: "The most requests in any 60 seconds.";
+    "api.timeout" Text = "60s": "The longest that one request may take.";
+    "api.page_size" Number = 1000: "How many entities are asked for at once.";
+    "api.ca_file" Text: "Certificates (PEM) trusted besides the system's.";
+    "api.proxy" Text: "The proxy to the service; none is taken from the environment.";
+    "api.bulk_path" Text:
+        "The path of the bulk upload of employees, such as `/staff`: left out of the specification, for `rosterd api` only.";
+    "api.issue_path" Text: "Likewise, of issuing an asset, such as `/asset/{id}/issue`.";
+    "api.org_groups_path" Text: "Likewise, of an organization's groups, such as `/sp/org/{id}/groups`.";
+    "state" Table: "What is kept on this machine.";
+    "state.dir" Text = "/var/lib/rosterd": "The state folder.";
+    "state.full_pull" Text = "24h": "A whole listing of the service at least this often.";
+    "state.user" Text:
+        "The account that works on the state; root's commands become it. `rosterd` for the package's files.";
+    "control" Table: "How commands reach the daemon.";
+    "control.socket" Text = "/run/rosterd/control.sock": "The socket; an empty text turns it off.";
+    "status" Table: "Where to see how things are.";
+    "status.listen" Text = "127.0.0.1:9464": "The address of page, metrics and health; an empty text turns them off.";
+    "status.url" Text: "The page's address as people see it; notices end with it.";
+    "status.hosts" TextOrList:
+        "Names under which the page answers, besides addresses, `localhost` and this machine's name.";
+    "notify" Table: "Who is told when something needs a person.";
+    "notify.webhook" Text: "Takes each notice as JSON.";
+    "notify.mail" Table: "Notices as mails.";
+    "notify.mail.to" TextOrList: "Who gets them.";
+    "notify.mail.from" Text: "The sender.";
+    "notify.mail.smtp" Text: "The mail server: `smtps://`, or `smtp://` with STARTTLS.";
+    "notify.mail.start_tls" Flag = false: "Asks a server on this machine itself for STARTTLS too.";
+    "notify.mail.user" Text: "The login at the mail server.";
+    "notify.mail.password" Text: "Its password; the file is then its owner's only.";
+    "notify.mail.password_file" Text: "A file with it; without both, systemd's credential `smtp_password`.";
+    "notify.heartbeat" Text: "Is called while every job is well.";
+    "notify.ca_file" Text:
+        "Certificates (PEM) trusted for notices; without it those of `api.ca_file`, an empty text for none.";
+    "notify.proxy" Text: "The proxy for webhook and heartbeat; without it `api.proxy`, an empty text for none.";
+    "retention" Table: "How long people's data is kept.";
+    "retention.processed" Text = "30d":
+        "Files in `processed/` and `failed/` with their reports; `0s` removes them at once.";
+    "retention.before_images" Text = "90d": "Values before and after a change; without them it can't be undone.";
+    "retention.runs" Text = "365d": "Everything else about changes, runs and decisions.";
+    "job" Tables: "One source, one target, one mapping; repeat it for each.";
+    "job.name" Text: "Its name in reports and on the command line.";
+    "job.target" Text: "What it manages: `staff`, `contractor`, `contractor-organization` or `certification-holder`.";
+    "job.schedule" Text:
+        "When the daemon runs it, as in crontab(5), with seconds in front where there are six fields.";
+    "job.time_zone" Text = "UTC": "The zone of schedule and days.";
+    "job.key" Text: "A template: what identifies a record for ever. Of a directory its own identifier unless set.";
+    "job.org_key" Text:
+        "A template, for contractors: what identifies the organization; else `org.legalid`, else `org.name`.";
+    "job.match_on" List: "How a person is found at the service the first time, in this order.";
+    "job.include" Text: "A template: which rows count. Who stops being included is a leaver.";
+    "job.active_from" Text: "A template: the first day on which a row counts.";
+    "job.active_until" Text: "A template: the last day on which it counts.";
+    "job.prefer" Text: "A template: of several rows with one key the one with the highest number counts.";
+    "job.writes" Text = "auto": "`auto` sends, `approve` holds every change, `off` only plans.";
+    "job.seed_only" List: "Mapped fields that are set in a new entity and are the service's own afterwards.";
+    "job.on_drift" Text = "overwrite":
+        "An edit at the service: `overwrite` sets it back, `keep` lets it be, `report` names it too.";
+    "job.on_bad_value" Text = "field": "A value that can't be used costs its `field`, or the whole `row`.";
+    "job.protect" List: "Keys or emails of people whom no job removes.";
+    "job.values" Lookups: "Look-up tables for the filter `lookup`.";
+    "job.source" Table: "Where the rows come from.";
+    "job.source.type" Text: "`csv` or `ldap`.";
+    "job.source.path" Text: "csv: a file, or a folder that is an inbox.";
+    "job.source.pattern" Text = "*.csv": "Inbox: which files are meant.";
+    "job.source.order" Text = "name": "Inbox: which file comes first, by `name` or `modified`.";
+    "job.source.expect_every" Text: "No new content for so long makes the job overdue.";
+    "job.source.mode" Text = "full": "csv: each file is everyone (`full`), or holds `changes`.";
+    "job.source.settle" Text = "2s": "csv: how long a file must have lain unchanged.";
+    "job.source.final_newline" Flag = true: "csv: the last row must end with a line end.";
+    "job.source.size_max" Text = "512MB": "csv: the largest file that is taken.";
+    "job.source.encoding" Text = "auto": "csv: UTF-8, UTF-16, else windows-1252; or a name of the WHATWG list.";
+    "job.source.delimiter" Text = "auto": "csv: `,`, `;`, `tab` or the pipe.";
+    "job.source.header" TextOrNumber = "auto":
+        "csv: the first of 20 lines with every mapped column, or the number of the line.";
+    "job.source.optional" List: "Columns or attributes that may be absent altogether.";
+    "job.source.url" TextOrList: "ldap: the servers, tried in this order.";
+    "job.source.start_tls" Flag = false: "ldap: begins TLS on a plain connection.";
+    "job.source.ca_file" Text: "ldap: certificates (PEM) trusted besides the system's.";
+    "job.source.tls_verify" Flag = true: "ldap: `false` trusts anybody; only to find out what is wrong.";
+    "job.source.bind_dn" Text: "ldap: who asks.";
+    "job.source.bind_password" Text: "ldap: the password; the file is then its owner's only.";
+    "job.source.bind_password_file" Text: "ldap: a file with it; without both, systemd's credential `bind_password`.";
+    "job.source.base" TextOrList: "ldap: where people are.";
+    "job.source.scope" Text = "sub": "ldap: how deep: `sub`, `one` or `base`.";
+    "job.source.filter" Text = "(objectClass=person)": "ldap: which entries.";
+    "job.source.page_size" Number = 500: "ldap: entries in one answer; 0 asks for all at once.";
+    "job.source.timeout" Text = "30s": "ldap: the longest wait for one answer.";
+    "job.source.total_timeout" Text = "15m": "ldap: the longest that a whole read may take.";
+    "job.source.ignore_referrals" List: "ldap: beginnings of referrals behind which nobody of yours is.";
+    "job.source.binary" List: "ldap: further attributes that hold no text.";
+    "job.map" Texts: "A template for each field.";
+    "job.leavers" Table: "What happens to people who are gone from the source.";
+    "job.leavers.action" Text = "keep": "`keep`, `delete`, or `update` with `set`.";
+    "job.leavers.grace" Text = "24h":
+        "How long somebody must be gone, and still missing from the latest complete read.";
+    "job.leavers.grace_reads" Number = 0: "And in how many further complete reads.";
+    "job.leavers.set" Texts: "Templates for the fields that `update` sets; they see `last.FIELD` and `left`.";
+    "job.guard" Table: "How much may change by itself: a share of the known people, a plain count, or `off`.";
+    "job.guard.max_leavers" TextOrNumber = "2%": "People removed in any 24 hours.";
+    "job.guard.max_updates" TextOrNumber = "30%": "People changed.";
+    "job.guard.max_blanked" TextOrNumber = "5%": "People in whom one and the same field turns empty.";
+    "job.guard.max_creates" TextOrNumber = "off": "New people.";
+    "job.guard.max_missing" TextOrNumber: "Known people whom a complete read misses; as `max_leavers` unless set.";
+    "job.guard.min_records" Number = 1: "With fewer records than this nothing is taken from the read.";
+    "job.guard.segment" Text: "A template: the limits hold for each of its values too.";
+};
+
+/// The tables of the file, each as it is written there, with the keys right below it.
+pub(crate) fn tables() -> impl Iterator<Item = (String, &'static Key, Vec<&'static Key>)> {
+    let is_table = |key: &Key| matches!(key.shape, Shape::Table | Shape::Tables);
+    KNOWN.iter().filter(move |key| is_table(key)).map(move |table| {
+        let own = KNOWN.iter().filter(|key| !is_table(key) && parent(key.name) == table.name).collect();
+        (written(table.name), table, own)
+    })
+}
+
+/// The table in which a key stands; empty for the top.
+fn parent(name: &str) -> &str {
+    name.rsplit_once('.').map_or("", |(parent, _)| parent)
+}
+
+/// A table as it is written in a file.
+fn written(table: &str) -> String {
+    if table == "job" { "[[job]]".to_owned() } else { format!("[{table}]") }
+}
 
 /// Keys whose values are never quoted, wherever they stand (law 11).
 pub(super) const SECRETS: &[&str] =
     &["api.client_secret", "api.api_key", "job.source.bind_password", "notify.mail.password"];
 
 /// The shape of a known key.
-pub(super) fn shape(key: &str) -> Option<Shape> {
-    KNOWN.iter().find(|(known, _)| *known == key).map(|(_, shape)| *shape)
+pub(super) fn shape(name: &str) -> Option<Shape> {
+    KNOWN.iter().find(|key| key.name == name).map(|key| key.shape)
 }
 
 /// The last names of the known keys right below `table` (`""` for the top).
 pub(super) fn below(table: &str) -> impl Iterator<Item = &'static str> {
-    KNOWN.iter().filter_map(move |(key, _)| match key.rsplit_once('.') {
-        Some((parent, name)) => (parent == table).then_some(name),
-        None => table.is_empty().then_some(*key),
-    })
+    let own = KNOWN.iter().filter(move |key| parent(key.name) == table);
+    own.map(|key| key.name.rsplit_once('.').map_or(key.name, |(_, last)| last))
 }
 
 /// The table in which a key of that last name is known, as it is written in a file.
 pub(super) fn home_of(name: &str) -> Option<String> {
-    let mut homes = KNOWN.iter().filter_map(|(key, _)| key.rsplit_once('.').filter(|(_, last)| *last == name));
-    let (parent, _) = homes.next()?;
-    Some(if parent == "job" { "[[job]]".to_owned() } else { format!("[{parent}]") })
+    let home = KNOWN.iter().find(|key| key.name.rsplit_once('.').is_some_and(|(_, last)| last == name))?;
+    Some(written(parent(home.name)))
 }

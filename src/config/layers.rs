@@ -88,8 +88,8 @@ fn job_of_password(key: &str) -> Option<&str> {
 }
 
 fn refuse(name: &str, key: &str, report: &mut Report) {
-    let known = keys::KNOWN.iter().filter(|(key, shape)| *shape != Shape::Table && !key.starts_with("job"));
-    let hint = nearest(key, known.map(|(key, _)| *key)).map(|key| format!("did you mean {}?", variable(&key)));
+    let known = keys::KNOWN.iter().filter(|key| key.shape != Shape::Table && !key.name.starts_with("job"));
+    let hint = nearest(key, known.map(|key| key.name)).map(|key| format!("did you mean {}?", variable(&key)));
     report.problem_of_variable(name, "sets no known key", hint.as_deref());
 }
 
@@ -99,9 +99,9 @@ fn warn_of_lookalike(name: &str, lower: &str, report: &mut Report) {
     let key = rest.replace(SEPARATOR, ".");
     let meant = keys::KNOWN
         .iter()
-        .find(|(known, shape)| *shape != Shape::Table && (*known == key || known.replace('.', "_") == rest));
-    if let Some((known, _)) = meant {
-        let hint = format!("did you mean {}?", variable(known));
+        .find(|known| known.shape != Shape::Table && (known.name == key || known.name.replace('.', "_") == rest));
+    if let Some(known) = meant {
+        let hint = format!("did you mean {}?", variable(known.name));
         report.warning_of_variable(name, "is ignored", Some(&hint));
     }
 }

@@ -16,7 +16,7 @@ mod account;
 mod check;
 mod credentials;
 mod instance;
-mod keys;
+pub(crate) mod keys;
 mod layers;
 mod load;
 mod locate;

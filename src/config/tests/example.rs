@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::support::Place;
 use crate::config::Protection;
-use crate::config::keys::{KNOWN, Shape};
+use crate::config::keys::{KNOWN, Key, Shape};
 
 const EXAMPLE: &str = include_str!("../../../config.example.toml");
 
@@ -21,16 +21,16 @@ fn the_example_loads_without_a_warning() {
 fn the_example_shows_every_key_and_no_other() {
     let shown: BTreeSet<String> = keys_shown().into_iter().map(|(key, _)| key).collect();
     let free = |key: &str| {
-        KNOWN.iter().any(|(table, shape)| {
-            matches!(shape, Shape::Texts | Shape::Lookups) && key.starts_with(&format!("{table}."))
+        KNOWN.iter().any(|table| {
+            matches!(table.shape, Shape::Texts | Shape::Lookups) && key.starts_with(&format!("{}.", table.name))
         })
     };
-    for (key, shape) in KNOWN.iter().filter(|(_, shape)| !matches!(shape, Shape::Table | Shape::Tables)) {
+    for Key { name: key, shape, .. } in KNOWN.iter().filter(|key| !matches!(key.shape, Shape::Table | Shape::Tables)) {
         let there = shown.contains(*key) || shown.iter().any(|shown| shown.starts_with(&format!("{key}.")));
         assert!(there, "{key} ({shape:?}) is not in the example");
     }
     for key in &shown {
-        assert!(KNOWN.iter().any(|(known, _)| known == key) || free(key), "{key} is in the example, and not known");
+        assert!(KNOWN.iter().any(|known| known.name == key) || free(key), "{key} is in the example, and not known");
     }
 }
 

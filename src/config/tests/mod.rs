@@ -4,6 +4,7 @@ mod broken;
 mod directory;
 mod example;
 mod overrides;
+mod reference;
 mod secrets;
 mod support;
 mod whole;
