@@ -212,9 +212,12 @@ fn blanked<C: Judged>(changes: &[C]) -> BTreeMap<String, u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
-    use crate::plan::{Delta, Deltas};
+    use crate::plan::{Delta, Deltas, Outline};
     use crate::record::{Marks, RemoteId, Value, Values, Wish};
+    use crate::spool::Spool;
 
     fn change(key: usize, action: Action) -> Change {
         let id = (action != Action::Create).then(|| RemoteId::new(key as i64 + 1).unwrap());
@@ -262,6 +265,27 @@ mod tests {
             ((0, 300, 11), base(900, 100, 0), (11, 300)),
         ] {
             assert_eq!(check(leavers, updates, creates, base), expected, "{leavers} {updates} {creates} {base:?}");
+        }
+    }
+
+    #[test]
+    fn changes_that_are_one_update_of_a_person_count_once_and_leave_nobody() {
+        let spool = Spool::new(Path::new("/nowhere"));
+        let place = spool.put(b"nothing").unwrap();
+        let parts = |person: usize| {
+            [(2 * person, Action::Delete), (2 * person + 1, Action::Create)].map(|(key, action)| {
+                let mut outline = Outline::of(&change(key, action), place);
+                outline.make_part_of(Key::new(&format!("P{person}")).unwrap());
+                outline
+            })
+        };
+        let base = Base { known: 100, ..Base::default() };
+        for (people, held) in [(30, 0), (31, 62)] {
+            let changes: Vec<Outline> = (0..people).flat_map(parts).collect();
+            let guarded = guard(changes, &limits(), base, Writes::Auto, &BTreeMap::new());
+            assert_eq!((guarded.held.len(), guarded.go.len()), (held, 2 * people - held));
+            let reason = "max_updates: 31 of 100 people would be changed, 30 are allowed";
+            assert!(guarded.held.iter().all(|held| &*held.reason == reason), "{:?}", guarded.held);
         }
     }
 
