@@ -110,6 +110,17 @@ fn a_check_says_what_is_right_and_what_is_wrong() {
 }
 
 #[test]
+fn a_check_says_which_fields_stay_as_they_are_set_in_leavers() {
+    let rest = "[job.leavers]\naction = \"update\"\n[job.leavers.set]\naltname = \"gone\"\ntitle = \"Left\"\n";
+    let world = World::with(Options::default(), Config::rest(rest));
+    world.csv(people(1..4));
+    let told = world.run(&["check", "--offline", "--json"]).expect(0).json()["checks"][0]["message"].to_string();
+    assert!(told.contains("job.leavers.set.altname: stays as it is set when somebody comes back"), "{told}");
+    assert!(!told.contains("job.leavers.set.title"), "{told}");
+    assert!(world.run(&["check", "--offline"]).expect(0).err.contains("job.leavers.set.altname"));
+}
+
+#[test]
 fn a_check_names_the_locations_that_the_service_does_not_have() {
     let config = Config::default();
     let config = Config { map: config.map.clone() + "location = \"{{ title }}\"\n", ..config };
