@@ -57,7 +57,15 @@ pub(super) struct Standing {
     /// What counts.
     pub(super) verdicts: BTreeMap<Key, Verdict>,
     /// Those who changed at the service since the change was shown that a person approved, with what they are now.
-    pub(super) outdated: BTreeMap<Key, Option<Seen>>,
+    pub(super) outdated: BTreeMap<Key, Outdated>,
+}
+
+/// An approval of what is not the change any more that was shown.
+pub(super) struct Outdated {
+    /// The digest of what was approved.
+    pub(super) wish: u64,
+    /// What a person would see now.
+    pub(super) seen: Option<Seen>,
 }
 
 /// Tells approvals that count from those that are void by now.
@@ -73,7 +81,9 @@ pub(super) fn decided(
         if let Some(before) = decided.seen.as_ref().filter(|_| narrow.has(&key)) {
             let now = remote(fields, Some(before.id), mirror, store)?.map(|remote| seen(before.id, remote));
             if now.as_ref() != Some(before) {
-                standing.outdated.insert(key, now);
+                if let Verdict::Approved(wish) = decided.verdict {
+                    standing.outdated.insert(key, Outdated { wish, seen: now });
+                }
                 continue;
             }
         }
@@ -85,13 +95,15 @@ pub(super) fn decided(
 /// Why what was approved is held again.
 pub(super) const OUTDATED: &str = "this person changed at the service since it was approved: look at it once more";
 
-/// Holds again what a person approved, where it is not the change any more that was shown.
-pub(super) fn hold_outdated(guarded: &mut Guarded<Outline>, outdated: &BTreeMap<Key, Option<Seen>>) {
-    for held in guarded.held.iter_mut().filter(|held| outdated.contains_key(&held.key)) {
+/// Holds again what a person approved, where it is not the change any more that was shown. What is wanted otherwise by now
+/// nobody approved: it is judged as any change is.
+pub(super) fn hold_outdated(guarded: &mut Guarded<Outline>, outdated: &BTreeMap<Key, Outdated>) {
+    let was_approved = |change: &Outline| outdated.get(&change.key).is_some_and(|one| one.wish == change.wish());
+    for held in guarded.held.iter_mut().filter(|held| held.change.as_ref().is_some_and(was_approved)) {
         held.reason = format!("{OUTDATED}; {}", held.reason).into();
     }
     let reason = OUTDATED.into();
-    let open = guarded.go.extract_if(.., |change| outdated.contains_key(&change.key) && !change.is_approved());
+    let open = guarded.go.extract_if(.., |change| was_approved(change) && !change.is_approved());
     guarded.held.extend(open.map(|change| Held::change(change, &reason)));
 }
 

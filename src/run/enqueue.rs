@@ -124,7 +124,7 @@ pub(super) fn commit(store: &Store, job: &Job, prepared: &mut Prepared, narrow: 
     }
     for change in queue::of(store, &job.name, &outdated)? {
         queue::remove(&mut batch, &job.name, &change.key);
-        let seen = prepared.new.outdated.get(&change.key).cloned().flatten();
+        let seen = prepared.new.outdated.get(&change.key).and_then(|one| one.seen.clone());
         let held = HeldChange::again(change.wish, OUTDATED, seen);
         held::add(&mut batch, &job.name, &change.key, &held, &mut state);
         prepared.held.push(Held { key: change.key, reason: OUTDATED.into(), change: None, other: None });

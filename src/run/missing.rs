@@ -8,6 +8,7 @@
 //! Invariants:
 //! - Being missing is counted, shown and told with every action; only what would remove or change people is held.
 //! - Whose grace is over is judged by `max_leavers` first: that one says how many may go in a day.
+//! - Who is protected is shown as missing and does not count for the limit: nothing removes them.
 //! - Who was released is removed when the grace is over, not before. Whose removal was rejected stays until they come back.
 //! - Somebody whose own row says that they are gone, or whose entity another record claims, is not missing.
 
@@ -110,7 +111,9 @@ pub(super) fn judge(
             judged.decided.insert(key.clone());
         }
     }
-    let open = departed.missed.iter().filter(|one| !judged.decided.contains(&one.key));
+    let is_kept = judge.job.leavers.action == LeaverAction::Keep;
+    let is_open = |one: &&Missed| !judged.decided.contains(&one.key) && (is_kept || one.due.is_some());
+    let open = departed.missed.iter().filter(is_open);
     let people = open.clone().count() as u64;
     let Some(allowed) = limits.missing.allows(known).filter(|allowed| people > *allowed) else { return Ok(judged) };
     let what = format!(
@@ -118,7 +121,7 @@ pub(super) fn judge(
          export?",
         judge.job.mapping.target.many()
     );
-    if judge.job.leavers.action == LeaverAction::Keep {
+    if is_kept {
         judged.note = Some(what);
         return Ok(judged);
     }

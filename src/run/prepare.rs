@@ -21,9 +21,7 @@ use super::{Context, Narrow, Stage, basis, drift, held, origin, people, segments
 use crate::config::{Job, Mode};
 use crate::mapping::{LeaverSet, Mapping};
 use crate::mirror::Mirror;
-use crate::plan::{
-    Base, Change, Guarded, Held, Judged as _, Outline, Present, Protection, Rules, Seen, Verdict, guard,
-};
+use crate::plan::{Base, Change, Guarded, Held, Judged as _, Outline, Present, Protection, Rules, Verdict, guard};
 use crate::queue::{self, State};
 use crate::record::{Action, Field, JobName, Key, Rejected, RemoteId, Target};
 use crate::snapshot::{Day, Index, Known};
@@ -209,7 +207,7 @@ pub(super) struct Extra {
     pub(super) doubts: Doubts,
     /// Those who changed at the service since a person approved what is done to them, with what they are now: the approval
     /// is void.
-    pub(super) outdated: BTreeMap<Key, Option<Seen>>,
+    pub(super) outdated: BTreeMap<Key, basis::Outdated>,
     /// Whether the run judged everybody, so that what it does not mention is not wanted.
     pub(super) judged_all: bool,
     /// Keys that were asked for and that neither the job nor its source knows.

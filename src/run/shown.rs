@@ -155,9 +155,9 @@ fn mark(key: &str) -> u64 {
 }
 
 fn reason_of(now: &Standing, shown: &Standing, doubted: &[Key]) -> String {
-    let mut named: Vec<&str> = doubted.iter().take(NAMED).map(Key::as_str).collect();
+    let mut named: Vec<String> = doubted.iter().take(NAMED).map(Key::to_string).collect();
     if doubted.len() > NAMED {
-        named.push("…");
+        named.push("…".to_owned());
     }
     let who = counted(doubted.len(), "known person is missing there", "known people are missing there");
     let named = named.join(", ");

@@ -58,7 +58,7 @@ impl Strays {
 
 /// How many keys there are, and the first of them; none where there is none.
 fn named(keys: &BTreeSet<Key>) -> Option<(usize, String)> {
-    let named: Vec<&str> = keys.iter().take(NAMED_MAX).map(Key::as_str).collect();
+    let named: Vec<String> = keys.iter().take(NAMED_MAX).map(Key::to_string).collect();
     let more = if keys.len() > NAMED_MAX { ", …" } else { "" };
     (!keys.is_empty()).then(|| (keys.len(), format!("{}{more}", named.join(", "))))
 }

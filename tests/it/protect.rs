@@ -31,6 +31,14 @@ fn law_6_who_is_protected_stays_and_is_told_and_the_others_leave() {
 fn law_6_the_protected_do_not_count_for_the_guard() {
     let world = World::synced(protecting("\"P00001\", \"P00002\", \"P00003\""), 40);
     assert_eq!(world.sync_of(people(6..41)).expect(0).writes(), (0, 0, 2), "five are gone, two would be removed");
+    let mut config = protecting("\"P00001\", \"P00002\", \"P00003\"");
+    config.rest = config.rest.replace("0s", "24h");
+    let ran = World::synced(config, 40).sync_of(people(6..41)).expect(0);
+    assert_eq!(
+        (ran.writes(), ran.job()["missing"].as_u64()),
+        ((0, 0, 0), Some(5)),
+        "nor while their grace runs: {ran:?}"
+    );
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn law_11_runs_with_every_sort_of_trouble_print_keys_and_no_people() {
     });
     for arguments in [["sync", "--json"], ["sync", "--color=never"]] {
         let ran = loud(&world, &arguments);
-        assert_eq!(ran.code, Some(3), "{ran:?}");
+        assert_eq!(ran.code, Some(4), "{ran:?}");
         expect_silent(&ran, false);
     }
     world.faults(&["staff.update status=400", "staff.create html"]);

@@ -14,12 +14,16 @@ mod ground;
 mod serve;
 mod story;
 
+use std::fs;
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook_tokio::Signals;
+use tempfile::TempDir;
 
 use super::args::DemoArgs;
 use super::failure::{Exit, Failure};
@@ -27,6 +31,10 @@ use super::interrupt::Flags;
 use super::ui::Ui;
 use crate::sandbox::{Options, Sandbox};
 use ground::{Ground, SEEDED};
+
+/// How often the folder is tried to be removed at the end.
+const REMOVALS_MAX: u32 = 100;
+const BETWEEN_REMOVALS: Duration = Duration::from_millis(20);
 
 pub(super) async fn run(ui: &Ui, args: &DemoArgs) -> Result<Exit, Failure> {
     // The terminal may be closed too, and nothing of this is to outlive it.
@@ -52,6 +60,19 @@ pub(super) async fn run(ui: &Ui, args: &DemoArgs) -> Result<Exit, Failure> {
     ground.sandbox.stop().await;
     if args.keep {
         ui.note(format!("kept: {}", folder.keep().display()));
+    } else {
+        remove(folder).await;
     }
     result.map(|()| Exit::Done)
+}
+
+/// Removes the folder. Threads of the store may write for a moment after it was closed, and a folder that they write in can't
+/// be removed.
+async fn remove(folder: TempDir) {
+    for _ in 0..REMOVALS_MAX {
+        match fs::remove_dir_all(folder.path()) {
+            Err(error) if error.kind() != ErrorKind::NotFound => tokio::time::sleep(BETWEEN_REMOVALS).await,
+            _ => return,
+        }
+    }
 }
