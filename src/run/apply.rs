@@ -136,15 +136,16 @@ impl Application<'_> {
                 known.put(&mut batch, &job.name, key);
             }
             store.load(batch)?;
-            let tickets: Vec<Ticket> = changes.iter().map(queue::Change::ticket).collect();
+            let mut tickets: Vec<Ticket> = changes.iter().map(queue::Change::ticket).collect();
             let requests = tickets.iter().map(Ticket::requests).sum();
             context.watch.stage(&job.name, Stage::Sending { changes: changes.len(), requests });
             let mirror = self.mirrors.of_mut(prepared.target);
-            let mut tickets = tickets;
             let ends = transfers::take_ends(&prepared, &mut tickets);
             drained = session.push().drain(mirror, &job.name, tickets).await?;
             let ready = transfers::ready(&prepared, ends, &mut drained);
-            drained.add(session.push().drain(mirror, &job.name, ready).await?);
+            if !ready.is_empty() {
+                drained.add(session.push().drain(mirror, &job.name, ready).await?);
+            }
             wait(store, job, &drained)?;
             pause::excuse(store.dir(), &mut prepared, &mut drained);
         }

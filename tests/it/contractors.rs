@@ -486,6 +486,18 @@ fn what_ends_waits_until_what_takes_its_place_is_at_the_service() {
 }
 
 #[test]
+fn a_plan_file_moves_people_whole() {
+    let world = world(Options::default(), "", "");
+    world.csv(exchanged(45, 0));
+    world.sync().expect(0);
+    world.csv(exchanged(45, 10));
+    world.run(&["plan", "--out", "plan.json"]).expect(0);
+    world.run(&["apply", "plan.json"]).expect(0);
+    expect_nothing_twice(&world, 45, 45, 45);
+    expect_rest(&world, &exchanged(45, 10));
+}
+
+#[test]
 fn an_incomplete_read_joins_nobody_to_many_other_companies() {
     let world = world(Options::default(), "", "");
     world.csv(exchanged(45, 0));
