@@ -1,12 +1,16 @@
-//! Every block of TOML loads: as a whole file, or as what stands in the table that its fence names (`toml,job.map`).
+//! Every block of TOML loads: as a whole file, or as what stands in the table that its fence names (`toml,job.map`); and every
+//! field that can be mapped is named.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use rosterd::config::{Needs, load};
+use rosterd::record::{Kind, Target};
 use toml::{Table, Value};
 
 use super::pages::{Block, pages};
+use super::read;
 
 /// What a fragment is laid over.
 const BASE: &str = r#"
@@ -24,6 +28,7 @@ type = "csv"
 path = "employees.csv"
 [job.map]
 name = "{{ name }}"
+title = "{{ title }}"
 email = "{{ email }}"
 employee_id = "{{ employee_no }}"
 "#;
@@ -106,4 +111,17 @@ fn every_block_of_toml_loads() {
     }
     assert!(tried > 5, "only {tried} blocks");
     assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn the_page_of_the_mapping_names_every_field() {
+    let page = read("docs/mapping.md");
+    for target in Target::ALL {
+        let begins = format!("| {} | ", target.name());
+        let row = page.lines().find_map(|line| line.strip_prefix(&begins)).unwrap_or_else(|| panic!("no row {begins}"));
+        let named: BTreeSet<String> = row.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+        // What a membership joins is no matter of its row.
+        let mapped = target.fields().filter(|field| field.kind != Kind::Link);
+        assert_eq!(named, mapped.map(|field| field.name.to_string()).collect(), "{begins}");
+    }
 }
