@@ -2,7 +2,8 @@
 //!
 //! Invariant: what a server does not show says that somebody is gone only where that server had seen, before it was asked,
 //! everything that the read which showed this person had seen at its end ([`Standing::covers`]). A number that is counted
-//! by one server alone is compared with nothing but its own earlier ones.
+//! by one server alone is compared with nothing but its own earlier ones. A server that shows nothing where it, or another
+//! under its address, showed something before has seen nothing: it may be one that is being laid down anew.
 //!
 //! What is compared, the best that the server shows:
 //!
@@ -33,6 +34,9 @@ pub struct Standing {
     /// By writer and suffix: the last change of theirs that it has seen. Later ones sort after earlier ones.
     #[serde(default)]
     pub changes: BTreeMap<String, String>,
+    /// Whether it had come at least so far, and how far is not known.
+    #[serde(default)]
+    pub at_least: bool,
 }
 
 /// A server before it was asked for its entries, and after it gave the last.
@@ -50,7 +54,10 @@ impl Standing {
         if self.server == other.server && self.name != other.name {
             return false;
         }
-        if self.changes.is_empty() || other.changes.is_empty() {
+        if other.at_least && self.server != other.server || self.changes.is_empty() != other.changes.is_empty() {
+            return false;
+        }
+        if self.changes.is_empty() {
             return self.server == other.server && self.count >= other.count;
         }
         other.changes.iter().all(|(writer, change)| self.changes.get(writer).is_some_and(|own| own >= change))
@@ -81,7 +88,7 @@ impl Standing {
     /// The same server, where it is not known how far it had come: nobody but itself covers it.
     #[must_use]
     pub fn alone(&self) -> Self {
-        Self { changes: BTreeMap::new(), ..self.clone() }
+        Self { at_least: true, ..self.clone() }
     }
 
     /// What no server covers.
@@ -126,6 +133,10 @@ mod tests {
             ("another that shows nothing", of("b", None, &[]), of("a", None, &[]), false, false),
             ("the same that shows nothing", of("a", None, &[]), of("a", None, &[]), true, false),
             ("it does not count any more", of("a", None, &[]), of("a", Some(5), &[]), false, true),
+            ("it shows no more how far it is", of("a", None, &[]), of("a", None, &[("w", "5")]), false, false),
+            ("it did not show how far it was", of("a", None, &[("w", "5")]), of("a", None, &[]), false, false),
+            ("itself since then", of("a", None, &[("w", "5")]), of("a", None, &[("w", "5")]).alone(), true, false),
+            ("its copy of before", of("a", None, &[("w", "4")]), of("a", None, &[("w", "5")]).alone(), false, true),
             (
                 "how far it was is not known",
                 of("b", Some(9), &[("a", "9")]),
