@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{config, world};
 use crate::support::World;
-use crate::support::scripted::{Asked, Said, Scripted, code, done, entry};
+use crate::support::scripted::{Asked, Said, Scripted, code, done, entry, vector};
 use crate::support::slapd;
 
 /// A domain controller, and whom it shows.
@@ -46,24 +46,12 @@ impl Controller {
                 ("dsServiceName", b"CN=NTDS Settings,CN=Servers,CN=Configuration".to_vec()),
                 ("namingContexts", b"dc=example,dc=org".to_vec()),
             ],
-            "dc=example,dc=org" if !self.vector.is_empty() => vec![("replUpToDateVector", self.blob())],
+            "dc=example,dc=org" if !self.vector.is_empty() => vec![("replUpToDateVector", vector(&self.vector))],
             "dc=example,dc=org" => Vec::new(),
             _ => vec![("invocationId", vec![self.invocation; 16])],
         };
         let attributes = values.into_iter().map(|(name, value)| (name.to_owned(), vec![value])).collect();
         vec![Said::Entry(asked.name.clone(), attributes), code(0, "")]
-    }
-
-    /// The vector as it comes over the wire.
-    fn blob(&self) -> Vec<u8> {
-        let count = u32::try_from(self.vector.len()).unwrap();
-        let mut bytes = [2u32.to_le_bytes(), [0; 4], count.to_le_bytes(), [0; 4]].concat();
-        for (invocation, usn) in &self.vector {
-            bytes.extend([*invocation; 16]);
-            bytes.extend(usn.to_le_bytes());
-            bytes.extend([0; 8]);
-        }
-        bytes
     }
 }
 

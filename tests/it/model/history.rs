@@ -58,12 +58,19 @@ pub(super) enum Slip {
 pub(super) struct Sync {
     /// Faults of the service.
     pub(super) faults: Vec<&'static str>,
-    /// The process dies after so many requests.
-    pub(super) killed_after: Option<u8>,
+    /// The process dies.
+    pub(super) killed: Option<Moment>,
     /// Only this record.
     pub(super) only: Option<u8>,
     /// Who signs in or out meanwhile.
-    pub(super) moves: Vec<(u8, bool)>,
+    pub(super) moves: Vec<(u8, bool, Moment)>,
+}
+
+/// When something happens in a run: so long after the engine began so many requests.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    pub(super) requests: u8,
+    pub(super) millis: u8,
 }
 
 /// What the service may do wrong. It never lies about who is there: no reader can see through an empty list of changes.
@@ -129,13 +136,12 @@ fn slips() -> impl Strategy<Value = Slip> {
 
 fn syncs() -> impl Strategy<Value = Sync> {
     let faults = vec(prop::sample::select(FAULTS), 0..3);
-    let killed = prop::option::weighted(0.3, 0..40_u8);
+    let killed = prop::option::weighted(0.3, moments());
     let only = prop::option::weighted(0.1, 0..PEOPLE);
-    let moves = vec((0..PEOPLE, any::<bool>()), 0..6);
-    (faults, killed, only, moves).prop_map(|(faults, killed_after, only, moves)| Sync {
-        faults,
-        killed_after,
-        only,
-        moves,
-    })
+    let moves = vec((0..PEOPLE, any::<bool>(), moments()), 0..6);
+    (faults, killed, only, moves).prop_map(|(faults, killed, only, moves)| Sync { faults, killed, only, moves })
+}
+
+fn moments() -> impl Strategy<Value = Moment> {
+    (0..40_u8, 0..12_u8).prop_map(|(requests, millis)| Moment { requests, millis })
 }

@@ -1,23 +1,18 @@
 //! Engine and service as a history drives them, and the laws.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
 use std::time::Duration;
 
 use jiff::SignedDuration;
 use rosterd::api::{Api, Client, Fate, StaffMovement, StaffMovementInput};
-use rosterd::clock::Clock;
-use rosterd::config::{self, Config, Job, Needs};
 use rosterd::record::Key;
-use rosterd::run::{self, Context, Narrow, Report, Unwatched};
-use rosterd::sandbox::{Options, Sandbox};
-use rosterd::store::{self, Store};
+use rosterd::run::{self, Narrow};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 use super::history::{History, PEOPLE, Slip, Step, Sync};
+use super::machine::{Decide, Machine};
 
 /// People of whom HR knows nothing.
 const FOREIGN: usize = 2;
@@ -28,18 +23,17 @@ const SETTLING_RUNS_MAX: usize = 8;
 
 /// A service, a state folder, and what must be true of them.
 struct World {
-    dir: TempDir,
-    sandbox: Sandbox,
-    config: Config,
-    clock: Clock,
+    machine: Machine,
     movers: Client,
     location: i64,
     /// HR's file: who is in it, and whether it is whole.
     file: BTreeMap<u8, u8>,
+    /// The numbers that stand in it.
+    numbers: BTreeSet<String>,
     is_whole: bool,
     /// By id: who that really is, by email.
     real: BTreeMap<i64, String>,
-    /// Who was in a file that a run read since the state was lost.
+    /// Which numbers stood in a file that a run read since the state was lost.
     seen: BTreeSet<String>,
     /// By id: the field that the job does not map, as somebody left it.
     unowned: BTreeMap<i64, Value>,
@@ -53,26 +47,16 @@ struct World {
 pub(super) async fn run(history: &History) -> Result<(), String> {
     let mut world = World::new().await;
     let result = world.live(history).await;
-    world.sandbox.stop().await;
+    world.machine.sandbox.stop().await;
     result
 }
 
 impl World {
     async fn new() -> Self {
-        let shared_memory = Path::new("/dev/shm");
-        let dir = if shared_memory.is_dir() { TempDir::new_in(shared_memory) } else { TempDir::new() }.unwrap();
-        let clock = Clock::fixed("2026-03-02T08:00:00Z".parse().unwrap());
-        let options = Options { accept_duplicates: true, rate: 0, clock: clock.clone(), ..Options::default() };
-        let sandbox = Sandbox::start(options).await.unwrap();
-        let put = |name: &str, text: &str| {
-            fs::write(dir.path().join(name), text).unwrap();
-            fs::set_permissions(dir.path().join(name), fs::Permissions::from_mode(0o600)).unwrap();
-        };
-        put("key", &sandbox.options().api_key);
-        put("staff.csv", HEADER);
-        put("config.toml", &CONFIG.replace("URL", &sandbox.url()));
-        let config = config::load(&dir.path().join("config.toml"), std::iter::empty(), Needs::Jobs).unwrap();
-        let movers = Client::new(&rosterd::api::Options { budget_file: None, ..config.api.clone() }, &clock).unwrap();
+        let machine = Machine::new(CONFIG, &[("staff.csv", HEADER)]).await;
+        let (config, sandbox) = (&machine.config, &machine.sandbox);
+        let movers =
+            Client::new(&rosterd::api::Options { budget_file: None, ..config.api.clone() }, &machine.clock).unwrap();
         let location = sandbox.put("location", json!({"name": "Quay"}));
         let mut unowned = BTreeMap::new();
         for number in 0..FOREIGN {
@@ -80,15 +64,13 @@ impl World {
                 json!({"name": format!("Foreign {number}"), "employee_id": format!("F{number}"), "mobile": "1"});
             unowned.insert(sandbox.put("staff", person), json!("1"));
         }
-        let (file, real, seen, stands) = Default::default();
+        let (file, numbers, real, seen, stands) = Default::default();
         Self {
-            dir,
-            sandbox,
-            config,
-            clock,
+            machine,
             movers,
             location,
             file,
+            numbers,
             is_whole: true,
             real,
             seen,
@@ -101,7 +83,7 @@ impl World {
     async fn live(&mut self, history: &History) -> Result<(), String> {
         for (at, step) in history.iter().enumerate() {
             // A second passes, so that the service's times tell one step from the next.
-            self.clock.advance(SignedDuration::from_secs(1));
+            self.machine.clock.advance(SignedDuration::from_secs(1));
             let after = |law: String| format!("after step {at} ({step:?}): {law}");
             self.step(step).await.map_err(after)?;
             self.check().map_err(after)?;
@@ -117,14 +99,14 @@ impl World {
                 let Some(id) = self.id(*person) else { return Ok(()) };
                 let field = if *owned { "title" } else { "mobile" };
                 let value = json!(value.to_string());
-                self.sandbox.edit("staff", id, json!({field: value}));
+                self.machine.sandbox.edit("staff", id, json!({field: value}));
                 if !owned {
                     self.unowned.insert(id, value);
                 }
             }
             Step::Remove { person } => {
                 if let Some(id) = self.id(*person) {
-                    self.sandbox.remove("staff", id);
+                    self.machine.sandbox.remove("staff", id);
                     self.stands.remove(&id);
                     self.real.remove(&id);
                     self.unowned.remove(&id);
@@ -137,13 +119,13 @@ impl World {
                 }
             }
             Step::Sync(sync) => self.sync(sync).await?,
-            Step::Approve => drop(self.decide(run::approve, None).await),
-            Step::Reject { which } => drop(self.decide(run::reject, Some(*which)).await),
+            Step::Approve => drop(self.decide(run::approve, None)),
+            Step::Reject { which } => drop(self.decide(run::reject, Some(*which))),
             Step::Lose => {
-                fs::remove_dir_all(self.dir.path().join("state")).unwrap_or_default();
+                fs::remove_dir_all(self.machine.dir().join("state")).unwrap_or_default();
                 self.seen.clear();
             }
-            Step::Wait { hours } => self.clock.advance(SignedDuration::from_hours(i64::from(*hours))),
+            Step::Wait { hours } => self.machine.clock.advance(SignedDuration::from_hours(i64::from(*hours))),
         }
         Ok(())
     }
@@ -155,37 +137,44 @@ impl World {
             slip_up(&mut rows, *slip);
         }
         let mut text = rows.values().fold(HEADER.to_owned(), |text, row| text + &row.join(",") + "\n");
+        self.numbers = rows.values().map(|row| row[0].clone()).collect();
         self.is_whole = !cut;
         if cut {
             text += "P99,\"Per";
         }
         self.file = file;
-        fs::write(self.dir.path().join("staff.csv"), text).unwrap();
+        fs::write(self.machine.dir().join("staff.csv"), text).unwrap();
     }
 
     /// Somebody gives two people at the service each other's name and email.
     fn exchange(&self, one: u8, other: u8) {
         let (Some(one), Some(other)) = (self.id(one), self.id(other)) else { return };
-        let staff = self.sandbox.all("staff");
+        let staff = self.machine.sandbox.all("staff");
         let who = |id: i64| {
             let person = staff.iter().find(|person| person["id"] == id).unwrap();
             json!({"name": person["name"], "email": person["email"]})
         };
-        self.sandbox.edit("staff", one, who(other));
-        self.sandbox.edit("staff", other, who(one));
+        self.machine.sandbox.edit("staff", one, who(other));
+        self.machine.sandbox.edit("staff", other, who(one));
     }
 
     /// A run, and the laws about what it may remove.
     async fn sync(&mut self, sync: &Sync) -> Result<(), String> {
-        self.sandbox.set_faults(sync.faults.iter().map(|spec| spec.parse().unwrap()).collect());
+        self.machine.sandbox.set_faults(sync.faults.iter().map(|spec| spec.parse().unwrap()).collect());
         let before = self.people();
         let before_run = self.faces();
         let narrow = Narrow { keys: sync.only.and_then(|person| Key::new(&number(person))).into_iter().collect() };
         let inside: BTreeSet<i64> = self.stands.iter().filter(|(_, onsite)| **onsite).map(|(id, _)| *id).collect();
+        let (client, ended) = (self.machine.client(), Cell::new(false));
+        let engine = async {
+            let report = self.machine.run(&client, &narrow, sync.killed).await;
+            ended.set(true);
+            report
+        };
         let movers = async {
             let mut moved = Vec::new();
-            for (person, onsite) in &sync.moves {
-                tokio::time::sleep(Duration::from_millis(4)).await;
+            for (person, onsite, moment) in &sync.moves {
+                moment.comes(&client, || ended.get()).await;
                 let Some(id) = self.id(*person) else { continue };
                 if sign(&self.movers, self.location, id, *onsite).await {
                     moved.push((id, *onsite));
@@ -193,12 +182,12 @@ impl World {
             }
             moved
         };
-        let (report, moved) = tokio::join!(self.engine(&narrow, sync.killed_after), movers);
+        let (report, moved) = tokio::join!(engine, movers);
         // What a killed process left in flight arrives.
-        tokio::time::sleep(Duration::from_millis(if report.is_none() { 60 } else { 0 })).await;
-        self.sandbox.set_faults(Vec::new());
+        tokio::time::sleep(Duration::from_millis(if report.is_none() { 200 } else { 0 })).await;
+        self.machine.sandbox.set_faults(Vec::new());
         self.stands.extend(moved.iter().copied());
-        self.seen.extend(self.file.keys().map(|person| number(*person)));
+        self.seen.extend(self.numbers.iter().cloned());
         let after = self.people();
         let removed: Vec<(&i64, &String)> = before.iter().filter(|(id, _)| !after.contains_key(id)).collect();
         for (id, key) in &removed {
@@ -232,55 +221,11 @@ impl World {
         Ok(())
     }
 
-    /// The state; within one process the storage library lets go of it a moment after it was closed.
-    async fn open(&self) -> Store {
-        let mut tries = 0;
-        loop {
-            match Store::open(&self.config.state.dir) {
-                Err(error) if matches!(error.kind, store::Kind::InUse { .. }) && tries < 500 => tries += 1,
-                store => return store.unwrap(),
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    }
-
-    /// One run of the engine; `None` where the process died.
-    async fn engine(&self, narrow: &Narrow, killed_after: Option<u8>) -> Option<Report> {
-        let store = self.open().await;
-        let client = Client::new(&self.config.api, &self.clock).unwrap();
-        let Self { config, clock, .. } = self;
-        let context = Context { config, client: &client, store: &store, clock, watch: &Unwatched };
-        let jobs: Vec<_> = config.jobs.iter().collect();
-        let death = async {
-            let Some(requests) = killed_after else { return std::future::pending().await };
-            while client.requests() < u64::from(requests) {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-        };
-        tokio::select! {
-            reports = run::sync(&context, &jobs, narrow) => reports.unwrap().pop(),
-            () = death => None,
-        }
-    }
-}
-
-impl World {
     /// Takes a decision about one held change, or about all; tells whether there was any.
-    async fn decide(&mut self, decide: Decide, which: Option<u8>) -> bool {
-        let store = self.open().await;
-        let job = &self.config.jobs[0];
-        let held = run::held(&store, &job.name).unwrap();
-        let mut keys: Vec<Key> =
-            held.into_iter().filter(|(_, held)| held.action.is_some()).map(|(key, _)| key).collect();
-        if let Some(which) = which.filter(|_| !keys.is_empty()) {
-            keys = vec![keys.swap_remove(usize::from(which) % keys.len())];
-        }
-        if keys.is_empty() {
-            return false;
-        }
+    fn decide(&mut self, decide: Decide, which: Option<u8>) -> bool {
+        let keys = self.machine.decide(decide, which);
         self.released.extend(keys.iter().map(|key| key.as_str().to_owned()));
-        decide(&store, &self.clock, job, &keys.into_iter().collect()).unwrap();
-        true
+        !keys.is_empty()
     }
 
     /// No run makes somebody of somebody else, nor anybody a second time, unless a person said so.
@@ -298,7 +243,9 @@ impl World {
             };
             let was = &before[id];
             let is_other = was.email != now.email && now.email != who;
-            let is_mixed = was.name != now.name && was.is_one() && !now.is_one();
+            // Of a name that nobody had, nothing tells whether it is the same person's new one.
+            let is_another_s = before.values().any(|other| other.name == now.name);
+            let is_mixed = was.name != now.name && is_another_s && was.is_one() && !now.is_one();
             if (is_other || is_mixed) && !is_released {
                 return Err(format!("law 6: {who} was made {now:?} (id {id})"));
             }
@@ -313,14 +260,14 @@ impl World {
     fn faces(&self) -> BTreeMap<i64, Face> {
         let text = |person: &Value, field: &str| person[field].as_str().unwrap_or_default().to_owned();
         let face = |person: &Value| Face { name: text(person, "name"), email: text(person, "email") };
-        let all = self.sandbox.all("staff");
+        let all = self.machine.sandbox.all("staff");
         let known = all.iter().filter(|person| person["email"].is_string());
         known.map(|person| (person["id"].as_i64().unwrap(), face(person))).collect()
     }
 
     /// The laws that hold at any time.
     fn check(&self) -> Result<(), String> {
-        let staff = self.sandbox.all("staff");
+        let staff = self.machine.sandbox.all("staff");
         let mut keys = BTreeSet::new();
         for person in &staff {
             let (id, key) = (person["id"].as_i64().unwrap(), person["employee_id"].as_str().unwrap_or_default());
@@ -343,7 +290,7 @@ impl World {
 
     /// Everybody stands as they signed last.
     fn check_presence(&self) -> Result<(), String> {
-        for person in self.sandbox.all("staff") {
+        for person in self.machine.sandbox.all("staff") {
             let (id, is_inside) = (person["id"].as_i64().unwrap(), person["onsite_status"] == "onsite");
             if self.stands.get(&id).is_some_and(|onsite| *onsite != is_inside) {
                 return Err(format!("law 10: {} stands {}", person["employee_id"], person["onsite_status"]));
@@ -357,16 +304,16 @@ impl World {
         let people = if self.file.is_empty() { vec![0] } else { self.file.keys().copied().collect() };
         // New titles make every earlier verdict void.
         self.write(people.into_iter().map(|person| (person, 100 + person)).collect(), false, &[]);
-        let calm = Sync { faults: Vec::new(), killed_after: None, only: None, moves: Vec::new() };
+        let calm = Sync { faults: Vec::new(), killed: None, only: None, moves: Vec::new() };
         let mut rests = false;
         for _ in 0..SETTLING_RUNS_MAX {
             // A day and more, so that what counts for a day does not count.
-            self.clock.advance(SignedDuration::from_hours(25));
-            let writes = self.sandbox.writes();
+            self.machine.clock.advance(SignedDuration::from_hours(25));
+            let writes = self.machine.sandbox.writes();
             self.sync(&calm).await?;
             self.check()?;
-            rests = self.sandbox.writes() == writes;
-            if !self.decide(run::approve, None).await && rests {
+            rests = self.machine.sandbox.writes() == writes;
+            if !self.decide(run::approve, None) && rests {
                 break;
             }
         }
@@ -374,7 +321,7 @@ impl World {
             return Err("law 4: runs on unchanged input go on writing".to_owned());
         }
         self.check_presence()?;
-        let staff = self.sandbox.all("staff");
+        let staff = self.machine.sandbox.all("staff");
         for (person, title) in &self.file {
             let (key, title) = (json!(number(*person)), json!(format!("Title {title}")));
             if !staff.iter().any(|one| one["employee_id"] == key && one["title"] == title) {
@@ -386,7 +333,7 @@ impl World {
 
     fn people(&self) -> BTreeMap<i64, String> {
         let key = |person: &Value| person["employee_id"].as_str().unwrap_or_default().to_owned();
-        self.sandbox.all("staff").iter().map(|person| (person["id"].as_i64().unwrap(), key(person))).collect()
+        self.machine.sandbox.all("staff").iter().map(|person| (person["id"].as_i64().unwrap(), key(person))).collect()
     }
 
     /// The id of a person whom HR knows, where the service has them.
@@ -401,8 +348,6 @@ impl World {
         self.real.retain(|id, _| there.contains_key(id));
     }
 }
-
-type Decide = fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, run::DecisionError>;
 
 /// As whom somebody is shown.
 #[derive(Clone, Debug)]

@@ -78,6 +78,19 @@ pub(crate) fn entry(number: usize, further: &[(&str, &[&[u8]])]) -> Said {
     Said::Entry(format!("uid=u{number},ou=people,dc=example,dc=org"), attributes)
 }
 
+/// Active Directory's `replUpToDateVector` as it comes over the wire: by invocation, of which one letter stands for each byte,
+/// up to which of their own changes it has them.
+pub(crate) fn vector(vector: &[(u8, u64)]) -> Vec<u8> {
+    let count = u32::try_from(vector.len()).unwrap();
+    let mut bytes = [2u32.to_le_bytes(), [0; 4], count.to_le_bytes(), [0; 4]].concat();
+    for (invocation, usn) in vector {
+        bytes.extend([*invocation; 16]);
+        bytes.extend(usn.to_le_bytes());
+        bytes.extend([0; 8]);
+    }
+    bytes
+}
+
 type Script = Arc<dyn Fn(&Asked, usize) -> Vec<Said> + Send + Sync>;
 
 /// The server.
@@ -153,6 +166,8 @@ fn serve(
     told: &Mutex<Vec<Asked>>,
     stop: &AtomicBool,
 ) {
+    // Many small messages, none of which waits until the one before is acknowledged.
+    stream.set_nodelay(true).unwrap();
     while let Some((id, asked)) = request(&mut stream) {
         let before = {
             let mut told = told.lock().unwrap();
