@@ -269,3 +269,34 @@ pub(super) fn kept(mut entity: Entity, fields: &BTreeSet<String>) -> Entity {
     entity.fields.retain(|name, value| !value.is_empty() && fields.contains(name.as_str()));
     entity
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Key;
+    use crate::snapshot::Index;
+
+    /// Else a process that ends right after it would leave a record that counts as unchanged.
+    #[test]
+    fn law_5_what_was_seen_to_move_is_stored_with_the_marks_of_its_records() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let job = JobName::new("employees").unwrap();
+        // One that is stored by itself, and so many that they are stored all at once.
+        for count in [1, 500] {
+            let ids: Vec<RemoteId> = (1..=count).map(|id| RemoteId::new(id).unwrap()).collect();
+            let mut batch = Batch::default();
+            for id in &ids {
+                Owner { job: job.clone(), key: Key::new(&id.to_string()).unwrap() }.put(&mut batch, Target::Staff, *id);
+            }
+            store.load(batch).unwrap();
+            Index::save(&store, &job, std::iter::empty()).unwrap();
+            assert!(Index::is_current(&store, &job).unwrap());
+            let mut found: Found = ids.iter().map(|id| (*id, Some(b"{}".to_vec().into_boxed_slice()))).collect();
+            flush(&mut found, &store, Target::Staff).unwrap();
+            let mut marked = 0;
+            store.scan(Space::Touched, &Space::by_job(&job, ""), |_, _| marked += 1).unwrap();
+            assert_eq!(marked, count);
+        }
+    }
+}

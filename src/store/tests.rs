@@ -141,6 +141,25 @@ fn a_load_of_many_rows_arrives_whole() {
 }
 
 #[test]
+fn law_5_a_row_that_was_merged_counts_no_more_while_somebody_walks_over_the_file_before() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    let load = |value: u32| {
+        let mut batch = Batch::default();
+        (0..Store::LOAD_MERGED_MIN).for_each(|number| batch.put(Space::Known, &format!("{number:05}"), &value));
+        store.load(batch).unwrap();
+    };
+    load(1);
+    put(&store, "00000", 2);
+    // Until it is let go, what is merged stays in sled.
+    let walked = store.file_of(Space::Known);
+    load(3);
+    assert_eq!(store.get::<u32>(Space::Known, "00000").unwrap(), Some(3));
+    assert!(store.list::<u32>(Space::Known, "").unwrap().iter().all(|(_, value)| *value == 3));
+    drop(walked);
+}
+
+#[test]
 fn fault_12_a_flipped_byte_is_an_error_and_never_another_value() {
     // sled may notice it at open, at a read, or not at all where the byte was free space; what must not happen is a row
     // that reads as something else, or a row that is silently gone.

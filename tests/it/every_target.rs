@@ -106,16 +106,29 @@ fn expect_rest(world: &World, case: &Case) {
 #[test]
 fn law_1_a_list_that_lies_fails_the_run_before_any_write_of_any_target() {
     for case in &CASES {
-        for fault in ["empty-list", "not-found", "html", "status=500"] {
+        // Nothing is a lie only of a list of all, which comes once a day; the holders of a certification come as a whole each
+        // time.
+        let is_whole_each_time = case.list == "certification.holder";
+        for (fault, hours, is_lie) in [
+            ("empty-list", 25, true),
+            ("empty-list", 1, is_whole_each_time),
+            ("not-found", 25, true),
+            ("not-found", 1, is_whole_each_time),
+            ("html", 25, true),
+            ("status=500", 25, true),
+        ] {
             let world = world(case, &["one"]);
             put(&world, "one", "a");
-            // So long that all is listed anew.
-            world.sync_ago(SignedDuration::from_hours(25));
+            // A list of nobody bears no time to go by, so what is made first is listed as a whole once more.
+            world.sync_ago(SignedDuration::from_hours(hours));
+            world.sync_ago(SignedDuration::from_hours(hours));
             put(&world, "one", "b");
             let writes = world.service().writes();
             world.faults(&[&format!("{}.list {fault}", case.list)]);
-            let ran = world.sync().expect(1);
-            assert_eq!(world.service().writes(), writes, "{} {fault}: {ran:?}", case.target);
+            let ran = world.sync().expect(if is_lie { 1 } else { 0 });
+            if is_lie {
+                assert_eq!(world.service().writes(), writes, "{} {fault}: {ran:?}", case.target);
+            }
             world.faults(&[]);
             world.sync().expect(0);
             expect_each_once(&world, case, "b");

@@ -46,6 +46,21 @@ async fn a_short_page_does_not_end_the_walk() {
     assert_eq!(calls[1], "GET /v1/staff?q=id%3E40&order=id&limit=100&time_zone=UTC");
 }
 
+/// What is changed while later pages are read may stand on a page that was read before.
+#[tokio::test]
+async fn law_5_the_date_of_a_walk_is_that_of_its_first_answer() {
+    let server = Server::start(|seen, number| match people(seen, 80, 40) {
+        Reply::Bytes(bytes) if number > 0 => {
+            Reply::Bytes(String::from_utf8(bytes).unwrap().replace(" 08:49:37 ", " 08:55:00 ").into_bytes())
+        }
+        reply => reply,
+    })
+    .await;
+    let (walked, ids) = walked(&server, None).await.unwrap();
+    assert_eq!((walked.requests, ids.len()), (3, 80));
+    assert_eq!(walked.date, Some("1994-11-06T08:49:37Z".parse().unwrap()));
+}
+
 #[tokio::test]
 async fn law_1_a_404_ends_a_walk_only_where_it_may() {
     let not_found = || json(404, r#"{"error":"no records found"}"#);
