@@ -1,0 +1,109 @@
+//! What is open of earlier files while none waits, and who looks at the next without moving it.
+
+use std::fs;
+
+use jiff::SignedDuration;
+
+use super::{Inbox, LEAVE_AT_ONCE, three, world};
+use crate::support::people;
+
+#[test]
+fn what_is_held_is_reported_as_waiting_and_sent_once_approved_though_no_file_waits() {
+    for mode in ["full", "changes"] {
+        let world = world(&format!("mode = \"{mode}\"\n"), "[job.guard]\nmax_updates = 0\n");
+        let inbox = Inbox(&world);
+        inbox.drop("a.csv", people(1..20));
+        world.sync().expect(0);
+        inbox.drop("b.csv", people(1..20).replace("Clerk", "Baker"));
+        let ran = world.sync().expect(4);
+        assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(19)), "{mode}: {}", ran.reason());
+        assert_eq!(inbox.waiting(), [] as [String; 0], "{mode}");
+        let page = inbox.text("processed", "b.csv.report.html");
+        assert!(page.contains("has to approve it first"), "{mode}: {page}");
+        let planned = world.plan().expect(0).job();
+        assert_eq!(planned["inbox"]["file"], serde_json::Value::Null, "{mode}");
+        world.run(&["approve", "staff"]).expect(0);
+        let ran = world.sync().expect(0);
+        assert_eq!(ran.writes(), (0, 19, 0), "{mode}: {}", ran.reason());
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "{mode}");
+        let left: Vec<_> = fs::read_dir(world.state().join("inbox/staff")).unwrap().collect();
+        assert!(left.is_empty(), "{mode}: nothing is open, so nothing is kept: {left:?}");
+        inbox.drop("c.csv", people(1..21).replace("Clerk", "Baker"));
+        assert_eq!(world.sync().expect(0).writes(), (1, 0, 0), "{mode}: the form of files is still known");
+    }
+}
+
+#[test]
+fn a_grace_ends_though_no_file_waits() {
+    let world = world("", "[job.leavers]\naction = \"delete\"\ngrace = \"1h\"\n");
+    let inbox = Inbox(&world);
+    for (hours, text) in [(3, people(1..20)), (2, people(2..20))] {
+        inbox.drop("a.csv", text);
+        assert_eq!(world.sync_ago(SignedDuration::from_hours(hours)).counts.deleted, 0);
+    }
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 1));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    world.expect_people(2..20);
+}
+
+#[test]
+fn plan_preview_check_and_explain_look_at_the_next_file_and_move_nothing() {
+    let world = world("", LEAVE_AT_ONCE);
+    let inbox = Inbox(&world);
+    let ran = world.run(&["plan"]).expect(0);
+    assert!(
+        ran.out.contains("no file waits in the inbox") && ran.out.contains("0 to delete")
+            || ran.out.contains("No changes"),
+        "{ran:?}"
+    );
+    assert!(world.run(&["preview", "staff"]).expect(0).err.contains("no file waits"));
+    assert!(world.run(&["check"]).expect(0).out.contains("no file waits"));
+    inbox.drop("a.csv", people(1..9));
+    world.sync().expect(0);
+    assert_eq!(world.plan().expect(0).job()["changes"], serde_json::json!([]));
+    inbox.drop("b.csv", people(1..10));
+    inbox.drop("c.csv", people(1..20));
+    inbox.drop("d.xlsx", "PK");
+    let planned = world.plan().expect(0).job();
+    assert_eq!(planned["changes"].as_array().unwrap().len(), 1, "{planned}");
+    assert_eq!(planned["inbox"]["file"], "b.csv");
+    assert_eq!(planned["inbox"]["waiting"], serde_json::json!(["b.csv", "c.csv"]));
+    assert_eq!(world.run(&["preview", "staff", "--json"]).expect(0).json()["rows"].as_array().unwrap().len(), 9);
+    assert!(world.run(&["check"]).expect(0).out.contains("2 files wait (b.csv, c.csv)"));
+    let told = world.run(&["explain", "staff", "P00009"]).expect(0);
+    assert!(told.out.contains("this is about b.csv"), "{told:?}");
+    assert!(world.run(&["status"]).expect(0).out.contains("in the inbox: b.csv, c.csv"));
+    assert_eq!(inbox.waiting(), ["b.csv", "c.csv", "d.xlsx"]);
+    world.expect_people(1..9);
+}
+
+#[test]
+fn what_is_reverted_is_not_done_again_by_the_same_content() {
+    let world = world("", "");
+    let inbox = Inbox(&world);
+    inbox.drop("a.csv", people(1..9));
+    world.sync().expect(0);
+    inbox.drop("b.csv", people(1..9).replacen("Clerk", "Baker", 1));
+    assert_eq!(world.sync().expect(0).writes(), (0, 1, 0));
+    world.run(&["revert", "2"]).expect(0);
+    assert_eq!(world.held_as(1).unwrap()["title"], "Clerk");
+    world.sync().expect(0);
+    inbox.drop("c.csv", people(1..10).replacen("Clerk", "Baker", 1));
+    assert_eq!(world.sync().expect(0).writes(), (1, 0, 0), "that was decided against");
+    assert_eq!(world.held_as(1).unwrap()["title"], "Clerk");
+}
+
+#[test]
+fn a_narrowed_run_and_an_applied_plan_leave_the_file_where_it_is() {
+    let world = world("", "");
+    let inbox = Inbox(&world);
+    inbox.drop("a.csv", people(1..9));
+    assert_eq!(world.run(&["sync", "--json", "--key", "P00003"]).expect(0).writes(), (1, 0, 0));
+    assert_eq!(inbox.waiting(), ["a.csv"]);
+    world.run(&["plan", "--out", "plan.json"]).expect(0);
+    let ran = world.run(&["apply", "plan.json", "--json"]).expect(0);
+    assert_eq!(inbox.waiting(), ["a.csv"], "{ran:?}");
+    world.expect_people(1..9);
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    assert_eq!((inbox.waiting(), inbox.names("processed")), (vec![], three("a.csv").to_vec()));
+}

@@ -1,0 +1,116 @@
+//! What is no file to be read, and a folder that is no inbox.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::{Inbox, LEAVE_AT_ONCE, reason_has, three, world};
+use crate::support::{HEADER, people};
+
+#[test]
+fn a_file_that_does_not_fit_goes_to_failed_with_what_to_do() {
+    for (name, content, words) in [
+        ("staff.xlsx", "PK\u{3}\u{4}", "save it as \"CSV UTF-8"),
+        ("notes.txt", "hello", "Only files whose names fit *.csv"),
+        ("staff.csv", "PK\u{3}\u{4}", "Excel workbook"),
+        ("empty.csv", "", "it is empty"),
+        ("other.csv", "Name,Mail\nAna,a@example.com\n", "is missing"),
+        ("header.csv", HEADER, "the source holds 0 records"),
+    ] {
+        let world = world("", LEAVE_AT_ONCE);
+        let inbox = Inbox(&world);
+        inbox.drop("first.csv", people(1..9));
+        world.sync().expect(0);
+        inbox.drop(name, content);
+        let ran = world.sync();
+        assert_eq!(ran.code, Some(if name == "header.csv" { 4 } else { 1 }), "{name}: {ran:?}");
+        assert_eq!(ran.writes(), (0, 0, 0));
+        reason_has(&ran, name);
+        reason_has(&ran, words);
+        assert_eq!((inbox.names("failed"), inbox.waiting()), (three(name).to_vec(), vec![]), "{name}");
+        let page = inbox.text("failed", ".report.html").replace("&quot;", "\"");
+        assert!(page.contains("The file was not used") && page.contains(words), "{name}: {page}");
+        assert!(inbox.text("failed", ".report.csv").contains("\r\n,,file,"), "{name}");
+        world.sync().expect(0);
+        world.expect_people(1..9);
+    }
+}
+
+#[test]
+fn work_in_progress_is_left_alone() {
+    let world = world("", "");
+    let inbox = Inbox(&world);
+    let names = [".staff.csv", "a.csv.part", "b.tmp", "c.csv.filepart", "~$staff.csv"];
+    names.iter().for_each(|name| inbox.drop(name, people(1..5)));
+    fs::create_dir(inbox.path("2026")).unwrap();
+    let ran = world.sync().expect(0);
+    reason_has(&ran, "2026 is a folder");
+    let mut left = names.map(str::to_owned).to_vec();
+    left.insert(1, "2026".into());
+    assert_eq!(inbox.waiting(), left);
+    assert_eq!(world.service().requests().len(), 0);
+}
+
+#[test]
+fn fault_92_what_is_no_plain_file_is_refused_and_never_read() {
+    let world = world("", LEAVE_AT_ONCE);
+    let inbox = Inbox(&world);
+    let secret = world.put("secret.csv", people(1..5).as_bytes());
+    let place = |name: &str| inbox.path(name);
+    type Lay<'a> = &'a dyn Fn(&str);
+    let cases: [(&str, &str, &str, Lay<'_>); 6] = [
+        ("link.csv", "link.csv", "a link", &|name| std::os::unix::fs::symlink(&secret, place(name)).unwrap()),
+        ("hard.csv", "hard.csv", "second name", &|name| fs::hard_link(&secret, place(name)).unwrap()),
+        ("pipe.csv", "pipe.csv", "a pipe", &|name| {
+            rustix::fs::mkfifoat(rustix::fs::CWD, place(name), rustix::fs::Mode::RUSR).unwrap();
+        }),
+        ("open.csv", "open.csv", "every user of this machine", &|name| {
+            inbox.drop(name, people(1..5));
+            fs::set_permissions(place(name), fs::Permissions::from_mode(0o666)).unwrap();
+        }),
+        ("a\nb.csv", "a_b.csv", "line break", &|name| inbox.drop(name, people(1..5))),
+        ("\u{1b}[2J.csv", "_[2J.csv", "line break", &|name| inbox.drop(name, people(1..5))),
+    ];
+    for (number, (name, filed, words, lay)) in cases.into_iter().enumerate() {
+        lay(name);
+        let ran = world.sync().expect(1);
+        reason_has(&ran, words);
+        assert_eq!(world.service().requests().len(), 0, "{name:?}");
+        assert_eq!(inbox.waiting(), [] as [String; 0], "{name:?}");
+        let names = inbox.names("failed");
+        assert!(names.contains(&filed.to_owned()) && names.len() == 3 * (number + 1), "{name:?}: {names:?}");
+        assert!(ran.err.contains("refused") || ran.reason().contains("refused"), "{ran:?}");
+    }
+    assert_eq!(fs::read_to_string(&secret).unwrap(), people(1..5), "what a link led to is as it was");
+}
+
+#[test]
+fn fault_96_a_missing_unmounted_or_other_folder_is_an_error_and_never_empty() {
+    let world = world("", LEAVE_AT_ONCE);
+    let inbox = Inbox(&world);
+    inbox.drop("staff.csv", people(1..9));
+    world.sync().expect(0);
+    let aside = world.dir().join("aside");
+    fs::rename(inbox.path(""), &aside).unwrap();
+    let config = |text: &str| text.to_owned();
+    for (lay, words) in [
+        (&(|| {}) as &dyn Fn(), "does not exist"),
+        (&|| fs::create_dir(inbox.path("")).unwrap(), "has no processed/ any more"),
+        (
+            &|| {
+                fs::remove_dir(inbox.path("")).unwrap();
+                fs::write(world.dir().join("inbox"), "").unwrap();
+            },
+            "",
+        ),
+    ] {
+        lay();
+        let ran = world.sync().expect(1);
+        assert!(ran.reason().contains(&config(words)), "{words}: {ran:?}");
+        assert_eq!(ran.writes(), (0, 0, 0));
+        world.run(&["plan", "--json"]).expect(1);
+        world.expect_people(1..9);
+    }
+    fs::remove_file(world.dir().join("inbox")).unwrap();
+    fs::rename(&aside, inbox.path("")).unwrap();
+    world.sync().expect(0);
+}
