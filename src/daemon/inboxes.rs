@@ -1,7 +1,9 @@
 //! Looking at inboxes, so that what is dropped there is taken soon.
 //!
 //! A look may hang, on a network share that is gone; so each has a thread of its own, and a job's next look waits for its
-//! last one. What a run could not take is not asked for again at once: it would fail again as soon.
+//! last one. A file that still lies in front after a run is not asked for again at once: that run could not take it, and the
+//! next would fail as soon. How the run ended says nothing about it: one that held all its changes has filed its file, and
+//! what is dropped afterwards is taken as soon as ever.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,44 +16,63 @@ use super::engine::Engine;
 use super::event::Event;
 use crate::fault::chain;
 use crate::record::JobName;
-use crate::run::{Poll, Status};
+use crate::run::{Front, Poll};
 
 /// How often a folder is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// How long a job whose run could not take what lies there is left alone, at first and at most.
+/// How long a file that a run could not take is left alone, at first and at most.
 const REST: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(15 * 60));
+
+/// What a look found in front, or why it could not look.
+type Looked = (JobName, Poll, Result<Option<Front>, String>);
 
 /// What is known of a job's inbox.
 #[derive(Default)]
 struct Inbox {
     /// None while a look is under way.
     poll: Option<Poll>,
-    /// Until when it is left alone, and for how long.
-    rest: Option<(Instant, Duration)>,
+    /// What a run was asked for last.
+    asked: Option<Asked>,
     /// The last trouble, told once.
     trouble: Option<String>,
 }
 
+/// What a run was asked for.
+struct Asked {
+    front: Front,
+    /// Once a run has ended: until when the same is not asked for again, and for how long.
+    rest: Option<(Instant, Duration)>,
+}
+
 impl Inbox {
-    fn ended(&mut self, status: Status, now: Instant) {
-        self.rest = match status {
-            Status::Done | Status::Partial => None,
-            Status::Held | Status::Failed => {
-                let length = self.rest.map_or(REST.0, |(_, length)| (length * 2).min(REST.1));
-                Some((now + length, length))
-            }
+    /// Whether a run is to be asked for, this being in front.
+    fn finds(&mut self, front: Option<Front>, now: Instant) -> bool {
+        let Some(front) = front else {
+            self.asked = None;
+            return false;
         };
+        match &self.asked {
+            Some(asked) if asked.front == front => asked.rest.is_none_or(|(until, _)| until <= now),
+            _ => {
+                self.asked = Some(Asked { front, rest: None });
+                true
+            }
+        }
     }
 
-    fn rests(&self, now: Instant) -> bool {
-        self.rest.is_some_and(|(until, _)| now < until)
+    /// A run has ended: what is still in front afterwards, it could not take.
+    fn ended(&mut self, now: Instant) {
+        if let Some(Asked { rest, .. }) = &mut self.asked {
+            let length = rest.map_or(REST.0, |(_, length)| (length * 2).min(REST.1));
+            *rest = Some((now + length, length));
+        }
     }
 }
 
 /// Looks at the inboxes of all jobs, for as long as it is polled.
 pub(super) async fn watch(engine: Arc<Engine>) {
     let mut inboxes: BTreeMap<JobName, Inbox> = BTreeMap::new();
-    let mut looks: JoinSet<(JobName, Poll, Result<bool, String>)> = JoinSet::new();
+    let mut looks: JoinSet<Looked> = JoinSet::new();
     let mut events = engine.events();
     let mut tick = tokio::time::interval(LOOK_EVERY);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -59,16 +80,8 @@ pub(super) async fn watch(engine: Arc<Engine>) {
         tokio::select! {
             _ = tick.tick() => look(&engine, &mut inboxes, &mut looks),
             event = events.recv() => match event {
-                Ok(Event::Ended { report }) => {
-                    if let Some(inbox) = inboxes.get_mut(&report.name) {
-                        inbox.ended(report.status, Instant::now());
-                    }
-                }
-                Ok(Event::Broken { job, .. }) => {
-                    if let Some(inbox) = inboxes.get_mut(&job) {
-                        inbox.ended(Status::Failed, Instant::now());
-                    }
-                }
+                Ok(Event::Ended { report }) => ended(&mut inboxes, &report.name),
+                Ok(Event::Broken { job, .. }) => ended(&mut inboxes, &job),
                 Err(RecvError::Closed) => return,
                 Ok(_) | Err(RecvError::Lagged(_)) => {}
             },
@@ -81,7 +94,11 @@ pub(super) async fn watch(engine: Arc<Engine>) {
                     tracing::warn!(job, reason, "{job}: the inbox can't be looked at: {reason}");
                 }
                 inbox.trouble = trouble;
-                if found == Ok(true) && !inbox.rests(Instant::now()) && engine.runs().of(&job).is_none() {
+                // While a run is under way, what is in front may be what it is reading.
+                if let Ok(front) = found
+                    && engine.runs().of(&job).is_none()
+                    && inbox.finds(front, Instant::now())
+                {
                     engine.ask([job]);
                 }
             }
@@ -89,11 +106,13 @@ pub(super) async fn watch(engine: Arc<Engine>) {
     }
 }
 
-fn look(
-    engine: &Arc<Engine>,
-    inboxes: &mut BTreeMap<JobName, Inbox>,
-    looks: &mut JoinSet<(JobName, Poll, Result<bool, String>)>,
-) {
+fn ended(inboxes: &mut BTreeMap<JobName, Inbox>, job: &JobName) {
+    if let Some(inbox) = inboxes.get_mut(job) {
+        inbox.ended(Instant::now());
+    }
+}
+
+fn look(engine: &Arc<Engine>, inboxes: &mut BTreeMap<JobName, Inbox>, looks: &mut JoinSet<Looked>) {
     let setup = engine.setup();
     let jobs = setup.config.jobs.iter().filter(|job| job.inbox.is_some());
     for job in jobs.cloned() {
@@ -103,7 +122,7 @@ fn look(
         let Some(mut poll) = inbox.poll.take() else { continue };
         let (dir, clock) = (setup.config.state.dir.clone(), engine.clock().clone());
         looks.spawn_blocking(move || {
-            let found = poll.is_ready(&job, &dir, &clock).map_err(|error| chain(&error));
+            let found = poll.front(&job, &dir, &clock).map_err(|error| chain(&error));
             (job.name, poll, found)
         });
     }
@@ -117,17 +136,30 @@ mod tests {
     fn what_could_not_be_taken_is_left_alone_for_longer_and_longer() {
         let mut inbox = Inbox::default();
         let mut now = Instant::now();
+        let front = Front::of("a.csv", 1);
+        assert!(inbox.finds(Some(front.clone()), now));
         let mut rests = Vec::new();
         for _ in 0..7 {
-            inbox.ended(Status::Failed, now);
-            assert!(inbox.rests(now));
-            let (until, length) = inbox.rest.unwrap();
+            inbox.ended(now);
+            assert!(!inbox.finds(Some(front.clone()), now));
+            let (until, length) = inbox.asked.as_ref().unwrap().rest.unwrap();
             rests.push(length.as_secs());
             now = until;
-            assert!(!inbox.rests(now));
+            assert!(inbox.finds(Some(front.clone()), now));
         }
         assert_eq!(rests, [30, 60, 120, 240, 480, 900, 900]);
-        inbox.ended(Status::Partial, now);
-        assert!(!inbox.rests(now));
+    }
+
+    #[test]
+    fn what_no_run_has_met_is_asked_for_at_once_however_the_last_run_ended() {
+        let (mut inbox, now) = (Inbox::default(), Instant::now());
+        assert!(inbox.finds(Some(Front::of("a.csv", 1)), now));
+        inbox.ended(now);
+        assert!(inbox.finds(Some(Front::of("b.csv", 1)), now), "another file is in front, so the run took the first");
+        inbox.ended(now);
+        assert!(!inbox.finds(None, now));
+        let again = Front::of("b.csv", 2);
+        assert!(inbox.finds(Some(again.clone()), now), "a file of the same name is another one");
+        assert!(inbox.finds(Some(again), now), "until a run has ended, it is wanted");
     }
 }

@@ -83,7 +83,7 @@ pub use expected::overdue;
 pub use explain::{Explanation, FieldState, FieldView, Fit, Outlook, SourceRow, explain};
 pub use forget::{ForgetError, Forgotten, forget};
 pub use held::{DecisionError, HeldChange, approve, held, held_set, reject};
-pub use inbox::{Next, Poll, WaitingFiles, next};
+pub use inbox::{Front, Next, Poll, WaitingFiles, next};
 pub use mirrors::needed;
 pub use missing::{Missed, Missing};
 pub use pause::{Note, Pause, Scope, pause, pauses, resume};

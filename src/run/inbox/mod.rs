@@ -34,6 +34,6 @@ pub(super) use forget::forget;
 pub(super) use keep::sweep;
 pub(super) use last::last;
 pub use next::{Next, WaitingFiles, next};
-pub use poll::Poll;
+pub use poll::{Front, Poll};
 pub(super) use state::InboxState;
 pub(super) use visit::sync;
