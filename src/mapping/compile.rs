@@ -108,6 +108,24 @@ impl Mapping {
         self.fields.iter().map(|(field, ..)| field)
     }
 
+    /// By what a rejected row says is wrong with it, key or field: the heading of the column that it is made of, where that is
+    /// one column alone.
+    pub fn headings(&self, columns: &Columns) -> BTreeMap<String, String> {
+        let key = std::iter::once(("key".to_owned(), &self.key));
+        let marks = self.marks.iter().map(|(mark, template)| (mark.place().to_owned(), template));
+        let field = |field: &Field| format!("{}{}", self.prefix, field.name);
+        let fields = self.fields.iter().map(|(one, _, template)| (field(one), template));
+        let heading = |(name, template): (String, &Compiled)| {
+            let mut names = template.names.iter();
+            let (Some(only), None) = (names.next(), names.next()) else { return None };
+            match columns.find(only) {
+                Match::One(at) => Some((name, columns.names()[at].clone())),
+                Match::Missing | Match::Several(_) => None,
+            }
+        };
+        key.chain(marks).chain(fields).filter_map(heading).collect()
+    }
+
     /// Finds the columns of a source that the templates use.
     pub fn bind(&self, columns: &Columns) -> Result<Bound<'_>, Error> {
         let mut found: BTreeMap<&Name, Option<usize>> = BTreeMap::new();

@@ -304,6 +304,24 @@ fn two_columns_that_fold_to_one_name_are_told_apart() {
 }
 
 #[test]
+fn a_field_that_is_made_of_one_column_has_its_heading() {
+    let columns = Columns::new(["Employee No", "First Name", "Last Name", "E-Mail", "e-mail"]);
+    for (template, heading) in [
+        ("{{ employee_no }}", Some("Employee No")),
+        ("{{ first_name | squeeze | upper }}", Some("First Name")),
+        ("{{ source['E-Mail'] | lower }}", Some("E-Mail")),
+        ("{% if last_name %}{{ last_name }}{% endif %}", Some("Last Name")),
+        ("{{ first_name }} {{ last_name }}", None),
+        ("{{ e_mail }}", None),
+        ("{{ elsewhere }}", None),
+        ("always", None),
+    ] {
+        let headings = Mapping::compile(&options(&[("email", template)])).unwrap().headings(&columns);
+        assert_eq!(headings.get("email").map(String::as_str), heading, "{template}");
+    }
+}
+
+#[test]
 fn law_1_include_comes_before_the_key() {
     let rejected = |key: &str, field: &str, reason: &str| {
         Mapped::Rejected(crate::record::Rejected {

@@ -4,6 +4,8 @@
 //! rows were not used, and what to do.
 //!
 //! Invariants:
+//! - What is equal is said once, with those of whom it is true; each of them has a line of the page's text to themselves, so
+//!   that one can be taken out.
 //! - Nobody is named by more than their key (law 11); no cell of the file is repeated.
 //! - No cell of the table is a formula to a spreadsheet, and no text of the page is markup, whatever stands in the file.
 //! - The page is one file without scripts, and asks nobody for anything.
@@ -15,7 +17,7 @@ mod page;
 mod table;
 
 pub use line::{Line, Outcome};
-pub use page::{is_page, markup_of, page, text_of};
+pub use page::{is_page, keyed, markup_of, page, text_of};
 pub use table::{MARK, harmless, is_table, table};
 
 use jiff::Zoned;

@@ -1,5 +1,6 @@
 //! The page to be read.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
 use jiff::Zoned;
@@ -8,6 +9,10 @@ use super::{Line, Outcome, Receipt, Verdict};
 
 /// How many lines of one kind the page lists; the rest is in the table.
 const LISTED_MAX: usize = 200;
+
+/// What a row begins with, in a table and in a list of those with one reason.
+const ROW: &str = "<tr><td>";
+const ENTRY: &str = "<li><b>";
 
 const HEAD: &str = concat!(include_str!("base.html"), include_str!("head.html"));
 
@@ -48,6 +53,13 @@ pub fn text_of(markup: &str) -> String {
 /// Whether what begins with these bytes is such a page.
 pub fn is_page(head: &[u8]) -> bool {
     !head.is_empty() && HEAD.as_bytes().starts_with(head)
+}
+
+/// The key, as markup, in a line of the page that is about one row, and the rest of that line: each has a line of its own.
+pub fn keyed(line: &str) -> Option<(&str, &str)> {
+    let in_table = || line.strip_prefix(ROW)?.split_once("</td><td>")?.1.split_once("</td>");
+    let in_list = || line.strip_prefix(ENTRY)?.split_once("</b>");
+    in_table().or_else(in_list)
 }
 
 /// Writes the page.
@@ -225,24 +237,63 @@ fn list(receipt: &Receipt, section: &Section, page: &mut String) -> fmt::Result 
     if !section.help.is_empty() {
         writeln!(page, "<p>{}</p>", section.help)?;
     }
+    let (groups, singles) = grouped(&lines);
+    let mut left = LISTED_MAX;
+    for group in groups {
+        writeln!(page, "<h3>{} × {}</h3>\n<ul class=\"keys\">", group.len(), Text(&group[0].reason))?;
+        for line in group.iter().take(left) {
+            let row = line.row.map(|row| format!(" row {row}")).unwrap_or_default();
+            writeln!(page, "{ENTRY}{}</b>{row}</li>", key(line))?;
+        }
+        writeln!(page, "</ul>")?;
+        left = left.saturating_sub(group.len());
+    }
+    let singles = &singles[..singles.len().min(left)];
+    if !singles.is_empty() {
+        table(singles, page)?;
+    }
+    if lines.len() > LISTED_MAX {
+        writeln!(page, "<p>… and {} more: see the table.</p>", lines.len() - LISTED_MAX)?;
+    }
+    writeln!(page, "</section>")
+}
+
+/// Lines with one reason, each group of several in order of its first; then those that are alone with theirs, or have none.
+fn grouped<'a>(lines: &[&'a Line]) -> (Vec<Vec<&'a Line>>, Vec<&'a Line>) {
+    let mut groups: Vec<Vec<&Line>> = Vec::new();
+    let mut by_reason: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut singles = Vec::new();
+    for line in lines {
+        if line.reason.is_empty() {
+            singles.push(*line);
+            continue;
+        }
+        let at = *by_reason.entry(&line.reason).or_insert(groups.len());
+        match groups.get_mut(at) {
+            Some(group) => group.push(line),
+            None => groups.push(vec![line]),
+        }
+    }
+    let (groups, alone): (Vec<_>, Vec<_>) = groups.into_iter().partition(|group| group.len() > 1);
+    singles.extend(alone.into_iter().flatten());
+    (groups, singles)
+}
+
+fn table(lines: &[&Line], page: &mut String) -> fmt::Result {
     let told = lines.iter().any(|line| !line.reason.is_empty());
-    writeln!(
-        page,
-        "<table>\n<thead><tr><th>Row</th><th>Key</th>{}</tr></thead>\n<tbody>",
-        if told { "<th>Why</th>" } else { "" }
-    )?;
-    for line in lines.iter().take(LISTED_MAX) {
+    let why = if told { "<th>Why</th>" } else { "" };
+    writeln!(page, "<table>\n<thead><tr><th>Row</th><th>Key</th>{why}</tr></thead>\n<tbody>")?;
+    for line in lines {
         let row = line.row.map_or_else(|| "–".to_owned(), |row| row.to_string());
-        let key = line.key.as_deref().unwrap_or("unknown");
-        write!(page, "<tr><td>{row}</td><td>{}</td>", Text(key))?;
+        write!(page, "{ROW}{row}</td><td>{}</td>", key(line))?;
         if told {
             write!(page, "<td>{}</td>", Text(&line.reason))?;
         }
         writeln!(page, "</tr>")?;
     }
-    writeln!(page, "</tbody>\n</table>")?;
-    if lines.len() > LISTED_MAX {
-        writeln!(page, "<p>… and {} more: see the table.</p>", lines.len() - LISTED_MAX)?;
-    }
-    writeln!(page, "</section>")
+    writeln!(page, "</tbody>\n</table>")
+}
+
+fn key(line: &Line) -> Text<'_> {
+    Text(line.key.as_deref().unwrap_or("unknown"))
 }

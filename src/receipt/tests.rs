@@ -66,10 +66,37 @@ fn fault_90_no_text_of_the_page_is_markup() {
     assert!(page.contains("Rows that were not used (1)"));
 }
 
+/// The lines of a page that name somebody.
+fn named(page: &str) -> Vec<&str> {
+    page.lines().filter_map(|line| keyed(line).map(|(key, _)| key)).collect()
+}
+
 #[test]
 fn a_page_lists_so_many_and_counts_the_rest() {
-    let line = Line { row: Some(2), key: None, outcome: Outcome::NotUsed, reason: "why".into() };
-    let page = page(&Receipt { lines: vec![line; 1000], ..receipt() });
-    assert_eq!(page.matches("<td>why</td>").count(), 200);
-    assert!(page.contains("… and 800 more: see the table."));
+    for reason in ["why", ""] {
+        let line = Line { row: Some(2), key: Some("E1".into()), outcome: Outcome::NotUsed, reason: reason.into() };
+        let page = page(&Receipt { lines: vec![line; 1000], ..receipt() });
+        assert_eq!(named(&page), ["E1"; 200]);
+        assert!(page.contains("… and 800 more: see the table."));
+    }
+}
+
+#[test]
+fn equal_reasons_are_told_once_with_everybody_whom_they_concern() {
+    let lines = (2..62).map(|row| Line {
+        row: (row != 9).then_some(row),
+        key: Some(format!("E{row}")),
+        outcome: Outcome::Waiting,
+        reason: if row == 5 { "its own".into() } else { "too <many>".into() },
+    });
+    let page = page(&Receipt { lines: lines.collect(), ..receipt() });
+    assert_eq!(page.matches("too &lt;many&gt;").count(), 1, "{page}");
+    assert!(page.contains("<h3>59 × too &lt;many&gt;</h3>"), "{page}");
+    assert!(page.contains("<b>E2</b> row 2</li>") && page.contains("<b>E9</b></li>"), "{page}");
+    assert!(page.contains("<td>5</td><td>E5</td><td>its own</td>"), "{page}");
+    let mut everybody: Vec<String> = (2..62).map(|row| format!("E{row}")).collect();
+    everybody.sort();
+    let mut named: Vec<&str> = named(&page);
+    named.sort();
+    assert_eq!(named, everybody, "each has a line, by which they can be taken out");
 }

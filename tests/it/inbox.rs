@@ -92,7 +92,7 @@ fn a_dropped_file_is_read_filed_and_reported() {
     let table = inbox.text("processed", ".report.csv");
     assert!(table.starts_with("\u{feff}row,key,outcome,reason\r\n"), "{table}");
     assert!(
-        table.contains("\r\n2,P00001,added,\r\n") && table.contains("\r\n41,P00040,not used,\"name: it is empty"),
+        table.contains("\r\n2,P00001,added,\r\n") && table.contains("\r\n41,P00040,not used,\"Name: it is empty"),
         "{table}"
     );
     assert_eq!(table.matches(",added,").count(), 39);

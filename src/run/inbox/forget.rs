@@ -19,7 +19,7 @@ use crate::clock::Clock;
 use crate::config::Job;
 use crate::disk;
 use crate::mapping::{Bound, Mapped};
-use crate::receipt::{MARK, harmless, is_page, is_table, markup_of, text_of};
+use crate::receipt::{MARK, harmless, is_page, is_table, keyed, markup_of, text_of};
 use crate::record::Key;
 use crate::run::forget::ForgetError;
 use crate::run::report::named_as;
@@ -256,7 +256,7 @@ impl Searched<'_> {
         Ok(if changed { Fate::Becomes } else { Fate::Stays })
     }
 
-    /// A report as a page: it has a line for each row, which begins with its number and its key.
+    /// A report as a page: it has a line for each row.
     fn page(&self) -> io::Result<Fate> {
         let mut file = BufReader::new(File::open(&self.copy)?);
         let mut page = BufWriter::new(self.create()?);
@@ -268,8 +268,7 @@ impl Searched<'_> {
                 return Ok(Fate::Goes);
             }
             let text = String::from_utf8_lossy(&line);
-            let cells = text.strip_prefix("<tr><td>").and_then(|cells| cells.split_once("</td><td>"));
-            let cell = cells.and_then(|(_, cells)| cells.split_once("</td>"));
+            let cell = keyed(&text);
             if cell.is_some_and(|(cell, _)| cell == markup || self.is_about(&text_of(cell))) {
                 changed = true;
             } else {

@@ -11,11 +11,19 @@ use crate::record::{Action, Key, Rejected, shown};
 use crate::run::error::Error;
 use crate::run::report::counted;
 use crate::run::report::{Report, Status};
-use crate::source::{self, csv};
+use crate::run::rows;
+use crate::source::{self, Columns, csv};
 
-/// Makes the receipt of a file that was read. `before` is what earlier runs over the same file had confirmed when they
-/// were cut off.
-pub(super) fn of_run(receipt: Receipt, report: &Report, before: &BTreeMap<Key, Action>) -> Receipt {
+/// What is known of a file besides what its run came to.
+pub(super) struct Known {
+    /// What earlier runs over it had confirmed when they were cut off.
+    pub(super) before: BTreeMap<Key, Action>,
+    /// What its columns are called, by the field that is made of one: whoever mends it knows no other name.
+    pub(super) headings: BTreeMap<String, String>,
+}
+
+/// Makes the receipt of a file that was read.
+pub(super) fn of_run(receipt: Receipt, report: &Report, known: &Known) -> Receipt {
     let verdict = match report.status {
         _ if report.details.nothing_taken => Verdict::NotUsed,
         Status::Failed => Verdict::NotUsed,
@@ -26,8 +34,8 @@ pub(super) fn of_run(receipt: Receipt, report: &Report, before: &BTreeMap<Key, A
         Status::Done => Verdict::Used,
     };
     let lines = match verdict {
-        Verdict::NotUsed => report.rejections.iter().map(|row| unused(row, Outcome::NotUsed)).collect(),
-        _ => lines(report, before),
+        Verdict::NotUsed => report.rejections.iter().map(|row| known.unused(row, Outcome::NotUsed)).collect(),
+        _ => lines(report, known),
     };
     let rejected = counted(report.rejections.len(), "row was rejected", "rows were rejected");
     let missing = report.missing.as_ref().filter(|_| verdict != Verdict::NotUsed).map(|missing| {
@@ -102,9 +110,9 @@ pub(super) fn advice(error: &Error) -> Option<&'static str> {
     }
 }
 
-fn lines(report: &Report, before: &BTreeMap<Key, Action>) -> Vec<Line> {
+fn lines(report: &Report, known: &Known) -> Vec<Line> {
     let mut told: BTreeMap<&Key, (Outcome, &str)> = BTreeMap::new();
-    for (key, action) in before.iter().chain(report.details.confirmed.iter().map(|(key, action)| (key, action))) {
+    for (key, action) in known.before.iter().chain(report.details.confirmed.iter().map(|(key, action)| (key, action))) {
         told.entry(key).or_insert((outcome_of(*action), ""));
     }
     told.extend(report.details.dropped.iter().map(|key| (key, (Outcome::Dropped, ""))));
@@ -115,8 +123,8 @@ fn lines(report: &Report, before: &BTreeMap<Key, Action>) -> Vec<Line> {
     told.extend(
         report.missed.iter().filter(|one| !held.contains(&one.key)).map(|one| (&one.key, (Outcome::Missing, ""))),
     );
-    let mut lines: Vec<Line> = report.rejections.iter().map(|row| unused(row, Outcome::NotUsed)).collect();
-    lines.extend(report.bad_values.iter().map(|row| unused(row, Outcome::ValueNotUsed)));
+    let mut lines: Vec<Line> = report.rejections.iter().map(|row| known.unused(row, Outcome::NotUsed)).collect();
+    lines.extend(report.bad_values.iter().map(|row| known.unused(row, Outcome::ValueNotUsed)));
     for (row, key, counts) in report.details.rows.iter().filter(|(row, _, _)| !unusable.contains(row)) {
         let otherwise = if *counts { Outcome::Unchanged } else { Outcome::NotIncluded };
         lines.push(line(Some(*row), key, told.remove(key).unwrap_or((otherwise, ""))));
@@ -132,12 +140,20 @@ fn line(row: Option<u64>, key: &Key, (outcome, reason): (Outcome, &str)) -> Line
     Line { row, key: Some(key.as_str().to_owned()), outcome, reason: shown(reason).into_owned() }
 }
 
-fn unused(row: &Rejected, outcome: Outcome) -> Line {
-    let field = row.field.as_ref().map(|field| format!("{field}: ")).unwrap_or_default();
-    Line {
-        row: row.line,
-        key: row.key.as_ref().map(|key| key.as_str().to_owned()),
-        outcome,
-        reason: format!("{field}{}", shown(&row.reason)),
+/// The headings of a job's columns, by the fields of the job and its parts.
+pub(super) fn headings(job: &Job, columns: &Columns) -> BTreeMap<String, String> {
+    job.parts().flat_map(|part| rows::mapping(part).headings(columns)).collect()
+}
+
+impl Known {
+    fn unused(&self, row: &Rejected, outcome: Outcome) -> Line {
+        let field = row.field.as_ref().map(|field| self.headings.get(field).unwrap_or(field));
+        let field = field.map(|field| format!("{}: ", shown(field))).unwrap_or_default();
+        Line {
+            row: row.line,
+            key: row.key.as_ref().map(|key| key.as_str().to_owned()),
+            outcome,
+            reason: format!("{field}{}", shown(&row.reason)),
+        }
     }
 }

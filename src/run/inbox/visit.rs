@@ -17,7 +17,7 @@ use crate::run::state::{JobState, next_run};
 use crate::run::sync::{one, record};
 use crate::run::{Context, Narrow, expected, pause, rows, stamp};
 use crate::source::inbox::{Entry, Filing, Folder, Look, Options, Refusal, Shelf, Taken, Watcher, shown, take};
-use crate::source::{self, Found, csv};
+use crate::source::{self, Columns, Found, csv};
 use crate::store::Batch;
 
 /// How long an unsettled file is waited for beyond ten times its settling time.
@@ -245,7 +245,10 @@ impl Visit<'_> {
         // What became of requests under way when a run was cut off was found out, and told, by this one.
         let runs: Vec<u64> = if before.is_empty() { before } else { before.into_iter().chain([begun.run]).collect() };
         let confirmed = receipt::confirmed(self.context.store.dir(), self.job, &runs).map_err(Error::History)?;
-        let receipt = receipt::of_run(self.blank(&state, &name, Verdict::Used), &report, &confirmed);
+        let columns = state.found.as_ref().and_then(Found::file).map(|found| found.columns.as_slice());
+        let headings = receipt::headings(self.job, &Columns::new(columns.unwrap_or_default()));
+        let known = receipt::Known { before: confirmed, headings };
+        let receipt = receipt::of_run(self.blank(&state, &name, Verdict::Used), &report, &known);
         let past = Past {
             run: begun.run,
             name,
