@@ -441,7 +441,8 @@ pub(super) fn prepare(
     prepared.notes.extend((undoing > 0).then(|| origin::LAID_BACK.to_owned()));
     if let Some(doubt) = job.inbox.as_ref().and_then(|inbox| inbox.doubt.as_ref()) {
         held::hold_all(&mut guarded, doubt);
-        prepared.notes.push(doubt.clone());
+        // What is held says why.
+        prepared.notes.extend(guarded.held.is_empty().then(|| doubt.clone()));
     }
     guarded.held.splice(0..0, undecided.held);
     basis::hold_outdated(&mut guarded, &prepared.new.outdated);

@@ -3,14 +3,20 @@
 use super::state::{InboxState, Past};
 use crate::source::inbox::{Options, Order, Taken, dated};
 
-/// The last file, where this one is the same and reading it again would come to the same: every row of it was used, by the
-/// mapping of now. A file of which something is to be mended is read as often as it is dropped.
+/// The last file, where this one is the same and reading it again would come to the same: all of it was used, by the mapping
+/// of now. A file of which something is to be mended or decided is read as often as it is dropped.
 pub(super) fn again<'a>(state: &'a InboxState, taken: &Taken, mapping: &str) -> Option<&'a Past> {
     state.past.last().filter(|last| last.clean && last.content == taken.content && last.mapping == mapping)
 }
 
+/// How many files may have been used altogether since this very one was, for it to be no older export: a wrong file that
+/// was used is put right by the one before it.
+const PUT_RIGHT_MAX: usize = 1;
+
 /// Why the file seems to be an older export than the last one: by the dates in their names, else by when they were written
-/// where that is the order of the inbox, else because this very file came before others.
+/// where that is the order of the inbox, else because this very file came before several others that were used altogether.
+/// Those of which something was held, missing or not used say nothing: whoever drops the right file again after wrong ones
+/// is not to wait for anybody.
 pub(super) fn doubt(state: &InboxState, options: &Options, name: &str, taken: &Taken) -> Option<String> {
     let older = |what: &str, last: &Past| {
         format!(
@@ -29,10 +35,16 @@ pub(super) fn doubt(state: &InboxState, options: &Options, name: &str, taken: &T
             .filter(|past| taken.stamp.modified() < past.modified)
             .map(|past| older("the time of writing", past));
     }
-    let (last, before) = state.past.split_last()?;
-    let known = before.iter().find(|past| !past.content.is_empty() && past.content == taken.content);
-    known.filter(|_| last.content != taken.content).map(|past| {
-        format!("{name} is the very file that was read on {:.0}, and another came since ({})", past.read, last.name)
+    let is_this = |past: &&Past| !past.content.is_empty() && past.content == taken.content;
+    let others: Vec<&Past> = state.past.iter().rev().skip_while(is_this).collect();
+    let at = others.iter().position(is_this)?;
+    let (since, known) = (&others[..at], others[at]);
+    (since.iter().filter(|past| past.clean).count() > PUT_RIGHT_MAX).then(|| {
+        let last = &since[0].name;
+        format!(
+            "{name} is the very file that was read on {:.0}, and others came since, the last one {last}",
+            known.read
+        )
     })
 }
 
@@ -54,6 +66,15 @@ mod tests {
         let modified: Timestamp = modified.parse().unwrap();
         let (name, content) = (name.to_owned(), content.to_owned());
         Past { run: 1, name, content, mapping: "m".into(), clean: true, modified: Some(modified), read: modified }
+    }
+
+    /// Files without a date in their names, by their contents; one in capitals was not used altogether.
+    fn undated(contents: &str) -> Vec<Past> {
+        let file = |content: char| {
+            let past = past("s.csv", &content.to_string(), "2020-01-01T00:00:00Z");
+            Past { clean: content.is_lowercase(), ..past }
+        };
+        contents.chars().map(file).collect()
     }
 
     fn options(order: Order) -> Options {
@@ -92,14 +113,18 @@ mod tests {
             (Order::Modified, vec![past("s.csv", "a", AHEAD)], "s.csv", "b", Some("the time of writing")),
             (Order::Modified, vec![past("s.csv", "a", OLD)], "s.csv", "b", None),
             (Order::Modified, vec![past("s-20261120.csv", "a", AHEAD)], "s-20261121.csv", "b", None),
-            (
-                Order::Name,
-                vec![past("s.csv", "a", OLD), past("s.csv", "b", OLD)],
-                "s.csv",
-                "a",
-                Some("another came since"),
-            ),
-            (Order::Name, vec![past("s.csv", "a", OLD), past("s.csv", "b", OLD)], "s.csv", "b", None),
+            (Order::Name, undated("abc"), "s.csv", "a", Some("others came since")),
+            (Order::Name, undated("abca"), "s.csv", "a", Some("others came since")),
+            (Order::Name, undated("abc"), "s.csv", "c", None),
+            (Order::Name, undated("abc"), "s.csv", "d", None),
+            // The right file again, after one or more wrong ones.
+            (Order::Name, undated("ab"), "s.csv", "a", None),
+            (Order::Name, undated("aba"), "s.csv", "a", None),
+            (Order::Name, undated("aba"), "s.csv", "b", None),
+            (Order::Name, undated("abac"), "s.csv", "a", None),
+            (Order::Name, undated("aBCD"), "s.csv", "a", None),
+            (Order::Name, undated("aBcD"), "s.csv", "a", None),
+            (Order::Name, undated("aBcDe"), "s.csv", "a", Some("others came since")),
             (Order::Name, vec![], "s-2020-01-01.csv", "a", None),
         ] {
             let state = InboxState { past: pasts, ..InboxState::default() };

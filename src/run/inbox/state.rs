@@ -39,7 +39,7 @@ pub(super) struct Past {
     pub(super) content: String,
     /// What the job made of rows then.
     pub(super) mapping: String,
-    /// Whether every one of its rows could be used.
+    /// Whether it was used altogether: nothing of it was held, refused or not used, and nobody was missing from it.
     pub(super) clean: bool,
     /// When it was written.
     pub(super) modified: Option<Timestamp>,

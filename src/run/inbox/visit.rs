@@ -259,6 +259,7 @@ impl Visit<'_> {
                 && report.missed.is_empty()
                 && report.parked.is_empty()
                 && report.complete,
+                && report.held.is_empty()
             modified: taken.stamp.modified(),
             read: begun.started,
         };

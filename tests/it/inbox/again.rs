@@ -49,3 +49,49 @@ fn fault_94_with_order_modified_an_earlier_time_is_an_older_export() {
     let ran = world.sync().expect(4);
     reason_has(&ran, "the time of writing of z.csv lies before that of a.csv");
 }
+
+#[test]
+fn the_right_file_again_puts_a_wrong_one_right() {
+    let world = world("", "[job.guard]\nmax_updates = 5\n");
+    let inbox = Inbox(&world);
+    let right = people(1..30);
+    inbox.drop("staff.csv", &right);
+    world.sync().expect(0);
+    inbox.drop("staff.csv", right.replacen("Clerk", "Baker", 3));
+    assert_eq!(world.sync().expect(0).writes(), (0, 3, 0));
+    inbox.drop("staff.csv", right.replace("Clerk", "Boss"));
+    assert_eq!(world.sync().expect(4).job()["held"], 29);
+    inbox.drop("staff.csv", &right);
+    let ran = world.sync().expect(0);
+    assert_eq!((ran.writes(), ran.reason()), ((0, 3, 0), String::new()));
+}
+
+#[test]
+fn an_older_export_is_held_however_often_it_is_dropped_and_told_of_once() {
+    let world = world("", "");
+    let inbox = Inbox(&world);
+    let export = |title: &str| people(1..30).replacen("Clerk", title, 3);
+    for title in ["Clerk", "Baker", "Boss"] {
+        inbox.drop("staff.csv", export(title));
+        world.sync().expect(0);
+    }
+    for _ in 0..2 {
+        inbox.drop("staff.csv", export("Clerk"));
+        let ran = world.sync().expect(4);
+        assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(3)));
+        assert_eq!(ran.reason().matches("is the very file that was read").count(), 1, "{}", ran.reason());
+    }
+    assert_eq!(inbox.names("processed").len(), 15);
+}
+
+#[test]
+fn the_same_file_again_is_held_as_long_as_what_it_says_is() {
+    let world = world("", "[job.guard]\nmax_updates = 5\n");
+    let inbox = Inbox(&world);
+    inbox.drop("a.csv", people(1..30));
+    world.sync().expect(0);
+    for name in ["b.csv", "c.csv"] {
+        inbox.drop(name, people(1..30).replace("Clerk", "Boss"));
+        assert_eq!(world.sync().expect(4).job()["held"], 29, "{name}");
+    }
+}
