@@ -147,6 +147,8 @@ pub struct Details {
     pub confirmed: Vec<(Key, Action)>,
     /// What a person rejected.
     pub dropped: Vec<Key>,
+    /// Whether the source was read to its end and everybody judged by it, so that it is known how the job stands.
+    pub judged: bool,
     /// Whether the source was so short that nothing was taken from it.
     pub nothing_taken: bool,
     /// Whether it was asked to end while it sent, and another run follows.
@@ -240,6 +242,7 @@ pub(super) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
                 confirmed: confirmed.map(|(key, action, _)| (key.clone(), *action)).collect(),
                 dropped: prepared.dropped.iter().map(|change| change.key.clone()).collect(),
                 nothing_taken: false,
+                judged: false,
             };
         }
         report.held.extend(own.into_iter().map(|(key, reason)| (name(key), reason)));

@@ -243,6 +243,7 @@ pub(super) async fn one(
     if report.details.gave_way {
         let waits = counted(left.into_iter().sum(), "change waits", "changes wait");
         report.reasons.push(format!("{waits} for the run that follows: this one gave way"));
+    report.details.judged = true;
     }
     Ok(report)
 }

@@ -19,6 +19,7 @@ mod forget;
 mod judge;
 mod keep;
 mod last;
+mod merge;
 mod next;
 mod outbox;
 mod over;

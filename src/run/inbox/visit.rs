@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
+use super::merge::merged;
 use super::outbox::{Laid, Order, Outbox};
 use super::over::{form, over};
 use super::state::{Current, Past, Standing};
@@ -49,7 +50,7 @@ pub(in crate::run) async fn sync(
         Err(error) => return Err(error),
     }
     visit.notes.extend(expected::noted(context, job)?);
-    Ok(visit.merged())
+    Ok(merged(&job.name, visit.reports, visit.notes))
 }
 
 /// One visit to an inbox.
@@ -258,8 +259,8 @@ impl Visit<'_> {
                 && report.bad_values.is_empty()
                 && report.missed.is_empty()
                 && report.parked.is_empty()
-                && report.complete,
                 && report.held.is_empty()
+                && report.complete,
             modified: taken.stamp.modified(),
             read: begun.started,
         };
@@ -420,42 +421,6 @@ impl Visit<'_> {
         let mut batch = Batch::default();
         state.put(&mut batch, &self.job.name);
         Ok(self.context.store.commit(batch)?)
-    }
-
-    /// All runs as one: numbers that belong to a file are added up, those that belong to the job are the last one's.
-    fn merged(self) -> Report {
-        let order = |status: Status| match status {
-            Status::Done => 0,
-            Status::Partial => 1,
-            Status::Held => 2,
-            Status::Failed => 3,
-        };
-        let mut reports = self.reports.into_iter();
-        let mut merged = reports.next().unwrap_or_else(|| Report::idle(self.job.name.clone()));
-        for report in reports {
-            let (one, other) = (merged.counts, report.counts);
-            merged.counts.records = one.records + other.records;
-            merged.counts.rejected = one.rejected + other.rejected;
-            merged.counts.created = one.created + other.created;
-            merged.counts.updated = one.updated + other.updated;
-            merged.counts.deleted = one.deleted + other.deleted;
-            merged.counts.unchanged = one.unchanged + other.unchanged;
-            merged.counts.requests = one.requests + other.requests;
-            merged.counts.parked = other.parked;
-            merged.counts.held = other.held;
-            merged.complete &= report.complete;
-            merged.interrupted |= report.interrupted;
-            if order(report.status) > order(merged.status) {
-                merged.status = report.status;
-            }
-            merged.reasons.extend(report.reasons);
-            merged.rejections.extend(report.rejections);
-            merged.held = report.held;
-            merged.parked = report.parked;
-            merged.drift = report.drift;
-        }
-        merged.reasons.extend(self.notes);
-        merged
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use super::{Inbox, LEAVE_AT_ONCE, reason_has, world};
-use crate::support::people;
+use crate::support::{Ran, people};
 
 #[test]
 fn fault_94_the_same_file_again_is_skipped_and_an_older_one_is_held() {
@@ -94,4 +94,21 @@ fn the_same_file_again_is_held_as_long_as_what_it_says_is() {
         inbox.drop(name, people(1..30).replace("Clerk", "Boss"));
         assert_eq!(world.sync().expect(4).job()["held"], 29, "{name}");
     }
+}
+
+#[test]
+fn several_files_in_one_run_are_added_up_and_the_last_says_how_the_job_stands() {
+    let world = world("", "[job.leavers]\naction = \"delete\"\n[job.guard]\nmax_updates = 5\n");
+    let inbox = Inbox(&world);
+    let numbers = |ran: &Ran| ["missing", "held", "updated"].map(|name| ran.job()[name].as_u64().unwrap());
+    inbox.drop("a.csv", people(1..40));
+    world.sync().expect(0);
+    inbox.drop("b.csv", people(1..30).replacen("Clerk", "Boss", 9));
+    inbox.drop("c.csv", people(1..39).replacen("Clerk", "Baker", 2));
+    assert_eq!(numbers(&world.sync().expect(0)), [1, 0, 2], "what the first has held, the second settles");
+    inbox.drop("d.csv", people(1..30).replacen("Clerk", "Boss", 9));
+    inbox.drop("e.xlsx", "PK");
+    assert_eq!(numbers(&world.sync().expect(1)), [10, 19, 0], "what is refused says nothing of how the job stands");
+    let status = world.run(&["status", "--json"]).job();
+    assert_eq!((&status["held"], &status["missing"]["people"]), (&19.into(), &10.into()), "{status}");
 }
