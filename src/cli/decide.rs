@@ -34,8 +34,8 @@ pub(super) async fn approve(ui: &Ui, host: &Host, args: &ApproveArgs) -> Result<
 }
 
 pub(super) async fn reject(ui: &Ui, host: &Host, args: &DecideArgs) -> Result<Exit, Failure> {
-    decide(ui, host, args, "rejected", run::reject).await?;
-    host.decided(None);
+    let job = decide(ui, host, args, "rejected", run::reject).await?;
+    host.decided(Some(&[job]));
     Ok(Exit::Done)
 }
 

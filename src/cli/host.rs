@@ -117,7 +117,8 @@ impl Host {
         }
     }
 
-    /// Tells the daemon, where there is one, of a decision, and has it run jobs at once; all of them where none is named.
+    /// Tells the daemon, where there is one, of a decision, and has it run jobs at once, so that every view is up to date;
+    /// all of them where none is named.
     pub(super) fn decided(&self, wanted: Option<&[JobName]>) {
         if let Self::Daemon(lent) = self {
             lent.engine.publish(Event::Decided);

@@ -36,8 +36,8 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &QueueArgs) -> Result<Exit, 
         QueueCommand::Drop(args) => {
             // A run has read the queue, and would send what is dropped meanwhile.
             let _quiet = host.quiet().await;
-            decide(ui, host, args, "dropped", "queued that can be dropped", run::discard).await?;
-            host.decided(None);
+            let job = decide(ui, host, args, "dropped", "queued that can be dropped", run::discard).await?;
+            host.decided(Some(&[job]));
             Ok(Exit::Done)
         }
     }

@@ -11,6 +11,8 @@
 //! - Who is protected is shown as missing and does not count for the limit: nothing removes them.
 //! - Who was released is removed when the grace is over, not before. Whose removal was rejected stays until they come back.
 //! - Somebody whose own row says that they are gone, or whose entity another record claims, is not missing.
+//! - Where nothing is read, because no file waits in an inbox, those are missing whom the last complete read missed, but for
+//!   those whom a person decided on or who left since: every view says the same of them as after that read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,8 +23,14 @@ use serde::{Deserialize, Serialize};
 
 use super::error::Error;
 use super::leave::{Departed, Judge};
+use super::prepare::{leaver_set, protection};
+use super::state::JobState;
+use super::{Context, held};
+use crate::config::{Job, Mode};
+use crate::mirror::Mirror;
 use crate::plan::{self, Change, Guarded, Held, LeaverAction, Limits, Verdict};
 use crate::record::{Key, RemoteId, Target};
+use crate::snapshot::Index;
 
 /// Somebody of a job whom complete reads miss.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,14 +111,7 @@ pub(super) fn judge(
     known: u64,
     verdicts: &BTreeMap<Key, Verdict>,
 ) -> Result<Judged, Error> {
-    let mut judged = Judged::default();
-    for Missed { key, .. } in &departed.missed {
-        if let Some(Verdict::Approved(wish) | Verdict::Rejected(wish)) = verdicts.get(key)
-            && judge.fate(key)?.is_some_and(|change| change.wish.digest() == *wish)
-        {
-            judged.decided.insert(key.clone());
-        }
-    }
+    let mut judged = Judged { decided: decided(judge, departed, verdicts)?, ..Judged::default() };
     let is_kept = judge.job.leavers.action == LeaverAction::Keep;
     let is_open = |one: &&Missed| !judged.decided.contains(&one.key) && (is_kept || one.due.is_some());
     let open = departed.missed.iter().filter(is_open);
@@ -134,6 +135,54 @@ pub(super) fn judge(
     judged.due.retain(|key| !judged.decided.contains(key) && is_missed(key));
     judged.held = Some((changes, format!("{what} approve those who are gone, reject if the source was wrong")));
     Ok(judged)
+}
+
+/// Those on whom a person decided already.
+fn decided(judge: &Judge<'_>, departed: &Departed, verdicts: &BTreeMap<Key, Verdict>) -> Result<BTreeSet<Key>, Error> {
+    let mut decided = BTreeSet::new();
+    for Missed { key, .. } in &departed.missed {
+        if let Some(Verdict::Approved(wish) | Verdict::Rejected(wish)) = verdicts.get(key)
+            && judge.fate(key)?.is_some_and(|change| change.wish.digest() == *wish)
+        {
+            decided.insert(key.clone());
+        }
+    }
+    Ok(decided)
+}
+
+/// Takes the end of the grace from those whose removal was rejected: they stay until they come back.
+pub(super) fn let_stay(missed: &mut [Missed], decided: &BTreeSet<Key>, verdicts: &BTreeMap<Key, Verdict>) {
+    for one in missed.iter_mut().filter(|one| decided.contains(&one.key)) {
+        one.due = one.due.filter(|_| !matches!(verdicts.get(&one.key), Some(Verdict::Rejected(_))));
+    }
+}
+
+/// Those whom the last complete read missed, as far as they are known now.
+#[derive(Default)]
+pub(super) struct Remembered {
+    pub(super) missed: Vec<Missed>,
+    pub(super) missing: Option<Missing>,
+    /// What they are called; shown in plans alone (law 11).
+    pub(super) names: BTreeMap<Key, String>,
+}
+
+/// Whom the job misses while nothing is read.
+pub(super) fn remembered(context: &Context<'_>, job: &Job, mirror: &Mirror) -> Result<Remembered, Error> {
+    let store = context.store;
+    let told = JobState::load(store, &job.name)?.missing;
+    let Some(told) = told.filter(|_| job.mode == Mode::Full) else { return Ok(Remembered::default()) };
+    let (protection, set, claimed) = (protection(context), leaver_set(job), BTreeSet::new());
+    let now = context.clock.now();
+    // Memberships are a part of a job, and are not counted as missing.
+    let judge = Judge { job, store, mirror, now, claimed: &claimed, protection: &protection, set: &set, members: None };
+    let index = Index::load(store, &job.name)?;
+    let mut departed = Departed::default();
+    judge.missed_before(&index, &(0..index.len()).collect::<Vec<_>>(), &mut departed)?;
+    let verdicts = held::verdicts(store, &job.name)?;
+    let judged = self::judge(&judge, &departed, &job.limits, told.of, &verdicts)?;
+    let_stay(&mut departed.missed, &judged.decided, &verdicts);
+    let missing = Missing::of(&departed.missed, told.of, &judge, &judged);
+    Ok(Remembered { missed: departed.missed, missing, names: departed.names })
 }
 
 /// Holds those whom the limit on removals let pass though too many are missing.

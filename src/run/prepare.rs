@@ -392,11 +392,7 @@ pub(super) fn prepare(
     if !prepared.complete && is_whole {
         judge.missed_before(&index, &missed, &mut departed)?;
     }
-    for one in &mut departed.missed {
-        // Whose removal was rejected stays until they come back.
-        let is_rejected = matches!(prepared.new.verdicts.get(&one.key), Some(Verdict::Rejected(_)));
-        one.due = one.due.filter(|_| !is_rejected || !too_many.decided.contains(&one.key));
-    }
+    missing::let_stay(&mut departed.missed, &too_many.decided, &prepared.new.verdicts);
     let summary = Missing::of(&departed.missed, known, &judge, &too_many);
     let moving = Moving::take(context, job, mirror, &mut departed.changes)?;
     let leavers = departed.changes.into_iter().map(|change| pile.put(change)).collect::<Result<Vec<_>, _>>()?;

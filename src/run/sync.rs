@@ -7,6 +7,7 @@ use super::enqueue::{commit, left_unknown, parked};
 use super::error::{Error, is_full};
 use super::indexing::save_index;
 use super::mirrors::Mirrors;
+use super::missing::{Remembered, remembered};
 use super::narrowed::narrowed;
 use super::once::read_once;
 use super::prepare::{ON_SITE, Prepared, prepare};
@@ -117,7 +118,9 @@ async fn plan_one(
     let over = next.job().or(last.as_ref().map(|(job, _)| job));
     mirrors.pull(context, over.unwrap_or(job), false).await?;
     let Some(job) = over else {
-        let prepared = Prepared { inbox: next.waiting.clone(), ..Prepared::nothing(job, context.store, next.told()) };
+        let Remembered { missed, missing, names } = remembered(context, job, mirrors.of(job.mapping.target))?;
+        let nothing = Prepared::nothing(job, context.store, next.told());
+        let prepared = Prepared { inbox: next.waiting.clone(), missed, missing, names, ..nothing };
         let foreign = strangers(context.store, mirrors.of(job.mapping.target), job, &[])?;
         return Ok((vec![prepared], foreign));
     };
@@ -238,12 +241,13 @@ pub(super) async fn one(
     if narrow.is_narrow() {
         // It says nothing about those who were not asked for.
         report.missing = JobState::load(store, &job.name)?.missing;
+        report.counts.missing = report.missing.as_ref().map_or(0, |missing| missing.people);
     }
+    report.details.judged = true;
     report.details.gave_way = !left.is_empty();
     if report.details.gave_way {
         let waits = counted(left.into_iter().sum(), "change waits", "changes wait");
         report.reasons.push(format!("{waits} for the run that follows: this one gave way"));
-    report.details.judged = true;
     }
     Ok(report)
 }

@@ -1,4 +1,7 @@
 //! A run while no file waits: what is open of earlier files.
+//!
+//! It reads nobody anew, unless it is over the last file: then all that it finds out about people counts. Else who is missing
+//! is as the last read said.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,9 +15,11 @@ use super::outbox::Outbox;
 use super::over::{form, over};
 use super::visit::{Begun, begin};
 use crate::config::{Job, Mode};
+use crate::mirror::Mirror;
 use crate::run::error::Error;
 use crate::run::mirrors::Mirrors;
-use crate::run::report::Report;
+use crate::run::missing::{Remembered, remembered};
+use crate::run::report::{Counts, Report, Status};
 use crate::run::state::JobState;
 use crate::run::sync::{one, record};
 use crate::run::{Context, Narrow};
@@ -70,7 +75,7 @@ pub(super) async fn run(
 ) -> Result<Report, Error> {
     let begun = begin(context)?;
     let mut report = match Rest::of(job, context.store, &outbox.copy())? {
-        Rest::Nothing => Report::idle(job.name.clone()),
+        Rest::Nothing => as_before(context, job, mirrors, Report::idle(job.name.clone()))?,
         Rest::Last(last, _) => attempt(context, &last, mirrors, narrow, &begun).await,
         Rest::Rowless(rowless) => {
             let before = JobState::load(context.store, &job.name)?;
@@ -84,12 +89,23 @@ pub(super) async fn run(
             fs::remove_file(outbox.copy()).unwrap_or_else(
                 |error| tracing::warn!(%error, "the copy of a file without rows could not be removed: {error}"),
             );
-            report
+            as_before(context, job, mirrors, report)?
         }
     };
     report.is_narrow = narrow.is_narrow();
     record(context, job, &report, begun.run, begun.started)?;
     Ok(report)
+}
+
+/// What a run came to that read nobody, with those who are missing as before.
+fn as_before(context: &Context<'_>, job: &Job, mirrors: &Mirrors, report: Report) -> Result<Report, Error> {
+    let target = job.mapping.target;
+    let stored = Mirror::stored(context.store, target)?;
+    let mirror = mirrors.get(target).or(stored.as_ref());
+    let Some(mirror) = mirror.filter(|_| report.status != Status::Failed) else { return Ok(report) };
+    let Remembered { missed, missing, .. } = remembered(context, job, mirror)?;
+    let counts = Counts { missing: missed.len() as u64, ..report.counts };
+    Ok(Report { missed, missing, counts, ..report })
 }
 
 async fn attempt(context: &Context<'_>, job: &Job, mirrors: &mut Mirrors, narrow: &Narrow, begun: &Begun) -> Report {

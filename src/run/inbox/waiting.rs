@@ -101,13 +101,16 @@ impl Waiting {
         if !settled.is_empty() {
             let done = done(store.dir(), self.receipt.at.timestamp()).map_err(Error::History)?;
             for (at, records, is_approved) in settled {
-                let action = records.iter().find_map(|record| done.get(record));
-                if is_approved && action.is_none() {
-                    continue;
-                }
                 let line = &mut self.receipt.lines[at];
-                (line.outcome, moved) = (action.map_or(Outcome::Unchanged, |action| outcome_of(*action)), true);
+                line.outcome = match records.iter().find_map(|record| done.get(record)) {
+                    Some(action) => outcome_of(*action),
+                    // Who is in no row goes once the grace is over.
+                    None if is_approved && line.row.is_none() => Outcome::Missing,
+                    None if is_approved => continue,
+                    None => Outcome::Unchanged,
+                };
                 line.reason.clear();
+                moved = true;
             }
         }
         if moved || newer.is_some() {

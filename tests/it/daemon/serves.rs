@@ -7,6 +7,7 @@ use rosterd::daemon::{Answer, Brought, Call, Trusted, VERSION, ask};
 use rosterd::sandbox::Options;
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::inbox::{Inbox, inbox_of};
 use crate::support::daemon::eventually;
 use crate::support::held::EIGHT_IN_FLIGHT;
 use crate::support::{Config, World, people, row};
@@ -77,6 +78,24 @@ fn what_is_released_is_sent_at_once_and_the_audit_file_says_by_whom() {
     let audit = std::fs::read_to_string(world.audit_file()).unwrap();
     let line = audit.lines().find(|line| line.contains("\"approved\"")).unwrap();
     assert!(line.contains(&format!("\"by\":\"{user}\"")), "{line}");
+}
+
+#[test]
+fn what_is_rejected_is_shown_by_every_view_at_once_too() {
+    let rest = "[job.leavers]\naction = \"delete\"\n";
+    let world = inbox_of(World::with(Options::default(), Config::served("", rest)));
+    let inbox = Inbox(&world);
+    inbox.drop("a.csv", people(1..40));
+    world.sync().expect(0);
+    inbox.drop("b.csv", people(1..30));
+    world.sync().expect(4);
+    let _daemon = world.daemon();
+    world.run(&["reject", "staff"]).expect(0);
+    eventually("status says so", || {
+        let job = world.run(&["status", "--json"]).job();
+        job["last"]["status"] == "done" && job["missing"]["too_many"] == false && job["missing"]["people"] == 10
+    });
+    eventually("so does the report", || inbox.text("processed", "b.csv.report.csv").contains(",rejected,"));
 }
 
 #[test]

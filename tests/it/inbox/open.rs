@@ -5,7 +5,7 @@ use std::fs;
 use jiff::SignedDuration;
 
 use super::{Inbox, LEAVE_AT_ONCE, three, world};
-use crate::support::people;
+use crate::support::{World, people};
 
 #[test]
 fn what_is_held_is_reported_as_waiting_and_sent_once_approved_though_no_file_waits() {
@@ -106,4 +106,66 @@ fn a_narrowed_run_and_an_applied_plan_leave_the_file_where_it_is() {
     world.expect_people(1..9);
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
     assert_eq!((inbox.waiting(), inbox.names("processed")), (vec![], three("a.csv").to_vec()));
+}
+
+/// What every view says of those who are missing: how many, and whether they are too many.
+fn missing(world: &World) -> [(u64, bool); 3] {
+    let told = |told: &serde_json::Value| {
+        (told["people"].as_u64().unwrap_or_default(), told["too_many"].as_bool().unwrap_or_default())
+    };
+    let status = world.run(&["status", "--json"]).job()["missing"].clone();
+    let planned = world.plan().expect(0).job()["missing"].as_array().unwrap().len() as u64;
+    let synced = world.sync().job()["missing"].as_u64().unwrap();
+    let (_, too_many) = told(&status);
+    [told(&status), (planned, too_many), (synced, too_many)]
+}
+
+#[test]
+fn who_is_missing_is_told_by_every_view_though_no_file_waits() {
+    for action in ["keep", "delete"] {
+        let world = world("", &format!("[job.leavers]\naction = \"{action}\"\n"));
+        let inbox = Inbox(&world);
+        assert_eq!(missing(&world), [(0, false); 3]);
+        inbox.drop("a.csv", people(1..20));
+        world.sync().expect(0);
+        inbox.drop("b.csv", people(3..20));
+        world.sync().expect(0);
+        for _ in 0..2 {
+            assert_eq!(missing(&world), [(2, false); 3], "{action}");
+        }
+        let planned = world.run(&["plan"]).expect(0).out;
+        assert!(planned.contains("P00002  Person 2  missing since"), "{action}: {planned}");
+        // The private copy of the last file may be lost; who is missing is not.
+        let _ = fs::remove_file(world.state().join("inbox/staff/standing"));
+        assert_eq!(missing(&world), [(2, false); 3], "{action}");
+        inbox.drop("c.csv", people(5..20));
+        world.sync();
+        assert_eq!(missing(&world), [(4, true); 3], "{action}");
+        inbox.drop("d.csv", people(1..20));
+        world.sync().expect(0);
+        assert_eq!(missing(&world), [(0, false); 3], "{action}");
+    }
+}
+
+#[test]
+fn what_was_decided_on_who_is_missing_is_told_by_every_view() {
+    for (decision, outcome, due) in [("approve", ",missing from the file,", true), ("reject", ",rejected,", false)] {
+        let world = world("", "[job.leavers]\naction = \"delete\"\n");
+        let inbox = Inbox(&world);
+        inbox.drop("a.csv", people(1..40));
+        world.sync().expect(0);
+        inbox.drop("b.csv", people(1..30));
+        world.sync().expect(4);
+        assert_eq!(missing(&world), [(10, true); 3], "{decision}");
+        world.run(&[decision, "staff"]).expect(0);
+        let ran = world.sync().expect(0);
+        assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(0)), "{decision}: {ran:?}");
+        assert_eq!(missing(&world), [(10, false); 3], "{decision}");
+        let planned = world.plan().expect(0).job()["missing"].clone();
+        assert!(planned.as_array().unwrap().iter().all(|one| one["due"].is_string() == due), "{decision}: {planned}");
+        let table = inbox.text("processed", "b.csv.report.csv");
+        assert_eq!(table.matches(outcome).count(), 10, "{decision}: {table}");
+        let page = inbox.text("processed", "b.csv.report.html");
+        assert!(page.contains("people are missing from it") && !page.contains("max_missing"), "{decision}: {page}");
+    }
 }
