@@ -92,7 +92,7 @@ pub(crate) const KNOWN: &[Key] = keys! {
     "status.url" Text: "The page's address as people see it; notices end with it.";
     "status.hosts" TextOrList:
         "Names under which the page answers, besides addresses, `localhost` and this machine's name.";
-    "notify" Table: "Who is told when something needs a person.";
+    "notify" Table: "Who gets a notice when something needs a person.";
     "notify.webhook" Text: "Takes each notice as JSON.";
     "notify.mail" Table: "Notices as mails.";
     "notify.mail.to" TextOrList: "Who gets them.";
@@ -130,7 +130,7 @@ pub(crate) const KNOWN: &[Key] = keys! {
     "job.on_drift" Text = "overwrite":
         "An edit at the service: `overwrite` sets it back, `keep` lets it be, `report` names it too.";
     "job.on_bad_value" Text = "field": "A value that can't be used costs its `field`, or the whole `row`.";
-    "job.protect" List: "Keys or emails of people whom no job removes.";
+    "job.protect" List: "Keys or emails of people that no job removes.";
     "job.values" Lookups: "Look-up tables for the filter `lookup`.";
     "job.source" Table: "Where the rows come from.";
     "job.source.type" Text: "`csv` or `ldap`.";
@@ -160,21 +160,21 @@ pub(crate) const KNOWN: &[Key] = keys! {
     "job.source.page_size" Number = 500: "ldap: entries in one answer; 0 asks for all at once.";
     "job.source.timeout" Text = "30s": "ldap: the longest wait for one answer.";
     "job.source.total_timeout" Text = "15m": "ldap: the longest that a whole read may take.";
-    "job.source.ignore_referrals" List: "ldap: beginnings of referrals behind which nobody of yours is.";
+    "job.source.ignore_referrals" List: "ldap: beginnings of referrals behind which none of your people is.";
     "job.source.binary" List: "ldap: further attributes that hold no text.";
     "job.map" Texts: "A template for each field.";
     "job.leavers" Table: "What happens to people who are gone from the source.";
     "job.leavers.action" Text = "keep": "`keep`, `delete`, or `update` with `set`.";
     "job.leavers.grace" Text = "24h":
-        "How long somebody must be gone, and still missing from the latest complete read.";
+        "How long someone must be gone, and still missing from the latest complete read.";
     "job.leavers.grace_reads" Number = 0: "And in how many further complete reads.";
     "job.leavers.set" Texts: "Templates for the fields that `update` sets; they see `last.FIELD` and `left`.";
     "job.guard" Table: "How much may change by itself: a share of the known people, a plain count, or `off`.";
     "job.guard.max_leavers" TextOrNumber = "2%": "People removed in any 24 hours.";
     "job.guard.max_updates" TextOrNumber = "30%": "People changed.";
-    "job.guard.max_blanked" TextOrNumber = "5%": "People in whom one and the same field turns empty.";
+    "job.guard.max_blanked" TextOrNumber = "5%": "People of whom one and the same field turns empty.";
     "job.guard.max_creates" TextOrNumber = "off": "New people.";
-    "job.guard.max_missing" TextOrNumber: "Known people whom a complete read misses; as `max_leavers` unless set.";
+    "job.guard.max_missing" TextOrNumber: "Known people who are missing from a complete read; as `max_leavers` unless set.";
     "job.guard.min_records" Number = 1: "With fewer records than this nothing is taken from the read.";
     "job.guard.segment" Text: "A template: the limits hold for each of its values too.";
 };
