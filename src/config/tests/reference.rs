@@ -16,7 +16,8 @@ are errors that name file, line and key (exit 2).
 - A template is text with `{{ }}`, filled from one row; see [Mapping](mapping.md).
 - A duration is a number with `s`, `m`, `h` or `d`, such as `\"90s\"`.
 - A limit of the guard is a share (`\"2%\"`), a count (`5`) or `\"off\"`. No limit is below 3 people.
-- An environment variable overrides a key of every table but `[[job]]`: `ROSTERD__API__BASE_URL` is `base_url` of `[api]`.
+- An environment variable overrides a key of every table but `[[job]]` whose value is a text, a number or a list of texts:
+  `ROSTERD__API__BASE_URL` is `base_url` of `[api]`.
 ";
 
 /// The page, as the table says it.

@@ -1,4 +1,4 @@
-//! Links lead somewhere, every page is found, and the README is short.
+//! Links lead somewhere, every page is found, the README is short, and map and glossary are complete.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -78,4 +78,25 @@ fn the_readme_is_short_and_begins_with_what_this_is_and_two_commands() {
     for command in ["cargo run --release -- demo", "./tests/run"] {
         assert!(top.iter().any(|line| line.starts_with(command)), "{command}");
     }
+}
+
+#[test]
+fn the_module_map_names_every_module() {
+    let page = read("docs/ARCHITECTURE.md");
+    let map: String = page.lines().filter(|line| line.starts_with("| `")).collect();
+    let named: BTreeSet<&str> = map.split('`').skip(1).step_by(2).collect();
+    let library = read("src/lib.rs");
+    let modules = library.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
+    let missing: Vec<&str> = modules.filter(|module| !named.contains(module)).collect();
+    assert_eq!(missing, Vec::<&str>::new());
+}
+
+#[test]
+fn the_glossary_defines_each_term_once() {
+    let glossary = read("docs/glossary.md");
+    let mut terms: Vec<&str> = glossary.split("**").skip(1).step_by(2).flat_map(|terms| terms.split(", ")).collect();
+    assert!(terms.len() > 60, "only {} terms", terms.len());
+    terms.sort_unstable();
+    let twice: Vec<&[&str]> = terms.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+    assert_eq!(twice, Vec::<&[&str]>::new());
 }
