@@ -2,13 +2,13 @@
 //! names.
 
 use super::elements::Elements;
-use super::shown::{entity, text};
+use super::shown::{AsEntity, entity, text};
 use crate::api::{CertificationHolder, Member, Membership, Organization};
 use crate::record::{Entity, Target, Value};
 
-impl Member {
+impl AsEntity for Member {
     /// The member in the program's own field names: those of [`Target::Contractor`], `cf.TITLE`, and `onsite_status`.
-    pub fn entity(&self, elements: &Elements) -> Entity {
+    fn entity(&self, elements: &Elements) -> Entity {
         let fields = [
             ("name", text(&self.name)),
             ("title", text(&self.title)),
@@ -27,9 +27,9 @@ impl Member {
     }
 }
 
-impl Organization {
+impl AsEntity for Organization {
     /// The organization in the program's own field names: those of [`Target::Organization`] and `cf.TITLE`.
-    pub fn entity(&self, elements: &Elements) -> Entity {
+    fn entity(&self, elements: &Elements) -> Entity {
         let fields = [
             ("name", text(&self.name)),
             ("legalid", text(&self.legalid)),
@@ -46,10 +46,10 @@ impl Organization {
     }
 }
 
-impl Membership {
+impl AsEntity for Membership {
     /// The membership in the program's own field names: those of [`Target::Membership`], whose two links are ids, and
     /// [`Target::PAIR`].
-    pub fn entity(&self) -> Entity {
+    fn entity(&self, _: &Elements) -> Entity {
         let fields = [
             (Target::MEMBER, number(self.member_id)),
             (Target::ORGANIZATION, number(self.org_id)),
@@ -61,10 +61,10 @@ impl Membership {
     }
 }
 
-impl CertificationHolder {
+impl AsEntity for CertificationHolder {
     /// The holder in the program's own field names: those of [`Target::Holder`], where certification and holder are ids,
     /// and [`Target::PAIR`].
-    pub fn entity(&self) -> Entity {
+    fn entity(&self, _: &Elements) -> Entity {
         let (certification, record) = (number(self.certification_id), number(self.record_id));
         let record_type = self.record_type.clone().unwrap_or_default();
         let fields = [
@@ -130,8 +130,8 @@ mod tests {
         let read = [
             (Target::Contractor, Member::read(filled(Target::Contractor)).unwrap().entity(&elements())),
             (Target::Organization, Organization::read(filled(Target::Organization)).unwrap().entity(&elements())),
-            (Target::Membership, Membership::read(filled(Target::Membership)).unwrap().entity()),
-            (Target::Holder, CertificationHolder::read(filled(Target::Holder)).unwrap().entity()),
+            (Target::Membership, Membership::read(filled(Target::Membership)).unwrap().entity(&elements())),
+            (Target::Holder, CertificationHolder::read(filled(Target::Holder)).unwrap().entity(&elements())),
         ];
         for (target, entity) in read {
             for field in target.fields() {
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_membership_is_found_by_both_its_ids() {
-        let read = |json: Json| Membership::read(object(json)).unwrap().entity();
+        let read = |json: Json| Membership::read(object(json)).unwrap().entity(&elements());
         let entity = read(json!({"id": 1, "org_id": 7, "member_id": 12, "roles": [{"id": 61}], "locations": []}));
         assert_eq!(*entity.value(Target::PAIR), pair(&["12".into(), "7".into()]));
         assert_eq!(*entity.value("roles"), Value::ids(vec![61]));

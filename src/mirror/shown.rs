@@ -9,6 +9,12 @@ use super::remote::Remote;
 use crate::api::Fields;
 use crate::record::{Entity, RemoteId, Target, Value, Values};
 
+/// What an answer of the service holds, in the program's own field names.
+pub(super) trait AsEntity {
+    /// The entity in the field names of its target; `elements` names custom fields.
+    fn entity(&self, elements: &Elements) -> Entity;
+}
+
 impl Remote {
     /// The entity in the program's own field names: those of its target, `cf.TITLE`, and what decides who it is and whether
     /// they stand inside.
@@ -17,8 +23,8 @@ impl Remote {
             Self::Staff(staff) => staff.entity(elements),
             Self::Member(member) => member.entity(elements),
             Self::Organization(organization) => organization.entity(elements),
-            Self::Membership(membership) => membership.entity(),
-            Self::Holder(holder) => holder.entity(),
+            Self::Membership(membership) => membership.entity(elements),
+            Self::Holder(holder) => holder.entity(elements),
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Employees in the program's own field names.
 
 use super::elements::Elements;
-use super::shown::{entity, text};
+use super::shown::{AsEntity, entity, text};
 use crate::api::Staff;
 use crate::record::{Entity, Value};
 
-impl Staff {
+impl AsEntity for Staff {
     /// The employee in the program's own field names: those of `Target::Staff`, `cf.TITLE`, and `onsite_status`.
-    pub fn entity(&self, elements: &Elements) -> Entity {
+    fn entity(&self, elements: &Elements) -> Entity {
         let fields = [
             ("name", text(&self.name)),
             ("title", text(&self.title)),

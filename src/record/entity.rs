@@ -4,7 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::key::{Key, RemoteId};
+use rosterd_client::RemoteId;
+
+use super::key::Key;
 use super::value::{Value, Values};
 
 /// One person or organization after mapping. Its fields are those that the job maps, and only those.

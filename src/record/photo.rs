@@ -1,17 +1,7 @@
 //! What a photo may be, and the mark by which one is remembered: its bytes are nowhere but at its source.
 
+use rosterd_client::{PHOTO_BYTES_MAX, photo_format};
 use xxhash_rust::xxh3::xxh3_128;
-
-/// The largest photo, in bytes. The service's own limit is not known (specification, limits).
-pub const PHOTO_BYTES_MAX: usize = 1024 * 1024;
-
-/// The formats that the service is known to take, with the bytes that such a file begins with.
-const FORMATS: [(&str, &[u8]); 2] = [("image/png", b"\x89PNG\r\n\x1a\n"), ("image/jpeg", b"\xff\xd8\xff")];
-
-/// The format of an image, by its first bytes.
-pub fn photo_format(bytes: &[u8]) -> Option<&'static str> {
-    FORMATS.iter().find(|(_, begin)| bytes.starts_with(begin)).map(|(name, _)| *name)
-}
 
 /// The mark of a photo: format, size in bytes and digest, such as `image/png, 5120 bytes, 0f…`. Equal marks mean equal
 /// photos. What can't be a photo is said in words that follow "the photo".

@@ -177,8 +177,11 @@ fn a_file_for_an_answer_is_a_new_one_and_a_link_is_not_followed() {
 fn without_an_operation_all_are_listed_with_a_line_each() {
     let world = world();
     let shown = world.run(&["api"]).expect(0);
-    let expected: Vec<&str> =
-        include_str!("../../src/operations.tsv").lines().skip(1).filter_map(|row| row.split('\t').next()).collect();
+    let expected: Vec<&str> = include_str!("../../crates/client/src/operations.tsv")
+        .lines()
+        .skip(1)
+        .filter_map(|row| row.split('\t').next())
+        .collect();
     assert_eq!((expected.len(), shown.out.lines().count()), (114, 114));
     for name in &expected {
         assert!(shown.out.lines().any(|line| line.starts_with(&format!("{name} "))), "{name} is missing");

@@ -10,6 +10,7 @@ use rosterd::sandbox::{Options, Sandbox};
 use serde_json::{Value, json};
 
 use crate::support::caller::{client, id, key_options};
+use crate::support::shown;
 
 /// People with known names, made one day after the other.
 const PEOPLE: [(i64, &str, &str); 4] = [
@@ -21,7 +22,7 @@ const PEOPLE: [(i64, &str, &str); 4] = [
 
 async fn rig(options: Options) -> (Sandbox, Client) {
     let clock = Clock::fixed("2026-06-01T12:00:00Z".parse().unwrap());
-    let sandbox = Sandbox::start(Options { rate: 0, clock, ..options }).await.unwrap();
+    let sandbox = Sandbox::start(Options { rate: 0, clock: shown(&clock), ..options }).await.unwrap();
     for (number, name, modified) in PEOPLE {
         let token = json!([{"type": "card", "number": 7_700 + number, "issued": null, "expiry": null}]);
         let person = json!({

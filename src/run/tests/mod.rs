@@ -21,7 +21,7 @@ use crate::api::Client;
 use crate::config::{self, Config, Job, Needs};
 use crate::history::{Changed, Entry, read};
 use crate::record::{Action, Value};
-use crate::sandbox::{Options, Sandbox};
+use crate::sandbox::{self, Options, Sandbox};
 
 /// Removes at once who is gone.
 const REMOVING: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
@@ -52,7 +52,8 @@ impl Rig {
     async fn with(options: Options, jobs: &str) -> Self {
         // Files must not lie in the future.
         let clock = Clock::fixed("2040-03-05T08:00:00Z".parse().unwrap());
-        let options = Options { rate: 0, clock: clock.clone(), ..options };
+        let shown = clock.clone();
+        let options = Options { rate: 0, clock: sandbox::Clock::of(move || shown.now()), ..options };
         let rig = Self { dir: TempDir::new().unwrap(), service: Sandbox::start(options).await.unwrap(), clock };
         rig.configure(jobs);
         rig

@@ -28,6 +28,7 @@ use super::oracle::Blow;
 use crate::notices::Listener;
 use crate::support::World;
 use crate::support::inside::open_store;
+use crate::support::shown;
 
 /// How long a run takes, and how often an inbox is looked at and it is looked who is to be told.
 const RUN: Duration = Duration::from_secs(20);
@@ -104,7 +105,7 @@ impl Machine {
         let data = memory();
         let state = memory();
         let options = Options {
-            clock: right.clone(),
+            clock: shown(&right),
             rate: 0,
             data: Some(data.path().to_owned()),
             // Whoever is made twice is there twice.

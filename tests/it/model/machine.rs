@@ -17,6 +17,7 @@ use tempfile::TempDir;
 
 use super::history::Moment;
 use crate::support::inside::open_store;
+use crate::support::shown;
 
 /// A service, a state folder, and the configuration of one job.
 pub(super) struct Machine {
@@ -34,7 +35,7 @@ impl Machine {
         let shared_memory = Path::new("/dev/shm");
         let dir = if shared_memory.is_dir() { TempDir::new_in(shared_memory) } else { TempDir::new() }.unwrap();
         let clock = Clock::fixed("2026-03-02T08:00:00Z".parse().unwrap());
-        let options = Options { accept_duplicates: true, rate: 0, clock: clock.clone(), ..Options::default() };
+        let options = Options { accept_duplicates: true, rate: 0, clock: shown(&clock), ..Options::default() };
         let sandbox = Sandbox::start(options).await.unwrap();
         let put = |name: &str, text: &str| {
             fs::write(dir.path().join(name), text).unwrap();

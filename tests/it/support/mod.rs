@@ -17,7 +17,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use rosterd::sandbox::{Options, Sandbox};
+use rosterd::clock::Clock;
+use rosterd::sandbox::{self, Options, Sandbox};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -69,6 +70,12 @@ impl Default for Config {
 
 /// The header that fits [`Config::default`].
 pub(crate) const HEADER: &str = "Employee No,Name,Email,Title\n";
+
+/// The sandbox's clock that shows what `clock` does.
+pub(crate) fn shown(clock: &Clock) -> sandbox::Clock {
+    let clock = clock.clone();
+    sandbox::Clock::of(move || clock.now())
+}
 
 /// A row that fits [`HEADER`], for the person of that number.
 pub(crate) fn row(number: usize, title: &str) -> String {

@@ -1,0 +1,46 @@
+//! Changing part of an entity where the service only knows how to replace it.
+
+use crate::RemoteId;
+use crate::answer::Answered;
+use crate::client::Client;
+use crate::error::{Error, Kind};
+use crate::resource::{Api, Gettable, Placed, Replaceable, Root};
+use crate::wire::{Carry, Input as _};
+
+impl Client {
+    /// Reads an entity, lets `change` change what is sent, and replaces it: what isn't touched stays. Between the two
+    /// requests somebody else may change it too, and the service has nothing to notice that by.
+    ///
+    /// Nothing is sent, with [`Kind::Missing`] or [`Kind::Carry`], where there is no such entity, where a field of it
+    /// can't be read, or where the service takes a field that it doesn't show and `change` doesn't say what it holds.
+    pub async fn modify<R>(
+        &self,
+        id: RemoteId,
+        change: impl FnOnce(&mut <R as Carry>::Input),
+    ) -> Result<Answered<Option<R>>, Error>
+    where
+        R: Gettable + Carry + Replaceable<Input = <R as Carry>::Input> + Placed<Scope = Root>,
+    {
+        self.modify_in(&Api::root(), id, change).await
+    }
+
+    /// The same for what lies below another entity.
+    pub async fn modify_in<R>(
+        &self,
+        api: &Api<R>,
+        id: RemoteId,
+        change: impl FnOnce(&mut <R as Carry>::Input),
+    ) -> Result<Answered<Option<R>>, Error>
+    where
+        R: Gettable + Carry + Replaceable<Input = <R as Carry>::Input>,
+    {
+        let failed = |kind| Error::new(R::REPLACE.name, kind);
+        let entity = self.send(api.get(id)).await?.value.ok_or_else(|| failed(Kind::Missing))?;
+        let mut input = entity.carried(|_| false).map_err(|error| failed(error.into()))?;
+        change(&mut input);
+        match input.undecided() {
+            Some(field) => Err(failed(super::wire::CarryError::Unshown { field }.into())),
+            None => self.send(api.replace(id, &input)).await,
+        }
+    }
+}

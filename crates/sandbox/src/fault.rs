@@ -1,0 +1,318 @@
+//! What goes wrong on purpose, and its little language.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::error::Error;
+use crate::operation::{Operation, operations};
+
+/// The grammar of a fault, for its reader.
+pub(crate) const GRAMMAR: &str = "\
+a fault is a few words in any order, separated by spaces or commas:
+  where (each narrows it; the default is every API request):
+    GET HEAD POST PUT DELETE    a method      read write    reading methods, or the others
+    /staff                      the path's beginning below the API root, or /oauth2/token
+    staff.create sp.*           an operation, or all whose names begin so; list for every list
+  what (exactly one):
+    status=500 [retry-after=30] answer that, do nothing       status-after=500   do it, then answer that
+    delay=5s                    do it, answer later           delay-before=5s    wait, then do it
+    hold                        do it, answer when released   hold-before        wait until released, then do it
+    cut-before                  close the connection, do nothing
+    cut-after                   do it, close the connection without an answer
+    half                        do it, close the connection in the middle of the answer
+    html                        200 with a web page           empty-list         200 with []
+    not-found                   404
+  when (counted over the requests that fit; the default is always):
+    after=10  not before the 11th   nth=2  only the 2nd (after those)   every=3  each 3rd
+    times=5   at most 5 times       p=0.2 [seed=7]  by chance, the same in every run
+  for example: PUT /staff status=500 every=3, or staff.create cut-after nth=2";
+
+/// One thing that goes wrong on purpose: which requests, what, and when. Made of text, see its error for the grammar.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    place: Place,
+    pub(crate) effect: Effect,
+    pub(crate) when: When,
+}
+
+/// Which requests a fault fits.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Place {
+    method: Option<Method>,
+    path: Option<String>,
+    operation: Option<String>,
+    lists_only: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Method {
+    Named(String),
+    Read,
+    Write,
+}
+
+/// What a fault does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Effect {
+    /// An answer of that status; nothing is done.
+    Status(u16, Option<u64>),
+    /// It is done, and an answer of that status given.
+    StatusAfter(u16, Option<u64>),
+    /// It is done, the answer comes later.
+    Delay(Duration),
+    /// It is done later.
+    DelayBefore(Duration),
+    /// It is done, the answer waits until it is released.
+    Hold,
+    /// It is done when it is released.
+    HoldBefore,
+    /// The connection closes; nothing is done.
+    CutBefore,
+    /// It is done, the connection closes.
+    CutAfter,
+    /// It is done, the connection closes in the middle of the answer.
+    Half,
+    /// A web page with status 200; nothing is done.
+    Html,
+    /// `[]` with status 200; nothing is done.
+    EmptyList,
+    /// A 404; nothing is done.
+    NotFound,
+}
+
+/// Which of the fitting requests a fault strikes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct When {
+    pub(crate) after: u64,
+    pub(crate) nth: Option<u64>,
+    pub(crate) every: Option<u64>,
+    pub(crate) times: Option<u64>,
+    pub(crate) chance: Option<f64>,
+    pub(crate) seed: u64,
+}
+
+/// A request as faults see it.
+#[derive(Clone, Copy)]
+pub(crate) struct Target<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) operation: Option<&'a Operation>,
+}
+
+impl Fault {
+    /// Whether the fault is about such requests. Token requests are meant only where they are named.
+    pub(crate) fn fits(&self, target: Target<'_>) -> bool {
+        let Place { method, path, operation, lists_only } = &self.place;
+        let reads = matches!(target.method, "GET" | "HEAD");
+        let method = method.as_ref().is_none_or(|method| match method {
+            Method::Named(name) => name == target.method,
+            Method::Read => reads,
+            Method::Write => !reads,
+        });
+        let by_path = path.as_ref().is_none_or(|path| target.path.starts_with(path.as_str()));
+        let by_name = operation.as_ref().is_none_or(|wanted| {
+            target.operation.is_some_and(|operation| match wanted.strip_suffix('*') {
+                Some(beginning) => operation.name.starts_with(beginning),
+                None => operation.name == wanted,
+            })
+        });
+        let by_list = !lists_only || target.operation.is_some_and(Operation::is_list);
+        let is_token = target.operation.is_some_and(Operation::is_token_request);
+        let named = path.is_some() || operation.is_some();
+        method && by_path && by_name && by_list && (!is_token || named)
+    }
+}
+
+impl FromStr for Fault {
+    type Err = Error;
+
+    fn from_str(spec: &str) -> Result<Self, Error> {
+        read(spec).map_err(|reason| Error::Fault { spec: spec.to_owned(), reason })
+    }
+}
+
+fn read(spec: &str) -> Result<Fault, String> {
+    let mut place = Place::default();
+    let mut effect = None;
+    let mut when = When::default();
+    let mut retry_after = None;
+    for word in spec.split([' ', ',', '\t']).filter(|word| !word.is_empty()) {
+        if let Some(found) = read_effect(word)? {
+            if effect.replace(found).is_some() {
+                return Err(format!("{word:?} is a second effect"));
+            }
+        } else if let Some(seconds) = word.strip_prefix("retry-after=") {
+            retry_after = Some(number(word, seconds, 0)?);
+        } else if !read_when(word, &mut when)? {
+            read_place(word, &mut place)?;
+        }
+    }
+    let effect = effect.ok_or("there is no effect")?;
+    let effect = match (effect, retry_after) {
+        (Effect::Status(status, _), _) => Effect::Status(status, retry_after),
+        (Effect::StatusAfter(status, _), _) => Effect::StatusAfter(status, retry_after),
+        (effect, None) => effect,
+        _ => return Err("retry-after goes with status only".to_owned()),
+    };
+    Ok(Fault { place, effect, when })
+}
+
+fn read_effect(word: &str) -> Result<Option<Effect>, String> {
+    let (name, value) = word.split_once('=').unwrap_or((word, ""));
+    Ok(Some(match name {
+        "status" => Effect::Status(status(word, value)?, None),
+        "status-after" => Effect::StatusAfter(status(word, value)?, None),
+        "delay" => Effect::Delay(duration(word, value)?),
+        "delay-before" => Effect::DelayBefore(duration(word, value)?),
+        "hold" => Effect::Hold,
+        "hold-before" => Effect::HoldBefore,
+        "cut-before" => Effect::CutBefore,
+        "cut-after" => Effect::CutAfter,
+        "half" => Effect::Half,
+        "html" => Effect::Html,
+        "empty-list" => Effect::EmptyList,
+        "not-found" => Effect::NotFound,
+        _ => return Ok(None),
+    }))
+}
+
+fn read_when(word: &str, when: &mut When) -> Result<bool, String> {
+    let Some((name, value)) = word.split_once('=') else { return Ok(false) };
+    match name {
+        "after" => when.after = number(word, value, 0)?,
+        "nth" => when.nth = Some(number(word, value, 1)?),
+        "every" => when.every = Some(number(word, value, 1)?),
+        "times" => when.times = Some(number(word, value, 1)?),
+        "seed" => when.seed = number(word, value, 0)?,
+        "p" => {
+            let chance = value.parse().ok().filter(|chance| (0.0..=1.0).contains(chance));
+            when.chance = Some(chance.ok_or_else(|| format!("{word:?} is no probability from 0 to 1"))?);
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn read_place(word: &str, place: &mut Place) -> Result<(), String> {
+    match word {
+        "GET" | "HEAD" | "POST" | "PUT" | "DELETE" => place.method = Some(Method::Named(word.to_owned())),
+        "read" => place.method = Some(Method::Read),
+        "write" => place.method = Some(Method::Write),
+        "list" => place.lists_only = true,
+        _ if word.starts_with('/') => place.path = Some(word.to_owned()),
+        _ => {
+            let known = operations().iter().any(|operation| match word.strip_suffix('*') {
+                Some(beginning) => operation.name.starts_with(beginning),
+                None => operation.name == word,
+            });
+            if !known {
+                return Err(format!("{word:?} is no operation and no other word that is known"));
+            }
+            place.operation = Some(word.to_owned());
+        }
+    }
+    Ok(())
+}
+
+fn status(word: &str, value: &str) -> Result<u16, String> {
+    value
+        .parse()
+        .ok()
+        .filter(|status| (200..=599).contains(status))
+        .ok_or_else(|| format!("{word:?} has no HTTP status"))
+}
+
+fn number(word: &str, value: &str, least: u64) -> Result<u64, String> {
+    value.parse().ok().filter(|number| *number >= least).ok_or_else(|| format!("{word:?} has no number from {least}"))
+}
+
+/// Reads a number with its unit: `200ms`, `5s`, `2m`.
+fn duration(word: &str, value: &str) -> Result<Duration, String> {
+    let digits = value.trim_end_matches(|unit: char| unit.is_ascii_alphabetic());
+    let amount: Option<u32> = digits.parse().ok();
+    let unit = match &value[digits.len()..] {
+        "ms" => Some(Duration::from_millis(1)),
+        "s" => Some(Duration::from_secs(1)),
+        "m" => Some(Duration::from_secs(60)),
+        _ => None,
+    };
+    amount
+        .zip(unit)
+        .map(|(amount, unit)| unit * amount)
+        .ok_or_else(|| format!("{word:?} has no time such as 200ms or 5s"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::{Route, route};
+
+    fn fits(spec: &str, method: &str, path: &str) -> bool {
+        let segments: Vec<String> = path.split('/').skip(1).map(str::to_owned).collect();
+        let operation = match route(method, &segments) {
+            Route::Operation(operation, _) => Some(operation),
+            _ => operations().iter().find(|operation| operation.is_token_request() && path == "/oauth2/token"),
+        };
+        spec.parse::<Fault>().unwrap().fits(Target { method, path, operation })
+    }
+
+    #[test]
+    fn a_fault_strikes_the_requests_it_names() {
+        for (spec, method, path, expected) in [
+            ("status=500", "GET", "/staff", true),
+            ("status=500", "POST", "/oauth2/token", false),
+            ("/oauth2 status=500", "POST", "/oauth2/token", true),
+            ("oauth2.* status=500", "POST", "/oauth2/token", true),
+            ("PUT /staff status=500", "PUT", "/staff/7", true),
+            ("PUT /staff status=500", "GET", "/staff/7", false),
+            ("PUT,/staff,status=500", "PUT", "/location", false),
+            ("staff.create cut-after", "POST", "/staff", true),
+            ("staff.create cut-after", "GET", "/staff", false),
+            ("staff.* html", "GET", "/staff/7", true),
+            ("list half", "GET", "/staff", true),
+            ("list half", "GET", "/customfield/element/staff", true),
+            ("list half", "GET", "/staff/7", false),
+            ("write delay=1s", "DELETE", "/staff/7", true),
+            ("read delay=1s", "DELETE", "/staff/7", false),
+        ] {
+            assert_eq!(fits(spec, method, path), expected, "{spec}: {method} {path}");
+        }
+    }
+
+    #[test]
+    fn an_effect_is_read_with_its_value() {
+        for (spec, expected) in [
+            ("status=429 retry-after=7", Effect::Status(429, Some(7))),
+            ("status-after=502", Effect::StatusAfter(502, None)),
+            ("delay=200ms", Effect::Delay(Duration::from_millis(200))),
+            ("delay-before=2m", Effect::DelayBefore(Duration::from_secs(120))),
+            ("hold", Effect::Hold),
+            ("hold-before", Effect::HoldBefore),
+            ("cut-before", Effect::CutBefore),
+            ("empty-list", Effect::EmptyList),
+            ("not-found", Effect::NotFound),
+        ] {
+            assert_eq!(spec.parse::<Fault>().unwrap().effect, expected, "{spec}");
+        }
+    }
+
+    #[test]
+    fn a_mistake_is_named_with_the_grammar() {
+        for (spec, reason) in [
+            ("", "no effect"),
+            ("GET", "no effect"),
+            ("html half", "second effect"),
+            ("status=abc", "no HTTP status"),
+            ("status=99", "no HTTP status"),
+            ("delay=5", "no time"),
+            ("delay=5é", "no time"),
+            ("half nth=0", "no number from 1"),
+            ("half p=1.5", "no probability"),
+            ("half retry-after=3", "retry-after goes with"),
+            ("staff.hire half", "no operation"),
+        ] {
+            let error = spec.parse::<Fault>().unwrap_err().to_string();
+            assert!(error.contains(reason) && error.contains("a fault is a few words"), "{spec}: {error}");
+        }
+    }
+}
