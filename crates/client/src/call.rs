@@ -9,9 +9,9 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
 use crate::RemoteId;
+use crate::asked::Asked;
 use crate::error::Kind;
-use crate::operation::Operation;
-use crate::query::Asked;
+use crate::operation::{Operation, path_parameters};
 use crate::zone::TimeZone;
 
 /// Everything but letters, digits, `-`, `.`, `_` and `~`.
@@ -158,11 +158,6 @@ impl fmt::Debug for Body {
     }
 }
 
-/// The names of the values that a path asks for, in order.
-pub(crate) fn path_parameters(path: &str) -> impl Iterator<Item = &str> {
-    path.split('{').skip(1).filter_map(|part| part.split_once('}').map(|(name, _)| name))
-}
-
 /// A path with its query, both encoded.
 pub(crate) fn target<'a>(path: &str, query: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let mut target = path.to_owned();
@@ -192,9 +187,9 @@ mod tests {
     use reqwest::Method;
 
     use super::*;
+    use crate::api::Api;
     use crate::filter::Filter;
     use crate::query::Query;
-    use crate::resource::Api;
     use crate::wire::{Element, ForMembers, ForStaff, Location, Staff, StaffInput};
 
     fn id(number: i64) -> RemoteId {

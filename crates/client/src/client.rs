@@ -20,6 +20,7 @@ use crate::error::{Error, Kind};
 use crate::operation::{Operation, Verb};
 use crate::options::{Credential, Options, Paths};
 use crate::retry::{ATTEMPTS_MAX, Allowance, Backoff, jitter};
+use crate::token::{Grant, Token};
 use crate::traffic::{Meter, Traffic};
 use crate::transport::{self, Head};
 use crate::wire::{Asset, Organization, Staff};
@@ -411,6 +412,11 @@ impl Client {
             let mut denied = self.inner.denied.lock().unwrap_or_else(PoisonError::into_inner);
             denied.insert(operation.name, serial);
         }
+    }
+
+    /// Asks for a token, for a program that signs its own requests: this client fetches and renews its own.
+    pub async fn token(&self, grant: &Grant) -> Result<Token, Error> {
+        self.authority().token(grant).await.map_err(|kind| Error::new(grant.operation().name, kind))
     }
 }
 

@@ -5,10 +5,10 @@ use serde_json::json;
 
 use crate::RemoteId;
 use crate::answer::Done;
+use crate::api::Api;
 use crate::call::{Body, Call};
 use crate::filter::Filter;
 use crate::photo::{Photo, PhotoHead};
-use crate::resource::Api;
 use crate::wire::{
     Asset, AssetMovement, GroupRef, Issue, MemberMovement, MemberMovementInput, Organization, Staff, StaffInput, Zone,
 };

@@ -28,6 +28,8 @@ pub mod secret;
 pub mod tls;
 
 mod answer;
+mod api;
+mod asked;
 mod budget;
 mod call;
 mod client;
@@ -42,6 +44,7 @@ mod modify;
 mod operation;
 mod options;
 mod page;
+mod pages;
 mod photo;
 mod query;
 mod raw;
@@ -56,6 +59,7 @@ mod words;
 mod zone;
 
 pub use answer::{Answer, Answered, Done, Received};
+pub use api::Api;
 pub use call::{Body, Call};
 pub use client::{BudgetState, Client};
 pub use error::{Error, Fate, Kind, Retry};
@@ -64,12 +68,13 @@ pub use filter::{Filter, FilterError, Operator};
 pub use id::RemoteId;
 pub use operation::{Operation, Verb};
 pub use options::{Credential, Options, Paths, SecretSource};
-pub use page::{Page, Pages, Walked, walk};
+pub use page::Page;
+pub use pages::{Pages, Walked, walk};
 pub use photo::{PHOTO_BYTES_MAX, Photo, PhotoHead, photo_format};
 pub use query::Query;
 pub use raw::{Raw, RawAnswer};
 pub use resource::{
-    Api, Creatable, Deletable, Deleted, Filterable, Gettable, Limited, Listable, ListableFor, Movable, Ordered, Paged,
+    Creatable, Deletable, Deleted, Filterable, Gettable, Limited, Listable, ListableFor, Movable, Ordered, Paged,
     Placed, Replaceable, Resource, Root, Tracked, Walkable, Within,
 };
 pub use table::{Community, Induction, operations};

@@ -2,9 +2,10 @@
 
 use crate::RemoteId;
 use crate::answer::Answered;
+use crate::api::Api;
 use crate::client::Client;
 use crate::error::{Error, Kind};
-use crate::resource::{Api, Gettable, Placed, Replaceable, Root};
+use crate::resource::{Gettable, Placed, Replaceable, Root};
 use crate::wire::{Carry, Input as _};
 
 impl Client {

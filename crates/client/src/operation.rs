@@ -2,8 +2,6 @@
 
 use reqwest::Method;
 
-use crate::call::path_parameters;
-
 /// What an operation is for; decides what a 404 and an empty body mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
@@ -78,4 +76,9 @@ impl Operation {
     pub fn path_parameters(&self) -> impl Iterator<Item = &'static str> {
         path_parameters(self.path)
     }
+}
+
+/// The names of the values that a path asks for, in order.
+pub(crate) fn path_parameters(path: &str) -> impl Iterator<Item = &str> {
+    path.split('{').skip(1).filter_map(|part| part.split_once('}').map(|(name, _)| name))
 }

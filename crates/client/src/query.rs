@@ -6,42 +6,32 @@ use std::marker::PhantomData;
 use jiff::Timestamp;
 
 use crate::RemoteId;
+use crate::asked::Asked;
 use crate::filter::Filter;
 use crate::resource::{Filterable, Limited, Ordered, Paged, Tracked};
+use crate::wire::Member;
 use crate::zone::TimeZone;
 
 /// What is asked of a list of `R` (specification, Common behaviour). The default asks for everything, with times in UTC.
 ///
 /// ```
-/// use rosterd::api::{Filter, Operator, Query, Staff, TimeZone};
+/// use rosterd_client::{Filter, Operator, Query, Staff, TimeZone};
 ///
 /// let filter = Filter::default().and("name", Operator::StartsWith, "An")?;
 /// let query = Query::<Staff>::default().filter(filter).descending("created").limit(50).zone(TimeZone::PacificAuckland);
-/// # Ok::<(), rosterd::api::FilterError>(())
+/// # Ok::<(), rosterd_client::FilterError>(())
 /// ```
 ///
 /// The list of zones takes no order:
 ///
 /// ```compile_fail,E0277
-/// use rosterd::api::{Query, Zone};
+/// use rosterd_client::{Query, Zone};
 ///
 /// let query = Query::<Zone>::default().descending("created");
 /// ```
 pub struct Query<R> {
     pub(crate) asked: Asked,
     resource: PhantomData<fn() -> R>,
-}
-
-/// What a query holds, whatever it is of.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Asked {
-    pub(crate) filter: Filter,
-    pub(crate) order: Option<String>,
-    pub(crate) limit: Option<u32>,
-    pub(crate) page: Option<u32>,
-    pub(crate) only: Option<RemoteId>,
-    pub(crate) since: Option<Timestamp>,
-    pub(crate) zone: TimeZone,
 }
 
 impl<R> Query<R> {
@@ -106,7 +96,7 @@ impl<R> Query<R> {
     }
 }
 
-impl Query<super::wire::Member> {
+impl Query<Member> {
     /// Lists the member of that id alone.
     pub fn only(mut self, id: RemoteId) -> Self {
         self.asked.only = Some(id);

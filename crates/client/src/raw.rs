@@ -6,11 +6,11 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::answer;
-use crate::call::{path_parameters, segment, target};
+use crate::call::{segment, target};
 use crate::client::{Client, JSON, Outgoing};
 use crate::error::{Error, Kind};
 use crate::json;
-use crate::operation::{Operation, Verb};
+use crate::operation::{Operation, Verb, path_parameters};
 use crate::photo::photo_format;
 use crate::table::{self, GRANT};
 use crate::transport::{self, Head};

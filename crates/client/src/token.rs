@@ -6,8 +6,6 @@ use std::time::Duration;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
-use crate::client::Client;
-use crate::error::Error;
 use crate::json;
 use crate::operation::Operation;
 use crate::table::{GRANT, REFRESH};
@@ -95,13 +93,6 @@ impl Token {
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Token").field("life", &self.life).field("scopes", &self.scopes).finish_non_exhaustive()
-    }
-}
-
-impl Client {
-    /// Asks for a token, for a program that signs its own requests: this client fetches and renews its own.
-    pub async fn token(&self, grant: &Grant) -> Result<Token, Error> {
-        self.authority().token(grant).await.map_err(|kind| Error::new(grant.operation().name, kind))
     }
 }
 
