@@ -4,7 +4,26 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use crate::fault::GRAMMAR;
+/// The grammar of a fault, for its reader.
+pub(crate) const GRAMMAR: &str = "\
+a fault is a few words in any order, separated by spaces or commas:
+  where (each narrows it; the default is every API request):
+    GET HEAD POST PUT DELETE    a method      read write    reading methods, or the others
+    /staff                      the path's beginning below the API root, or /oauth2/token
+    staff.create sp.*           an operation, or all whose names begin so; list for every list
+  what (exactly one):
+    status=500 [retry-after=30] answer that, do nothing       status-after=500   do it, then answer that
+    delay=5s                    do it, answer later           delay-before=5s    wait, then do it
+    hold                        do it, answer when released   hold-before        wait until released, then do it
+    cut-before                  close the connection, do nothing
+    cut-after                   do it, close the connection without an answer
+    half                        do it, close the connection in the middle of the answer
+    html                        200 with a web page           empty-list         200 with []
+    not-found                   404
+  when (counted over the requests that fit; the default is always):
+    after=10  not before the 11th   nth=2  only the 2nd (after those)   every=3  each 3rd
+    times=5   at most 5 times       p=0.2 [seed=7]  by chance, the same in every run
+  for example: PUT /staff status=500 every=3, or staff.create cut-after nth=2";
 
 /// Why a sandbox can't start, or why one of its options can't be read.
 #[derive(Debug, thiserror::Error)]

@@ -24,6 +24,7 @@ mod control;
 mod credential;
 mod decode;
 mod derived;
+mod dispatch;
 mod engine;
 mod error;
 mod fault;

@@ -1,7 +1,5 @@
 //! How a resource is described: its fields, what they hold, and what they are called on the way in and out.
 
-use crate::rule::Rule;
-
 /// One kind of entity.
 #[derive(Debug)]
 pub(crate) struct Resource {
@@ -208,4 +206,15 @@ impl Field {
     pub(crate) fn is_input(&self) -> bool {
         !self.inputs.is_empty()
     }
+}
+
+/// One rule of a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// An induction is taken by an employee or a contractor member of its audience, and by one of them only.
+    Learner,
+    /// A certification is held by an employee or a contractor member who exists.
+    Record,
+    /// A group goes only when no organization is in it.
+    Unattached,
 }

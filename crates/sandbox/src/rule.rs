@@ -4,21 +4,10 @@ use axum::http::StatusCode;
 use serde_json::Value;
 
 use crate::answer::Refusal;
-use crate::resource::Resource;
+use crate::resource::{Resource, Rule};
 use crate::row::Row;
 use crate::store::Entities;
 use crate::tables::{INDUCTION, INDUCTION_HOLDER, MEMBER, ORG};
-
-/// One rule of a resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rule {
-    /// An induction is taken by an employee or a contractor member of its audience, and by one of them only.
-    Learner,
-    /// A certification is held by an employee or a contractor member who exists.
-    Record,
-    /// A group goes only when no organization is in it.
-    Unattached,
-}
 
 impl Rule {
     /// Checks an entity that is about to be laid down, and sets what follows.

@@ -19,13 +19,14 @@ use tokio::task::{JoinHandle, yield_now};
 use tokio::time::timeout;
 
 use crate::answer::Answer;
+use crate::dispatch::Outcome;
 use crate::error::Error;
 use crate::fault::Fault;
 use crate::options::Options;
 use crate::resource::Resource;
 use crate::row::Row;
 use crate::seed;
-use crate::service::{Outcome, Service};
+use crate::service::Service;
 use crate::store::Store;
 use crate::tables;
 use crate::traffic::Request;

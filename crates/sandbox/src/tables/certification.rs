@@ -1,7 +1,6 @@
 //! Certifications and who holds them. Qualifications are another view of the same entities.
 
-use super::super::resource::{Derived, Field, Kind, PLAIN, Resource, Shown};
-use super::super::rule::Rule;
+use super::super::resource::{Derived, Field, Kind, PLAIN, Resource, Rule, Shown};
 
 /// Certifications (specification, Certification).
 pub(in super::super) static CERTIFICATION: Resource = Resource {

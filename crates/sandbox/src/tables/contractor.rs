@@ -1,7 +1,6 @@
 //! Contractors: members, organizations, what joins the two, and insurance.
 
-use super::super::resource::{Derived, Field, Kind, PLAIN, Resource, Sent, Shown};
-use super::super::rule::Rule;
+use super::super::resource::{Derived, Field, Kind, PLAIN, Resource, Rule, Sent, Shown};
 use super::employee::{ELEMENT, PRESENCE};
 
 /// Contractor members (specification, Contractor member).

@@ -1,7 +1,6 @@
 //! Inductions and communities, and who belongs to them.
 
-use super::super::resource::{Derived, Field, Kind, PLAIN, Resource, Sent, Shown};
-use super::super::rule::Rule;
+use super::super::resource::{Derived, Field, Kind, PLAIN, Resource, Rule, Sent, Shown};
 
 /// Inductions. An audience is a list of ids; without one everybody belongs to it.
 pub(in super::super) static INDUCTION: Resource = Resource {
