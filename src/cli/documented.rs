@@ -106,6 +106,9 @@ fn wrong(command: &[String]) -> Option<String> {
         | ["sudo", "rosterd", arguments @ ..]
         | ["rosterd", arguments @ ..] => refusal(arguments).map(|error| first_line(&error)),
         ["cargo", "run", "--release", "--", arguments @ ..] => refusal(arguments).map(|error| first_line(&error)),
+        ["cargo", "run", "-p", "rosterd-client", "--example", name, ..] => {
+            (!there(&format!("crates/client/examples/{name}.rs"))).then(|| "there is no such example".to_owned())
+        }
         ["cargo", "bench" | "test", ..] => {
             let bench = after("--bench").is_none_or(|name| there(&format!("benches/{name}.rs")));
             let test = after("--test").is_none_or(|name| there(&format!("tests/{name}/main.rs")));

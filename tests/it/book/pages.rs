@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The pages at the top of the project.
-const TOP: [&str; 3] = ["README.md", "CONTRIBUTING.md", "SECURITY.md"];
+/// The pages beside the book.
+const TOP: [&str; 4] = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "crates/client/README.md"];
 
 /// A page, named from the project's folder on.
 pub(crate) struct Page {
@@ -21,7 +21,7 @@ pub(crate) struct Block {
     pub(crate) lines: Vec<String>,
 }
 
-/// README, the other pages at the top, and the book.
+/// README, the other pages beside the book, and the book.
 pub(crate) fn pages() -> Vec<Page> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut paths: Vec<PathBuf> = TOP.iter().map(|name| root.join(name)).collect();
