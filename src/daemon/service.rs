@@ -105,7 +105,8 @@ pub async fn serve(config: Config, clock: &Clock, commands: Arc<dyn Commands>) -
     Manager::ready();
     engine.publish(Event::Ready);
     let count = jobs.len();
-    tracing::info!(jobs = count, "the daemon is ready, with {count} jobs");
+    let named = if count == 1 { "job" } else { "jobs" };
+    tracing::info!(jobs = count, "the daemon is ready, with {count} {named}");
     let service =
         Service { engine: Arc::clone(&engine), scheduler: Scheduler::new(jobs), manager: Manager::new(), running: 0 };
     service.run(wishes, inputs).await;
