@@ -1,7 +1,7 @@
 //! Connections that have not said yet what they want.
 //!
-//! Whoever may connect may also say nothing. Of those connections there is a limit, and a new one closes the oldest: who says
-//! nothing keeps nobody out, and takes no more of the process's files than these.
+//! Whoever may connect may also say nothing. Of those connections there is a limit, and a new one closes the oldest:
+//! silent connections keep no other one out, and take no more of the process's files than these.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
-//! Bytes that one run puts aside and looks at again: a first run has so many that memory would not hold them.
+//! Temporary data that one run writes and reads again: a first run has more of it than fits in memory.
 //!
 //! Invariants:
-//! - Little stays in memory. More goes to a file in the state folder that has no name, so that nobody else can open it and
-//!   that it is gone with the process, however that ends.
-//! - What was put aside is never altered, and is there as long as its spool.
+//! - Little stays in memory. More goes to a file in the state folder that has no name, so that no other process can
+//!   open it and it is gone with the process, however that ends.
+//! - What was written is never changed, and is there as long as its spool.
 //!
 //! Rejected: rows of the store, which would have to be taken out again, and would be on disk for ever where the process
 //! ends before; and a file mapped into memory, where a disk that fails ends the process.
@@ -31,7 +31,7 @@ const LENGTH: usize = size_of::<u32>();
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place(u64);
 
-/// Bytes put aside.
+/// Temporary data.
 pub struct Spool {
     dir: PathBuf,
     inner: Mutex<Inner>,
@@ -65,9 +65,9 @@ impl Window {
     }
 }
 
-/// Why something could not be put aside, or not be found again.
+/// Why temporary data could not be written, or not be read again.
 #[derive(Debug, thiserror::Error)]
-#[error("what a run works out could not be put aside in {}; is there room on its disk?", .dir.display())]
+#[error("cannot write temporary data to {}; is the disk full?", .dir.display())]
 pub struct Error {
     dir: PathBuf,
     #[source]
@@ -100,7 +100,7 @@ impl Spool {
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        // What a panic left is an entry that nobody knows the place of.
+        // A panic leaves at most an entry whose place is unknown.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -176,7 +176,7 @@ mod tests {
             let mut places = Vec::new();
             for (number, length) in lengths.iter().enumerate() {
                 places.push(spool.put(&entry(number, *length)).unwrap());
-                // What was put aside just now, and what lies in the middle.
+                // The entry that was just written, and one in the middle.
                 for look in [number, number / 2] {
                     let same = spool.read(places[look], |bytes| bytes == entry(look, lengths[look])).unwrap();
                     prop_assert!(same, "entry {look} of {number}");
@@ -197,6 +197,6 @@ mod tests {
         let place = spool.put(b"little").unwrap();
         assert_eq!(spool.read(place, <[u8]>::to_vec).unwrap(), b"little");
         let error = spool.put(&vec![0; TAIL_MAX]).unwrap_err().to_string();
-        assert!(error.contains("could not be put aside in") && error.contains("/gone"), "{error}");
+        assert!(error.contains("cannot write temporary data to") && error.contains("/gone"), "{error}");
     }
 }

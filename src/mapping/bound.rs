@@ -19,7 +19,7 @@ use crate::source::{Name, Row};
 /// The longest key, in bytes.
 const KEY_BYTES_MAX: usize = 512;
 
-/// A mapping whose names stand for the columns of one source.
+/// A mapping whose names are resolved to the columns of one source.
 pub struct Bound<'m> {
     slots: Arc<Slots>,
     key: Slot<'m>,
@@ -185,7 +185,7 @@ impl<'m> Bound<'m> {
         Reading { mapped, marks, early, due, past: until.filter(|_| is_past(until)), bad_values }
     }
 
-    /// What the row says about itself. A bad segment or preference costs nobody their row: neither says who is there.
+    /// The row's metadata. A bad segment or preference does not reject the row, since neither says who is there.
     fn marked(&self, seen: &Seen<'_>, key: &Key) -> Result<(Marked, Vec<Rejected>), (Mark, String)> {
         let mut marked = Marked::default();
         let mut bad_values = Vec::new();
@@ -291,7 +291,7 @@ impl Seen<'_> {
         if let Some(reason) = self.row.flaw_in(columns) {
             return Err(reason.to_owned());
         }
-        // A template may put an error beside a good value: `#REF! Bell` is nobody's name.
+        // A template may combine an error with a good value: `#REF! Bell` is not a name.
         if let Some(reason) = columns.iter().find_map(|at| damage(self.row.cell(*at))) {
             return Err(reason);
         }
@@ -299,7 +299,7 @@ impl Seen<'_> {
     }
 }
 
-/// An entry whose key can't be read is told by its name: it has no line.
+/// An entry whose key can't be read is identified by its name: it has no line number.
 fn reject(row: &Row, key: Option<Key>, field: &str, reason: String) -> Mapped {
     Mapped::Rejected(rejected(row, key, field, reason))
 }

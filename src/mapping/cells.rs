@@ -19,7 +19,7 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// Lets `name` stand for a column.
+    /// Makes `name` refer to a column.
     pub(super) fn add(&mut self, name: &Name, column: Option<usize>) {
         let slot = match self.columns.iter().position(|known| *known == column) {
             Some(slot) => slot,

@@ -8,7 +8,7 @@ use super::filters::{check_date_format, knows_country};
 use super::scan::{Kind, Piece, Scan};
 use crate::source::Name;
 
-/// The variables that stand for the whole row.
+/// The variables that hold the whole row.
 pub(super) const WHOLE_ROW: [&str; 2] = ["source", "all"];
 
 /// The look-up tables of a job.

@@ -92,8 +92,8 @@ impl Mapping {
         }
     }
 
-    /// The digest of everything that decides what a row comes to: target, templates, tables, time zone, optional columns,
-    /// and this program's own rules. The segment is not among them: it alters nobody.
+    /// The digest of everything that decides what a row comes to: target, templates, tables, time zone, optional
+    /// columns, and this program's own rules. The segment is not among them: it changes no record.
     pub fn digest(&self) -> u128 {
         self.digest
     }

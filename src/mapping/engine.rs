@@ -171,7 +171,7 @@ fn write_value(out: &mut Output<'_>, value: &Value) -> std::fmt::Result {
     }
 }
 
-/// The text that a literal of the template language stands for.
+/// The text that a literal of the template language means.
 pub(super) fn text_of_literal(literal: &str) -> String {
     let bare = literal.get(1..literal.len().saturating_sub(1)).unwrap_or("");
     if !bare.contains('\\') {

@@ -1,4 +1,4 @@
-//! How large a template may make its values, and how deep it may nest: told before any row.
+//! How large a template may make its values, and how deep it may nest; checked before the first row.
 //!
 //! The engine counts steps, not bytes, so a short template could take gigabytes within its fuel, or the stack. Three rules
 //! bound both: code has a limited number of operators, a piece of it uses a limited number of values (what is set counts as

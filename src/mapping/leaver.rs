@@ -104,7 +104,7 @@ impl fmt::Debug for LeaverSet {
     }
 }
 
-/// Names that a template uses and that nobody who is gone has.
+/// Names that a template uses and that a person who is gone does not have.
 fn strangers(compiled: &Compiled, environment: &Environment<'static>, mapped: &[String]) -> Vec<Error> {
     let fault = |reason| Error::whole(&compiled.place, reason);
     let is_own = |name: &Name| matches!(name, Name::Plain(name) if name == LAST || name == LEFT);

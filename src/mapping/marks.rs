@@ -76,7 +76,8 @@ impl Marked {
         Ok(())
     }
 
-    /// A last day before the first is a slip, such as an old end date that stayed when somebody was hired again.
+    /// Rejects a last day before the first one: a slip, such as an old end date that stayed when a person was hired
+    /// again.
     pub(super) fn check(&self) -> Result<(), (Mark, String)> {
         match (self.from, self.until) {
             (Some(from), Some(until)) if until < from => {

@@ -1,13 +1,13 @@
 //! Templates: source row → record.
 //!
-//! A job's templates are compiled once, all their faults told at once; they are bound to the columns of a source before
-//! its first row, and then map row by row. A row either becomes a record or is rejected with the field and the reason;
-//! no fault of one row touches another (law 8).
+//! A job's templates are compiled once, all their faults reported at once; they are bound to the columns of a source
+//! before its first row, and then map row by row. A row either becomes a record or is rejected with the field and the
+//! reason; no fault of one row touches another (law 8).
 //!
 //! Invariants:
 //! - Which columns a template uses is known before the first row. One that the source lacks fails the source, wherever
 //!   in the template it stands, for a renamed column is not an empty one.
-//! - `include` comes before `key`: a row that it drops needs no key. A key that could be read is told with a rejection,
+//! - `include` comes before `key`: a row that it drops needs no key. A key that could be read is part of the rejection,
 //!   since it proves the person present (law 1).
 //! - Templates see the row and nothing else: no time, no other row, no function.
 //! - A reason never holds a value of the row (law 11), so what the template engine says at run time is not passed on.

@@ -19,13 +19,14 @@ const PHOTO_BASE64: GeneralPurpose = GeneralPurpose::new(
 
 /// The longest mapped value, in bytes.
 pub(super) const VALUE_BYTES_MAX: usize = 64 * 1024;
-/// The longest photo as base64, in bytes: more than the largest photo has, so that one that is too large is told as such.
+/// The longest photo as base64, in bytes: longer than the largest allowed photo, so that a photo that is too large gets
+/// the right message.
 pub(super) const PHOTO_TEXT_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The most entries of a mapped list.
 const LIST_MAX: usize = 1000;
 
-/// What is wrong with a text that a spreadsheet put in the place of a value: an error such as `#N/A`, or a long number cut
-/// to `4.1E+03`. It is nobody's number and nobody's name.
+/// What is wrong with a text that a spreadsheet put in the place of a value: an error such as `#N/A`, or a long number
+/// cut to `4.1E+03`. It is neither a number nor a name of a person.
 pub(super) fn damage(text: &str) -> Option<String> {
     let text = text.trim();
     let is_error = || {

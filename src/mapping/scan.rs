@@ -76,7 +76,7 @@ pub(super) fn scan(text: &str) -> Scan<'_> {
     scan
 }
 
-/// Whether a text is a template at all; otherwise it stands for itself.
+/// Whether a text is a template at all; otherwise it is taken literally.
 pub(super) fn is_template(text: &str) -> bool {
     text.contains("{{") || text.contains("{%")
 }

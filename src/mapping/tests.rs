@@ -80,29 +80,29 @@ fn law_8_a_bad_value_of_an_optional_field_stops_nobody() {
     };
     let mut cells = CELLS;
     (cells[4], cells[5], cells[8]) = ("#REF!", "nowhere", "ask reception");
-    let told = |options: &Options, cells: &[&str]| {
+    let bad_fields = |options: &Options, cells: &[&str]| {
         let reading = read_cells(options, cells);
-        let mut told: Vec<String> = reading.bad_values.iter().filter_map(|bad| bad.field.clone()).collect();
-        told.sort();
+        let mut names: Vec<String> = reading.bad_values.iter().filter_map(|bad| bad.field.clone()).collect();
+        names.sort();
         let rejected = match reading.mapped {
             Mapped::Record(record) => {
-                assert!(told.iter().all(|field| record.fields.get(field.as_str()).is_none()), "{told:?}");
+                assert!(names.iter().all(|field| record.fields.get(field.as_str()).is_none()), "{names:?}");
                 None
             }
             Mapped::Rejected(rejected) => rejected.field,
             other => panic!("{other:?}"),
         };
-        (rejected, told.join(" "))
+        (rejected, names.join(" "))
     };
     use OnBadValue::{Field, Row};
     let all = "guard.segment mobile prefer title";
-    assert_eq!(told(&options("employee_id", Field), &cells), (None, all.to_owned()));
-    assert_eq!(told(&options("title", Field), &cells).0.as_deref(), Some("title"));
-    assert!(told(&options("employee_id", Row), &cells).0.is_some());
+    assert_eq!(bad_fields(&options("employee_id", Field), &cells), (None, all.to_owned()));
+    assert_eq!(bad_fields(&options("title", Field), &cells).0.as_deref(), Some("title"));
+    assert!(bad_fields(&options("employee_id", Row), &cells).0.is_some());
     for (at, broken, field) in [(0, "#N/A", "key"), (0, "4.1E+03", "key"), (2, "#NAME?", "name"), (2, "", "name")] {
         let mut cells = CELLS;
         (cells[at], cells[1]) = (broken, "1");
-        assert_eq!(told(&options("employee_id", Field), &cells).0.as_deref(), Some(field), "{broken}");
+        assert_eq!(bad_fields(&options("employee_id", Field), &cells).0.as_deref(), Some(field), "{broken}");
     }
 }
 

@@ -71,8 +71,8 @@ impl Change {
     }
 }
 
-/// What is told of a change without what it wants: a queue may have one for everybody, and is looked through at every
-/// status.
+/// A summary of a change without the values that it wants: a queue may have one for everybody, and each status reads
+/// all of them.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "Outer")]
 pub struct Brief {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What became of one row, or of somebody who is in none.
+/// What happened to one row, or to a person who is in no row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
     /// The line on which the row begins, counted from 1.

@@ -4,13 +4,13 @@
 //! rows were not used, and what to do.
 //!
 //! Invariants:
-//! - What is equal is said once, with those of whom it is true; each of them has a line of the page's text to themselves, so
-//!   that one can be taken out.
-//! - Nobody is named by more than their key (law 11); no cell of the file is repeated.
+//! - Equal reasons are given once, with the people that they apply to; each person has a line of the page's text, so
+//!   that one can be removed.
+//! - Only keys name people (law 11); no cell of the file is repeated.
 //! - No cell of the table is a formula to a spreadsheet, and no text of the page is markup, whatever stands in the file.
-//! - The page is one file without scripts, and asks nobody for anything.
+//! - The page is one file without scripts and loads nothing.
 //!
-//! Rejected: the page alone. Whoever has four hundred rows to mend sorts and filters them.
+//! Rejected: the page alone. A person who has to correct four hundred rows sorts and filters them.
 
 mod line;
 mod page;

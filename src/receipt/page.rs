@@ -98,7 +98,7 @@ fn build(receipt: &Receipt, page: &mut String) -> fmt::Result {
     writeln!(
         page,
         "<footer>\n<p>Read on {} by the job <b>{}</b>. People are named by their key only, the value that identifies them \
-         in the file. “Row” is the line in the file; the first line is 1. Every row is in the table that lies beside this \
+         in the file. “Row” is the line in the file; the first line is 1. Every row is in the table next to this \
          page, for a spreadsheet.</p>\n</footer>\n</main>\n</body>\n</html>",
         time(&receipt.at),
         Text(&receipt.job)
@@ -132,11 +132,11 @@ fn sentence(receipt: &Receipt) -> &'static str {
              next export as usual."
         }
         Verdict::Waits => {
-            "Part of it changes so much, or is so unclear, that somebody in IT has to approve it first; the rest is done. If \
-             the file is wrong, drop a corrected one: what waits is then worked out anew. If it is right, ask IT to approve."
+            "Part of it changes so much, or is so unclear, that IT has to approve it first; the rest is done. If \
+             the file is wrong, drop a corrected one: what waits is then computed again. If it is right, ask IT to approve."
         }
         Verdict::NotUsed => {
-            "Nothing was changed, and nobody was removed. Please do what is said below, and drop the file again."
+            "Nothing was changed, and no person was removed. Please do what is said below, and drop the file again."
         }
         Verdict::Again => {
             "It is the same, to the last character, as the one read before, so there was nothing to do. If you expected \
@@ -183,14 +183,14 @@ const SECTIONS: &[Section] = &[
     Section {
         outcome: Outcome::NotUsed,
         heading: "Rows that were not used",
-        help: "Nothing was done with these rows: whoever is in them stays as they are, or is not there yet. As long as such a row \
-               may be anybody's, because its key is unreadable, unknown or in another row too, nobody is removed for not being \
+        help: "Nothing was done with these rows: the people in them stay as they are, or are not there yet. As long as such a row \
+               may be anybody's, because its key is unreadable, unknown or in another row too, no person is removed for not being \
                in the file. Mend them in your system; the next export brings them.",
     },
     Section {
         outcome: Outcome::ValueNotUsed,
         heading: "Values that were not used",
-        help: "The rest of these rows was used. Each of these fields stays as it is, or empty for somebody new, until the value \
+        help: "The rest of these rows was used. Each of these fields stays as it is, or empty for a new person, until the value \
                is mended in your system.",
     },
     Section {
@@ -207,7 +207,7 @@ const SECTIONS: &[Section] = &[
     Section {
         outcome: Outcome::Waiting,
         heading: "Waiting",
-        help: "Nothing happens to these until IT approves them, or, for somebody who is on site, until they have left.",
+        help: "Nothing happens to these until IT approves them, or, for a person who is on site, until they have left.",
     },
     Section {
         outcome: Outcome::Dropped,
@@ -280,13 +280,13 @@ fn grouped<'a>(lines: &[&'a Line]) -> (Vec<Vec<&'a Line>>, Vec<&'a Line>) {
 }
 
 fn table(lines: &[&Line], page: &mut String) -> fmt::Result {
-    let told = lines.iter().any(|line| !line.reason.is_empty());
-    let why = if told { "<th>Why</th>" } else { "" };
+    let has_reasons = lines.iter().any(|line| !line.reason.is_empty());
+    let why = if has_reasons { "<th>Why</th>" } else { "" };
     writeln!(page, "<table>\n<thead><tr><th>Row</th><th>Key</th>{why}</tr></thead>\n<tbody>")?;
     for line in lines {
         let row = line.row.map_or_else(|| "–".to_owned(), |row| row.to_string());
         write!(page, "{ROW}{row}</td><td>{}</td>", key(line))?;
-        if told {
+        if has_reasons {
             write!(page, "<td>{}</td>", Text(&line.reason))?;
         }
         writeln!(page, "</tr>")?;

@@ -66,7 +66,7 @@ fn fault_90_no_text_of_the_page_is_markup() {
     assert!(page.contains("Rows that were not used (1)"));
 }
 
-/// The lines of a page that name somebody.
+/// The lines of a page that name a person.
 fn named(page: &str) -> Vec<&str> {
     page.lines().filter_map(|line| keyed(line).map(|(key, _)| key)).collect()
 }

@@ -11,7 +11,7 @@ use super::target::Target;
 /// Identifies a record at its source for ever: a staff number, an entryUUID, an objectGUID. Never empty.
 ///
 /// A key may be shown in logs; it is how they name a person (law 11). Written into a text it is marked as what it is
-/// ([`Private`]), so that it can be left out where nobody is to be named; [`Key::as_str`] is the bare key.
+/// ([`Private`]), so that it can be left out where no person may be named; [`Key::as_str`] is the bare key.
 ///
 /// Up to 23 bytes lie in the key itself, which takes 24; a copy of a longer one shares its text.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -6,7 +6,7 @@
 //! leaves the program, one of two things happens to it: [`shown`] takes away the marks, [`keyless`] what stands between them.
 //!
 //! Invariants:
-//! - What is marked holds no marks itself: nobody's key can end its own.
+//! - Marked text contains no marks itself: a key can't end its own mark.
 //! - A mark that was cut off hides the rest.
 //!
 //! The marks are noncharacters of Unicode, which are meant for use inside a program.
@@ -69,7 +69,7 @@ pub fn is_marked(text: &str) -> bool {
 }
 
 /// A text without the name of one person: `None` where it does not name them by their key. A name that may be that of a
-/// membership of theirs is left out too: what is said of others loses a name then, and nobody a row.
+/// membership of theirs is left out too: a text about others then loses a name, but no person loses a row.
 pub fn without(text: &str, key: &Key) -> Option<String> {
     let mut found = false;
     let told = told(text, |own| {

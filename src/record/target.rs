@@ -29,7 +29,7 @@ pub enum Target {
 /// (name, name in answers, kind, required, sensitive)
 type Row = (&'static str, &'static str, Kind, bool, bool);
 
-/// Employee input fields (specification, Employee) but for presence, which no job may map.
+/// Employee input fields (specification, Employee) without presence, which no job may map.
 const STAFF: &[Row] = &[
     ("name", "name", Kind::Text, true, false),
     ("title", "title", Kind::Text, false, false),
@@ -46,7 +46,7 @@ const STAFF: &[Row] = &[
     (Target::PHOTO, "photo", Kind::Photo, false, false),
 ];
 
-/// Member input fields (specification, Contractor member) but for presence.
+/// Member input fields (specification, Contractor member) without presence.
 const CONTRACTOR: &[Row] = &[
     ("name", "name", Kind::Text, true, false),
     ("title", "title", Kind::Text, false, false),
@@ -61,7 +61,8 @@ const CONTRACTOR: &[Row] = &[
     ("service_provider_id", "service_provider_id", Kind::Text, false, false),
 ];
 
-/// Organization input fields (specification, Contractor organization) but for places and owner, which stay the service's.
+/// Organization input fields (specification, Contractor organization) without places and owner, which stay the
+/// service's.
 const ORGANIZATION: &[Row] = &[
     ("name", "name", Kind::Text, true, false),
     ("legalid", "legalid", Kind::Text, false, false),

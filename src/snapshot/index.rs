@@ -63,7 +63,7 @@ pub struct Index {
     ids: Vec<i32>,
     gone: Vec<bool>,
     due: Vec<Option<Day>>,
-    /// The positions by their digests, once somebody asks for one that does not stand where it was looked for.
+    /// The positions by their digests, built when a digest is looked up that is not where it was expected.
     by_digest: OnceCell<HashTable<u32>>,
 }
 

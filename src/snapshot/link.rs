@@ -1,4 +1,4 @@
-//! What the two links of a membership stand for.
+//! The two links of a membership.
 
 use super::known::Known;
 use crate::record::{JobName, Key, RemoteId, Target, Value, Values};

@@ -25,7 +25,7 @@ impl Owner {
         batch.put(Space::Owner, &Space::by_target(target, id), self);
     }
 
-    /// Makes the entity nobody's, unless another job owns it.
+    /// Removes this job's ownership of the entity. Another job keeps its own.
     pub fn release(
         batch: &mut Batch,
         store: &Store,
@@ -39,7 +39,7 @@ impl Owner {
         Ok(())
     }
 
-    /// Makes the entity nobody's.
+    /// Removes the ownership of the entity.
     pub fn remove(batch: &mut Batch, target: Target, id: RemoteId) {
         batch.remove(Space::Owner, &Space::by_target(target, id));
     }

@@ -13,7 +13,7 @@ pub struct Columns {
     folds: bool,
 }
 
-/// What a name stands for among the columns.
+/// The part of a row that a name means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Match {
     /// The column at this position.

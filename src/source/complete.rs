@@ -4,7 +4,8 @@ use super::kind::Found;
 use super::standing::Span;
 use crate::record::Rejected;
 
-/// A value that stands for the whole source: nobody else is in it (law 1). Only [`Read::finish`] makes one.
+/// A value that was read from the whole source: the source has no further entries (law 1). Only [`Read::finish`] makes
+/// one.
 #[derive(Clone, Debug)]
 pub struct Complete<T>(T);
 

@@ -81,7 +81,7 @@ impl fmt::Debug for Kept {
     }
 }
 
-/// A file read from its beginning, whoever else reads it.
+/// A file read from its beginning, independent of its other readers.
 struct FromStart<'f> {
     file: &'f File,
     offset: u64,

@@ -26,9 +26,9 @@ pub enum Source {
 }
 
 impl Source {
-    /// What of it alters whom a run sees, though nobody changed: where in a directory is looked, for whom, and by which
-    /// account. With another one, the run is held first (law 7). Empty for a file, which is named anew as it is moved. A
-    /// server is none of it: what another one shows is doubted for itself.
+    /// The settings that select which people a run sees: where in a directory it searches, with which filter, and by
+    /// which account. When one of them changes, the next run is held first (law 7). Empty for a file, since a file may
+    /// be renamed when it is moved. The server is not among them: another server has checks of its own.
     pub fn selection(&self) -> String {
         match self {
             Self::Csv(_) => String::new(),

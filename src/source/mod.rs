@@ -6,8 +6,8 @@
 //! - A row is handed out as it stands in the source. What it means is the mapping's business.
 //! - Reasons and errors name lines, columns and limits, never what a cell holds (law 11).
 //!
-//! Rejected: an iterator of rows. It can be dropped half way, and then nobody asks whether it had reached the end; a
-//! function that visits every row ends with the answer to that question in its hand.
+//! Rejected: an iterator of rows. It can be dropped half way, and then the check whether it had reached the end is left
+//! out; a function that visits every row ends with the answer to that question in its hand.
 
 mod column;
 mod complete;

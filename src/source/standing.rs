@@ -1,9 +1,10 @@
-//! How far the server that is read has come, so that one that is behind can be told.
+//! How far the server that is read has come, so that a server that is behind is recognized.
 //!
-//! Invariant: what a server does not show says that somebody is gone only where that server had seen, before it was asked,
-//! everything that the read which showed this person had seen at its end ([`Standing::covers`]). A number that is counted
-//! by one server alone is compared with nothing but its own earlier ones. A server that shows nothing where it, or another
-//! under its address, showed something before has seen nothing: it may be one that is being laid down anew.
+//! Invariant: a person whom a server does not show counts as gone only if that server had seen, before it was asked,
+//! everything that the read which showed this person had seen at its end ([`Standing::covers`]). A number that is
+//! counted by one server alone is compared only with earlier numbers of the same server. A server that shows nothing,
+//! where it or another one at its address showed something before, has seen nothing: it may be in the middle of an
+//! import.
 //!
 //! What is compared, the best that the server shows:
 //!
@@ -85,7 +86,7 @@ impl Standing {
         self
     }
 
-    /// The same server, where it is not known how far it had come: nobody but itself covers it.
+    /// The same server, at an unknown position: only this server itself covers it.
     #[must_use]
     pub fn alone(&self) -> Self {
         Self { at_least: true, ..self.clone() }
@@ -96,7 +97,7 @@ impl Standing {
         Self { count: Some(u64::MAX), ..Self::default() }
     }
 
-    /// Whether it shows anything by which a server that is behind can be told.
+    /// Whether it shows a position, so that a server that is behind can be recognized.
     pub fn tells(&self) -> bool {
         self.count.is_some() || !self.changes.is_empty()
     }

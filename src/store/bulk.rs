@@ -1,4 +1,4 @@
-//! Many rows at once: put aside until all of them are there, then made part of the store by one commit.
+//! Writes many rows at once: collects them in temporary files, then adds all of them to the store by one commit.
 //!
 //! ```text
 //! put ─▶ a buffer ─▶ runs in order, in files without a name ─▶ one new file a space ─▶ one commit names them all
@@ -29,7 +29,7 @@ const BUFFER_BYTES: usize = if cfg!(debug_assertions) { 256 } else { 4 * 1024 * 
 const THERE: u8 = 0;
 const REMOVED: u8 = 1;
 
-/// Rows that become part of the store together. It costs as much as writing the files of their spaces anew, so it is for
+/// Rows that become part of the store together. It costs as much as rewriting the files of their spaces, so it is for
 /// more of them than [`Store::many`].
 pub struct Bulk<'a> {
     store: &'a Store,

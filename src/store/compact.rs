@@ -1,7 +1,7 @@
-//! Writing a store anew, so that nothing of what was removed is left in its files.
+//! Rewrites a store, so that its files contain nothing of what was removed.
 //!
-//! sled appends: what is overwritten or removed stays in the file until its place is needed. Whoever must be forgotten
-//! must be gone from the disk too; and a store that is written for years must not grow for years.
+//! sled appends: what is overwritten or removed stays in the file until its place is needed. But the data of a
+//! forgotten person must be gone from the disk too, and a store that is written for years must not grow for years.
 
 use std::fs;
 use std::io;
@@ -19,7 +19,7 @@ const SPRAWL: u64 = 3;
 const SMALL: u64 = 4 * 1024 * 1024;
 
 impl Store {
-    /// Writes everything anew, so that nothing of what was removed or overwritten is left in the files.
+    /// Rewrites everything, so that the files contain nothing of what was removed or overwritten.
     pub fn compact(&self) -> Result<(), Error> {
         let mut writing = self.writing();
         self.merge_all(&mut writing)?;
@@ -29,8 +29,8 @@ impl Store {
         self.copy(&mut writing)
     }
 
-    /// Writes sled's part of the store anew where it takes much more room than its rows; says whether it did. Not while
-    /// this thread walks over rows.
+    /// Rewrites sled's part of the store where it takes much more room than its rows; returns whether it did. Must not
+    /// be called while this thread walks over rows.
     pub fn tidy(&self) -> Result<bool, Error> {
         let mut writing = self.writing();
         let fail = |error: io::Error| self.error(Kind::from_io(error));
@@ -149,7 +149,8 @@ fn taken(found: &fs::Metadata) -> u64 {
     found.blocks() * BLOCK
 }
 
-/// Ends what a process that was writing a store anew left unfinished: a copy counts only where the store was moved away.
+/// Completes a rewrite that another process did not finish: the copy counts only if the old store was already moved
+/// away.
 pub(super) fn recover(dir: &Path) -> io::Result<()> {
     let (path, fresh, aside) = paths(dir);
     if aside.exists() && fresh.exists() && !path.exists() {

@@ -33,7 +33,7 @@ pub enum Kind {
         /// Its owner's number.
         uid: u32,
     },
-    /// It lies where somebody else could put another in its place, and this is root.
+    /// Another user could replace the folder, and this process is root.
     #[error("{}, so root can't work there safely", exposed(path, *uid))]
     Exposed {
         /// The folder or link, on the way to it or itself.
@@ -69,7 +69,7 @@ fn exposed(path: &Path, uid: Option<u32>) -> String {
 }
 
 impl Kind {
-    /// A store that was being written anew and could not be opened again.
+    /// A store that was being rewritten and could not be opened again.
     pub(super) fn closed() -> Self {
         Self::Damaged("it could not be opened again after it was tidied; start rosterd again".into())
     }

@@ -1,9 +1,9 @@
 //! The state folder: made, checked and held open, so that it stays the one that was checked.
 //!
 //! What this process writes there is written with its rights. Any other user's folder is refused. For root that is not
-//! enough: who may write to a folder above could put a link to one of root's own in its place. So root goes down from `/`
-//! one folder at a time, without following links, and only through folders that nobody else may change. Links that root
-//! made there itself lead on.
+//! enough: who may write to a folder above could put a link to one of root's own in its place. So root goes down from
+//! `/` one folder at a time, without following links, and only through folders that no other user may change. Links
+//! that root made there itself lead on.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;

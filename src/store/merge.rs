@@ -33,7 +33,7 @@ pub(super) struct Extra<'a> {
 }
 
 impl Store {
-    /// After so many rows of a space, writing its file anew costs less than more of them in sled.
+    /// After so many rows of a space, rewriting its file costs less than adding more of them to sled.
     pub fn many(&self, space: Space) -> u64 {
         (self.file_of(space).mark().rows / ROWS_SHARE).clamp(ROWS_MIN, ROWS_MAX)
     }
@@ -107,8 +107,8 @@ impl Store {
             .try_for_each(|path| absent(fs::remove_file(path)).map_err(|error| self.error(Kind::from_io(error))))
     }
 
-    /// Sweeps up the spaces of whose replaced files none is in use any more: whoever walks over one of them looks in sled for
-    /// everything that was merged since it was written, be it by the next merge or by a later one.
+    /// Removes superseded rows of spaces whose replaced files are no longer in use. A reader of such a file looks in
+    /// sled for everything that was merged since the file was written, by the next merge or by a later one.
     pub(super) fn sweep_replaced(&self, writing: &mut Writing) -> Result<(), Error> {
         let (used, unused): (Vec<_>, Vec<_>) =
             std::mem::take(&mut writing.replaced).into_iter().partition(|(_, file)| file.strong_count() > 0);

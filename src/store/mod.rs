@@ -65,7 +65,7 @@ use crate::disk;
 /// The rows of one state folder.
 pub struct Store {
     dir: PathBuf,
-    /// `None` only while it is written anew, and where it could not be opened again.
+    /// `None` only while it is rewritten, and if it could not be opened again.
     sled: RwLock<Option<Sled>>,
     files: RwLock<BTreeMap<Space, Arc<Sorted>>>,
     writing: Mutex<Writing>,
@@ -77,13 +77,13 @@ pub struct Store {
     _lock: File,
 }
 
-/// What whoever writes holds.
+/// What the writer holds.
 #[derive(Default)]
 struct Writing {
     manifest: Manifest,
     /// How many rows of a space sled has that are not in its file.
     newer: BTreeMap<Space, u64>,
-    /// Files that were replaced, of spaces whose merged rows are still in sled for whoever walks over such a file.
+    /// Files that were replaced, of spaces whose merged rows stay in sled for the readers of such a file.
     replaced: Vec<(Space, Weak<Sorted>)>,
 }
 
@@ -146,8 +146,8 @@ impl Store {
         if self.is_full() { Err(self.error(Kind::Full)) } else { Ok(()) }
     }
 
-    /// Something could not be written for want of room: what is kept in reserve is given up, so that what people are told
-    /// and what they decide can still be written.
+    /// Something could not be written because the disk is full: gives up the reserve, so that notices and decisions can
+    /// still be written.
     pub fn ran_full(&self) {
         self.ran_full.store(true, Ordering::Relaxed);
         if let Err(error) = reserve::give_up(&self.dir) {

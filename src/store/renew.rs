@@ -60,8 +60,8 @@ impl Old<'_> {
 /// Throws the store under `dir` away and makes a new one with what `keep` takes over. Where `keep` takes nothing over, not
 /// even an empty batch, the old one stays. `None` where there was none.
 ///
-/// The new store is whole and on disk before it takes the old one's place, as where it is written anew: a process that
-/// ends in between leaves one of the two. The folder's lock is held all the way.
+/// As in a rewrite, the new store is whole and on disk before it takes the old one's place: a process that ends in
+/// between leaves one of the two. The folder's lock is held all the way.
 pub fn renew<T, E: From<Error>>(
     dir: &Path,
     keep: impl FnOnce(&Old<'_>) -> Result<(Option<Batch>, T), E>,
@@ -94,7 +94,8 @@ pub fn renew<T, E: From<Error>>(
     Ok(Some(Renewed { damage, seen, is_dropped: true }))
 }
 
-/// How many batches the folder promises. A number that nobody reaches is damage of its own, and begins anew.
+/// How many batches the folder promises. A number that can't be reached is damage in itself, and the count starts
+/// again.
 fn promised(dir: &Path) -> io::Result<u64> {
     let commits = Commits::open(dir)?;
     match commits.read()?.unwrap_or(0) {

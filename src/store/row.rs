@@ -72,7 +72,7 @@ pub(super) fn decode<'a>(key: &[u8], row: &'a [u8]) -> Result<Row<'a>, Fault> {
     }
 }
 
-/// The checksum that a row carries, which stands for its key and content.
+/// The checksum that a row carries; it identifies its key and content.
 pub(super) fn digest(row: &[u8]) -> u64 {
     let bytes = match row.first() {
         Some(&VERSION_OLDEST) => row.get(1..HEAD_OLDEST),

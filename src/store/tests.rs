@@ -404,7 +404,7 @@ fn who_walks_slowly_over_rows_that_are_merged_again_and_again_sees_each_of_them(
         assert_eq!(walk.join().unwrap(), all);
     });
     store.fill(Space::Known, ROWS as usize, rows(4)).unwrap();
-    assert_eq!(in_sled(), 0, "nobody looks for them any more");
+    assert_eq!(in_sled(), 0, "no reader looks for them any more");
     assert_eq!(store.list::<u32>(Space::Known, "").unwrap().len(), ROWS as usize + 10);
 }
 
@@ -450,7 +450,7 @@ fn fault_12_a_file_that_is_missing_another_or_changed_is_damage() {
 
 #[test]
 fn fault_19_a_store_of_the_oldest_format_is_taken_over_row_by_row() {
-    // As the first version wrote it: the rows are the same but for their head, and there is no file.
+    // As the first version wrote it: the rows differ only in their head, and there is no file.
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path()).unwrap();
     let mut batch = Batch::default();

@@ -137,7 +137,8 @@ impl<R: Resource> Api<R> {
         self.one(R::DELETE, id)
     }
 
-    /// Signs somebody in or out. It may create a movement each time: read the status first, and skip what is so already.
+    /// Signs a person in or out. Each call may create a movement: read the status first, and send only what differs
+    /// from it.
     pub fn put(&self, input: &R::Input) -> Call<Option<R>>
     where
         R: Movable,

@@ -62,7 +62,7 @@ impl<T> Call<T> {
         self
     }
 
-    /// Reads say in which zone; writes do not unless told.
+    /// Reads state the time zone of their answer; writes do so only after this call.
     pub(crate) fn utc(self) -> Self {
         self.zone(TimeZone::Utc)
     }

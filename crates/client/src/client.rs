@@ -41,7 +41,7 @@ pub(crate) const JSON: &str = "application/json";
 /// A photo, or words on why there is none.
 const ACCEPT_PHOTO: &str = "image/*, application/json;q=0.5";
 
-/// The client of one account. Clones share everything; [`Client::for_run`] counts anew.
+/// The client of one account. Clones share everything; [`Client::for_run`] starts its counts at zero.
 #[derive(Clone)]
 pub struct Client {
     inner: Arc<Inner>,
@@ -176,8 +176,8 @@ impl Client {
         self.allowance.begin_run();
     }
 
-    /// How many 429 came since the run began. The limit being kept, each means that somebody else uses the credential, or
-    /// that the service allows less.
+    /// How many 429 came since the run began. The limit being kept, each means that another program uses the
+    /// credential, or that the service allows less.
     pub fn throttled(&self) -> u64 {
         self.allowance.throttled()
     }

@@ -103,7 +103,7 @@ impl Api<Zone> {
 }
 
 impl Api<Asset> {
-    /// Issues an asset to somebody. The path is configurable.
+    /// Issues an asset to a person. The path is configurable.
     pub fn issue(&self, id: RemoteId, issue: &Issue) -> Call<Option<AssetMovement>> {
         self.one(Asset::ISSUE, id).of(id).json(issue)
     }

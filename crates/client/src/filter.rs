@@ -17,7 +17,7 @@ pub enum Operator {
     Above,
     /// It is less, or earlier.
     Below,
-    /// It fits a pattern in which `%` stands for any number of characters.
+    /// It matches a pattern in which `%` means any number of characters.
     Matches,
 }
 

@@ -8,12 +8,12 @@
 //!   (law 12).
 //! - A success that is not JSON of the expected shape is an error, never an empty list; a list is read to its end or it
 //!   is an error (law 1).
-//! - A write is sent again only where it was never sent. What else may have become of it is told by `Error::fate`.
+//! - A write is sent again only where it was never sent. `Error::fate` says what else may have become of it.
 //! - Secrets and people's values are in no `Debug` and no error (law 11).
 //!
-//! "Law" in these pages is a rule that the whole program keeps: an error is never an absence (1), a write wipes nothing (2),
-//! nobody is created twice (3), presence is never changed by a write of something else (10), secrets and people stay out of
-//! logs and errors (11), the rate limit is never overspent (12).
+//! "Law" in these pages is a rule that the whole program keeps: an error is never an absence (1), a write wipes nothing
+//! (2), no person is created twice (3), presence is never changed by a write of something else (10), secrets and people
+//! stay out of logs and errors (11), the rate limit is never overspent (12).
 //!
 //! Rejected: a client generated from a description of the interface. The description is silent where a mistake wipes a
 //! person (replacing writes, 404 lists, ids as text); those decisions have their own places here.

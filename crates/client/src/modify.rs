@@ -10,7 +10,7 @@ use crate::wire::{Carry, Input as _};
 
 impl Client {
     /// Reads an entity, lets `change` change what is sent, and replaces it: what isn't touched stays. Between the two
-    /// requests somebody else may change it too, and the service has nothing to notice that by.
+    /// requests another client may change it too, and the service can't detect that.
     ///
     /// Nothing is sent, with [`Kind::Missing`] or [`Kind::Carry`], where there is no such entity, where a field of it
     /// can't be read, or where the service takes a field that it doesn't show and `change` doesn't say what it holds.

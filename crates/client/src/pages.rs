@@ -38,9 +38,10 @@ pub struct Walked {
 
 /// The pages of a list, in order of id.
 ///
-/// They end at an empty page, or a 404 on a later page, a delta or a filtered list, or a 304 on a delta; never at a short
-/// page, since the service may clamp the limit. A page that is not in ascending order of id above the cursor is an error,
-/// for then nobody knows what was left out. Only [`Pages::next`] with `Ok(None)` proves that the list was read to its end.
+/// They end at an empty page, or a 404 on a later page, a delta or a filtered list, or a 304 on a delta; never at a
+/// short page, since the service may clamp the limit. A page that is not in ascending order of id above the cursor is
+/// an error, because it is unknown what was left out. Only [`Pages::next`] with `Ok(None)` proves that the list was
+/// read to its end.
 #[derive(Debug)]
 pub struct Pages<'c, R> {
     client: &'c Client,

@@ -73,7 +73,7 @@ capabilities! {
     Replaceable: Resource, "the API has no PUT for `{Self}`", REPLACE Input;
     /// A resource that can be removed.
     Deletable: Resource, "the API has no DELETE for `{Self}`", DELETE;
-    /// Movements: somebody is signed in or out by a PUT without an id.
+    /// Movements: a person is signed in or out by a PUT without an id.
     Movable: Resource, "the API signs nobody in or out with `{Self}`", PUT Input;
 }
 

@@ -21,14 +21,14 @@ pub enum SecretSource {
     Text(SecretString),
     /// The first line of a file, trailing white space trimmed.
     File(PathBuf),
-    /// Not to be had, for a command that may do without; whoever needs it is told why.
+    /// Not available. A command that may do without it continues; one that needs it shows the reason.
     Missing(Unusable),
 }
 
 /// Why a secret can't be used.
 #[derive(Clone, Debug)]
 pub struct Unusable {
-    /// Its file, or what stands for the configuration.
+    /// Its file, or a name for the configuration file.
     pub path: PathBuf,
     /// What is wrong, as the rest of a sentence about it.
     pub problem: String,

@@ -153,7 +153,7 @@ macro_rules! resources {
 resources! {
     Staff ["staff" "/staff" "/{id}" "employee" "employees"]:
         list[q order limit since], create<StaffInput>, get, replace<StaffInput>, delete,
-        extra[BULK Replace "staff.bulk" "/staff" "Uploads employees as a whole; may remove whoever is missing from the upload"
+        extra[BULK Replace "staff.bulk" "/staff" "Uploads employees as a whole; may remove people who are missing from the upload"
             "group" "location"],
         extra[PHOTO_GET Photo "staff.photo.get" "/staff/{id}/photo" "Reads the photo of one employee"],
         extra[PHOTO_PUT Replace "staff.photo.put" "/staff/{id}/photo" "Replaces the photo of one employee"],
@@ -212,7 +212,7 @@ resources! {
         extra[UNLINK Replace "zone.unlink" "/zone/{zoneId}/unlink/{accessPointId}" "Ends the link of one zone to an access point"];
     Asset ["asset" "/asset" "/{id}" "asset (an add-on)" "assets (an add-on)"]:
         list[q limit], create<AssetInput>, get, replace<AssetInput>,
-        extra[ISSUE Replace "asset.issue" "/asset/{id}/issue" "Issues one asset to somebody"],
+        extra[ISSUE Replace "asset.issue" "/asset/{id}/issue" "Issues one asset to a person"],
         extra[RETURN Replace "asset.return" "/asset/{id}/return" "Takes one asset back"];
     AssetGroup ["assetgroup" "/assetgroup" "/{id}" "asset group (an add-on)" "asset groups (an add-on)"]:
         list[q limit], create<AssetGroupInput>, get, replace<AssetGroupInput>, delete;

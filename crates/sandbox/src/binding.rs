@@ -19,7 +19,7 @@ pub(crate) enum Action {
     Upload,
     ShowPhoto,
     PutPhoto,
-    /// Signs somebody in or out.
+    /// Signs a person in or out.
     Move,
     /// Makes an association, or renews the one that there is.
     Associate,

@@ -1,7 +1,7 @@
 //! The control interface: what an account owner does in the service's own pages, and what only a stand-in can.
 //!
 //! It lies outside the API root, asks for no credential, is not counted and never struck by a fault: a test that has
-//! spent its rate or revoked its client must still reach it. It speaks JSON. `openapi.json` lies beside it.
+//! spent its rate or revoked its client must still reach it. It speaks JSON. `openapi.json` is served next to it.
 
 use std::sync::atomic::Ordering;
 
@@ -30,7 +30,7 @@ struct Route {
 /// A request to the control interface.
 struct Request<'a> {
     service: &'a Service,
-    /// What `*` stands for.
+    /// The text that replaces `*`.
     name: &'a str,
     body: &'a [u8],
 }

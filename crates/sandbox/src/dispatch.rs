@@ -70,7 +70,7 @@ impl Service {
         Some(Arrival { number, at: Instant::now(), route })
     }
 
-    /// Carries a request out and says what becomes of it; `None` stands for a body over the limit.
+    /// Carries a request out and returns the answer; `None` means a body over the limit.
     pub(crate) async fn process(
         self: Arc<Self>,
         arrival: Option<Arrival>,

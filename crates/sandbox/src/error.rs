@@ -51,7 +51,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A line of the journal is damaged; a last line without its end is not (it was never confirmed).
-    #[error("line {line} of {} can't be read; remove the line, or the folder to begin anew", path.display())]
+    #[error("line {line} of {} can't be read; remove the line, or the folder to start again", path.display())]
     Journal {
         /// The journal.
         path: PathBuf,

@@ -151,7 +151,7 @@ fn is_match(own: &str, manner: Manner, wanted: &str, is_name: bool) -> bool {
     }
 }
 
-/// Whether the whole text fits a pattern in which `%` stands for any characters or none.
+/// Whether the whole text matches a pattern in which `%` means any number of characters or none.
 fn is_like(text: &str, pattern: &str) -> bool {
     let Some((beginning, rest)) = pattern.split_once('%') else { return text == pattern };
     let Some(mut left) = text.strip_prefix(beginning) else { return false };

@@ -1,4 +1,4 @@
-//! Where requests wait until somebody lets them go on.
+//! A gate at which requests wait until it is opened.
 
 use tokio::sync::watch;
 

@@ -3,7 +3,7 @@
 /// The country that a number without a country code belongs to.
 const HOME: &str = "64";
 
-/// Country codes of one and of three digits that are told apart; all others are taken to have two.
+/// Country codes of one and of three digits that are recognized; all others are taken to have two.
 const SHORT: &[&str] = &["1", "7"];
 const LONG: &[&str] =
     &["351", "352", "353", "354", "358", "420", "421", "675", "676", "677", "678", "679", "682", "685", "852"];

@@ -13,7 +13,7 @@ pub(crate) struct Resource {
     pub(crate) unique: &'static [&'static [&'static str]],
     /// Fields without which nothing is created or replaced.
     pub(crate) required: &'static [&'static str],
-    /// What a new entity holds in fields that nobody sent.
+    /// The values of a new entity for fields that were not sent.
     pub(crate) defaults: &'static [(&'static str, &'static str)],
     /// What must hold beyond single fields.
     pub(crate) rules: &'static [Rule],
@@ -112,7 +112,7 @@ pub(crate) enum Kind {
     Choice(&'static [&'static str]),
     /// The name of an entity of that resource.
     NameOf(&'static str),
-    /// The id of an entity of that resource; 0 stands for none.
+    /// The id of an entity of that resource; 0 means none.
     IdOf(&'static str),
     /// Ids of entities of that resource; with names in answers.
     IdsOf(&'static str),

@@ -57,7 +57,7 @@ fn integer(sent: &Value) -> Option<i64> {
     i32::try_from(number).ok().map(i64::from)
 }
 
-/// An id; 0 stands for none.
+/// An id; 0 means none.
 pub(crate) fn id(sent: &Value) -> Option<i64> {
     integer(sent).filter(|id| *id >= 0)
 }

@@ -77,7 +77,7 @@ impl Sandbox {
         format!("http://{}", self.address)
     }
 
-    /// The options it was started with, but for the faults.
+    /// The options it was started with, except the faults.
     pub fn options(&self) -> &Options {
         &self.service.options
     }
@@ -110,8 +110,8 @@ impl Sandbox {
         id
     }
 
-    /// Changes some fields of an entity, as somebody at the service would; `modified` is now. Does nothing where there is
-    /// no such entity.
+    /// Changes some fields of an entity, as an operator of the service would; `modified` is now. Does nothing where
+    /// there is no such entity.
     ///
     /// # Panics
     ///
@@ -126,7 +126,7 @@ impl Sandbox {
         entities.put(resource, vec![row]).expect("the journal takes the entity");
     }
 
-    /// Removes an entity, as somebody at the service would; false where there was none.
+    /// Removes an entity, as an operator of the service would; false where there was none.
     ///
     /// # Panics
     ///
@@ -160,7 +160,7 @@ impl Sandbox {
         self.service.traffic().busiest_minute()
     }
 
-    /// Puts other faults in place of the present ones; their counts begin anew, and what was held goes on.
+    /// Replaces the present faults by others. Their counts begin at zero, and requests that the old ones held continue.
     pub fn set_faults(&self, faults: Vec<Fault>) {
         self.service.set_faults(faults);
     }

@@ -53,7 +53,8 @@ impl Service {
         self.faults.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts other faults in place of the present ones. What those hold goes on: nobody would release it any more.
+    /// Replaces the present faults by others. Requests that the old ones held continue, since nothing could release
+    /// them any more.
     pub(crate) fn set_faults(&self, faults: Vec<Fault>) {
         *self.faults() = FaultRules::new(faults);
         self.gate.open();

@@ -23,7 +23,7 @@ pub(super) enum Trunk {
 
 const KEPT: Trunk = Trunk::None;
 const ZERO: Trunk = Trunk::Prefix(&["0"]);
-/// North America and whoever shares its plan.
+/// North America and the other countries of its numbering plan.
 const ONE: Trunk = Trunk::OfLength("1", 11);
 /// Russia and Kazakhstan.
 const EIGHT: Trunk = Trunk::OfLength("8", 11);

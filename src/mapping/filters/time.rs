@@ -31,7 +31,8 @@ fn some_day() -> DateTime {
     jiff::civil::date(2001, 2, 3).at(4, 5, 6, 0)
 }
 
-/// A Windows file time (100 ns since 1601) as a time in UTC. 0 and the highest number stand for never, so for nothing.
+/// A Windows file time (100 ns since 1601) as a time in UTC. 0 and the highest number mean never, so they give no
+/// value.
 pub(super) fn filetime(text: &str) -> Result<String, String> {
     let wrong = || "the value is no Windows file time".to_owned();
     match text.parse::<i64>().map_err(|_| wrong())? {

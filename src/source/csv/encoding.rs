@@ -50,7 +50,7 @@ pub(super) fn decide(configured: options::Encoding, survey: &Survey, known: Opti
 fn named(encoding: &'static Encoding, survey: &Survey) -> Result<&'static Encoding, Kind> {
     let wide = |encoding: &'static Encoding| encoding.name().starts_with("UTF-16");
     match survey.mark {
-        // The label `utf-16` stands for one byte order; the mark knows better.
+        // The label `utf-16` means one byte order only; the byte order mark is more reliable.
         Some((mark, _)) if wide(mark) && wide(encoding) => Ok(mark),
         Some((mark, _)) if mark != encoding => Err(Kind::WrongMark { mark: mark.name(), configured: encoding.name() }),
         _ => Ok(encoding),

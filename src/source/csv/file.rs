@@ -72,7 +72,7 @@ pub(super) fn open_settled(path: &Path, settle: Duration, clock: &Clock) -> Resu
     Ok((file, stamp))
 }
 
-/// Opens a regular file; a pipe or a device is told from one without waiting for it.
+/// Opens a regular file; refuses a pipe or a device without waiting for it.
 fn open(path: &Path) -> Result<(File, Stamp), Kind> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let flags = i32::try_from(flags.bits()).expect("two low bits fit");

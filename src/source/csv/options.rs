@@ -27,9 +27,9 @@ pub struct Options {
 }
 
 impl Options {
-    /// The largest file taken unless told otherwise: 512 MB.
+    /// The largest file that is taken by default: 512 MB.
     pub const SIZE_MAX: u64 = 512 * 1000 * 1000;
-    /// How long a file must have stood still unless told otherwise.
+    /// How long a file must be unchanged by default.
     pub const SETTLE: Duration = Duration::from_secs(2);
 
     /// The defaults for a file at `path`.

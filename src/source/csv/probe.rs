@@ -36,14 +36,14 @@ fn look(path: &Path) -> Result<Probe, Kind> {
     let mut doubts = Vec::new();
     match (survey.mark, survey.pattern, survey.utf8) {
         (None, Some(pattern), _) => {
-            doubts.push(format!("{} has no mark; it was told by its NUL bytes", pattern.name()))
+            doubts.push(format!("{} has no byte order mark; it was recognized by its NUL bytes", pattern.name()))
         }
         (None, None, Utf8::Broken(line)) => {
             doubts.push(format!("line {line} is not UTF-8, so the file is taken as Windows-1252; check the accents"));
         }
         (None, None, Utf8::Cut(_)) => doubts.push("the file ends inside a character: it was cut".to_owned()),
         _ if survey.ascii => {
-            doubts.push("the file is plain ASCII, so its encoding cannot be told; UTF-8 is taken".into())
+            doubts.push("the file is plain ASCII, so its encoding is uncertain; UTF-8 is assumed".into())
         }
         _ => {}
     }

@@ -193,7 +193,7 @@ pub(super) fn setting(encoding: &'static Encoding) -> String {
     encoding.name().to_lowercase()
 }
 
-/// The encodings that are found without being told.
+/// The encodings that are found automatically.
 pub(super) const FOUND: [&Encoding; 4] = [UTF_8, UTF_16LE, UTF_16BE, WINDOWS_1252];
 
 #[cfg(test)]

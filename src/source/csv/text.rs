@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 use super::encoding::Decision;
 use super::limits::BUFFER_BYTES;
 
-/// What stands for bytes that do not decode.
+/// The replacement for bytes that do not decode.
 const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
 
 /// A file's text as UTF-8 in pieces, and the digest of the bytes it came from.
@@ -91,7 +91,7 @@ impl<'f> Text<'f> {
 
     fn decode(&mut self, state: &mut Decoding, out: &mut [u8], malformed: &mut Vec<usize>) -> io::Result<usize> {
         let mut written = 0;
-        // Room for one replacement is always kept, so a turn never ends between bytes and what stands for them.
+        // Room for one replacement is always kept, so a turn never ends between bytes and their replacement.
         while written == 0 && !state.done && out.len() > 2 * REPLACEMENT.len() {
             if state.at == state.filled && !state.last {
                 state.filled = self.read_raw(&mut state.raw)?;

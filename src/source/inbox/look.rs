@@ -20,7 +20,7 @@ pub enum Look {
     Unsettled(Entry),
     /// This file.
     File(Entry),
-    /// Something that can't be taken, and why, as a sentence for whoever dropped it.
+    /// An entry that can't be taken, and the reason, as a sentence for the person who dropped it.
     Unfit(Entry, String),
 }
 

@@ -1,6 +1,6 @@
 //! A folder into which files are dropped.
 //!
-//! It is looked at again and again rather than watched: network shares tell nobody of what happens on them.
+//! The program looks at it at intervals and does not watch it: network shares send no notifications of changes.
 //!
 //! Invariants:
 //! - Everything is reached from one open folder, by a single name and without following a link: no name leads out of it.

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 /// The longest name under which a file is filed, in bytes, so that a time and the name of a report fit beside it.
 const FILED_BYTES_MAX: usize = 150;
 
-/// Whether a file of that name is somebody's work in progress.
+/// Whether the name is that of a file that is still being written.
 pub(super) fn is_left_alone(name: &OsStr) -> bool {
     const ENDS: [&[u8]; 3] = [b".part", b".tmp", b".filepart"];
     let name = name.as_bytes().to_ascii_lowercase();
@@ -23,7 +23,7 @@ pub(super) fn fits(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.to_lowercase().chars().collect();
     let name: Vec<char> = name.to_lowercase().chars().collect();
     let (mut at, mut from) = (0, 0);
-    // Where the last `*` stands, and how much of the name it stands for so far.
+    // Where the last `*` is, and how much of the name it covers so far.
     let mut star: Option<(usize, usize)> = None;
     while from < name.len() {
         match pattern.get(at) {

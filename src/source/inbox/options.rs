@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 pub struct Options {
     /// The folder.
     pub dir: PathBuf,
-    /// The names of the files that are meant: `*` stands for any characters, `?` for one, and case does not matter.
+    /// The names of the files that are taken: `*` matches any characters, `?` matches one, and case does not matter.
     pub pattern: String,
     /// Which file comes first.
     pub order: Order,
@@ -25,9 +25,9 @@ pub struct Options {
 }
 
 impl Options {
-    /// The names that are meant unless told otherwise.
+    /// The default pattern of names.
     pub const PATTERN: &str = "*.csv";
-    /// How long what was filed is kept unless told otherwise: 30 days.
+    /// How long filed files are kept by default: 30 days.
     pub const KEPT: SignedDuration = SignedDuration::from_hours(30 * 24);
 }
 

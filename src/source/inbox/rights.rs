@@ -1,8 +1,8 @@
 //! Who may change what lies in an inbox.
 //!
-//! Whoever drops files needs to write into the inbox, and nowhere else. So an inbox is best of mode 3770: what is dropped
-//! gets its group (setgid), and nobody renames or removes what is another's (sticky), `processed/` and `failed/` included.
-//! Those two are of mode 2750: what is filed can be read there, and only rosterd changes it.
+//! People who drop files need to write into the inbox, and nowhere else. So the best mode of an inbox is 3770: a
+//! dropped file gets its group (setgid), and people can't rename or remove files of others (sticky), `processed/` and
+//! `failed/` included. Those two have mode 2750: filed files can be read there, and only rosterd changes them.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -24,7 +24,8 @@ pub(super) const SETGID: u32 = 0o2000;
 pub(super) const TAKEN_OVER: u32 = SETGID | 0o050;
 
 impl Folder {
-    /// Closes what is this process's own to others, as far as it may; what stays open is told by [`Self::open_to_others`].
+    /// Removes the access of others to this process's own folders, as far as it may; [`Self::open_to_others`] names
+    /// what stays open.
     pub(super) fn close(&self) -> io::Result<()> {
         for shelf in Shelf::ALL {
             let dir = self.shelf(shelf)?;
@@ -40,10 +41,10 @@ impl Folder {
     pub fn open_to_others(&self) -> Vec<String> {
         let mode = |dir: &dyn AsFd| fstat(dir.as_fd()).map_or(0, |stat| stat.st_mode);
         let path = self.path().display();
-        let mut told = Vec::new();
+        let mut open = Vec::new();
         let own = mode(self);
         if own & WRITE != 0 && own & STICKY == 0 {
-            told.push(format!(
+            open.push(format!(
                 "who may drop files in {path} may also rename and remove what others dropped and what is filed there; \
                  let it belong to rosterd's account, and `chmod 3770 {path}`"
             ));
@@ -52,12 +53,12 @@ impl Folder {
             let is_open = self.existing(shelf).is_ok_and(|dir| mode(&dir) & WRITE != 0);
             if is_open {
                 let name = shelf.name();
-                told.push(format!(
+                open.push(format!(
                     "others than rosterd may change what is filed in {path}/{name}; `chmod 2750 {path}/{name}`"
                 ));
             }
         }
-        told
+        open
     }
 }
 
@@ -87,7 +88,7 @@ mod tests {
 
     #[test]
     fn nobody_but_its_owner_changes_what_is_filed() {
-        for (before, after, told) in [
+        for (before, after, expected) in [
             (0o2770, [0o3770, 0o2750, 0o2750], 1),
             (0o3770, [0o3770, 0o2750, 0o2750], 0),
             (0o770, [0o1770, 0o750, 0o750], 1),
@@ -102,7 +103,7 @@ mod tests {
                 |name: &str, mode: u32| fs::set_permissions(place(name), fs::Permissions::from_mode(mode)).unwrap();
             set("", before);
             let folder = Folder::open(dir.path()).unwrap();
-            assert_eq!(folder.open_to_others().len(), told, "{before:o}");
+            assert_eq!(folder.open_to_others().len(), expected, "{before:o}");
             folder.lay_down().unwrap();
             let modes = || ["", "processed", "failed"].map(mode);
             assert_eq!(modes(), after, "made from {before:o}");

@@ -161,7 +161,7 @@ impl Folder {
             disk::sync(&dir)
         });
         if written.is_err() {
-            // What is half written takes up space and helps nobody; where even this fails, the sweep finds it.
+            // An unfinished copy only takes up space; where even this removal fails, the cleanup finds it.
             let _ = unlinkat(&dir, &unfinished, AtFlags::empty());
         }
         written
@@ -177,7 +177,8 @@ impl Folder {
     /// Gives something new the inbox's group, where this process may, and these permissions.
     fn hand_over(&self, new: &impl AsFd, mode: u32) -> io::Result<()> {
         let group = Gid::from_raw(fstat(self)?.st_gid);
-        // A process that may not do this leaves its own group; the folder's setgid bit has seen to it then, or nobody has.
+        // A process that may not do this leaves its own group; in that case the group is right only if the folder has
+        // its setgid bit.
         let _ = fchown(new, None, Some(group));
         let set = fchmod(new, Mode::from_raw_mode(mode));
         // A service may be kept from setting this bit. The group is given by hand above, so it can do without.

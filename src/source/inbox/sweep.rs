@@ -29,8 +29,9 @@ pub struct Swept {
 }
 
 impl Folder {
-    /// Removes what was filed so long ago, and what was never finished. What has no time in front of its name was put there
-    /// by somebody else and stays. What can't be removed, such as a folder under the name of a file, keeps nothing else.
+    /// Removes filed files that are older than `kept`, and unfinished ones. A file whose name does not begin with a
+    /// time was put there by other people and stays. A file that can't be removed, such as a folder under the name of a
+    /// file, does not stop the rest.
     pub fn sweep(&self, kept: SignedDuration, now: Timestamp) -> Swept {
         let mut swept = Swept::default();
         for shelf in Shelf::ALL {

@@ -45,7 +45,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// What whoever dropped a file that this process may not read is told.
+    /// The reason that is shown for a dropped file that this process may not read.
     pub const BARRED: &str = "rosterd may not read it. Let its group read it (chmod g+r; for programs that upload: umask \
                               027 or 007), and drop it again.";
 }

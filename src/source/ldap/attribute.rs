@@ -1,7 +1,7 @@
 //! The attributes that a mapping needs: what is asked for, and what becomes of what comes.
 //!
-//! Names ignore case. A template's `given_name` may be `givenName` or `given-name` at the server, which ignores names that
-//! it does not know: both are asked for, and what comes is told by its bare name.
+//! Names ignore case. A template's `given_name` may be `givenName` or `given-name` at the server, which ignores names
+//! that it does not know: both are asked for, and an answer is recognized by its bare name.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::options::Options;
 use crate::source::{Columns, Name, Wanted, bare};
 
-/// The variable that stands for an entry's own name.
+/// The variable that holds an entry's own name.
 pub(super) const DN: &str = "dn";
 
 /// What identifies an entry for ever: of RFC 4530, of Active Directory, of 389 Directory Server.
@@ -34,7 +34,7 @@ const BINARY: &[&str] = &[
     "usersmimecertificate",
 ];
 
-/// Names that stand for one attribute (RFC 4519, RFC 4524), by their bare names: a server may answer with another than it
+/// Names of the same attribute (RFC 4519, RFC 4524), by their bare names: a server may answer with another name than it
 /// was asked for.
 const ALIASES: &[&[&str]] = &[
     &["c", "countryname"],

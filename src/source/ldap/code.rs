@@ -102,7 +102,7 @@ pub(super) fn bind_hint(code: u32, text: &str) -> &'static str {
             "the entry of bind_dn has no password at the server, or binds without one are off there"
         }
         (_, UNWILLING) => "the account is locked or disabled, most likely; what the server says is in brackets",
-        _ => "ask whoever runs the server",
+        _ => "ask the administrator of the server",
     }
 }
 
@@ -132,7 +132,7 @@ pub(super) fn broken(error: &io::Error) -> String {
 
 /// Adds what to do where a certificate is not trusted.
 fn explained(text: &str) -> String {
-    // A library's page on itself helps nobody who reads this.
+    // The library's link to its own documentation does not help the reader of this message.
     let text = text.split(": https://docs.rs/").next().unwrap_or(text);
     let hint = if text.contains("UnknownIssuer") {
         "; set ca_file to the certificate that signed the server's"

@@ -49,7 +49,7 @@ pub enum Kind {
     /// Someone asked to end.
     #[error("interrupted")]
     Interrupted,
-    /// The server takes neither name nor password; nobody was asked again.
+    /// The server refused the name and password. No other server was asked.
     #[error("the bind was refused: {said}; {hint}")]
     Bind {
         /// Its code and its words.

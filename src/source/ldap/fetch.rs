@@ -32,7 +32,7 @@ pub(super) enum Message {
     Entries(Vec<Entry>),
     /// Here begin the entries of another base.
     Base,
-    /// The search in this base begins anew: what came of it counts no more.
+    /// The search in this base starts again: its earlier results no longer count.
     Again,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Fetched {
     pub(super) notes: Vec<String>,
 }
 
-/// Fetches all entries; `asked` are the attributes. Ends early where nobody takes them any more.
+/// Fetches all entries; `asked` are the attributes. Ends early when the receiver is closed.
 pub(super) async fn fetch(
     options: &Options,
     asked: &[String],
@@ -134,7 +134,7 @@ impl Fetch<'_> {
         let mut session = Session::open(self.options, server, self.access.binds, self.access.clock).await?;
         self.fetched = Fetched { server: server.url.clone(), ..Fetched::default() };
         let began = standing(&mut session, server, &self.options.bases).await?;
-        // Until its end is known, nobody else is known to have seen what it saw.
+        // Until the end of the read is known, no other server is known to have seen what this one had seen.
         self.fetched.span = Some(Span { ended: began.alone(), began });
         for base in &self.options.bases {
             if let Ended::Unwanted = self.base(&mut session, base).await? {
@@ -256,7 +256,7 @@ impl Fetch<'_> {
         }
     }
 
-    /// References that lead elsewhere, to entries that nobody reads.
+    /// References to other servers, whose entries are not read.
     fn referred(&mut self, base: &str, references: &[String], ended: Ended) -> Ended {
         let outside = |url: &str| self.options.ignore_referrals.iter().any(|prefix| begins_with(url, prefix));
         let unread: Vec<&String> = references.iter().filter(|url| !outside(url)).collect();
@@ -272,13 +272,13 @@ impl Fetch<'_> {
             many => format!("{many} referrals that were not followed"),
         };
         self.doubt(format!(
-            "the search in {base:?} gave {count}: {}; if nobody of yours is there, put it into ignore_referrals",
+            "the search in {base:?} gave {count}: {}; if none of your people are there, put it into ignore_referrals",
             named.join(", ")
         ));
         Ended::Part
     }
 
-    /// One page, handed over; `None` where nobody takes it.
+    /// Fetches one page and hands its entries over; `None` if the receiver is closed.
     async fn page(
         &mut self,
         session: &mut Session,
@@ -417,7 +417,7 @@ struct Batch {
 }
 
 impl Batch {
-    /// Takes an entry; false where nobody wants any more.
+    /// Takes an entry; false if the receiver is closed.
     fn take(&mut self, entry: Entry, messages: &SyncSender<Message>) -> bool {
         self.bytes += entry.bytes;
         self.taken += 1;

@@ -190,7 +190,7 @@ mod tests {
             ("two", [entry.clone(), entry.clone()].concat(), entry.repeat(2), false),
             ("one that is not whole", [entry.clone(), entry[..4].to_vec()].concat(), entry.clone(), false),
             (
-                "what nobody asked for",
+                "an answer to no request",
                 [intermediate.clone(), entry.clone(), intermediate].concat(),
                 entry.clone(),
                 false,

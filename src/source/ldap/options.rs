@@ -17,7 +17,7 @@ pub struct Options {
     pub ca_file: Option<PathBuf>,
     /// Whether a server's certificate is verified.
     pub tls_verify: bool,
-    /// Who asks; `None` asks as nobody.
+    /// The account that asks; `None` means an anonymous bind.
     pub bind: Option<Bind>,
     /// Where entries are looked for; never empty.
     pub bases: Vec<String>,
@@ -40,13 +40,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// How many entries are asked for at once unless told otherwise.
+    /// How many entries are asked for at once by default.
     pub const PAGE_SIZE: i32 = 500;
-    /// The longest wait for one answer unless told otherwise.
+    /// The longest wait for one answer by default.
     pub const TIMEOUT: Duration = Duration::from_secs(30);
-    /// The longest that a whole read may take unless told otherwise.
+    /// The longest duration of a whole read by default.
     pub const TOTAL_TIMEOUT: Duration = Duration::from_secs(15 * 60);
-    /// The filter unless told otherwise.
+    /// The default filter.
     pub const FILTER: &'static str = "(objectClass=person)";
 
     /// The defaults for servers and bases.

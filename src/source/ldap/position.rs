@@ -99,7 +99,7 @@ async fn directory_389(
     Ok(())
 }
 
-/// Of the values of `nsds50ruv`: the last change of each replica. A replica whose data were laid down anew counts as
+/// Of the values of `nsds50ruv`: the last change of each replica. A replica whose data were imported again counts as
 /// another.
 fn replicas(values: &[String]) -> impl Iterator<Item = (String, String)> {
     let generation = values.iter().find_map(|value| value.strip_prefix("{replicageneration} "));

@@ -17,7 +17,7 @@ const SAMPLES: i32 = 50;
 /// How many people are counted at most, and how many at once.
 const COUNTED_MAX: usize = 10_000;
 const PAGE_SIZE: i32 = 500;
-/// The attributes by which people are told from other accounts, and what identifies them.
+/// The attributes that distinguish people from other accounts, and those that identify them.
 const COUNTED: [&str; 7] = ["displayName", "givenName", "sn", "mail", "employeeID", "employeeNumber", "ipaUniqueID"];
 /// The tells of Active Directory among `supportedCapabilities`.
 const ACTIVE_DIRECTORY: [&str; 2] = ["1.2.840.113556.1.4.800", "1.2.840.113556.1.4.1851"];
@@ -154,7 +154,7 @@ async fn look_around(
     let mut base = given.clone().or_else(|| found.clone());
     if let (Kin::Directory389, Some(suffix)) = (kin, found.or_else(|| base.clone())) {
         let users = format!("cn=users,cn=accounts,{suffix}");
-        // Whoever may read nothing there is told of success, without an entry.
+        // To an account that may read nothing there, the server answers success without an entry.
         if look(session, &users, &["1.1".to_owned()]).await?.1.is_some() {
             (kin, base) = (Kin::FreeIpa, given.or(Some(users)));
         }
@@ -198,7 +198,7 @@ async fn sample(session: &mut Session, base: &str, filter: &str, probe: &mut Pro
     match done.map(|done| (done.code, done.text)) {
         Some((code::SUCCESS, _)) if probe.people > 0 => {}
         Some((code::SUCCESS, _)) => probe.doubts.push(format!(
-            "{filter} finds nobody below {base:?}; an account that may read people is needed, most likely"
+            "{filter} finds no entries below {base:?}; an account that may read people is needed, most likely"
         )),
         Some((code, text)) => probe.doubts.push(format!(
             "the people below {base:?} can't be seen: {}{}",

@@ -55,7 +55,7 @@ pub fn read(
                 break;
             }
         }
-        // Whoever still sends is told that nobody listens.
+        // A sender that is still running learns that the receiver is closed.
         drop(receiver);
         fetching.join().unwrap_or_else(|_| Err(fault(Kind::Garbled)))
     })?;
@@ -211,7 +211,8 @@ impl Reading {
             self.check_attributes(known).map_err(|kind| Error { server: server.clone(), kind })?;
         }
         if is_whole && entries_read == 0 {
-            self.doubts.push("the search found nobody, and an empty answer never means that everybody left".to_owned());
+            self.doubts
+                .push("the search found no entries, and an empty answer never means that everybody left".to_owned());
         }
         if !self.rejected.is_empty() {
             self.doubts.push(format!("entries of more than {} KiB are not read", ENTRY_BYTES_MAX / 1024));
@@ -271,7 +272,7 @@ fn missing(name: &str, known: Option<&Found>) -> String {
              still see it?"
         );
     }
-    format!("no entry has the attribute `{name}`; is it spelled so? If nobody need have it, put it into `optional`")
+    format!("no entry has the attribute `{name}`; is it spelled so? If it is optional, put it into `optional`")
 }
 
 /// The values of a column as text, sorted, each once.

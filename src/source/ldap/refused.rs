@@ -4,7 +4,7 @@
 //! - A name and a password that were refused are not sent again by a run before one of them changes, or a person's own
 //!   attempt with them (`rosterd check`) was taken: a directory locks an account after a few wrong attempts.
 //! - What is kept is a slow digest of both with a salt, never the password.
-//! - It lies beside the store, since a check does not take the store; where it can't be read, nothing is known.
+//! - It is stored next to the store, since a check does not open the store; where it can't be read, nothing is known.
 
 use std::fs;
 use std::io;

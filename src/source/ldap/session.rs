@@ -180,7 +180,7 @@ impl Session {
 struct Task<T>(Option<JoinHandle<T>>);
 
 impl<T> Task<T> {
-    /// What it came to, if it ends in a moment; told once.
+    /// The task's result if it ends within a moment; returned once.
     async fn end(&mut self) -> Option<Result<T, JoinError>> {
         let mut task = self.0.take()?;
         let ended = tokio::time::timeout(CAUSE_WAIT, &mut task).await.ok();

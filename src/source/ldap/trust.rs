@@ -1,7 +1,7 @@
-//! Whom TLS to a directory server trusts.
+//! Which servers of a directory TLS trusts.
 //!
-//! Invariant: a server is verified against the system's roots and those of `ca_file`, unless somebody said in so many words
-//! that it is not to be.
+//! Invariant: a server is verified against the system's roots and those of `ca_file`, unless the configuration says
+//! explicitly that it is not.
 
 use std::fmt;
 use std::sync::Arc;

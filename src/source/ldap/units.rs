@@ -1,7 +1,7 @@
 //! How many entries lie in which organizational unit.
 //!
-//! A unit that the account may not see any more is told by nothing: the server says success and shows the rest. So each whole
-//! read remembers where its entries lay, and the next one names the units that are empty now.
+//! Nothing reports a unit that the account may not see any more: the server says success and shows the rest. So each
+//! whole read remembers where its entries lay, and the next one names the units that are empty now.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -38,7 +38,7 @@ impl Units {
         }
     }
 
-    /// The base at hand begins anew.
+    /// The search in the current base starts again.
     pub(super) fn again(&mut self) {
         self.base.clear();
     }
@@ -90,15 +90,15 @@ mod tests {
     #[test]
     fn a_unit_that_is_empty_now_is_named() {
         let then = units(&["cn=a,ou=Sales,dc=x", "cn=b,ou=Sales,dc=x", "cn=c,ou=IT,dc=x", "cn=d,ou=HR,dc=x"]);
-        for (now, told) in [
+        for (now, expected) in [
             (&["cn=a,ou=Sales,dc=x", "cn=c,ou=IT,dc=x", "cn=d,ou=HR,dc=x"][..], None),
             (&["cn=c,ou=IT,dc=x", "cn=d,ou=HR,dc=x", "cn=e,ou=New,dc=x"], Some("\"Sales\" (2 before):")),
             (&["cn=e,ou=New,dc=x"], Some("\"Sales\" (2 before), \"HR\" (1 before), \"IT\" (1 before):")),
             (&[], None),
         ] {
             let note = emptied(&then, &units(now));
-            match told {
-                Some(told) => assert!(shown(&note.unwrap()).contains(told), "{told}"),
+            match expected {
+                Some(expected) => assert!(shown(&note.unwrap()).contains(expected), "{expected}"),
                 None => assert_eq!(note, None),
             }
         }

@@ -55,7 +55,7 @@ impl Parts {
         Self { blocks: whole[..at].to_vec(), claims, rows: mark.rows, bytes: mark.bytes }
     }
 
-    /// Puts them together, every digest made anew to fit.
+    /// Puts them together and recomputes every digest to match.
     fn sealed(&self) -> (Vec<u8>, Mark) {
         let mut contents = Vec::new();
         for Claim { first, offset, stored, plain } in &self.claims {
@@ -89,13 +89,13 @@ impl Parts {
 }
 
 fn read(file: File, mark: &Mark) -> Result<u64, String> {
-    let told = |kind: crate::store::error::Kind| kind.to_string();
-    let sorted = Arc::new(Sorted::of(file, mark, "rows").map_err(told)?);
-    sorted.check().map_err(told)?;
-    sorted.get(b"key00007").map_err(told)?;
+    let text = |kind: crate::store::error::Kind| kind.to_string();
+    let sorted = Arc::new(Sorted::of(file, mark, "rows").map_err(text)?);
+    sorted.check().map_err(text)?;
+    sorted.get(b"key00007").map_err(text)?;
     let mut rows = sorted.rows_from(b"");
     let mut count = 0;
-    while rows.next().map_err(told)?.is_some() {
+    while rows.next().map_err(text)?.is_some() {
         count += 1;
     }
     Ok(count)

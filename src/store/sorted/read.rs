@@ -18,7 +18,7 @@ const KEPT_BLOCKS: usize = 8;
 const READ_BYTES: usize = 256 * 1024;
 /// What stands before each key and its value: their lengths.
 const ENTRY_BYTES: u64 = 2 + 4;
-/// How many bytes one packed byte can stand for at most.
+/// How many bytes one compressed byte can become at most.
 const UNPACKED_SHARE_MAX: u64 = 255;
 
 /// A file of rows, or none yet: number 0.

@@ -81,7 +81,7 @@ impl Writer {
         Ok(mark)
     }
 
-    /// Ends a file that nobody will look for after this process.
+    /// Ends a temporary file that is of no use after this process.
     pub(in crate::store) fn end_unsynced(mut self) -> io::Result<(Mark, File)> {
         self.close()?;
         let digest = xxh3_64(&self.contents);

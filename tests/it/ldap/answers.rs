@@ -175,7 +175,7 @@ fn fault_68_a_missing_base_is_an_alarm() {
 
 #[test]
 fn fault_69_an_empty_answer_removes_nobody() {
-    check("with the usual guard", "", Then::Holds, &["min_records", "found nobody"], |_, _| vec![done(b"")]);
+    check("with the usual guard", "", Then::Holds, &["min_records", "found no entries"], |_, _| vec![done(b"")]);
     let (server, mut world) = synced("");
     world.reconfigure(|mut config| {
         config.rest += "min_records = 0\n";
@@ -184,7 +184,7 @@ fn fault_69_an_empty_answer_removes_nobody() {
     server.say_pages(|_, _| vec![done(b"")]);
     let ran = world.sync().expect(3);
     assert_eq!((ran.ended().1, ran.writes()), (false, (0, 0, 0)), "{}", ran.reason());
-    assert!(ran.reason().contains("found nobody"), "{}", ran.reason());
+    assert!(ran.reason().contains("found no entries"), "{}", ran.reason());
     world.expect_people(1..41);
 }
 

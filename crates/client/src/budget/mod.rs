@@ -7,7 +7,7 @@
 //! - The slots lie in a file that several processes share and that outlives them. Its times are those of the boot, so
 //!   that neither a restart nor a clock that is set changes them.
 //! - What can't be read counts as spent, what can't be written stops sending.
-//! - A pause that the service asks for (429, 503) lies beside the slots and holds all of it up.
+//! - A pause that the service asks for (429, 503) is stored next to the slots and blocks all of them.
 //!
 //! Rejected: a token bucket. A full bucket and its refill together let nearly twice the limit into one sliding minute.
 
@@ -98,7 +98,7 @@ impl Budget {
         self.change(|window, now, _| window.pause(now, millis, ease))
     }
 
-    /// How long until so many slots are free at once, where nobody takes any meanwhile.
+    /// How long until so many slots are free at once, if no other process takes any meanwhile.
     pub(super) fn free_in(&self, slots: u32) -> Result<Duration, Kind> {
         self.change(|window, now, limit| Duration::from_millis(window.free_in(now, limit, slots)))
     }

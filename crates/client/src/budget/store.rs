@@ -41,8 +41,8 @@ impl Store {
     }
 }
 
-/// The file is opened each time: whoever throws the state away must not leave two processes with a budget each. The lock
-/// ends with the file.
+/// Opens the file on each call. Otherwise two processes could hold a budget each after the state folder was deleted.
+/// The lock ends with the file.
 fn in_file<T>(path: &Path, time: &Time, limit: u32, change: impl FnOnce(&mut Window, u64) -> T) -> io::Result<T> {
     let mut file = match open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -3,7 +3,7 @@
 use rustix::time::{ClockId, clock_gettime};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// A clock that nobody sets, and the boot whose time it tells.
+/// A clock that can't be set, and the boot that its times belong to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Time {
     /// Milliseconds since the machine started, suspension included.
@@ -22,8 +22,8 @@ pub(crate) enum Time {
 }
 
 impl Time {
-    /// The machine's own. Where its boot can't be told from another, all boots count as one: the times of an earlier
-    /// one then lie in the future, which never frees a slot too early by more than the window itself allows.
+    /// The machine's own. Where boots can't be distinguished, all boots count as one: the times of an earlier one then
+    /// lie in the future, which never frees a slot too early by more than the window itself allows.
     pub(crate) fn machine() -> Self {
         let boot = std::fs::read("/proc/sys/kernel/random/boot_id").map_or(0, |id| xxh3_128(&id));
         Self::Boot { boot }

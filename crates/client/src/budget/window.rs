@@ -52,7 +52,7 @@ impl Window {
         Err(self.taken[self.taken.len() - allowed])
     }
 
-    /// A slot is its time; equal ones stand for each other.
+    /// A slot is identified by its time; slots of equal time are interchangeable.
     pub(super) fn answered(&mut self, slot: u64, now: u64) {
         if let Some(taken) = self.taken.iter_mut().find(|taken| **taken == slot) {
             *taken = slot.min(now + SPAN);

@@ -25,7 +25,7 @@ wire! {
 }
 
 input! {
-    /// To whom an asset is issued: `assigned_type` is `staff`, `spm` or `visitor`, with the id of that kind.
+    /// Who receives an asset: `assigned_type` is `staff`, `spm` or `visitor`, with the id of that kind.
     Issue {
         assigned_type: Text as plain, assigned_staff_id: Int as plain, assigned_spm_id: Int as plain,
         assigned_visitor_id: Int as plain, dueback: Text as plain,

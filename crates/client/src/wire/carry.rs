@@ -12,7 +12,7 @@ pub trait Input: Serialize + Default {
     /// Those that no answer shows: what they hold is known to the caller alone.
     const HIDDEN: &'static [&'static str];
 
-    /// The first field that a PUT would clear because nobody said what it holds.
+    /// The first field that a PUT would clear because its value was not given.
     fn undecided(&self) -> Option<&'static str>;
 }
 

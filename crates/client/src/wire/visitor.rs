@@ -39,13 +39,13 @@ input! {
 }
 
 entity! {
-    /// A pre-registered visit as read (specification, Pre-registered visit); the list mixes visits and groups, told apart
-    /// by `type`.
+    /// A pre-registered visit as read (specification, Pre-registered visit); the list mixes visits and groups, and
+    /// `type` says which is which.
     Visit
     shown { created: Text, modified: Text, created_staff_id: Int, visiting_staff_name: Text, location_name: Text }
     =>
-    /// A pre-registered visit as created or replaced. No answer shows `staff_id`, and visitors are sent without their ids:
-    /// a PUT may make them anew.
+    /// A pre-registered visit as created or replaced. No answer shows `staff_id`, and visitors are sent without their
+    /// ids: a PUT may create new ones.
     VisitInput
     both {
         name: Text, r#type: Text, location_id: Int, visiting_staff_id: Int, event_start: Text, event_end: Text,

@@ -109,7 +109,7 @@ impl Client {
     }
 }
 
-/// 128 bits in hexadecimal that nobody can guess, from the keys that the system gives to hash maps.
+/// 128 unpredictable bits in hexadecimal, from the random keys that the system gives to hash maps.
 pub(crate) fn fresh_secret() -> String {
     let bits = || RandomState::new().build_hasher().finish();
     format!("{:016x}{:016x}", bits(), bits())

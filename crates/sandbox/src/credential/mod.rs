@@ -5,8 +5,8 @@
 //!
 //! Invariants:
 //! - A change is in the file, where there is one, before anyone can use or see it.
-//! - A token is good only while its client is active and has the secret under which the token was given out; nobody has
-//!   to find and remove tokens.
+//! - A token is good only while its client is active and has the secret under which the token was given out; so no code
+//!   has to find and remove tokens.
 //! - A secret is shown once, in the answer to what made it.
 
 mod account;

@@ -37,7 +37,7 @@ const NAMES: &[(Restriction, &str, Option<&str>)] = &[
 ];
 
 impl Restriction {
-    /// The scopes that it stands for; `None` for all there are.
+    /// The scopes that it means; `None` means all scopes.
     pub(super) fn scopes(self) -> Option<[String; 2]> {
         let domain = NAMES.iter().find(|(own, ..)| *own == self).and_then(|(.., domain)| *domain)?;
         Some([format!("{domain}:read"), format!("{domain}:write")])

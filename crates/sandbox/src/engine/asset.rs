@@ -45,7 +45,7 @@ impl Call<'_> {
         let (by, signed_in) = (ASSET_MOVEMENT.at("asset_id"), ASSET_MOVEMENT.at("signed_in"));
         let is_open = |row: &&Row| row.integer(by) == Some(asset.id) && row.value(signed_in).is_null();
         let open = entities.rows(ASSET_MOVEMENT.name).values().rev().find(is_open).cloned();
-        let mut movement = open.ok_or_else(|| Refusal::bad("nobody has the asset"))?;
+        let mut movement = open.ok_or_else(|| Refusal::bad("the asset is not issued"))?;
         movement.set(signed_in, self.now());
         movement.set(ASSET_MOVEMENT.at("issued_in"), ISSUER.into());
         movement.modified = self.order.now;

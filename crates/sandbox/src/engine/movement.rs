@@ -14,7 +14,7 @@ use super::super::tables::{LOCATION, MEMBER, MEMBER_MOVEMENT, MEMBERSHIP, STAFF}
 use super::super::{sent, zone};
 use super::Call;
 
-/// How somebody signs in and out by this operation.
+/// How a person signs in and out by this operation.
 const MODE: &str = "Auto";
 
 impl Call<'_> {
@@ -107,7 +107,7 @@ impl Call<'_> {
         self.ended(movement, &form)
     }
 
-    /// An open movement with what was sent anew, but for the fields that it keeps.
+    /// An open movement with the fields that were sent, except those in `kept`.
     fn renewed(&self, mut open: Row, form: &Row, body: &Map<String, Value>, kept: &[&str]) -> Row {
         let is_sent = |name: &&str| body.get(*name).is_some_and(|sent| !sent.is_null());
         for (position, field) in

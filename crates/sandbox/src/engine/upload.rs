@@ -1,9 +1,9 @@
 //! The whole roster at once: adds, updates and removes (specification, Employees; its rules aren't shown).
 //!
-//! A row is the person of its `employee_id`, else of its email, else somebody new. Whoever is in no row is removed:
-//! of everybody, or of the department that the parameter `group` names. Who is in a row belongs to that department from
-//! then on, and works at the location that the parameter `location` names. A row that can't be taken refuses all, and so
-//! does one that says the same of whom it means as another row.
+//! A row is the person with its `employee_id`, else with its email, else a new person. People who are in no row are
+//! removed: all of them, or those of the department that the parameter `group` names. People in a row belong to that
+//! department from then on, and work at the location that the parameter `location` names. A row that can't be taken
+//! refuses the whole upload, and so do two rows for the same person.
 
 use std::collections::BTreeSet;
 
@@ -51,7 +51,7 @@ impl Call<'_> {
         Ok(self.answer(Reply::List(&view, people.iter().collect())))
     }
 
-    /// The person of a row as they are from now on; `next` is the id of somebody new.
+    /// The person of a row as they are from now on; `next` is the id of a new person.
     fn person(&self, entities: &Entities, entry: Entry, next: i64, location: Option<&str>) -> Result<Row, Refusal> {
         let Entry { mut body, tokens } = entry;
         if let Some(location) = location {

@@ -1,7 +1,7 @@
 //! JSON schemas of resources: what answers hold, and what can be sent.
 //!
-//! What can be sent is described as it is read, not as it is best sent: a number may come as text, since XML has nothing
-//! else, and an empty text stands for nothing. A caller who keeps to the first of the types of a field does right.
+//! What can be sent is described as it is read, not as it is best sent: a number may come as text, since XML has
+//! nothing else, and an empty text means no value. A caller who keeps to the first of the types of a field does right.
 
 use std::collections::BTreeMap;
 

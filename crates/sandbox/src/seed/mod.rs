@@ -1,4 +1,4 @@
-//! Entities to begin with; invented, and the same in every sandbox but for the times, which lie within the year before
+//! Entities to begin with; invented, and the same in every sandbox except the times, which lie within the year before
 //! its start.
 //!
 //! Places, custom fields and roles are always there. Contractors bring everything else along, so that every list has
@@ -58,7 +58,7 @@ impl Field {
         Self { staff: ids(&STAFF).take(STAFF_MAX).collect(), members: ids(&MEMBER).collect(), now }
     }
 
-    /// One of the employees; none where there is nobody.
+    /// One of the employees; `None` if there are none.
     fn host(&self, number: usize) -> Option<i64> {
         self.staff.get(number % self.staff.len().max(1)).copied()
     }

@@ -68,7 +68,7 @@ const TITLES: &[&str] =
 
 const DEPARTMENTS: &[&str] = &["Operations", "Finance", "People", "Engineering", "Logistics", "Safety"];
 
-/// Lays down what is missing: places and custom fields always, people where there is nobody yet.
+/// Creates what is missing: places and custom fields always, people if there are none yet.
 pub(super) fn sow(entities: &mut Entities, people: u32, now: Timestamp) -> io::Result<()> {
     let early = ago(now, 400 * DAY);
     if entities.rows(LOCATION.name).is_empty() {

@@ -226,7 +226,7 @@ async fn clients_and_keys_survive_a_restart() {
     assert!(!second.sandbox.takes_its_options());
     second.sandbox.stop().await;
 
-    // What the command line gives anew takes the place of what it gave, and nothing else does.
+    // A client of the command line replaces the one that the command line gave before, and nothing else does.
     let third = rig(Options { client_secret: "given".into(), ..options() }).await;
     assert!(third.sandbox.takes_its_options());
     assert_eq!(token(&third, "sandbox-client", "given", GRANT).await.0, 200);

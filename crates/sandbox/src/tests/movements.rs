@@ -8,7 +8,7 @@ fn at_noon() -> Options {
     Options { clock: fixed_clock("2026-06-01T12:00:00Z"), ..full() }
 }
 
-/// The movements made since the seeds, without what nobody asks for here.
+/// The movements made since the seeds, reduced to the named fields.
 fn made(rig: &Rig, resource: &str, fields: &[&str]) -> Vec<Vec<Value>> {
     let all = rig.sandbox.all(resource);
     let new = all.iter().filter(|movement| movement["created"].as_str().unwrap() >= "2026-06-01");

@@ -12,7 +12,7 @@ use crate::operation::operations;
 use crate::resource::{Field, Kind, Resource, Sent, Shown};
 use crate::tables::resource;
 
-/// Where each resource is replaced, but for the id.
+/// Where each resource is replaced, without the id.
 const REPLACED: &[(&str, &str)] = &[
     ("staff", "/staff"),
     ("sp.member", "/sp/member"),
@@ -32,7 +32,7 @@ const REPLACED: &[(&str, &str)] = &[
     ("assetgroup", "/assetgroup"),
 ];
 
-/// What can be sent and not read: whoever sends back what they read empties it.
+/// What can be sent and not read: a client that sends back what it read clears it.
 const UNREADABLE: &[(&str, &str)] = &[("staff", "globalroaming_locations"), ("community.member", "year")];
 
 /// What the service works out whenever it is written to.
@@ -123,7 +123,7 @@ impl Maker<'_> {
         Value::Object(entity)
     }
 
-    /// What can't be left to chance: who belongs to whom, and what must be there.
+    /// What can't be left to chance: which entity belongs to which, and what must be there.
     fn bound(&self, resource: &str) -> Value {
         let member = self.rig.sandbox.put("sp.member", json!({ "name": "Bo" }));
         match resource {

@@ -46,7 +46,7 @@ async fn a_roster_adds_updates_and_removes() {
     let written: Value = answer.as_array().unwrap().iter().map(|person| person["id"].clone()).collect();
     assert_eq!(written, json!([3, 1001, 1]));
     assert_eq!(column(&rig, "name"), json!([[1, "Ana"], [3, "Cyrus"], [1001, "Dee"]]));
-    // An update replaces, but for what nobody can send.
+    // An update replaces everything except what can't be sent.
     assert_eq!((&answer[2]["title"], &answer[2]["department"]), (&Value::Null, &json!("Sales")));
     assert_eq!((&answer[2]["email"], &answer[2]["customfields"]), (&json!("new@example.com"), &json!({ "3": "L1" })));
     assert_eq!(answer[0]["tokens"][0]["number"], 7);

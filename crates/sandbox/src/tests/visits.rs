@@ -127,7 +127,7 @@ async fn a_zone_moves_every_time_and_no_day() {
     }
 }
 
-/// Whether two values are the same but for times, which are written in other zones.
+/// Checks that two values differ only in their times, which are written in other zones.
 fn check_shift(at: &str, utc: &Value, tokyo: &Value) {
     match (utc, tokyo) {
         (Value::Object(one), Value::Object(other)) => {

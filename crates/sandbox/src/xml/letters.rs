@@ -11,8 +11,8 @@ pub(super) fn is_allowed(letter: char) -> bool {
     matches!(letter, '\t' | '\n' | '\r' | '\u{20}'..='\u{FFFD}' | '\u{10000}'..)
 }
 
-/// Whether a key can be an element's name as it is. Names are ASCII here; `field` stands for all others, and what
-/// begins with `xml` is XML's own.
+/// Whether a key can be an element's name as it is. Names are ASCII here; all others become `field`, and names that
+/// begin with `xml` are reserved by XML.
 pub(super) fn is_name(key: &str) -> bool {
     let mut letters = key.chars();
     let begins = letters.next().is_some_and(|letter| letter.is_ascii_alphabetic() || letter == '_');

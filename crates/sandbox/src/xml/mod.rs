@@ -11,8 +11,8 @@
 //! | null | `<title nil="true"/>` |
 //! | character that XML lacks | `_x0001_`; a text that looks so has its first underscore as `_x005F_` |
 //!
-//! A caller may leave types out: an element without child elements is text then, and whoever reads a field takes text
-//! for a number; a root named `list` and an element with nothing but `<item>` in it are lists; any other is an object.
+//! A caller may leave types out: an element without child elements is text then, and the reader of a field accepts text
+//! as a number; a root named `list` and an element with nothing but `<item>` in it are lists; any other is an object.
 //! `type="object"` and `type="string"` say it where that would go wrong.
 //!
 //! Invariants: what can't be read for certain is refused: a document type, an entity beyond XML's five, text between
