@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use serde_json::json;
-
 use super::args::CheckArgs;
 use super::failure::{Exit, Failure};
+use super::finding::{Finding, Verdict};
 use super::host::Host;
-use super::ui::{Paint, Ui, tame};
-use super::{open, units};
+use super::ui::{Ui, tame};
+use super::{finding, open, units};
 use crate::api::{
     self, Api, Certification, Client, Element, ForMembers, ForStaff, Location, Member, Membership, Organization, Query,
     Staff, Walkable,
@@ -24,46 +23,6 @@ use crate::record::{Kind, Target, Value};
 use crate::run::{mapping, next, rows};
 use crate::source::inbox::Folder;
 use crate::source::{Access, Found, Read, Row, csv, ldap};
-
-/// One thing that was looked at.
-struct Finding {
-    what: String,
-    verdict: Verdict,
-    /// What was seen, and what is wrong with it.
-    text: String,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
-    Good,
-    /// Worth a look; everything else works all the same.
-    Doubtful,
-    Wrong,
-}
-
-impl Verdict {
-    /// Its name, in lines and documents.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Good => "ok",
-            Self::Doubtful => "warning",
-            Self::Wrong => "wrong",
-        }
-    }
-}
-
-impl Finding {
-    fn new(what: impl Into<String>, verdict: Verdict, text: String) -> Self {
-        Self { what: what.into(), verdict, text }
-    }
-
-    fn of(what: impl Into<String>, result: Result<String, String>) -> Self {
-        match result {
-            Ok(text) => Self::new(what, Verdict::Good, text),
-            Err(text) => Self::new(what, Verdict::Wrong, text),
-        }
-    }
-}
 
 /// The names of locations in the sources, and what has each.
 type Places = BTreeMap<String, Having>;
@@ -108,7 +67,7 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &CheckArgs) -> Result<Exit, 
         config.jobs.iter().for_each(|job| findings.extend(inbox(job)));
         service(&config, &places, &mut findings).await?;
     }
-    show(ui, &findings);
+    finding::show(ui, &findings);
     let fails = |finding: &Finding| match finding.verdict {
         Verdict::Good => false,
         Verdict::Doubtful => args.strict,
@@ -358,27 +317,4 @@ fn of_service(target: Target) -> &'static str {
 
 fn explained(error: &api::Error) -> String {
     chain(error)
-}
-
-fn show(ui: &Ui, findings: &[Finding]) {
-    if ui.json {
-        let checks: Vec<_> = findings
-            .iter()
-            .map(|finding| {
-                let Finding { what, verdict, text } = finding;
-                json!({"what": what, "ok": *verdict != Verdict::Wrong, "verdict": verdict.name(), "message": text})
-            })
-            .collect();
-        ui.document(&json!({"version": 1, "checks": checks}));
-        return;
-    }
-    for finding in findings {
-        let paint = match finding.verdict {
-            Verdict::Good => Paint::Green,
-            Verdict::Doubtful => Paint::Yellow,
-            Verdict::Wrong => Paint::Red,
-        };
-        let label = ui.paint(paint, finding.verdict.name());
-        ui.line(format!("{}: {label}: {}", tame(&finding.what), tame(&finding.text)));
-    }
 }

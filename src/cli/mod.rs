@@ -21,6 +21,7 @@ mod desk;
 mod documented;
 mod explain;
 mod failure;
+mod finding;
 mod forget;
 mod history;
 mod host;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::check::Verdict;
+use super::finding::Verdict;
 use super::ui::tame;
 use crate::config::Config;
 use crate::record::JobName;

@@ -6,8 +6,7 @@
 
 use std::path::Path;
 
-use super::instance::FOLDER;
-use super::options::State;
+use super::standard::{CONFIG_DIR, STATE_DIR};
 
 /// The package's account.
 const PACKAGED: &str = "rosterd";
@@ -27,8 +26,8 @@ impl Account {
         if let Some(user) = given.map(str::trim).filter(|user| !user.is_empty()) {
             return Some(Self { user: user.to_owned(), is_named: true });
         }
-        let is_packaged = config.parent() == Some(Path::new(FOLDER))
-            || state_dir.is_some_and(|dir| dir.components().as_path().starts_with(State::DIR));
+        let is_packaged = config.parent() == Some(Path::new(CONFIG_DIR))
+            || state_dir.is_some_and(|dir| dir.components().as_path().starts_with(STATE_DIR));
         is_packaged.then(|| Self { user: PACKAGED.to_owned(), is_named: false })
     }
 }

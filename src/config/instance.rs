@@ -11,10 +11,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::options::{Control, State};
+use super::standard::{CONFIG_DIR, SOCKET, STATE_DIR};
 
-/// The folder of all configurations.
-pub(super) const FOLDER: &str = "/etc/rosterd";
 /// The longest name, in bytes: it is part of a socket's path.
 const NAME_MAX: usize = 32;
 /// What names in the folders of the one without a name mean already.
@@ -64,7 +62,7 @@ impl Instance {
     /// The instance whose configuration lies at `path`; `None` for any other file.
     pub fn of(path: &Path) -> Option<Self> {
         let path = std::path::absolute(path).ok()?;
-        (path.parent() == Some(Path::new(FOLDER))).then(|| Self::named_by(&path)).flatten()
+        (path.parent() == Some(Path::new(CONFIG_DIR))).then(|| Self::named_by(&path)).flatten()
     }
 
     /// The instance that a file would have in the folder of all configurations.
@@ -74,17 +72,17 @@ impl Instance {
 
     /// Its configuration file.
     pub fn file(&self) -> PathBuf {
-        Path::new(FOLDER).join(format!("{self}.toml"))
+        Path::new(CONFIG_DIR).join(format!("{self}.toml"))
     }
 
     /// Its state folder unless told otherwise.
     pub fn state_dir(&self) -> PathBuf {
-        Path::new(State::DIR).join(&self.0)
+        Path::new(STATE_DIR).join(&self.0)
     }
 
     /// Its daemon's socket unless told otherwise.
     pub fn socket(&self) -> PathBuf {
-        let standard = Path::new(Control::SOCKET);
+        let standard = Path::new(SOCKET);
         let folder = standard.parent().unwrap_or(standard).join(&self.0);
         folder.join(standard.file_name().unwrap_or_default())
     }

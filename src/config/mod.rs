@@ -27,6 +27,7 @@ mod problem;
 mod raw;
 mod report;
 mod schedule;
+mod standard;
 mod telling;
 mod units;
 mod walk;

@@ -9,6 +9,7 @@ use smol_str::SmolStr;
 
 use super::account::Account;
 use super::schedule::Schedule;
+use super::standard::{SOCKET, STATE_DIR};
 use super::telling::{Notify, Status};
 use crate::history::Retention;
 use crate::record::JobName;
@@ -97,7 +98,7 @@ pub struct State {
 
 impl State {
     /// The folder unless told otherwise.
-    pub const DIR: &'static str = "/var/lib/rosterd";
+    pub const DIR: &'static str = STATE_DIR;
     /// How often a whole listing is made unless told otherwise.
     pub const FULL_PULL: SignedDuration = SignedDuration::from_hours(24);
 }
@@ -111,7 +112,7 @@ pub struct Control {
 
 impl Control {
     /// The socket unless told otherwise.
-    pub const SOCKET: &'static str = "/run/rosterd/control.sock";
+    pub const SOCKET: &'static str = SOCKET;
 }
 
 /// One job: a source, a target, and how the one becomes the other.

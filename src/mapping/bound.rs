@@ -1,6 +1,7 @@
 //! A mapping at work on the rows of one source.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::civil::Date;
@@ -10,11 +11,12 @@ use super::cells::Slots;
 use super::compile::Mapping;
 use super::error::Error;
 use super::marks::{Mark, Marked};
-use super::options::{OnBadValue, Options};
+use super::options::OnBadValue;
 use super::outcome::{Outcome, PHOTO_TEXT_BYTES_MAX, VALUE_BYTES_MAX, damage};
+use super::reach::Reach;
 use super::template::{Compiled, Ready};
 use crate::record::{Field, Key, Kind, Marks, Private, Record, Rejected, Target, Values, is_marked};
-use crate::source::{Name, Row};
+use crate::source::{Columns, Match, Name, Row};
 
 /// The longest key, in bytes.
 const KEY_BYTES_MAX: usize = 512;
@@ -25,7 +27,7 @@ pub struct Bound<'m> {
     key: Slot<'m>,
     include: Option<Slot<'m>>,
     marks: Vec<(Mark, Slot<'m>)>,
-    fields: Vec<(&'m Field, Scope, Slot<'m>)>,
+    fields: Vec<(&'m Field, Reach, Slot<'m>)>,
     prefix: &'static str,
     joined: Option<Slot<'m>>,
     on_bad_value: OnBadValue,
@@ -46,28 +48,6 @@ pub struct Reading {
     pub past: Option<Date>,
     /// Values that can't be used though the rest of the record can: each of their fields stays as it is at the service.
     pub bad_values: Vec<Rejected>,
-}
-
-/// What a bad value concerns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scope {
-    /// The whole row: without this value it is not known who it is about.
-    Row,
-    /// The field alone.
-    Field,
-}
-
-impl Scope {
-    /// What a bad value of a field concerns (law 8).
-    pub(super) fn of(field: &Field, options: &Options) -> Self {
-        let names_somebody =
-            matches!(options.target, Target::Staff | Target::Contractor) && field.name == Target::EMAIL;
-        let is_strict = options.on_bad_value == OnBadValue::Row;
-        match is_strict || field.required || names_somebody || options.match_on.contains(&field.name) {
-            true => Self::Row,
-            false => Self::Field,
-        }
-    }
 }
 
 impl Reading {
@@ -114,13 +94,34 @@ pub enum Mapped {
     Rejected(Rejected),
 }
 
+impl Mapping {
+    /// Finds the columns of a source that the templates use.
+    pub fn bind(&self, columns: &Columns) -> Result<Bound<'_>, Error> {
+        let mut found: BTreeMap<&Name, Option<usize>> = BTreeMap::new();
+        for template in self.templates() {
+            for name in &template.names {
+                let column = match columns.find(name) {
+                    Match::One(at) => Some(at),
+                    Match::Missing if self.optional(name) => None,
+                    Match::Missing => return Err(Error::whole(&template.place, columns.lacks(name))),
+                    Match::Several(hits) => return Err(Error::whole(&template.place, columns.doubled(name, &hits))),
+                };
+                found.insert(name, column);
+            }
+        }
+        let mut slots = Slots::default();
+        for template in self.templates().filter(|template| template.needs_engine()) {
+            for name in &template.names {
+                slots.add(name, found.get(name).copied().flatten());
+            }
+        }
+        Bound::new(self, Arc::new(slots), |name| found.get(name).copied().flatten())
+    }
+}
+
 impl<'m> Bound<'m> {
     /// Makes every template ready; `column` finds the column of a name.
-    pub(super) fn new(
-        mapping: &'m Mapping,
-        slots: Arc<Slots>,
-        column: impl Fn(&Name) -> Option<usize>,
-    ) -> Result<Self, Error> {
+    fn new(mapping: &'m Mapping, slots: Arc<Slots>, column: impl Fn(&Name) -> Option<usize>) -> Result<Self, Error> {
         let ready = |template: &'m Compiled| -> Result<Slot<'m>, Error> {
             let columns = template.names.iter().filter_map(&column).collect();
             Ok(Slot { template: template.ready(&mapping.environment, &column)?, columns })
@@ -135,7 +136,7 @@ impl<'m> Bound<'m> {
             fields: mapping
                 .fields
                 .iter()
-                .map(|(field, scope, template)| Ok((field, *scope, ready(template)?)))
+                .map(|(field, reach, template)| Ok((field, *reach, ready(template)?)))
                 .collect::<Result<_, Error>>()?,
             marks: mapping.marks.iter().map(|(mark, it)| Ok((*mark, ready(it)?))).collect::<Result<_, Error>>()?,
         })
@@ -244,18 +245,18 @@ impl<'m> Bound<'m> {
 
     fn record(&self, seen: &Seen<'_>, key: Key, bad_values: &mut Vec<Rejected>) -> Mapped {
         let mut fields = Vec::with_capacity(self.fields.len());
-        for (field, scope, template) in &self.fields {
+        for (field, reach, template) in &self.fields {
             let bytes_max = if field.kind == Kind::Photo { PHOTO_TEXT_BYTES_MAX } else { VALUE_BYTES_MAX };
             let value = match seen.at_most(bytes_max, template).and_then(|outcome| outcome.value(field.kind)) {
                 Ok(value) if field.required && value.is_empty() => Err("it is empty, and must not be".to_owned()),
                 value => value,
             };
-            match (value, scope) {
+            match (value, reach) {
                 (Ok(value), _) => fields.push((field.name.clone(), value)),
-                (Err(reason), Scope::Row) => {
+                (Err(reason), Reach::Row) => {
                     return reject(seen.row, Some(key), &format!("{}{}", self.prefix, field.name), reason);
                 }
-                (Err(reason), Scope::Field) => {
+                (Err(reason), Reach::Field) => {
                     let field = format!("{}{}", self.prefix, field.name);
                     bad_values.push(rejected(seen.row, Some(key.clone()), &field, reason));
                 }

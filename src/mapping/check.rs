@@ -1,18 +1,16 @@
 //! What is wrong with a template that is well-formed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::engine::{BLOCKS, FILTERS, KEYWORDS, TESTS, text_of_literal};
 use super::error::Error;
 use super::filters::{check_date_format, knows_country};
+use super::options::Tables;
 use super::scan::{Kind, Piece, Scan};
 use crate::source::Name;
 
 /// The variables that hold the whole row.
 pub(super) const WHOLE_ROW: [&str; 2] = ["source", "all"];
-
-/// The look-up tables of a job.
-pub(super) type Tables = BTreeMap<String, BTreeMap<String, String>>;
 
 /// What one template was found to hold.
 pub(super) struct Checked {

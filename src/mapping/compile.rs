@@ -8,14 +8,13 @@ use minijinja::Environment;
 use smol_str::SmolStr;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::bound::{Bound, Scope};
-use super::cells::Slots;
 use super::check::unknown;
 use super::engine::environment;
 use super::error::Error;
 use super::marks::Mark;
 use super::options::{OnBadValue, Options};
 use super::outcome::place_of;
+use super::reach::Reach;
 use super::template::Compiled;
 use crate::record::{Field, Kind};
 use crate::source::{Columns, Match, Name, Need, Wanted};
@@ -30,7 +29,7 @@ pub struct Mapping {
     pub(super) include: Option<Compiled>,
     pub(super) marks: Vec<(Mark, Compiled)>,
     /// With what a bad value of each concerns.
-    pub(super) fields: Vec<(Field, Scope, Compiled)>,
+    pub(super) fields: Vec<(Field, Reach, Compiled)>,
     pub(super) on_bad_value: OnBadValue,
     /// What its fields' names begin with in the configuration.
     pub(super) prefix: &'static str,
@@ -62,8 +61,8 @@ impl Mapping {
             let compiled = compile(&place, text);
             match options.target.field(name) {
                 Some(field) => {
-                    let scope = Scope::of(&field, options);
-                    fields.extend(compiled.map(|compiled| (field, scope, compiled)));
+                    let reach = Reach::of(&field, options);
+                    fields.extend(compiled.map(|compiled| (field, reach, compiled)));
                 }
                 None => {
                     let known: Vec<_> = options.target.fields().map(|field| field.name).collect();
@@ -126,36 +125,13 @@ impl Mapping {
         key.chain(marks).chain(fields).filter_map(heading).collect()
     }
 
-    /// Finds the columns of a source that the templates use.
-    pub fn bind(&self, columns: &Columns) -> Result<Bound<'_>, Error> {
-        let mut found: BTreeMap<&Name, Option<usize>> = BTreeMap::new();
-        for template in self.templates() {
-            for name in &template.names {
-                let column = match columns.find(name) {
-                    Match::One(at) => Some(at),
-                    Match::Missing if self.optional(name) => None,
-                    Match::Missing => return Err(Error::whole(&template.place, columns.lacks(name))),
-                    Match::Several(hits) => return Err(Error::whole(&template.place, columns.doubled(name, &hits))),
-                };
-                found.insert(name, column);
-            }
-        }
-        let mut slots = Slots::default();
-        for template in self.templates().filter(|template| template.needs_engine()) {
-            for name in &template.names {
-                slots.add(name, found.get(name).copied().flatten());
-            }
-        }
-        Bound::new(self, Arc::new(slots), |name| found.get(name).copied().flatten())
-    }
-
-    fn templates(&self) -> impl Iterator<Item = &Compiled> {
+    pub(super) fn templates(&self) -> impl Iterator<Item = &Compiled> {
         let marks = self.marks.iter().map(|(_, template)| template);
         let fields = self.fields.iter().map(|(.., template)| template);
         std::iter::once(&self.key).chain(&self.joined).chain(&self.include).chain(marks).chain(fields)
     }
 
-    fn optional(&self, name: &Name) -> bool {
+    pub(super) fn optional(&self, name: &Name) -> bool {
         self.wanted.needs.iter().any(|need| need.optional && need.name == *name)
     }
 }

@@ -6,9 +6,9 @@ use jiff::tz::TimeZone;
 use minijinja::value::ValueKind;
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, Output, State, UndefinedBehavior, Value};
 
-use super::check::Tables;
 use super::filters;
 use super::filters::Refusal;
+use super::options::Tables;
 
 /// How many steps one template may take on one row.
 const FUEL: u64 = 50_000;

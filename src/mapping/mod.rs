@@ -29,6 +29,7 @@ mod leaver;
 mod marks;
 mod options;
 mod outcome;
+mod reach;
 mod scan;
 mod template;
 

@@ -7,6 +7,9 @@ use smol_str::SmolStr;
 
 use crate::record::Target;
 
+/// Look-up tables by name.
+pub(super) type Tables = BTreeMap<String, BTreeMap<String, String>>;
+
 /// What becomes of a row with a value that an optional field can't take (law 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum OnBadValue {

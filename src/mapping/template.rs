@@ -5,9 +5,10 @@ use std::ops::Range;
 
 use minijinja::{Environment, Expression, Template, Value};
 
-use super::check::{Tables, WHOLE_ROW, check};
+use super::check::{WHOLE_ROW, check};
 use super::error::Error;
 use super::growth::{check_growth, check_size};
+use super::options::Tables;
 use super::outcome::{Outcome, VALUE_BYTES_MAX, from_text, from_value, reason};
 use super::scan::{Kind, Scan, is_template, scan};
 use crate::source::{Name, Row};

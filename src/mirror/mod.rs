@@ -24,6 +24,7 @@ mod contractor;
 mod elements;
 mod entities;
 mod error;
+mod holders;
 mod pull;
 mod remote;
 mod shown;

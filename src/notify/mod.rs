@@ -23,6 +23,7 @@
 
 mod book;
 mod decide;
+mod error;
 mod mail;
 mod notice;
 mod teller;
@@ -32,7 +33,8 @@ mod web;
 
 pub use book::{Book, forget};
 pub use decide::{Told, decide};
+pub use error::SetupError;
 pub use notice::{Kind, Notice, RowNote};
-pub use teller::{SetupError, Teller};
+pub use teller::Teller;
 pub use trial::{Trial, test, trials};
 pub use trouble::{Trouble, told};

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use reqwest::Client;
 
 use super::book::Book;
+use super::error::SetupError;
 use super::notice::Notice;
 use super::trouble::Trouble;
 use super::web::Failure;
@@ -18,11 +19,6 @@ use crate::status::{Counters, Health, Snapshot, Unheard};
 const WEBHOOK: &str = "webhook";
 const MAIL: &str = "mail";
 const HEARTBEAT: &str = "heartbeat";
-
-/// Nobody can be told.
-#[derive(Debug, thiserror::Error)]
-#[error("notices can't be sent: {0}")]
-pub struct SetupError(pub(super) String);
 
 /// Tells people. It belongs to a task of its own: no run waits for it.
 pub struct Teller {

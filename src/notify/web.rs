@@ -6,7 +6,7 @@ use reqwest::header::CONTENT_TYPE;
 use reqwest::{Client, redirect};
 use secrecy::ExposeSecret as _;
 
-use super::teller::SetupError;
+use super::error::SetupError;
 use crate::api::THIS_MACHINE;
 use crate::config::{Hook, Notify};
 use crate::fault::chain;

@@ -17,16 +17,12 @@
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
-use super::key::Key;
-
 const OPEN: char = '\u{fdd0}';
 const CLOSE: char = '\u{fdd1}';
 /// The first byte of both in UTF-8.
 const MARK_BEGINS: u8 = 0xef;
 /// What is put in place of what is left out.
 const HIDDEN: &str = "…";
-/// What is put in place of a key that was forgotten.
-const FORGOTTEN: &str = "(forgotten)";
 
 /// A text that names a person, as a part of another text.
 #[derive(Clone, Copy)]
@@ -60,7 +56,7 @@ pub fn shown(text: &str) -> Cow<'_, str> {
 
 /// A text for readers who may not: without what names a person.
 pub fn keyless(text: &str) -> String {
-    told(text, |_| HIDDEN.to_owned())
+    replaced(text, |_| HIDDEN.to_owned())
 }
 
 /// Whether a text holds what marks names.
@@ -68,21 +64,8 @@ pub fn is_marked(text: &str) -> bool {
     text.contains(is_mark)
 }
 
-/// A text without the name of one person: `None` where it does not name them by their key. A name that may be that of a
-/// membership of theirs is left out too: a text about others then loses a name, but no person loses a row.
-pub fn without(text: &str, key: &Key) -> Option<String> {
-    let mut found = false;
-    let told = told(text, |own| {
-        let joined = || Key::new(own)?.halves();
-        let is_about = own == key.as_str() || joined().is_some_and(|(member, _)| member == *key);
-        found |= is_about;
-        if is_about { Private(FORGOTTEN).to_string() } else { Private(own).to_string() }
-    });
-    found.then_some(told)
-}
-
 /// The text with something else for each part that names a person.
-fn told(text: &str, mut instead: impl FnMut(&str) -> String) -> String {
+pub(super) fn replaced(text: &str, mut instead: impl FnMut(&str) -> String) -> String {
     let mut told = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(OPEN) {
@@ -102,6 +85,7 @@ fn is_mark(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Key;
 
     fn key(text: &str) -> Key {
         Key::new(text).unwrap()
@@ -123,14 +107,5 @@ mod tests {
         let whole = format!("of key {} of job x", key("Ana"));
         let cut: String = whole.chars().take(10).collect();
         assert_eq!(keyless(&cut), "of key …");
-    }
-
-    #[test]
-    fn law_11_whoever_is_forgotten_is_named_no_more() {
-        let text = format!("{}: name; {}: title; {} @ x", key("A"), key("AB"), key("C"));
-        assert_eq!(shown(&without(&text, &key("A")).unwrap()), "(forgotten): name; AB: title; C @ x");
-        assert_eq!(without(&text, &key("B")), None);
-        let membership = format!("of key {}", Key::joined(&key("A"), &key("Org")));
-        assert_eq!(shown(&without(&membership, &key("A")).unwrap()), "of key (forgotten)");
     }
 }

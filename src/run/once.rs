@@ -1,12 +1,10 @@
 //! One read of a directory for all parts of a job.
 
-use std::sync::Arc;
-
 use super::error::Error;
 use super::state::JobState;
 use super::{Context, rows};
 use crate::config::Job;
-use crate::source::{Kept, Source, Wanted};
+use crate::source::{Source, Wanted};
 
 /// The job with the rows of its directory as they are now, where it has parts that would each ask for them: between two
 /// reads somebody could come or go, and the parts would contradict each other. A file is small and read in place.
@@ -17,10 +15,9 @@ pub(super) fn read_once(context: &Context<'_>, job: &Job) -> Result<Option<Job>,
     let mut wanted = Wanted::default();
     job.parts().for_each(|part| wanted.add(rows::mapping(part).wanted()));
     let state = JobState::load(context.store, &job.name)?;
-    let kept = rows::accessed(context, state.found.as_ref(), |access| {
-        Kept::read(&job.source, &wanted, access, context.store.dir())
+    let source = rows::accessed(context, state.found.as_ref(), |access| {
+        job.source.cached(&wanted, access, context.store.dir())
     })?;
-    let source = Source::Kept(Arc::new(kept));
     let part = |part: &Option<Box<Job>>| {
         part.as_ref().map(|part| Box::new(Job { source: source.clone(), ..Job::clone(part) }))
     };

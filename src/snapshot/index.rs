@@ -3,53 +3,15 @@
 use std::cell::OnceCell;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
-use std::num::NonZeroU32;
 
 use hashbrown::HashTable;
-use jiff::civil::Date;
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::entry::{Day, Entry};
 use super::moved::{Moved, State};
 use super::{moved, pages};
 use crate::record::{JobName, RemoteId};
 use crate::store::{self, Batch, Space, Store};
-
-/// One key of the index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry<'a> {
-    /// The key.
-    pub key: &'a str,
-    /// The digest of its row and of the job's mapping where nothing is left to do for it; 0 otherwise.
-    pub digest: u128,
-    /// The id of its entity.
-    pub id: i32,
-    /// Whether complete reads miss it.
-    pub gone: bool,
-    /// The first day on which its row comes to something else though it stays the same.
-    pub due: Option<Day>,
-}
-
-/// A day as pages hold it: year, month and day as one number. Later days are greater.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Day(NonZeroU32);
-
-impl Day {
-    /// A day of our era; `None` for one before it.
-    pub fn of(date: Date) -> Option<Self> {
-        let year = u32::try_from(date.year()).ok()?;
-        Self::from_number(
-            year * 10_000 + u32::from(date.month().unsigned_abs()) * 100 + u32::from(date.day().unsigned_abs()),
-        )
-    }
-
-    pub(super) fn from_number(number: u32) -> Option<Self> {
-        NonZeroU32::new(number).map(Self)
-    }
-
-    pub(super) fn number(self) -> u32 {
-        self.0.get()
-    }
-}
 
 /// Pages of more than so much are too large for one batch.
 const BATCH_BYTES: usize = if cfg!(debug_assertions) { 2 * 1024 } else { 512 * 1024 };

@@ -13,6 +13,7 @@
 //! Rejected: the digest in the row of each key. A run over a million unchanged rows would read a million rows of the
 //! store, at several times the cost of parsing the file.
 
+mod entry;
 mod index;
 mod known;
 mod link;
@@ -20,7 +21,8 @@ mod moved;
 mod owner;
 mod pages;
 
-pub use index::{Day, Entry, Index};
+pub use entry::{Day, Entry};
+pub use index::Index;
 pub use known::{Gone, Known, Left};
 pub use link::Links;
 pub use owner::Owner;

@@ -5,7 +5,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::index::{Day, Entry};
+use super::entry::{Day, Entry};
 
 /// One key in so many ends a page.
 const PAGE_KEYS: u64 = 1024;

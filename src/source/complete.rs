@@ -1,6 +1,6 @@
 //! The proof that a source was read to its end.
 
-use super::kind::Found;
+use super::found::Found;
 use super::standing::Span;
 use crate::record::Rejected;
 

@@ -2,13 +2,13 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
+use super::cached::CachedRows;
 use super::complete::Read;
 use super::csv;
-use super::kept::Kept;
+use super::found::Found;
 use super::ldap;
 use super::name::Wanted;
 use super::row::Row;
@@ -22,7 +22,12 @@ pub enum Source {
     /// A directory server.
     Ldap(ldap::Options),
     /// One of these as it was read a moment ago.
-    Kept(Arc<Kept>),
+    Cached {
+        /// What was read.
+        origin: Box<Source>,
+        /// Its rows.
+        rows: Arc<CachedRows>,
+    },
 }
 
 impl Source {
@@ -36,7 +41,7 @@ impl Source {
                 let bind = options.bind.as_ref().map(|bind| bind.dn.as_str()).unwrap_or_default();
                 format!("{}\n{}\n{}\n{bind}", options.bases.join("\n"), options.scope.name(), options.filter)
             }
-            Self::Kept(kept) => kept.source.selection(),
+            Self::Cached { origin, .. } => origin.selection(),
         }
     }
 
@@ -45,18 +50,26 @@ impl Source {
         match self {
             Self::Csv(_) => true,
             Self::Ldap(_) => false,
-            Self::Kept(kept) => kept.source.has_lines(),
+            Self::Cached { origin, .. } => origin.has_lines(),
         }
     }
 }
 
 impl Source {
+    /// Reads it to its end and keeps its rows in the folder `dir`.
+    pub fn cached(&self, wanted: &Wanted, access: Access<'_>, dir: &Path) -> Result<Self, Error> {
+        let mut rows = CachedRows::create(dir).map_err(Error::Cached)?;
+        let seen = read(self, wanted, access, &mut |row| rows.push(row))?;
+        let rows = Arc::new(rows.finish(seen).map_err(Error::Cached)?);
+        Ok(Self::Cached { origin: Box::new(self.clone()), rows })
+    }
+
     /// What it says about a file, where it is one.
     pub fn file(&self) -> Option<&csv::Options> {
         match self {
             Self::Csv(options) => Some(options),
             Self::Ldap(_) => None,
-            Self::Kept(kept) => kept.source.file(),
+            Self::Cached { origin, .. } => origin.file(),
         }
     }
 }
@@ -70,29 +83,7 @@ impl fmt::Display for Source {
                 let urls: Vec<&str> = options.servers.iter().map(|server| server.url.as_str()).collect();
                 f.write_str(&urls.join(", "))
             }
-            Self::Kept(kept) => kept.source.fmt(f),
-        }
-    }
-}
-
-/// What a read found out about its source: remembered by the caller and given to the next read.
-///
-/// Stored without the name of its kind, as it was when there was one kind only; the kinds have no field in common.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Found {
-    /// How a file was understood.
-    Csv(csv::Found),
-    /// What a whole read of a directory saw.
-    Ldap(ldap::Found),
-}
-
-impl Found {
-    /// How a file was understood, where it is one.
-    pub fn file(&self) -> Option<&csv::Found> {
-        match self {
-            Self::Csv(found) => Some(found),
-            Self::Ldap(_) => None,
+            Self::Cached { origin, .. } => origin.fmt(f),
         }
     }
 }
@@ -108,7 +99,7 @@ pub enum Error {
     Ldap(#[from] ldap::Error),
     /// Its rows could not be kept for a moment.
     #[error("the rows can't be kept in the state folder while the run lasts; is the disk full?")]
-    Kept(#[source] std::io::Error),
+    Cached(#[source] std::io::Error),
 }
 
 /// What a read is given besides its source.
@@ -156,6 +147,6 @@ pub fn read(
             });
             Ok(ldap::read(options, wanted, known, access, visit)?)
         }
-        Source::Kept(kept) => kept.replay(visit),
+        Source::Cached { rows, .. } => rows.replay(visit).map_err(Error::Cached),
     }
 }

@@ -9,22 +9,24 @@
 //! Rejected: an iterator of rows. It can be dropped half way, and then the check whether it had reached the end is left
 //! out; a function that visits every row ends with the answer to that question in its hand.
 
+mod cached;
 mod column;
 mod complete;
 pub mod csv;
 pub mod dn;
+mod found;
 pub mod inbox;
-mod kept;
 mod kind;
 pub mod ldap;
 mod name;
 mod row;
 mod standing;
 
+pub use cached::CachedRows;
 pub use column::{Columns, Match};
 pub use complete::{Complete, Read};
-pub use kept::Kept;
-pub use kind::{Access, Error, Found, Source, read};
+pub use found::Found;
+pub use kind::{Access, Error, Source, read};
 pub use name::{Name, Need, Wanted, bare, snake};
 pub use row::Row;
 pub use standing::{Span, Standing};

@@ -19,7 +19,7 @@ use minijinja::{Environment, Error, ErrorKind, Value};
 pub(super) use phone::knows_country;
 pub(super) use time::check_format as check_date_format;
 
-use super::check::Tables;
+use super::options::Tables;
 
 /// Why a filter does not take a value. Shown to people as it stands, unlike what the engine says.
 #[derive(Debug)]

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, openat, statat};
 use rustix::io::Errno;
 
+use super::destination::Shelf;
 use super::error::Error;
-use super::shelf::Shelf;
 use super::stamp::Stamp;
 
 /// An open inbox.

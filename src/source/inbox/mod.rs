@@ -13,23 +13,25 @@
 //! Rejected: reading a file where it lies and moving it afterwards. Whoever drops files can put another one in its place in
 //! between; then that one would be filed as done and never be read.
 
+mod destination;
 mod error;
+mod filing;
 mod folder;
 mod look;
 mod name;
 mod options;
 mod rights;
-mod shelf;
 mod stamp;
 mod sweep;
 mod take;
 
+pub use destination::Shelf;
 pub use error::Error;
+pub use filing::Filing;
 pub use folder::{Entry, Folder, What};
 pub use look::{Look, Watcher};
 pub use name::{dated, shown};
 pub use options::{Options, Order};
-pub use shelf::{Filing, Shelf};
 pub use stamp::Stamp;
 pub use sweep::Swept;
 pub use take::{Refusal, Taken, take, take_filed};

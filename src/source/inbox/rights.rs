@@ -11,22 +11,25 @@ use rustix::fs::{Mode, fchmod, fstat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
+use super::destination::Shelf;
+use super::filing::SETGID;
 use super::folder::Folder;
-use super::shelf::Shelf;
 
 /// The bits of a folder by which others than its owner may change what lies in it.
 const WRITE: u32 = 0o022;
 /// The bit of a folder whose files only their owners may rename.
-pub(super) const STICKY: u32 = 0o1000;
-/// The bit of a folder whose group is that of what is made in it.
-pub(super) const SETGID: u32 = 0o2000;
-/// What a folder for what is done takes over from the inbox: its group, who may look into it.
-pub(super) const TAKEN_OVER: u32 = SETGID | 0o050;
+const STICKY: u32 = 0o1000;
 
 impl Folder {
+    /// Makes both folders where they are missing, and closes them and the inbox to those who need not change them.
+    pub fn lay_down(&self) -> io::Result<()> {
+        Shelf::ALL.iter().try_for_each(|shelf| self.shelf(*shelf).map(drop))?;
+        self.close()
+    }
+
     /// Removes the access of others to this process's own folders, as far as it may; [`Self::open_to_others`] names
     /// what stays open.
-    pub(super) fn close(&self) -> io::Result<()> {
+    fn close(&self) -> io::Result<()> {
         for shelf in Shelf::ALL {
             let dir = self.shelf(shelf)?;
             let mode = mode_of_own(&dir)?.filter(|mode| mode & WRITE != 0);

@@ -12,9 +12,10 @@ use jiff::{SignedDuration, Timestamp};
 use rustix::fs::{AtFlags, Dir, unlinkat};
 use rustix::io::Errno;
 
+use super::destination::Shelf;
+use super::filing::{REPORTS, TIME, UNFINISHED};
 use super::folder::Folder;
 use super::name::shown;
-use super::shelf::{REPORTS, Shelf, TIME, UNFINISHED};
 
 /// How many characters the time in front of a name has.
 const TIME_CHARACTERS: usize = 16;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use ring::digest::{Context, SHA256};
 use rustix::io::Errno;
 
+use super::destination::Shelf;
 use super::folder::{Entry, Folder, What};
-use super::shelf::Shelf;
 use super::stamp::Stamp;
 use crate::disk;
 

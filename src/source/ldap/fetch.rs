@@ -11,7 +11,8 @@ use super::code;
 use super::entry::{self, Entry};
 use super::error::{Error, Kind};
 use super::limits::{BATCH_BYTES, BATCH_ENTRIES, EMPTY_PAGES_MAX, ENTRIES_MAX, ENTRY_BYTES_MAX};
-use super::options::{Options, Scope, Server};
+use super::look::look;
+use super::options::{Options, Server};
 use super::position::standing;
 use super::range;
 use super::session::{Done, Fault, Item, Search, Session};
@@ -21,8 +22,6 @@ use crate::source::{Access, Span};
 const BUSY_WAIT: Duration = Duration::from_secs(1);
 /// How often it is looked whether someone asked to end.
 const STOP_LOOK: Duration = Duration::from_millis(200);
-/// Any entry: what the filter of a look at one entry says.
-const ANY: &str = "(objectClass=*)";
 /// How many references are named.
 const REFERENCES_NAMED: usize = 3;
 
@@ -433,25 +432,6 @@ impl Batch {
         let entries = std::mem::take(&mut self.entries);
         entries.is_empty() || messages.send(Message::Entries(entries)).is_ok()
     }
-}
-
-/// One entry by its name.
-pub(super) async fn look(
-    session: &mut Session,
-    dn: &str,
-    attributes: &[String],
-) -> Result<(Done, Option<Entry>), Fault> {
-    let search = Search { base: dn, scope: Scope::Base, filter: ANY, attributes, page: None };
-    let mut found = None;
-    let done = session
-        .search(search, |item| {
-            if let Item::Entry(tag) = item {
-                found = Entry::parse(tag);
-            }
-            true
-        })
-        .await?;
-    Ok((done.expect("nothing breaks it off"), found))
 }
 
 /// Whether a reference begins with a prefix: the whole of it, its host, or the name of the entry that it is about.

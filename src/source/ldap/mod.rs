@@ -30,6 +30,7 @@ mod error;
 mod fetch;
 mod found;
 mod guard;
+mod look;
 mod options;
 mod position;
 mod probe;

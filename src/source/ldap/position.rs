@@ -1,7 +1,7 @@
 //! How far a server says that it has come; see [`Standing`].
 
 use super::entry::Entry;
-use super::fetch::look;
+use super::look::look;
 use super::options::{Scope, Server};
 use super::session::{Fault, Item, Search, Session};
 use crate::source::Standing;

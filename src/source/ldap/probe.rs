@@ -6,7 +6,7 @@ use super::attribute::IDENTITIES;
 use super::code;
 use super::entry::Entry;
 use super::error::{Error, Kind};
-use super::fetch::look;
+use super::look::look;
 use super::options::{Options, Scope, Server};
 use super::refused::Binds;
 use super::session::{Fault, Item, Search, Session};

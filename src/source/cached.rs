@@ -17,55 +17,64 @@ use serde::Serialize;
 
 use super::column::Columns;
 use super::complete::Read;
-use super::kind::{Access, Error, Source, read};
-use super::name::Wanted;
 use super::row::Row;
 
 /// The rows of one read.
-pub struct Kept {
-    /// What was read.
-    pub(super) source: Source,
+pub struct CachedRows {
     file: File,
     columns: Option<Arc<Columns>>,
     read: Read,
 }
 
-/// A row as it is kept: its line, the name of its entry, its cells, its lists, its flaws.
-type Line = (u64, Option<String>, Vec<String>, Vec<(usize, Vec<String>)>, Vec<(usize, String)>);
+/// The rows of a read that still goes on.
+pub(super) struct Writer {
+    out: BufWriter<File>,
+    columns: Option<Arc<Columns>>,
+    broken: Option<io::Error>,
+}
 
-impl Kept {
-    /// Reads a source to its end and keeps its rows in the folder `dir`.
-    pub fn read(source: &Source, wanted: &Wanted, access: Access<'_>, dir: &Path) -> Result<Self, Error> {
-        let mut out = BufWriter::new(tempfile::tempfile_in(dir).map_err(Error::Kept)?);
-        let mut columns = None;
-        let mut broken = None;
-        let read = read(source, wanted, access, &mut |row| {
-            columns.get_or_insert_with(|| Arc::clone(row.columns()));
-            let line = serde_json::to_vec(&row.kept()).expect("plain values");
-            match out.write_all(&line).and_then(|()| out.write_all(b"\n")) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    broken = Some(error);
-                    ControlFlow::Break(())
-                }
+/// A row as it is kept: its line, the name of its entry, its cells, its lists, its flaws.
+type CachedRow = (u64, Option<String>, Vec<String>, Vec<(usize, Vec<String>)>, Vec<(usize, String)>);
+
+impl Writer {
+    /// Keeps a row; what can't be written ends the read.
+    pub(super) fn push(&mut self, row: &Row) -> ControlFlow<()> {
+        self.columns.get_or_insert_with(|| Arc::clone(row.columns()));
+        let line = serde_json::to_vec(&row.cached()).expect("plain values");
+        match self.out.write_all(&line).and_then(|()| self.out.write_all(b"\n")) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                self.broken = Some(error);
+                ControlFlow::Break(())
             }
-        })?;
-        if let Some(error) = broken {
-            return Err(Error::Kept(error));
         }
-        let file = out.into_inner().map_err(|error| Error::Kept(error.into_error()))?;
-        Ok(Self { source: source.clone(), file, columns, read })
+    }
+
+    /// The rows, with what the read of them came to.
+    pub(super) fn finish(self, read: Read) -> io::Result<CachedRows> {
+        if let Some(error) = self.broken {
+            return Err(error);
+        }
+        let file = self.out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        Ok(CachedRows { file, columns: self.columns, read })
+    }
+}
+
+impl CachedRows {
+    /// Begins to keep rows in the folder `dir`.
+    pub(super) fn create(dir: &Path) -> io::Result<Writer> {
+        Ok(Writer { out: BufWriter::new(tempfile::tempfile_in(dir)?), columns: None, broken: None })
     }
 
     /// Visits the rows as the read did, and comes to what it came to.
-    pub(super) fn replay(&self, visit: &mut dyn FnMut(&Row) -> ControlFlow<()>) -> Result<Read, Error> {
+    pub(super) fn replay(&self, visit: &mut dyn FnMut(&Row) -> ControlFlow<()>) -> io::Result<Read> {
         let mut read = self.read.clone();
         let Some(columns) = &self.columns else { return Ok(read) };
         let mut scratch = Vec::new();
         for line in BufReader::new(FromStart { file: &self.file, offset: 0 }).lines() {
-            let line: Line = serde_json::from_str(&line.map_err(Error::Kept)?)
-                .map_err(|error| Error::Kept(io::Error::new(io::ErrorKind::InvalidData, error)))?;
-            if visit(&Row::of_kept(line, columns, &mut scratch)).is_break() {
+            let row: CachedRow =
+                serde_json::from_str(&line?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+            if visit(&Row::of_cached(row, columns, &mut scratch)).is_break() {
                 read.incomplete.push("the read was stopped before the end".to_owned());
                 break;
             }
@@ -75,9 +84,9 @@ impl Kept {
 }
 
 /// Names where the rows are from (law 11).
-impl fmt::Debug for Kept {
+impl fmt::Debug for CachedRows {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Kept").field("rows", &self.read.rows).finish_non_exhaustive()
+        f.debug_struct("CachedRows").field("rows", &self.read.rows).finish_non_exhaustive()
     }
 }
 
@@ -96,13 +105,13 @@ impl io::Read for FromStart<'_> {
 }
 
 impl Row {
-    /// The row as a [`Line`].
-    fn kept(&self) -> impl Serialize + '_ {
+    /// The row as a [`CachedRow`].
+    fn cached(&self) -> impl Serialize + '_ {
         let cells: Vec<&str> = (0..self.len()).map(|at| self.cell(at)).collect();
         (self.line, self.dn(), cells, self.lists(), self.flaws())
     }
 
-    fn of_kept((line, dn, cells, lists, flaws): Line, columns: &Arc<Columns>, scratch: &mut Vec<u8>) -> Self {
+    fn of_cached((line, dn, cells, lists, flaws): CachedRow, columns: &Arc<Columns>, scratch: &mut Vec<u8>) -> Self {
         let mut row = Self::reusable(Arc::clone(columns));
         cells.iter().for_each(|cell| row.cells_mut().push_field(cell));
         if let Some(dn) = dn {

@@ -1,4 +1,4 @@
-//! Where files go that are done.
+//! Files files that are done.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -16,20 +16,10 @@ use rustix::fs::{
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
+use super::destination::Shelf;
 use super::folder::Folder;
-use super::rights::{SETGID, TAKEN_OVER};
 use super::stamp::Stamp;
 use crate::disk;
-
-/// A folder for files that are done, inside the inbox.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Shelf {
-    /// Files that were read.
-    Processed,
-    /// Files of which nothing was used.
-    Failed,
-}
 
 /// Where one file goes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -46,6 +36,10 @@ pub struct Filing {
     pub mode: u32,
 }
 
+/// The bit of a folder whose group is that of what is made in it.
+pub(super) const SETGID: u32 = 0o2000;
+/// What a folder for what is done takes over from the inbox: its group, who may look into it.
+const TAKEN_OVER: u32 = SETGID | 0o050;
 /// How many names are tried for one file.
 const NAMES_MAX: u32 = 10_000;
 /// How the time is written in front of a name.
@@ -55,19 +49,6 @@ pub(super) const REPORTS: [&str; 2] = [".report.csv", ".report.html"];
 /// What the name of a file begins with that is still being written.
 pub(super) const UNFINISHED: &str = ".rosterd-";
 
-impl Shelf {
-    /// Both of them.
-    pub const ALL: [Self; 2] = [Self::Processed, Self::Failed];
-
-    /// Its name inside the inbox.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Processed => "processed",
-            Self::Failed => "failed",
-        }
-    }
-}
-
 impl Filing {
     /// The file's name in the inbox.
     pub fn in_inbox(&self) -> &OsStr {
@@ -76,12 +57,6 @@ impl Filing {
 }
 
 impl Folder {
-    /// Makes both folders where they are missing, and closes them and the inbox to those who need not change them.
-    pub fn lay_down(&self) -> io::Result<()> {
-        Shelf::ALL.iter().try_for_each(|shelf| self.shelf(*shelf).map(drop))?;
-        self.close()
-    }
-
     /// Opens a folder for what is done, and makes it where there is none, open to those who may use the inbox for
     /// reading.
     pub(super) fn shelf(&self, shelf: Shelf) -> io::Result<OwnedFd> {

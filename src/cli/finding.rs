@@ -1,0 +1,69 @@
+//! What `check` found, and how it is shown.
+
+use serde_json::json;
+
+use super::ui::{Paint, Ui, tame};
+
+/// One thing that was looked at.
+pub(super) struct Finding {
+    what: String,
+    pub(super) verdict: Verdict,
+    /// What was seen, and what is wrong with it.
+    text: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Good,
+    /// Worth a look; everything else works all the same.
+    Doubtful,
+    Wrong,
+}
+
+impl Verdict {
+    /// Its name, in lines and documents.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Good => "ok",
+            Self::Doubtful => "warning",
+            Self::Wrong => "wrong",
+        }
+    }
+}
+
+impl Finding {
+    pub(super) fn new(what: impl Into<String>, verdict: Verdict, text: String) -> Self {
+        Self { what: what.into(), verdict, text }
+    }
+
+    pub(super) fn of(what: impl Into<String>, result: Result<String, String>) -> Self {
+        match result {
+            Ok(text) => Self::new(what, Verdict::Good, text),
+            Err(text) => Self::new(what, Verdict::Wrong, text),
+        }
+    }
+}
+
+/// Shows all that was found.
+pub(super) fn show(ui: &Ui, findings: &[Finding]) {
+    if ui.json {
+        let checks: Vec<_> = findings
+            .iter()
+            .map(|finding| {
+                let Finding { what, verdict, text } = finding;
+                json!({"what": what, "ok": *verdict != Verdict::Wrong, "verdict": verdict.name(), "message": text})
+            })
+            .collect();
+        ui.document(&json!({"version": 1, "checks": checks}));
+        return;
+    }
+    for finding in findings {
+        let paint = match finding.verdict {
+            Verdict::Good => Paint::Green,
+            Verdict::Doubtful => Paint::Yellow,
+            Verdict::Wrong => Paint::Red,
+        };
+        let label = ui.paint(paint, finding.verdict.name());
+        ui.line(format!("{}: {label}: {}", tame(&finding.what), tame(&finding.text)));
+    }
+}

@@ -1,0 +1,26 @@
+//! The folders for files that are done.
+
+use serde::{Deserialize, Serialize};
+
+/// A folder for files that are done, inside the inbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Shelf {
+    /// Files that were read.
+    Processed,
+    /// Files of which nothing was used.
+    Failed,
+}
+
+impl Shelf {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::Processed, Self::Failed];
+
+    /// Its name inside the inbox.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Processed => "processed",
+            Self::Failed => "failed",
+        }
+    }
+}
