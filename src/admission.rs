@@ -1,6 +1,6 @@
 //! Connections that have not said yet what they want.
 //!
-//! Whoever may connect may also say nothing. Of those connections there is a limit, and a new one closes the oldest:
+//! A client that connects may send nothing. Of those connections there is a limit, and a new one closes the oldest:
 //! silent connections keep no other one out, and take no more of the process's files than these.
 
 use std::collections::VecDeque;

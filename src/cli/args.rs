@@ -9,7 +9,7 @@ use super::failure::Failure;
 use crate::config::Instance;
 use crate::sandbox::{Fault, Restriction, Window};
 
-/// The configuration file unless told otherwise.
+/// The default configuration file.
 const CONFIG: &str = "/etc/rosterd/config.toml";
 
 /// What every command takes stands apart in its help.
@@ -117,7 +117,7 @@ pub(super) enum Command {
     History(HistoryArgs),
     /// Show jobs, their last runs, what waits, and the budget
     Status(StatusArgs),
-    /// Try the ways in which people are told
+    /// Try the channels of notices
     Notify(NotifyArgs),
     /// Send one operation of the service's API, or list them all
     Api(ApiArgs),
@@ -209,7 +209,7 @@ pub(super) struct InitArgs {
     /// A CSV file of staff, or the address of a directory: ldaps://HOST[/BASE]
     #[arg(value_name = "FILE|LDAPURL")]
     pub(super) source: PathBuf,
-    /// Who asks the directory; without it nobody in particular
+    /// Who asks the directory; without it, an anonymous bind
     #[arg(long, value_name = "DN", requires = "bind_password_file")]
     pub(super) bind_dn: Option<String>,
     /// The file with the password of --bind-dn
@@ -228,7 +228,7 @@ pub(super) struct JobArgs {
     /// The jobs; all of them where none is named
     #[arg(value_name = "JOB")]
     pub(super) jobs: Vec<String>,
-    /// Only this record; may be given several times. Nobody leaves in such a run
+    /// Only this record; may be given several times. Such a run removes no one
     #[arg(long = "key", value_name = "KEY")]
     pub(super) keys: Vec<String>,
 }

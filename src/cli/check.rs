@@ -46,11 +46,11 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &CheckArgs) -> Result<Exit, 
     let plural = if jobs == 1 { "" } else { "s" };
     let fits = format!("{jobs} job{plural}, mapping and permissions fit");
     // Who reads lines has them before this one.
-    let told = if ui.json { format!(": {}", config.warnings.join("; ")) } else { String::new() };
+    let listed = if ui.json { format!(": {}", config.warnings.join("; ")) } else { String::new() };
     let mut findings = vec![match config.warnings.len() {
         0 => Finding::new("configuration", Verdict::Good, fits),
-        1 => Finding::new("configuration", Verdict::Doubtful, format!("{fits}; 1 warning{told}")),
-        many => Finding::new("configuration", Verdict::Doubtful, format!("{fits}; {many} warnings{told}")),
+        1 => Finding::new("configuration", Verdict::Doubtful, format!("{fits}; 1 warning{listed}")),
+        many => Finding::new("configuration", Verdict::Doubtful, format!("{fits}; {many} warnings{listed}")),
     }];
     for Trial { what, result } in notify::trials(&config.notify, !args.offline).await {
         findings.push(Finding::of(what, result));
@@ -79,8 +79,8 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &CheckArgs) -> Result<Exit, 
 /// Who may change more of a job's inbox than they need to.
 fn inbox(job: &Job) -> Vec<Finding> {
     let folder = job.inbox.as_ref().and_then(|inbox| Folder::open(&inbox.dir).ok());
-    let told = folder.map(|folder| folder.open_to_others()).unwrap_or_default();
-    told.into_iter().map(|told| Finding::new(format!("inbox of {}", job.name), Verdict::Doubtful, told)).collect()
+    let open = folder.map(|folder| folder.open_to_others()).unwrap_or_default();
+    open.into_iter().map(|text| Finding::new(format!("inbox of {}", job.name), Verdict::Doubtful, text)).collect()
 }
 
 /// Where the entries of a directory lie.
@@ -267,7 +267,7 @@ fn known(places: &Places, locations: Vec<Location>) -> Finding {
     let (records, whole) =
         strange().fold((0, 0), |(records, whole), (_, having)| (records + having.records, whole + having.whole));
     let fate = match whole {
-        0 => "the value is not used: the field stays as it is, or empty for whoever is new",
+        0 => "the value is not used: the field stays as it is, or empty for a new person",
         _ if whole == records => "these records will be rejected (on_bad_value = \"row\")",
         _ => "the value is not used, and where on_bad_value is \"row\" the record will be rejected",
     };

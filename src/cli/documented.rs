@@ -147,7 +147,7 @@ fn every_command_line_that_is_shown_is_one() {
     assert_eq!(found, Vec::<String>::new());
 }
 
-/// What stands for a value in the text, and a value of its kind.
+/// A placeholder in the text, and a value of its kind.
 const STANDING: &[(&str, &str)] =
     &[("RUN", "1"), ("N", "1"), ("NAME", "name"), ("FILE", "file"), ("DIR", "folder"), ("…", "more")];
 

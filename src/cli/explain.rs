@@ -234,13 +234,13 @@ impl View<'_> {
 
     fn service(&self) {
         let Some(known) = &self.all.known else {
-            self.say("service", "nobody there was made or matched by this record");
+            self.say("service", "this record neither created nor matched anyone there");
             return;
         };
         let stands = match (&self.all.entity, presence(self.all)) {
             (None, _) => "gone from there at the last look".to_owned(),
             (Some(_), Some(presence)) => format!("{} at the last look", tame(presence)),
-            (Some(_), None) => "presence not told".to_owned(),
+            (Some(_), None) => "presence not known".to_owned(),
         };
         let whose = match &self.all.owner {
             Some(owner) if owner.job == self.job.name && owner.key == *self.key => "owned by this record".to_owned(),
@@ -284,10 +284,10 @@ impl View<'_> {
                     format!("id {id} (this record's)")
                 }
                 Some(owner) => format!("id {id} (of key {} of job {})", tame(owner.key.as_str()), owner.job),
-                None => format!("id {id} (nobody's)"),
+                None => format!("id {id} (no record's)"),
             };
             let fits: Vec<String> = people.iter().map(one).collect();
-            let fits = if fits.is_empty() { "nobody at the service".to_owned() } else { fits.join(", ") };
+            let fits = if fits.is_empty() { "no one at the service".to_owned() } else { fits.join(", ") };
             self.say("match", format!("by {}: {fits}", tame(field)));
         }
     }

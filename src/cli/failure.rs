@@ -155,8 +155,8 @@ impl From<store::Error> for Failure {
             }
             store::Kind::NoFolder => Self::usage(error).hint("set state.dir to a folder"),
             store::Kind::Damaged(_) => Self::failed(error).hint(
-                "`rosterd rebuild --damaged` keeps what can be read of it and drops the rest; the next sync matches people anew: \
-                 nobody is doubled and nobody leaves by it",
+                "`rosterd rebuild --damaged` keeps what can be read of it and drops the rest; the next sync matches people again: \
+                 this creates no duplicates and removes no one",
             ),
             store::Kind::Newer { .. } => Self::failed(error).hint("install the version that wrote it, or a later one"),
             store::Kind::Full => Self::failed(error).hint("free at least 8 MiB there; what was confirmed is safe, and nothing is sent before"),

@@ -26,9 +26,8 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &ForgetArgs) -> Result<Exit,
         return Err(Failure::failed(Words(format!("nothing here is about key {key}")))
             .hint("`rosterd explain JOB KEY` tells of a record; keys are case-sensitive"));
     };
-    notify::forget(&config.state.dir).map_err(|error| {
-        Failure::failed(Words(format!("what was told of rejected rows could not be forgotten: {error}")))
-    })?;
+    notify::forget(&config.state.dir)
+        .map_err(|error| Failure::failed(Words(format!("notices of rejected rows could not be forgotten: {error}"))))?;
     if ui.json {
         ui.document(&json!({
             "version": 1,
@@ -44,7 +43,7 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &ForgetArgs) -> Result<Exit,
     let (rows, lines) = (forgotten.rows, forgotten.lines);
     ui.line(format!("forgot {}: {rows} rows of the state, {lines} lines of the audit files", tame(key.as_str())));
     if forgotten.files > 0 {
-        ui.line(format!("{} files of inboxes were written anew without them, or removed", forgotten.files));
+        ui.line(format!("{} files of inboxes were rewritten without them, or removed", forgotten.files));
     }
     for id in &forgotten.ids {
         ui.line(format!("id {id} is still at the service, and belongs to no record any more"));

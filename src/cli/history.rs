@@ -42,7 +42,7 @@ pub(super) fn run(ui: &Ui, host: &Host, args: &HistoryArgs) -> Result<Exit, Fail
 
 /// There is no such run.
 pub(super) fn unknown(run: u64) -> Failure {
-    Failure::failed(Words(format!("nothing is told of run {run}"))).hint("`rosterd history` lists the runs")
+    Failure::failed(Words(format!("no record of run {run}"))).hint("`rosterd history` lists the runs")
 }
 
 fn warn(ui: &Ui, damaged: &[Damage]) {

@@ -51,7 +51,7 @@ impl Deref for Opened {
     }
 }
 
-/// A store that nobody else uses meanwhile.
+/// A store that no other code uses meanwhile.
 pub(super) enum Sole {
     Own(PathBuf),
     Daemon(Alone),
@@ -76,7 +76,7 @@ impl Sole {
 }
 
 impl Host {
-    /// The store, shared with whoever reads it.
+    /// The store, shared with its readers.
     pub(super) async fn store(&self, config: &Config) -> Result<Opened, Failure> {
         Ok(match self {
             Self::Here(_) => Opened::Own(Box::new(Store::open(&config.state.dir)?)),
@@ -100,7 +100,7 @@ impl Host {
         }
     }
 
-    /// Waits for the turn of these targets; at once where nobody else can have it.
+    /// Waits for the locks of these targets; returns at once where no other run can hold them.
     pub(super) async fn turn(&self, targets: Vec<Target>) -> Result<Option<Turn>, Failure> {
         let Self::Daemon(lent) = self else { return Ok(None) };
         tokio::select! {

@@ -142,7 +142,7 @@ fn configuration(path: &Path, probe: &Probe) -> String {
     );
     text.push_str(&format!("path = {}\n", quoted(&path.to_string_lossy())));
     text.push_str(
-        "# encoding, delimiter and header are found anew at every read; a file that suddenly differs is refused\n",
+        "# encoding, delimiter and header are detected at every read; a file that suddenly differs is refused\n",
     );
     if !probe.final_newline {
         text.push_str("final_newline = false              # this file's last row has no line end\n");

@@ -84,7 +84,7 @@ pub(super) async fn run(ui: &Ui, args: &InitArgs, address: &str) -> Result<Exit,
     probe.doubts.iter().for_each(|doubt| ui.warn(doubt));
     if probe.people == 0 {
         let failure =
-            Failure::failed(Words("nobody was seen in the directory, so this configuration is a guess".into()));
+            Failure::failed(Words("no people were seen in the directory, so this configuration is a guess".into()));
         return Err(failure.hint(match args.bind_dn {
             None => "name an account that may read people: --bind-dn and --bind-password-file",
             Some(_) => "check what the account may read, and the base behind the address: ldaps://HOST/BASE",
@@ -178,7 +178,7 @@ fn source(text: &mut String, options: &Options, args: &InitArgs, people: &People
     if !optional.is_empty() {
         let listed: Vec<String> = optional.iter().map(|name| quoted(name)).collect();
         text.push_str(&format!(
-            "optional = [{}]   # some lack these; without this line, that nobody has one stops the run\n",
+            "optional = [{}]   # some lack these; without this line, the run stops if all lack one\n",
             listed.join(", ")
         ));
     }
@@ -197,7 +197,7 @@ impl Line {
     }
 }
 
-/// The people of a directory, told from its other accounts where they lie in one place.
+/// The people of a directory. If they lie in one place, that place separates them from its other accounts.
 struct People<'a> {
     probe: &'a Probe,
     /// The attributes of which a person has at least one; none where everything that is found is a person.

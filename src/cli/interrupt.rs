@@ -24,7 +24,7 @@ pub(super) const INTERRUPTED: &str = "interrupted; what was not finished is sett
 pub(super) enum Interrupt {
     /// By a signal to this process.
     Signals(Arc<AtomicBool>),
-    /// By whoever may end a command in the daemon.
+    /// By a caller that may end a command in the daemon.
     Ending(Ending),
 }
 
@@ -74,8 +74,9 @@ impl Interrupt {
     }
 }
 
-/// Sets a flag in the handler of the signals itself, so that the work is told whatever it waits for. As long as answers keep
-/// arriving it commits without giving way: what waits for a signal beside it learns of it dozens of writes later.
+/// Sets a flag in the handler of the signals itself, so that the work notices it whatever it waits for. As long as
+/// answers keep arriving, it commits without yielding: a task that waits for a signal would learn of it dozens of
+/// writes later.
 pub(super) struct Flags(Vec<SigId>);
 
 impl Flags {

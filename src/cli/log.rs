@@ -43,7 +43,7 @@ pub(super) fn begin(ui: &Ui, arguments: &Arguments) {
     }
 }
 
-/// Whether stderr leads to the journal: systemd says by which device and inode it can be told.
+/// Whether stderr leads to the journal: systemd names the device and inode that identify it.
 fn is_journal() -> bool {
     let Ok(stream) = std::env::var("JOURNAL_STREAM") else { return false };
     let Some((device, inode)) = stream.split_once(':') else { return false };

@@ -35,7 +35,7 @@ const EXITS: &[(&str, &str)] = &[
     ("1", "Failed: what is sent was not, or is not known to be, delivered, or a source could not be read."),
     ("2", "Wrong usage or configuration; nothing was read or sent."),
     ("3", "Finished, but rows were rejected or changes refused by the service."),
-    ("4", "Held by a guard: somebody should look and approve or reject."),
+    ("4", "Held by a guard: someone should look and approve or reject."),
     ("5", "Changes are pending (plan --exit-code)."),
     ("11", "The state is in use by another process."),
     ("130", "Interrupted."),

@@ -21,7 +21,7 @@ async fn test(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
     let config = open::configuration_for(ui, host, Needs::Account)?;
     let trials = notify::test(&config.notify, Clock::system().now()).await;
     if trials.is_empty() {
-        return Err(Failure::usage("nobody is told anything").hint("set notify.webhook or notify.mail"));
+        return Err(Failure::usage("no notices are configured").hint("set notify.webhook or notify.mail"));
     }
     if ui.json {
         let document = |trial: &Trial| {

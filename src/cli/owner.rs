@@ -4,10 +4,11 @@
 //! So root reads the configuration and its secrets, and then becomes the account that the configuration says works on the
 //! state: for good, and before anything of it is touched. What that account may not read is refused here as well.
 //!
-//! Where there is no such account, root works on a state of its own, and only where nobody else could have had a hand in.
+//! Where there is no such account, root works on a state of its own, and only where no other user could have changed
+//! anything.
 //!
-//! Rejected: to become whoever owns the folder. Its owner could have root make, open and close files at a place of theirs;
-//! and to hand files over afterwards: a command that dies half way would leave some of them root's.
+//! Rejected: to become the owner of the folder. Its owner could have root make, open and close files at a place of
+//! theirs; and to hand files over afterwards: a command that dies half way would leave some of them root's.
 
 use std::ffi::CString;
 use std::io;
@@ -41,7 +42,7 @@ pub(super) fn number_of(account: &Account) -> Option<u32> {
     user_of(account).ok().flatten().map(|user| user.uid.as_raw())
 }
 
-/// Whom root becomes; nobody where this is not root, or where root works on a state of its own.
+/// The user that root becomes; `None` if this is not root, or if root works on a state of its own.
 fn other(state: &State) -> Result<Option<User>, Failure> {
     if !geteuid().is_root() {
         return Ok(None);

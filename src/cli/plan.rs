@@ -164,7 +164,7 @@ impl Serialize for Changes<'_> {
 struct OfChange<'a> {
     target: Target,
     change: &'a Change,
-    /// Whom it removes.
+    /// The person that it removes.
     name: Option<&'a str>,
     held: Option<&'a str>,
 }
@@ -279,7 +279,7 @@ fn lines(
     }
     plan.notes.iter().for_each(|note| ui.line(format!("  {}", tame(note))));
     for reason in &plan.incomplete {
-        ui.line(format!("  incomplete read, so nobody leaves by absence: {}", tame(reason)));
+        ui.line(format!("  incomplete read, so no one leaves by absence: {}", tame(reason)));
     }
     plan.doubt.iter().for_each(|reason| ui.line(format!("  {}", tame(reason))));
     rejections(ui, "rejected", &plan.rejected);
@@ -320,7 +320,7 @@ fn lines(
     Ok(())
 }
 
-/// Whom the source misses, but for those whose removal stands among the changes.
+/// The people who are missing from the source, without those whose removal is among the changes.
 fn missed(ui: &Ui, plan: &Prepared, listed_max: usize) {
     let changed: BTreeSet<&Key> = changes(plan).map(|(change, _)| &change.key).collect();
     let zone = TimeZone::system();

@@ -85,7 +85,7 @@ fn line(waiting: &Waiting) -> String {
     let Waiting { change, unclear } = waiting;
     let (state, action) = (state(change, unclear.is_some()), change.wish.action.name());
     let (job, key) = (change.job.as_str(), tame(change.key.as_str()));
-    let told = match &change.state {
+    let reason = match &change.state {
         State::Waiting => String::new(),
         State::Sent { .. } if unclear.is_some() => unclear.as_deref().map(tame).unwrap_or_default(),
         State::Sent { attempts: 1, .. } => "sent once; the next run looks up what became of it".to_owned(),
@@ -94,7 +94,7 @@ fn line(waiting: &Waiting) -> String {
         State::Parked { status, words } => format!("{status}: {}", tame(words)),
     };
     let line = format!("{state:<8}  {job}  {key} ({action})");
-    if told.is_empty() { line } else { format!("{line}: {told}") }
+    if reason.is_empty() { line } else { format!("{line}: {reason}") }
 }
 
 fn state(change: &Change, unclear: bool) -> &'static str {

@@ -26,13 +26,13 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &RebuildArgs) -> Result<Exit
         (seen, is_dropped) = (Some(renewed.seen), renewed.is_dropped);
         damage = renewed.damage;
     }
-    // Nobody can tell what a damaged store has lost, so it is dropped only for somebody who says so.
+    // It can't be known what a damaged store has lost, so it is dropped only for a user who asks for that.
     if let Some(error) = damage.take_if(|_| !is_dropped) {
         let Rebuilt { leaving, rejections, .. } = seen.unwrap_or_default();
         return Err(Failure::failed(error)
             .hint(format!(
-                "what people rejected and who was leaving may be lost with it: {} and {} can still be read, and nobody \
-                 knows what can't; `rosterd history` shows what was decided",
+                "what people rejected and who was leaving may be lost with it: {} and {} can still be read, and it is unknown \
+                 what can't; `rosterd history` shows what was decided",
                 counted(rejections, "rejection"),
                 people(leaving)
             ))
@@ -75,7 +75,7 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &RebuildArgs) -> Result<Exit
             counted(unknown, "create")
         ));
     }
-    ui.line("the next `rosterd sync` matches people by match_on: nobody is made twice, and nobody leaves by it");
+    ui.line("the next `rosterd sync` matches people by match_on: this creates no duplicates and removes no one");
     Ok(Exit::Done)
 }
 

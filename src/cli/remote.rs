@@ -101,7 +101,7 @@ fn unreached(arguments: &Arguments, words: String) -> Result<Sent, Failure> {
     }
 }
 
-/// Who may use a socket that this user may not, and what to do. A folder that is closed stands for what is in it.
+/// Who may use a socket that this user may not, and what to do. A closed folder counts as the socket in it.
 fn for_whom(socket: &Path) -> String {
     let found = socket.ancestors().find_map(|path| path.metadata().ok());
     let who = found.map_or("others".to_owned(), |found| {

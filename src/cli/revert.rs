@@ -22,7 +22,7 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &RevertArgs) -> Result<Exit,
     let story = Story::read(dir, args.run).map_err(|error| Failure::unreadable(dir, error))?;
     let story = story.ok_or_else(|| history::unknown(args.run))?;
     if story.changes.is_empty() {
-        return Err(Failure::failed(Words(format!("run {} changed nobody, so there is nothing to undo", args.run))));
+        return Err(Failure::failed(Words(format!("run {} changed no one, so there is nothing to undo", args.run))));
     }
     let job = open::job(&config, story.job.as_str())?;
     let session = Session::open(ui, host, &config, if args.plan { Work::Look } else { Work::of([job]) }).await?;

@@ -14,8 +14,8 @@ use crate::sandbox::{Options, Sandbox};
 pub(super) async fn run(ui: &Ui, args: SandboxArgs) -> Result<Exit, Failure> {
     if !args.listen.ip().is_loopback() {
         ui.warn(format!(
-            "{} can be reached from other machines, and /control, which changes keys, faults and people, asks nobody who they \
-             are: listen on 127.0.0.1, unless nobody else is in that network",
+            "{} can be reached from other machines, and /control, which changes keys, faults and people, has no \
+             login: listen on 127.0.0.1, unless you trust everyone in that network",
             args.listen
         ));
     }

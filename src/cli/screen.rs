@@ -1,7 +1,7 @@
 //! What reaches a terminal: texts of others can't steer it.
 //!
-//! Everything that is shown passes here last, whoever wrote it: a directory, the service, the daemon, or whoever typed the
-//! arguments.
+//! All output passes here last, whether it comes from a directory, the service, the daemon, or the arguments that were
+//! typed.
 //!
 //! Invariants:
 //! - No control character but the end of a line and the tab, and none that turns the direction of writing or can't be seen,

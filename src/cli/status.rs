@@ -21,7 +21,7 @@ pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
     let config = open::configuration_for(ui, host, Needs::Local)?;
     let store = host.store(&config).await?;
     let clock = Clock::system();
-    // Pauses that can't be read are an error here, though whoever only looks at the page goes without them.
+    // Pauses that can't be read are an error here, though the page is shown without them.
     run::pauses(&config.state.dir).map_err(Failure::failed)?;
     let now = clock.now();
     let budget = match host {
@@ -72,7 +72,7 @@ pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
                 1 => "; 1 notice waits".to_owned(),
                 many => format!("; {many} notices wait"),
             };
-            let text = format!("nobody is reached by {channel} since {since:.0}: {reason}{waits}");
+            let text = format!("{channel} reaches no one since {since:.0}: {reason}{waits}");
             ui.line(ui.paint(Paint::Red, &tame(&text)));
         }
         let blocked = budget.blocked_until.map(|until| format!("; the service asked to wait until {until:.0}"));
@@ -83,7 +83,7 @@ pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
             blocked.unwrap_or_default()
         ));
     }
-    // Monitors are told the same here as by the page's `/healthz`, and of what waits for a person besides.
+    // Monitors get the same here as from the page's `/healthz`, and also what waits for a person.
     Ok(match health.is_good() {
         false => Exit::Failed,
         true if views.iter().any(|view| view.status() == Some(Status::Held)) => Exit::Held,
@@ -163,8 +163,8 @@ fn lines(ui: &Ui, config: &Config, views: &[JobView]) {
             view.parked.len()
         ));
         if let Some(missing) = &view.missing {
-            let told = tame(&missing.told(&view.time_zone, Clock::system().now()));
-            ui.line(format!("  missing: {told}; `rosterd plan {}` lists them", view.name));
+            let people = tame(&missing.told(&view.time_zone, Clock::system().now()));
+            ui.line(format!("  missing: {people}; `rosterd plan {}` lists them", view.name));
         }
         match &view.inbox {
             Some(Ok(files)) if !files.is_empty() => ui.line(format!("  in the inbox: {}", tame(&files.join(", ")))),

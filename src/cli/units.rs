@@ -13,8 +13,8 @@ use crate::store::Store;
 /// The most units that are listed.
 const LISTED_MAX: usize = 12;
 
-/// What the last whole read of each job found out, where the state is there and nobody else uses it: this is worth showing,
-/// and not worth waiting for.
+/// What the last whole read of each job found, if the state exists and no other process uses it: useful to show, but
+/// not worth waiting for.
 pub(super) fn last_found(config: &Config) -> BTreeMap<JobName, Found> {
     if !config.state.dir.join("store").is_dir() {
         return BTreeMap::new();

@@ -1,6 +1,6 @@
-//! Telling people that the daemon could not start.
+//! Notices that the daemon could not start.
 //!
-//! A service manager starts it again and again: what was told is remembered beside the state, and told once.
+//! A service manager starts it again and again: the notice is remembered next to the state, and sent once.
 
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -21,19 +21,20 @@ use crate::store;
 /// The longest that telling may hold up the end of the process: the next start tries again what did not arrive.
 const TELLING_MAX: Duration = Duration::from_secs(20);
 
-/// The configuration can't be used. Who is told is in it, and what is wrong there leaves that way out.
+/// Sends a notice that the configuration can't be used. Its receivers are in the configuration; a channel with a
+/// mistake in it is left out.
 pub(super) async fn tell_of_configuration(host: &Host, failure: &Failure) {
     let Host::Here(path) = host else { return };
     let Some(remains) = config::remains(path, host::environment()) else { return };
     if remains.notify.is_off() {
         return;
     }
-    // What is told is remembered beside the state: root would leave files there that the daemon can't use.
+    // The notice is remembered next to the state: root would leave files there that the daemon can't use.
     let prepared = become_owner_of(&remains.state)
         .and_then(|()| store::lay_down(&remains.state.dir).map_err(Failure::from))
         .map_err(|failure| chain(failure.error()));
     if let Err(error) = prepared {
-        tracing::warn!(error, "nobody can be told that the daemon did not start: {error}");
+        tracing::warn!(error, "there can be no notice that the daemon did not start: {error}");
         return;
     }
     let error = failure.error();
@@ -64,7 +65,7 @@ async fn deliver(state_dir: &Path, notify: &Notify, trouble: &Trouble) {
         Ok(teller) => teller,
         Err(error) => {
             let error = chain(&error);
-            tracing::warn!(error, "nobody can be told that the daemon did not start: {error}");
+            tracing::warn!(error, "there can be no notice that the daemon did not start: {error}");
             return;
         }
     };

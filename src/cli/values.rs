@@ -5,8 +5,8 @@ use serde_json::{Map, json};
 use super::ui::tame;
 use crate::record::{Target, Value};
 
-/// A value as a line shows it: those of sensitive fields only where somebody asks for them, and those of fields that this
-/// version does not know likewise.
+/// A value as a line shows it: values of sensitive fields only where the user asks for them, and those of fields that
+/// this version does not know likewise.
 pub(super) fn text(field: &str, value: &Value, show_values: bool) -> String {
     let sensitive = is_sensitive(field);
     match value {

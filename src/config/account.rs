@@ -1,8 +1,8 @@
 //! The account that works on a state.
 //!
-//! Root's commands become that account before they touch the state, so it is never taken from what lies on disk: whoever
-//! may write there would decide what root does. It is the one that the configuration names. Where it names none, the
-//! package's configurations and states are the package's account's.
+//! Root's commands become that account before they touch the state, so it is never taken from what lies on disk: a user
+//! who may write there would decide what root does. It is the one that the configuration names. Where it names none,
+//! the package's configurations and states belong to the package's account.
 
 use std::path::Path;
 
@@ -21,7 +21,8 @@ pub struct Account {
 }
 
 impl Account {
-    /// The account for a state: `given` by the configuration, or the package's. `None` is whoever runs the program.
+    /// The account for a state: `given` by the configuration, or the package's. `None` means the user who runs the
+    /// program.
     pub fn of(given: Option<&str>, config: &Path, state_dir: Option<&Path>) -> Option<Self> {
         if let Some(user) = given.map(str::trim).filter(|user| !user.is_empty()) {
             return Some(Self { user: user.to_owned(), is_named: true });

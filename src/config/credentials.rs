@@ -233,8 +233,8 @@ mod tests {
             credentials.decrypt(&path, "api_key").map(|secret| secret.expose_secret().to_owned())
         };
         assert_eq!(decrypted("echo \"$1 $2 $(cat $3) $4\"").as_deref(), Ok("decrypt --name=api_key sealed -"));
-        let told = decrypted("echo one >&2; echo 'the key is another' >&2; exit 1").unwrap_err();
-        assert_eq!(told, "can't be decrypted: the key is another");
+        let error = decrypted("echo one >&2; echo 'the key is another' >&2; exit 1").unwrap_err();
+        assert_eq!(error, "can't be decrypted: the key is another");
     }
 
     #[test]

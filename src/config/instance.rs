@@ -1,10 +1,10 @@
 //! Several accounts on one machine: each has a name, and files of that name.
 //!
-//! An instance is known by its configuration file alone: `/etc/rosterd/NAME.toml`. So `--instance NAME` and
-//! `--config /etc/rosterd/NAME.toml` mean the same, and nobody who forgets the one takes an account's configuration to
-//! another account's state (law 2).
+//! An instance is known by its configuration file alone: `/etc/rosterd/NAME.toml`. So `--instance NAME` and `--config
+//! /etc/rosterd/NAME.toml` mean the same, and a command that lacks one of them can't use an account's configuration
+//! with another account's state (law 2).
 //!
-//! Rejected: to hand the name through to whoever loads a configuration. File and name could differ then.
+//! Rejected: to pass the name separately to the code that loads a configuration. File and name could differ then.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -75,12 +75,12 @@ impl Instance {
         Path::new(CONFIG_DIR).join(format!("{self}.toml"))
     }
 
-    /// Its state folder unless told otherwise.
+    /// Its default state folder.
     pub fn state_dir(&self) -> PathBuf {
         Path::new(STATE_DIR).join(&self.0)
     }
 
-    /// Its daemon's socket unless told otherwise.
+    /// The default socket of its daemon.
     pub fn socket(&self) -> PathBuf {
         let standard = Path::new(SOCKET);
         let folder = standard.parent().unwrap_or(standard).join(&self.0);

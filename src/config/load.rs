@@ -74,7 +74,7 @@ pub fn load_given(
 pub struct Remains {
     /// Where the state lies, and whose it is.
     pub state: State,
-    /// Who is told, as far as nothing is wrong with that.
+    /// Who receives notices, as far as nothing is wrong with that.
     pub notify: Notify,
 }
 

@@ -1,7 +1,7 @@
 //! Finds the daemon of a configuration without checking it.
 //!
-//! Who may talk to the daemon need not be allowed to read its secrets, or the configuration at all. So nothing here is a
-//! mistake: what can't be read is left to whoever loads the configuration as a whole.
+//! Who may talk to the daemon need not be allowed to read its secrets, or the configuration at all. So nothing here is
+//! a mistake: errors of reading are left to the code that loads the whole configuration.
 
 use std::path::{Path, PathBuf};
 

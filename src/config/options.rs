@@ -28,7 +28,7 @@ pub struct Config {
     pub control: Control,
     /// How people look at the daemon.
     pub status: Status,
-    /// Who is told when something needs a person.
+    /// Who is notified when something needs a person.
     pub notify: Notify,
     /// How long people's data is kept.
     pub retention: Retention,
@@ -92,14 +92,14 @@ pub struct State {
     pub dir: PathBuf,
     /// A whole listing of the service at least this often.
     pub full_pull: SignedDuration,
-    /// The account that works on it, and that root becomes; `None` is whoever runs the program.
+    /// The account that works on it, and that root becomes; `None` means the user who runs the program.
     pub account: Option<Account>,
 }
 
 impl State {
-    /// The folder unless told otherwise.
+    /// The default folder.
     pub const DIR: &'static str = STATE_DIR;
-    /// How often a whole listing is made unless told otherwise.
+    /// How often a whole listing is made by default.
     pub const FULL_PULL: SignedDuration = SignedDuration::from_hours(24);
 }
 
@@ -111,7 +111,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// The socket unless told otherwise.
+    /// The default socket.
     pub const SOCKET: &'static str = SOCKET;
 }
 
@@ -135,11 +135,11 @@ pub struct Job {
     pub match_on: Vec<SmolStr>,
     /// Whether changes are sent by themselves.
     pub writes: plan::Writes,
-    /// Mapped fields that are set when somebody is created, and never again.
+    /// Mapped fields that are set when a person is created, and never again.
     pub seed_only: Vec<SmolStr>,
     /// What becomes of edits at the service.
     pub on_drift: plan::OnDrift,
-    /// People whom no job may remove, by key or email.
+    /// People that no job may remove, by key or email.
     pub protect: Vec<String>,
     /// How leavers are treated.
     pub leavers: plan::Leavers,

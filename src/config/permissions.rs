@@ -23,16 +23,16 @@ pub(super) struct Content {
 
 /// Reads a whole regular file of at most `size_max` bytes of UTF-8.
 pub(super) fn read(path: &Path, size_max: u64) -> Result<Content, String> {
-    let told = |error: &io::Error| match error.kind() {
+    let reason = |error: &io::Error| match error.kind() {
         io::ErrorKind::NotFound => "no such file".to_owned(),
         io::ErrorKind::PermissionDenied => "this user may not read it".to_owned(),
         io::ErrorKind::InvalidInput => "is not a file".to_owned(),
         _ => format!("can't be read: {error}"),
     };
-    let file = file::regular(path).map_err(|error| told(&error))?;
-    let metadata = file.metadata().map_err(|error| told(&error))?;
+    let file = file::regular(path).map_err(|error| reason(&error))?;
+    let metadata = file.metadata().map_err(|error| reason(&error))?;
     let mut bytes = Vec::new();
-    file.take(size_max + 1).read_to_end(&mut bytes).map_err(|error| told(&error))?;
+    file.take(size_max + 1).read_to_end(&mut bytes).map_err(|error| reason(&error))?;
     if bytes.len() as u64 > size_max {
         return Err(format!("is larger than {} KiB", size_max / 1024));
     }

@@ -157,7 +157,7 @@ fn one_field(field: &str, name: &str) -> String {
     format!("{} {} {} {} * *", at("second", "0"), at("minute", "0"), at("hour", "0"), at("day", "*"))
 }
 
-/// The fields that a name such as `@daily` stands for.
+/// The fields that a name such as `@daily` means.
 fn named(text: &str) -> Option<&'static str> {
     Some(match text {
         "@yearly" | "@annually" => "0 0 1 1 *",

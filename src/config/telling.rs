@@ -1,4 +1,4 @@
-//! How people look at the daemon, and how they are told.
+//! The status page and the notices of the daemon.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -19,11 +19,11 @@ pub struct Status {
 }
 
 impl Status {
-    /// Where it answers unless told otherwise.
+    /// Its default address.
     pub const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 9464);
 }
 
-/// Who is told when something needs a person.
+/// Who is notified when something needs a person.
 #[derive(Clone, Debug, Default)]
 pub struct Notify {
     /// Takes each notice as JSON.
@@ -41,13 +41,13 @@ pub struct Notify {
 }
 
 impl Notify {
-    /// Whether nobody is told anything.
+    /// Whether there are no notices at all.
     pub fn is_off(&self) -> bool {
         self.webhook.is_none() && self.mail.is_none() && self.heartbeat.is_none()
     }
 }
 
-/// An address that is called. Whoever knows all of it may call it too, so it is shown without its path (law 11).
+/// An address that is called. Anyone who knows all of it may call it too, so it is shown without its path (law 11).
 #[derive(Clone, Debug)]
 pub struct Hook {
     /// The whole of it.

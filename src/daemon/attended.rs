@@ -1,7 +1,7 @@
-//! Watching a run, whoever started it: how far it is for whoever looks on, and how long its changes took to arrive.
+//! Tracks a run: its progress for the views, and how long its changes took to arrive.
 //!
-//! The schedule's runs and those that a caller asks for by `sync` are watched alike, so that page, metrics and notices can't
-//! tell one from the other.
+//! Runs of the schedule and runs by the command `sync` are tracked alike, so that page, metrics and notices show no
+//! difference.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -24,7 +24,7 @@ pub struct Attended<'a> {
     /// Who else watches, and says when to end.
     other: &'a dyn Watch,
     begun: Mutex<BTreeSet<JobName>>,
-    /// When the source of each job changed, as far as that was told.
+    /// When the source of each job changed, as far as that is known.
     changed: Mutex<BTreeMap<JobName, Timestamp>>,
 }
 
@@ -58,9 +58,9 @@ impl Attended<'_> {
 
     /// Since when the source of a job wants what it wants now; of a directory it is known only that it was read.
     fn since(&self, job: &JobName) -> Timestamp {
-        let told = self.changed.lock().unwrap_or_else(PoisonError::into_inner).get(job).copied();
+        let changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner).get(job).copied();
         let began = || self.engine.runs().of(job).map(|going| going.since);
-        told.or_else(began).unwrap_or_else(|| self.engine.clock().now())
+        changed.or_else(began).unwrap_or_else(|| self.engine.clock().now())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Being asked to end.
+//! Cancellation: counted requests to stop, with a grace period.
 
 use std::time::Duration;
 

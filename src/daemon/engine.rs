@@ -48,7 +48,7 @@ pub struct Outlook {
     pub skipped: u64,
 }
 
-/// What the loop is told.
+/// A message to the loop.
 #[derive(Debug)]
 pub(super) enum Input {
     /// Jobs are wanted as soon as may be; all of them where none is named.
@@ -59,7 +59,7 @@ pub(super) enum Input {
     Ran(JobName),
     /// Another configuration is in force.
     Reloaded,
-    /// Something is to be shown that nobody has to act upon.
+    /// Something changed in the views, and no reaction is needed.
     Looked,
 }
 
@@ -161,15 +161,15 @@ impl Engine {
         Ok(OwnedRwLockReadGuard::map(guard, |store| store.as_ref().expect("it was just opened")))
     }
 
-    /// The store for one command alone: runs end between two changes first, and nobody else has it meanwhile. When the
-    /// result is dropped, it is opened again for all.
+    /// The store for one command alone: runs end between two changes first, and no other code uses it meanwhile. When
+    /// the result is dropped, the store is opened again for all.
     pub async fn alone(self: &Arc<Self>) -> Alone {
         let turn = self.turns.at_once().await;
         let slot = Arc::clone(&self.store).write_owned().await;
         Alone { engine: Arc::clone(self), slot, _turn: turn }
     }
 
-    /// Closes the store after it failed; whoever needs it next opens it again.
+    /// Closes the store after it failed; its next user opens it again.
     pub(super) async fn close(&self) {
         *self.store.write().await = None;
     }
@@ -185,13 +185,13 @@ impl Engine {
     }
 
     pub(super) fn tell(&self, input: Input) {
-        // Nobody hears it once the loop has ended.
+        // There is no receiver once the loop has ended.
         let _ = self.inputs.send(input);
     }
 
     /// Publishes what happened.
     pub fn publish(&self, event: Event) {
-        // Nobody may be listening.
+        // There may be no listener.
         let _ = self.events.send(event);
     }
 

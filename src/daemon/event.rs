@@ -1,11 +1,11 @@
-//! What happens in the daemon, for whoever shows it or tells of it.
+//! Events of the daemon, for views, metrics and notices.
 
 use std::sync::Arc;
 
 use crate::record::JobName;
 use crate::run::Report;
 
-/// Something that happened. Whoever listens too slowly loses the oldest; the state is in the store, not here.
+/// Something that happened. A listener that is too slow loses the oldest; the state is in the store, not here.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Event {

@@ -29,7 +29,7 @@ pub struct Going {
 }
 
 impl Going {
-    /// The same for whoever shows it.
+    /// The same for the views.
     pub(super) fn seen(self) -> Running {
         let stage = match self.stage {
             None => String::new(),

@@ -33,7 +33,7 @@ struct Inbox {
     poll: Option<Poll>,
     /// What a run was asked for last.
     asked: Option<Asked>,
-    /// The last trouble, told once.
+    /// The last trouble, logged once.
     trouble: Option<String>,
 }
 

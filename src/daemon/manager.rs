@@ -1,4 +1,4 @@
-//! What the service manager is told (sd_notify); nothing where there is none.
+//! Messages to the service manager (sd_notify); without one they do nothing.
 
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ impl Manager {
     pub(super) fn reloading() {
         match NotifyState::monotonic_usec_now() {
             Ok(now) => tell(&[NotifyState::Reloading, now]),
-            Err(error) => tracing::warn!(%error, "the service manager could not be told of the reload: {error}"),
+            Err(error) => tracing::warn!(%error, "the service manager could not be notified of the reload: {error}"),
         }
     }
 
@@ -64,6 +64,6 @@ impl Manager {
 
 fn tell(state: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(state) {
-        tracing::debug!(%error, "the service manager could not be told: {error}");
+        tracing::debug!(%error, "the service manager could not be notified: {error}");
     }
 }

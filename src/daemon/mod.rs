@@ -9,9 +9,9 @@
 //! ```
 //!
 //! Invariants:
-//! - One process owns the store; whoever wants something of it while the daemon runs comes by the socket.
+//! - One process owns the store; while the daemon runs, other commands reach it by the socket.
 //! - The loop itself waits for nothing but the next of its inputs: runs, commands and reloads have threads of their own.
-//! - One run at a time on a target ([`Turns`]), whoever started it.
+//! - One run at a time on a target ([`Turns`]), from whichever source it was started.
 //! - Being asked to end ends what is under way between two changes. What waits stays queued.
 //! - The watchdog is fed only while every run shows signs of life.
 //!

@@ -12,7 +12,7 @@ use crate::clock::Clock;
 pub struct Moment {
     /// The wall clock, which can be set.
     pub wall: Timestamp,
-    /// Since the machine started, suspension included; nobody sets it.
+    /// The time since the machine started, suspension included; it can't be set.
     pub elapsed: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Those who look on while the daemon works: the status page, the counters, and who is told.
+//! Monitors of the daemon: the status page, the counters, and the notices.
 //!
 //! Each has a task of its own and only reads; a place that does not answer holds up neither runs nor commands.
 
@@ -23,7 +23,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(60);
 /// The shortest wait between two tries to deliver.
 const DELIVER_EVERY: Duration = Duration::from_secs(1);
 
-/// How long the state may be out of reach before that is told.
+/// How long the state may be unreadable before there is a notice.
 const LOST_MAX: SignedDuration = SignedDuration::from_mins(2);
 
 /// How things are at the daemon.
@@ -46,7 +46,7 @@ enum Lost {
 }
 
 impl Lost {
-    /// The same in words that name nobody.
+    /// The message, with personal data removed.
     fn told(&self) -> String {
         match self {
             Self::Store(error) => notify::told(error),
@@ -82,7 +82,7 @@ pub(super) async fn count(engine: Arc<Engine>) {
     }
 }
 
-/// Who is told under a configuration; `None` where nobody is.
+/// The sender of notices under a configuration; `None` if there are none.
 pub(super) fn teller(config: &Config, counters: &Arc<Counters>) -> Result<Option<Teller>, SetupError> {
     if config.notify.is_off() {
         return Ok(None);
@@ -102,7 +102,7 @@ pub(super) async fn tell(engine: Arc<Engine>, mut teller: Option<Teller>) {
                     Ok(snapshot) => teller.look(&snapshot).await,
                     Err(lost) => {
                         let reason = lost.told();
-                        tracing::warn!(reason, "how things are can't be told: {reason}");
+                        tracing::warn!(reason, "status could not be determined: {reason}");
                         if let Lost::Store(error) = &lost {
                             teller.down(&Trouble::of_store(error, LOST_MAX), engine.clock().now());
                         }

@@ -1,5 +1,5 @@
-//! The status page of the daemon. Where its address is taken the daemon works without it, says so, and tries again: whoever
-//! takes a port must not stop synchronization.
+//! The status page of the daemon. If its address is taken, the daemon works without the page, reports that, and tries
+//! again: a program that takes a port must not stop synchronization.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! Taking a new configuration, or refusing it.
 //!
 //! A new configuration is loaded, checked, and planned against the snapshots as they are, before it is in force. It is
-//! refused where it is broken, and where it is alarming: where a job's plan under it would be held for something that the
-//! present configuration does not hold. Whoever means it restarts the daemon: the first run then holds just that, and a
-//! person approves it.
+//! refused where it is broken, and where it is alarming: where a job's plan under it would be held for something that
+//! the present configuration does not hold. If that is intended, restart the daemon: the first run then holds just
+//! that, and a person approves it.
 //!
 //! What was failing before may fail on: a new configuration that mends one job of two must not be refused for the other.
 
@@ -39,7 +39,7 @@ pub enum Refusal {
 }
 
 impl Engine {
-    /// Loads the configuration's file anew and takes it, after the runs under way.
+    /// Loads the configuration's file again and takes it, after the runs under way.
     ///
     /// # Errors
     ///
@@ -57,10 +57,10 @@ impl Engine {
             }
             Err(refusal) => {
                 let reason = chain(refusal);
-                let told = &*shown(&reason);
+                let text = &*shown(&reason);
                 tracing::error!(
-                    reason = told,
-                    "the new configuration was refused; the one before stays in force: {told}"
+                    reason = text,
+                    "the new configuration was refused; the one before stays in force: {text}"
                 );
                 self.counters().refuse(self.clock().now(), reason.clone());
                 self.publish(Event::Refused { reason });

@@ -4,16 +4,16 @@
 //! - A job's times count as served up to some time, [`Entry::served`]. It is due when a time of its schedule lies after
 //!   that and not after now; however many do, it runs once. So a time that was missed, because the machine was off or slept
 //!   or its clock was put forward, is made up once.
-//! - A job that is under way is never started again, and of the jobs that share a target one runs at a time. Times that come
-//!   while a job reads and plans are counted as skipped; a run that is sending by then gives way, and the job starts over
-//!   (`worker`). A job that waits for another keeps its turn.
+//! - A job that is under way is never started again, and of the jobs that share a target one runs at a time. Times that
+//!   come while a job reads and plans are counted as skipped; a run that is sending by then is preempted, and the job
+//!   starts over (`worker`). A job that waits for another keeps its turn.
 //! - A clock that is set back by up to three hours repeats no time of a schedule with fixed hours; one with `*` or a step in
 //!   the hours goes on by elapsed time. A clock set back further is taken for right, as cron(8) does it.
 //! - Before the year that [`FLOOR`] says nothing is due: a machine that has no battery starts in 1970, and its clock is put
 //!   right within moments.
 //!
-//! Rejected: to sleep until the next time and run then. A clock that is set, or a machine that slept, makes that sleep too
-//! long or too short; so nobody sleeps longer than [`SLEEP_MAX`], and what is due is worked out anew each time.
+//! Rejected: to sleep until the next time and run then. A clock that is set, or a machine that slept, makes that sleep
+//! too long or too short; so no sleep is longer than [`SLEEP_MAX`], and each wake-up computes again what is due.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -62,7 +62,7 @@ impl Timed {
 pub enum Ended {
     /// It came to its end, well or not.
     Served,
-    /// It gave way before all was sent: the job is due again at once.
+    /// It was preempted before all was sent: the job is due again at once.
     GaveWay,
 }
 
@@ -84,7 +84,7 @@ struct Entry {
     served: Option<Timestamp>,
     /// The first time that is not served; worked out once, as it takes a walk over days.
     next: Option<Timestamp>,
-    /// Somebody wants it to run, whatever the time.
+    /// A user wants it to run, whatever the time.
     asked: bool,
     /// Since when it is due and waits for another's run to end, as the clock said then.
     waits: Option<Timestamp>,
@@ -211,8 +211,8 @@ impl Scheduler {
         entry.map(|entry| entry.asked = true).is_some()
     }
 
-    /// Takes note of a run's end. Returns up to when the job's times are served, to be remembered across restarts; nothing
-    /// where the run gave way.
+    /// Takes note of a run's end. Returns up to when the job's times are served, to be remembered across restarts;
+    /// `None` if the run was preempted.
     pub fn ended(&mut self, job: &JobName, how: Ended, at: Moment) -> Option<Timestamp> {
         self.see(at);
         self.busy.remove(job);
@@ -227,8 +227,8 @@ impl Scheduler {
         entry.served
     }
 
-    /// A run that nobody's schedule started has come to its end: the times until now are served by it. Returns up to when
-    /// they are, to be remembered across restarts.
+    /// A run that was not started by the schedule has ended: it serves the times until now. Returns up to when they
+    /// are, to be remembered across restarts.
     pub(super) fn ran(&mut self, job: &JobName, at: Moment) -> Option<Timestamp> {
         if !self.see(at) {
             return None;
@@ -261,8 +261,9 @@ impl Scheduler {
         self.entries.iter().find(|entry| entry.name == *job)?.next
     }
 
-    /// Since when a job is due and can't start, because another's run has not ended. A time that was missed while the machine
-    /// was off or slept counts from when it could have been made up: nobody is to be told of a job that runs within moments.
+    /// Since when a job is due and can't start, because another's run has not ended. A time that was missed while the
+    /// machine was off or slept counts from when it could have been made up: there must be no notice of a job that runs
+    /// within moments.
     pub fn waits_since(&self, job: &JobName) -> Option<Timestamp> {
         self.entries.iter().find(|entry| entry.name == *job)?.waits
     }

@@ -1,6 +1,7 @@
-//! Up to when a job's times are served, as it is remembered across restarts.
+//! Stores up to when a job's scheduled times are covered, so that missed runs are detected after a restart.
 //!
-//! It is written at a run's end, not at its start: a run that was killed is due again when the daemon is back (fault 113).
+//! The time is written at a run's end, not at its start: a run that was killed is due again when the daemon is back
+//! (fault 113).
 
 use jiff::Timestamp;
 

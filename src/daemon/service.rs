@@ -53,7 +53,7 @@ pub enum StartError {
         #[source]
         error: std::io::Error,
     },
-    /// Nobody can be told.
+    /// Notices can't be sent.
     #[error(transparent)]
     Notify(#[from] crate::notify::SetupError),
     /// Signals can't be heard.
@@ -67,14 +67,14 @@ pub enum StartError {
 ///
 /// Why it could not begin.
 pub async fn serve(config: Config, clock: &Clock, commands: Arc<dyn Commands>) -> Result<(), StartError> {
-    // Before anybody can know that the daemon is there: a signal that nobody hears would end it.
+    // Before the daemon is visible to others: an unhandled signal would end it.
     let mut wishes = Wishes::hear().map_err(StartError::Signals)?;
     let store = opened(&config, &mut wishes).await?;
     let setup = Setup::new(config, clock)?;
     let jobs = timed(&setup, &store)?;
     let config = Arc::clone(&setup.config);
     let (engine, inputs) = Engine::new(setup, store, clock);
-    // Before the socket: whoever finds the daemon there finds its page too.
+    // Before the socket: a client that finds the daemon there finds its page too.
     let server = page::bind(&engine).await;
     let listener = match &config.control.socket {
         None => None,
@@ -298,7 +298,7 @@ impl Service {
                     self.hear(input).await;
                 }
             }
-            // Whoever holds a turn is a caller's command: it ends by itself.
+            // The holder of a lock is a caller's command: it ends by itself.
             self.engine.turns().of_all().await
         };
         let hurried = async {
@@ -310,7 +310,7 @@ impl Service {
         };
         tokio::select! {
             _ = over => {}
-            () = tokio::time::sleep(END_MAX) => tracing::warn!("not everything came to its end in time"),
+            () = tokio::time::sleep(END_MAX) => tracing::warn!("shutdown grace period elapsed with work unfinished"),
             () = hurried => tracing::warn!("asked a second time: ending at once"),
         }
     }

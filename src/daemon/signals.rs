@@ -6,7 +6,7 @@ use futures_util::StreamExt as _;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook_tokio::Signals;
 
-/// What somebody wants of the daemon.
+/// A request to the daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wish {
     /// SIGTERM or SIGINT: end.
@@ -34,7 +34,7 @@ impl Wishes {
             Some(SIGHUP) => Wish::Reload,
             Some(SIGUSR1) => Wish::RunAll,
             Some(_) => Wish::End,
-            // The stream ends only when its handle is closed, which nobody does.
+            // The stream ends only when its handle is closed, which does not happen.
             None => std::future::pending().await,
         }
     }

@@ -1,6 +1,6 @@
-//! Whose turn it is: at most one run a target, and now and then nobody but one command.
+//! Per-target locks: one run per target at a time; a command may lock all.
 //!
-//! Rejected: one turn for everything. The first sync of an organization takes hours within the rate limit, and another
+//! Rejected: one lock for everything. The first sync of an organization takes hours within the rate limit, and another
 //! target's runs would wait for its end.
 
 use std::collections::BTreeMap;

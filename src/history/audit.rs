@@ -123,8 +123,8 @@ pub(super) fn folder(dir: &Path) -> PathBuf {
     dir.join("audit")
 }
 
-/// Makes the folder where there is none, and waits until nobody else appends to or rewrites a file in it: who pauses a job
-/// does not own the store.
+/// Creates the folder if it is missing, and waits until no other process appends to or rewrites a file in it: a command
+/// that pauses a job does not own the store.
 pub(super) fn lock(folder: &Path) -> io::Result<File> {
     disk::lay_down(folder)?;
     let file = File::options().write(true).create(true).truncate(false).mode(0o600).open(folder.join("lock"))?;

@@ -85,7 +85,7 @@ pub struct Ended {
     /// The run that it undid, where it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverts: Option<u64>,
-    /// Who asked for it, where it is told.
+    /// Who asked for it, if that is recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }

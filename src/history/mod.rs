@@ -8,7 +8,7 @@
 //! - A key in a reason keeps the marks of [`Private`](crate::record::Private) around it, so that it can be found again by
 //!   what it is, whatever it holds.
 //! - A reader takes lines of other versions, and names by file and line what it can't read.
-//! - It holds people's values, as few other files do, and nobody but its owner may read it.
+//! - It holds people's values, as few other files do, and only its owner may read it.
 //!
 //! Rejected: rows in the store. What people need to find out what went wrong must not depend on the part that may be what
 //! went wrong.

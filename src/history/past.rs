@@ -35,7 +35,7 @@ pub struct PastRun {
     pub run: u64,
     /// The job.
     pub job: JobName,
-    /// Its first change, or its beginning where its end was told.
+    /// Its beginning, or its first change if its end was not recorded.
     pub started: Timestamp,
     /// How it ended; none where it was cut off, or an earlier version ran.
     pub end: Option<Ended>,
@@ -72,7 +72,7 @@ impl Past {
         grouped.collect()
     }
 
-    /// `open`: by number, the place of each run whose end was not told yet.
+    /// `open`: by number, the place of each run whose end is not recorded yet.
     fn take(&mut self, entry: Entry, open: &mut BTreeMap<u64, usize>) {
         match entry {
             Entry::Change(changed) => {

@@ -1,4 +1,4 @@
-//! Writing a month's file anew, which is done for one reason only: people's data must go from it.
+//! Rewriting a month's file. The only reason for it is that people's data must be removed from it.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -24,9 +24,9 @@ pub(super) enum Fate {
 /// Judges a line, or what can't be read (`None`), by the time of it or of the line before it that could be read.
 pub(super) type Judge<'a> = dyn Fn(&[u8], Option<&Entry>, Option<Timestamp>) -> Fate + 'a;
 
-/// Writes a file anew, line by line. Where every line stays, it is left alone; otherwise the new file takes the place of the
-/// old in one step, so that a crash leaves one of the two. A file without lines is removed. Returns how many lines changed
-/// or went.
+/// Rewrites a file line by line. If every line stays, the file is left alone; otherwise the new file replaces the old
+/// one in one step, so that a crash leaves one of the two. A file without lines is removed. Returns how many lines
+/// changed or were removed.
 ///
 /// The caller holds the folder's lock.
 pub(super) fn rewrite(file: &Path, judge: &Judge<'_>) -> io::Result<u64> {

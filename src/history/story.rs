@@ -1,4 +1,4 @@
-//! All that is told of one run.
+//! Everything that is recorded of one run.
 
 use std::io;
 use std::path::Path;
@@ -7,7 +7,7 @@ use super::entry::{Changed, Decided, Ended, Entry};
 use super::month::{Damage, read};
 use crate::record::JobName;
 
-/// All that is told of one run.
+/// Everything that is recorded of one run.
 #[derive(Clone, Debug)]
 pub struct Story {
     /// Its number.
@@ -28,7 +28,7 @@ pub struct Story {
 }
 
 impl Story {
-    /// Reads what is told of a run under the state folder `dir`; `None` where there is nothing.
+    /// Reads what is recorded of a run under the state folder `dir`; `None` if there is nothing.
     pub fn read(dir: &Path, run: u64) -> io::Result<Option<Self>> {
         let mut changes: Vec<Changed> = Vec::new();
         let mut decisions: Vec<Decided> = Vec::new();

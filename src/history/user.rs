@@ -4,13 +4,13 @@ use std::fs;
 use std::sync::OnceLock;
 
 tokio::task_local! {
-    /// Whom the work under way is done for, where that is not the user of this process.
+    /// The user on whose behalf the present work is done, if that is not the user of this process.
     static ACTING: String;
 }
 
 /// The user of this machine on whose behalf the program runs: by name where it has one, and with the user who called
-/// `sudo`, where one did. It names who used the program in good faith; it is no proof against who did not. It stays whoever
-/// first asked, also where the process becomes another user later.
+/// `sudo`, where one did. It names who used the program in good faith; it is no proof against who did not. It stays the
+/// user of the first call, even if the process becomes another user later.
 pub fn acting_user() -> String {
     static USER: OnceLock<String> = OnceLock::new();
     let own = || user_named(rustix::process::getuid().as_raw(), std::env::var("SUDO_USER").ok().as_deref());

@@ -92,7 +92,7 @@ impl Last {
         self.newest = self.newest.max(newest);
         let oldest = match (date, self.newest) {
             (Some(date), Some(newest)) => Some(date.min(newest)),
-            // Without a Date, or with nobody there, there is no time of the service's to go by.
+            // Without a Date, or without entities, there is no time of the service to use.
             (None, _) | (_, None) => None,
         };
         self.watermark = oldest.and_then(|oldest| oldest.checked_sub(Self::OVERLAP).ok());

@@ -1,4 +1,4 @@
-//! The stored entities with what a pull found laid over them.
+//! The stored entities, and over them the changes that a pull found.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ const FLUSHED_AT_ONCE: usize = 1000;
 pub struct Mirror {
     pub(super) target: Target,
     pub(super) found: Found,
-    /// Whether what is found is stored at once, page by page, or only laid over the store.
+    /// Whether changes are stored at once, page by page, or only kept in memory over the store.
     pub(super) through: bool,
     /// Whether the watermark was stored.
     pub(super) saved: bool,
@@ -51,7 +51,7 @@ impl Mirror {
         self.target
     }
 
-    /// Where an entity lies at the service; `None` for a holder of whom nothing is known.
+    /// Where an entity lies at the service; `None` for an unknown holder.
     pub fn at(&self, store: &Store, id: RemoteId) -> Result<Option<At>, store::Error> {
         let target = self.target;
         if target != Target::Holder {
@@ -124,7 +124,7 @@ impl Mirror {
         &self.elements
     }
 
-    /// An entity without the fields that nobody needs.
+    /// An entity without the fields that no job needs.
     pub fn kept(&self, entity: Entity) -> Entity {
         kept(entity, &self.fields)
     }
@@ -190,7 +190,7 @@ fn part(found: &mut Found, store: &Store, target: Target) -> Result<Option<(Batc
     Ok(Some((marks, batch)))
 }
 
-/// Puts an entity as a confirmed answer showed it; one without the fields that nobody needs.
+/// Puts an entity as a confirmed answer showed it, without the fields that no job needs.
 pub fn put(batch: &mut Batch, target: Target, entity: &Entity) {
     batch.put(Space::Mirror, &Space::by_target(target, entity.id), entity);
 }
@@ -228,7 +228,7 @@ impl Removal {
     pub const KEPT: SignedDuration = SignedDuration::from_hours(24);
     const PRUNED_EVERY: SignedDuration = SignedDuration::from_hours(1);
 
-    /// Removes an entity and remembers when and by whom.
+    /// Removes an entity, and remembers the time and the job.
     pub fn put(&self, batch: &mut Batch, target: Target, id: RemoteId) {
         drop_gone(batch, target, id);
         batch.put(Space::Removed, &Space::by_target(target, id), self);

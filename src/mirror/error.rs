@@ -30,7 +30,7 @@ pub enum Kind {
     #[error(
         "the service {} and held {before} before; nothing is taken from that (is the credential narrowed, or the address \
          another account's?)",
-        if *not_found { "answers 404 to a list that is there" } else { "lists nobody" }
+        if *not_found { "answers 404 to a list that is there" } else { "lists no one" }
     )]
     Emptied {
         /// How many it held.
@@ -42,7 +42,7 @@ pub enum Kind {
     #[error(
         "the credential changed, and of {known} people known {missing} are missing and {others} were made at another time: \
          this looks like another account, and nothing is taken from it (for another account name another state.dir; if it \
-         is the same one, `rosterd rebuild` matches people anew)"
+         is the same one, `rosterd rebuild` matches people again)"
     )]
     Strangers {
         /// How many are known.
@@ -53,7 +53,7 @@ pub enum Kind {
         others: u64,
     },
     /// Two certifications show a holder of the same id.
-    #[error("two certifications show a holder with id {id}; which of them is meant can't be told")]
+    #[error("two certifications show a holder with id {id}; it is unclear which of them is meant")]
     Doubled {
         /// The entity.
         id: RemoteId,

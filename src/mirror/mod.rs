@@ -1,8 +1,8 @@
 //! The local copy of what the service holds: pulls, watermarks, completeness.
 //!
-//! A [`Mirror`] is the stored copy with what one pull found laid over it. For a sync, each page is stored as it comes or,
-//! once they show many entities, all of them at the end; then the watermark. A plan looks at what was found and throws it
-//! away.
+//! A [`Mirror`] is the stored copy, and over it the changes that one pull found. For a sync, each page is stored as it
+//! comes or, once they show many entities, all of them at the end; then the watermark. A plan looks at what was found
+//! and throws it away.
 //!
 //! Invariants:
 //! - Before an entity that moved is stored, the record that owns it is marked, so that a run which ends between has not
@@ -11,8 +11,9 @@
 //!   clock has no part in it.
 //! - A whole listing comes at least every `full_pull`, since deletions are invisible to If-Modified-Since, and whenever
 //!   the stored copy lacks a field that a job needs.
-//! - An entity that a whole listing lacks counts as gone only where a request for just this entity answers 404. One that
-//!   answers shows that the listing lied, and the pull fails; so does a listing of nobody where there was somebody (law 1).
+//! - An entity that a whole listing lacks counts as gone only where a request for just this entity answers 404. One
+//!   that answers shows that the listing lied, and the pull fails; so does an empty listing of a collection that had
+//!   entities (law 1).
 //! - Only the fields that the jobs map, match by or show are stored (law 11).
 //!
 //! Rejected: replacing the stored copy at every whole listing. A listing cut short by a broken filter or a narrowed

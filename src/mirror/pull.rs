@@ -160,9 +160,9 @@ impl Mirror {
     /// Whether a page shows an entity otherwise than it is stored, or about to be.
     fn is_news(&self, store: &Store, seen: &Listing<'_>, id: RemoteId, bytes: &[u8]) -> Result<bool, store::Error> {
         let stored = store.get_bytes(Space::Mirror, &Space::by_target(self.target, id))?;
-        // One that moved between two pages was put aside as the earlier one showed it.
-        let is_put_aside = seen.many.is_some() && self.changed.contains(&id);
-        if stored.is_some_and(|stored| *stored == *bytes) && !is_put_aside {
+        // An entity that changed between two pages was collected as the earlier page showed it.
+        let is_collected = seen.many.is_some() && self.changed.contains(&id);
+        if stored.is_some_and(|stored| *stored == *bytes) && !is_collected {
             return Ok(false);
         }
         // A list may show for a while what was removed.
@@ -170,7 +170,7 @@ impl Mirror {
         Ok(removal.is_none_or(|removal| seen.now.duration_since(removal.at).abs() >= REMOVED_SHOWS))
     }
 
-    /// Stores what a page showed; where the pages before showed many, it is put aside to be stored with them.
+    /// Stores what a page showed. Where the pages before showed many entities, collects it to be stored with them.
     fn keep<'s>(&mut self, store: &'s Store, seen: &mut Listing<'s>) -> Result<(), store::Error> {
         seen.kept += self.found.len() as u64;
         if seen.many.is_none() && seen.kept <= store.many(Space::Mirror) {
@@ -179,8 +179,8 @@ impl Mirror {
         gather(&mut self.found, store, self.target, seen.many.get_or_insert_with(|| store.bulk()))
     }
 
-    /// Fails where a whole listing does not show the people known: one that was made at another time is somebody else, and
-    /// where most are missing it is another account's (law 2).
+    /// Fails if a whole listing does not show the known people. An entity of another creation time is another person,
+    /// and where most people are missing, the listing is that of another account (law 2).
     fn recognize(&self, store: &Store, listed: &BTreeSet<RemoteId>) -> Result<(), Kind> {
         let (mut known, mut missing, mut others) = (0u64, 0u64, 0u64);
         for (_, owner) in store.list::<Owner>(Space::Owner, &Space::all_of(self.target))? {
@@ -198,7 +198,7 @@ impl Mirror {
         if others > 0 || missing * 2 > known { Err(Kind::Strangers { known, missing, others }) } else { Ok(()) }
     }
 
-    /// Looks after the entities that a whole listing lacks.
+    /// Finds stored entities that a whole listing lacks, and checks some of them at the service.
     async fn find_gone(
         &mut self,
         client: &Client,
@@ -236,7 +236,7 @@ struct Listing<'s> {
     /// The ids of a whole listing.
     listed: BTreeSet<RemoteId>,
     newest: Option<Timestamp>,
-    /// How many entities were stored or put aside.
+    /// How many entities were stored or collected.
     kept: u64,
     /// What is stored at the end, where it is too much to be stored page by page.
     many: Option<Bulk<'s>>,
@@ -260,7 +260,7 @@ fn what(target: Target) -> &'static str {
     }
 }
 
-/// A list that is not there holds nothing, which may be a lie: the caller looks at what it held before.
+/// Treats 404 as no list. The service may be wrong about it, so the caller compares with the previous size.
 fn none_by_404<R>(answer: Result<Answered<Vec<R>>, api::Error>) -> Result<Option<Vec<R>>, Kind> {
     match answer {
         Ok(answered) => Ok(Some(answered.value)),

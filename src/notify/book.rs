@@ -1,4 +1,4 @@
-//! What was told and what waits to be, on disk.
+//! The notices that were sent and those that wait, on disk.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +22,7 @@ const KEPT_MAX: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How long after the first failure a notice is tried again, in seconds; doubled each time up to the second number.
 const AGAIN: (i64, i64) = (15, 3600);
 
-/// What was told and what waits to be.
+/// What was notified, and what waits to be sent.
 #[derive(Debug)]
 pub struct Book {
     path: PathBuf,
@@ -56,17 +56,17 @@ pub(super) struct Waiting {
 }
 
 impl Book {
-    /// Opens the book of the state folder `dir`. One that can't be read is begun anew: something may then be told twice.
+    /// Opens the book of the state folder `dir`. If it can't be read it starts empty: notices may then be repeated.
     pub fn open(dir: &Path) -> Self {
         let path = dir.join(FILE);
         let written = match fs::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|_| {
-                tracing::warn!("what was told can't be read; something may be told again");
+                tracing::warn!("notification state is unreadable; notices may be repeated");
                 Written::default()
             }),
             Err(error) => {
                 if error.kind() != io::ErrorKind::NotFound {
-                    tracing::warn!(%error, "what was told can't be read; something may be told again: {error}");
+                    tracing::warn!(%error, "notification state is unreadable; notices may be repeated: {error}");
                 }
                 Written::default()
             }
@@ -74,12 +74,12 @@ impl Book {
         Self { path, written }
     }
 
-    /// Compares how things are with what was told, and puts down what is to be told over each of `channels`. On disk when it
-    /// returns. Returns the notices.
+    /// Compares the present state with what was notified, and records the new notices for each of `channels`. They are
+    /// on disk when it returns. Returns the notices.
     ///
     /// # Errors
     ///
-    /// It can't be written: then nothing is told, and the next look finds the same news.
+    /// It can't be written: then nothing is sent, and the next look finds the same news.
     pub fn look(&mut self, snapshot: &Snapshot, channels: &[&str]) -> io::Result<Vec<Notice>> {
         let (told, notices) = decide(&self.written.told, snapshot);
         self.put_down(told, &notices, channels)?;
@@ -90,7 +90,7 @@ impl Book {
     ///
     /// # Errors
     ///
-    /// It can't be written: then nothing is told.
+    /// It can't be written: then nothing is sent.
     pub fn down(&mut self, trouble: &Trouble, at: Timestamp, channels: &[&str]) -> io::Result<Option<Notice>> {
         let (told, notice) = decide_down(&self.written.told, trouble, at);
         self.put_down(told, notice.as_slice(), channels)?;
@@ -192,9 +192,10 @@ impl Book {
     fn keep(&mut self, next: Written) -> io::Result<()> {
         let written = write(&self.path, &next);
         match &written {
-            // That the disk is full must be told on a full disk; it may be told again after a restart.
+            // People must be notified of a full disk although nothing can be written; the notice may be repeated after
+            // a restart.
             Err(error) if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
-                tracing::warn!(%error, "what was told could not be written down, and is kept in memory: {error}");
+                tracing::warn!(%error, "notification state could not be written, and is kept in memory: {error}");
             }
             _ => written?,
         }
@@ -218,7 +219,7 @@ impl Written {
     }
 }
 
-/// Forgets by what rows and people are told apart: whatever of it still stands is told once more.
+/// Forgets the digests of rows and people; what still holds of them is notified once more.
 ///
 /// # Errors
 ///

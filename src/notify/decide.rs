@@ -1,4 +1,4 @@
-//! What is to be told, from what was told and how things are.
+//! Decides on notices, from those that were sent and the present state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,14 +12,14 @@ use crate::record::{JobName, keyless};
 use crate::run::{RejectedRow, Status};
 use crate::status::{JobView, Snapshot};
 
-/// How long a leaver may be on site before somebody is told: longer than any shift.
+/// How long a leaver may be on site before a notice: longer than any shift.
 const ON_SITE_MAX: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How many reasons, and how many rows, a notice holds.
 const LISTED_MAX: usize = 10;
 /// The longest reason in a notice, in characters.
 const REASON_MAX: usize = 300;
 
-/// What was told.
+/// What was notified.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Told {
@@ -34,18 +34,18 @@ pub struct Told {
     down: Option<Down>,
 }
 
-/// What was told of such trouble.
+/// What was notified of such trouble.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Down {
     kind: String,
     since: Timestamp,
-    /// Whether this kind was told.
+    /// Whether this kind was notified.
     told: bool,
-    /// Whether this or an earlier one was told, so that the recovery is to be.
+    /// Whether this or an earlier kind was notified, so that the recovery is notified too.
     any_told: bool,
 }
 
-/// What was told of a job.
+/// What was notified of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 struct Job {
@@ -56,12 +56,12 @@ struct Job {
     rejected: BTreeSet<u64>,
     /// Digests of refused changes.
     parked: BTreeSet<u64>,
-    /// Digests of leavers on site: since when, and whether that was told.
+    /// Digests of leavers on site: since when, and whether that was notified.
     on_site: BTreeMap<u64, (Timestamp, bool)>,
 }
 
 impl Told {
-    /// Forgets by what rows and people are told apart.
+    /// Forgets the digests of rows and people.
     pub(super) fn forget(&mut self) {
         for job in self.jobs.values_mut() {
             job.rejected.clear();
@@ -71,7 +71,7 @@ impl Told {
     }
 }
 
-/// What is to be told where nothing works, and what is told after that. Jobs stay as they were told last.
+/// Decides on a notice while nothing works. Returns what counts as notified after it; the jobs stay as they are.
 pub(super) fn decide_down(told: &Told, trouble: &Trouble, at: Timestamp) -> (Told, Option<Notice>) {
     let before = told.down.as_ref();
     let same = before.filter(|down| down.kind == trouble.kind && down.since <= at);
@@ -89,7 +89,7 @@ pub(super) fn decide_down(told: &Told, trouble: &Trouble, at: Timestamp) -> (Tol
     (next, notice)
 }
 
-/// What is to be told now, and what is told after that.
+/// Decides on the notices now. Returns what counts as notified after them.
 pub fn decide(told: &Told, snapshot: &Snapshot) -> (Told, Vec<Notice>) {
     let mut notices = Vec::new();
     let config_refused = snapshot.refused.as_ref().map(|refused| xxh3_64(refused.reason.as_bytes()));
@@ -189,7 +189,7 @@ fn trouble(snapshot: &Snapshot, job: &JobView, kind: Kind, rows: &[&RejectedRow]
     let text = match kind {
         Kind::Failed => format!("job {name} failed"),
         Kind::Held if job.held > 0 => format!(
-            "job {name} holds {} changes (set {}) until somebody decides: `rosterd approve {name}` or `rosterd reject {name}`",
+            "job {name} holds {} changes (set {}) until someone decides: `rosterd approve {name}` or `rosterd reject {name}`",
             job.held, job.held_set
         ),
         Kind::Held => format!("job {name} is held"),
@@ -217,7 +217,7 @@ fn trouble(snapshot: &Snapshot, job: &JobView, kind: Kind, rows: &[&RejectedRow]
     notice
 }
 
-/// Reasons as they may be told, the first of them.
+/// The first of the reasons, as notices may show them.
 fn listed<'a>(reasons: impl ExactSizeIterator<Item = &'a String>) -> Vec<String> {
     let more = reasons.len().saturating_sub(LISTED_MAX);
     let mut listed: Vec<String> = reasons.take(LISTED_MAX).map(|reason| short(&keyless(reason))).collect();

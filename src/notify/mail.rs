@@ -25,14 +25,14 @@ const ANSWER_MAX: Duration = Duration::from_secs(15);
 /// How much of the file of authorities is read.
 const CA_BYTES_MAX: u64 = 1024 * 1024;
 
-/// Sends a notice on a thread of its own, which nobody waits for where the process ends: a server may be silent for long.
+/// Sends a notice on a thread of its own. The process does not wait for it at its end: a server may be silent for long.
 pub(super) async fn send(mail: &Mail, options: &Notify, host: &str, notice: &Notice) -> Result<(), Failure> {
     let (mail, options) = (mail.clone(), options.clone());
     let (host, notice) = (host.to_owned(), notice.clone());
-    let (told, result) = tokio::sync::oneshot::channel();
+    let (sender, result) = tokio::sync::oneshot::channel();
     let begun = std::thread::Builder::new().name("mail".to_owned()).spawn(move || {
-        // Nobody listens any more where the process ends.
-        let _ = told.send(deliver(&mail, &options, &host, &notice));
+        // The receiver is gone if the process ends.
+        let _ = sender.send(deliver(&mail, &options, &host, &notice));
     });
     if let Err(error) = begun {
         return Err(Failure { reason: error.to_string(), is_general: true });
@@ -52,12 +52,12 @@ fn deliver(mail: &Mail, options: &Notify, host: &str, notice: &Notice) -> Result
 
 /// Reaches the server as for a mail, TLS and login included, and sends none.
 pub(super) fn knock(mail: &Mail, ca_file: Option<&Path>, host: &str) -> Result<(), String> {
-    let told = |reason: String| format!("{}: {reason}", mail.relay.host);
-    let transport = transport(mail, ca_file, host).map_err(told)?;
+    let of_relay = |reason: String| format!("{}: {reason}", mail.relay.host);
+    let transport = transport(mail, ca_file, host).map_err(of_relay)?;
     match transport.test_connection() {
         Ok(true) => Ok(()),
-        Ok(false) => Err(told("it hung up".to_owned())),
-        Err(error) => Err(told(self::told(&error))),
+        Ok(false) => Err(of_relay("it hung up".to_owned())),
+        Err(error) => Err(of_relay(told(&error))),
     }
 }
 

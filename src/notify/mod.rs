@@ -1,25 +1,25 @@
-//! Who is told when something needs a person.
+//! Notices to people when something needs them.
 //!
 //! ```text
-//! Snapshot ──▶ decide ──▶ Book: what was told, what waits ──▶ Teller ──┬─▶ webhook
+//! Snapshot ──▶ decide ──▶ Book: what is sent, what waits  ──▶ Teller ──┬─▶ webhook
 //!               (pure)         (a small durable file)                  ├─▶ mail
 //!                                                                      └─▶ heartbeat
 //! ```
 //!
 //! Invariants:
-//! - A job's change for the worse is told once, its recovery once, and in between only what was not told before: another row,
-//!   another set of held changes. A restart repeats nothing: what was told is on disk before anything is sent.
-//! - A notice that can't be delivered is tried again for a week, and holds up nobody: no run waits for it.
+//! - A job's change for the worse is notified once, its recovery once, and in between only what is new: another row,
+//!   another set of held changes. A restart repeats nothing: notices are on disk before anything is sent.
+//! - A notice that can't be delivered is tried again for a week, and delays nothing: no run waits for it.
 //! - No notice names anybody, not even by key (law 11).
 //!
 //! - Nothing goes beyond this machine unprotected: TLS is verified against the system's roots and `notify.ca_file`, and where
 //!   there is none, nothing is sent. No proxy is taken from the environment.
 //!
-//! What was told lies in a file of its own beside the store: whoever is told that the store can't be used must not need it.
-//! So a daemon that can't start tells of that too, once however often it is started again ([`Trouble`]).
+//! What was notified lies in a file of its own next to the store: a notice that the store can't be used must not need
+//! it. So a daemon that can't start sends that notice too, once however often it is started again ([`Trouble`]).
 //!
-//! Rejected: to tell at the end of a run what that run came to. Overdue jobs have no run, and two failures in a row are one
-//! piece of news; the difference between what was told and how things are is what people want to hear.
+//! Rejected: a notice of the result at the end of each run. Overdue jobs have no run, and two failures in a row are one
+//! piece of news; people want to know the difference between the last notice and the present state.
 
 mod book;
 mod decide;

@@ -1,4 +1,4 @@
-//! What people are told.
+//! Notices that people receive.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -31,11 +31,11 @@ pub enum Kind {
     Down,
     /// All is well again.
     Recovered,
-    /// Somebody tries whether notices arrive.
+    /// A user tests whether notices arrive.
     Test,
 }
 
-/// A notice. It names nobody (law 11).
+/// A notice. It names no person (law 11).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
     /// Tells it from others, also where it arrives twice.
@@ -52,7 +52,7 @@ pub struct Notice {
     pub text: String,
     /// Why, one by one.
     pub reasons: Vec<String>,
-    /// Rows that could not be used and were not told before.
+    /// Rows that could not be used and were in no notice before.
     pub rows: Vec<RowNote>,
     /// The number of the set of held changes, where it is about one.
     pub held_set: Option<u64>,
@@ -135,8 +135,8 @@ impl Notice {
     }
 }
 
-/// What Slack, Mattermost and Teams show as it is. In a reason there may be what others wrote, such as the name of a file: it
-/// must call nobody, lead nowhere and begin no line of its own.
+/// What Slack, Mattermost and Teams show as it is. In a reason there may be what others wrote, such as the name of a
+/// file: it must mention no user, be no link and begin no line of its own.
 fn for_chats(text: &str) -> String {
     /// Has no width; it parts what has a meaning together.
     const NOTHING: char = '\u{200b}';

@@ -30,7 +30,7 @@ pub struct Teller {
 }
 
 impl Teller {
-    /// Begins with what was told before under the state folder `dir`.
+    /// Begins with the notices that were sent before under the state folder `dir`.
     ///
     /// # Errors
     ///
@@ -53,15 +53,15 @@ impl Teller {
         self.book.unheard()
     }
 
-    /// Puts down that nothing works, to be told once.
+    /// Records that nothing works; there is one notice of it.
     pub fn down(&mut self, trouble: &Trouble, now: Timestamp) {
         match self.book.down(trouble, now, &self.channels()) {
             Ok(notice) => notice.iter().for_each(news),
-            Err(error) => tracing::warn!(%error, "a notice could not be written down, so nobody is told: {error}"),
+            Err(error) => tracing::warn!(%error, "a notice could not be recorded, so it is not sent: {error}"),
         }
     }
 
-    /// Looks at how things are: what is new is put down to be told, and the heartbeat is called where all is well.
+    /// Looks at the present state, records notices of what is new, and calls the heartbeat if all is well.
     pub async fn look(&mut self, snapshot: &Snapshot) {
         match self.book.look(snapshot, &self.channels()) {
             Ok(notices) => notices.iter().for_each(news),

@@ -1,4 +1,4 @@
-//! Whether people could be told, found out without telling anybody.
+//! Tests the channels of notices without sending a notice.
 
 use jiff::Timestamp;
 
@@ -65,7 +65,7 @@ pub async fn test(options: &Notify, at: Timestamp) -> Vec<Trial> {
 fn called(hook: &Hook, options: &Notify) -> String {
     let proxy =
         options.proxy.as_ref().map(|proxy| format!(" through {}", proxy.trim_end_matches('/'))).unwrap_or_default();
-    format!("{}{proxy}; it was not called, so that nobody takes this for news", hook.origin)
+    format!("{}{proxy}; it was not called, so that no one takes this for news", hook.origin)
 }
 
 fn look(mail: &Mail, ca_file: Option<&std::path::Path>, online: bool) -> Result<String, String> {

@@ -1,4 +1,4 @@
-//! What keeps everything from working, as it is told.
+//! The notice of what keeps everything from working.
 
 use jiff::SignedDuration;
 
@@ -7,13 +7,13 @@ use crate::store;
 /// Why nothing works at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
-    /// What kind of trouble it is: another kind is told anew, the same one in other words is not.
+    /// What kind of trouble it is: another kind is notified again, the same kind in other words is not.
     pub kind: &'static str,
     /// What happened, in a sentence.
     pub text: String,
     /// Why, one by one.
     pub reasons: Vec<String>,
-    /// How long it may last before it is told: what passes by itself is no news.
+    /// How long it may last before a notice: what passes by itself is no news.
     pub patience: SignedDuration,
 }
 
@@ -54,7 +54,8 @@ fn kind(error: &store::Error) -> &'static str {
     }
 }
 
-/// An error of the store where nobody is to be named: what is damaged may be a row, and its name holds a key (law 11).
+/// An error of the store, in words that name no person: what is damaged may be a row, and its name holds a key (law
+/// 11).
 pub fn told(error: &store::Error) -> String {
     match error.kind {
         store::Kind::Damaged(_) => {

@@ -94,7 +94,7 @@ pub enum Standing {
         /// The other key.
         key: Key,
     },
-    /// The service has none, but somebody of the same name whom no record matches.
+    /// The service has none, but a person of the same name whose id matches no record.
     Namesake {
         /// The entity.
         id: RemoteId,
@@ -151,7 +151,7 @@ pub fn decide(subject: Subject, rules: Rules<'_>) -> Decision {
             } else {
                 let mut change = update(record, entity.id, deltas, line, marks, rules);
                 if rules.on_drift != OnDrift::Overwrite && known.left.is_none() {
-                    // What somebody edits at the service until this is sent stays theirs too.
+                    // A field that is edited at the service before this is sent keeps that edit too.
                     change.wish.fields.retain(|field, _| change.fields.contains_key(field));
                 }
                 Decision::Change(change)
@@ -194,7 +194,7 @@ pub fn decide(subject: Subject, rules: Rules<'_>) -> Decision {
             let new = Held {
                 key: key.clone(),
                 reason: format!(
-                    "it was rejected that this new record is the {one} with id {}; approve it to create somebody else",
+                    "it was rejected that this new record is the {one} with id {}; approve it to create a new person",
                     entity.id
                 )
                 .into(),
@@ -205,10 +205,9 @@ pub fn decide(subject: Subject, rules: Rules<'_>) -> Decision {
             Decision::Held(Held { key, reason: reason.into(), change, other: Some(Box::new(new)) })
         }
         Standing::Unfindable => {
-            let reason =
-                "this new record is empty in every field of match_on, so nobody could tell whether this person \
+            let reason = "this new record is empty in every field of match_on, so it is unknown whether this person \
                           exists already; approve it if they don't"
-                    .to_owned();
+                .to_owned();
             held_new(is_new(record, false), reason)
         }
         Standing::Shared { by, key, seen } => {
@@ -229,8 +228,8 @@ pub fn decide(subject: Subject, rules: Rules<'_>) -> Decision {
         }
         Standing::Namesake { id } => {
             let reason = format!(
-                "{NAMESAKE} (id {id}), and on a job's first run they may be the same person; approve it to create somebody \
-                 else, or make match_on fit them"
+                "{NAMESAKE} (id {id}), and on a job's first run they may be the same person; approve it to create a new \
+                 person, or make match_on fit them"
             );
             held_new(is_new(record, false), reason)
         }
@@ -248,7 +247,7 @@ fn held_new(change: Change, reason: String) -> Decision {
     Decision::Held(Held::change(change, &reason.into()))
 }
 
-/// What is known of a record, and which of its fields stay as somebody edited them at the service.
+/// What is known of a record, and which of its fields keep edits made at the service.
 type Before<'a> = Option<(&'a Known, &'a [&'a str])>;
 
 fn deltas(record: &Record, entity: &Entity, rules: Rules<'_>, before: Before<'_>) -> Deltas {
@@ -269,8 +268,8 @@ fn deltas(record: &Record, entity: &Entity, rules: Rules<'_>, before: Before<'_>
         .collect()
 }
 
-/// What is remembered of a record whose entity needs nothing: what was wanted, and what the service made of it where
-/// that differs. What somebody edited there is not what the service made of it.
+/// What is remembered of a record whose entity needs nothing: what was wanted, and what the service changed it into
+/// where that differs. An edit made at the service does not count as such a change.
 fn remembered(record: &Record, entity: &Entity, rules: Rules<'_>, marks: Marks, before: Before<'_>) -> Known {
     let drifted = before.map_or(&[][..], |(_, drifted)| drifted);
     let echo = rules

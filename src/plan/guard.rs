@@ -10,11 +10,11 @@ use crate::record::{Action, Key, RemoteId};
 /// What the limits are measured against.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Base {
-    /// People whom the job knows.
+    /// People that the job knows.
     pub known: u64,
-    /// People whom the job matched just now.
+    /// People that the job matched in this run.
     pub matched: u64,
-    /// People whom the job removed by itself in the last 24 hours.
+    /// People that the job removed by itself in the last 24 hours.
     pub removed: u64,
 }
 
@@ -176,7 +176,7 @@ pub fn leavers_held(people: u64, limits: &Limits, base: Base) -> Option<Arc<str>
     reason.filter(|_| people > 0)
 }
 
-/// Those who went before and count with whoever is to go now.
+/// Says how many people were removed before and count together with those of this run.
 fn besides(base: Base) -> String {
     match base.removed {
         0 => String::new(),

@@ -11,7 +11,7 @@ use crate::source::Complete;
 pub struct Present(Vec<bool>);
 
 impl Present {
-    /// Nobody of `index` seen yet.
+    /// No key of `index` seen yet.
     pub fn none(index: &Index) -> Self {
         Self(vec![false; index.len()])
     }
@@ -32,7 +32,7 @@ pub fn missing(present: &Complete<Present>) -> impl Iterator<Item = usize> + '_ 
     present.get().0.iter().enumerate().filter(|(_, seen)| !**seen).map(|(at, _)| at)
 }
 
-/// What a further complete read says about someone whom it misses.
+/// What a further complete read means for someone who is missing from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Absence {
     /// What is to be remembered.
@@ -41,8 +41,8 @@ pub struct Absence {
     pub due: bool,
 }
 
-/// Judges someone whom a complete read misses. `content` stands for what was read: the same unchanged file is no further
-/// read. Where the job lets leavers be, nobody is ever due, and just the first read is remembered.
+/// Judges someone who is missing from a complete read. `content` identifies what was read: the same unchanged file is
+/// no further read. Where the job keeps leavers, they are never due, and only the first read is remembered.
 pub fn absent(before: Option<&Gone>, policy: &Leavers, now: Timestamp, content: &str) -> Absence {
     let gone = match before {
         None => Gone { content: content.to_owned(), ..Gone::since(now) },
@@ -53,7 +53,7 @@ pub fn absent(before: Option<&Gone>, policy: &Leavers, now: Timestamp, content: 
     Absence { gone, due }
 }
 
-/// Whether the grace of someone is over whom complete reads miss.
+/// Whether the grace of someone who is missing from complete reads is over.
 pub fn is_due(gone: &Gone, policy: &Leavers, now: Timestamp) -> bool {
     policy.action != LeaverAction::Keep
         && now.duration_since(gone.since) >= policy.grace

@@ -102,7 +102,7 @@ pub struct Held<C = Change> {
     pub reason: Arc<str>,
     /// The change that can be approved; none where there is nothing to approve but something to mend.
     pub change: Option<C>,
-    /// What is held in its place once a person rejected it: somebody who is not the one they were taken for is new.
+    /// What is held instead once a person rejects the match: then the record is a new person.
     pub other: Option<Box<Held<C>>>,
 }
 

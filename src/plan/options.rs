@@ -38,7 +38,7 @@ impl Limit {
 pub struct Limits {
     /// People removed and about to be removed in any 24 hours.
     pub leavers: Limit,
-    /// Known people whom complete reads miss, before any grace.
+    /// Known people who are missing from complete reads, before any grace.
     pub missing: Limit,
     /// Changes of people known or just matched.
     pub updates: Limit,

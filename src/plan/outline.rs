@@ -14,7 +14,7 @@ pub trait Judged {
     fn is_leaver(&self) -> bool;
     /// Whether it counts as an update though it may make its entity again.
     fn is_known(&self) -> bool;
-    /// Stands for what is wanted.
+    /// A digest of what is wanted.
     fn wish(&self) -> u64;
     /// The segment of its row; empty for none.
     fn segment(&self) -> &str;
@@ -35,7 +35,7 @@ pub trait Judged {
         self.part_of().is_none() && (self.is_leaver() || self.action() == Action::Delete)
     }
 
-    /// Whether it makes somebody whom nobody knew.
+    /// Whether it creates a person that neither the job nor the service knew.
     fn joins(&self) -> bool {
         self.part_of().is_none() && self.action() == Action::Create && !self.is_known()
     }

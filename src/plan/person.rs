@@ -1,11 +1,11 @@
 //! Whether two sets of values are of one person (law 6).
 //!
-//! A key stays one person. What tells people apart are their name and their email: where a change leaves nothing of either,
-//! the key was given to somebody else, or columns were sorted apart. Numbers prove nothing here: they are what slips.
+//! A key stays one person. Name and email distinguish people: where a change leaves nothing of either, the key was
+//! given to another person, or columns were sorted separately. Numbers prove nothing here: they are what slips.
 //!
 //! Invariants:
 //! - Only values that both sides may have are compared: a field that the job does not map says nothing.
-//! - Somebody without an email is known by their name alone, so one word of it that stays is enough.
+//! - A person without an email is known by their name alone, so one word of it that stays is enough.
 //!
 //! Rejected: how alike two names look. `Ann` and `Anna` are two people as often as one.
 
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 use crate::record::{Target, Value, Values, fold};
 
-/// Whether what holds `after` is somebody else than what held `before`; fields that `after` does not have are left out.
+/// Whether `after` belongs to another person than `before`; fields that `after` does not have are left out.
 pub fn is_somebody_else(before: impl Fn(&str) -> Value, after: &Values) -> bool {
     let pair = |field: &str| Some((text(&before(field)), text(after.get(field)?)));
     let email = pair(Target::EMAIL).unwrap_or_default();
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn one_key_stays_one_person() {
-        // (name and email before, after, whether that is somebody else)
+        // (name and email before, after, whether that is another person)
         for (before, after, other) in [
             (("Ana Bell", "ana@a.example"), ("Ana Bell", "ana@a.example"), false),
             (("Ana Bell", "ana@a.example"), ("Ana Bell", "ana.bell@b.example"), false),

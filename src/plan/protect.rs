@@ -1,4 +1,4 @@
-//! People whom no job may remove.
+//! People that no job may remove.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use crate::record::{Entity, Key, fold};
 use crate::snapshot::Known;
 
-/// People whom no job may remove, named by key or email; case, outer spaces and leading zeros don't matter (law 6).
+/// People that no job may remove, named by key or email; case, outer spaces and leading zeros don't matter (law 6).
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Protection(BTreeSet<String>);
 
@@ -14,8 +14,8 @@ impl Protection {
     /// The field of an entity by which it may be named besides its key.
     pub const FIELD: &'static str = "email";
 
-    /// Why somebody stays.
-    pub const REASON: &'static str = "named in protect; nobody removes them";
+    /// Why a protected person stays.
+    pub const REASON: &'static str = "named in protect; no job removes them";
 
     /// Protects the people of these names.
     pub fn new<'a>(names: impl IntoIterator<Item = &'a String>) -> Self {

@@ -1,14 +1,14 @@
 //! How a job treats the fields that it maps.
 //!
 //! Every mapped field belongs to the job, with two exceptions: one of `seed_only` belongs to the service as soon as its
-//! person exists, and one that somebody edited at the service may stay so (`on_drift`) until the source's own value changes.
+//! person exists, and one that was edited at the service may stay so (`on_drift`) until the source's own value changes.
 
 use smol_str::SmolStr;
 
 use crate::record::{Entity, Field, Target, Values};
 use crate::snapshot::Known;
 
-/// What becomes of a field that somebody edited at the service while the source stayed the same.
+/// What happens to a field that was edited at the service while the source stayed the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnDrift {
     /// It is set as the source has it.
@@ -27,7 +27,7 @@ pub struct Rules<'a> {
     pub target: Target,
     /// The fields.
     pub fields: &'a [Field],
-    /// Those of them that are set when somebody is created, and never again.
+    /// Those of them that are set when a person is created, and never again.
     pub seed_only: &'a [SmolStr],
     /// What becomes of edits at the service.
     pub on_drift: OnDrift,
@@ -39,7 +39,7 @@ impl<'a> Rules<'a> {
         self.fields.iter().filter(move |field| !self.seed_only.contains(&field.name))
     }
 
-    /// The fields that were edited at the service and stay so. What was set for somebody's absence is no such edit.
+    /// The fields that were edited at the service and stay so. What a job sets for a missing person is no such edit.
     pub fn drifted(self, wanted: &Values, known: &Known, entity: &Entity) -> Vec<&'a str> {
         if self.on_drift == OnDrift::Overwrite || known.left.is_some() {
             return Vec::new();

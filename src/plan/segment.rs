@@ -125,7 +125,7 @@ mod tests {
             ("three of three", Limit::Percent(2.0), &[("A", 3, 0, 3, 0)]),
             ("two of three", Limit::Percent(2.0), &[("A", 3, 0, 2, 2)]),
             ("the last of two within a day", Limit::Percent(2.0), &[("A", 1, 1, 1, 0)]),
-            ("somebody who was alone", Limit::Percent(2.0), &[("A", 1, 0, 1, 1), ("B", 40, 0, 1, 1)]),
+            ("a person who was alone", Limit::Percent(2.0), &[("A", 1, 0, 1, 1), ("B", 40, 0, 1, 1)]),
             ("several who were alone", Limit::Percent(2.0), &[("A", 1, 0, 1, 0), ("B", 1, 0, 1, 0), ("C", 9, 0, 1, 1)]),
             ("leavers without a limit", Limit::Off, &[("A", 2, 0, 2, 2)]),
         ];

@@ -23,7 +23,7 @@ impl Push<'_> {
         Ok(self.store.commit(batch)?)
     }
 
-    /// Puts on disk that nothing of a change has happened.
+    /// Stores the change as [`State::Waiting`] again.
     pub(super) fn wait(&self, change: &mut Change) -> Result<(), Error> {
         if change.state != State::Waiting {
             change.state = State::Waiting;
@@ -54,14 +54,14 @@ impl Push<'_> {
         before: Option<&Entity>,
         after: Entity,
     ) -> Result<Outcome, Error> {
-        // What came back empty was not taken, but for ids, which are in no answer.
+        // A value that came back empty was not taken. Ids are an exception: no answer shows them.
         self.confirm_as(mirror, change, before, after, |wanted, value| {
             wanted.is_empty() || !value.is_empty() || matches!(wanted, Value::Ids(_))
         })
     }
 
     /// Puts on disk that the service was found to hold `after`, which is what became of a write of unknown fate. Only
-    /// another spelling counts as what the service made of the wish: the rest may be somebody's edit.
+    /// another spelling counts as what the service made of the wish: the rest may be an edit made at the service.
     pub(super) fn confirm_found(
         &self,
         mirror: &Mirror,
@@ -90,7 +90,7 @@ impl Push<'_> {
         let was = before;
         let before = Known::get(self.store, &change.job, &change.key)?;
         if let Some(before) = before.as_ref().filter(|before| before.id != after.id) {
-            // The entity that it was is gone, and was made anew under another id.
+            // The earlier entity is gone, and was created again under another id.
             Owner::release(&mut batch, self.store, &change.job, change.target, before.id)?;
         }
         let edited = before.as_ref().zip(was).is_some_and(|(known, was)| self.was_edited(change, known, was));
@@ -112,7 +112,8 @@ impl Push<'_> {
         Ok(Outcome::Confirmed)
     }
 
-    /// Whether a write set back somebody's edit: what is wanted is what was last sent, and it stood there no more.
+    /// Whether a write reverted an edit made at the service: what is wanted is what was last sent, and the service no
+    /// longer held it.
     fn was_edited(&self, change: &Change, known: &Known, was: &Entity) -> bool {
         !change.wish.leaver
             && change.undo.is_none()
@@ -183,7 +184,7 @@ impl Push<'_> {
         Ok(Outcome::Confirmed)
     }
 
-    /// Puts on disk that an entity which a mover has is gone; the next plan makes it anew, under the guard, where a whole
+    /// Puts on disk that the entity of a mover is gone. The next plan creates it again, under the guard, if a whole
     /// listing lacks it too.
     pub(super) fn vanished(&self, change: &Change, id: RemoteId) -> Result<Outcome, Error> {
         let mut batch = Batch::default();
@@ -191,12 +192,12 @@ impl Push<'_> {
         mirror::doubt(&mut batch, self.store, change.target)?;
         queue::remove(&mut batch, &change.job, &change.key);
         self.store.commit(batch)?;
-        Ok(Outcome::Undelivered(format!("id {id} is gone from the service; the next run makes it anew")))
+        Ok(Outcome::Undelivered(format!("id {id} is gone from the service; the next run creates it again")))
     }
 }
 
-/// With what is undone, the wish with which the source would do it again counts as rejected: from the intent on, since the
-/// service may have undone it though nobody heard so.
+/// When a change is undone, the wish with which the source would repeat it counts as rejected: from the intent on,
+/// since the service may carry out the undo even if no answer arrives.
 fn overrule(batch: &mut Batch, change: &Change) {
     if let Some(again) = change.undo.as_ref().and_then(|undo| undo.again) {
         batch.put(Space::Decision, &Space::by_job(&change.job, change.key.as_str()), &Decided::rejected(again));

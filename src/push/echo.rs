@@ -1,4 +1,4 @@
-//! What a PUT says of a person's presence, and what the person's own movements say.
+//! The presence that a PUT writes, and the movements that people made meanwhile.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ pub(super) struct Echo {
     pub(super) astray: Option<Astray>,
 }
 
-/// Somebody who does not stand as they signed, and can't be put right.
+/// A person whose presence is wrong and can't be restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Astray {
     /// How they signed.
@@ -84,14 +84,14 @@ impl Echo {
         batch.remove(Space::Echo, &Space::by_target(target, id));
     }
 
-    /// Those that nobody compared with the movements since.
+    /// The echoes that have not been compared with later movements.
     pub(super) fn list(store: &Store, target: Target) -> Result<Vec<(RemoteId, Self)>, store::Error> {
         let rows = store.list(Space::Echo, &Space::all_of(target))?;
         Ok(rows.into_iter().filter_map(|(id, echo)| Some((RemoteId::new(id.parse().ok()?)?, echo))).collect())
     }
 }
 
-/// A movement of an employee or of a member, as far as it says where somebody stands.
+/// A movement of an employee or of a member, as far as it says where the person is.
 #[derive(Clone, Debug)]
 pub(super) struct Moved {
     id: RemoteId,
@@ -184,8 +184,8 @@ impl Stand {
         })
     }
 
-    /// Whether it says where the person stands since then. An old sign-out that somebody edits now says nothing; an old
-    /// sign-in does, for a person too many on an evacuation list is safer than one too few.
+    /// Whether it says where the person stands since then. An old sign-out that is edited now says nothing; an old
+    /// sign-in does, because a person too many on an evacuation list is safer than one too few.
     pub(super) fn counts(&self, since: Timestamp) -> bool {
         self.modified.is_none_or(|modified| modified >= since) && (self.onsite || self.at >= since)
     }
@@ -221,7 +221,7 @@ impl Stand {
     }
 }
 
-/// Where somebody surely is, or belongs to alone, as the service shows them.
+/// Where a person is for certain, or the only place that they belong to, as the service shows them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Place {
     pub(super) location: Option<i64>,
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!((&sent["onsite_status"], &sent["location_id"]), (&"onsite".into(), &3.into()));
         assert_eq!((&sent["zone_id"], &sent["staff_id"], &sent["remote"]), (&7.into(), &9.into(), &true.into()));
         assert!(sent["changed_at"].is_null());
-        assert!(own.again(Target::Contractor, person, &nowhere).is_err(), "nobody knows for which organization");
+        assert!(own.again(Target::Contractor, person, &nowhere).is_err(), "the organization is unknown");
         let text = r#"{"id":5,"location_id":3,"sp_member_id":9,"sp_org_id":4,"zone_id":7,
             "signed_in":"2026-01-02T09:30:00+00:00","signed_out":"2026-01-02T10:30:00+00:00"}"#;
         let movement = MemberMovement::read(serde_json::from_str(text).unwrap()).unwrap();
@@ -320,7 +320,7 @@ mod tests {
         let one = r#"[{"id":4,"locations":[{"id":3}]}]"#;
         let two = r#"[{"id":4,"locations":[{"id":3}]},{"id":5,"locations":[]}]"#;
         let wide = r#"[{"id":4,"locations":[{"id":3},{"id":6}]}]"#;
-        // (memberships, where the member is at present, for whom, what is sent)
+        // (memberships, where the member is at present, the member's organization, what is sent)
         for (memberships, location, organization, expected) in [
             (one, "null", "null", Ok((3, 4))),
             (one, "8", "null", Ok((8, 4))),

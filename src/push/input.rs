@@ -158,7 +158,7 @@ where
     }
 }
 
-/// A field that held something, that nobody meant to change, and that came back empty.
+/// A field that held a value, that the change does not touch, and that came back empty.
 pub(super) fn lost(fresh: &Remote, shown: &Remote, wanted: &Values, elements: &Elements) -> Option<String> {
     let (before, after) = (fresh.entity(elements), shown.entity(elements));
     let emptied = before.fields.keys().find(|field| !wanted.contains_key(*field) && after.value(field).is_empty());

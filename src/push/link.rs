@@ -59,7 +59,7 @@ impl Push<'_> {
         Ok(Remote::get(self.client, at).await?.value)
     }
 
-    /// Whether the member of a membership is one whom nobody removes.
+    /// Whether the member of a membership is protected from removal.
     pub(super) fn covers_member(
         &self,
         change: &Change,

@@ -68,7 +68,8 @@ impl Push<'_> {
         Ok(looked)
     }
 
-    /// Takes over the people whom the service says exist already, where one of them fits for sure; the others are parked.
+    /// Takes over people that exist already according to the service, if one of them certainly fits; the others are
+    /// parked.
     pub(super) async fn adopt(
         &self,
         mirror: &mut Mirror,
@@ -109,7 +110,7 @@ impl Push<'_> {
     }
 }
 
-/// Finds the entity of a create among those that nobody owns.
+/// Finds the entity of a create among those without an owner.
 struct Finder<'a> {
     push: &'a Push<'a>,
     mirror: &'a Mirror,

@@ -3,12 +3,12 @@
 //! Invariants:
 //! - A request that changes something leaves only after its change stands as sent on disk, and its outcome is one commit:
 //!   snapshot, owner, mirror and queue together (law 3, law 5).
-//! - A PUT is built from a copy read just before it, with the owned fields laid on top; what came back is compared, and a
-//!   service that loses a field that nobody meant to change stops the push (law 2).
-//! - A create whose fate is unknown is looked up twice, 3 seconds apart, before it is sent again (law 3). An update or a
-//!   removal of unknown fate begins anew with a fresh copy.
-//! - Only a person who is not on site is removed, and whoever signs in or out while they are updated stands as they signed
-//!   (law 10): see [`Presence`].
+//! - A PUT is built from a copy read just before it, with the owned fields laid on top; what came back is compared, and
+//!   a service that clears a field which the change does not touch stops the push (law 2).
+//! - A create whose fate is unknown is looked up twice, 3 seconds apart, before it is sent again (law 3). An update or
+//!   a removal of unknown fate starts again with a fresh copy.
+//! - Only a person who is not on site is removed, and a person who signs in or out during an update keeps the presence
+//!   that they signed (law 10): see [`Presence`].
 //! - Leavers, joiners, movers and photos go one after the other, several requests in flight within each (law 12).
 //!
 //! Rejected: repeating failed writes inside the client. Only here it is known what a write was for, and so whether it has
@@ -63,9 +63,9 @@ pub struct Push<'a> {
     pub target: Target,
     /// The fields that the job maps, or sets in leavers.
     pub fields: &'a [Field],
-    /// Those of them that are set when somebody is created, and never again.
+    /// Those of them that are set when a person is created, and never again.
     pub seed_only: &'a [SmolStr],
-    /// Nobody of them is removed.
+    /// None of them is removed.
     pub protection: &'a Protection,
     /// The fields by which a person of unknown fate is looked up, in this order.
     pub match_on: &'a [SmolStr],
@@ -73,7 +73,7 @@ pub struct Push<'a> {
     pub presence: &'a Presence<'a>,
     /// Where photos come from.
     pub photos: &'a dyn Photos,
-    /// Is told of every outcome.
+    /// Receives every outcome.
     pub witness: &'a dyn Witness,
 }
 
@@ -145,8 +145,8 @@ impl Drained {
 
     fn push(&mut self, push: &Push<'_>, change: Change, outcome: Outcome) {
         let (job, key, action) = (change.job.as_str(), change.key.as_str(), change.wish.action.name());
-        let told = outcome.told();
-        tracing::debug!(job, key, action, outcome = told, "{job}: {action} of {key}: {told}");
+        let result = outcome.told();
+        tracing::debug!(job, key, action, outcome = result, "{job}: {action} of {key}: {result}");
         push.witness.outcome(&change, &outcome);
         self.outcomes.push((change.key, change.wish.action, outcome));
     }

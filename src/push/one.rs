@@ -197,7 +197,7 @@ impl Push<'_> {
         })
     }
 
-    /// Ends this push and stops later ones where the service emptied a field that nobody meant to change (law 2).
+    /// Stops this push and later ones if the service cleared a field that the change does not touch (law 2).
     fn watch_losses(
         &self,
         fresh: &Remote,
@@ -207,7 +207,7 @@ impl Push<'_> {
         brake: &Brake,
     ) -> Result<(), Error> {
         let Some(field) = lost(fresh, shown, &change.wish.fields, elements) else { return Ok(()) };
-        let reason = format!("the service emptied {field} of id {}, which nobody meant to change", fresh.id());
+        let reason = format!("the service cleared {field} of id {}, which this change does not touch", fresh.id());
         brake.stop(format!("{reason}; nothing more is sent until someone has looked at it and said `rosterd resume`"));
         self.witness.alarm(&reason).map_err(Error::Audit)
     }
@@ -237,7 +237,7 @@ impl Push<'_> {
         if let Some(words) = somebody_else(known.as_ref(), &before) {
             return Ok(Step::Done(self.park(change, 0, &words)?));
         }
-        // Whoever released it, and whenever: the list may have grown since, or the person got that email.
+        // Independent of who released it, and when: the list may have grown since, or the person got that email.
         let is_protected = match &member {
             Some(member) => self.covers_member(change, known.as_ref(), &member.entity(&Elements::default()))?,
             None => self.target.has_presence() && self.protection.covers(&change.key, known.as_ref(), &before),
@@ -331,10 +331,12 @@ fn squeezed(text: &str) -> String {
 
 /// Why an entity is not the one that the record was: the service made it at another time.
 fn somebody_else(known: Option<&Known>, now: &Entity) -> Option<String> {
-    // One who was made anew at the service, and found again, has another id.
+    // An entity that was created again at the service, and matched again, has another id.
     let before = &known.filter(|known| known.id == now.id)?.created;
     let other = !before.is_empty() && !now.created.is_empty() && *before != now.created;
-    other.then(|| format!("id {} was made at another time than the person of this record: it is somebody else", now.id))
+    other.then(|| {
+        format!("id {} was made at another time than the person of this record: they are different people", now.id)
+    })
 }
 
 /// An entity as it should be after a write that the service did not show.

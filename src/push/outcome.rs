@@ -33,7 +33,7 @@ impl Outcome {
     }
 }
 
-/// Is told what happens during a push.
+/// Receives the events of a push.
 pub trait Witness: Sync {
     /// A change is about to be recorded as confirmed. What is returned as an error stops the push.
     fn confirmed(&self, change: &Change, before: Option<&Entity>, after: Option<&Entity>) -> io::Result<()>;

@@ -53,7 +53,7 @@ impl Push<'_> {
             let clear = drained.clear() + adopted.len();
             brake.release();
             let open = self.round(mirror, job, todo, brake, drained).await?;
-            // First, so that nobody is taken over whom a create of unknown fate made.
+            // First, so that a person made by a create of unknown fate is not taken over by another record.
             todo = self.again(mirror, open.unknown, brake, drained).await?;
             self.adopt(mirror, open.conflicts, brake, drained, adopted).await?;
             barren = if drained.clear() + adopted.len() > clear { 0 } else { barren + 1 };

@@ -36,7 +36,7 @@ pub trait Photos: Sync {
 }
 
 impl Push<'_> {
-    /// What is left to be done of a change that is confirmed but for the photo.
+    /// What is left to be done of a change that is confirmed except for the photo.
     pub(super) fn photo_after(&self, change: &Change, known: &Known, id: RemoteId) -> Option<Change> {
         let photo = change.wish.fields.get(Target::PHOTO).filter(|photo| !photo.is_empty())?;
         let is_sent = known.sent.get(Target::PHOTO) == Some(photo);

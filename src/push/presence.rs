@@ -1,11 +1,12 @@
-//! Who stands where must not change by a push (law 10).
+//! A push must not change anyone's presence (law 10).
 //!
-//! A PUT of an employee carries their presence, echoed from a copy read just before; whoever signs in or out between the
-//! two is undone. So what was echoed is on disk before each PUT, and soon after the PUT the movements since the copy are
-//! looked at, for many people by one listing.
+//! A PUT of an employee carries their presence, copied from a read just before it. That undoes the movement of a person
+//! who signs in or out between the two. So this copy (the echo) is on disk before each PUT, and soon after the PUT one
+//! listing shows the movements since the read, for many people at once.
 //!
 //! Invariants:
-//! - Nothing is written to disk between the copy and the PUT: whoever moves between the two is undone, if only for seconds.
+//! - Nothing is written to disk between the read and the PUT, so that a movement between the two is rare, and undone
+//!   only for seconds.
 //! - An echo is forgotten only when the movements since show that the person stands as they signed, or after what they
 //!   signed was put back and read. A process that dies leaves its echoes to the next run.
 //! - A movement that does not name its place is repeated at the only place that it can have been. Where there is none, that
@@ -47,14 +48,14 @@ const REQUESTS: u32 = 2;
 const RESERVE: u32 = 4;
 /// How often it is asked whether something is due.
 const TICK: Duration = Duration::from_millis(200);
-/// People may move faster than they can be looked after: so many rounds.
+/// The most rounds of checking and restoring, since people may move again in each.
 const ROUNDS_MAX: usize = 6;
 /// So many people are read one by one; more of them by one listing, which takes two requests.
 const READ_ALONE_MAX: usize = 2;
 /// Where an answer bears no date, the movements of so long a time are looked at.
 const UNDATED: SignedDuration = SignedDuration::from_hours(24);
 
-/// Watches over the presence of the people whom a push updates.
+/// Watches over the presence of the people that a push updates.
 pub struct Presence<'a> {
     client: Client,
     store: &'a Store,
@@ -69,7 +70,7 @@ struct State {
     open: BTreeMap<RemoteId, Open>,
     /// Movements that this process made, as they were answered.
     own: BTreeMap<RemoteId, Stand>,
-    /// Sign-ins that were repeated by another movement. Where the service ends them for it, nobody signed out.
+    /// Sign-ins that another movement repeated. If the service ends them because of that, no person signed out.
     over: BTreeSet<RemoteId>,
     serial: u64,
     /// Updates that were begun and have not ended,
@@ -108,7 +109,7 @@ pub(super) struct Room<'a> {
 /// Echoes with the numbers of the updates that noted them last.
 type Echoes = BTreeMap<RemoteId, (Echo, u64)>;
 
-/// Why somebody does not stand as they signed after a look.
+/// Why a person's presence is still wrong after a look.
 enum Why {
     /// Their movement can't be repeated.
     Astray(Astray),
@@ -175,13 +176,12 @@ impl<'a> Presence<'a> {
         }
         self.forget(&BTreeMap::new())?;
         let put_back = std::mem::take(&mut self.state().put_back);
-        let told = (put_back > 0).then(|| {
-            format!("{put_back} people signed in or out while they were updated; where they stand was put right")
-        });
-        Ok(told.into_iter().chain(fault).collect())
+        let note = (put_back > 0)
+            .then(|| format!("{put_back} people signed in or out during their update; their presence was restored"));
+        Ok(note.into_iter().chain(fault).collect())
     }
 
-    /// Lets [`Presence::watch`] begin anew.
+    /// Allows another [`Presence::watch`].
     pub(super) fn reopen(&self) {
         self.state().closing = false;
     }
@@ -226,18 +226,18 @@ impl<'a> Presence<'a> {
     fn postpone(&self, count: usize, trouble: Trouble) -> String {
         let reason = trouble.reason.as_str();
         let people = if count == 1 { "1 person" } else { &format!("{count} people") };
-        tracing::warn!(people = count, reason, "presence of {people} could not be looked after: {reason}");
+        tracing::warn!(people = count, reason, "presence of {people} could not be verified: {reason}");
         let mut state = self.state();
         state.not_before = Some(Instant::now() + LOOK_AGAIN);
         state.denied |= trouble.denied;
         format!(
-            "whether {people} who were updated signed in or out meanwhile could not be looked after, and the next run does \
+            "whether {people} who were updated signed in or out meanwhile could not be verified; the next run does \
              it: {reason}"
         )
     }
 
-    /// Remembers somebody who can't be put right, until a look finds that they stand as they signed; but for one of whom
-    /// another echo was noted meanwhile.
+    /// Remembers a person whose presence can't be restored, until a look finds it right. Does nothing if another echo
+    /// of them was noted meanwhile.
     fn mark(&self, person: RemoteId, serial: u64, astray: Astray) -> Result<(), store::Error> {
         let mut state = self.state();
         let Some(open) = state.open.get_mut(&person).filter(|open| open.serial == serial) else { return Ok(()) };
@@ -251,8 +251,8 @@ impl<'a> Presence<'a> {
         self.store.commit(batch)
     }
 
-    /// Forgets echoes that were compared, but for people of whom another was noted meanwhile, and those that were never
-    /// sent.
+    /// Forgets echoes that were compared, and those whose PUT was never sent. Keeps an echo if another one of the same
+    /// person was noted meanwhile.
     fn forget(&self, echoes: &Echoes) -> Result<(), store::Error> {
         let mut state = self.state();
         let mut batch = Batch::default();
@@ -270,9 +270,9 @@ impl<'a> Presence<'a> {
         self.store.commit(batch)
     }
 
-    /// In each round all that this process sent lies before the first listing. Whoever moved after it stands as they
-    /// signed, so only those are put right who have not. Returns those who could not be; what goes wrong with one is nobody
-    /// else's trouble.
+    /// In each round, everything that this process sent lies before the first listing. A person who moved after it has
+    /// the right presence, so only the others are restored. Returns the failures by person; one failure does not affect
+    /// the others.
     async fn put_right(&self, people: &BTreeMap<RemoteId, Echo>) -> Result<BTreeMap<RemoteId, Why>, Trouble> {
         let mut people = people.clone();
         let mut wrong = BTreeMap::new();
@@ -305,7 +305,7 @@ impl<'a> Presence<'a> {
                 return Ok(wrong);
             }
         }
-        let reason = "they move faster than they can be looked after";
+        let reason = "presence changes too often to be restored";
         wrong.extend(
             people.into_keys().map(|id| (id, Why::Trouble(Trouble { reason: reason.to_owned(), denied: false }))),
         );
@@ -374,7 +374,7 @@ impl<'a> Presence<'a> {
         Ok(standing)
     }
 
-    /// Signs people in or out as they did themselves. Returns those for whom that did not go.
+    /// Signs people in or out as they did themselves. Returns the failures by person.
     async fn repeat(&self, stands: Vec<(RemoteId, &Stand, &Place)>) -> Vec<(RemoteId, Why)> {
         let sent = stream::iter(stands)
             .map(|(person, stand, place)| async move { (person, self.repeat_one(person, stand, place).await) })

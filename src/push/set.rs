@@ -37,7 +37,7 @@ pub(super) enum SetError {
     },
 }
 
-/// What names stand for at the service.
+/// The service's ids of the things that names refer to.
 #[derive(Clone, Copy)]
 pub(super) struct Names<'a> {
     pub(super) elements: &'a Elements,

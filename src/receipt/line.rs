@@ -28,7 +28,7 @@ pub enum Outcome {
     Refused,
     /// It waits for an approval, or for the person to leave the site.
     Waiting,
-    /// Somebody rejected it before.
+    /// A person rejected it before.
     Dropped,
     /// The person was made.
     Added,

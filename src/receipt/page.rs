@@ -196,7 +196,7 @@ const SECTIONS: &[Section] = &[
     Section {
         outcome: Outcome::Missing,
         heading: "Not in this file",
-        help: "These people were known before and are in no row. Was a filter left on in the export? Whoever has not left must \
+        help: "These people were known before and are in no row. Was a filter left on in the export? A person who has not left must \
                be in the next file.",
     },
     Section {
@@ -212,7 +212,7 @@ const SECTIONS: &[Section] = &[
     Section {
         outcome: Outcome::Dropped,
         heading: "Rejected before",
-        help: "Somebody decided against these. They stay so until the row changes.",
+        help: "A person rejected these. They stay so until the row changes.",
     },
     Section { outcome: Outcome::Added, heading: "Added", help: "" },
     Section { outcome: Outcome::Changed, heading: "Changed", help: "" },

@@ -1,4 +1,4 @@
-//! What stands under the names of fields.
+//! A small sorted map from field name to value.
 //!
 //! A run makes and drops several of these for everybody, each with a dozen fields at most, so they lie in one piece of
 //! memory in order of name, and the names with them.

@@ -11,8 +11,8 @@
 //!
 //! The marks are noncharacters of Unicode, which are meant for use inside a program.
 //!
-//! Rejected: a type of its own for reasons. An error's chain is text, and would lose it. Rejected: to cut keys out by the
-//! words around them. Whoever writes another reason would have to think of it.
+//! Rejected: a type of its own for reasons. An error's chain is text, and would lose it. Rejected: to cut keys out by
+//! the words around them. Each author of a new reason would have to remember that.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};

@@ -51,7 +51,7 @@ impl Wish {
         self.leaver || self.action == Action::Delete
     }
 
-    /// Stands for the wish: the same for the same action, entity and values.
+    /// A digest of the wish: the same for the same action, entity and values.
     pub fn digest(&self) -> u64 {
         let mut bytes = Vec::with_capacity(512);
         serde_json::to_writer(&mut bytes, self).expect("plain values");

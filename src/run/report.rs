@@ -346,7 +346,7 @@ fn reasons(parts: &[Part]) -> Vec<String> {
     reasons.extend(some(held.map(|held| &*held.reason).collect()));
     let incomplete: BTreeSet<&String> = parts.iter().flat_map(|part| &part.prepared.incomplete).collect();
     reasons
-        .extend(incomplete.into_iter().map(|reason| format!("incomplete read, so nobody leaves by absence: {reason}")));
+        .extend(incomplete.into_iter().map(|reason| format!("incomplete read, so no one leaves by absence: {reason}")));
     let doubts: BTreeSet<&String> = parts.iter().filter_map(|part| part.prepared.doubt.as_ref()).collect();
     reasons.extend(doubts.into_iter().cloned());
     let rejected = once(parts, |prepared| &prepared.rejected).len();

@@ -74,7 +74,7 @@ async fn answer(stream: TcpStream, router: Router, limits: Limits, silence: Sile
         .max_buf_size(HEAD_BYTES_MAX)
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), service);
-    // Whoever goes away or is too slow needs no answer.
+    // A client that disconnects or is too slow needs no answer.
     let _ = tokio::time::timeout(limits.whole, connection).await;
 }
 

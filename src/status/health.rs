@@ -6,7 +6,7 @@ use crate::run::Status;
 /// What is wrong; nothing where all is well. What merely waits for a person is not wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Health {
-    /// One line for each thing; names nobody.
+    /// One line for each problem; names no person.
     pub problems: Vec<String>,
 }
 

@@ -1,8 +1,8 @@
 //! The names that the page answers to.
 //!
-//! A page of somebody else, open in a browser that reaches this machine, may have its own name point here (DNS rebinding) and
-//! then read what is answered. The browser sends that name along: so only requests to a name of this machine are answered. An
-//! address is one: nobody can have it point elsewhere.
+//! Another site's page, open in a browser that reaches this machine, may have its own name point here (DNS rebinding)
+//! and then read what is answered. The browser sends that name along: so only requests to a name of this machine are
+//! answered. An address is one: no site can make it point elsewhere.
 
 use std::net::{IpAddr, Ipv6Addr};
 

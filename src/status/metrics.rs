@@ -83,7 +83,7 @@ const FIGURES: &[Figure] = &[
     },
     Figure {
         name: "rosterd_job_missing_over_limit",
-        help: "1 where they are more than max_missing allows, and nobody decided on them.",
+        help: "1 where they are more than max_missing allows, and no decision was made on them.",
         value: |job, _| Some(flag(job.missing.as_ref().is_some_and(|missing| missing.too_many))),
     },
     Figure {
@@ -93,7 +93,7 @@ const FIGURES: &[Figure] = &[
     },
     Figure {
         name: "rosterd_job_held_changes",
-        help: "Changes that wait for a person, or for somebody to leave the site.",
+        help: "Changes that wait for a person, or for someone to leave the site.",
         value: |job, _| Some(count(job.held as u64)),
     },
     Figure {
@@ -113,7 +113,7 @@ const FIGURES: &[Figure] = &[
     },
     Figure {
         name: "rosterd_job_oldest_leaver_seconds",
-        help: "How long the leaver who waits longest for removal has been missing; 0 where nobody waits.",
+        help: "How long the leaver who waits longest for removal has been missing; 0 if no one waits.",
         value: |job, now| Some(job.oldest_leaver.map_or(0.0, |since| (seconds(now) - seconds(since)).max(0.0))),
     },
     Figure {

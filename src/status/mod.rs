@@ -8,8 +8,8 @@
 //!
 //! Invariants:
 //! - A [`Snapshot`] is plain data, gathered in one go and only by reading. What is made of it is pure.
-//! - Page, metrics and health name nobody, not even by key (law 11): jobs, lines and counts only. What a reason says of a key
-//!   is marked as such from the beginning, and left out here ([`keyless`](crate::record::keyless)).
+//! - Page, metrics and health name no person, not even by key (law 11): jobs, lines and counts only. What a reason says
+//!   of a key is marked as such from the beginning, and left out here ([`keyless`](crate::record::keyless)).
 //! - The page works without scripts and loads nothing.
 //! - Who connects takes no more than a small part of what the daemon needs, and sees nothing under a name that is not this
 //!   machine's.

@@ -83,7 +83,7 @@ fn build(snapshot: &Snapshot, page: &mut String) -> fmt::Result {
     for place in &snapshot.unheard {
         writeln!(
             page,
-            "<p>Nobody is reached by {} since {}: {}.</p>",
+            "<p>{} reaches no one since {}: {}.</p>",
             text(&place.channel),
             place.since.strftime("%-d %b %Y, %H:%M UTC"),
             text(&keyless(&place.reason))
@@ -91,7 +91,7 @@ fn build(snapshot: &Snapshot, page: &mut String) -> fmt::Result {
     }
     writeln!(page, "</header>")?;
     totals(snapshot, page)?;
-    // What needs somebody stands first.
+    // Jobs that need a person come first.
     let mut jobs: Vec<&JobView> = snapshot.jobs.iter().collect();
     jobs.sort_by_key(|job| std::cmp::Reverse(self::mood(job).0));
     for job in jobs {
@@ -99,8 +99,8 @@ fn build(snapshot: &Snapshot, page: &mut String) -> fmt::Result {
     }
     writeln!(
         page,
-        "<footer>\n<p>As of {}. This page names nobody; <code>rosterd status</code> and <code>rosterd explain</code> tell more. \
-         It is loaded anew each minute.</p>\n</footer>\n</main>\n</body>\n</html>",
+        "<footer>\n<p>As of {}. This page names no one; <code>rosterd status</code> and <code>rosterd explain</code> tell more. \
+         It reloads each minute.</p>\n</footer>\n</main>\n</body>\n</html>",
         snapshot.at.strftime("%-d %b %Y, %H:%M:%S UTC")
     )
 }
@@ -181,7 +181,7 @@ fn of_job(job: &JobView, at: Timestamp, page: &mut String) -> fmt::Result {
     let inbox = job.inbox.as_ref().and_then(|inbox| inbox.as_ref().err());
     let inbox = inbox.map(|error| format!("the inbox can't be looked at: {error}"));
     let paused = job.paused.as_ref().map(|pause| keyless(&pause.reason()));
-    // What is true now is told first; the last run may have said so too.
+    // What is true now comes first; the last run may have said the same.
     let said = |reason: &str| job.overdue.as_deref() == Some(reason) || (job.paused.is_some() && is_of_pause(reason));
     let is_held = |reason: &String| job.held_by.iter().any(|(held, _)| held == reason);
     let reasons = job.reasons.iter().filter(|reason| !said(reason)).map(|reason| keyless(reason));
@@ -196,8 +196,8 @@ fn of_job(job: &JobView, at: Timestamp, page: &mut String) -> fmt::Result {
     }
     if let Some(missing) = &job.missing {
         let name = text(job.name.as_str());
-        let told = text(&missing.told(&job.time_zone, at));
-        writeln!(page, "<p>Missing from the source: {told}. <code>rosterd plan {name}</code> lists them.</p>")?;
+        let people = text(&missing.told(&job.time_zone, at));
+        writeln!(page, "<p>Missing from the source: {people}. <code>rosterd plan {name}</code> lists them.</p>")?;
     }
     held(job, page)?;
     rows(page, "Rows that were not used", job.last.as_ref().map_or(0, |last| last.counts.rejected), &job.rejected)?;

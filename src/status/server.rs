@@ -1,7 +1,7 @@
 //! Serves page, metrics and health over HTTP.
 //!
-//! Whoever asks faster than [`FRESH`] gets the same snapshot: a page that is reloaded in haste reads the store no more often
-//! than that.
+//! Requests within [`FRESH`] get the same snapshot: a page that is reloaded in haste reads the store no more often than
+//! that.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ const POLICY: &str =
 
 /// Where the figures come from.
 pub trait Gather: Send + Sync + 'static {
-    /// How things are now, or why that can't be said; names nobody.
+    /// The present state, or why it could not be determined; names no person.
     fn snapshot(&self) -> BoxFuture<'_, Result<Snapshot, String>>;
 
     /// What came of requests to the service.

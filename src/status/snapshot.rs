@@ -32,7 +32,7 @@ pub struct Snapshot {
     pub budget: Budget,
     /// Whether the disk is so full that nothing is sent.
     pub is_full: bool,
-    /// Places that people are told by, and that can't be reached.
+    /// Channels of notification that can't be reached.
     pub unheard: Vec<Unheard>,
     /// The configuration that the daemon refused last, where the one before is still in force.
     pub refused: Option<Refused>,
@@ -49,7 +49,7 @@ pub struct Unserved {
     pub reason: String,
 }
 
-/// A place that people are told by, and that can't be reached.
+/// A channel of notification that can't be reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unheard {
     /// `webhook`, `mail` or `heartbeat`.
@@ -82,7 +82,7 @@ pub struct JobView {
     pub name: JobName,
     /// What it manages.
     pub target: Target,
-    /// The zone in which its times are told.
+    /// The time zone in which its times are shown.
     pub time_zone: TimeZone,
     /// Its last run.
     pub last: Option<LastRun>,
@@ -92,11 +92,11 @@ pub struct JobView {
     pub rejected: Vec<RejectedRow>,
     /// The values that it could not use, of records that count all the same.
     pub bad_values: Vec<RejectedRow>,
-    /// The known people whom its source misses.
+    /// The known people who are missing from its source.
     pub missing: Option<Missing>,
     /// How many records it knows.
     pub known: u64,
-    /// How many changes wait for a person, or for somebody to leave the site.
+    /// How many changes wait for a person, or for someone to leave the site.
     pub held: usize,
     /// The number of that set.
     pub held_set: u64,
@@ -106,7 +106,7 @@ pub struct JobView {
     pub on_site: Vec<OnSite>,
     /// Changes on their way.
     pub queued: usize,
-    /// Changes that the service refused for good, each told from others by a digest of key and answer.
+    /// Changes that the service refused for good, each identified by a digest of key and answer.
     pub parked: Vec<u64>,
     /// The leaver who waits longest for the end of the grace: missing since then.
     pub oldest_leaver: Option<Timestamp>,
@@ -146,7 +146,7 @@ pub struct Seen {
     pub running: Option<Running>,
 }
 
-/// A leaver who is on site, told from others by a digest of the key.
+/// A leaver who is on site, identified by a digest of the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OnSite {
     /// The digest.

@@ -23,7 +23,7 @@ impl Store {
     pub fn compact(&self) -> Result<(), Error> {
         let mut writing = self.writing();
         self.merge_all(&mut writing)?;
-        // Whoever walks over a file that was replaced ends first: until then its rows stay in sled.
+        // Readers of a file that was replaced end first: until then its rows stay in sled.
         drop(self.sled.write().unwrap_or_else(PoisonError::into_inner));
         self.sweep_replaced(&mut writing)?;
         self.copy(&mut writing)

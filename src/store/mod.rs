@@ -1,4 +1,5 @@
-//! sled behind one small door: versioned and checksummed rows, one durable commit.
+//! Key-value store: sorted files, and sled as write-ahead log and memory table. Rows are versioned and checksummed; a
+//! commit is durable.
 //!
 //! ```text
 //! rows of sled        what came since the file of its space was written, and the names of the files
@@ -226,7 +227,7 @@ impl Store {
             }
             Ok(None)
         };
-        // One that was removed is passed over.
+        // Skips tombstones.
         let mut show = |key: &[u8], payload: Option<&[u8]>| payload.is_none_or(|payload| visit(key, payload));
         let mut newer = next()?;
         let mut merged = file.rows_from(prefix);
@@ -407,7 +408,7 @@ impl Store {
         let (key, row) = next.to_row();
         batch.insert(key, row);
         point("store: before a batch");
-        // Whoever sees one row of the batch looks for the others too.
+        // A reader that sees one row of the batch looks for the others too.
         self.newer.add(&newer);
         self.with(|sled| sled.tree.apply_batch(batch))?;
         point("store: a batch is applied");

@@ -69,7 +69,7 @@ fn law_10_a_refused_movement_is_the_trouble_of_its_person_alone() {
     let (world, _) = world();
     world.faults(&["staff.movement.put status=422 times=1"]);
     let ran = world.sync().expect(4);
-    assert!(ran.err.contains("presence of 1 person could not be looked after"), "{ran:?}");
+    assert!(ran.err.contains("presence of 1 person could not be verified"), "{ran:?}");
     assert_eq!(onsite(&world), TOTAL - 1, "the same run asks once more");
     assert_eq!(world.count("staff.movement.put"), TOTAL, "for that one alone");
 }

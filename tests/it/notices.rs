@@ -302,5 +302,5 @@ fn a_test_goes_over_every_way_and_says_what_came_of_each() {
     let ran = world.run(&["notify", "test"]).expect(1);
     assert!(ran.out.contains("notify.webhook: wrong: ") && ran.out.contains("notify.mail: ok: "), "{ran:?}");
     let silent = World::new(rosterd::sandbox::Options::default());
-    assert!(silent.run(&["notify", "test"]).expect(2).err.contains("nobody is told"));
+    assert!(silent.run(&["notify", "test"]).expect(2).err.contains("no notices are configured"));
 }

@@ -103,7 +103,7 @@ fn law_2_a_service_that_empties_an_unowned_field_is_left_alone_until_a_person_sa
     assert_eq!(world.service().writes(), 1, "it goes alone, and nothing follows");
     for _ in 0..2 {
         let ran = world.sync().expect(4);
-        assert!(ran.reason().contains(&format!("emptied mobile of id {id}")), "{ran:?}");
+        assert!(ran.reason().contains(&format!("cleared mobile of id {id}")), "{ran:?}");
     }
     fs::remove_dir_all(world.state().join("store")).unwrap();
     fs::remove_file(world.state().join("commits")).unwrap();

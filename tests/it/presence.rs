@@ -165,7 +165,7 @@ fn people_move_under_their_puts(options: Options, when: &str) -> f64 {
     }
     let ran = end(child);
     assert_eq!(ran.writes(), (0, 150, 0));
-    assert!(!ran.expect(0).reason().contains("could not be looked after"));
+    assert!(!ran.expect(0).reason().contains("could not be verified"));
     assert_eq!(movers.wrong(&world), Vec::<i64>::new());
     let put_back = world.count("staff.movement.put") - movers.moves;
     assert!((1..=movers.moves).contains(&put_back), "{put_back} put back of {}", movers.moves);
@@ -221,7 +221,7 @@ fn law_10_at_100_requests_a_minute_nobody_stands_wrong_for_30_s() {
         (longest, movers, ran)
     });
     assert_eq!(ran.writes(), (0, 150, 0));
-    assert!(!ran.expect(0).reason().contains("could not be looked after"));
+    assert!(!ran.expect(0).reason().contains("could not be verified"));
     assert_eq!(movers.wrong(&world), Vec::<i64>::new());
     let each = (world.service().requests().len() - before - movers.moves) as f64 / 150.0;
     let put_back = world.count("staff.movement.put") - movers.moves;
@@ -285,7 +285,7 @@ fn law_10_where_movements_can_t_be_read_the_run_says_so_and_the_next_one_puts_ri
     world.release();
     let ran = end(child).expect(0);
     assert_eq!(ran.writes(), (0, 3, 0));
-    assert!(ran.reason().contains("could not be looked after"), "{ran:?}");
+    assert!(ran.reason().contains("could not be verified"), "{ran:?}");
     assert_eq!(movers.wrong(&world), undone);
     world.faults(&[]);
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));

@@ -132,7 +132,7 @@ fn what_can_t_be_undone_is_told() {
     }
     world.sync().expect(0);
     let last = world.run(&["history", "--json"]).json()["events"][0]["run"].to_string();
-    assert!(world.run(&["revert", &last]).expect(1).err.contains("changed nobody"));
+    assert!(world.run(&["revert", &last]).expect(1).err.contains("changed no one"));
     assert_eq!(world.service().writes(), writes);
 }
 

@@ -117,7 +117,7 @@ fn a_check_says_which_fields_stay_as_they_are_set_in_leavers() {
     let world = World::with(Options::default(), Config::rest(rest));
     world.csv(people(1..4));
     let told = world.run(&["check", "--offline", "--json"]).expect(0).json()["checks"][0]["message"].to_string();
-    assert!(told.contains("job.leavers.set.altname: stays as it is set when somebody comes back"), "{told}");
+    assert!(told.contains("job.leavers.set.altname: stays as it is set when a person comes back"), "{told}");
     assert!(!told.contains("job.leavers.set.title"), "{told}");
     assert!(world.run(&["check", "--offline"]).expect(0).err.contains("job.leavers.set.altname"));
 }

@@ -23,9 +23,9 @@ pub enum Part {
 }
 
 impl Api<Staff> {
-    /// Uploads employees as a whole. Whoever belongs to `part` and is not in `people` may be removed, so a part must never
-    /// be sent as the account; what became of it is known only after another listing, and `None` is an upload that is
-    /// confirmed without being shown. Not in the specification (Employees, bulk): the path is configurable.
+    /// Uploads employees as a whole. People who belong to `part` and are not in `people` may be removed, so a part must
+    /// never be sent as the account; what became of it is known only after another listing, and `None` is an upload
+    /// that is confirmed without being shown. Not in the specification (Employees, bulk): the path is configurable.
     pub fn bulk(&self, people: &[StaffInput], part: &Part) -> Call<Option<Vec<Staff>>> {
         let call = self.call(Staff::BULK).json(&people);
         match part {

@@ -8,8 +8,8 @@ use crate::credential::Authority;
 use crate::options::Credential;
 
 impl Client {
-    /// Stands for the credential: the same for the same key or client and the same `salt`, and no way back to it. A client
-    /// whose secret was rotated is still that client.
+    /// Identifies the credential: the same for the same key or client and the same `salt`, and no way back to it. A
+    /// client whose secret was rotated is still that client.
     pub fn identity(&self, salt: &[u8]) -> String {
         let digest = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, salt), self.authority().named().as_bytes());
         digest.as_ref()[..16].iter().map(|byte| format!("{byte:02x}")).collect()

@@ -74,7 +74,7 @@ capabilities! {
     /// A resource that can be removed.
     Deletable: Resource, "the API has no DELETE for `{Self}`", DELETE;
     /// Movements: a person is signed in or out by a PUT without an id.
-    Movable: Resource, "the API signs nobody in or out with `{Self}`", PUT Input;
+    Movable: Resource, "the API has no sign-in or sign-out with `{Self}`", PUT Input;
 }
 
 /// A resource whose list takes filter, order and limit, so that it can be walked by id.

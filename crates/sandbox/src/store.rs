@@ -14,7 +14,7 @@ use crate::resource::{Derived, Kind, Resource};
 use crate::row::{Row, unique_form};
 use crate::tables::{DEPENDENTS, LOCATION, RESOURCES, resource};
 
-/// All entities. Whoever holds the lock sees one state; nothing is awaited meanwhile.
+/// All entities. The holder of the lock sees one state; nothing is awaited meanwhile.
 pub(crate) struct Store {
     entities: RwLock<Entities>,
 }

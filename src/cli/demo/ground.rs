@@ -14,13 +14,13 @@ use crate::sandbox::Sandbox;
 
 /// People at the service before the demonstration begins.
 pub(super) const SEEDED: u32 = 40;
-/// Of them, those whom HR's file has.
+/// So many of them are in HR's file.
 const KNOWN: usize = 35;
-/// Whom HR's file has besides. So few that the whole story takes less than a minute's requests, and somebody who goes on trying
-/// things need not wait.
+/// So many further people are in HR's file. Few enough that the whole story takes less than a minute's requests, and a
+/// user who tries more commands need not wait.
 const NEW: usize = 20;
 
-/// A folder, the stand-in, and who is told.
+/// A folder, the stand-in, and a receiver of notices.
 pub(super) struct Ground {
     pub(super) ui: Ui,
     pub(super) dir: PathBuf,
@@ -40,7 +40,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// Somebody new.
+    /// A new person.
     pub(super) fn new(number: &str, first: &str, last: &str, title: &str, site: &str) -> Self {
         let email = format!("{}@example.com", number.to_lowercase());
         let texts = [number, first, last, title, site].map(str::to_owned);
@@ -48,7 +48,7 @@ impl Row {
         Self { number, first, last, email, title, site, mobile: String::new() }
     }
 
-    /// Somebody at the service as HR has them.
+    /// A person at the service as HR has them.
     fn known(person: &Value) -> Self {
         let text = |name: &str| person.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let name = text("name");

@@ -46,16 +46,16 @@ pub(super) async fn run(ui: &Ui, args: &DemoArgs) -> Result<Exit, Failure> {
     let options = Options { seed_staff: SEEDED, ..Options::default() };
     let sandbox = Sandbox::start(options).await.map_err(Failure::failed)?;
     let ground = Ground { ui: ui.clone(), dir: folder.path().to_owned(), sandbox };
-    let told = tokio::select! {
-        told = story::tell(&ground) => Some(told),
+    let ended = tokio::select! {
+        ended = story::tell(&ground) => Some(ended),
         _ = signals.next() => None,
     };
     // A run that was interrupted may have come to its end first, and not to what is said of it.
-    let told = told.filter(|_| !asked.load(Ordering::SeqCst));
+    let ended = ended.filter(|_| !asked.load(Ordering::SeqCst));
     let interrupted = || Err(Failure::new(Exit::Interrupted, "interrupted; the demonstration is gone"));
-    let result = match told.unwrap_or_else(interrupted) {
+    let result = match ended.unwrap_or_else(interrupted) {
         Ok(rows) if args.serve => serve::serve(&ground, rows, &mut signals).await,
-        told => told.map(|_| story::bow(&ground)),
+        ended => ended.map(|_| story::bow(&ground)),
     };
     ground.sandbox.stop().await;
     if args.keep {

@@ -27,7 +27,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 pub(super) async fn serve(ground: &Ground, rows: Vec<Row>, signals: &mut Signals) -> Result<(), Failure> {
     let page = free_address()?;
     ground.reconfigure(&[
-        // Nobody is expected to rename files into place here.
+        // Users of the demo are not expected to rename files into place.
         ("settle = \"0s\"", "settle = \"1s\""),
         ("[[job]]", &format!("[control]\nsocket = \"control.sock\"\n\n[status]\nlisten = \"{page}\"\n\n[[job]]")),
     ])?;
@@ -50,7 +50,7 @@ pub(super) async fn serve(ground: &Ground, rows: Vec<Row>, signals: &mut Signals
     }
 }
 
-/// An address of this machine that nobody else uses at the moment.
+/// An address of this machine that is unused at the moment.
 fn free_address() -> Result<SocketAddr, Failure> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
     listener.and_then(|listener| listener.local_addr()).map_err(Failure::failed)
@@ -102,7 +102,7 @@ fn explain(ground: &Ground, page: SocketAddr) {
     ui.line("");
     ui.line("To try in another terminal, while the page is open:");
     for (why, command) in [
-        ("HR drops a file: somebody joins, somebody gets another title", drop(JOINER)),
+        ("HR drops a file: one person joins, another gets a new title", drop(JOINER)),
         ("who is at the service now", format!("{rosterd} api staff.list q=name%Dropped")),
         ("HR drops one in which four people are missing: that is held", drop(LEAVERS)),
         ("what is held, and why", format!("{rosterd} plan")),

@@ -25,7 +25,7 @@ pub(super) async fn tell(ground: &Ground) -> Result<Vec<Row>, Failure> {
     let report = ground.sync().await?;
     expect(&report, Status::Done, (0, 0, 0))?;
 
-    ground.heading("Somebody joins, and somebody gets another title");
+    ground.heading("One person joins, and another gets a new title");
     rows.push(Row::new("E09001", "Joan", "Joiner", "Receptionist", &rows[0].site));
     "Head of Moving".clone_into(&mut rows[1].title);
     ground.write(&ground.file(), &rows)?;
@@ -50,7 +50,7 @@ pub(super) async fn tell(ground: &Ground) -> Result<Vec<Row>, Failure> {
     expect(&report, Status::Done, (0, 0, 5))?;
     ground.expect_people(56)?;
 
-    ground.heading("A file that was cut off in the middle changes nobody");
+    ground.heading("A file that was cut off in the middle changes no one");
     let whole = fs::read(ground.file()).map_err(Failure::failed)?;
     ground.put(&ground.file(), &whole[..whole.len() / 2])?;
     let report = ground.sync().await?;
@@ -125,8 +125,8 @@ impl Ground {
         let table = files.iter().find(|file| file.to_string_lossy().ends_with(".report.csv"));
         let table = table.ok_or_else(|| Failure::failed(Words("there is no report".to_owned())))?;
         let table = fs::read_to_string(table).map_err(Failure::failed)?;
-        let told = table.lines().filter(|line| !line.contains("already right"));
-        told.for_each(|line| self.ui.line(format!("  {}", tame(line.trim_start_matches('\u{feff}')))));
+        let rows = table.lines().filter(|line| !line.contains("already right"));
+        rows.for_each(|line| self.ui.line(format!("  {}", tame(line.trim_start_matches('\u{feff}')))));
         Ok(())
     }
 }

@@ -167,15 +167,14 @@ fn bases(place: &str, given: &[String], report: &mut Report) -> Option<Vec<Strin
 fn filter(place: &str, given: Option<&str>, report: &mut Report) -> Option<String> {
     let filter = text::filled(place, given, report)?;
     if let Err(reason) = ldap::check_filter(filter) {
-        let hint =
-            "it is in brackets, as (objectClass=person); \\28, \\29, \\2a and \\5c stand for ( ) * \\ within a value";
+        let hint = "it is in brackets, as (objectClass=person); \\28, \\29, \\2a and \\5c mean ( ) * \\ within a value";
         report.problem(place, format!("{filter:?} {reason}"), Some(hint));
         return None;
     }
     Some(filter.to_owned())
 }
 
-/// Who asks; the inner `None` is nobody.
+/// The account that asks; the inner `None` is an anonymous bind.
 fn bind(place: &str, job: Option<&str>, raw: &RawSource, ground: &Ground, report: &mut Report) -> Option<Option<Bind>> {
     let at = |key: &str| format!("{place}.{key}");
     let dn = text::unless_empty(raw.bind_dn.as_deref());

@@ -57,7 +57,7 @@ pub(super) fn set(
         report.problem(&at(&error.place), format!("{}{}", error.reason, position.unwrap_or_default()), None);
     }
     if given.contains_key(Target::PHOTO) {
-        let message = "a photo can't be set for somebody who has no row";
+        let message = "a photo can't be set for a person who has no row";
         report.problem(&format!("{section}.photo"), message, Some("leave it out"));
     }
     if action != LeaverAction::Update {
@@ -69,7 +69,7 @@ pub(super) fn set(
     for name in options.fields.keys() {
         if target.field(name).is_some() && (!raw.map.contains_key(name) || raw.seed_only.iter().any(|own| own == name))
         {
-            let message = "stays as it is set when somebody comes back, since the job does not own this field";
+            let message = "stays as it is set when a person comes back, since the job does not own this field";
             report.warning(&format!("{section}.{name}"), message, Some("map it in [job.map] to have it set back"));
         }
     }

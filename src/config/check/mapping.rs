@@ -14,7 +14,7 @@ use crate::record::{Kind, Target};
 const PRESENCE: &[&str] =
     &["onsite_status", "onsite", "cur_location", "cur_location_id", "zone", "zone_id", "signed_in", "signed_out"];
 
-/// What entities are matched by unless told otherwise, where mapped.
+/// The fields that entities are matched by if `match_on` is not set, as far as they are mapped.
 fn usual_match(target: Target) -> &'static [&'static str] {
     match target {
         Target::Staff => &["employee_id", "email"],
@@ -67,16 +67,16 @@ pub(super) fn check(
         optional,
         time_zone: time_zone.clone(),
     };
-    // Templates are compiled in any case: what is wrong with them is to be told at once with the rest. A key that is
-    // missing or no template was told of already.
+    // Templates are compiled in any case, so that their mistakes are reported together with the rest. A key that is
+    // missing or is no template has been reported already.
     compile(place, &options, if key.is_some() { &[] } else { &["key"] }, report);
     (all_known && key.is_some()).then_some((options, match_on?))
 }
 
-/// Reports what is wrong with templates, but for those at places that were told of already.
-pub(super) fn compile(place: &str, options: &Options, told: &[&str], report: &mut Report) {
+/// Reports what is wrong with templates, except at places that have been reported already.
+pub(super) fn compile(place: &str, options: &Options, reported: &[&str], report: &mut Report) {
     for error in Mapping::compile(options).err().unwrap_or_default() {
-        if !told.contains(&error.place.as_str()) {
+        if !reported.contains(&error.place.as_str()) {
             let position = error.at.map(|(line, column)| format!(" (line {line}, column {column} of the template)"));
             let message = format!("{}{}", error.reason, position.unwrap_or_default());
             report.problem(&format!("{place}.{}", error.place), message, None);

@@ -95,7 +95,7 @@ pub(in crate::config) fn check(raw: Raw, needs: Needs, ground: &Ground, report: 
     }
 }
 
-/// Where the state lies and who is told, whatever is wrong with the rest.
+/// Where the state lies and who receives notices, whatever is wrong with the rest.
 pub(in crate::config) fn remains(raw: &Raw, ground: &Ground, report: &mut Report) -> (State, Notify) {
     (state(&raw.state, ground, report), telling::notify(&raw.notify, &raw.api, ground, report))
 }

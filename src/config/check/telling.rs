@@ -1,4 +1,4 @@
-//! Checks the status page and who is told.
+//! Checks the status page and the notices.
 
 use std::net::SocketAddr;
 
@@ -16,7 +16,7 @@ const HOOK_HINT: &str = "write it like https://chat.example.com/hook; plain http
 const RELAY_HINT: &str = "write it like smtps://mail.example.com, or smtp://mail.example.com for STARTTLS";
 const MAIL_HINT: &str = "write it like it@example.com";
 
-/// An empty text turns the page off. One of several instances has none unless told: they can't share an address.
+/// An empty text turns the page off. An instance of several has none by default: they can't share an address.
 pub(super) fn status(raw: &RawStatus, ground: &Ground, report: &mut Report) -> Status {
     const HINT: &str = "write it like \"127.0.0.1:9464\" or \"[::1]:9464\"; \"\" turns the page off";
     let url = raw.url.as_deref().and_then(|text| text::unless_empty(Some(text))).and_then(|text| page(text, report));
@@ -28,7 +28,7 @@ pub(super) fn status(raw: &RawStatus, ground: &Ground, report: &mut Report) -> S
         text.trim().parse::<SocketAddr>().map_err(|_| format!("{text:?} is no address with a port"))
     });
     if let Some(address) = listen.filter(|address| !address.ip().is_loopback()) {
-        let message = format!("{address} can be reached from other machines, and the page asks nobody who they are");
+        let message = format!("{address} can be reached from other machines, and the page has no login");
         report.warning("status.listen", message, Some("put a proxy that does before it, or use 127.0.0.1"));
     }
     let seen = listen.filter(|address| !address.ip().is_loopback() && !address.ip().is_unspecified());
@@ -59,8 +59,8 @@ fn hosts(raw: &RawStatus, url: Option<&str>, report: &mut Report) -> Vec<String>
     raw.hosts.iter().cloned().chain(seen).collect()
 }
 
-/// Who is told; a part with a mistake is left out, and the report says why. Where it names no authority or proxy of its own,
-/// those of the service count; an empty text does without.
+/// Who receives notices; a part with a mistake is left out, and the report says why. Where it names no authority or
+/// proxy of its own, those of the service count; an empty text disables them.
 pub(in crate::config) fn notify(raw: &RawNotify, api: &RawApi, ground: &Ground, report: &mut Report) -> Notify {
     let ca_file = match raw.ca_file.as_deref() {
         None => text::unless_empty(api.ca_file.as_deref()).map(|file| ground.path(file)),
@@ -104,7 +104,7 @@ fn mail(raw: &RawMail, ground: &Ground, report: &mut Report) -> Option<Mail> {
         }
     };
     if raw.to.is_empty() {
-        report.problem("notify.mail.to", "nobody is named", Some(MAIL_HINT));
+        report.problem("notify.mail.to", "no address is given", Some(MAIL_HINT));
     }
     let to: Option<Vec<String>> = raw.to.iter().map(|to| address("notify.mail.to", to, report)).collect();
     let from = match raw.from.as_deref() {

@@ -98,7 +98,7 @@ fn systemds_credential_is_taken_when_nothing_else_is_given() {
 fn a_secret_that_is_not_needed_may_be_missing_and_says_so_when_it_is_asked_for() {
     let bare = "[api]\nbase_url = \"https://api.example.com/v1\"\n";
     let client = API.replace("client_secret_file = \"secret\"\n", "");
-    for (api, told) in [
+    for (api, expected) in [
         (bare, "api.api_key is missing"),
         (client.as_str(), "api.client_secret is missing"),
         (&API.replace("\"secret\"", "\"gone\""), "gone can't be used: gone: no such file"),
@@ -118,7 +118,7 @@ fn a_secret_that_is_not_needed_may_be_missing_and_says_so_when_it_is_asked_for()
             };
             let unusable = secret.read().unwrap_err();
             let found = bare_of(&format!("{} {}", unusable.path.display(), unusable.problem), place.dir.path());
-            assert!(found.starts_with(told), "{found}");
+            assert!(found.starts_with(expected), "{found}");
         }
         place.load_for(Needs::Account, &[]).unwrap_err();
     }

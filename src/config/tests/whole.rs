@@ -219,7 +219,7 @@ fn what_is_set_in_leavers_is_taken_and_what_will_stay_so_is_told() {
     assert_eq!(
         warnings,
         [
-            "config.toml:20: job.leavers.set.title: stays as it is set when somebody comes back, since the job does not own \
+            "config.toml:20: job.leavers.set.title: stays as it is set when a person comes back, since the job does not own \
           this field; map it in [job.map] to have it set back"
         ]
     );

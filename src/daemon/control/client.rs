@@ -56,7 +56,7 @@ pub enum Unreachable {
         #[source]
         error: io::Error,
     },
-    /// Somebody else's daemon listens there.
+    /// Another user's daemon listens there.
     #[error("{words}")]
     Elsewhere {
         /// What it said.
@@ -76,7 +76,8 @@ impl Trusted {
         uid == 0 || uid == rustix::process::geteuid().as_raw() || self.account == Some(uid)
     }
 
-    /// Why what listens on a socket is not to be trusted: whoever may write to its folder could have put their own there.
+    /// Why the process that listens on a socket is not to be trusted: a user who may write to its folder could have put
+    /// their own socket there.
     fn refuses(self, socket: &Path, stream: &UnixStream) -> io::Result<Option<String>> {
         /// Others may write, and remove what is not theirs.
         const OTHERS_WRITE: u32 = 0o002;
@@ -94,8 +95,8 @@ impl Trusted {
     }
 }
 
-/// Has the daemon on `socket` run a command, and waits for its exit code. Nothing is sent before it is known who listens. When `stop` comes to its end, the daemon is told
-/// that the caller was asked to end; the command then has its grace.
+/// Has the daemon on `socket` run a command, and waits for its exit code. Sends nothing before it is known who listens.
+/// When `stop` completes, informs the daemon that the caller was asked to end; the command then has its grace.
 ///
 /// # Errors
 ///

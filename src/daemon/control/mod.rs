@@ -8,9 +8,9 @@
 //! Invariants:
 //! - There is one implementation of each command. The daemon runs it with an output that leads back over the socket, so
 //!   that text, `--json` and exit codes are the same with a daemon and without one.
-//! - Files that a command names are read and written by the caller's process, with the caller's rights: nobody reaches a
-//!   file through the daemon that they could not reach themselves. A configuration of the caller's own, which names
-//!   sources and secrets that the daemon would open, is taken from root and from the daemon's user only.
+//! - Files that a command names are read and written by the caller's process, with the caller's rights: no caller
+//!   reaches a file through the daemon that they could not reach themselves. A configuration of the caller's own, which
+//!   names sources and secrets that the daemon would open, is taken from root and from the daemon's user only.
 //! - Who calls is what the kernel says (SO_PEERCRED), not what the call says. So is who answers: a caller says nothing to
 //!   another user's process.
 //! - A caller has a short time and a small frame to say what it wants; more is read only for a command that needs it. No

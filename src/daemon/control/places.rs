@@ -58,7 +58,7 @@ impl Places {
     /// Waits until every command has ended, for as long as that may take.
     pub(super) async fn free(&self, longest: Duration) {
         let all = u32::try_from(PLACES).expect("a small number");
-        // Who is late is told that the daemon went away.
+        // A caller that is late gets the message that the daemon ended.
         let _ = tokio::time::timeout(longest, self.all.acquire_many(all)).await;
     }
 }

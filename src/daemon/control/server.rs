@@ -99,7 +99,7 @@ impl Callers {
 }
 
 impl Listener {
-    /// Listens on `path`. A socket that nobody listens on any more is replaced: its daemon was killed.
+    /// Listens on `path`. Replaces a socket without a listener: its daemon was killed.
     pub(in crate::daemon) fn bind(path: &Path) -> io::Result<Self> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder)?;
@@ -115,7 +115,7 @@ impl Listener {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
-        // The umask lets nobody else in until the mode says who may.
+        // The umask keeps other users out until the mode says who may connect.
         let socket = UnixListener::bind(path)?;
         fs::set_permissions(path, fs::Permissions::from_mode(MODE))?;
         Ok(Self { socket, path: path.to_owned(), places: Places::new() })
@@ -163,7 +163,7 @@ async fn heard(
     let Some((Kind::Call, json)) = first else { return Err(io::ErrorKind::InvalidData.into()) };
     let place = if silence.end() { places.take(caller) } else { return Ok(()) };
     let elsewhere = async |mut stream: UnixStream, words: &str| {
-        // Whoever does not read this does not need it.
+        // A client that does not read this does not need it.
         let written = tokio::time::timeout(CALL_MAX, frame::write(&mut stream, Kind::Elsewhere, words.as_bytes()));
         written.await?
     };
@@ -221,7 +221,7 @@ async fn answer(
         let _ = work.await;
         return Err(error);
     }
-    // A panic is a command that failed; its thread has told of it.
+    // A panic is a command that failed; its thread has reported it.
     let code = work.await.unwrap_or(1);
     frame::write(&mut to, Kind::Exit, &[code]).await
 }

@@ -307,7 +307,7 @@ fn what_was_missed_is_late_only_from_when_it_could_be_made_up() {
     let waits = |machine: &Machine, job| machine.scheduler.waits_since(&name(job)).map(|at| at.to_string());
     machine.until("2027-06-10T23:01:00Z");
     machine.pass(Duration::from_secs(8 * 3600));
-    assert_eq!(waits(&machine, "night"), None, "nobody has looked yet");
+    assert_eq!(waits(&machine, "night"), None, "the schedule was not checked yet");
     machine.turn();
     assert_eq!(waits(&machine, "night").as_deref(), Some("2027-06-11T07:01:00Z"), "the other one runs first");
     assert_eq!(waits(&machine, "often"), None, "it runs");

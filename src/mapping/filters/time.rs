@@ -119,7 +119,7 @@ mod tests {
             ("2026-07-01T00:00:00Z", "UTC", Some("2026-06-30")),
             ("2026-06-30T12:00:00Z", "Pacific/Auckland", Some("2026-06-30")),
             ("2026-07-01T04:00:00Z", "America/New_York", Some("2026-06-30")),
-            // Somebody who works until noon works on that day.
+            // A person who works until noon works on that day.
             ("2026-07-01T00:00:00Z", "Pacific/Auckland", Some("2026-07-01")),
             ("2026-07-01T00:00:00+12:00", "Pacific/Auckland", Some("2026-06-30")),
             ("20260701000000Z", "UTC", Some("2026-06-30")),

@@ -35,7 +35,7 @@ fn snapshot(hour: i64, jobs: impl IntoIterator<Item = JobView>) -> Snapshot {
     Snapshot { at: at(hour), jobs, budget, is_full: false, unheard: Vec::new(), refused: None, unserved: None }
 }
 
-/// Looks at one state after the other, and says what was told at each.
+/// Looks at one state after the other, and returns the kinds of the notices at each.
 fn told(snapshots: impl IntoIterator<Item = Snapshot>) -> Vec<Vec<Kind>> {
     let mut told = Told::default();
     let tell = |snapshot: Snapshot| {
@@ -199,12 +199,12 @@ fn what_keeps_everything_from_working_is_told_once_a_kind_and_once_when_it_works
     assert_eq!(tell(Some(down("damaged", 0)), 1), []);
     assert_eq!(tell(Some(down("configuration", 0)), 2), [Kind::Down], "another trouble is news");
     assert_eq!(tell(Some(down("in_use", 5)), 3), [], "that one passes by itself");
-    assert_eq!(tell(None, 4), [Kind::Recovered], "what was told before has passed as well");
+    assert_eq!(tell(None, 4), [Kind::Recovered], "the earlier trouble is over as well");
     assert_eq!(tell(None, 5), []);
     assert_eq!(tell(Some(down("in_use", 5)), 6), []);
-    assert_eq!(tell(None, 7), [], "nobody heard of it");
+    assert_eq!(tell(None, 7), [], "no notice was sent of it");
     assert_eq!(tell(Some(down("in_use", 5)), 8), []);
-    assert_eq!(tell(Some(down("in_use", 5)), 7), [], "a clock that was set back begins anew");
+    assert_eq!(tell(Some(down("in_use", 5)), 7), [], "a clock that was set back starts the patience again");
     assert_eq!(tell(Some(down("in_use", 5)), 9), [Kind::Down]);
 }
 

@@ -10,8 +10,8 @@
 //! - Whatever has an odd name or kind concerns nothing but itself: the rest is taken, kept, removed and searched as ever.
 //! - Only the very file that was copied is moved away. What took its name since stays, and is a file of its own.
 //!
-//! Rejected: reading a file where it lies and moving it afterwards. Whoever drops files can put another one in its place in
-//! between; then that one would be filed as done and never be read.
+//! Rejected: reading a file where it lies and moving it afterwards. A person who drops files can put another one in its
+//! place in between; then that one would be filed as done and never be read.
 
 mod destination;
 mod error;

@@ -102,7 +102,7 @@ enum Ended {
     Whole,
     /// Not wholly, and that is noted; other bases may do better.
     Part,
-    /// Nobody takes entries any more.
+    /// The receiver of entries is closed.
     Unwanted,
 }
 

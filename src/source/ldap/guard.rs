@@ -227,7 +227,7 @@ mod tests {
             match socket.try_read(&mut buffer) {
                 Ok(read) => seen += read,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    // Whoever can go on does before one more is taken.
+                    // Tasks that can continue do so before one more is taken.
                     for _ in 0..100 {
                         tokio::task::yield_now().await;
                     }

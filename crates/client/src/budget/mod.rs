@@ -46,7 +46,7 @@ pub(super) struct Budget {
     limit: u32,
     time: Time,
     store: Store,
-    /// Whoever holds it is next; those behind it wait in order.
+    /// Its holder is next; the others wait in order.
     turn: tokio::sync::Mutex<()>,
     /// What is not urgent waits here, so that at most one of it stands before what is.
     line: tokio::sync::Mutex<()>,

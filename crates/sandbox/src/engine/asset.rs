@@ -13,7 +13,7 @@ use super::Call;
 /// Who issues an asset and takes it back by these operations.
 const ISSUER: &str = "API";
 
-/// Whom an asset is issued to: the word, and the field that holds the id.
+/// Who receives an asset: the word, and the field that holds the id.
 const ASSIGNED: &[(&str, &str)] =
     &[("staff", "assigned_staff_id"), ("spm", "assigned_spm_id"), ("visitor", "assigned_visitor_id")];
 

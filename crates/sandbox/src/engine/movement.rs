@@ -1,6 +1,6 @@
 //! Signing in and out: a movement is made or changed, and with it the person's presence (specification, States).
 //!
-//! Nobody has more than one open movement. To sign in where one is open updates it; to sign in elsewhere closes it
+//! A person has at most one open movement. To sign in where one is open updates it; to sign in elsewhere closes it
 //! first. To sign out without one leaves a movement that never began.
 
 use jiff::tz::TimeZone;

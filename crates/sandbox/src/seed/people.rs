@@ -113,7 +113,7 @@ fn person(number: u64, now: Timestamp) -> Row {
     if one_in(5, 6) {
         custom.insert("5".to_owned(), "1".into());
     }
-    // Nobody was made or changed within the last day or before a year ago.
+    // No person was made or changed within the last day or before a year ago.
     let age = 2 * DAY + i64::try_from(bits(7, number) % (360 * 86_400)).unwrap_or(0);
     let changed = 2 * DAY + (age - 2 * DAY) / i64::try_from(1 + bits(8, number) % 5).unwrap_or(1);
     let token = json!({

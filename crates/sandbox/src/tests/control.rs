@@ -63,7 +63,7 @@ async fn a_client_is_made_rotated_revoked_and_deleted() {
     assert_eq!(control(&rig, "DELETE", &format!("/clients/{id}"), None).await.0, 204);
     assert_eq!(control(&rig, "DELETE", &format!("/clients/{id}"), None).await.0, 404);
     assert_eq!(control(&rig, "GET", "/clients", None).await.1.as_array().unwrap().len(), 1);
-    // Nobody else was touched, and nothing of it was a request to the API.
+    // No other client was touched, and nothing of it was a request to the API.
     assert_eq!(token(&rig, "sandbox-client", "sandbox-secret", GRANT).await.0, 200);
     assert_eq!(rig.sandbox.requests().len(), 4);
 }

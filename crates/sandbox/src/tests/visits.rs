@@ -42,7 +42,7 @@ async fn a_visit_names_its_people_and_says_how_long_it_lasts() {
     for (field, expected) in [
         ("mode_in", json!("Kiosk")),
         ("mode_out", json!("Manual")),
-        // Whoever is in the id counts; a name alone shows as it was sent.
+        // The person of the id counts; a name alone shows as it was sent.
         ("visiting_staff_name", host),
         ("signed_in_by_name", json!("A guard")),
         ("onsite", json!("an hour")),
