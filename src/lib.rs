@@ -16,6 +16,7 @@ pub mod admission;
 pub mod disk;
 pub mod record;
 pub mod spool;
+pub mod text;
 pub mod source;
 pub mod mapping;
 pub mod store;

@@ -7,7 +7,7 @@
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde::{Deserialize, Serialize};
 
-use super::Context;
+use super::context::Context;
 use super::error::Error;
 use crate::mirror::Mirror;
 use crate::store::{Batch, Space};

@@ -1,18 +1,22 @@
 //! Applying a plan file: of what a person saw, what is still so.
 
 use super::basis::Present;
+use super::context::{Context, Stage};
+use super::counts::Status;
 use super::enqueue::{parked, queued};
 use super::error::Error;
+use super::job_plan::Prepared;
 use super::mirrors::Mirrors;
 use super::narrowed::narrowed;
 use super::once::read_once;
-use super::plan_file::{PlanFile, PlanFileError, PlannedJob};
-use super::prepare::{Prepared, prepare};
-use super::report::{Part, Report, Status, counted, report};
+use super::plan_file::{PlanFile, PlannedJob};
+use super::plan_file_error::PlanFileError;
+use super::prepare::prepare;
+use super::report::{Part, Report, report};
+use super::run_job::{self, prune, record, settled, wait};
 use super::session::Session;
 use super::state::{JobState, next_run};
-use super::sync::{prune, record, settled, wait};
-use super::{Context, Stage, account, inbox, pause, people, rows, transfers};
+use super::{account, inbox, pause, people, rows, transfers};
 use crate::config::Job;
 use crate::history::{Audit, Line, acting_user};
 use crate::plan::Outline;
@@ -21,6 +25,7 @@ use crate::queue::{self, Ticket};
 use crate::record::{Action, Key};
 use crate::snapshot::Known;
 use crate::store::Batch;
+use crate::text::counted;
 
 /// What applying a plan came to for one job.
 #[derive(Clone, Debug)]
@@ -147,7 +152,7 @@ impl Application<'_> {
                 drained.add(session.push().drain(mirror, &job.name, ready).await?);
             }
             wait(store, job, &drained)?;
-            pause::excuse(store.dir(), &mut prepared, &mut drained);
+            run_job::excuse(store.dir(), &mut prepared, &mut drained);
         }
         let mut parked = parked(store, job)?;
         parked.retain(|(key, _, _)| go.iter().any(|change| change.key == *key));

@@ -2,7 +2,7 @@
 
 use super::error::Error;
 use super::held;
-use super::prepare::Prepared;
+use super::job_plan::Prepared;
 use crate::config::Job;
 use crate::plan::Held;
 use crate::push;

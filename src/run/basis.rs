@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_128;
 
 use super::error::Error;
-use super::prepare::{ON_SITE, Prepared};
-use super::{Narrow, held};
-use crate::config::Job;
+use super::job_plan::{ON_SITE, Prepared};
+use super::remote_digest::{remote, text};
 use crate::mirror::Mirror;
-use crate::plan::{Guarded, Held, Judged as _, Outline, Seen, Verdict};
-use crate::record::{Field, Key, RemoteId, Value};
+use crate::plan::{Judged as _, Outline};
+use crate::record::{Key, RemoteId};
 use crate::store::Store;
 
 /// What a planned change is based on. Presence and the service's time stamps have no part in it: someone who comes in in
@@ -25,86 +23,6 @@ pub(super) struct Basis {
     pub(super) remote: Option<String>,
     /// The digest of what is wanted.
     pub(super) wish: String,
-}
-
-/// What the service holds of all whom a plan changes, held ones included, by digest.
-pub(super) fn remotes(prepared: &Prepared, mirror: &Mirror, store: &Store) -> Result<BTreeMap<Key, u128>, Error> {
-    let mut remotes = of_held(prepared, mirror, store)?;
-    for change in &prepared.go {
-        let digest = remote(&prepared.fields, change.id, mirror, store)?;
-        remotes.extend(digest.map(|digest| (change.key.clone(), digest)));
-    }
-    Ok(remotes)
-}
-
-/// The same of those whose change is held.
-pub(super) fn of_held(prepared: &Prepared, mirror: &Mirror, store: &Store) -> Result<BTreeMap<Key, u128>, Error> {
-    let mut remotes = BTreeMap::new();
-    for change in prepared.held.iter().filter_map(|held| held.change.as_ref()) {
-        let digest = remote(&prepared.fields, change.id, mirror, store)?;
-        remotes.extend(digest.map(|digest| (change.key.clone(), digest)));
-    }
-    Ok(remotes)
-}
-
-/// What the service holds of a person, to be remembered with what was shown of it.
-pub(super) fn seen(id: RemoteId, remote: u128) -> Seen {
-    Seen { id, remote: text(remote) }
-}
-
-/// What people decided of a job.
-pub(super) struct Standing {
-    /// What counts.
-    pub(super) verdicts: BTreeMap<Key, Verdict>,
-    /// Those who changed at the service since the change was shown that a person approved, with what they are now.
-    pub(super) outdated: BTreeMap<Key, Outdated>,
-}
-
-/// An approval of what is not the change any more that was shown.
-pub(super) struct Outdated {
-    /// The digest of what was approved.
-    pub(super) wish: u64,
-    /// What a person would see now.
-    pub(super) seen: Option<Seen>,
-}
-
-/// Tells approvals that count from those that are void by now.
-pub(super) fn decided(
-    job: &Job,
-    fields: &[Field],
-    mirror: &Mirror,
-    store: &Store,
-    narrow: &Narrow,
-) -> Result<Standing, Error> {
-    let mut standing = Standing { verdicts: BTreeMap::new(), outdated: BTreeMap::new() };
-    for (key, decided) in held::decisions(store, &job.name)? {
-        if let Some(before) = decided.seen.as_ref().filter(|_| narrow.has(&key)) {
-            let now = remote(fields, Some(before.id), mirror, store)?.map(|remote| seen(before.id, remote));
-            if now.as_ref() != Some(before) {
-                if let Verdict::Approved(wish) = decided.verdict {
-                    standing.outdated.insert(key, Outdated { wish, seen: now });
-                }
-                continue;
-            }
-        }
-        standing.verdicts.insert(key, decided.verdict);
-    }
-    Ok(standing)
-}
-
-/// Why what was approved is held again.
-pub(super) const OUTDATED: &str = "this person changed at the service since it was approved: look at it once more";
-
-/// Holds again what a person approved, where it is not the change any more that was shown. What is wanted otherwise by now
-/// nobody approved: it is judged as any change is.
-pub(super) fn hold_outdated(guarded: &mut Guarded<Outline>, outdated: &BTreeMap<Key, Outdated>) {
-    let was_approved = |change: &Outline| outdated.get(&change.key).is_some_and(|one| one.wish == change.wish());
-    for held in guarded.held.iter_mut().filter(|held| held.change.as_ref().is_some_and(was_approved)) {
-        held.reason = format!("{OUTDATED}; {}", held.reason).into();
-    }
-    let reason = OUTDATED.into();
-    let open = guarded.go.extract_if(.., |change| was_approved(change) && !change.is_approved());
-    guarded.held.extend(open.map(|change| Held::change(change, &reason)));
 }
 
 impl Basis {
@@ -172,15 +90,4 @@ fn wish(change: &Outline) -> String {
 
 fn row(prepared: &Prepared, key: &Key) -> Option<String> {
     prepared.new.digests.get(key).map(text)
-}
-
-fn text(digest: u128) -> String {
-    format!("{digest:032x}")
-}
-
-fn remote(fields: &[Field], id: Option<RemoteId>, mirror: &Mirror, store: &Store) -> Result<Option<u128>, Error> {
-    let Some(entity) = id.map(|id| mirror.get(store, id)).transpose()?.flatten() else { return Ok(None) };
-    let owned: BTreeMap<&str, &Value> =
-        fields.iter().map(|field| (field.name.as_str(), entity.value(&field.name))).collect();
-    Ok(Some(xxh3_128(&serde_json::to_vec(&(entity.id, &entity.created, owned)).expect("plain values"))))
 }

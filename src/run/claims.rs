@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 
+use super::candidate::Candidate;
+use super::doubts::{Doubt, Doubts};
 use super::error::Error;
-use super::gather::Candidate;
 use super::pile::Pile;
 use super::resolve::Resolver;
 use crate::mirror::Mirror;
@@ -35,28 +36,6 @@ pub(super) struct Identity<'a> {
     /// The positions of the index that no row has and of which no row says that they are gone; none in a file of changes,
     /// which misses nearly everybody.
     pub(super) missed: &'a [usize],
-}
-
-/// People of a job whose rows can't be trusted: nothing that joins them is made or ended by such a row.
-#[derive(Debug, Default)]
-pub(super) struct Doubts {
-    /// Those whose rows may be about somebody else, and why.
-    pub(super) held: BTreeMap<Key, Arc<str>>,
-    /// Those whose rows can't be used, and why.
-    pub(super) rejected: BTreeMap<Key, String>,
-}
-
-impl Doubts {
-    /// All of them.
-    pub(super) fn keys(&self) -> impl Iterator<Item = &Key> {
-        self.held.keys().chain(self.rejected.keys())
-    }
-}
-
-/// What is wrong with the row of one of them.
-pub(super) enum Doubt {
-    Held(Arc<str>),
-    Rejected(String),
 }
 
 /// What a read says of a key that the job knows.

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::report::counted;
 use crate::record::{JobName, Key};
+use crate::text::counted;
 
 /// How many people a note names; the rest is counted.
 const NAMED_MAX: usize = 5;

@@ -2,7 +2,7 @@
 
 use smol_str::SmolStr;
 
-use super::gather::Candidate;
+use super::candidate::Candidate;
 use super::pile::Pile;
 use crate::plan::is_somebody_else;
 use crate::record::{Number, Value, Values};

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::basis::OUTDATED;
+use super::context::Narrow;
 use super::error::Error;
-use super::held::HeldChange;
-use super::prepare::Prepared;
+use super::held::{self, HeldChange};
+use super::job_plan::Prepared;
+use super::outdated::OUTDATED;
 use super::state::JobState;
-use super::{Narrow, held};
 use crate::config::{Job, Mode};
 use crate::plan::{self, Held, Judged as _, Outline, Writes};
 use crate::queue::{self, Brief, Change, State, Ticket};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::plan_file::PlanFileError;
+use super::plan_file_error::PlanFileError;
 use crate::mapping;
 use crate::mirror;
 use crate::push;

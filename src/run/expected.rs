@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 
-use super::Context;
+use super::context::Context;
 use super::error::Error;
 use super::state::JobState;
 use crate::config::Job;

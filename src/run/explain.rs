@@ -9,13 +9,16 @@ use std::ops::ControlFlow;
 use jiff::Timestamp;
 use smol_str::SmolStr;
 
+use super::context::{Context, Narrow};
 use super::error::Error;
 use super::held::{HeldChange, held, verdicts};
 use super::inbox::Next;
+use super::job_fields::leaver_set;
+use super::job_plan::Prepared;
 use super::mirrors::Mirrors;
-use super::prepare::{Prepared, leaver_set, prepare};
+use super::prepare::prepare;
 use super::state::{JobState, LastRun};
-use super::{Context, Narrow, inbox, leave, rows};
+use super::{inbox, leave, rows};
 use crate::config::Job;
 use crate::fault::chain;
 use crate::history::{self, Changed, Decided};

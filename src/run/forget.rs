@@ -1,8 +1,8 @@
 //! Forgetting a person: what this machine holds of them, not what the service does.
 
 use std::collections::BTreeSet;
-use std::io;
 
+use super::forget_error::ForgetError;
 use super::held::HeldChange;
 use super::inbox;
 use super::state::JobState;
@@ -27,29 +27,6 @@ pub struct Forgotten {
     pub lines: u64,
     /// How many files of inboxes, filed or kept, were written anew or removed.
     pub files: u64,
-}
-
-/// Why a person could not be forgotten.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ForgetError {
-    /// The state could not be read or written.
-    #[error(transparent)]
-    Store(#[from] store::Error),
-    /// The audit files could not be written anew.
-    #[error("the audit files could not be written anew; say it again once they can")]
-    Audit(#[source] io::Error),
-    /// What was filed in an inbox could not be written anew.
-    #[error(
-        "not all that is filed in the inbox of job {job} could be searched and written anew; say it again once it can"
-    )]
-    Filed {
-        /// The job.
-        job: JobName,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
 }
 
 /// Rows by job and key.

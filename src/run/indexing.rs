@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Peekable;
 
-use super::prepare::Prepared;
+use super::job_plan::Prepared;
 use crate::config::Job;
 use crate::mirror::Mirror;
 use crate::push::{Drained, Outcome};

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::candidate::Statement;
 use super::error::Error;
-use super::gather::Statement;
+use super::fit::fit;
 use super::members::Members;
-use super::missing::Missed;
-use super::stand::fit;
+use super::missed::Missed;
 use super::transfers;
 use crate::config::{Job, Mode};
 use crate::mapping::LeaverSet;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::prepare::Prepared;
+use super::job_plan::Prepared;
 use super::transfers::{self, Begun};
 use crate::config::{Config, Job};
 use crate::plan::{LeaverAction, Present};

@@ -5,9 +5,10 @@ use std::ops::ControlFlow;
 
 use jiff::SignedDuration;
 
+use super::context::{Context, Stage};
 use super::error::Error;
 use super::state::JobState;
-use super::{Context, Stage, account, origin, rows};
+use super::{account, origin, rows};
 use crate::config::Job;
 use crate::mapping::Mapped;
 use crate::mirror::{Mirror, Wanted};
@@ -116,7 +117,7 @@ fn holds(job: &Job) -> Vec<Target> {
 
 /// The fields by which a job finds people of another target.
 fn found_by(job: &Job, target: Target) -> Vec<String> {
-    let fields = holds(job).into_iter().filter(|held| *held == target).flat_map(super::resolve::found_by);
+    let fields = holds(job).into_iter().filter(|held| *held == target).flat_map(super::job_fields::found_by);
     fields.map(|field| (*field).to_owned()).collect()
 }
 

@@ -6,8 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
+use super::context::Context;
 use super::error::Error;
-use super::{Context, rows};
+use super::rows;
 use crate::config::Job;
 use crate::fault::chain;
 use crate::mapping::Mapped;

@@ -14,9 +14,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::candidate::Candidate;
 use super::claims::{Claims, Identity, Presence};
 use super::error::Error;
-use super::gather::Candidate;
 use super::held;
 use super::state::JobState;
 use crate::plan::{NAMESAKE, Standing};

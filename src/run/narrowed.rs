@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
+use super::context::{Context, Narrow};
 use super::error::Error;
 use super::gather::Gathered;
-use super::{Context, Narrow, rows};
+use super::rows;
 use crate::config::Job;
 use crate::record::Key;
 use crate::snapshot::Index;

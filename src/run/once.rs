@@ -1,8 +1,9 @@
 //! One read of a directory for all parts of a job.
 
+use super::context::Context;
 use super::error::Error;
+use super::rows;
 use super::state::JobState;
-use super::{Context, rows};
 use crate::config::Job;
 use crate::source::{Source, Wanted};
 

@@ -19,12 +19,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::error::is_full;
-use super::prepare::Prepared;
 use crate::clock::Clock;
 use crate::crash::point;
 use crate::disk;
 use crate::history::{Audit, Line, acting_user};
-use crate::push::{Drained, Outcome};
 use crate::record::{JobName, Private};
 use crate::store::give_up_reserve;
 
@@ -163,16 +161,6 @@ pub(super) fn reason(dir: &Path, job: &JobName) -> Option<String> {
 /// Stops everything until a person has looked at what the service did.
 pub(super) fn alarm(dir: &Path, clock: &Clock, why: &str) -> io::Result<()> {
     stop(dir, clock, &Scope::Alarm, PROGRAM.to_owned(), Some(why)).map(|_| ())
-}
-
-/// Turns a push that a pause ended into one that waits: nothing failed.
-pub(super) fn excuse(dir: &Path, prepared: &mut Prepared, drained: &mut Drained) {
-    let Some(reason) = reason(dir, &prepared.job).filter(|reason| drained.stopped.as_ref() == Some(reason)) else {
-        return;
-    };
-    drained.stopped = None;
-    drained.outcomes.retain(|(_, _, outcome)| *outcome != Outcome::Undelivered(reason.clone()));
-    prepared.hold_by(reason);
 }
 
 fn folder(dir: &Path) -> PathBuf {

@@ -6,11 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::context::Context;
 use super::error::Error;
+use super::job_plan::Prepared;
 use super::leave::left_lately;
-use super::missing::Missed;
-use super::prepare::Prepared;
-use super::{Context, transfers};
+use super::missed::Missed;
+use super::transfers;
 use crate::config::Job;
 use crate::plan::{Base, Held, Judged, Outline, Verdict, leavers_held, updates_held};
 use crate::record::{Key, Target};

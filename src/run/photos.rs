@@ -13,7 +13,8 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt as _;
 use std::sync::{Mutex, PoisonError};
 
-use super::{Context, rows};
+use super::context::Context;
+use super::rows;
 use crate::config::Job;
 use crate::fault::chain;
 use crate::mapping::Mapped;

@@ -21,9 +21,9 @@ use serde_json::{Value as Json, json};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::basis::Basis;
-use super::prepare::Prepared;
-use super::sync::Plan;
-use super::{Context, Narrow};
+use super::context::{Context, Narrow};
+use super::job_plan::{Plan, Prepared};
+use super::plan_file_error::PlanFileError;
 use crate::config::{Config, Job};
 use crate::crash::point;
 use crate::disk;
@@ -82,38 +82,6 @@ pub(super) struct Planned {
 struct Shown {
     from: Json,
     to: Json,
-}
-
-/// Why a plan file can't be applied.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PlanFileError {
-    /// It is no plan, or not as it was written.
-    #[error("it is no plan file, or it was changed or damaged since it was written")]
-    Damaged,
-    /// Another version of the program wrote it.
-    #[error("it was written by another version of rosterd (form {0})")]
-    Version(u64),
-    /// It was made for another service.
-    #[error("it was made for the service at {planned}, and the configuration names {configured}")]
-    Service {
-        /// The service that it was made for.
-        planned: String,
-        /// The one configured.
-        configured: String,
-    },
-    /// It was made with another credential.
-    #[error("it was made with another credential than the one configured")]
-    Credential,
-    /// A job of it changed, or is no more.
-    #[error("job {0} is configured differently since it was made, or not at all")]
-    Job(JobName),
-    /// It was applied before.
-    #[error("it was applied already")]
-    Used,
-    /// The mark that it is used could not be written; nothing was sent.
-    #[error("it could not be marked as used under {}; nothing was sent", .0.display())]
-    Mark(PathBuf, #[source] io::Error),
 }
 
 impl PlanFile {

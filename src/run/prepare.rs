@@ -2,221 +2,39 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::claims::{Doubts, Identity, Presence};
+use super::candidate::{Candidate, Digests, Statement};
+use super::claims::{Identity, Presence};
+use super::context::{Context, Narrow, Stage};
+use super::doubts::Doubts;
 use super::error::Error;
-use super::gather::{Candidate, Digests, Gatherer, Statement};
-use super::inbox::WaitingFiles;
+use super::gather::Gatherer;
+use super::job_fields::{leaver_set, protection, written};
+use super::job_plan::{ON_SITE, Prepared};
 use super::leave::{Departed, Judge, left_lately};
 use super::members::Members;
 use super::mirrors::Mirrors;
-use super::missing::{self, Missed, Missing};
+use super::missed::Missing;
 use super::moving::Moving;
 use super::pile::Pile;
 use super::resolve::Resolver;
-use super::shown::Shown;
 use super::stand::{Remember, stand, strange};
 use super::state::JobState;
+use super::state_updates::Extra;
 use super::transfers::Begun;
-use super::{Context, Narrow, Stage, basis, drift, held, origin, people, segments, stamp};
+use super::{drift, held, missing, origin, outdated, people, segments, stamp};
 use crate::config::{Job, Mode};
-use crate::mapping::{LeaverSet, Mapping};
+use crate::mapping::Mapping;
 use crate::mirror::Mirror;
-use crate::plan::{Base, Change, Guarded, Held, Judged as _, Outline, Present, Protection, Rules, Verdict, guard};
+use crate::plan::{Base, Change, Guarded, Held, Judged as _, Outline, Present, Rules, guard};
 use crate::queue::{self, State};
-use crate::record::{Action, Field, JobName, Key, Rejected, RemoteId, Target};
-use crate::snapshot::{Day, Index, Known};
-use crate::source::Found;
+use crate::record::{Action, Field, JobName, Key, Target};
+use crate::snapshot::{Index, Known};
 use crate::store::Store;
+use crate::text::thousands;
 
 /// Why somebody stays whose row says that they are gone.
 const DOUBTFUL: &str = "the row that says that this key is gone names somebody else than whom it belongs to; were columns sorted \
                         apart, or is the key mistyped? approve it if they are gone";
-/// Why a leaver waits who is on site (law 10).
-pub const ON_SITE: &str = "on site; removed once they have left";
-
-/// What a run of one job would do.
-pub struct Prepared {
-    /// The job, or the part of it.
-    pub job: JobName,
-    /// What it manages.
-    pub target: Target,
-    /// Whether the read proved that it saw everyone.
-    pub complete: bool,
-    /// Why it did not.
-    pub incomplete: Vec<String>,
-    /// Why some who are missing stay: the server that was read may not be as far as the one that showed them.
-    pub doubt: Option<String>,
-    /// Records of the source.
-    pub records: u64,
-    /// Records that need nothing.
-    pub unchanged: u64,
-    /// By field: how many were found at the service by it, the first time.
-    pub matched_by: BTreeMap<String, u64>,
-    /// Every row that can be used, with its line, its key and whether it counts; for a file that somebody dropped only.
-    pub rows: Vec<(u64, Key, bool)>,
-    /// What waits in the inbox, where the source is one.
-    pub inbox: Option<WaitingFiles>,
-    /// Rows that can't be used.
-    pub rejected: Vec<Rejected>,
-    /// Values that can't be used, of records that count all the same.
-    pub bad_values: Vec<Rejected>,
-    /// Known people whom the read misses, in order of key.
-    pub missed: Vec<Missed>,
-    /// What is told of them.
-    pub missing: Option<Missing>,
-    /// What those are called who leave or are missing.
-    pub names: BTreeMap<Key, String>,
-    /// What would be sent.
-    pub go: Vec<Outline>,
-    /// What would wait for a person.
-    pub held: Vec<Held<Outline>>,
-    /// Of what would be sent, what waits for something else than an approval, and why.
-    pub waits: BTreeMap<Key, String>,
-    /// What a person rejected.
-    pub dropped: Vec<Outline>,
-    /// Where the rest of each change lies.
-    pub pile: Pile,
-    /// Leavers who are not removed because they are protected.
-    pub protected: Vec<Key>,
-    /// Leavers who are to appear in another job and stay until they do, and why.
-    pub moving: Vec<(Key, String)>,
-    /// Fields that somebody edited at the service and that stay so, where the job names them.
-    pub drift: BTreeMap<Key, Vec<String>>,
-    /// Why nothing is sent, where it is so: nothing is taken from the read, or the job is paused.
-    pub hold: Option<String>,
-    /// Further things worth knowing.
-    pub notes: Vec<String>,
-    /// The fields that the job maps, or sets in leavers.
-    pub fields: Vec<Field>,
-    pub(super) new: Extra,
-}
-
-impl Prepared {
-    /// Nothing at all: no source was read, so it says nothing about anybody.
-    pub(super) fn nothing(job: &Job, store: &Store, note: String) -> Self {
-        Self {
-            job: job.name.clone(),
-            target: job.mapping.target,
-            complete: false,
-            incomplete: Vec::new(),
-            doubt: None,
-            records: 0,
-            unchanged: 0,
-            matched_by: BTreeMap::new(),
-            rows: Vec::new(),
-            inbox: None,
-            rejected: Vec::new(),
-            bad_values: Vec::new(),
-            missed: Vec::new(),
-            missing: None,
-            names: BTreeMap::new(),
-            go: Vec::new(),
-            held: Vec::new(),
-            waits: BTreeMap::new(),
-            dropped: Vec::new(),
-            pile: Pile::new(store.dir(), &[], false),
-            protected: Vec::new(),
-            moving: Vec::new(),
-            drift: BTreeMap::new(),
-            hold: None,
-            notes: vec![note],
-            fields: Vec::new(),
-            new: Extra {
-                mapping: String::new(),
-                mapping_settled: false,
-                copies: None,
-                file: None,
-                shown: Shown::default(),
-                found: BTreeMap::new(),
-                gone: None,
-                content: String::new(),
-                settled: Vec::new(),
-                digests: Digests::default(),
-                due: BTreeMap::new(),
-                waiting: Vec::new(),
-                forgotten: Vec::new(),
-                matched: Vec::new(),
-                verdicts: BTreeMap::new(),
-                standing: BTreeSet::new(),
-                there: BTreeSet::new(),
-                remote: BTreeMap::new(),
-                outdated: BTreeMap::new(),
-                judged_all: false,
-                unknown: BTreeSet::new(),
-                base: Base::default(),
-                updated: BTreeSet::new(),
-                claimed: BTreeSet::new(),
-                doubts: Doubts::default(),
-            },
-        }
-    }
-
-    /// Notes one more reason for which nothing is sent.
-    pub(super) fn hold_by(&mut self, reason: String) {
-        self.hold = Some(match self.hold.take() {
-            Some(before) => format!("{before}; {reason}"),
-            None => reason,
-        });
-    }
-
-    /// Holds records of which it is not known whether an earlier request made them.
-    pub(super) fn hold_unclear(&mut self, unclear: Vec<(Key, String)>) {
-        for (key, reason) in unclear {
-            self.go.retain(|change| change.key != key);
-            self.held.retain(|held| held.key != key);
-            self.held.push(Held { key, reason: reason.into(), change: None, other: None });
-        }
-    }
-}
-
-/// What a sync needs besides.
-pub(super) struct Extra {
-    /// Stands for mapping, key, match fields and what of the source decides whom it shows.
-    pub(super) mapping: String,
-    /// Whether this mapping is the one to compare the next with: not before what it alters was decided on.
-    pub(super) mapping_settled: bool,
-    /// How many copies of the state that were laid back are done with by this run, where it found out.
-    pub(super) copies: Option<u64>,
-    pub(super) file: Option<Found>,
-    pub(super) shown: Shown,
-    /// The digest of the source's content.
-    pub(super) content: String,
-    /// Rows that need nothing, with their digests, in order of key.
-    pub(super) settled: Vec<(Key, u128)>,
-    /// Of every row that was looked at.
-    pub(super) digests: Digests,
-    /// The first day on which a row comes to something else.
-    pub(super) due: BTreeMap<Key, Day>,
-    /// Known keys that this read says are gone; none where it can't say so of everybody.
-    pub(super) gone: Option<BTreeSet<Key>>,
-    pub(super) waiting: Vec<(Key, Known)>,
-    pub(super) forgotten: Vec<(Key, RemoteId)>,
-    pub(super) matched: Vec<RemoteId>,
-    /// The same by key, where other parts of the job refer to them.
-    pub(super) found: BTreeMap<Key, RemoteId>,
-    pub(super) verdicts: BTreeMap<Key, Verdict>,
-    /// Of the keys with a verdict, those whose verdict counts though another change is held now.
-    pub(super) standing: BTreeSet<Key>,
-    /// Of the keys with a verdict, those whose row is there: a verdict on their removal is void.
-    pub(super) there: BTreeSet<Key>,
-    /// What the service holds of those whom the plan changes, by digest; worked out for plan files and for what is held.
-    pub(super) remote: BTreeMap<Key, u128>,
-    /// Known keys that the read misses and whose entities another record claims: they may not be gone.
-    pub(super) claimed: BTreeSet<Key>,
-    /// People whose rows can't be trusted.
-    pub(super) doubts: Doubts,
-    /// Those who changed at the service since a person approved what is done to them, with what they are now: the approval
-    /// is void.
-    pub(super) outdated: BTreeMap<Key, basis::Outdated>,
-    /// Whether the run judged everybody, so that what it does not mention is not wanted.
-    pub(super) judged_all: bool,
-    /// Keys that were asked for and that neither the job nor its source knows.
-    pub(super) unknown: BTreeSet<Key>,
-    /// What the limits were measured against.
-    pub(super) base: Base,
-    /// Those whom the part of a job would change and on whom nobody decided.
-    pub(super) updated: BTreeSet<Key>,
-}
 
 /// Works out what a run of one part of a job would do, `earlier` being the parts that were worked out before. `remember`
 /// takes what was found to need nothing.
@@ -249,7 +67,8 @@ pub(super) fn prepare(
     let records = if narrow.is_narrow() { asked } else { gathered.unchanged + asked };
     let asked_for = gathered.candidates.iter().filter(|one| narrow.has(&one.key));
     let bad_values = asked_for.flat_map(Candidate::bad_values).cloned().collect();
-    let basis::Standing { verdicts, outdated } = basis::decided(job, &written(job, mapping), mirror, store, narrow)?;
+    let outdated::Standing { verdicts, outdated } =
+        outdated::decided(job, &written(job, mapping), mirror, store, narrow)?;
     let there = |key: &Key| index.by_key(key.as_str()).is_some_and(|at| gathered.present.has(at));
     let mut prepared = Prepared {
         job: job.name.clone(),
@@ -441,7 +260,7 @@ pub(super) fn prepare(
         prepared.notes.extend(guarded.held.is_empty().then(|| doubt.clone()));
     }
     guarded.held.splice(0..0, undecided.held);
-    basis::hold_outdated(&mut guarded, &prepared.new.outdated);
+    outdated::hold_outdated(&mut guarded, &prepared.new.outdated);
     let Guarded { go, held, rejected } = guarded;
     prepared.unchanged += stood.settled.len() as u64;
     prepared.matched_by = stood.matched_by;
@@ -522,32 +341,6 @@ fn returned(
     Ok(returned)
 }
 
-/// Whom no job may remove, whichever job says so.
-pub(super) fn protection(context: &Context<'_>) -> Protection {
-    Protection::new(context.config.jobs.iter().flat_map(|job| &job.protect))
-}
-
-/// What is set in leavers, which the configuration was checked with.
-pub(super) fn leaver_set(job: &Job) -> LeaverSet {
-    LeaverSet::compile(&job.leaver_set).expect("the configuration was checked with these very templates")
-}
-
-/// The fields that the job writes: those that it maps, and those that it sets in leavers.
-pub(super) fn written(job: &Job, mapping: &Mapping) -> Vec<Field> {
-    let mut fields: Vec<Field> = mapping.fields().cloned().collect();
-    for name in job.leaver_set.fields.keys().filter(|name| !job.mapping.fields.contains_key(*name)) {
-        fields.extend(job.mapping.target.field(name));
-    }
-    fields
-}
-
-/// A number as people read it: 1,204.
-fn thousands(number: usize) -> String {
-    let digits = number.to_string();
-    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
-    groups.collect::<Vec<_>>().join(",")
-}
-
 /// What waits for something else than an approval.
 fn waits(prepared: &Prepared, job: &JobName, mirror: &Mirror, store: &Store) -> Result<BTreeMap<Key, String>, Error> {
     let mut waits = BTreeMap::new();
@@ -576,16 +369,4 @@ fn waits(prepared: &Prepared, job: &JobName, mirror: &Mirror, store: &Store) -> 
         }
     }
     Ok(waits)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_number_is_grouped_by_thousands() {
-        for (number, text) in [(0, "0"), (999, "999"), (1204, "1,204"), (12_000, "12,000"), (1_000_000, "1,000,000")] {
-            assert_eq!(thousands(number), text);
-        }
-    }
 }

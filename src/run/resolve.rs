@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
 
+use super::job_fields::found_by;
+use super::job_plan::Prepared;
 use super::mirrors::Mirrors;
-use super::prepare::Prepared;
 use crate::config::Job;
 use crate::mirror::pair;
 use crate::plan::{Match, Matcher};
@@ -25,14 +26,6 @@ pub(super) struct Resolver<'a> {
     found: BTreeMap<(Target, &'a Key), RemoteId>,
     /// Holders by kind.
     holders: BTreeMap<Target, Matcher>,
-}
-
-/// The fields by which a person who holds something is found.
-pub(super) fn found_by(target: Target) -> &'static [&'static str] {
-    match target {
-        Target::Contractor => &["service_provider_id", "email"],
-        _ => &["employee_id", "email"],
-    }
 }
 
 impl<'a> Resolver<'a> {

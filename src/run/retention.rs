@@ -2,7 +2,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Context, inbox};
+use super::context::Context;
+use super::inbox;
 use crate::store::{self, Batch, Space};
 
 const APPLIED: &str = "retention";

@@ -13,18 +13,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::context::{Context, Narrow, Stage};
+use super::counts::{Counts, Status};
 use super::enqueue::{parked, queued};
 use super::error::Error;
-use super::held::HeldChange;
+use super::held::{self, HeldChange};
+use super::job_fields::protection;
+use super::job_plan::ON_SITE;
 use super::leave::left_lately;
 use super::mirrors::Mirrors;
-use super::prepare::{ON_SITE, prepare, protection};
-use super::report::{Counts, Report, Status, counted};
+use super::prepare::prepare;
+use super::report::Report;
+use super::run_job::ended;
 use super::session::Session;
 use super::state::{JobState, next_run};
-use super::sync::ended;
 use super::takeback::{Ground, Takeback, Untouched};
-use super::{Context, Narrow, Stage, account, held, inbox, pause, rows, segments, told};
+use super::{account, inbox, pause, rows, segments, told};
 use crate::config::Job;
 use crate::history::{Audit, Line, Story, acting_user};
 use crate::plan::{Base, Change, Guarded, Held, Judged as _, Writes, guard};
@@ -33,6 +37,7 @@ use crate::queue::{self, Undo};
 use crate::record::{Action, Field, Key};
 use crate::snapshot::Index;
 use crate::store::Batch;
+use crate::text::counted;
 
 /// What undoes a run, or what came of it.
 pub struct Reverted {

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::Context;
+use super::context::Context;
 use super::error::Error;
 use crate::config::Job;
 use crate::mapping::{Bound, Mapping};

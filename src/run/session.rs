@@ -1,27 +1,17 @@
 //! What a run of one part of a job sends with: the way to the service, and who is told.
 
+use super::context::Context;
 use super::error::Error;
+use super::job_fields::{protection, written};
 use super::photos::SourcePhotos;
-use super::prepare::{protection, written};
-use super::{Context, pause, rows};
+use super::stop_reason::INTERRUPTED;
+use super::{pause, rows};
 use crate::config::Job;
 use crate::history::{Audit, Line};
 use crate::plan::Protection;
-use crate::push::{Drained, Outcome, Presence, Push, Witness};
+use crate::push::{Outcome, Presence, Push, Witness};
 use crate::queue::Change;
 use crate::record::{Action, Entity, Field, Value};
-
-/// Why a push stopped that was asked to.
-pub(super) const INTERRUPTED: &str = "interrupted";
-
-/// Takes what was not sent, because the push was asked to end, out of what became of it: it waits in the queue for the run
-/// that follows. How many changes that are; `None` where the push was not asked.
-pub(super) fn gave_way(drained: &mut Drained) -> Option<usize> {
-    drained.stopped.take_if(|reason| reason == INTERRUPTED)?;
-    let before = drained.outcomes.len();
-    drained.outcomes.retain(|(_, _, outcome)| *outcome != Outcome::Undelivered(INTERRUPTED.to_owned()));
-    Some(before - drained.outcomes.len())
-}
 
 /// Writes the audit file and passes on what happens.
 pub(super) struct Session<'a> {

@@ -15,41 +15,15 @@
 //! Rejected: to doubt the whole read. Where a name stands for many servers that show nothing of each other, there is always
 //! somebody whom the one at hand did not show, and nobody would ever be a leaver.
 
-use std::collections::BTreeSet;
-
-use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_64;
-
 use super::gather::Gathered;
-use super::held::DecisionError;
-use super::report::counted;
-use super::state::JobState;
-use crate::clock::Clock;
-use crate::config::Job;
-use crate::history::{Audit, Line, acting_user};
+use super::replicas::Shown;
 use crate::record::Key;
 use crate::snapshot::Index;
 use crate::source::Standing;
-use crate::store::{Batch, Store};
+use crate::text::counted;
 
-/// How many people are remembered one by one. Are there more, nobody is believed to be gone before they were shown again.
-const OTHERS_MAX: usize = 10_000;
 /// How many people a reason names.
 const NAMED: usize = 3;
-
-/// How far the servers were that showed people last.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Shown {
-    /// The server that showed everybody but `others`.
-    #[serde(default)]
-    last: Option<Standing>,
-    /// Those whom another server showed last, by the digests of their keys.
-    #[serde(default)]
-    others: Vec<(Standing, BTreeSet<u64>)>,
-    /// The last read that could not be believed, where it was the last.
-    #[serde(default)]
-    doubted: Option<Standing>,
-}
 
 /// What a read says in the light of those before it.
 #[derive(Default)]
@@ -88,70 +62,6 @@ impl Shown {
             next,
         }
     }
-
-    /// Takes the directory for right as it was read last, though that could not be believed. `None` where there is no such
-    /// doubt, else the server.
-    fn believe(&mut self) -> Option<String> {
-        let doubted = self.doubted.take()?;
-        let address = doubted.address.clone();
-        *self = Self { last: Some(doubted), ..Self::default() };
-        Some(address)
-    }
-
-    /// How far the server was that showed somebody last.
-    fn of(&self, key: &Key) -> Option<&Standing> {
-        let mark = mark(key.as_str());
-        let other = self.others.iter().find(|(_, keys)| keys.contains(&mark));
-        other.map(|(standing, _)| standing).or(self.last.as_ref())
-    }
-
-    /// What is to be remembered after a read that did not show those at `missing`.
-    fn after(&self, began: &Standing, ended: &Standing, missing: &[usize], index: &Index, doubts: bool) -> Self {
-        let missing: BTreeSet<u64> = missing.iter().map(|at| mark(index.entry(*at).key)).collect();
-        let mut next = self.clone();
-        next.others.iter_mut().for_each(|(_, keys)| keys.retain(|key| missing.contains(key)));
-        next.doubted = (doubts || self.last.as_ref().is_some_and(|last| !began.covers(last))).then(|| ended.clone());
-        next.last = Some(match &self.last {
-            Some(last) if began.is_behind(last) => last.clone().joined(ended),
-            Some(last) if !began.covers(last) => {
-                let apart: BTreeSet<u64> = next.others.iter().flat_map(|(_, keys)| keys).copied().collect();
-                next.others.push((last.clone(), missing.difference(&apart).copied().collect()));
-                ended.clone()
-            }
-            _ => ended.clone(),
-        });
-        next.others.retain(|(_, keys)| !keys.is_empty());
-        if next.others.iter().map(|(_, keys)| keys.len()).sum::<usize>() > OTHERS_MAX {
-            next.others.clear();
-            next.last = Some(Standing::beyond());
-        }
-        next
-    }
-}
-
-/// Takes a job's directory for right as it was read last; `None` where nothing of it is in doubt, else its server.
-pub fn believe(store: &Store, clock: &Clock, job: &Job) -> Result<Option<String>, DecisionError> {
-    let mut server = None;
-    let mut batch = Batch::default();
-    for part in job.parts() {
-        let mut state = JobState::load(store, &part.name)?;
-        if let Some(address) = state.shown.believe() {
-            server = Some(address);
-            state.put(&mut batch, &part.name);
-        }
-    }
-    if let Some(server) = &server {
-        let (at, why) = (clock.now(), Some(server.as_str()));
-        let by = acting_user();
-        let line = Line::Decision { at, job: Some(&job.name), key: None, decision: "believed the server", by, why };
-        Audit::new(store.dir()).append(at, &line).map_err(DecisionError::Audit)?;
-        store.commit(batch)?;
-    }
-    Ok(server)
-}
-
-fn mark(key: &str) -> u64 {
-    xxh3_64(key.as_bytes())
 }
 
 fn reason_of(now: &Standing, shown: &Standing, doubted: &[Key]) -> String {

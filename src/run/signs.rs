@@ -7,13 +7,13 @@
 use jiff::SignedDuration;
 
 use super::error::Error;
-use super::report::counted;
 use crate::api::Client;
 use crate::config::Job;
 use crate::push::{Drained, Outcome};
 use crate::record::Key;
 use crate::snapshot::Known;
 use crate::store::Store;
+use crate::text::counted;
 
 /// An edit may be undone once, and made again by somebody who did not see why. Not so often.
 const EDITS_IN_A_ROW: u32 = 3;

@@ -6,11 +6,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::counts::{Counts, Status};
 use super::error::Error;
-use super::inbox::InboxState;
-use super::missing::Missing;
-use super::report::{Counts, Status};
-use super::shown::Shown;
+use super::inbox_state::InboxState;
+use super::missed::Missing;
+use super::replicas::Shown;
 use crate::history::Audit;
 use crate::record::{JobName, Rejected};
 use crate::source::Found;

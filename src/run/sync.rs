@@ -1,32 +1,22 @@
 //! A run from end to end.
 
-use jiff::Timestamp;
-
-use super::adopt::Adoption;
-use super::enqueue::{commit, left_unknown, parked};
-use super::error::{Error, is_full};
-use super::indexing::save_index;
+use super::context::{Context, Narrow};
+use super::error::Error;
+use super::job_plan::{For, Plan, Prepared};
 use super::mirrors::Mirrors;
 use super::missing::{Remembered, remembered};
 use super::narrowed::narrowed;
 use super::once::read_once;
-use super::prepare::{ON_SITE, Prepared, prepare};
-use super::report::{Part, Report, Status, counted, report};
-use super::session::{Session, gave_way};
-use super::state::{JobState, LastRun, ROWS_MAX, RejectedRow, next_run};
-use super::{
-    Context, Narrow, Stage, account, astray, basis, expected, held, inbox, origin, pause, people, retention, rows,
-    signs, told, transfers,
-};
+use super::prepare::prepare;
+use super::report::Report;
+use super::run_job::{one, prune, record};
+use super::state::next_run;
+use super::{account, expected, inbox, origin, pause, people, remote_digest, retention, rows};
 use crate::config::Job;
-use crate::history::{Audit, Ended, Line};
-use crate::mirror::{Mirror, Removal};
-use crate::plan::Protection;
-use crate::push::{Drained, Outcome};
-use crate::queue::Ticket;
-use crate::record::{Action, JobName, RemoteId, Target};
+use crate::mirror::Mirror;
+use crate::record::RemoteId;
 use crate::snapshot::Index;
-use crate::store::{Batch, Store};
+use crate::store::Store;
 
 /// Runs jobs one after the other, in the order given. An error is one of the state: every other failure is in a report.
 pub async fn sync(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow) -> Result<Vec<Report>, Error> {
@@ -60,34 +50,6 @@ pub async fn sync(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow) -> Resu
     // A process that runs for years does not open its store for years.
     context.store.tidy()?;
     Ok(reports)
-}
-
-/// Forgets removals that are too old to matter.
-pub(super) fn prune(context: &Context<'_>) -> Result<(), Error> {
-    for target in Target::ALL {
-        Removal::prune(context.store, *target, context.clock.now())?;
-    }
-    Ok(())
-}
-
-/// What `sync` would do for one job.
-pub struct Plan {
-    /// The job.
-    pub job: JobName,
-    /// What it would do, for each part of the job, and how many of its own target at the service belong to no record of
-    /// it; or why that can't be said.
-    pub result: Result<(Vec<Prepared>, u64), Error>,
-}
-
-/// What becomes of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum For {
-    /// It is shown.
-    Show,
-    /// It is kept as a file, which says of each change what it is based on.
-    File,
-    /// A configuration is tried: an inbox in which no file waits is read as it was read last.
-    Rehearsal,
 }
 
 /// Works out what `sync` would do, and changes nothing here or there. One job's failure is its own.
@@ -142,259 +104,10 @@ async fn plan_one(
     for prepared in &mut all {
         pause::reason(context.store.dir(), &job.name).into_iter().for_each(|reason| prepared.hold_by(reason));
         if what_for == For::File {
-            prepared.new.remote = basis::remotes(prepared, mirrors.of(prepared.target), context.store)?;
+            prepared.new.remote = remote_digest::remotes(prepared, mirrors.of(prepared.target), context.store)?;
         }
     }
     Ok((all, foreign))
-}
-
-pub(super) async fn one(
-    context: &Context<'_>,
-    job: &Job,
-    mirrors: &mut Mirrors,
-    narrow: &Narrow,
-    run: u64,
-    requests_before: u64,
-) -> Result<Report, Error> {
-    let store = context.store;
-    let kept = match read_once(context, job) {
-        Ok(kept) => kept,
-        Err(error) => {
-            // Whom an earlier process updated is looked after all the same (law 10).
-            for part in job.parts() {
-                Session::open(context, part, run).await?;
-            }
-            return Err(error);
-        }
-    };
-    let job = kept.as_ref().unwrap_or(job);
-    let mut sessions = Vec::new();
-    let narrows = narrowed(context, job, narrow)?;
-    for (part, _) in &narrows {
-        sessions.push(Session::open(context, part, run).await?);
-    }
-    mirrors.pull(context, job, true).await?;
-    let mut all = Vec::new();
-    for ((part, narrow), session) in narrows.iter().zip(&sessions) {
-        all.push(settled(context, part, session, mirrors, narrow, &all).await?);
-    }
-    people::share(context, job, &mut all)?;
-    let nothing_taken = all.iter().any(|prepared| prepared.hold.is_some());
-    let paused = pause::reason(store.dir(), &job.name);
-    for prepared in &mut all {
-        paused.iter().for_each(|reason| prepared.hold_by(reason.clone()));
-    }
-    let requests = |client: &crate::api::Client| client.requests() - requests_before;
-    if nothing_taken {
-        let mut parts = Vec::new();
-        for ((prepared, session), (part, _)) in all.into_iter().zip(sessions).zip(&narrows) {
-            let mut prepared = prepared;
-            prepared.notes.extend(session.unlooked);
-            astray::hold(store, part, &mut prepared)?;
-            parts.push(Part { prepared, drained: Drained::default(), parked: parked(store, part)? });
-        }
-        let mut report = report(job, parts, requests(context.client));
-        report.details.nothing_taken = true;
-        return Ok(report);
-    }
-    let mut changes = Vec::new();
-    for ((part, narrow), prepared) in narrows.iter().zip(&mut all) {
-        prepared.new.remote = basis::of_held(prepared, mirrors.of(prepared.target), store)?;
-        changes.push(commit(store, part, prepared, narrow)?);
-        if part.name == job.name && job.inbox.is_none() && !narrow.is_narrow() {
-            expected::note(context, job, &prepared.new.content)?;
-        }
-    }
-    let before: Vec<_> = all.iter().map(|prepared| mirrors.of(prepared.target).changed().clone()).collect();
-    let mut drained: Vec<Drained> = all.iter().map(|_| Drained::default()).collect();
-    let count: usize = changes.iter().map(Vec::len).sum();
-    if paused.is_none() {
-        let requests = changes.iter().flatten().map(Ticket::requests).sum();
-        context.watch.stage(&job.name, Stage::Sending { changes: count, requests });
-        drained = send(&sessions, mirrors, &all, changes).await?;
-        all.iter_mut().zip(&mut drained).for_each(|(prepared, drained)| {
-            pause::excuse(store.dir(), prepared, drained);
-        });
-        for ((part, _), drained) in narrows.iter().zip(&mut drained) {
-            drained.notes.extend(signs::notes(context.client, store, part, drained)?);
-        }
-    } else if count > 0
-        && let Some(prepared) = all.iter_mut().find(|prepared| prepared.job == job.name)
-    {
-        prepared.hold_by(counted(count, "change waits", "changes wait"));
-    }
-    // A dropped file is done with only when all of it is sent, so it is read once more.
-    let goes_on = context.watch.goes_on() && job.inbox.is_none();
-    let left: Vec<usize> = if goes_on { drained.iter_mut().filter_map(gave_way).collect() } else { Vec::new() };
-    let mut parts = Vec::new();
-    for ((((part, _), mut prepared), drained), before) in narrows.iter().zip(all).zip(drained).zip(before) {
-        save_index(store, part, mirrors.of(prepared.target), &before, &prepared, &drained)?;
-        wait(store, part, &drained)?;
-        held::wait(store, &part.name, prepared.protected.iter(), Protection::REASON)?;
-        for (key, reason) in &prepared.moving {
-            held::wait(store, &part.name, std::iter::once(key), reason)?;
-        }
-        astray::hold(store, part, &mut prepared)?;
-        parts.push(Part { prepared, drained, parked: parked(store, part)? });
-    }
-    let mut report = report(job, parts, requests(context.client));
-    if narrow.is_narrow() {
-        // It says nothing about those who were not asked for.
-        report.missing = JobState::load(store, &job.name)?.missing;
-        report.counts.missing = report.missing.as_ref().map_or(0, |missing| missing.people);
-    }
-    report.details.judged = true;
-    report.details.gave_way = !left.is_empty();
-    if report.details.gave_way {
-        let waits = counted(left.into_iter().sum(), "change waits", "changes wait");
-        report.reasons.push(format!("{waits} for the run that follows: this one gave way"));
-    }
-    Ok(report)
-}
-
-/// Sends what the parts of a job want: who leaves first, what joins two before the two; then each part in its order, so
-/// that what another refers to is there before it. A membership that ends for another ends after that one is there.
-async fn send(
-    sessions: &[Session<'_>],
-    mirrors: &mut Mirrors,
-    all: &[Prepared],
-    changes: Vec<Vec<Ticket>>,
-) -> Result<Vec<Drained>, Error> {
-    if let ([session], [prepared]) = (sessions, all) {
-        let mirror = mirrors.of_mut(prepared.target);
-        return Ok(vec![session.push().drain(mirror, &prepared.job, changes.into_iter().flatten().collect()).await?]);
-    }
-    let mut drained: Vec<Drained> = all.iter().map(|_| Drained::default()).collect();
-    let (mut leaving, mut others) = (Vec::new(), Vec::new());
-    let mut ends = Vec::new();
-    for (prepared, mut changes) in all.iter().zip(changes) {
-        ends.push(transfers::take_ends(prepared, &mut changes));
-        let (leaves, rest): (Vec<Ticket>, Vec<Ticket>) =
-            changes.into_iter().partition(|ticket| ticket.action == Action::Delete);
-        leaving.push(leaves);
-        others.push(rest);
-    }
-    let order = leaving.into_iter().enumerate().rev().chain(others.into_iter().enumerate());
-    for (at, changes) in order {
-        if changes.is_empty() {
-            continue;
-        }
-        let mirror = mirrors.of_mut(all[at].target);
-        drained[at].add(sessions[at].push().drain(mirror, &all[at].job, changes).await?);
-    }
-    for (at, ends) in ends.into_iter().enumerate() {
-        let ready = transfers::ready(&all[at], ends, &mut drained[at]);
-        if !ready.is_empty() {
-            let mirror = mirrors.of_mut(all[at].target);
-            drained[at].add(sessions[at].push().drain(mirror, &all[at].job, ready).await?);
-        }
-    }
-    Ok(drained)
-}
-
-/// Keeps those as held who wait for something else than a person.
-pub(super) fn wait(store: &Store, part: &Job, drained: &Drained) -> Result<(), Error> {
-    let on_site = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::OnSite);
-    held::wait(store, &part.name, on_site.map(|(key, _, _)| key), ON_SITE)?;
-    for (key, _, outcome) in &drained.outcomes {
-        if let Outcome::Waits(reason) = outcome {
-            held::wait(store, &part.name, std::iter::once(key), reason)?;
-        }
-    }
-    Ok(())
-}
-
-/// Works out what a run would do, once it is known what became of what an earlier process left behind; stores what was
-/// learned of the service on the way. `earlier` are the parts of the job that were worked out before.
-pub(super) async fn settled(
-    context: &Context<'_>,
-    part: &Job,
-    session: &Session<'_>,
-    mirrors: &mut Mirrors,
-    narrow: &Narrow,
-    earlier: &[Prepared],
-) -> Result<Prepared, Error> {
-    let store = context.store;
-    let unknown = left_unknown(store, part)?;
-    let mirror = mirrors.of_mut(part.mapping.target);
-    let unclear = if unknown.is_empty() { Vec::new() } else { session.push().settle(mirror, unknown).await? };
-    let mut adoption = Adoption::new(part, store);
-    let mapping = rows::mapping(part);
-    let mut take = |key, known| adoption.take(key, known);
-    let mut prepared = prepare(context, part, &mapping, mirrors, narrow, earlier, &mut take)?;
-    prepared.hold_unclear(unclear);
-    adoption.end()?;
-    mirrors.of_mut(part.mapping.target).save(store)?;
-    Ok(prepared)
-}
-
-/// Remembers how a run ended. Where the audit file can't be written, the run stands all the same (fault 10). A run that was
-/// asked to end says nothing of how the job is: it is gone on with, and nobody is to be told that it failed. Nor does one for
-/// some records only: how the job is stays what its last whole run found.
-pub(super) fn record(
-    context: &Context<'_>,
-    job: &Job,
-    report: &Report,
-    run: u64,
-    started: Timestamp,
-) -> Result<(), Error> {
-    told::log(run, report);
-    let line = ended(context, job, report, run, started);
-    if let Err(error) = Audit::new(context.store.dir()).append(line.at, &Line::Run(&line)) {
-        if is_full(&error) {
-            context.store.ran_full();
-        }
-        tracing::warn!(run, %error, "the end of run {run} could not be written to the audit file: {error}");
-    }
-    if report.interrupted {
-        return Ok(());
-    }
-    let mut state = JobState::load(context.store, &job.name)?;
-    state.ran_full = context.store.has_run_full();
-    if !report.is_narrow {
-        ran(&mut state, report, &line);
-    }
-    let mut batch = Batch::default();
-    state.put(&mut batch, &job.name);
-    Ok(context.store.commit(batch)?)
-}
-
-/// Remembers what a whole run found.
-fn ran(state: &mut JobState, report: &Report, line: &Ended) {
-    let Ended { run, started, at: ended, .. } = *line;
-    state.fresh.get_or_insert(started);
-    state.reasons.clone_from(&report.reasons);
-    state.rejected = report.rejections.iter().map(RejectedRow::of).take(ROWS_MAX).collect();
-    state.bad_values = report.bad_values.iter().map(RejectedRow::of).take(ROWS_MAX).collect();
-    // A run that could not read its source says nothing about who is in it.
-    if report.status != Status::Failed || report.missing.is_some() {
-        state.missing.clone_from(&report.missing);
-    }
-    state.last = Some(LastRun {
-        run,
-        started,
-        ended,
-        status: report.status,
-        complete: report.complete,
-        counts: report.counts,
-        reason: report.reason(),
-    });
-}
-
-/// The end of a run, which is now.
-pub(super) fn ended(context: &Context<'_>, job: &Job, report: &Report, run: u64, started: Timestamp) -> Ended {
-    Ended {
-        at: context.clock.now(),
-        run,
-        job: job.name.clone(),
-        started,
-        status: report.status.name().to_owned(),
-        complete: report.complete,
-        counts: report.counts.by_name(),
-        reason: report.reason(),
-        reverts: None,
-        by: None,
-    }
 }
 
 /// How many people at the service belong to no record of the job.

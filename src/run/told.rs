@@ -2,7 +2,8 @@
 //!
 //! The message says it all, since that is what a journal shows; the same stands in fields, by which an entry is found.
 
-use super::report::{Report, Status};
+use super::counts::Status;
+use super::report::Report;
 use crate::record::shown;
 
 /// Logs what a run came to.

@@ -15,10 +15,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::candidate::{Candidate, Statement};
 use super::error::Error;
-use super::gather::{Candidate, Statement};
+use super::job_plan::Prepared;
 use super::pile::Pile;
-use super::prepare::Prepared;
 use super::stand::Stood;
 use crate::config::{Job, Mode};
 use crate::plan::{Held, Judged as _, Outline, Present};

@@ -6,7 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use super::held::{DecisionError, held};
+use super::approvals::DecisionError;
+use super::held::held;
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::history::{Audit, Line, acting_user};

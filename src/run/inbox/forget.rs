@@ -21,7 +21,7 @@ use crate::disk;
 use crate::mapping::{Bound, Mapped};
 use crate::receipt::{MARK, harmless, is_page, is_table, keyed, markup_of, text_of};
 use crate::record::Key;
-use crate::run::forget::ForgetError;
+use crate::run::forget_error::ForgetError;
 use crate::run::report::named_as;
 use crate::run::rows;
 use crate::source::inbox::{self, Folder, Shelf, take_filed};

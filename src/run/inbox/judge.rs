@@ -1,6 +1,8 @@
 //! Whether a file is one that was read before, or an older one than the last.
 
-use super::state::{InboxState, Past};
+use crate::config::Job;
+use crate::run::inbox_state::{InboxState, Past};
+use crate::run::{rows, stamp};
 use crate::source::inbox::{Options, Order, Taken, dated};
 
 /// The last file, where this one is the same and reading it again would come to the same: all of it was used, by the mapping
@@ -46,6 +48,14 @@ pub(super) fn doubt(state: &InboxState, options: &Options, name: &str, taken: &T
             known.read
         )
     })
+}
+
+/// Stands for all with which the same rows come to the same.
+pub(super) fn as_before(job: &Job) -> String {
+    let mapping = rows::mapping(job);
+    let policy = format!("{:?} {:?} {:?} {:?}", job.leavers, job.leaver_set.fields, job.protect, job.mode);
+    let rows = stamp::of_rows(job, &mapping) ^ xxhash_rust::xxh3::xxh3_128(policy.as_bytes());
+    format!("{} {rows:032x}", stamp::of_mapping(job, &mapping))
 }
 
 #[cfg(test)]

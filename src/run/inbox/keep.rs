@@ -4,7 +4,7 @@ use super::outbox::Outbox;
 use crate::config::Job;
 use crate::plan::LeaverAction;
 use crate::queue;
-use crate::run::Context;
+use crate::run::context::Context;
 use crate::run::error::Error;
 use crate::run::state::JobState;
 use crate::snapshot::Index;

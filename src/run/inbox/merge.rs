@@ -7,7 +7,8 @@
 //! - The status is the worst of all; only what an earlier file had held does not count once a later one settled it.
 
 use crate::record::JobName;
-use crate::run::report::{Counts, Report, Status};
+use crate::run::counts::{Counts, Status};
+use crate::run::report::Report;
 
 /// All runs of a visit as one, with what is worth knowing besides.
 pub(super) fn merged(job: &JobName, reports: Vec<Report>, notes: Vec<String>) -> Report {

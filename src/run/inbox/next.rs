@@ -2,20 +2,19 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::judge;
+use super::judge::{self, as_before};
 use super::outbox::Outbox;
 use super::over::over;
 use super::rest::Rest;
-use super::visit::as_before;
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::run::error::Error;
 use crate::run::state::JobState;
+use crate::run::waiting_files::WaitingFiles;
 use crate::source::inbox::{self, Entry, Folder, Look, Options, Refusal, Watcher, shown, take};
 use crate::store::Store;
 
@@ -33,19 +32,6 @@ pub struct Next {
     pub waiting: Option<WaitingFiles>,
     /// Holds the copy of the file as long as it is read.
     _copy: Option<TempDir>,
-}
-
-/// What waits in an inbox.
-#[derive(Clone, Debug)]
-pub struct WaitingFiles {
-    /// The inbox.
-    pub dir: PathBuf,
-    /// The file that would be read next.
-    pub file: Option<String>,
-    /// All files that wait, in order.
-    pub files: Vec<String>,
-    /// Further things worth knowing, as the end of the sentence.
-    pub about: String,
 }
 
 impl Next {

@@ -16,12 +16,11 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::state::{Past, Standing};
-use super::waiting::Waiting;
 use crate::config::Job;
 use crate::disk;
 use crate::receipt::{Outcome, Receipt, Verdict, page, table};
 use crate::record::JobName;
+use crate::run::inbox_state::{Past, Standing};
 use crate::source::inbox::{Entry, Filing, Folder, Options};
 
 /// The private folder of one inbox.
@@ -214,4 +213,13 @@ fn gone(result: io::Result<()>) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         result => result,
     }
+}
+
+/// What the reports of a filed file are made of, while something in them waits.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Waiting {
+    pub(super) filing: Filing,
+    pub(super) receipt: Receipt,
+    /// The verdict once nothing waits any more.
+    pub(super) settled: Verdict,
 }

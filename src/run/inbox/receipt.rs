@@ -8,11 +8,12 @@ use crate::config::Job;
 use crate::history::{self, Entry};
 use crate::receipt::{Line, Outcome, Receipt, Verdict};
 use crate::record::{Action, Key, Rejected, shown};
+use crate::run::counts::Status;
 use crate::run::error::Error;
-use crate::run::report::counted;
-use crate::run::report::{Report, Status};
+use crate::run::report::Report;
 use crate::run::rows;
 use crate::source::{self, Columns, csv};
+use crate::text::counted;
 
 /// What is known of a file besides what its run came to.
 pub(super) struct Known {

@@ -2,21 +2,23 @@
 
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
-
+use super::judge::{self, as_before};
 use super::merge::merged;
 use super::outbox::{Laid, Order, Outbox};
 use super::over::{form, over};
-use super::state::{Current, Past, Standing};
-use super::{judge, keep, receipt, rest, waiting};
+use super::run::{Begun, begin};
+use super::{keep, receipt, rest, waiting};
 use crate::config::{Job, Mode};
 use crate::receipt::{Receipt, Verdict};
+use crate::run::context::{Context, Narrow};
+use crate::run::counts::Status;
 use crate::run::error::{Error, is_full};
+use crate::run::inbox_state::{Current, Past, Standing};
 use crate::run::mirrors::Mirrors;
-use crate::run::report::{Report, Status};
+use crate::run::report::Report;
+use crate::run::run_job::{one, record};
 use crate::run::state::{JobState, next_run};
-use crate::run::sync::{one, record};
-use crate::run::{Context, Narrow, expected, pause, rows, stamp};
+use crate::run::{expected, pause};
 use crate::source::inbox::{Entry, Filing, Folder, Look, Options, Refusal, Shelf, Taken, Watcher, shown, take};
 use crate::source::{self, Columns, Found, csv};
 use crate::store::Batch;
@@ -79,13 +81,6 @@ enum Copied {
     Changed,
     /// This process may not read it.
     Barred,
-}
-
-/// A run that has begun.
-pub(super) struct Begun {
-    pub(super) run: u64,
-    pub(super) started: Timestamp,
-    pub(super) requests: u64,
 }
 
 impl Visit<'_> {
@@ -424,12 +419,6 @@ impl Visit<'_> {
     }
 }
 
-/// Begins a run.
-pub(super) fn begin(context: &Context<'_>) -> Result<Begun, Error> {
-    context.client.begin_run();
-    Ok(Begun { run: next_run(context.store)?, started: context.clock.now(), requests: context.client.requests() })
-}
-
 /// Whether the file is at fault, and not what became of its copy.
 fn is_of_the_file(error: &Error) -> bool {
     match error {
@@ -443,12 +432,4 @@ fn is_of_the_file(error: &Error) -> bool {
 
 fn copy_failed(name: &str, source: std::io::Error) -> Error {
     crate::source::inbox::Error::Copy { name: name.to_owned(), source }.into()
-}
-
-/// Stands for all with which the same rows come to the same.
-pub(super) fn as_before(job: &Job) -> String {
-    let mapping = rows::mapping(job);
-    let policy = format!("{:?} {:?} {:?} {:?}", job.leavers, job.leaver_set.fields, job.protect, job.mode);
-    let rows = stamp::of_rows(job, &mapping) ^ xxhash_rust::xxh3::xxh3_128(policy.as_bytes());
-    format!("{} {rows:032x}", stamp::of_mapping(job, &mapping))
 }

@@ -10,31 +10,21 @@ use std::io;
 use std::path::Path;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
-use super::outbox::Outbox;
+use super::outbox::{Outbox, Waiting};
 use super::receipt::outcome_of;
 use crate::config::Job;
 use crate::history::{self, Entry};
 use crate::plan::{self, Decided};
 use crate::queue::{self, State};
-use crate::receipt::{Outcome, Receipt, Verdict, page, table};
+use crate::receipt::{Outcome, Verdict, page, table};
 use crate::record::{Action, JobName, Key, shown};
-use crate::run::Context;
+use crate::run::context::Context;
 use crate::run::error::Error;
 use crate::run::held::HeldChange;
 use crate::run::report::named_as;
-use crate::source::inbox::{Filing, Folder};
+use crate::source::inbox::Folder;
 use crate::store::{self, Space, Store};
-
-/// What the reports of a filed file are made of, while something in them waits.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Waiting {
-    pub(super) filing: Filing,
-    pub(super) receipt: Receipt,
-    /// The verdict once nothing waits any more.
-    pub(super) settled: Verdict,
-}
 
 /// What has become of a line that waited.
 enum Became {

@@ -8,6 +8,7 @@ mod removing;
 mod sending;
 mod unknown;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Range;
 use std::os::unix::fs::PermissionsExt as _;
@@ -18,10 +19,14 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::api::Client;
+use crate::clock::Clock;
 use crate::config::{self, Config, Job, Needs};
 use crate::history::{Changed, Entry, read};
-use crate::record::{Action, Value};
+use crate::push::Outcome;
+use crate::queue::Change;
+use crate::record::{Action, JobName, Key, Value};
 use crate::sandbox::{self, Options, Sandbox};
+use crate::store::Store;
 
 /// Removes at once who is gone.
 const REMOVING: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";

@@ -1,0 +1,98 @@
+//! What runs work with, and who watches them.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use crate::api::Client;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::push::Outcome;
+use crate::queue::Change;
+use crate::record::{JobName, Key};
+use crate::store::Store;
+
+/// What runs work with.
+pub struct Context<'a> {
+    /// The checked configuration.
+    pub config: &'a Config,
+    /// The service.
+    pub client: &'a Client,
+    /// The state.
+    pub store: &'a Store,
+    /// The time.
+    pub clock: &'a Clock,
+    /// Is told how runs go.
+    pub watch: &'a dyn Watch,
+}
+
+/// Narrows a run to some records; a narrowed run has no leavers (law 7).
+#[derive(Clone, Debug, Default)]
+pub struct Narrow {
+    /// The keys; empty for all.
+    pub keys: BTreeSet<Key>,
+}
+
+impl Narrow {
+    /// Whether some records only are asked for.
+    pub fn is_narrow(&self) -> bool {
+        !self.keys.is_empty()
+    }
+
+    /// Whether this record is asked for.
+    pub fn has(&self, key: &Key) -> bool {
+        self.keys.is_empty() || self.keys.contains(key)
+    }
+}
+
+/// Is told how runs go, for people who watch.
+pub trait Watch: Sync {
+    /// A job begins a part of its run.
+    fn stage(&self, job: &JobName, stage: Stage);
+
+    /// What a job reads now changed at this time, where the source says so.
+    fn changed(&self, job: &JobName, at: Timestamp) {
+        let _ = (job, at);
+    }
+
+    /// A change has come to its outcome.
+    fn outcome(&self, change: &Change, outcome: &Outcome);
+
+    /// Whether someone asked to end.
+    fn interrupted(&self) -> bool;
+
+    /// Whether a run that is interrupted is followed by another as soon as may be, so that what it leaves in the queue is
+    /// no failure.
+    fn goes_on(&self) -> bool {
+        false
+    }
+}
+
+/// Nobody watches, and nobody asks to end.
+pub struct Unwatched;
+
+impl Watch for Unwatched {
+    fn stage(&self, _: &JobName, _: Stage) {}
+
+    fn outcome(&self, _: &Change, _: &Outcome) {}
+
+    fn interrupted(&self) -> bool {
+        false
+    }
+}
+
+/// A part of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Reading the service.
+    Pulling,
+    /// Reading the source.
+    Reading,
+    /// Sending so many changes, at so many requests.
+    Sending {
+        /// The changes.
+        changes: usize,
+        /// The requests that they take where nothing fails.
+        requests: usize,
+    },
+}

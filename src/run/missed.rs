@@ -1,0 +1,55 @@
+//! Known people whom complete reads miss, as they are shown and remembered.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+
+use crate::record::{Key, RemoteId, Target};
+
+/// Somebody of a job whom complete reads miss.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missed {
+    /// Their key.
+    pub key: Key,
+    /// Their entity.
+    pub id: RemoteId,
+    /// The first complete read that missed them.
+    pub since: Timestamp,
+    /// When their grace ends; none for those who stay.
+    pub due: Option<Timestamp>,
+}
+
+/// How many people of a job complete reads miss, and what becomes of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    /// How many.
+    pub people: u64,
+    /// How many the job knows.
+    pub of: u64,
+    /// What they are.
+    pub target: Target,
+    /// Since when the first of them is missing.
+    pub since: Timestamp,
+    /// When the first grace ends; none where all of them stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<Timestamp>,
+    /// Whether they are removed then; else they are changed.
+    pub removed: bool,
+    /// Whether they are more than `max_missing` allows, those apart on whom a person decided.
+    pub too_many: bool,
+}
+
+impl Missing {
+    /// The same in words, with times in the job's zone.
+    pub fn told(&self, zone: &TimeZone, now: Timestamp) -> String {
+        let time = |at: Timestamp| at.to_zoned(zone.clone()).strftime("%-d %b %Y, %H:%M %Z").to_string();
+        let fate = if self.removed { "removed" } else { "changed" };
+        let then = match self.due {
+            None => "they stay at the service".to_owned(),
+            Some(due) if due <= now => format!("due to be {fate}"),
+            Some(due) => format!("{fate} from {} on, unless they come back", time(due)),
+        };
+        let Self { people, of, target, .. } = self;
+        format!("{people} of {of} {} since {}; {then}", target.many(), time(self.since))
+    }
+}
