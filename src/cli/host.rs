@@ -84,7 +84,7 @@ impl Host {
         })
     }
 
-    /// The store for this command alone; runs of the daemon give way.
+    /// The store for this command alone; runs of the daemon are preempted.
     pub(super) async fn alone(&self, config: &Config) -> Sole {
         match self {
             Self::Here(_) => Sole::Own(config.state.dir.clone()),
@@ -92,7 +92,7 @@ impl Host {
         }
     }
 
-    /// Has the daemon's runs give way, for what would cross them; nothing where there is none.
+    /// Preempts the daemon's runs, for a command that would conflict with them; does nothing without a daemon.
     pub(super) async fn quiet(&self) -> Option<Turn> {
         match self {
             Self::Here(_) => None,

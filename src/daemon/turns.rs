@@ -15,7 +15,7 @@ use crate::record::Target;
 #[derive(Debug)]
 pub struct Turns {
     targets: BTreeMap<Target, Arc<Mutex<()>>>,
-    /// How many wait for runs to give way.
+    /// How many wait for running jobs to be preempted.
     wanted: Asker,
 }
 
@@ -58,7 +58,7 @@ impl Turns {
         turn
     }
 
-    /// What asks a run that was started by its schedule to give way.
+    /// Asks a run that was started by its schedule to stop.
     pub(super) fn wanted(&self) -> &Asker {
         &self.wanted
     }

@@ -104,7 +104,7 @@ fn broken(engine: &Engine, job: &JobName, reason: &str) {
     engine.publish(Event::Broken { job: job.clone(), reason: reason.to_owned() });
 }
 
-/// Says when to give way.
+/// Says when to stop for another run.
 struct GiveWay<'a> {
     ending: &'a Ending,
     /// The next time of the job's schedule, by this clock.

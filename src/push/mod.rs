@@ -69,7 +69,7 @@ pub struct Push<'a> {
     pub protection: &'a Protection,
     /// The fields by which a person of unknown fate is looked up, in this order.
     pub match_on: &'a [SmolStr],
-    /// Looks after who stands where.
+    /// Watches over the presence of people.
     pub presence: &'a Presence<'a>,
     /// Where photos come from.
     pub photos: &'a dyn Photos,
@@ -89,7 +89,7 @@ pub struct Drained {
 }
 
 impl Push<'_> {
-    /// Works through changes of the queue of a job, and looks after the presence of those who are updated. Changes that
+    /// Works through changes of the queue of a job, and verifies the presence of those who are updated. Changes that
     /// could not be delivered stay in the queue.
     pub async fn drain(&self, mirror: &mut Mirror, job: &JobName, tickets: Vec<Ticket>) -> Result<Drained, Error> {
         self.presence.reopen();

@@ -105,7 +105,7 @@ impl Push<'_> {
         Ok(open)
     }
 
-    /// Looks after changes of unknown fate; returns those that are to be sent again.
+    /// Resolves changes of unknown fate; returns those that are to be sent again.
     async fn again(
         &self,
         mirror: &mut Mirror,

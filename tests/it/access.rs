@@ -244,7 +244,7 @@ fn fault_18_a_file_in_place_of_the_state_folder_exits_2_with_its_path() {
     assert!(ran.err.contains(world.state().to_str().unwrap()), "{ran:?}");
 }
 
-/// The binary as somebody who is not root; none where that can't be had.
+/// The binary as a user who is not root; `None` if there is no such user here.
 fn as_nobody(world: &World, arguments: &[&str]) -> Option<Command> {
     let program = env!("CARGO_BIN_EXE_rosterd");
     let mut command = Command::new(program);

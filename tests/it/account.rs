@@ -31,7 +31,7 @@ fn law_2_a_changed_credential_brings_a_whole_listing_once() {
         let id = world.held_as(number).unwrap()["id"].as_i64().unwrap();
         assert!(world.service().remove("staff", id));
     };
-    // Only a whole listing shows that somebody was removed.
+    // Only a whole listing shows that a person was removed.
     remove(1);
     assert_eq!(world.plan().expect(0).job()["changes"].as_array().unwrap().len(), 1);
     assert_eq!(world.sync().expect(0).writes(), (1, 0, 0));

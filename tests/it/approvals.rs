@@ -1,4 +1,4 @@
-//! Held changes: released, dropped, and only as they were when somebody looked at them.
+//! Held changes: released, dropped, and only as they were when a person looked at them.
 
 use rosterd::sandbox::Options;
 
@@ -6,7 +6,7 @@ use crate::support::{Config, HEADER, World, people, row};
 
 const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
 
-/// Twenty people of whom the last ten are gone, and held.
+/// Twenty people; the last ten of them are gone, and held.
 fn ten_leavers() -> World {
     let world = World::synced(Config::rest(LEAVE_AT_ONCE), 20);
     assert_eq!(world.sync_of(people(1..11)).expect(4).job()["held"], 10);

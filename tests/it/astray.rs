@@ -1,4 +1,4 @@
-//! Whoever does not stand as they signed and can't be put right is named, alone, until somebody has seen to it (law 10).
+//! A person whose presence is wrong and can't be restored is named, alone, until someone has corrected it (law 10).
 
 use rosterd::record::{RemoteId, Target};
 use rosterd::store::{Batch, Space, Store};
@@ -8,8 +8,8 @@ use crate::support::{Config, World};
 
 const TOTAL: usize = 12;
 
-/// People whom a process that is no more updated, and who all signed in meanwhile; the last of them by a movement that
-/// names no location. Returns that one's id.
+/// People that a process updated before it was killed, and who all signed in meanwhile; the last of them by a movement
+/// that names no location. Returns that one's id.
 fn world() -> (World, i64) {
     let world = World::synced(Config::default(), TOTAL);
     let quay = world.service().put("location", json!({"name": "Quay"}));

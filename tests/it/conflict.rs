@@ -1,4 +1,4 @@
-//! People whom the service says to have already.
+//! People that the service reports as existing already.
 
 use rosterd::sandbox::Options;
 use serde_json::json;

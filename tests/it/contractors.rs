@@ -352,7 +352,7 @@ fn law_6_people_of_two_jobs_join_one_organization_that_the_first_keeps() {
     };
     rests();
 
-    // What the second would have otherwise is told, with the owner's name; the first one's wish holds.
+    // Where the second job wants another value, that is reported with the owner's name; the first job's wish holds.
     put(&(file([(8, 1)]).replace("Company 1 Ltd", "Company One") + &row(9, 3, "Roofer")));
     for _ in 0..2 {
         let ran = rests();
@@ -376,7 +376,7 @@ fn law_6_people_of_two_jobs_join_one_organization_that_the_first_keeps() {
     expect_nothing_twice(&world, 4, 3, 4);
 }
 
-/// So many people, each in their own company but for the first `moved`, who have each other's.
+/// So many people, each in their own company, except the first `moved`, who are in each other's.
 fn exchanged(people: usize, moved: usize) -> String {
     file((0..people).map(|person| (person, if person < moved { (person + 1) % moved } else { person })))
 }

@@ -144,7 +144,7 @@ fn fault_16_a_whole_state_folder_laid_back_with_the_old_file_undoes_nothing_unti
     world.sync_of(&old).expect(0);
     let aside = world.dir().join("aside");
     copy(&world.state(), &aside);
-    // Fifteen move, two leave, one joins; and somebody else edits what no job owns.
+    // Fifteen move, two leave, one joins; and another user edits what no job owns.
     let moved = (1..16).fold(people(1..59), |text, number| text.replace(&row(number, "Clerk"), &row(number, "Boss")));
     let new = moved + &row(70, "New");
     assert_eq!(world.sync_of(&new).expect(0).writes(), (1, 15, 2));

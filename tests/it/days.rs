@@ -2,7 +2,8 @@
 //! and Santiago it ends. The service is away for nine hours, the directory for a day, the power fails in the middle of runs,
 //! the clock is set, HR sends what it should not.
 //!
-//! Real are: the scheduler, what it remembers across restarts, the whole of each run (some 2,400 of them) with its store, the requests over HTTP to the sandbox, an OpenLDAP server, the inbox, the decision who is to be told, its book on
+//! Real are: the scheduler, what it remembers across restarts, the whole of each run (some 2,400 of them) with its
+//! store, the requests over HTTP to the sandbox, an OpenLDAP server, the inbox, the decision on notices, their book on
 //! disk, and the webhook.
 //!
 //! Simulated are: the time (a run takes no time but 20 seconds afterwards, an inbox is looked at once a minute), the loop
@@ -50,7 +51,7 @@ const FIRST: &[(&str, usize, usize)] = &[
     ("drops", 6000, 10),
 ];
 
-/// What was told, in its order: when, of which job, and what.
+/// The notices in order: when, of which job, and what.
 const TOLD: &[(&str, &str, &str)] = &[
     ("2026-03-21T09:00:00Z", "often", "partial"),
     // Another row that can't be used.
@@ -72,7 +73,7 @@ const TOLD: &[(&str, &str, &str)] = &[
     // Half of the people are missing from a file.
     ("2026-03-30T08:00:00Z", "often", "held"),
     ("2026-03-30T12:00:00Z", "often", "recovered"),
-    // Nothing was dropped for five days; whoever is told did not answer for some hours.
+    // Nothing was dropped for five days; the receiver of notices did not answer for some hours.
     ("2026-04-01T12:00:00Z", "drops", "overdue"),
     ("2026-04-02T10:00:00Z", "drops", "recovered"),
 ];

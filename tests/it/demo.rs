@@ -1,4 +1,4 @@
-//! The demonstration, as somebody who has nothing but the program sees it.
+//! The demonstration, as a user sees it who has nothing but the program.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
@@ -74,7 +74,7 @@ impl Shown {
         }
     }
 
-    /// The command that is told below the line with this text.
+    /// The command that is shown below the line with this text.
     fn command(&mut self, why: &str) -> String {
         self.expect(why);
         self.expect("  ").trim().to_owned()
@@ -115,7 +115,7 @@ fn read(out: ChildStdout) -> Receiver<String> {
     lines
 }
 
-/// Runs a line as it was told, in a shell.
+/// Runs a line as it was shown, in a shell.
 fn typed(line: &str) -> (Option<i32>, String) {
     let output = Command::new("/bin/sh").args(["-c", line]).output().unwrap();
     (output.status.code(), String::from_utf8(output.stdout).unwrap())

@@ -37,7 +37,7 @@ fn check_types(job: &Value, fields: &[(&str, &str)]) {
     }
 }
 
-/// What lies in the state folder, but for the record of requests sent and the lock.
+/// The files of the state folder, without the record of requests sent and the lock.
 fn kept(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(path).into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! What someone changes at the service is seen once by a pull, and must reach the records whoever pulled.
+//! A change made at the service is seen once by a pull, and must reach the records of every job, whichever job pulled.
 
 use rosterd::sandbox::Options;
 use serde_json::json;

@@ -119,7 +119,7 @@ fn law_1_a_list_that_lies_fails_the_run_before_any_write_of_any_target() {
         ] {
             let world = world(case, &["one"]);
             put(&world, "one", "a");
-            // A list of nobody bears no time to go by, so what is made first is listed as a whole once more.
+            // An empty list has no time to use, so what is made first is listed as a whole once more.
             world.sync_ago(SignedDuration::from_hours(hours));
             world.sync_ago(SignedDuration::from_hours(hours));
             put(&world, "one", "b");

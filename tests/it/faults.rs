@@ -230,7 +230,7 @@ fn law_6_fault_99_a_person_in_two_sources_belongs_to_the_first_and_never_flips()
     assert_eq!((world.service().writes(), &world.held_as(1).unwrap()["title"]), (writes, &json!("Clerk")));
 }
 
-/// Nobody is removed, and somebody is told.
+/// No one is removed, and there is a notice.
 fn nobody_left(world: &World, ran: &Ran, count: usize) {
     assert_ne!(ran.code, Some(0), "{ran:?}");
     assert_eq!((ran.writes().2, world.staff().len()), (0, count), "{ran:?}");

@@ -118,7 +118,7 @@ fn fault_9_a_daemon_whose_disk_was_full_goes_on_by_itself_once_there_is_room() {
     world.csv(people(1..10));
     let daemon = world.daemon();
     eventually("the first run ends", || world.staff().len() == 9);
-    // Whatever comes free, somebody else takes it at once: the reserve too.
+    // Another program takes at once whatever comes free: the reserve too.
     fs::remove_file(world.state().join("reserve")).unwrap();
     mounted.fill(0);
     world.csv(people(1..20));

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::support::{HEADER, World};
 
-/// Seeded people, long unchanged, of whom the third is called `title` in the file.
+/// Seeded people, long unchanged; the third of them has `title` in the file.
 fn file(world: &World, title: &str) -> String {
     world.staff().iter().enumerate().fold(HEADER.to_owned(), |file, (at, person)| {
         let text = |name: &str| person[name].as_str().unwrap_or_default().to_owned();

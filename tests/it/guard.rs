@@ -8,8 +8,8 @@ fn guarded(lines: &str) -> Config {
     Config::rest(&format!("[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n[job.guard]\n{lines}\n"))
 }
 
-/// Forty people of whom the last so many are gone, the first so many have another title, and the next so many none;
-/// so many are new.
+/// Forty people: the last so many are gone, the first so many have another title, and the next so many none; so many
+/// are new.
 fn file(gone: usize, updated: usize, blanked: usize, new: usize) -> String {
     let mut text = people(1..1);
     for number in 1..=40 - gone {

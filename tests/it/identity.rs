@@ -1,4 +1,4 @@
-//! Who somebody is: new keys, shared emails, other people's ids, jobs under another name.
+//! Identity: new keys, shared emails, other people's ids, jobs under another name.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ fn deleting(job: &str) -> Config {
     Config { job: job.into(), rest, ..Config::default() }
 }
 
-/// Five people in step, of whom the last gets another staff number, but not another name and email.
+/// Five people in step; the last of them gets another staff number, but not another name and email.
 fn renumbered(job: &str) -> (World, serde_json::Value) {
     let world = World::with(Options::default(), deleting(job));
     world.csv(people(0..5));

@@ -32,7 +32,7 @@ pub(crate) fn config(source: String) -> Config {
     }
 }
 
-/// A world that reads these servers as nobody.
+/// A world that reads these servers by an anonymous bind.
 fn world(servers: &[&Scripted], lines: &str) -> World {
     let urls: Vec<String> = servers.iter().map(|server| server.url()).collect();
     World::with(Options::default(), config(slapd::source(&urls, lines)))

@@ -152,7 +152,7 @@ fn after_a_removal_somebody_who_comes_back_gets_the_old_entity_where_it_still_ex
     let world = World::synced(leave, COUNT);
     let old = world.held_as(1).unwrap();
     assert_eq!(world.sync_of(people(2..COUNT + 1)).expect(0).writes(), (0, 0, 1));
-    // Somebody restores them at the service, with what they had.
+    // They are restored at the service, with what they had.
     world.service().put("staff", old.clone());
     let clock = Clock::fixed(Clock::system().now());
     clock.advance(SignedDuration::from_hours(2));

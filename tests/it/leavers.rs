@@ -1,4 +1,4 @@
-//! When somebody who is gone from the source is removed from the service, and when not.
+//! When a person who is gone from the source is removed from the service, and when not.
 
 use jiff::SignedDuration;
 use rosterd::sandbox::Options;
@@ -82,7 +82,7 @@ fn during_the_grace_nobody_leaves_however_many_files_say_so() {
     }
 }
 
-/// A world in which somebody is missing for longer than the grace of an hour.
+/// A world in which a person is missing for longer than the grace of an hour.
 fn missing_since_two_hours() -> World {
     let world = World::with(Options::default(), deleting("grace = \"1h\""));
     for (hours, text) in [(3, people(1..COUNT + 1)), (2, without(&[1], "Clerk"))] {

@@ -22,7 +22,7 @@ async fn rig() -> Rig {
     Rig { service, client }
 }
 
-/// Stands for a field that is not there.
+/// A marker for a field that is not there.
 const MISSING: &str = "missing";
 
 impl Rig {
@@ -230,7 +230,7 @@ async fn law_2_a_field_in_no_known_form_keeps_its_entity_from_being_written() {
         assert!(is_named, "{body}: {refused:?}");
         assert_eq!(rig.service.seen().len(), 1, "{body}: nothing is sent");
     }
-    // What is not sent keeps nobody from anything.
+    // A field that is not sent prevents nothing.
     rig.service.answers(&[answered(r#"{"id":7,"status":["x"]}"#), answer(204, "", b"")]);
     rig.client.modify::<Zone>(id(7), |_| ()).await.unwrap();
 }

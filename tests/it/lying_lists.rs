@@ -45,7 +45,7 @@ fn known(whole: bool) -> World {
     let options = Options { seed_staff: 60, page_max: 10, accept_duplicates: true, ..Options::default() };
     let world = World::with(options, Config::rest(LEAVERS));
     world.csv(truth(&world.staff()));
-    // All is listed anew once a day.
+    // Everything is listed again once a day.
     world.sync_ago(SignedDuration::from_hours(if whole { 25 } else { 1 }));
     assert_eq!(world.service().writes(), 0);
     world

@@ -1,4 +1,5 @@
-//! Notices by mail and webhook over TLS: whom rosterd believes, whom it tells its password, and what it says where it can't.
+//! Notices by mail and webhook over TLS: which servers rosterd trusts, which get its password, and what it reports when
+//! it can't send.
 
 use std::sync::Arc;
 
@@ -101,7 +102,7 @@ fn law_11_where_a_server_is_not_to_be_believed_nothing_is_sent_and_that_is_told(
         if password == "word" {
             assert!(!heard.secret.iter().any(|line| line.starts_with("AUTH")), "{case}: {heard:?}");
         }
-        // It is told where people look.
+        // It is shown where people look.
         let status = world.run(&["status"]).hides(&[PASSWORD, "hunter2"]);
         assert!(status.out.contains("mail reaches no one since") && status.out.contains(told), "{case}: {status:?}");
         assert!(status.out.contains("1 notice waits"), "{case}: {status:?}");

@@ -1,4 +1,4 @@
-//! Trouble of every kind, and nobody named where people are not to be: page, metrics, health, webhook, mail (law 11).
+//! Every kind of trouble, and no person named where names are forbidden: page, metrics, health, webhook, mail (law 11).
 //!
 //! Every key, name, email and department of this test holds the word `canary`, and every mobile the digits `6421777`. What
 //! the command line shows proves that each kind of trouble was there, with its keys.
@@ -48,7 +48,7 @@ fn config(web: &Listener, mail: &Listener) -> Config {
     Config { job: job.into(), map: map.into(), rest, ..Config::default() }
 }
 
-/// What is at the service and in the file that makes trouble, but for what the service refuses.
+/// What is at the service and in the file that causes trouble, without what the service refuses.
 fn trouble(world: &World) {
     for id in ["X1", "X2"] {
         let one =
@@ -125,7 +125,7 @@ struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// Fails where anybody is named anywhere, or where this was not told.
+    /// Fails if a person is named anywhere, or if these texts were not reported.
     fn check(&self, stage: &str, told: &[&str]) {
         let config = self.world.checked();
         let mut teller = Teller::open(&config.state.dir, &config.notify, &Arc::default()).unwrap();

@@ -1,11 +1,11 @@
-//! A first run asks before it creates somebody whose name the service has already.
+//! A first run asks before it creates a person with a name that the service has already.
 
 use rosterd::sandbox::Options;
 use serde_json::json;
 
 use crate::support::{Config, World, people, row};
 
-/// A service with somebody of the name of person 2 whom no field of `match_on` finds.
+/// A service with a person of the name of person 2 that no field of `match_on` finds.
 fn world() -> World {
     let world = World::with(Options::default(), Config::default());
     world.person(1, "Clerk");

@@ -1,4 +1,4 @@
-//! Law 7: a run that does not see everyone makes nobody leave.
+//! Law 7: a run that does not see everyone removes no one.
 
 use serde_json::Value;
 
@@ -41,7 +41,7 @@ fn law_7_a_narrowed_run_counts_as_no_read_of_the_grace() {
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 1), "the whole read of that file is the further one");
 }
 
-/// The job with another mapping, filter or key; nobody's record is another by it.
+/// The job with another mapping, filter or key that changes no record.
 fn changed() -> [(&'static str, Config); 3] {
     let plain = || Config::rest(LEAVE_AT_ONCE);
     let job = Config::default().job;

@@ -1,4 +1,4 @@
-//! What a network does to connections: they are never made, or break where nobody notices.
+//! What a network does to connections: they are never made, or break without a sign.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -20,7 +20,7 @@ fn point_at(world: &World, address: SocketAddr) {
     world.put("config.toml", text.replace(host, &address.to_string()).as_bytes());
 }
 
-/// A listener whose queue is full: whoever knocks now gets no answer at all.
+/// A listener whose queue is full: a client that connects now gets no answer at all.
 fn deaf() -> (TcpListener, Vec<TcpStream>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

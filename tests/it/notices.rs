@@ -1,4 +1,4 @@
-//! Notices: what is told, to whom, and that it arrives.
+//! Notices: their content, their receivers, and that they arrive.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 
 use crate::support::{Config, World, people};
 
-/// Something that listens on a free port and keeps what it was told; it says no as long as it is asked to.
+/// Listens on a free port and keeps what it receives; refuses while it is asked to.
 #[derive(Clone)]
 pub(crate) struct Listener {
     pub(crate) address: SocketAddr,
@@ -102,7 +102,7 @@ impl Listener {
     }
 }
 
-/// A world, who is told of it, and the two listeners.
+/// A world with notices, and the two listeners that receive them.
 struct Told {
     world: World,
     web: Listener,

@@ -10,7 +10,7 @@ use std::process::Command;
 use crate::inbox::{Inbox, world};
 use crate::support::{Ran, World, people};
 
-/// Somebody who runs the program where this process may read everything.
+/// A user who runs the program, since this process may read everything.
 const NOBODY: u32 = 65_534;
 /// What the program may have of memory and write into a file, in KiB and in blocks of 512 bytes: less than a sparse file claims.
 const LIMITS: &str = "ulimit -v 2500000; ulimit -f 400000; exec \"$@\"";
@@ -68,7 +68,7 @@ impl Plain {
     }
 }
 
-/// Gives all that lies in a folder to whom the program runs as.
+/// Gives all files of a folder to the user as whom the program runs.
 fn hand_over(dir: &Path, program: &Path) {
     std::os::unix::fs::lchown(dir, Some(NOBODY), Some(NOBODY)).unwrap();
     for path in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path != program) {
@@ -79,7 +79,7 @@ fn hand_over(dir: &Path, program: &Path) {
     }
 }
 
-/// Where under a folder somebody is named.
+/// The files below a folder that name a person.
 fn named(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for path in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {

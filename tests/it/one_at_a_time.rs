@@ -9,7 +9,7 @@ use crate::support::daemon::eventually;
 use crate::support::held::{EIGHT_IN_FLIGHT, signal};
 use crate::support::{Config, HEADER, World, people, row};
 
-/// A sync of eighty people, of whom only twenty are answered, has the next eight in flight until they are released.
+/// A sync of eighty people. Only twenty are answered; the next eight are in flight until they are released.
 fn stuck() -> World {
     let options = Options { accept_duplicates: true, ..Options::default() };
     let world = World::with(options, Config { api: EIGHT_IN_FLIGHT.into(), ..Config::default() });

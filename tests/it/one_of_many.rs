@@ -1,4 +1,4 @@
-//! One bad record, job or request stops nobody else.
+//! One bad record, job or request stops no other.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

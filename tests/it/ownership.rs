@@ -1,4 +1,4 @@
-//! Whose a field is: the job's, the service's after a creation, or that of whoever edited it there.
+//! Owner of a field: the job, the service after a creation, or the user who edited it there.
 
 use rosterd::sandbox::Options;
 use serde_json::json;
@@ -50,7 +50,7 @@ fn law_8_rows_that_differ_in_a_seed_only_do_not_contradict_the_row_that_stands()
 #[test]
 fn law_3_a_seed_is_not_put_over_what_somebody_has_whom_the_service_says_exists() {
     let world = World::with(Options::default(), with("seed_only = [\"title\"]\n"));
-    // Made by somebody else, and not seen by the pull.
+    // Made by another user, and not seen by the pull.
     world.faults(&["staff.list empty-list times=1"]);
     world.person(4, "Their own");
     world.sync_of(people(1..5)).expect(0);

@@ -1,4 +1,4 @@
-//! Pauses: nothing is sent while one stands, across restarts, and everybody is told.
+//! Pauses: nothing is sent while one is set, across restarts, and every view shows it.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::support::held::EIGHT_IN_FLIGHT;
 use crate::support::{Config, World, people, row};
 
-/// Three people of whom one got another title, and a new one.
+/// Three people, one of them with another title, and a new one.
 fn changed() -> String {
     people(1..4).replace(&row(1, "Clerk"), &row(1, "Boss")) + &row(4, "Clerk")
 }

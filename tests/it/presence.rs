@@ -67,7 +67,7 @@ impl<'a> Movers<'a> {
         self.moves += 1;
     }
 
-    /// Whoever does not stand as they signed last.
+    /// The people whose presence is not what they signed last.
     fn wrong(&self, world: &World) -> Vec<i64> {
         let stands: BTreeMap<i64, bool> = world
             .staff()
@@ -145,8 +145,8 @@ fn law_10_who_signs_out_under_their_update_stands_outside() {
     everybody_moves_under_their_put(false, Options { movement_touches_person: true, ..Options::default() });
 }
 
-/// 150 updates. Of those that are held, which come `when`, everybody signs in or out before they are carried out. Returns the
-/// requests an update, but for the movements put back.
+/// 150 updates. Of those that are held, which come `when`, everybody signs in or out before they are carried out.
+/// Returns the requests an update, without the movements that were put back.
 fn people_move_under_their_puts(options: Options, when: &str) -> f64 {
     let (world, places) = world(150, options, FAST);
     world.faults(&[&format!("staff.update hold-before {when}")]);

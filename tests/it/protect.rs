@@ -1,4 +1,4 @@
-//! Law 6: `protect` names people whom no job removes.
+//! Law 6: `protect` names people that no job removes.
 
 use crate::support::{Config, World, people, row};
 

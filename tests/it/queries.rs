@@ -137,7 +137,7 @@ async fn a_list_without_hits_may_be_200_or_404_and_is_empty() {
     for empty_as_404 in [false, true] {
         let (_sandbox, client) = rig(Options { empty_as_404, ..Options::default() }).await;
         assert!(listed(&client, Query::default().filter(filter("name", Operator::Equals, "Nobody"))).await.is_empty());
-        // Nobody asked for less than all, so the client takes a 404 for what it may be: a fault.
+        // The request was for all, so the client takes a 404 for what it may be: a fault.
         let all = client.send(Api::<VisitorEvent>::root().list(&Query::default())).await;
         assert_eq!(all.is_err(), empty_as_404);
         let page = client.send(Api::<VisitorEvent>::root().page(&Query::default())).await.unwrap().value;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Config, World, people};
 
-/// Five people, the second and the fourth of whom the service refuses.
+/// Five people; the service refuses the second and the fourth.
 fn parked() -> World {
     let world = World::new(Options::default());
     world.csv(people(0..5));
@@ -81,7 +81,7 @@ fn law_3_a_create_of_unclear_fate_waits_until_a_person_drops_it() {
     let options = Options { accept_duplicates: true, ..Options::default() };
     let world = World::with(options, config);
     world.csv(people(1..2));
-    // The request is lost, and while nobody looks somebody makes two of that name.
+    // The request is lost, and meanwhile a user creates two people of that name.
     world.faults(&["staff.create cut-before", "staff.list status=500 after=1"]);
     world.sync().expect(1);
     world.faults(&[]);
@@ -97,7 +97,7 @@ fn law_3_a_create_of_unclear_fate_waits_until_a_person_drops_it() {
     world.run(&["queue", "retry", "staff", "P00001"]).expect(1);
     world.run(&["queue", "drop", "staff", "P00001"]).expect(0);
     assert_eq!(listed(&world), Vec::<Value>::new());
-    // Still nobody knows which of them it is, so nobody is made; one of them gone, the other is taken.
+    // It is still unknown which of them it is, so no one is created; one of them gone, the other is taken.
     world.sync().expect(4);
     world.service().remove("staff", ids[0]);
     fs::remove_dir_all(world.state().join("store")).unwrap();

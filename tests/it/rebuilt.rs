@@ -1,4 +1,4 @@
-//! A rebuild drops what is remembered, and nobody at the service notices.
+//! A rebuild drops what is remembered, and changes nothing at the service.
 
 use std::fs;
 

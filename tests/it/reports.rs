@@ -86,7 +86,7 @@ fn the_reports_of_a_failed_file_list_the_rows_that_could_not_be_used() {
     assert!(table.contains("\r\n6,,not used,"), "{table}");
     let page = inbox.text("failed", "b.csv.report.html");
     assert!(page.contains("The file was not used") && page.contains("Rows that were not used (15)"), "{page}");
-    // Where so few are left that nothing is taken, what was wrong with the others is told too.
+    // Where so few are left that nothing is taken, what was wrong with the others is reported too.
     let few = people(1..40).lines().take(3).map(|line| format!("{line}\n")).collect::<String>();
     inbox.drop("c.csv", few.replace("Person 2,", "Person\0 2,"));
     world.sync();

@@ -1,8 +1,9 @@
 //! People's slips: a number mistyped or given twice, a column shifted or sorted apart, a filter left on, zeros lost.
 //!
-//! The oracle knows who each person really is. Whatever the slip, in whichever column and in however many rows: nobody who
-//! is there is removed by absence, nobody becomes somebody else, nobody is made twice; and a plan that does not say that all
-//! is as it was tells of what it does not use. Nor does it matter where the rows lie, or what they say of people.
+//! The oracle knows who each person really is. Whatever the slip, in whichever column and in however many rows: no one
+//! who is there is removed by absence, no one becomes another person, no one is created twice; and a plan that does not
+//! say that all is as it was reports what it does not use. Nor does it matter where the rows lie, or what they say of
+//! people.
 
 use std::fs;
 use std::ops::Range;
@@ -46,7 +47,7 @@ fn text(rows: &[Row]) -> String {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slip {
-    /// A value that nobody has.
+    /// A value that no one has.
     Mistyped,
     /// The value of the row above the first.
     Shared,
@@ -116,7 +117,7 @@ impl Rows {
     fn entries(&self) -> Vec<Said> {
         let entry = |(at, row): (usize, &Row)| {
             let names = ["no", "name", "email", "status", "mobile", "entryUUID"];
-            // Nothing slips in the number of a phone, and only a second entry of somebody stands behind all others.
+            // Nothing slips in the number of a phone, and only a second entry of a person is behind all others.
             let uuid = format!("00000000-0000-0000-{:04}-{:0>12}", at / PEOPLE, &row[4][11..]);
             let values = row[..5].iter().chain([&uuid]).map(|value| vec![value.clone().into_bytes()]);
             let attributes =
@@ -421,7 +422,7 @@ fn no_slip_in_a_file_of_certifications_removes_exchanges_or_doubles_anybody_s() 
     walk_from(&world, &Place::File, &HOLDERS, Mode::Full, &FEW_EXTENTS);
 }
 
-/// Somebody leaves, and a slip gives their number to somebody who stays.
+/// A person leaves, and a slip gives their number to another person who stays.
 #[test]
 fn law_1_a_row_under_the_number_of_a_leaver_keeps_its_person_there() {
     for match_on in ["[\"employee_id\", \"email\"]", "[\"employee_id\"]"] {

@@ -1,4 +1,4 @@
-//! What a damaged file may do: stop the run or shorten it, but make nobody leave and nothing wrong.
+//! What a damaged file may do: stop the run or shorten it, but remove no one and write nothing wrong.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\
 /// What no line of `sync` may hold of the people of [`people`].
 const VALUES: [&str; 3] = ["Person ", "@example.com", "Moved"];
 
-/// Forty people of whom the second has moved, so that what flows can be told from what doesn't.
+/// Forty people; the second of them has moved, so that a partial read is visible.
 fn moved() -> String {
     people(1..41).replacen("person2@example.com,Clerk", "person2@example.com,Moved", 1)
 }
@@ -36,7 +36,7 @@ enum Then {
     Fails,
     /// The run is held (exit 4) and takes nothing.
     Holds,
-    /// The run is partial (exit 3): whole rows flow, nobody leaves by absence.
+    /// The run is partial (exit 3): whole rows flow, no one leaves by absence.
     Flows,
 }
 

@@ -181,7 +181,7 @@ fn fault_92_a_source_that_is_no_file_fails_at_once() {
     let path = world.dir().join("staff.csv");
     std::fs::remove_file(&path).unwrap();
     assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
-    // Nobody ever writes into it.
+    // It is never written to.
     let mut child = world.start(&["sync"]);
     eventually("it does not wait for the pipe", || child.try_wait().unwrap().is_some());
     assert_eq!(child.wait().unwrap().code(), Some(1));

@@ -204,7 +204,7 @@ fn prometheus_takes_the_metrics_and_the_alerts() {
     let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("alerts/rosterd.rules.yml");
     let checked = Command::new(promtool).args(["check", "rules"]).arg(&rules).output().unwrap();
     assert!(checked.status.success(), "{checked:?}");
-    // An alert on a figure that nobody writes would be silent for ever.
+    // An alert on a figure that does not exist would be silent for ever.
     let rules = std::fs::read_to_string(rules).unwrap();
     let words = rules.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     for name in words.filter(|word| word.starts_with("rosterd_")) {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Config, HEADER, World, people};
 
-/// Somebody with something in every field.
+/// A person with a value in every field.
 fn full(world: &World, number: usize) -> i64 {
     let id = world.person(number, "Clerk");
     let fields = json!({

@@ -11,20 +11,20 @@ use crate::notices::Listener;
 use crate::support::daemon::{CONTROL, eventually};
 use crate::support::{Config, World, people};
 
-/// A world that is in step, who is told of it, and where they listen.
+/// A world that is in step, with notices, and the listener that receives them.
 fn world() -> (World, Listener) {
     let web = Listener::start(Listener::http);
     let rest = format!("{CONTROL}[notify]\nwebhook = \"http://{}/hook\"\n", web.address);
     (World::synced(Config::rest(&rest), 3), web)
 }
 
-/// What was told since it was asked last.
+/// The notices since the last call.
 fn told(web: &Listener) -> Vec<Value> {
     let body = |heard: String| serde_json::from_str(heard.split_once('\n').unwrap().1).unwrap();
     web.heard().into_iter().map(body).collect()
 }
 
-/// Starts the daemon three times, as a service manager does, and returns what was told in all.
+/// Starts the daemon three times, as a service manager does, and returns all notices.
 fn started_thrice(world: &World, web: &Listener, code: i32) -> Vec<Value> {
     for _ in 0..3 {
         world.run(&["run"]).expect(code);
@@ -32,7 +32,7 @@ fn started_thrice(world: &World, web: &Listener, code: i32) -> Vec<Value> {
     told(web)
 }
 
-/// The daemon starts, and that is told once.
+/// The daemon starts, and there is one notice of that.
 fn expect_recovery(world: &World, web: &Listener) {
     let daemon = world.daemon();
     let mut all = Vec::new();
@@ -114,7 +114,7 @@ fn a_configuration_that_is_no_toml_is_told_of_where_its_notify_table_can_be_read
     expect_told_of_configuration(&all[0], &world.dir().join("config.toml"));
     world.put("config.toml", whole.as_bytes());
     expect_recovery(&world, &web);
-    // Where others could have written it, it says nothing about whom to tell.
+    // Where others could have written it, its receivers of notices are not used.
     let path = world.put("config.toml", whole.replace("match_on", "match_onn").as_bytes());
     fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
     assert_eq!(started_thrice(&world, &web, 2), [Value::Null; 0]);

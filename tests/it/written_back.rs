@@ -18,8 +18,8 @@ use crate::support::caller::id;
 /// How many entities of each resource.
 const CASES: u32 = 40;
 
-/// What can be written and not be read: these keep an entity from being sent until somebody says what they hold. Of the
-/// first that is so where the employee roams and no answer shows where; so it does not stand among an input's own.
+/// What can be written and not be read: these keep an entity from being sent until the caller says what they hold. Of
+/// the first that is so where the employee roams and no answer shows where; so it does not stand among an input's own.
 const UNSHOWN: [&str; 4] = [
     "staff.globalroaming_locations",
     "qualification.certification_type_id",
@@ -52,7 +52,7 @@ fn law_2_where_roaming_is_shown_it_is_written_back_too() {
 }
 
 /// `locations_same_as_org` is no input (specification, Contractor membership), so the locations are all that a PUT can
-/// keep: nobody loses a place by it, and they no longer follow the organization's.
+/// keep: no one loses a place by it, and they no longer follow the organization's.
 #[test]
 fn law_2_a_membership_keeps_the_locations_that_it_inherits_as_its_own() {
     let world = World::new(Options::default());

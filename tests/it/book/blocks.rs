@@ -12,7 +12,7 @@ use toml::{Table, Value};
 use super::pages::{Block, pages};
 use super::read;
 
-/// What a fragment is laid over.
+/// The whole configuration into which a fragment is put.
 const BASE: &str = r#"
 [api]
 base_url = "https://api.example.com/v1"

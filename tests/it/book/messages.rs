@@ -2,7 +2,7 @@
 
 use super::{files, read};
 
-/// What stands for a value in a text of the program.
+/// The placeholder of a value in a text of the program.
 const VALUE: char = '\0';
 
 /// The texts of the program as they are shown: continued lines joined, `{…}` as [`VALUE`].
@@ -49,7 +49,7 @@ fn pieces(message: &str) -> Vec<String> {
     };
     let mut pieces = vec![Vec::new()];
     for word in message.split(' ') {
-        // `NAME` may stand in backquotes: then what is around it can't be told from it, and nothing is lost.
+        // `NAME` may stand in backquotes: then the quotes are part of the word, and nothing is lost.
         if word.contains('…') || is_name(word) {
             pieces.push(Vec::new());
         } else if let Some(piece) = pieces.last_mut() {

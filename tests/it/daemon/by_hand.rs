@@ -106,7 +106,7 @@ fn a_change_counts_from_when_its_file_was_written_and_never_from_the_future() {
     let before = sum(&text);
     world.csv(people(1..8));
     written(&world, "staff.csv", -3600);
-    // It does not settle before its own time: whoever wrote it has a clock that is ahead.
+    // It does not settle before its own time: the machine that wrote it has a clock that is ahead.
     world.run(&["sync"]).expect(0);
     eventually("the three more are counted", || within(&metrics(address), "+Inf").1 == 7);
     assert!(sum(&metrics(address)) >= before, "no delay is negative");

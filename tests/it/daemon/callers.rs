@@ -135,7 +135,7 @@ fn impostor(socket: &Path) -> std::process::Child {
     child
 }
 
-/// Says what it was told, and writes to the caller's terminal.
+/// Prints what it receives, and writes to the caller's terminal.
 const IMPOSTOR: &str = r#"
 use IO::Socket::UNIX;
 $SIG{PIPE} = "IGNORE";

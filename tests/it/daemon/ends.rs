@@ -57,7 +57,7 @@ fn fault_113_a_run_that_was_cut_off_goes_on_after_a_restart_and_makes_nobody_twi
     assert_eq!(world.count("staff.create"), 60, "each was sent once");
 }
 
-/// A daemon is ended in the middle of a run, and another goes on: nobody is told, and `status` knows of no failure.
+/// A daemon is ended in the middle of a run, and another goes on: there is no notice, and `status` knows of no failure.
 fn check_restart(config: Config, publish: fn(&World, &str)) {
     let web = Listener::start(Listener::http);
     let notify = format!("[notify]\nwebhook = \"http://{}/hook\"\n", web.address);

@@ -144,7 +144,7 @@ fn each_change_has_a_line_at_debug_and_none_otherwise() {
     }
 }
 
-/// Whoever reads `journalctl` sees messages alone: what an entry has in its fields stands in its message too.
+/// A reader of `journalctl` sees messages alone: what an entry has in its fields stands in its message too.
 #[test]
 fn no_message_leaves_what_it_tells_to_its_fields() {
     let mut silent = Vec::new();

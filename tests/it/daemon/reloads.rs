@@ -101,7 +101,7 @@ fn fault_25_a_reload_during_a_run_takes_effect_after_it() {
     });
     daemon.signal(Signal::USR1);
     world.until_any_is_held();
-    // Everybody would get another title; nobody is known yet under a mapping, so nothing alarms.
+    // Everybody would get another title; no one is known yet under a mapping, so there is no alarm.
     world.reconfigure(|config| Config { job: config.job + "seed_only = [\"title\"]\n", ..config });
     daemon.signal(Signal::HUP);
     manager.expect("RELOADING=1");

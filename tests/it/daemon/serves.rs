@@ -23,7 +23,7 @@ fn stuck(people_count: usize) -> World {
 
 const STUCK: &str = "staff.create hold after=12";
 
-/// Twenty people, of whom ten are held as leavers.
+/// Twenty people; ten of them are held as leavers.
 fn held() -> World {
     let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
     let world = World::with(Options::default(), Config::served("", rest));
@@ -134,7 +134,7 @@ fn a_caller_who_is_interrupted_ends_the_run_and_not_the_daemon() {
     kill_process(Pid::from_child(&caller), Signal::INT).unwrap();
     assert_eq!(caller.wait().unwrap().code(), Some(130));
     assert_eq!(world.service().writes(), 20);
-    // So does a daemon that ends: the caller is told how the command ended.
+    // So does a daemon that ends: the caller gets the exit code of the command.
     world.csv(people(0..120));
     world.faults(&[STUCK]);
     let mut caller = world.start(&["sync"]);

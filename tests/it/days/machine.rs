@@ -1,4 +1,5 @@
-//! A machine whose time the test moves, with the daemon's parts on it, the service, a directory, and who is told.
+//! A machine whose time the test moves, with the daemon's parts on it, the service, a directory, and the receivers of
+//! notices.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -30,7 +31,7 @@ use crate::support::World;
 use crate::support::inside::open_store;
 use crate::support::shown;
 
-/// How long a run takes, and how often an inbox is looked at and it is looked who is to be told.
+/// How long a run takes, and how often an inbox and the notices are looked at.
 const RUN: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 const TELL_EVERY: Duration = Duration::from_secs(30 * 60);
@@ -41,7 +42,7 @@ const REST: Duration = Duration::from_secs(15 * 60);
 pub(super) struct Machine {
     pub(super) world: World,
     web: Listener,
-    /// Where connections are refused at once, nobody waits in real time for the next attempt.
+    /// Where connections are refused at once, there is no wait in real time for the next attempt.
     waitless: Runtime,
     options: Options,
     /// What the service holds, and the daemon's state.
@@ -108,7 +109,7 @@ impl Machine {
             clock: shown(&right),
             rate: 0,
             data: Some(data.path().to_owned()),
-            // Whoever is made twice is there twice.
+            // A person who is created twice is there twice.
             accept_duplicates: true,
             ..Options::default()
         };

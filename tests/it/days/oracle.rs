@@ -99,7 +99,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Whoever begins to look waits for what comes.
+    /// A new look waits for what comes.
     fn of(rule: &Rule, place: &Place, begin: Timestamp) -> Self {
         let now = place.shows(begin);
         let days = rule.times().iter().map(|(hour, minute)| {

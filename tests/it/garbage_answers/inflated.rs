@@ -1,7 +1,7 @@
 //! A small answer that becomes a large one: gzip by hand, since no library writes what a liar would.
 
 /// Gzip of so many spaces: a block of fixed codes that repeats one space by the longest match there is. The checksum at
-/// its end is wrong, which nobody reads who stops at a limit.
+/// its end is wrong, but a reader that stops at a limit does not see it.
 pub(super) fn spaces(count: usize) -> Vec<u8> {
     const MATCH: usize = 258;
     let mut bits = Bits::default();

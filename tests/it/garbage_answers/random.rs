@@ -65,7 +65,7 @@ fn no_json() -> impl Strategy<Value = Vec<u8>> {
         .prop_map(|(content_type, body)| answer(200, content_type, &[b"<", body.as_slice()].concat()))
 }
 
-/// The right answer, but for its end.
+/// The right answer without its end.
 fn cut() -> impl Strategy<Value = Vec<u8>> {
     (right(), any::<Index>()).prop_map(|(value, at)| {
         let text = value.to_string();

@@ -39,7 +39,7 @@ fn fault_82_a_file_that_is_copied_slowly_is_read_when_it_is_whole() {
 #[test]
 fn fault_82_a_file_that_is_never_done_waits_and_so_do_those_behind_it() {
     let mut world = world("", "");
-    // A file that nobody writes to for so long is taken for whole.
+    // A file that is unchanged for so long is taken as whole.
     world.reconfigure(|config| Config { source: "settle = \"2s\"\n".into(), ..config });
     let inbox = Inbox(&world);
     inbox.drop("a.csv", people(1..5));

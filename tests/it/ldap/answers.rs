@@ -17,7 +17,7 @@ fn entries(numbers: Range<usize>) -> Vec<Said> {
     numbers.map(|number| entry(number, &[])).collect()
 }
 
-/// Twenty of forty, of whom the second has moved, so that what flows can be told from what doesn't.
+/// Twenty of forty; the second of them has moved, so that a partial read is visible.
 fn half() -> Vec<Said> {
     let mut half = entries(1..21);
     half[1] = entry(2, &[("title", &[b"Moved"])]);
@@ -58,7 +58,7 @@ enum Then {
     Fails,
     /// The run is held (exit 4) and takes nothing.
     Holds,
-    /// The run is partial (exit 3): what came flows, nobody leaves.
+    /// The run is partial (exit 3): what came flows, no one leaves.
     Flows,
 }
 
@@ -230,7 +230,7 @@ fn fault_71_a_lost_cookie_begins_the_read_anew_once() {
     for number in [53, 2, 12] {
         let (server, world) = synced("");
         server.say_pages(move |asked, pages| match (pages, asked.cookie.as_deref()) {
-            // Whoever left between the two passes is gone: what came of the first counts no more.
+            // A person who left between the two passes is gone: the result of the first no longer counts.
             (0, _) => with(half(), [entry(99, &[]), done(b"lost")]),
             (1, _) => vec![code(number, "")],
             (_, Some(b"")) => with(entries(1..21), [done(b"next")]),
@@ -407,7 +407,7 @@ fn active_directory_is_read_as_it_writes() {
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 1), "the second expired");
 }
 
-/// A server of two people of whom the first has `count` titles, given in parts of two; `broken` parts are refused.
+/// A server of two people; the first has `count` titles, given in parts of two; `broken` parts are refused.
 fn ranged(count: usize, broken: bool) -> Scripted {
     let part = move |from: usize| {
         let last = (from + 2).min(count);

@@ -9,7 +9,7 @@ use crate::support::{Config, World, slapd};
 
 const LINES: &str = "bind_dn = \"cn=me\"\nbind_password_file = \"word\"\n";
 
-/// A server that refuses binds until it is told otherwise, with this text.
+/// A server that refuses binds with this text until the flag is set.
 fn refusing(text: &'static str) -> (Scripted, Arc<AtomicBool>) {
     let takes = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&takes);

@@ -45,7 +45,7 @@ fn keycloak_48781_check_runs_the_real_search_and_counts() {
     for word in [slapd.url().as_str(), "40 entries in ou=people", "40 records", "such as key P000"] {
         assert!(fine && message.contains(word), "{message}");
     }
-    // The bind works, and the search finds nobody.
+    // The bind works, and the search finds no entries.
     for (source, words) in [
         (slapd.source(READER) + "scope = \"base\"\n", "found no entries"),
         (slapd.source(READER).replace("inetOrgPerson", "none"), "found no entries"),

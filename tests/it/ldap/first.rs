@@ -14,7 +14,7 @@ const ALL: [&str; 4] = ["cn=Ana", "sn=Lee", "mail=ana@example.com", "entryUUID=0
 struct Directory {
     root: Vec<&'static str>,
     entries: Vec<(String, Vec<&'static str>)>,
-    /// Entries that are there, though nobody may see them.
+    /// Entries that are there, though no account may see them.
     hidden: Vec<&'static str>,
 }
 

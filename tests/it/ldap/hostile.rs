@@ -1,5 +1,5 @@
-//! Servers that mean harm: whatever they send, the program neither ends by it nor grows by it, and heeds whoever asks it
-//! to end.
+//! Servers that mean harm: whatever they send, the program neither ends by it nor grows by it, and obeys a request to
+//! end.
 
 use std::process::Stdio;
 

@@ -7,14 +7,14 @@ use crate::support::World;
 use crate::support::scripted::{Asked, Said, Scripted, code, done, entry, vector};
 use crate::support::slapd;
 
-/// A domain controller, and whom it shows.
+/// A domain controller, and the people that it shows.
 #[derive(Clone, Default)]
 struct Controller {
-    /// One letter stands for it.
+    /// Its invocation id as one letter.
     invocation: u8,
     /// Its own last change.
     usn: u64,
-    /// What it counts after it was read, where somebody writes meanwhile.
+    /// What it counts after it was read, if a user writes meanwhile.
     usn_after: Option<u64>,
     /// What it has of the others; an account that may not see it is shown nothing.
     vector: Vec<(u8, u64)>,

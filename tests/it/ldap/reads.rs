@@ -205,7 +205,7 @@ fn fault_77_an_attribute_that_nobody_shows_any_more_is_an_error() {
     for word in ["telephoneNumber", "40 had it", "may the account still see it"] {
         assert!(ran.reason().contains(word), "{}", ran.reason());
     }
-    // Where nobody need have it, the guard looks after it.
+    // If the attribute is optional, the guard protects people.
     world.reconfigure(|config| Config {
         source: format!("{}optional = [\"telephoneNumber\"]\n", slapd.source(SHY)),
         ..config

@@ -1,4 +1,4 @@
-//! Encrypted, and to whom.
+//! Encryption, and which servers are trusted.
 
 use rosterd::sandbox::Options;
 

@@ -1,7 +1,7 @@
 //! A directory of several servers, and what each shows of how far it is.
 //!
-//! People write to the first server. Each other one has the first so many of its changes, or was laid down anew and does not
-//! hold everybody yet.
+//! People write to the first server. Each other one has the first so many of its changes, or is being imported again
+//! and does not hold everybody yet.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::support::scripted::{Asked, Said, code, done, entry, vector};
 
 /// How many servers there are.
 pub(super) const SERVERS: u8 = 3;
-/// How many people there may be. The first of them never leaves: a directory of nobody is not believed.
+/// How many people there may be. The first of them never leaves: an empty directory is not believed.
 pub(super) const PEOPLE: u8 = 6;
 /// Entries of one page.
 const PAGE: usize = 2;
@@ -38,13 +38,13 @@ impl Kind {
         self != Self::Silent
     }
 
-    /// Whether servers can be told apart that answer under one address.
+    /// Whether servers that answer under one address can be distinguished.
     pub(super) fn tells_apart(self) -> bool {
         !matches!(self, Self::Silent | Self::Alone389)
     }
 }
 
-/// Somebody gets a title, or is removed.
+/// A person gets a title, or is removed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Change {
     pub(super) person: u8,
@@ -92,7 +92,7 @@ struct Server {
     identity: u8,
     /// How many changes it has.
     has: usize,
-    /// Whom it holds so far, where it was laid down anew: those below this one.
+    /// If it is being imported again, it holds the people below this one so far.
     importing: Option<u8>,
     /// By identity: up to which of their own counts it has the others.
     vector: BTreeMap<u8, u64>,
@@ -142,7 +142,7 @@ impl Directory {
         self.servers[0].has = self.changes.len();
     }
 
-    /// A server gets so many further changes, and whoever has as much as another knows it.
+    /// A server gets so many further changes; a server that has as many as another one knows that.
     pub(super) fn catch_up(&mut self, server: u8, by: u8) {
         let all = self.changes.len();
         let one = &mut self.servers[usize::from(server)];
@@ -188,7 +188,7 @@ impl Directory {
         }
     }
 
-    /// A server is laid down anew, and holds those below `shows` so far.
+    /// A server is imported again, and holds those below `shows` so far.
     pub(super) fn import(&mut self, server: u8, shows: u8) {
         let all = self.changes.len();
         let one = &mut self.servers[usize::from(server)];

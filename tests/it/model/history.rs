@@ -14,19 +14,19 @@ pub(super) type History = Vec<Step>;
 pub(super) enum Step {
     /// HR's file becomes these people with these titles; `cut` in the middle of the last row, and with these slips.
     File { rows: Vec<(u8, u8)>, cut: bool, slips: Vec<Slip> },
-    /// Somebody gives two people at the service each other's name and email.
+    /// A user gives two people at the service each other's name and email.
     Exchange { one: u8, other: u8 },
-    /// Somebody edits a person at the service: a field of the job's, or one that it does not map.
+    /// A user edits a person at the service: a field of the job's, or one that it does not map.
     Edit { person: u8, owned: bool, value: u8 },
-    /// Somebody removes a person at the service.
+    /// A user removes a person at the service.
     Remove { person: u8 },
     /// A person signs in or out.
     Sign { person: u8, onsite: bool },
     /// A run.
     Sync(Sync),
-    /// Somebody releases all that is held.
+    /// A user releases all that is held.
     Approve,
-    /// Somebody drops one of the held changes.
+    /// A user drops one of the held changes.
     Reject { which: u8 },
     /// The state is lost.
     Lose,
@@ -37,7 +37,7 @@ pub(super) enum Step {
 /// A slip in one row of HR's file, or in two.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Slip {
-    /// The number of nobody.
+    /// A number that no one has.
     Mistyped(u8),
     /// No number, but what a spreadsheet puts in its place.
     Broken(u8),

@@ -1,15 +1,15 @@
-//! Random histories of a directory whose servers are behind each other, are laid back or laid down anew, and of reads that
-//! end early.
+//! Random histories of a directory whose servers are behind each other, are restored from a copy or imported again, and
+//! of reads that end early.
 //!
-//! Law 1 promises, of whoever is at the service:
+//! Law 1 promises, of the people at the service:
 //! - only a read that came to its end removes anybody, of everybody, and from a server that holds everybody it has heard of;
-//! - only where that server had, before it was asked, at least the changes that the server had which showed this person last,
-//!   when that read ended. As each server has the first so many of the changes of one directory, whoever is removed really
-//!   was removed there since they were shown;
-//! - a server from which nothing of that can be told (another one that shows nothing, or no more than a count of its own) is
-//!   not believed about people whom another one showed; a person may say that it is right;
-//! - nobody is there twice, and nobody is made whom the read did not show;
-//! - once all servers have everything, and each was read, the service holds whom the directory holds.
+//! - only where that server had, before it was asked, at least the changes that the server had which showed this person
+//!   last, when that read ended. As each server has the first so many of the changes of one directory, a person who is
+//!   removed was really removed there since they were shown;
+//! - a server that does not show this (another one that shows nothing, or no more than a count of its own) is not
+//!   believed about people that another one showed; a person may say that it is right;
+//! - no one is there twice, and no one is created that the read did not show;
+//! - once all servers have everything, and each was read, the service holds the people of the directory.
 //!
 //! It does not promise what no server shows: that one which shows nothing of itself was laid back, or that another answers
 //! under the address of one that is known by its address alone. No history does that.
@@ -32,7 +32,7 @@ use crate::support::slapd;
 #[derive(Clone, Debug)]
 pub(super) struct History {
     kind: Kind,
-    /// Whether one address stands for all servers.
+    /// Whether one address leads to all servers.
     one_name: bool,
     steps: Vec<Step>,
 }
@@ -40,7 +40,7 @@ pub(super) struct History {
 #[derive(Clone, Debug)]
 enum Step {
     Change(Change),
-    /// A server gets so many further changes, or all of them where it was laid down anew.
+    /// A server gets so many further changes, or all of them if it was imported again.
     CatchUp {
         server: u8,
         by: u8,
@@ -51,7 +51,7 @@ enum Step {
         back: u8,
         new_identity: bool,
     },
-    /// A server is laid down anew, and holds the people below this one so far.
+    /// A server is imported again, and holds the people below this one so far.
     Import {
         server: u8,
         shows: u8,
@@ -112,7 +112,7 @@ struct World {
     kind: Kind,
     /// Whether something happened after which it may take a person to say that the directory is right.
     may_doubt: bool,
-    /// How many changes the server had that showed somebody last.
+    /// How many changes the server had that showed a person last.
     shown: BTreeMap<u8, usize>,
 }
 
@@ -151,7 +151,7 @@ impl World {
 
     async fn step(&mut self, step: &Step) -> Result<(), String> {
         if let Step::Run(read) = step {
-            // Nobody but its own server has what one showed whose end is not known.
+            // What a server showed in a read of unknown end, only that server itself has.
             self.may_doubt |= read.trouble.is_some();
             return self.sync(read).await;
         }
@@ -240,7 +240,7 @@ impl World {
     }
 }
 
-/// Why somebody should not have been removed, if so.
+/// Why a person should not have been removed, if so.
 fn check_removed(
     person: u8,
     read: &Read,
@@ -259,7 +259,7 @@ fn check_removed(
     if was_gone { Ok(()) } else { Err("and was there".to_owned()) }
 }
 
-/// The staff number of somebody, as the entries have it.
+/// The staff number of a person, as the entries have it.
 fn number(person: u8) -> String {
     format!("P{person:05}")
 }

@@ -30,7 +30,7 @@ pub(super) struct Machine {
 pub(super) type Decide = fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, run::DecisionError>;
 
 impl Machine {
-    /// A machine with this configuration, in which `URL` stands for the service, and these files beside it.
+    /// A machine with this configuration, in which `URL` is replaced by the service's, and these files next to it.
     pub(super) async fn new(config: &str, files: &[(&str, &str)]) -> Self {
         let shared_memory = Path::new("/dev/shm");
         let dir = if shared_memory.is_dir() { TempDir::new_in(shared_memory) } else { TempDir::new() }.unwrap();

@@ -1,8 +1,8 @@
 //! Lives through random histories beside each other, and makes one that breaks a law as short as it can be.
 //!
-//! Time passes for a history only while it waits: the clock of its runtime stands still, and jumps. tokio lets it jump to
-//! the next timer whenever nobody can go on, an answer that is about to leave the kernel or not; so there is always a timer
-//! near, and an answer comes long before its time is over.
+//! Time passes for a history only while it waits: the clock of its runtime stands still, and jumps. tokio lets it jump
+//! to the next timer whenever no task can continue, an answer that is about to leave the kernel or not; so there is
+//! always a timer near, and an answer comes long before its time is over.
 
 use std::fmt::Debug;
 use std::ops::Range;

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::history::{History, PEOPLE, Slip, Step, Sync};
 use super::machine::{Decide, Machine};
 
-/// People of whom HR knows nothing.
+/// People that are unknown to HR.
 const FOREIGN: usize = 2;
 /// So many may leave by themselves: no limit is below three.
 const LEAVERS_MAX: usize = 3;
@@ -35,11 +35,11 @@ struct World {
     real: BTreeMap<i64, String>,
     /// Which numbers stood in a file that a run read since the state was lost.
     seen: BTreeSet<String>,
-    /// By id: the field that the job does not map, as somebody left it.
+    /// By id: the value of the field that the job does not map, as it was edited last.
     unowned: BTreeMap<i64, Value>,
     /// By id: where the person stands by their own movement.
     stands: BTreeMap<i64, bool>,
-    /// Whose change somebody released, at any time.
+    /// People whose change was released by a user, at any time.
     released: BTreeSet<String>,
 }
 
@@ -146,7 +146,7 @@ impl World {
         fs::write(self.machine.dir().join("staff.csv"), text).unwrap();
     }
 
-    /// Somebody gives two people at the service each other's name and email.
+    /// A user gives two people at the service each other's name and email.
     fn exchange(&self, one: u8, other: u8) {
         let (Some(one), Some(other)) = (self.id(one), self.id(other)) else { return };
         let staff = self.machine.sandbox.all("staff");
@@ -230,7 +230,7 @@ impl World {
         !keys.is_empty()
     }
 
-    /// No run makes somebody of somebody else, nor anybody a second time, unless a person said so.
+    /// No run turns one person into another, nor creates a person a second time, unless a user approved it.
     fn check_identity(&mut self, before: &BTreeMap<i64, Face>) -> Result<(), String> {
         let keys = self.people();
         for (id, now) in &self.faces() {
@@ -245,7 +245,7 @@ impl World {
             };
             let was = &before[id];
             let is_other = was.email != now.email && now.email != who;
-            // Of a name that nobody had, nothing tells whether it is the same person's new one.
+            // A name that no one had before may be the same person's new one.
             let is_another_s = before.values().any(|other| other.name == now.name);
             let is_mixed = was.name != now.name && is_another_s && was.is_one() && !now.is_one();
             if (is_other || is_mixed) && !is_released {
@@ -258,7 +258,7 @@ impl World {
         Ok(())
     }
 
-    /// By id, as whom people are shown whom HR knows.
+    /// By id, the people that HR knows, as the service shows them.
     fn faces(&self) -> BTreeMap<i64, Face> {
         let text = |person: &Value, field: &str| person[field].as_str().unwrap_or_default().to_owned();
         let face = |person: &Value| Face { name: text(person, "name"), email: text(person, "email") };
@@ -338,7 +338,7 @@ impl World {
         self.machine.sandbox.all("staff").iter().map(|person| (person["id"].as_i64().unwrap(), key(person))).collect()
     }
 
-    /// The id of a person whom HR knows, where the service has them.
+    /// The id of a person that HR knows, if the service has them.
     fn id(&self, person: u8) -> Option<i64> {
         let wanted = number(person % PEOPLE);
         self.people().into_iter().find(|(_, key)| *key == wanted).map(|(id, _)| id)
@@ -351,7 +351,7 @@ impl World {
     }
 }
 
-/// As whom somebody is shown.
+/// The name and email under which a person is shown.
 #[derive(Clone, Debug)]
 struct Face {
     name: String,
@@ -372,7 +372,7 @@ impl Face {
 /// HR's header.
 const HEADER: &str = "No,Name,Email,Phone,Title\n";
 
-/// Somebody's row without slips.
+/// A person's row without slips.
 fn row(person: u8, title: u8) -> [String; 5] {
     [number(person), name(person), email(person), format!("021 555 {person:04}"), format!("Title {title}")]
 }
@@ -414,7 +414,7 @@ fn number(person: u8) -> String {
     format!("P{person}")
 }
 
-/// Signs somebody in or out; tells whether the service did it.
+/// Signs a person in or out; returns whether the service did it.
 async fn sign(client: &Client, location: i64, person: i64, onsite: bool) -> bool {
     let input = StaffMovementInput {
         onsite_status: Some(if onsite { "onsite" } else { "offsite" }.into()),

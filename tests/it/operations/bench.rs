@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::caller::{client, key_options};
 
-/// A sandbox with somebody in every list, its client, and the operations that were called so far.
+/// A sandbox with an entry in every list, its client, and the operations that were called so far.
 pub(super) struct Bench {
     pub(super) sandbox: Sandbox,
     pub(super) client: Client,

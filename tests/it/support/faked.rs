@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::World;
 
-/// A clock for processes that are told of it.
+/// A clock for processes that are started with it.
 pub(crate) struct Faked {
     library: PathBuf,
     stamp: PathBuf,
@@ -25,7 +25,7 @@ impl Faked {
         Some(clock)
     }
 
-    /// Sets it, for whoever runs.
+    /// Sets it, for all processes that run.
     pub(crate) fn set(&self, time: &str) {
         // In one go: a process may look at any moment.
         let next = self.stamp.with_extension("next");

@@ -45,7 +45,7 @@ impl Drop for Opened {
         let locks = ["lock", "store/db"].map(|name| store.dir().join(name));
         drop(store);
         for lock in locks {
-            // Opened once, and let go explicitly: that counts for whoever has got it from this process.
+            // Opened once, and let go explicitly: that counts for all who inherited it from this process.
             let file = File::open(lock).unwrap();
             eventually("the store is let go", || file.try_lock().is_ok());
             file.unlock().unwrap();

@@ -36,10 +36,10 @@ fn gather(config: &Config, open: Open) -> Result<Snapshot, String> {
     Snapshot::gather(&store, config, client.budget(), clock.now(), &see).map_err(|error| error.to_string())
 }
 
-/// How a store is opened: at once or not at all, or once whoever has it lets it go.
+/// How a store is opened: at once or not at all, or once its owner lets it go.
 type Open = fn(&Path) -> Result<Store, store::Error>;
 
-/// Gathers anew for each request that wants it.
+/// Gathers again for each request that wants it.
 struct Fresh(Config, Open);
 
 impl Gather for Fresh {
@@ -64,7 +64,7 @@ impl Served {
         Self::opening(world, |dir| Ok(open_store(dir)))
     }
 
-    /// The same where somebody may have the store, which is not waited for.
+    /// The same where another process may have the store, without waiting for it.
     pub(crate) fn of_taken(world: &World) -> Self {
         Self::opening(world, Store::open)
     }

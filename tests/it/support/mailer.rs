@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::authority;
 
-/// How a server protects what it is told.
+/// How a server protects what it receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tls {
     Whole,
@@ -68,7 +68,7 @@ impl Server {
 
     /// A mail server whose certificate is for these names.
     pub(crate) fn mail(tls: Tls, names: &str) -> Self {
-        // Whoever hangs up in the middle is one of the cases.
+        // A client that hangs up in the middle is one of the cases.
         Self::start(names, move |stream, config, heard| drop(mail(stream, tls, config, heard)))
     }
 
@@ -80,7 +80,7 @@ impl Server {
         })
     }
 
-    /// A proxy that lets nobody through.
+    /// A proxy that refuses everyone.
     pub(crate) fn proxy() -> Self {
         Self::start("DNS:localhost", |mut stream, _, heard| drop(request(&mut stream, heard, "403 No")))
     }
@@ -161,7 +161,7 @@ fn talk<S: Stream>(stream: S, tls: Tls, is_secret: bool, heard: &Mutex<Heard>) -
         match line.split(' ').next().unwrap_or_default() {
             "EHLO" if is_secret => say(stream, "250-mail.example.com\r\n250 AUTH PLAIN")?,
             "EHLO" if tls == Tls::Upgraded => say(stream, "250-mail.example.com\r\n250 STARTTLS")?,
-            // It would take a login in the clear: nobody must offer it one.
+            // It would take a login in the clear: no client must offer it one.
             "EHLO" => say(stream, "250-mail.example.com\r\n250 AUTH PLAIN")?,
             "STARTTLS" => {
                 say(stream, "220 go on")?;

@@ -144,7 +144,7 @@ impl World {
         world
     }
 
-    /// What `init` printed, with this service and a state folder of its own, as somebody would fill it in.
+    /// What `init` printed, with this service and a state folder of its own, as a user would fill it in.
     pub(crate) fn filled_in(&self, printed: &str) -> String {
         let auth = ["auth_url", "client_id", "client_secret_file"];
         printed
@@ -307,7 +307,7 @@ impl World {
         texts
     }
 
-    /// Lays down somebody at the service, and returns their id.
+    /// Creates a person at the service, and returns their id.
     pub(crate) fn person(&self, number: usize, title: &str) -> i64 {
         self.service().put(
             "staff",

@@ -45,7 +45,7 @@ pub(crate) enum Said {
     Close,
     /// These very bytes.
     Bytes(Vec<u8>),
-    /// These very bytes again and again, for as long as somebody listens.
+    /// These very bytes again and again, for as long as the client listens.
     Endless(Vec<u8>),
 }
 
@@ -78,8 +78,8 @@ pub(crate) fn entry(number: usize, further: &[(&str, &[&[u8]])]) -> Said {
     Said::Entry(format!("uid=u{number},ou=people,dc=example,dc=org"), attributes)
 }
 
-/// Active Directory's `replUpToDateVector` as it comes over the wire: by invocation, of which one letter stands for each byte,
-/// up to which of their own changes it has them.
+/// Active Directory's `replUpToDateVector` as it comes over the wire: by invocation (one letter, repeated for each
+/// byte), up to which of their own changes it has them.
 pub(crate) fn vector(vector: &[(u8, u64)]) -> Vec<u8> {
     let count = u32::try_from(vector.len()).unwrap();
     let mut bytes = [2u32.to_le_bytes(), [0; 4], count.to_le_bytes(), [0; 4]].concat();
@@ -102,7 +102,7 @@ pub(crate) struct Scripted {
 }
 
 impl Scripted {
-    /// Answers each request as `script` says, which is told how many pages were asked for before.
+    /// Answers each request as `script` says, which gets the number of pages that were asked for before.
     pub(crate) fn start(script: impl Fn(&Asked, usize) -> Vec<Said> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();

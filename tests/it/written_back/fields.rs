@@ -1,4 +1,4 @@
-//! What the answers of each resource hold (specification, Resources and their fields), but for what follows from other
+//! What the answers of each resource hold (specification, Resources and their fields), without what follows from other
 //! entities, such as the names that belong to ids.
 
 use super::values::Fields;

@@ -60,7 +60,7 @@ impl World {
         Self { runtime, sandbox, client }
     }
 
-    /// The entities of these resources, but for what doesn't count.
+    /// The entities of these resources, without what doesn't count.
     fn stored(&self, resources: &[&str]) -> Entities {
         let mut stored = Entities::new();
         for resource in resources {

@@ -94,8 +94,8 @@ fn text() -> Option<String> {
     Some(CHANGED.to_owned())
 }
 
-/// Where someone may roam is shown by no answer of the specification. Whoever doesn't roam is taken to have no such
-/// places: a PUT leaves none.
+/// Where someone may roam is shown by no answer of the specification. A person who doesn't roam is taken to have no
+/// such places: a PUT leaves none.
 fn staff(is_roaming_shown: bool) -> Subject<Staff> {
     let plain = plain("staff", Api::<Staff>::root(), fields::STAFF, "title", |input| input.title = text());
     if is_roaming_shown {
@@ -181,7 +181,7 @@ fn community_member() -> Subject<CommunityMember> {
     }
 }
 
-/// Who announced it is sent as `staff_id`; 0 stands for nobody.
+/// Who announced it is sent as `staff_id`; 0 means no one.
 fn visit() -> Subject<Visit> {
     Subject {
         refused_for: |_| Some("staff_id"),
