@@ -1,4 +1,4 @@
-//! Connections that have not said yet what they want.
+//! Connections that have not sent a request yet.
 //!
 //! A client that connects may send nothing. Of those connections there is a limit, and a new one closes the oldest:
 //! silent connections keep no other one out, and take no more of the process's files than these.

@@ -1,4 +1,4 @@
-//! How a command ends.
+//! Failures of commands: exit code, message and hints.
 
 use std::error::Error;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What `check` found, and how it is shown.
+//! The findings of `check`, and how they are shown.
 
 use serde_json::json;
 

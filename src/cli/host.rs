@@ -1,4 +1,4 @@
-//! Where a command finds what it works on: in this process, or, for a caller of the daemon's socket, at the daemon.
+//! The backend of a command: the store in this process, or the daemon's, for a caller of its socket.
 //!
 //! A command does not ask which of the two it is. It takes configuration, store and turns from here, and writes by its
 //! `Ui`; so what it prints and how it exits is the same.

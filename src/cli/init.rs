@@ -1,4 +1,4 @@
-//! `rosterd init`: a first configuration, as far as a file tells.
+//! `rosterd init`: a first configuration, from what a file shows.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `rosterd init ldaps://…`: a first configuration, as far as a directory tells.
+//! `rosterd init ldaps://…`: a first configuration, from what a directory shows.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What most commands begin with: the configuration, the jobs asked for, the state.
+//! Opens what most commands need: the configuration, the requested jobs, the state.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

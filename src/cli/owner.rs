@@ -1,4 +1,4 @@
-//! Root works as the state's account.
+//! Drops root's privileges: commands of root run as the account of the state.
 //!
 //! An administrator who types `rosterd status` is root, and what root wrote into the state folder the daemon could not use.
 //! So root reads the configuration and its secrets, and then becomes the account that the configuration says works on the

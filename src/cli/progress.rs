@@ -1,4 +1,4 @@
-//! How a run goes, for people who watch: a bar with the time left on a terminal, plain lines otherwise.
+//! Shows the progress of a run: a bar with the time left on a terminal, plain lines otherwise.
 
 use std::fmt::Write;
 use std::sync::{Mutex, PoisonError};

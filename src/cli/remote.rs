@@ -1,4 +1,4 @@
-//! Having a command run in the daemon, where there is one.
+//! Runs a command in the daemon, if there is one.
 
 use std::io;
 use std::os::unix::fs::MetadataExt as _;

@@ -1,4 +1,4 @@
-//! What reaches a terminal: texts of others can't steer it.
+//! Neutralizes control characters in output, so that foreign texts can't control the terminal.
 //!
 //! All output passes here last, whether it comes from a directory, the service, the daemon, or the arguments that were
 //! typed.

@@ -1,4 +1,4 @@
-//! The only writer of stdout and stderr. Who reads there may see people: what marks them in a text is taken away here, and
+//! The only writer of stdout and stderr. Its readers may see people: what marks them in a text is taken away here, and
 //! so is what a terminal would obey.
 
 use std::io::{self, IsTerminal as _, Write as _};

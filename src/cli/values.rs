@@ -1,4 +1,4 @@
-//! How values of people are shown.
+//! Formats values of people, and hides sensitive ones.
 
 use serde_json::{Map, json};
 

@@ -1,4 +1,4 @@
-//! Every key that a configuration may have: what its value looks like, what counts without it, and what it says.
+//! Every key that a configuration may have: the type of its value, its default, and its description.
 
 /// What the value of a key looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Lays the environment's variables over the file.
+//! Applies the environment's variables over the file.
 //!
 //! A variable names its key with `__` for the dot: `ROSTERD__API__BASE_URL`. Jobs are a list and can't be set this way, save
 //! for the password of a job's directory: `ROSTERD__JOB__EMPLOYEES__SOURCE__BIND_PASSWORD`.

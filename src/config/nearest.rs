@@ -1,4 +1,4 @@
-//! The known name that an unknown one was probably meant to be.
+//! Suggests the known name that an unknown one probably means.
 
 /// Finds the known name nearest to `unknown`; `None` where no one is near enough to be worth naming.
 ///

@@ -1,4 +1,4 @@
-//! Gathers what is wrong, with the place where it stands.
+//! Collects mistakes with their places.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! When a job runs.
+//! The schedule of a job.
 //!
 //! The cron crate reads the fields; the times are worked out here, in local time, because a schedule means something
 //! where summer time begins and ends: a time that is skipped runs once right after the gap, one that comes twice runs

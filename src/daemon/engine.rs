@@ -1,4 +1,4 @@
-//! What the daemon owns and lends: the store, the configuration with its client, the turns of the targets.
+//! The shared state of the daemon: the store, the configuration with its client, the locks of the targets.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};

@@ -1,4 +1,4 @@
-//! The runs under way: how far they are, and whether they get on.
+//! The progress of active runs, and whether they have stalled.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! Looking at inboxes, so that what is dropped there is taken soon.
+//! Polls inboxes, so that dropped files are taken soon.
 //!
 //! A look may hang, on a network share that is gone; so each has a thread of its own, and a job's next look waits for its
 //! last one. A file that still lies in front after a run is not asked for again at once: that run could not take it, and the

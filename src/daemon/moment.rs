@@ -1,4 +1,4 @@
-//! A point in time by both clocks of the machine.
+//! A point in time by boot clock and wall clock.
 
 use std::time::Duration;
 

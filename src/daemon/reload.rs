@@ -1,4 +1,4 @@
-//! Taking a new configuration, or refusing it.
+//! Reloads the configuration, or refuses the new one.
 //!
 //! A new configuration is loaded, checked, and planned against the snapshots as they are, before it is in force. It is
 //! refused where it is broken, and where it is alarming: where a job's plan under it would be held for something that

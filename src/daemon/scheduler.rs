@@ -1,4 +1,4 @@
-//! Which job runs when: a state machine over the time, without a clock of its own.
+//! Decides which job runs when: a state machine over time, without a clock of its own.
 //!
 //! Invariants:
 //! - A job's times count as served up to some time, [`Entry::served`]. It is due when a time of its schedule lies after

@@ -1,4 +1,4 @@
-//! The loop.
+//! The event loop of the daemon.
 
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;

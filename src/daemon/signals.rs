@@ -1,4 +1,4 @@
-//! What signals mean to the daemon.
+//! Signals to the daemon: stop, reload, run all jobs now.
 
 use std::io;
 

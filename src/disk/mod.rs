@@ -1,4 +1,5 @@
-//! Puts files and folders on the disk: whatever must outlive a power cut goes through here, and nothing else asks for it.
+//! Durable writes of files and folders: everything that must survive a power cut goes through here, and no other code
+//! calls sync.
 //!
 //! Invariants:
 //! - The content of a file is durable after `sync` or `sync_data` of it, its name after `sync_folder` of its folder; `replace`

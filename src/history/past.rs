@@ -1,4 +1,4 @@
-//! Past runs and decisions, as a person looks through them.
+//! Queries past runs and decisions.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,4 +1,4 @@
-//! How long people's data is kept.
+//! Retention of people's data.
 
 use std::io;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Who decides.
+//! The user who makes a decision.
 
 use std::fs;
 use std::sync::OnceLock;

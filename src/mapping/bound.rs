@@ -1,4 +1,4 @@
-//! A mapping at work on the rows of one source.
+//! Evaluates a mapping on the rows of one source.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What is wrong with a template that is well-formed.
+//! Checks a template that is well-formed for mistakes.
 
 use std::collections::BTreeSet;
 

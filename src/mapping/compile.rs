@@ -1,4 +1,4 @@
-//! A job's templates, all of them.
+//! Compiles all templates of a job.
 
 use std::collections::BTreeMap;
 use std::fmt;

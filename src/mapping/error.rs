@@ -1,4 +1,4 @@
-//! What is wrong with a template.
+//! Errors of templates.
 
 use std::fmt;
 

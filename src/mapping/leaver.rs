@@ -1,4 +1,4 @@
-//! What becomes of the fields of someone who is gone: templates that see no row, for there is none.
+//! The field values of someone who is gone: templates without a row.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What the templates beside the fields say of a row: from when to when it counts, its segment, its preference.
+//! Row metadata from the templates that are not fields: from when to when it counts, its segment, its preference.
 
 use jiff::civil::Date;
 

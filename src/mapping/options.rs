@@ -1,4 +1,4 @@
-//! What a job says about turning rows into records.
+//! The mapping options of a job.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What a template came to, and what a field makes of it.
+//! The result of a template, and its conversion to a field's value.
 
 use std::error::Error as _;
 

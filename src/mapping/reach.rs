@@ -1,4 +1,4 @@
-//! What a bad value concerns.
+//! The scope of a bad value: the field or the whole row.
 
 use super::options::{OnBadValue, Options};
 use crate::record::{Field, Target};

@@ -1,4 +1,4 @@
-//! The words of a template.
+//! The scanner of templates: from text to tokens.
 //!
 //! The template engine tells which names a template uses, but not which item of `source[…]`, nor which filter before it
 //! runs. This reads the same text again, only as far as those questions need, after the engine has found it well-formed.

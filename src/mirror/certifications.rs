@@ -1,4 +1,4 @@
-//! Which certification a name or an id means.
+//! Resolves the name or id of a certification.
 
 use std::collections::BTreeMap;
 

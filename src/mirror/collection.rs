@@ -1,4 +1,4 @@
-//! What is pulled, and what is remembered of the last pull.
+//! The collections that are pulled, and the record of the last pull.
 
 use std::collections::{BTreeMap, BTreeSet};
 

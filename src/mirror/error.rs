@@ -1,4 +1,4 @@
-//! What can go wrong with a pull.
+//! Errors of pulls.
 
 use crate::api;
 use crate::record::RemoteId;

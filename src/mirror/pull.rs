@@ -1,4 +1,4 @@
-//! Reading what the service holds.
+//! Pulls the service's entities into the mirror.
 
 use std::collections::{BTreeMap, BTreeSet};
 

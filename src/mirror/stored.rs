@@ -1,4 +1,4 @@
-//! The mirror as the last pull left it, for those who only look.
+//! The mirror as the last pull left it, for commands that send no requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What one record needs.
+//! Decides what one record needs.
 
 use smol_str::SmolStr;
 

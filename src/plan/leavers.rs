@@ -1,4 +1,4 @@
-//! Who is gone from the source.
+//! Decides who is gone from the source.
 
 use jiff::Timestamp;
 

@@ -1,4 +1,4 @@
-//! Finding the entity that a record is, the first time.
+//! Finds the entity of a record the first time.
 
 use smol_str::SmolStr;
 use xxhash_rust::xxh3::xxh3_64;

@@ -1,4 +1,4 @@
-//! What a job says about safety: limits, leavers, and whether anything is sent by itself.
+//! The safety options of a job: limits, leavers, and whether changes are sent without approval.
 
 use jiff::SignedDuration;
 

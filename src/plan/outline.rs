@@ -1,4 +1,4 @@
-//! What the guard asks of a change.
+//! The summary of a change, as the guard needs it.
 
 use super::{Change, Deltas};
 use crate::record::{Action, Key, Marks, RemoteId, Values, Wish};

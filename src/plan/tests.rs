@@ -1,4 +1,4 @@
-//! What the parts of a plan come to together.
+//! The parts of a plan together.
 
 use std::collections::BTreeMap;
 

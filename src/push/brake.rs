@@ -1,4 +1,4 @@
-//! Ends a push before its time, or one kind of change of it.
+//! Circuit breaker: ends a push early, or one kind of its changes.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};

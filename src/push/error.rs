@@ -1,4 +1,4 @@
-//! What ends a push: the disk and the lists. What the service says to one change is an outcome, not an error.
+//! Errors that end a push: of the disk and of lists. The service's answer to one change is an outcome, not an error.
 
 use std::io;
 

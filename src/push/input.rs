@@ -1,4 +1,4 @@
-//! Entities as they are sent.
+//! Builds the inputs of requests from entities.
 
 use smol_str::SmolStr;
 

@@ -1,4 +1,4 @@
-//! What joins two entities: its record names them by their keys, the service by their ids.
+//! Entities that link two others: their record names the two by key, the service by id.
 
 use super::Push;
 use super::photo::without_photo;

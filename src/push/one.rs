@@ -1,4 +1,4 @@
-//! One change on its way through the service.
+//! Sends one change.
 
 use jiff::Timestamp;
 

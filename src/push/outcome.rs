@@ -1,4 +1,4 @@
-//! What becomes of a change.
+//! The outcome of a change.
 
 use std::io;
 

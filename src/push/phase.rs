@@ -1,4 +1,5 @@
-//! All changes of one kind, in rounds: what is not clear after a round is looked up, and perhaps sent again.
+//! Sends all changes of one kind, in rounds: changes of unknown fate are looked up after a round, and perhaps sent
+//! again.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a change takes back.
+//! How a change undoes an earlier one.
 
 use std::fmt;
 

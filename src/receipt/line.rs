@@ -1,4 +1,4 @@
-//! What became of one row.
+//! The result of one row.
 
 use serde::{Deserialize, Serialize};
 

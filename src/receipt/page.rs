@@ -1,4 +1,4 @@
-//! The page to be read.
+//! The report as a page.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};

@@ -1,4 +1,4 @@
-//! The table for a spreadsheet.
+//! The report as a table for a spreadsheet.
 
 use csv::{Terminator, WriterBuilder};
 

@@ -1,4 +1,4 @@
-//! A text without the name of a person who was forgotten (law 11).
+//! Removes the name of a forgotten person from a text (law 11).
 
 use super::key::Key;
 use super::private::{Private, replaced};

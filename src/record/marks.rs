@@ -1,4 +1,4 @@
-//! What a row says about itself besides its fields.
+//! Row metadata: what a row says about itself besides its fields.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Forms of text under which two spellings count as one.
+//! Normalizes texts, so that two spellings count as one.
 
 use unicode_normalization::UnicodeNormalization;
 

@@ -1,4 +1,4 @@
-//! What a photo may be, and the mark by which one is remembered: its bytes are nowhere but at its source.
+//! The limits of photos, and the digest by which one is remembered: its bytes are only at its source.
 
 use rosterd_client::{PHOTO_BYTES_MAX, photo_format};
 use xxhash_rust::xxh3::xxh3_128;

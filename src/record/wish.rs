@@ -1,4 +1,4 @@
-//! What is wanted of one entity.
+//! The desired state of one entity.
 
 use std::fmt;
 

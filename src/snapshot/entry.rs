@@ -1,4 +1,4 @@
-//! One key of the index.
+//! One entry of the index.
 
 use std::num::NonZeroU32;
 

@@ -1,4 +1,4 @@
-//! What was confirmed of one key.
+//! The last confirmed state of one key.
 
 use std::fmt;
 

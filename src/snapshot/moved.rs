@@ -1,4 +1,4 @@
-//! The keys that moved since the pages of the index were written, and where they stand now.
+//! Keys that changed since the pages of the index were written, and their present state.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! The kinds of source, behind one face.
+//! The kinds of source behind one interface.
 
 use std::fmt;
 use std::ops::ControlFlow;

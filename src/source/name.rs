@@ -1,4 +1,4 @@
-//! How a template calls a column.
+//! The names of columns in templates.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What nothing remembers: kept in memory, from the start of the process.
+//! Counters in memory, since the start of the process.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

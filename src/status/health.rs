@@ -1,4 +1,4 @@
-//! Whether all is well, for a monitor.
+//! The health check, for a monitor.
 
 use super::snapshot::{JobView, Snapshot};
 use crate::run::Status;

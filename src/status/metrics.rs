@@ -1,4 +1,4 @@
-//! Prometheus' text form.
+//! Metrics in Prometheus' text format.
 //!
 //! Names follow Prometheus' conventions: base units, `_total` for what only grows, one meaning a name. Labels have few values:
 //! jobs, statuses, actions; never a key or a person (law 11).

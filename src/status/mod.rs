@@ -1,4 +1,4 @@
-//! How things are, for people, monitors and Prometheus.
+//! The present state, for people, monitors and Prometheus.
 //!
 //! ```text
 //! store, configuration, budget ──▶ Snapshot ──┬─▶ page      a page for a browser

@@ -1,4 +1,4 @@
-//! How things are at one moment.
+//! Gathers the state at one moment.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What is written together.
+//! A batch of rows that is committed as a whole.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Opening sled, and asking it.
+//! Opens sled and reads from it.
 //!
 //! sled 0.34.7 writes its snapshot to `snap.LSN.generating` and renames it when it is on disk; the one before is removed
 //! after that. It takes the last of all names that begin with `snap.` for the snapshot, finished or not, so one that a full

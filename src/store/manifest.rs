@@ -1,4 +1,4 @@
-//! What the store should hold, so that loss inside it is noticed.
+//! The manifest: number and checksums of what the store should hold, so that loss is noticed.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! Where rows may lie: what is merged into its file is not asked of sled a second time.
+//! Flags where rows may lie, so that sled is not searched for rows that are merged into a file.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,4 +1,4 @@
-//! Putting the rows of sled and the file under them together, into a new file.
+//! Compaction: merges the rows of sled and a sorted file into a new sorted file.
 //!
 //! The file is on disk before one commit of sled names it; that commit alone makes every row of sled that was written over
 //! the file before it count no more, and they are swept up afterwards. So a process that ends at any moment leaves the old

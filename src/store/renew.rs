@@ -1,4 +1,4 @@
-//! Throwing a store away for a new one.
+//! Replaces a store by a new one.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

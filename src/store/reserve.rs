@@ -1,4 +1,4 @@
-//! Room on the disk of the state that nothing else takes.
+//! The reserve: disk space that is released when the disk is full.
 //!
 //! sled can't even be opened on a full disk. So a file keeps some room; where the disk is full it is given up, which is
 //! enough to read what is there and to say so. Nothing is sent before it is back: what could not be recorded would be

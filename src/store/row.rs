@@ -1,4 +1,4 @@
-//! The form of a row in sled: version, state, checksum, payload.
+//! The format of a row in sled: version, state, checksum, payload.
 //!
 //! A row also says over which file of its space it was written. One that is older than the file that counts now was merged
 //! into it and says nothing any more, so that a file can take the place of any number of rows in a single commit.

@@ -1,4 +1,4 @@
-//! What is asked of a list, whatever it is of.
+//! The query parameters of a list request, for any resource.
 
 use jiff::Timestamp;
 

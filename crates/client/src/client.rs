@@ -1,4 +1,4 @@
-//! The only place that sends.
+//! The HTTP client: the only code that sends requests.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Who calls: keys as they are, tokens fetched and renewed (specification, Authentication).
+//! Credentials: API keys as they are, tokens fetched and renewed (specification, Authentication).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What can go wrong with a request, what that means for a write, and whether to try again.
+//! Errors of requests: what they mean for a write, and whether to retry.
 
 use std::path::PathBuf;
 use std::time::Duration;

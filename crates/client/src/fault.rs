@@ -1,4 +1,4 @@
-//! Errors as people read them.
+//! Formats an error with its chain of causes for people.
 
 use std::error::Error;
 

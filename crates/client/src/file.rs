@@ -1,4 +1,4 @@
-//! Files that people name.
+//! Opens files whose paths people give.
 
 use std::fs::{File, OpenOptions};
 use std::io;

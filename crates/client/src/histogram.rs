@@ -1,4 +1,4 @@
-//! How often something took how long.
+//! Histogram of durations.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Which credential is used, without saying what it is.
+//! A fingerprint of the credential that does not reveal it.
 
 use ring::hmac;
 use secrecy::ExposeSecret as _;

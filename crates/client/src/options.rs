@@ -1,4 +1,4 @@
-//! What the client needs to know of one account.
+//! The options of the client for one account.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What is asked of a list: only what its row of the table takes compiles.
+//! Typed queries of lists: only what the list's row of the table allows compiles.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -1,4 +1,4 @@
-//! One request of any operation, as a person gives it.
+//! One request of any operation, from names and texts that a person gives.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What can be done with which resource: capabilities as traits.
+//! The capabilities of resources as traits.
 
 use std::marker::PhantomData;
 

@@ -1,4 +1,4 @@
-//! How often a run may try again, and how long it waits.
+//! Retry policy: how often a run may retry, and how long it waits.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};

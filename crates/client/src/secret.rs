@@ -1,4 +1,4 @@
-//! Secrets and where they come from.
+//! Secrets and their sources.
 //!
 //! A secret is shown nowhere: not by `Debug`, not by an error (law 11). A file is read each time the secret is needed, so
 //! that a rotated one is found.

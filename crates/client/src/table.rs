@@ -1,4 +1,4 @@
-//! The table of resources: one row each, and everything that a name is needed for is made from its row.
+//! The table of resources: one row each. All code that needs a resource's name is generated from its row.
 
 use crate::operation::{Operation, Verb};
 use crate::resource::{

@@ -1,4 +1,4 @@
-//! Counts of requests: how many came to what, and how long their answers took.
+//! Counters of requests by result, and the durations of their answers.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

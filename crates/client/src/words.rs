@@ -1,4 +1,4 @@
-//! What the service said about a failure, fit to be shown: short, and without people or secrets (law 11).
+//! The service's words about a failure, safe to show: short, and without people or secrets (law 11).
 
 use serde_json::Value;
 

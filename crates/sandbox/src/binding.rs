@@ -1,4 +1,4 @@
-//! Which operation does what to which resource.
+//! Binds each operation to a resource and an action.
 
 use crate::resource::Resource;
 use crate::tables::{

@@ -1,4 +1,4 @@
-//! Chance that is the same in every run.
+//! Reproducible pseudo-random numbers.
 
 /// 64 bits that depend on the seed and the number only (the finalizer of splitmix64).
 pub(crate) fn bits(seed: u64, number: u64) -> u64 {

@@ -1,4 +1,4 @@
-//! What fields show that follows from other fields or other entities.
+//! Derived fields: values computed from other fields or other entities.
 
 use serde_json::{Value, json};
 

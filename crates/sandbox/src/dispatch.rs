@@ -1,4 +1,4 @@
-//! One request from its arrival to its answer.
+//! Dispatches one request, from its arrival to its answer.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! What keeps a sandbox from starting.
+//! Errors that prevent the start of a sandbox.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! What goes wrong on purpose, and its little language.
+//! Injected faults, and the small language that describes them.
 
 use std::str::FromStr;
 use std::time::Duration;

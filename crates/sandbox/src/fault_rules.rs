@@ -1,4 +1,4 @@
-//! Which faults strike a request: the counting side of faults.
+//! Decides which faults apply to a request, by their counts.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What callers send, turned into what is stored.
+//! Converts the input of callers into stored values.
 
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};

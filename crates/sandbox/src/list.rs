@@ -1,4 +1,4 @@
-//! Which entities a list answers with: filter, order, limit and what changed since.
+//! Selects the entities of a list: filter, order, limit and changes since a time.
 
 use std::cmp::Ordering;
 use std::ops::Bound;

@@ -1,4 +1,4 @@
-//! How the service rewrites what comes in, where it does: phone numbers, case, outer spaces.
+//! Normalizes input as the service does: phone numbers, case, outer spaces.
 
 /// The country that a number without a country code belongs to.
 const HOME: &str = "64";

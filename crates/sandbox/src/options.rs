@@ -1,4 +1,4 @@
-//! How a sandbox behaves.
+//! The options of a sandbox.
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};

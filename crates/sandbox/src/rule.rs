@@ -1,4 +1,4 @@
-//! What must hold for an entity beyond its single fields.
+//! Validation rules for an entity as a whole.
 
 use axum::http::StatusCode;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What all requests share: the options, the store, the clock, credentials, faults and the limit of requests.
+//! The state that all requests share: the options, the store, the clock, credentials, faults and the limit of requests.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! What the sandbox saw, for tests and for people.
+//! The log of requests that the sandbox received, for tests and for people.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! What the demonstration stands on: a folder with a configuration and HR's file, and the stand-in for the service.
+//! The fixture of the demonstration: a folder with a configuration and HR's file, and the stand-in for the service.
 
 use std::fmt::Write as _;
 use std::fs;

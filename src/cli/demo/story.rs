@@ -1,4 +1,4 @@
-//! Plans and syncs, each of which must come to what is said of it.
+//! The steps of the demonstration: plans and syncs, each with an expected result.
 
 use std::fs;
 use std::path::PathBuf;

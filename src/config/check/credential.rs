@@ -1,4 +1,4 @@
-//! Checks who calls: exactly one kind of credential, whole.
+//! Checks the credential: exactly one kind, and complete.
 
 use super::secret::{self, Found};
 use super::{Ground, text, url};

@@ -1,4 +1,4 @@
-//! Checks the whole, and what no single part can see.
+//! Checks the whole configuration, and what no single part can check.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

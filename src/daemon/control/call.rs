@@ -1,4 +1,4 @@
-//! What a caller sends.
+//! The call that a command sends to the daemon.
 
 use std::fmt;
 use std::path::PathBuf;

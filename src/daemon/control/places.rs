@@ -1,4 +1,4 @@
-//! How many commands of callers run at a time.
+//! Limits how many commands of callers run at a time.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

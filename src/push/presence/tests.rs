@@ -1,4 +1,4 @@
-//! When the movements are looked at, and what is remembered until then.
+//! When movements are checked, and what is remembered until then.
 
 use tokio::time::advance;
 

@@ -1,4 +1,4 @@
-//! How the bytes of a file become text.
+//! Detects the encoding of a file.
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 

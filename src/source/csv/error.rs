@@ -1,4 +1,4 @@
-//! Why nothing can be taken from a file.
+//! Errors of reading a file.
 
 use std::fmt;
 use std::io;

@@ -1,4 +1,4 @@
-//! A file that stands still.
+//! Opens a file that does not change any more.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;

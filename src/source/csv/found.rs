@@ -1,4 +1,4 @@
-//! What was found in a file.
+//! What a read detected in a file.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! The beginning of a file: which line is the header, and what divides cells.
+//! Finds the header and the delimiter of a file.
 
 use std::fs::File;
 use std::io;

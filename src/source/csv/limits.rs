@@ -1,4 +1,4 @@
-//! How much of a file is taken.
+//! The size limits of files.
 
 /// The most rows of one file.
 pub const ROWS_MAX: u64 = 1_000_000;

@@ -1,4 +1,4 @@
-//! What a job says about its CSV file.
+//! The options of a CSV source.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The first pass over a file: what its bytes are.
+//! The first pass over a file: inspects its bytes to find their encoding.
 
 use std::fs::File;
 use std::io::{Read, Seek};

@@ -1,4 +1,4 @@
-//! The second pass over a file: its bytes as UTF-8.
+//! The second pass over a file: transcodes it to UTF-8.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};

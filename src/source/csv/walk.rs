@@ -1,4 +1,4 @@
-//! The way through the rows of a file.
+//! Iterates over the rows of a file.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

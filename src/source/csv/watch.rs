@@ -1,4 +1,4 @@
-//! Watches the text on its way to the CSV reader and marks what the reader does not tell: on which line a row begins,
+//! Tracks what the CSV reader does not report, by watching the text on its way to it: on which line a row begins,
 //! whether its quotes pair, whether it ended.
 //!
 //! The reader is lenient, and rightly so: `5" disk` is a fine cell. But a quote that opens a cell and is closed in the

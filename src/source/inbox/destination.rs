@@ -1,4 +1,4 @@
-//! The folders for files that are done.
+//! The folders for processed and failed files.
 
 use serde::{Deserialize, Serialize};
 

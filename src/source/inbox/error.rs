@@ -1,4 +1,4 @@
-//! Why an inbox can't be looked at.
+//! Errors of reading an inbox.
 
 use std::io;
 use std::path::PathBuf;

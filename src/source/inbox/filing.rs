@@ -1,4 +1,4 @@
-//! Files files that are done.
+//! Moves finished files to their folders.
 
 use std::ffi::OsStr;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! Which file is next.
+//! Finds the next file of an inbox.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! What the name of a dropped file says.
+//! Interprets the name of a dropped file.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -1,4 +1,4 @@
-//! What a job says about its inbox.
+//! The options of an inbox.
 
 use std::path::PathBuf;
 use std::time::Duration;

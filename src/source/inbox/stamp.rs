@@ -1,4 +1,4 @@
-//! What shows that a file has changed, or is another one.
+//! The identity of a file: shows that it has changed, or is another one.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,4 @@
-//! What was filed and is old, or is about a person.
+//! Removes filed files that are old, or the lines of one person in them.
 
 use std::ffi::OsStr;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! Taking a private copy of a file.
+//! Takes a private copy of a file.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};

@@ -1,4 +1,4 @@
-//! Looking at an answer before it is taken apart: how long it is, how deep it is nested, what it is.
+//! Inspects an answer before it is parsed: its length, its depth of nesting, its kind.
 //!
 //! Invariant: nothing reaches the parser of `ldap3` that is longer, deeper or of more parts than the limits say, or whose
 //! parts do not fill each other. The parser itself recurses for each level and believes every length.

@@ -1,4 +1,4 @@
-//! Why nothing can be taken from a directory.
+//! Errors of reading a directory.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What a whole read found out about its directory.
+//! What a whole read detected about its directory.
 
 use std::collections::BTreeMap;
 

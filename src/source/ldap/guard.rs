@@ -1,4 +1,4 @@
-//! What stands between the wire and `ldap3`: it passes on what was looked at, and no more than is taken.
+//! A filter between the wire and `ldap3`: passes on only checked answers, and no more than are consumed.
 //!
 //! ```text
 //! server ─▶ TLS ─▶ [ look at each message ─▶ wait for room ] ─▶ pair of sockets ─▶ ldap3 ─▶ search

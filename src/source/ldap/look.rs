@@ -1,4 +1,4 @@
-//! A look at one entry.
+//! Reads one entry.
 
 use super::entry::Entry;
 use super::options::Scope;

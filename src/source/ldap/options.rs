@@ -1,4 +1,4 @@
-//! What a job says about its directory.
+//! The options of a directory source.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! How far a server says that it has come; see [`Standing`].
+//! The replica position of a server; see [`Standing`].
 
 use super::entry::Entry;
 use super::look::look;

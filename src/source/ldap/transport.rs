@@ -1,4 +1,4 @@
-//! A connection to a server, encrypted where it is to be.
+//! A connection to a server, encrypted if configured.
 
 use std::io;
 use std::sync::Arc;

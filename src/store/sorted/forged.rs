@@ -1,4 +1,4 @@
-//! Files whose digests are right and whose numbers are not.
+//! Tests with files whose digests are right and whose numbers are wrong.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -1,4 +1,5 @@
-//! A file of rows in order of key, written once and never changed: what a space held when its changes were last merged.
+//! Sorted file (SSTable): rows in order of key, written once and never changed. It holds a keyspace as of the last
+//! merge.
 //!
 //! ```text
 //! magic | block … | contents | end

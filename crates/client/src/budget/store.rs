@@ -1,4 +1,4 @@
-//! Where the slots lie: in memory, or in a file that processes share.
+//! The storage of the slots: in memory, or in a file that processes share.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};

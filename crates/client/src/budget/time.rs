@@ -1,4 +1,4 @@
-//! Where the budget takes its time from.
+//! The time source of the budget.
 
 use rustix::time::{ClockId, clock_gettime};
 use xxhash_rust::xxh3::xxh3_128;

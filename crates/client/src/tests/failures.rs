@@ -1,4 +1,4 @@
-//! What breaks on the way, and what the client makes of it.
+//! Failures of connections and answers, and how the client reports them.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! From what was read to what is sent, so that a replacing PUT wipes nothing (law 2).
+//! Turns an entity that was read into the input of a PUT, so that replacing it clears nothing (law 2).
 
 use serde::Serialize;
 use thiserror::Error;

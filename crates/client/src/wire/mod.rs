@@ -1,4 +1,4 @@
-//! What travels: the service's entities as read, and what is sent.
+//! The wire format: the service's entities as read and as sent.
 //!
 //! Invariants:
 //! - Reading is tolerant of form (numbers as text, 0 and 1 for flags, null for nothing, `[]` for `{}`) and strict about

@@ -1,4 +1,4 @@
-//! Who signed in and out.
+//! Movements: sign-ins and sign-outs.
 
 use super::sent::plain;
 use super::value::{Decimal, Flag, Int, Text};

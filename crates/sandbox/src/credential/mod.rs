@@ -1,4 +1,4 @@
-//! Who calls: API keys, OAuth clients, and what each of them may do (specification, Authentication).
+//! Credentials: API keys, OAuth clients, and their permissions (specification, Authentication).
 //!
 //! The account has a table of keys and one of clients. What the command line gives is the first entry of each; the
 //! control interface adds, changes and removes entries while the sandbox runs, and a data folder keeps them.

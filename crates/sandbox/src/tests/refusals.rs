@@ -1,4 +1,4 @@
-//! What is refused: conflicts, what isn't there, what isn't allowed, and what makes no sense.
+//! Refused requests: conflicts, missing entities, missing permissions, and nonsense.
 
 use serde_json::json;
 

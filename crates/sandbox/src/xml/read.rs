@@ -1,4 +1,4 @@
-//! From a document to a value.
+//! Parses a document into a value.
 
 use quick_xml::Reader;
 use quick_xml::XmlVersion::Implicit1_0 as VERSION;

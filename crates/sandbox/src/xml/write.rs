@@ -1,4 +1,4 @@
-//! From a value to a document.
+//! Writes a value as a document.
 //!
 //! The value comes as JSON text and is never built in memory: a page of thousands is copied from one form to the other,
 //! its fields in the order of the answer.
