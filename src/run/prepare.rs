@@ -279,7 +279,10 @@ pub(super) fn prepare(
     prepared.names = departed.names;
     prepared.new.claimed = departed.claimed;
     let unusable = prepared.rejected.iter().filter_map(|row| Some((row.key.clone()?, row.reason.clone())));
-    prepared.new.doubts = Doubts { held: stood.doubtful, rejected: unusable.collect() };
+    // Who was approved to be the same person is doubted no more.
+    let approved: BTreeSet<&Key> = prepared.go.iter().map(|change| &change.key).collect();
+    let held = stood.doubtful.into_iter().filter(|(key, _)| !approved.contains(key)).collect();
+    prepared.new.doubts = Doubts { held, rejected: unusable.collect() };
     prepared.notes.extend(too_many.note);
     prepared.moving = moving.waits;
     prepared.notes.extend(moving.notes);

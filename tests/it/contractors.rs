@@ -257,6 +257,21 @@ fn held_changes_of_a_part_are_released_with_the_job() {
 }
 
 #[test]
+fn who_was_approved_to_be_the_same_person_keeps_the_membership_in_the_same_run() {
+    let world = world(Options::default(), "", "");
+    world.csv(file((1..10).map(|person| (person, 1))));
+    world.sync().expect(0);
+    let text = file((1..10).map(|person| (person, 1)));
+    world.csv(text.replace("Worker 4,worker4@", "Rua Ngata,rua@"));
+    let held = world.sync().expect(4);
+    assert_eq!((held.writes(), held.job()["held"].as_u64()), ((0, 0, 0), Some(2)), "the member and what joins them");
+    world.run(&["approve", "sites", "C00004"]).expect(0);
+    let ran = world.sync().expect(0);
+    assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 1, 0), Some(0)), "{ran:?}");
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+}
+
+#[test]
 fn law_7_a_narrowed_run_takes_one_person_with_their_organization() {
     let world = world(Options::default(), "", REMOVING);
     world.csv(file([(1, 1), (2, 2), (3, 2)]));

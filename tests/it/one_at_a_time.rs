@@ -81,6 +81,7 @@ fn fault_22_a_sync_that_waits_for_its_budget_ends_soon_after_an_interrupt() {
     let ended = child.wait_with_output().unwrap();
     let told = String::from_utf8(ended.stderr).unwrap();
     assert_eq!(ended.status.code(), Some(130), "{told}");
-    assert!(told.contains("what was not sent stays queued"), "it does not wait for its grace: {told}");
+    // The signal may come before the wait, which then does not begin, or within it, which its grace ends.
+    assert!(told.contains("stays queued") || told.contains("settled by the next run"), "{told}");
     assert_eq!(world.service().requests().len(), 20);
 }
