@@ -63,7 +63,7 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &ApiArgs) -> Result<Exit, Fa
 
 /// The client with its record of requests sent, which counts these with those of `sync` (law 12).
 fn client(config: &Config) -> Result<Client, Failure> {
-    store::lay_down(&config.state.dir)?;
+    store::create_state_dir(&config.state.dir)?;
     Ok(Client::new(&config.api, &Clock::system())?)
 }
 

@@ -135,13 +135,13 @@ impl From<store::Error> for Failure {
     fn from(error: store::Error) -> Self {
         let dir = error.dir.display().to_string();
         match &error.kind {
-            store::Kind::InUse { .. } => {
+            store::ErrorKind::InUse { .. } => {
                 Self::new(Exit::InUse, error).hint("wait until it has ended; one process at a time owns the state")
             }
-            store::Kind::Permission => {
+            store::ErrorKind::Permission => {
                 Self::usage(error).hint(format!("run as the owner of {dir}, or set state.dir to a folder of your own"))
             }
-            store::Kind::Owner { uid } | store::Kind::Exposed { uid: Some(uid), .. } => {
+            store::ErrorKind::Owner { uid } | store::ErrorKind::Exposed { uid: Some(uid), .. } => {
                 let user = crate::history::user_of(*uid).unwrap_or_else(|| uid.to_string());
                 let hint = format!(
                     "run as that user: sudo -u '#{uid}' rosterd …; or set state.user = \"{user}\", if rosterd's state is that \
@@ -149,17 +149,17 @@ impl From<store::Error> for Failure {
                 );
                 Self::usage(error).hint(hint)
             }
-            store::Kind::Exposed { path, uid: None } => {
+            store::ErrorKind::Exposed { path, uid: None } => {
                 let hint = format!("close it to others: chmod go-w {}; or name another state.dir", path.display());
                 Self::usage(error).hint(hint)
             }
-            store::Kind::NoFolder => Self::usage(error).hint("set state.dir to a folder"),
-            store::Kind::Damaged(_) => Self::failed(error).hint(
+            store::ErrorKind::NoFolder => Self::usage(error).hint("set state.dir to a folder"),
+            store::ErrorKind::Damaged(_) => Self::failed(error).hint(
                 "`rosterd rebuild --damaged` keeps what can be read of it and drops the rest; the next sync matches people again: \
                  this creates no duplicates and removes no one",
             ),
-            store::Kind::Newer { .. } => Self::failed(error).hint("install the version that wrote it, or a later one"),
-            store::Kind::Full => Self::failed(error).hint("free at least 8 MiB there; what was confirmed is safe, and nothing is sent before"),
+            store::ErrorKind::Newer { .. } => Self::failed(error).hint("install the version that wrote it, or a later one"),
+            store::ErrorKind::Full => Self::failed(error).hint("free at least 8 MiB there; what was confirmed is safe, and nothing is sent before"),
             _ => Self::failed(error),
         }
     }

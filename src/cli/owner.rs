@@ -67,7 +67,7 @@ fn other(state: &State) -> Result<Option<User>, Failure> {
     match user {
         Some(user) if !user.uid.is_root() => Ok(Some(user)),
         _ => {
-            store::look_at(Path::new(&state.dir))?;
+            store::check_state_dir(Path::new(&state.dir))?;
             Ok(None)
         }
     }

@@ -20,7 +20,7 @@ use crate::store;
 pub(super) fn pause(ui: &Ui, host: &Host, args: &PauseArgs) -> Result<Exit, Failure> {
     let config = open::configuration_for(ui, host, Needs::Local)?;
     let job = args.job.as_deref().map(|name| open::job(&config, name)).transpose()?.map(|job| &job.name);
-    store::lay_down(&config.state.dir)?;
+    store::create_state_dir(&config.state.dir)?;
     let changed = run::pause(&config.state.dir, &Clock::system(), job).map_err(|error| unwritten(&config, &error))?;
     host.decided(None);
     let what = job.map_or("all jobs are".to_owned(), |job| format!("job {job} is"));
@@ -33,7 +33,7 @@ pub(super) fn resume(ui: &Ui, host: &Host, args: &PauseArgs) -> Result<Exit, Fai
     // A job that is out of the configuration by now may be resumed too.
     let job = args.job.as_deref().map(|name| JobName::new(name).ok_or_else(|| Failure::usage("that is no job's name")));
     let job = job.transpose()?;
-    store::lay_down(&config.state.dir)?;
+    store::create_state_dir(&config.state.dir)?;
     let dir = &config.state.dir;
     let fail = |error: io::Error| unwritten(&config, &error);
     let lifted = run::resume(dir, &Clock::system(), job.as_ref()).map_err(fail)?;

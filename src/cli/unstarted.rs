@@ -31,7 +31,7 @@ pub(super) async fn tell_of_configuration(host: &Host, failure: &Failure) {
     }
     // The notice is remembered next to the state: root would leave files there that the daemon can't use.
     let prepared = become_owner_of(&remains.state)
-        .and_then(|()| store::lay_down(&remains.state.dir).map_err(Failure::from))
+        .and_then(|()| store::create_state_dir(&remains.state.dir).map_err(Failure::from))
         .map_err(|failure| chain(failure.error()));
     if let Err(error) = prepared {
         tracing::warn!(error, "there can be no notice that the daemon did not start: {error}");

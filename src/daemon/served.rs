@@ -6,20 +6,20 @@
 use jiff::Timestamp;
 
 use crate::record::JobName;
-use crate::store::{self, Batch, Space, Store};
+use crate::store::{self, Batch, Keyspace, Store};
 
 /// Up to when a job's times are served; `None` where it never ran by its schedule.
 pub fn served(store: &Store, job: &JobName) -> Result<Option<Timestamp>, store::Error> {
-    store.get(Space::Meta, &name(job))
+    store.get(Keyspace::Meta, &name(job))
 }
 
 /// Remembers it.
 pub fn remember(store: &Store, job: &JobName, at: Timestamp) -> Result<(), store::Error> {
     let mut batch = Batch::default();
-    batch.put(Space::Meta, &name(job), &at);
+    batch.put(Keyspace::Meta, &name(job), &at);
     store.commit(batch)
 }
 
 fn name(job: &JobName) -> String {
-    format!("served{}{job}", Space::APART)
+    format!("served{}{job}", Keyspace::APART)
 }

@@ -130,7 +130,7 @@ async fn opened(config: &Config, wishes: &mut Wishes) -> Result<Store, store::Er
     let mut is_told = false;
     loop {
         let error = match Store::open(&config.state.dir) {
-            Err(error) if matches!(error.kind, store::Kind::InUse { .. }) => error,
+            Err(error) if matches!(error.kind, store::ErrorKind::InUse { .. }) => error,
             opened => return opened,
         };
         if begun.elapsed() >= IN_USE_MAX || is_served() {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Entity, JobName, RemoteId, Target, Values};
 use crate::snapshot::{Known, Owner};
-use crate::store::{self, Batch, Bulk, Space, Store};
+use crate::store::{self, Batch, BulkLoader, Keyspace, Store};
 
 /// By id: what a pull found, as it is stored; `None` for what is gone. Only what differs from the store.
 pub(super) type Found = BTreeMap<RemoteId, Option<Box<[u8]>>>;
@@ -42,7 +42,7 @@ impl Mirror {
         match self.found.get(&id) {
             Some(Some(bytes)) => Ok(serde_json::from_slice(bytes).ok()),
             Some(None) => Ok(None),
-            None => store.get(Space::Mirror, &Space::by_target(self.target, id)),
+            None => store.get(Keyspace::Mirror, &Keyspace::by_target(self.target, id)),
         }
     }
 
@@ -60,7 +60,7 @@ impl Mirror {
         // What a whole listing lacks is still stored.
         let entity = match self.get(store, id)? {
             Some(entity) => Some(entity),
-            None => store.get(Space::Mirror, &Space::by_target(target, id))?,
+            None => store.get(Keyspace::Mirror, &Keyspace::by_target(target, id))?,
         };
         let below = entity.and_then(|entity| RemoteId::new(entity.value("certification").as_text()?.parse().ok()?));
         Ok(below.map(|below| At { target, id, below: Some(below) }))
@@ -68,7 +68,7 @@ impl Mirror {
 
     /// Shows every entity, in no order that matters.
     pub fn each(&self, store: &Store, mut visit: impl FnMut(&Entity)) -> Result<(), store::Error> {
-        store.scan(Space::Mirror, &Space::all_of(self.target), |_, bytes| {
+        store.scan(Keyspace::Mirror, &Keyspace::all_of(self.target), |_, bytes| {
             if let Ok(entity) = serde_json::from_slice::<Entity>(bytes)
                 && !self.found.contains_key(&entity.id)
             {
@@ -85,8 +85,8 @@ impl Mirror {
 
     /// Shows the id of every entity.
     pub fn each_id(&self, store: &Store, mut visit: impl FnMut(RemoteId)) -> Result<(), store::Error> {
-        let prefix = Space::all_of(self.target);
-        store.scan(Space::Mirror, &prefix, |name, _| {
+        let prefix = Keyspace::all_of(self.target);
+        store.scan(Keyspace::Mirror, &prefix, |name, _| {
             let id = name[prefix.len()..].parse().ok().and_then(RemoteId::new);
             id.filter(|id| !self.found.contains_key(id)).into_iter().for_each(&mut visit);
         })?;
@@ -137,7 +137,7 @@ impl Mirror {
             return Ok(());
         }
         let mut batch = Batch::default();
-        batch.put(Space::Pull, self.target.name(), &self.last);
+        batch.put(Keyspace::Pull, self.target.name(), &self.last);
         self.put_names(&mut batch);
         store.commit(batch)
     }
@@ -146,14 +146,14 @@ impl Mirror {
 /// Stores what was found: first the marks of the records whose entities moved, so that none of them is taken for unchanged
 /// before it was looked at, and then the entities, which may be found again; or, where they are many, all at once.
 pub(super) fn flush(found: &mut Found, store: &Store, target: Target) -> Result<(), store::Error> {
-    if found.len() as u64 > store.many(Space::Mirror) {
-        let mut bulk = store.bulk();
+    if found.len() as u64 > store.many(Keyspace::Mirror) {
+        let mut bulk = store.bulk_loader();
         gather(found, store, target, &mut bulk)?;
         return bulk.commit();
     }
     while let Some((marks, batch)) = part(found, store, target)? {
-        store.load(marks)?;
-        store.load(batch)?;
+        store.commit_chunked(marks)?;
+        store.commit_chunked(batch)?;
     }
     Ok(())
 }
@@ -163,7 +163,7 @@ pub(super) fn gather(
     found: &mut Found,
     store: &Store,
     target: Target,
-    bulk: &mut Bulk<'_>,
+    bulk: &mut BulkLoader<'_>,
 ) -> Result<(), store::Error> {
     while let Some((marks, batch)) = part(found, store, target)? {
         bulk.add(marks)?;
@@ -183,8 +183,8 @@ fn part(found: &mut Found, store: &Store, target: Target) -> Result<Option<(Batc
             Known::mark(&mut marks, &owner.job, &owner.key);
         }
         match bytes {
-            Some(bytes) => batch.put_bytes(Space::Mirror, &Space::by_target(target, id), &bytes),
-            None => batch.remove(Space::Mirror, &Space::by_target(target, id)),
+            Some(bytes) => batch.put_bytes(Keyspace::Mirror, &Keyspace::by_target(target, id), &bytes),
+            None => batch.remove(Keyspace::Mirror, &Keyspace::by_target(target, id)),
         }
     }
     Ok(Some((marks, batch)))
@@ -192,20 +192,20 @@ fn part(found: &mut Found, store: &Store, target: Target) -> Result<Option<(Batc
 
 /// Puts an entity as a confirmed answer showed it, without the fields that no job needs.
 pub fn put(batch: &mut Batch, target: Target, entity: &Entity) {
-    batch.put(Space::Mirror, &Space::by_target(target, entity.id), entity);
+    batch.put(Keyspace::Mirror, &Keyspace::by_target(target, entity.id), entity);
 }
 
 /// Asks for a whole listing at the next pull: one answer said that an entity is gone, and one answer may be wrong.
 pub fn doubt(batch: &mut Batch, store: &Store, target: Target) -> Result<(), store::Error> {
-    if let Some(last) = store.get::<Last>(Space::Pull, target.name())? {
-        batch.put(Space::Pull, target.name(), &Last { full_at: None, ..last });
+    if let Some(last) = store.get::<Last>(Keyspace::Pull, target.name())? {
+        batch.put(Keyspace::Pull, target.name(), &Last { full_at: None, ..last });
     }
     Ok(())
 }
 
 /// Drops an entity that a request for just this one said is gone.
 pub fn drop_gone(batch: &mut Batch, target: Target, id: RemoteId) {
-    batch.remove(Space::Mirror, &Space::by_target(target, id));
+    batch.remove(Keyspace::Mirror, &Keyspace::by_target(target, id));
 }
 
 /// A removal by a job: a list may show the entity for a while (removal may be asynchronous), and the guard counts it for
@@ -231,24 +231,24 @@ impl Removal {
     /// Removes an entity, and remembers the time and the job.
     pub fn put(&self, batch: &mut Batch, target: Target, id: RemoteId) {
         drop_gone(batch, target, id);
-        batch.put(Space::Removed, &Space::by_target(target, id), self);
+        batch.put(Keyspace::Removed, &Keyspace::by_target(target, id), self);
     }
 
     /// The removal of an entity, where it is remembered.
     pub fn of(store: &Store, target: Target, id: RemoteId) -> Result<Option<Self>, store::Error> {
-        store.get(Space::Removed, &Space::by_target(target, id))
+        store.get(Keyspace::Removed, &Keyspace::by_target(target, id))
     }
 
     /// The removals that are remembered, by id.
     pub fn list(store: &Store, target: Target) -> Result<Vec<(RemoteId, Self)>, store::Error> {
-        let rows = store.list(Space::Removed, &Space::all_of(target))?;
+        let rows = store.list(Keyspace::Removed, &Keyspace::all_of(target))?;
         Ok(rows.into_iter().filter_map(|(id, removal)| Some((RemoteId::new(id.parse().ok()?)?, removal))).collect())
     }
 
     /// Forgets those that are older than a day, once in an hour: each time all of them are looked at.
     pub fn prune(store: &Store, target: Target, now: Timestamp) -> Result<(), store::Error> {
         let row = format!("removals.{target}");
-        let last: Option<Timestamp> = store.get(Space::Meta, &row)?;
+        let last: Option<Timestamp> = store.get(Keyspace::Meta, &row)?;
         if last.is_some_and(|last| now.duration_since(last).abs() < Self::PRUNED_EVERY) {
             return Ok(());
         }
@@ -257,9 +257,9 @@ impl Removal {
             return Ok(());
         }
         let mut batch = Batch::default();
-        batch.put(Space::Meta, &row, &now);
+        batch.put(Keyspace::Meta, &row, &now);
         for (id, _) in removals.iter().filter(|(_, removal)| now.duration_since(removal.at) > Self::KEPT) {
-            batch.remove(Space::Removed, &Space::by_target(target, *id));
+            batch.remove(Keyspace::Removed, &Keyspace::by_target(target, *id));
         }
         store.commit(batch)
     }
@@ -289,13 +289,13 @@ mod tests {
             for id in &ids {
                 Owner { job: job.clone(), key: Key::new(&id.to_string()).unwrap() }.put(&mut batch, Target::Staff, *id);
             }
-            store.load(batch).unwrap();
+            store.commit_chunked(batch).unwrap();
             Index::save(&store, &job, std::iter::empty()).unwrap();
             assert!(Index::is_current(&store, &job).unwrap());
             let mut found: Found = ids.iter().map(|id| (*id, Some(b"{}".to_vec().into_boxed_slice()))).collect();
             flush(&mut found, &store, Target::Staff).unwrap();
             let mut marked = 0;
-            store.scan(Space::Touched, &Space::by_job(&job, ""), |_, _| marked += 1).unwrap();
+            store.scan(Keyspace::Dirty, &Keyspace::by_job(&job, ""), |_, _| marked += 1).unwrap();
             assert_eq!(marked, count);
         }
     }

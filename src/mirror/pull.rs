@@ -14,7 +14,7 @@ use crate::api::{self, Answered, Api, Client, Element, ForMembers, ForStaff, Loc
 use crate::clock::Clock;
 use crate::record::{RemoteId, Target};
 use crate::snapshot::{Known, Owner};
-use crate::store::{self, Bulk, Space, Store};
+use crate::store::{self, BulkLoader, Keyspace, Store};
 
 /// How long a list may still show what was removed.
 const REMOVED_SHOWS: SignedDuration = SignedDuration::from_hours(1);
@@ -37,7 +37,7 @@ impl Mirror {
         let target = wanted.target;
         let what = what(target);
         let last: Last =
-            store.get(Space::Pull, target.name()).map_err(Kind::from).map_err(fail(what))?.unwrap_or_default();
+            store.get(Keyspace::Pull, target.name()).map_err(Kind::from).map_err(fail(what))?.unwrap_or_default();
         let mut mirror = Self {
             target,
             found: BTreeMap::new(),
@@ -118,7 +118,7 @@ impl Mirror {
         if let Some(error) = seen.failure {
             return Err(error.into());
         }
-        seen.many.take().map_or(Ok(()), Bulk::commit)?;
+        seen.many.take().map_or(Ok(()), BulkLoader::commit)?;
         if wanted.doubted {
             self.recognize(store, &seen.listed)?;
         }
@@ -159,7 +159,7 @@ impl Mirror {
 
     /// Whether a page shows an entity otherwise than it is stored, or about to be.
     fn is_news(&self, store: &Store, seen: &Listing<'_>, id: RemoteId, bytes: &[u8]) -> Result<bool, store::Error> {
-        let stored = store.get_bytes(Space::Mirror, &Space::by_target(self.target, id))?;
+        let stored = store.get_bytes(Keyspace::Mirror, &Keyspace::by_target(self.target, id))?;
         // An entity that changed between two pages was collected as the earlier page showed it.
         let is_collected = seen.many.is_some() && self.changed.contains(&id);
         if stored.is_some_and(|stored| *stored == *bytes) && !is_collected {
@@ -173,17 +173,17 @@ impl Mirror {
     /// Stores what a page showed. Where the pages before showed many entities, collects it to be stored with them.
     fn keep<'s>(&mut self, store: &'s Store, seen: &mut Listing<'s>) -> Result<(), store::Error> {
         seen.kept += self.found.len() as u64;
-        if seen.many.is_none() && seen.kept <= store.many(Space::Mirror) {
+        if seen.many.is_none() && seen.kept <= store.many(Keyspace::Mirror) {
             return flush(&mut self.found, store, self.target);
         }
-        gather(&mut self.found, store, self.target, seen.many.get_or_insert_with(|| store.bulk()))
+        gather(&mut self.found, store, self.target, seen.many.get_or_insert_with(|| store.bulk_loader()))
     }
 
     /// Fails if a whole listing does not show the known people. An entity of another creation time is another person,
     /// and where most people are missing, the listing is that of another account (law 2).
     fn recognize(&self, store: &Store, listed: &BTreeSet<RemoteId>) -> Result<(), Kind> {
         let (mut known, mut missing, mut others) = (0u64, 0u64, 0u64);
-        for (_, owner) in store.list::<Owner>(Space::Owner, &Space::all_of(self.target))? {
+        for (_, owner) in store.list::<Owner>(Keyspace::Owner, &Keyspace::all_of(self.target))? {
             let Some(before) = Known::get(store, &owner.job, &owner.key)? else { continue };
             known += 1;
             match self.get(store, before.id)?.filter(|_| listed.contains(&before.id)) {
@@ -206,10 +206,10 @@ impl Mirror {
         listed: &BTreeSet<RemoteId>,
         not_found: bool,
     ) -> Result<(), Kind> {
-        let prefix = Space::all_of(self.target);
+        let prefix = Keyspace::all_of(self.target);
         let mut stored = 0;
         let mut lacking = Vec::new();
-        store.scan(Space::Mirror, &prefix, |row, _| {
+        store.scan(Keyspace::Mirror, &prefix, |row, _| {
             stored += 1;
             let id = row[prefix.len()..].parse().ok().and_then(RemoteId::new);
             lacking.extend(id.filter(|id| !listed.contains(id)));
@@ -239,7 +239,7 @@ struct Listing<'s> {
     /// How many entities were stored or collected.
     kept: u64,
     /// What is stored at the end, where it is too much to be stored page by page.
-    many: Option<Bulk<'s>>,
+    many: Option<BulkLoader<'s>>,
     failure: Option<store::Error>,
 }
 

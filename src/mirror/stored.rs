@@ -9,7 +9,7 @@ use super::collection::{Last, Locations};
 use super::elements::Elements;
 use super::entities::Mirror;
 use crate::record::Target;
-use crate::store::{self, Batch, Space, Store};
+use crate::store::{self, Batch, Keyspace, Store};
 
 /// The names that a pull found besides people.
 #[derive(Default, Serialize, Deserialize)]
@@ -23,8 +23,9 @@ struct Names {
 impl Mirror {
     /// The mirror as the last finished pull left it; `None` where there was none. Nothing is asked of the service.
     pub fn stored(store: &Store, target: Target) -> Result<Option<Self>, store::Error> {
-        let Some(last) = store.get::<Last>(Space::Pull, target.name())? else { return Ok(None) };
-        let Names { locations, elements, certifications } = store.get(Space::Pull, &row(target))?.unwrap_or_default();
+        let Some(last) = store.get::<Last>(Keyspace::Pull, target.name())? else { return Ok(None) };
+        let Names { locations, elements, certifications } =
+            store.get(Keyspace::Pull, &row(target))?.unwrap_or_default();
         Ok(Some(Self {
             target,
             found: BTreeMap::new(),
@@ -46,7 +47,7 @@ impl Mirror {
             elements: self.elements.clone(),
             certifications: self.certifications.clone(),
         };
-        batch.put(Space::Pull, &row(self.target), &names);
+        batch.put(Keyspace::Pull, &row(self.target), &names);
     }
 }
 

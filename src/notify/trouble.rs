@@ -30,7 +30,7 @@ impl Trouble {
     /// The daemon could not start on its state.
     pub fn of_store_at_start(error: &store::Error) -> Self {
         let trouble = Self::at_start(kind(error), vec![told(error)]);
-        let is_short = matches!(error.kind, store::Kind::InUse { .. });
+        let is_short = matches!(error.kind, store::ErrorKind::InUse { .. });
         Self { patience: if is_short { IN_USE_MAX } else { trouble.patience }, ..trouble }
     }
 
@@ -43,14 +43,14 @@ impl Trouble {
 
 fn kind(error: &store::Error) -> &'static str {
     match error.kind {
-        store::Kind::InUse { .. } => "in_use",
-        store::Kind::Permission => "permission",
-        store::Kind::Owner { .. } | store::Kind::Exposed { .. } => "owner",
-        store::Kind::NoFolder => "no_folder",
-        store::Kind::Full => "disk_full",
-        store::Kind::Damaged(_) => "damaged",
-        store::Kind::Newer { .. } => "newer",
-        store::Kind::Io(_) => "unreadable",
+        store::ErrorKind::InUse { .. } => "in_use",
+        store::ErrorKind::Permission => "permission",
+        store::ErrorKind::Owner { .. } | store::ErrorKind::Exposed { .. } => "owner",
+        store::ErrorKind::NoFolder => "no_folder",
+        store::ErrorKind::Full => "disk_full",
+        store::ErrorKind::Damaged(_) => "damaged",
+        store::ErrorKind::Newer { .. } => "newer",
+        store::ErrorKind::Io(_) => "unreadable",
     }
 }
 
@@ -58,7 +58,7 @@ fn kind(error: &store::Error) -> &'static str {
 /// 11).
 pub fn told(error: &store::Error) -> String {
     match error.kind {
-        store::Kind::Damaged(_) => {
+        store::ErrorKind::Damaged(_) => {
             format!("state folder {}: damaged; `rosterd status` says where", error.dir.display())
         }
         _ => error.to_string(),

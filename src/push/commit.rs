@@ -8,7 +8,7 @@ use crate::plan::Decided;
 use crate::queue::{self, Change, State};
 use crate::record::{Entity, RemoteId, Target, Value, fold};
 use crate::snapshot::{Gone, Known, Left, Owner};
-use crate::store::{Batch, Space};
+use crate::store::{Batch, Keyspace};
 
 impl Push<'_> {
     /// Puts on disk that a request is about to leave, and what the entity was before, together with `batch`.
@@ -200,6 +200,6 @@ impl Push<'_> {
 /// since the service may carry out the undo even if no answer arrives.
 fn overrule(batch: &mut Batch, change: &Change) {
     if let Some(again) = change.undo.as_ref().and_then(|undo| undo.again) {
-        batch.put(Space::Decision, &Space::by_job(&change.job, change.key.as_str()), &Decided::rejected(again));
+        batch.put(Keyspace::Decision, &Keyspace::by_job(&change.job, change.key.as_str()), &Decided::rejected(again));
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::api::{Member, MemberMovement, MemberMovementInput, StaffMovement, StaffMovementInput};
 use crate::mirror::Remote;
 use crate::record::{RemoteId, Target};
-use crate::store::{self, Batch, Space, Store};
+use crate::store::{self, Batch, Keyspace, Store};
 
 /// What the service's clocks may be apart: the one that dates answers, and the one that dates movements.
 const OVERLAP: SignedDuration = SignedDuration::from_secs(30);
@@ -77,16 +77,16 @@ impl Echo {
     }
 
     pub(super) fn put(&self, batch: &mut Batch, target: Target, id: RemoteId) {
-        batch.put(Space::Echo, &Space::by_target(target, id), self);
+        batch.put(Keyspace::Echo, &Keyspace::by_target(target, id), self);
     }
 
     pub(super) fn remove(batch: &mut Batch, target: Target, id: RemoteId) {
-        batch.remove(Space::Echo, &Space::by_target(target, id));
+        batch.remove(Keyspace::Echo, &Keyspace::by_target(target, id));
     }
 
     /// The echoes that have not been compared with later movements.
     pub(super) fn list(store: &Store, target: Target) -> Result<Vec<(RemoteId, Self)>, store::Error> {
-        let rows = store.list(Space::Echo, &Space::all_of(target))?;
+        let rows = store.list(Keyspace::Echo, &Keyspace::all_of(target))?;
         Ok(rows.into_iter().filter_map(|(id, echo)| Some((RemoteId::new(id.parse().ok()?)?, echo))).collect())
     }
 }

@@ -19,35 +19,35 @@ pub use change::{Brief, Change, State, Ticket};
 pub use undo::Undo;
 
 use crate::record::{JobName, Key};
-use crate::store::{self, Batch, Space, Store};
+use crate::store::{self, Batch, Keyspace, Store};
 
 /// So the row of a change that waits ends; one that ended otherwise would be read before it is passed over.
 const WAITING: &[u8] = br#","state":{"is":"waiting"}}"#;
 
 /// All changes of a job, in order of key.
 pub fn list(store: &Store, job: &JobName) -> Result<Vec<Change>, store::Error> {
-    Ok(store.list(Space::Queue, &Space::by_job(job, ""))?.into_iter().map(|(_, change)| change).collect())
+    Ok(store.list(Keyspace::Queue, &Keyspace::by_job(job, ""))?.into_iter().map(|(_, change)| change).collect())
 }
 
 /// Whether a job has no change.
 pub fn is_empty(store: &Store, job: &JobName) -> Result<bool, store::Error> {
-    store.is_empty(Space::Queue, &Space::by_job(job, ""))
+    store.is_empty(Keyspace::Queue, &Keyspace::by_job(job, ""))
 }
 
 /// Shows `take` the changes of a job one by one, in order of key: there may be one for everybody.
 pub fn each(store: &Store, job: &JobName, mut take: impl FnMut(Change)) -> Result<(), store::Error> {
-    store.each(Space::Queue, &Space::by_job(job, ""), |_, change| take(change))
+    store.each(Keyspace::Queue, &Keyspace::by_job(job, ""), |_, change| take(change))
 }
 
 /// Shows `take` how far each change of a job is, in order of key, without reading what is wanted.
 pub fn briefs(store: &Store, job: &JobName, mut take: impl FnMut(Brief)) -> Result<(), store::Error> {
-    store.each(Space::Queue, &Space::by_job(job, ""), |_, brief| take(brief))
+    store.each(Keyspace::Queue, &Keyspace::by_job(job, ""), |_, brief| take(brief))
 }
 
 /// The same for the changes that do more than wait, which are few.
 pub fn briefs_but_waiting(store: &Store, job: &JobName, mut take: impl FnMut(Brief)) -> Result<(), store::Error> {
     let wanted = |row: &[u8]| !row.ends_with(WAITING);
-    store.each_where(Space::Queue, &Space::by_job(job, ""), wanted, |_, brief: Brief| {
+    store.each_where(Keyspace::Queue, &Keyspace::by_job(job, ""), wanted, |_, brief: Brief| {
         if brief.state != State::Waiting {
             take(brief);
         }
@@ -61,22 +61,26 @@ pub fn of(store: &Store, job: &JobName, keys: &[Key]) -> Result<Vec<Change>, sto
 
 /// One change of a job.
 pub fn get(store: &Store, job: &JobName, key: &Key) -> Result<Option<Change>, store::Error> {
-    store.get(Space::Queue, &Space::by_job(job, key.as_str()))
+    store.get(Keyspace::Queue, &Keyspace::by_job(job, key.as_str()))
 }
 
 /// Puts so many changes, in order of key, in place of whatever their keys had.
 pub fn fill(store: &Store, count: usize, changes: impl Iterator<Item = Change>) -> Result<(), store::Error> {
-    store.fill(Space::Queue, count, changes.map(|change| (Space::by_job(&change.job, change.key.as_str()), change)))
+    store.put_sorted(
+        Keyspace::Queue,
+        count,
+        changes.map(|change| (Keyspace::by_job(&change.job, change.key.as_str()), change)),
+    )
 }
 
 /// Puts a change in place of whatever its key had.
 pub fn put(batch: &mut Batch, change: &Change) {
-    batch.put(Space::Queue, &Space::by_job(&change.job, change.key.as_str()), change);
+    batch.put(Keyspace::Queue, &Keyspace::by_job(&change.job, change.key.as_str()), change);
 }
 
 /// Takes the change of a key out.
 pub fn remove(batch: &mut Batch, job: &JobName, key: &Key) {
-    batch.remove(Space::Queue, &Space::by_job(job, key.as_str()));
+    batch.remove(Keyspace::Queue, &Keyspace::by_job(job, key.as_str()));
 }
 
 /// Puts changes in the order in which they are sent.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::context::Context;
 use super::error::Error;
 use crate::mirror::Mirror;
-use crate::store::{Batch, Space};
+use crate::store::{Batch, Keyspace};
 
 /// The row of the service's address.
 pub(super) const ADDRESS: &str = "account";
@@ -27,7 +27,7 @@ struct Caller {
 /// Fails where the store belongs to another address; tells whether it belongs to any.
 pub(super) fn check(context: &Context<'_>) -> Result<bool, Error> {
     let configured = context.config.api.base_url.clone();
-    match context.store.get::<String>(Space::Meta, ADDRESS)? {
+    match context.store.get::<String>(Keyspace::Meta, ADDRESS)? {
         Some(stored) if stored != configured => Err(Error::Account { stored, configured }),
         stored => Ok(stored.is_some()),
     }
@@ -40,15 +40,15 @@ pub(super) fn claim(context: &Context<'_>) -> Result<(), Error> {
         return Ok(());
     }
     let mut batch = Batch::default();
-    batch.put(Space::Meta, ADDRESS, &context.config.api.base_url);
-    batch.put(Space::Meta, CALLER, &caller(context));
+    batch.put(Keyspace::Meta, ADDRESS, &context.config.api.base_url);
+    batch.put(Keyspace::Meta, CALLER, &caller(context));
     Ok(context.store.commit(batch)?)
 }
 
 /// Whether another credential is used than the one that the store was filled with.
 pub(super) fn is_doubted(context: &Context<'_>) -> Result<bool, Error> {
     let known = check(context)?;
-    let caller = context.store.get::<Caller>(Space::Meta, CALLER)?;
+    let caller = context.store.get::<Caller>(Keyspace::Meta, CALLER)?;
     Ok(known && caller.is_none_or(|caller| caller.identity != context.client.identity(caller.salt.as_bytes())))
 }
 
@@ -58,7 +58,7 @@ pub(super) fn trust(context: &Context<'_>, mirrors: &mut [&mut Mirror]) -> Resul
         mirror.save(context.store)?;
     }
     let mut batch = Batch::default();
-    batch.put(Space::Meta, CALLER, &caller(context));
+    batch.put(Keyspace::Meta, CALLER, &caller(context));
     Ok(context.store.commit(batch)?)
 }
 

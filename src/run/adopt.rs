@@ -7,7 +7,7 @@
 use crate::config::Job;
 use crate::record::Key;
 use crate::snapshot::{Known, Owner};
-use crate::store::{self, Batch, Bulk, Space, Store};
+use crate::store::{self, Batch, BulkLoader, Keyspace, Store};
 
 /// Writes what is remembered of people who need nothing. Each is there once, and nobody reads them before
 /// [`Adoption::end`].
@@ -18,15 +18,15 @@ pub(super) struct Adoption<'a> {
     count: u64,
     /// So many are committed as they come.
     few: u64,
-    many: Bulk<'a>,
+    many: BulkLoader<'a>,
 }
 
 impl<'a> Adoption<'a> {
     const PART: u64 = 200;
 
     pub(super) fn new(job: &'a Job, store: &'a Store) -> Self {
-        let few = store.many(Space::Known);
-        Self { job, store, batch: Batch::default(), count: 0, few, many: store.bulk() }
+        let few = store.many(Keyspace::Known);
+        Self { job, store, batch: Batch::default(), count: 0, few, many: store.bulk_loader() }
     }
 
     pub(super) fn take(&mut self, key: Key, known: Known) -> Result<(), store::Error> {

@@ -140,7 +140,7 @@ impl Application<'_> {
             for (key, known) in prepared.new.waiting.iter().filter(|(_, known)| replaced(known)) {
                 known.put(&mut batch, &job.name, key);
             }
-            store.load(batch)?;
+            store.commit_chunked(batch)?;
             let mut tickets: Vec<Ticket> = changes.iter().map(queue::Change::ticket).collect();
             let requests = tickets.iter().map(Ticket::requests).sum();
             context.watch.stage(&job.name, Stage::Sending { changes: changes.len(), requests });

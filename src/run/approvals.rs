@@ -10,7 +10,7 @@ use crate::history::{Audit, Line, acting_user};
 use crate::plan::{Decided, Verdict};
 use crate::queue::{self, Change, State};
 use crate::record::{Key, Marks};
-use crate::store::{self, Batch, Space, Store};
+use crate::store::{self, Batch, Keyspace, Store};
 
 /// Releases held changes: all of them, or those of `keys`. Returns the keys; none where none of them can be approved.
 pub fn approve(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
@@ -121,8 +121,8 @@ fn decide_part(
     for (key, change) in &waiting {
         let verdict = verdict(change.wish);
         let seen = change.seen.clone().filter(|_| matches!(verdict, Verdict::Approved(_)));
-        batch.put(Space::Decision, &Space::by_job(job, key.as_str()), &Decided { verdict, seen });
-        batch.remove(Space::Held, &Space::by_job(job, key.as_str()));
+        batch.put(Keyspace::Decision, &Keyspace::by_job(job, key.as_str()), &Decided { verdict, seen });
+        batch.remove(Keyspace::Held, &Keyspace::by_job(job, key.as_str()));
         // The next plan replaces or drops it; where the source holds changes only, nothing else remembers it.
         if let (Verdict::Approved(_), Some(wish)) = (verdict, &change.change)
             && !sent.contains(key)

@@ -13,7 +13,7 @@ use crate::plan::{self, Held, Judged as _, Outline, Writes};
 use crate::queue::{self, Brief, Change, State, Ticket};
 use crate::record::{Action, Key, Private};
 use crate::snapshot::{Known, Owner};
-use crate::store::{self, Batch, Space, Store};
+use crate::store::{self, Batch, Keyspace, Store};
 
 /// Changes that left an earlier process and whose fate nobody knows; everything else of the queue is planned anew.
 pub(super) fn left_unknown(store: &Store, job: &Job) -> Result<Vec<Change>, store::Error> {
@@ -83,7 +83,7 @@ pub(super) fn commit(store: &Store, job: &Job, prepared: &mut Prepared, narrow: 
     }
     drop(go);
     let carried = queue::of(store, &job.name, &carried)?;
-    store.load(batch)?;
+    store.commit_chunked(batch)?;
     let mut tickets: Vec<Ticket> = carried.iter().map(Change::ticket).collect();
     let mut wanted: Vec<&Outline> = prepared.go.iter().filter(|change| !refused.contains(&change.key)).collect();
     wanted.sort_unstable_by(|one, other| one.key.cmp(&other.key));
@@ -120,7 +120,7 @@ pub(super) fn commit(store: &Store, job: &Job, prepared: &mut Prepared, narrow: 
     }
     state.shown.clone_from(&extra.shown);
     for key in prepared.new.outdated.keys() {
-        batch.remove(Space::Decision, &Space::by_job(&job.name, key.as_str()));
+        batch.remove(Keyspace::Decision, &Keyspace::by_job(&job.name, key.as_str()));
     }
     for change in queue::of(store, &job.name, &outdated)? {
         queue::remove(&mut batch, &job.name, &change.key);

@@ -79,7 +79,9 @@ impl Error {
         match self {
             Self::Account { .. } | Self::PlanFile(_) => Kind::Usage,
             Self::Store(error) => match error.kind {
-                store::Kind::Permission | store::Kind::Owner { .. } | store::Kind::NoFolder => Kind::Usage,
+                store::ErrorKind::Permission | store::ErrorKind::Owner { .. } | store::ErrorKind::NoFolder => {
+                    Kind::Usage
+                }
                 _ => Kind::Failed,
             },
             Self::Source(_)
@@ -105,7 +107,7 @@ pub(super) fn is_full(error: &(dyn std::error::Error + 'static)) -> bool {
         });
         let store = error.downcast_ref::<store::Error>().or(of_run).map(|error| &error.kind);
         matches!(io, Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
-            || matches!(store, Some(store::Kind::Full))
+            || matches!(store, Some(store::ErrorKind::Full))
     };
     std::iter::successors(Some(error), |error| error.source()).any(of_this)
 }
@@ -118,7 +120,7 @@ mod tests {
     fn a_full_disk_is_known_wherever_it_shows() {
         let full = || io::Error::from(io::ErrorKind::StorageFull);
         let quota = || io::Error::from(io::ErrorKind::QuotaExceeded);
-        let store = || store::Error { dir: "state".into(), kind: store::Kind::Full };
+        let store = || store::Error { dir: "state".into(), kind: store::ErrorKind::Full };
         let copy = |source| Error::Inbox(inbox::Error::Copy { name: "all.csv".to_owned(), source });
         for (error, expected) in [
             (Error::Store(store()), true),

@@ -12,7 +12,7 @@ use crate::history::{self, Audit, Line, acting_user};
 use crate::mirror;
 use crate::record::{JobName, Key, RemoteId, Target, without};
 use crate::snapshot::{Index, Known, Owner};
-use crate::store::{self, Batch, Space, Store};
+use crate::store::{self, Batch, Keyspace, Store};
 
 /// What was forgotten.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct Forgotten {
 }
 
 /// Rows by job and key.
-const BY_KEY: [Space; 5] = [Space::Known, Space::Touched, Space::Queue, Space::Held, Space::Decision];
+const BY_KEY: [Keyspace; 5] = [Keyspace::Known, Keyspace::Dirty, Keyspace::Queue, Keyspace::Held, Keyspace::Decision];
 
 /// Stands while somebody's rows are removed and may still be in the store's file.
 const UNFINISHED: &str = "forgetting";
@@ -52,13 +52,13 @@ pub fn forget(store: Store, clock: &Clock, jobs: &[Job], key: &Key) -> Result<Op
     forgotten.lines = history::forget(store.dir(), key).map_err(ForgetError::Audit)?;
     let (files, failed) = inbox::forget(&store, jobs, key);
     forgotten.files = files;
-    let unfinished = store.get::<bool>(Space::Meta, UNFINISHED)?.is_some();
+    let unfinished = store.get::<bool>(Keyspace::Meta, UNFINISHED)?.is_some();
     if forgotten.rows == 0 && forgotten.lines == 0 && forgotten.files == 0 && !unfinished {
         return failed.map_or(Ok(None), Err);
     }
     let known = known_jobs(&store)?;
     mentions(&store, key, &known, &mut batch)?;
-    batch.put(Space::Meta, UNFINISHED, &true);
+    batch.put(Keyspace::Meta, UNFINISHED, &true);
     store.commit(batch)?;
     for job in &known {
         // Its pages name every key.
@@ -68,9 +68,9 @@ pub fn forget(store: Store, clock: &Clock, jobs: &[Job], key: &Key) -> Result<Op
     let at = clock.now();
     let line = Line::Decision { at, job: None, key: None, decision: "forgot a person", by: acting_user(), why: None };
     Audit::new(store.dir()).append(at, &line).map_err(ForgetError::Audit)?;
-    store.compact()?;
+    store.vacuum()?;
     let mut batch = Batch::default();
-    batch.remove(Space::Meta, UNFINISHED);
+    batch.remove(Keyspace::Meta, UNFINISHED);
     store.commit(batch)?;
     failed.map_or(Ok(Some(forgotten)), Err)
 }
@@ -92,7 +92,7 @@ fn rows(store: &Store, key: &Key, batch: &mut Batch, forgotten: &mut Forgotten) 
     for space in BY_KEY {
         let mut found = Vec::new();
         store.scan(space, "", |name, row| {
-            if let Some((job, own)) = name.split_once(Space::APART)
+            if let Some((job, own)) = name.split_once(Keyspace::APART)
                 && let Some((job, own)) = JobName::new(job).zip(Key::new(own))
                 && own.is_about(&job, key)
             {
@@ -103,7 +103,7 @@ fn rows(store: &Store, key: &Key, batch: &mut Batch, forgotten: &mut Forgotten) 
             batch.remove(space, &name);
             forgotten.rows += 1;
             forgotten.jobs.insert(job.whole());
-            if space == Space::Known
+            if space == Keyspace::Known
                 && let Ok(known) = serde_json::from_slice::<Known>(&row)
             {
                 forgotten.ids.insert(known.id);
@@ -118,9 +118,9 @@ fn rows(store: &Store, key: &Key, batch: &mut Batch, forgotten: &mut Forgotten) 
 /// The jobs of which anything is stored.
 fn known_jobs(store: &Store) -> Result<BTreeSet<JobName>, store::Error> {
     let mut jobs = BTreeSet::new();
-    for space in [Space::Job, Space::Pages] {
+    for space in [Keyspace::Job, Keyspace::Pages] {
         store.scan(space, "", |name, _| {
-            jobs.extend(name.split(Space::APART).next().and_then(JobName::new));
+            jobs.extend(name.split(Keyspace::APART).next().and_then(JobName::new));
         })?;
     }
     Ok(jobs)
@@ -129,12 +129,12 @@ fn known_jobs(store: &Store) -> Result<BTreeSet<JobName>, store::Error> {
 /// Takes the key out of what other rows say.
 fn mentions(store: &Store, key: &Key, jobs: &BTreeSet<JobName>, batch: &mut Batch) -> Result<(), store::Error> {
     for job in jobs {
-        let prefix = Space::by_job(job, "");
-        for (other, held) in store.list::<HeldChange>(Space::Held, &prefix)? {
+        let prefix = Keyspace::by_job(job, "");
+        for (other, held) in store.list::<HeldChange>(Keyspace::Held, &prefix)? {
             if other != key.as_str()
                 && let Some(reason) = without(&held.reason, key)
             {
-                batch.put(Space::Held, &Space::by_job(job, &other), &HeldChange { reason, ..held });
+                batch.put(Keyspace::Held, &Keyspace::by_job(job, &other), &HeldChange { reason, ..held });
             }
         }
         let mut state = JobState::load(store, job)?;

@@ -12,7 +12,7 @@ use crate::plan::{self, Decided, Guarded, Held, Judged, Outline, Seen, Verdict, 
 use crate::queue::Undo;
 use crate::record::{Action, JobName, Key, Wish};
 use crate::spool;
-use crate::store::{self, Batch, Space, Store};
+use crate::store::{self, Batch, Keyspace, Store};
 
 /// A held change as it is kept between runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +39,7 @@ pub struct HeldChange {
 
 /// The held changes of a job, by key.
 pub fn held(store: &Store, job: &JobName) -> Result<BTreeMap<Key, HeldChange>, store::Error> {
-    by_key(store, Space::Held, job)
+    by_key(store, Keyspace::Held, job)
 }
 
 /// What was decided, by key.
@@ -49,7 +49,7 @@ pub(super) fn verdicts(store: &Store, job: &JobName) -> Result<BTreeMap<Key, Ver
 
 /// The same with what was seen by those who approved.
 pub(super) fn decisions(store: &Store, job: &JobName) -> Result<BTreeMap<Key, Decided>, store::Error> {
-    by_key(store, Space::Decision, job)
+    by_key(store, Keyspace::Decision, job)
 }
 
 /// Puts a person's verdicts on what was held before the guard came to it. The keys are those whose verdict still counts
@@ -107,7 +107,7 @@ pub(super) fn replace(
     let job = &prepared.job;
     let mut before: BTreeMap<Key, Option<u64>> = BTreeMap::new();
     let mut kept = BTreeMap::new();
-    store.each(Space::Held, &Space::by_job(job, ""), |key, held: HeldChange| {
+    store.each(Keyspace::Held, &Keyspace::by_job(job, ""), |key, held: HeldChange| {
         let Some(key) = Key::new(key) else { return };
         before.insert(key.clone(), held.approvable());
         if held.undo.is_some() || keep(&key) {
@@ -129,17 +129,17 @@ pub(super) fn replace(
         store.commit(first)?;
     }
     for key in before.keys().filter(|key| after(key).is_none()) {
-        batch.remove(Space::Held, &Space::by_job(job, key.as_str()));
+        batch.remove(Keyspace::Held, &Keyspace::by_job(job, key.as_str()));
     }
     let mut failed = None;
     let rows = now.values().map_while(|held| match HeldChange::of(held, prepared) {
-        Ok(row) => Some((Space::by_job(job, held.key.as_str()), row)),
+        Ok(row) => Some((Keyspace::by_job(job, held.key.as_str()), row)),
         Err(error) => {
             failed = Some(error);
             None
         }
     });
-    store.fill(Space::Held, now.len(), rows)?;
+    store.put_sorted(Keyspace::Held, now.len(), rows)?;
     failed.map_or(Ok(kept), |error| Err(error.into()))
 }
 
@@ -153,7 +153,7 @@ pub(super) fn replace_some(
 ) -> Result<(), Error> {
     let job = &prepared.job;
     for (key, _) in held(store, job)?.iter().filter(|(key, held)| held.undo.is_none() && keys.contains(*key)) {
-        batch.remove(Space::Held, &Space::by_job(job, key.as_str()));
+        batch.remove(Keyspace::Held, &Keyspace::by_job(job, key.as_str()));
     }
     for held in &prepared.held {
         add(batch, job, &held.key, &HeldChange::of(held, prepared)?, state);
@@ -163,7 +163,7 @@ pub(super) fn replace_some(
 
 /// Puts what is held besides what was.
 pub(super) fn add(batch: &mut Batch, job: &JobName, key: &Key, held: &HeldChange, state: &mut JobState) {
-    batch.put(Space::Held, &Space::by_job(job, key.as_str()), held);
+    batch.put(Keyspace::Held, &Keyspace::by_job(job, key.as_str()), held);
     state.held_set += 1;
 }
 
@@ -177,7 +177,7 @@ pub(super) fn wait<'a>(
     let mut batch = Batch::default();
     for key in keys {
         let waits = HeldChange::new(None, reason, None);
-        batch.put(Space::Held, &Space::by_job(job, key.as_str()), &waits);
+        batch.put(Keyspace::Held, &Keyspace::by_job(job, key.as_str()), &waits);
     }
     store.commit(batch)
 }
@@ -193,7 +193,7 @@ pub(super) fn prune(
     for (key, verdict) in verdicts {
         let (Verdict::Approved(wish) | Verdict::Rejected(wish)) = verdict;
         if wanted.get(key) != Some(wish) && evaluated(key) {
-            batch.remove(Space::Decision, &Space::by_job(job, key.as_str()));
+            batch.remove(Keyspace::Decision, &Keyspace::by_job(job, key.as_str()));
         }
     }
 }
@@ -234,9 +234,9 @@ impl HeldChange {
 
 fn by_key<T: serde::de::DeserializeOwned>(
     store: &Store,
-    space: Space,
+    space: Keyspace,
     job: &JobName,
 ) -> Result<BTreeMap<Key, T>, store::Error> {
-    let rows = store.list(space, &Space::by_job(job, ""))?;
+    let rows = store.list(space, &Keyspace::by_job(job, ""))?;
     Ok(rows.into_iter().filter_map(|(key, row)| Some((Key::new(&key)?, row))).collect())
 }

@@ -8,7 +8,7 @@ use crate::config::Job;
 use crate::mirror::Mirror;
 use crate::push::{Drained, Outcome};
 use crate::record::{Action, Field, Key, RemoteId, Value};
-use crate::snapshot::{Entry, Index, Known};
+use crate::snapshot::{Index, IndexEntry, Known};
 use crate::store::{self, Store};
 
 /// Writes the index: a digest for every row that needs nothing any more. `before` are the entities that were seen to have
@@ -55,7 +55,7 @@ pub(super) fn save_index(
             Some(digest) => (digest, day),
             None => (entry.digest, entry.due),
         };
-        Entry { digest: if late.contains(&entry.id) { 0 } else { digest }, due, ..entry }
+        IndexEntry { digest: if late.contains(&entry.id) { 0 } else { digest }, due, ..entry }
     });
     Index::save(store, &job.name, entries)
 }

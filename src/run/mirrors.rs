@@ -14,7 +14,7 @@ use crate::mapping::Mapped;
 use crate::mirror::{Mirror, Wanted};
 use crate::record::{Target, Value};
 use crate::snapshot::Owner;
-use crate::store::{self, Space, Store};
+use crate::store::{self, Keyspace, Store};
 
 /// The mirrors of a command, by target.
 #[derive(Clone, Default)]
@@ -91,7 +91,7 @@ impl Mirrors {
     /// Whether every target of which anybody is known was pulled: only then has the credential shown whose account it is.
     fn shows_all_known(&self, store: &Store) -> Result<bool, store::Error> {
         for target in Target::ALL.iter().filter(|target| !self.by_target.contains_key(target)) {
-            if !store.list::<Owner>(Space::Owner, &Space::all_of(*target))?.is_empty() {
+            if !store.list::<Owner>(Keyspace::Owner, &Keyspace::all_of(*target))?.is_empty() {
                 return Ok(false);
             }
         }

@@ -24,7 +24,7 @@ use crate::mirror::Mirror;
 use crate::plan::{Guarded, Held, Judged as _, Outline};
 use crate::record::{Entity, Field, Kind};
 use crate::snapshot::Known;
-use crate::store::{self, Batch, Space, Store};
+use crate::store::{self, Batch, Keyspace, Store};
 
 /// The row of what the last run left.
 const ORIGIN: &str = "origin";
@@ -49,7 +49,7 @@ struct Place {
 
 /// How many times the state was found to be a copy that was laid back, this time included.
 pub(super) fn copies(store: &Store) -> Result<u64, store::Error> {
-    let Some(origin) = store.get::<Origin>(Space::Meta, ORIGIN)? else { return Ok(0) };
+    let Some(origin) = store.get::<Origin>(Keyspace::Meta, ORIGIN)? else { return Ok(0) };
     Ok(origin.copies + u64::from(!origin.is_here(store.dir()).map_err(|error| fail(store, error))?))
 }
 
@@ -58,7 +58,7 @@ pub(super) fn sign(store: &Store) -> Result<(), store::Error> {
     // Runs on two targets may begin at the same time.
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let before: Origin = store.get(Space::Meta, ORIGIN)?.unwrap_or_default();
+    let before: Origin = store.get(Keyspace::Meta, ORIGIN)?.unwrap_or_default();
     let copies = copies(store)?;
     if copies > before.copies {
         tracing::warn!(
@@ -68,7 +68,7 @@ pub(super) fn sign(store: &Store) -> Result<(), store::Error> {
     let mark = before.mark + 1;
     let file = write(store.dir(), mark).map_err(|error| fail(store, error))?;
     let mut batch = Batch::default();
-    batch.put(Space::Meta, ORIGIN, &Origin { mark, file, copies });
+    batch.put(Keyspace::Meta, ORIGIN, &Origin { mark, file, copies });
     store.commit(batch)
 }
 
@@ -143,7 +143,7 @@ fn write(dir: &Path, mark: u64) -> io::Result<Place> {
 }
 
 fn fail(store: &Store, error: io::Error) -> store::Error {
-    store::Error { dir: store.dir().to_owned(), kind: store::Kind::from_io(error) }
+    store::Error { dir: store.dir().to_owned(), kind: store::ErrorKind::from_io(error) }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::plan::{Decided, Verdict};
 use crate::queue::{Change, State};
 use crate::record::{Action, JobName, Key};
 use crate::snapshot::{Known, Owner};
-use crate::store::{self, Batch, Old, Renewed, Space, renew};
+use crate::store::{self, Batch, Keyspace, OldStore, ResetOutcome, reset};
 
 /// What was dropped of a store, and what was kept; of a damaged one, what of it could be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,9 +61,9 @@ pub enum RebuildError {
 }
 
 /// Drops the store, where it is such a one; `None` where there is none.
-pub fn rebuild(config: &Config, clock: &Clock, which: Which) -> Result<Option<Renewed<Rebuilt>>, RebuildError> {
+pub fn rebuild(config: &Config, clock: &Clock, which: Which) -> Result<Option<ResetOutcome<Rebuilt>>, RebuildError> {
     let dir = &config.state.dir;
-    renew(dir, |old| {
+    reset(dir, |old| {
         let (batch, seen) = keep(old, &config.api.base_url)?;
         if (which == Which::Damaged) != old.damage().is_some() {
             return Ok((None, seen));
@@ -75,15 +75,15 @@ pub fn rebuild(config: &Config, clock: &Clock, which: Which) -> Result<Option<Re
     })
 }
 
-fn keep(old: &Old<'_>, base_url: &str) -> Result<(Batch, Rebuilt), store::Error> {
+fn keep(old: &OldStore<'_>, base_url: &str) -> Result<(Batch, Rebuilt), store::Error> {
     let mut batch = Batch::default();
     let mut seen = Rebuilt::default();
-    if let Some(runs) = old.get::<u64>(Space::Meta, RUNS)? {
-        batch.put(Space::Meta, RUNS, &runs);
+    if let Some(runs) = old.get::<u64>(Keyspace::Meta, RUNS)? {
+        batch.put(Keyspace::Meta, RUNS, &runs);
     }
-    let account: Option<String> = old.get(Space::Meta, ADDRESS)?;
+    let account: Option<String> = old.get(Keyspace::Meta, ADDRESS)?;
     let ours = account.is_none_or(|account| account == base_url);
-    let mut carry = |space: Space, kept: &mut dyn FnMut(&str, &[u8]) -> bool| -> Result<(u64, u64), store::Error> {
+    let mut carry = |space: Keyspace, kept: &mut dyn FnMut(&str, &[u8]) -> bool| -> Result<(u64, u64), store::Error> {
         let (mut all, mut carried) = (0, 0);
         old.scan(space, |name, row| {
             all += 1;
@@ -95,32 +95,32 @@ fn keep(old: &Old<'_>, base_url: &str) -> Result<(Batch, Rebuilt), store::Error>
         Ok((all, carried))
     };
     let mut leaving = BTreeSet::new();
-    (seen.known, seen.leaving) = carry(Space::Known, &mut |name, row| {
+    (seen.known, seen.leaving) = carry(Keyspace::Known, &mut |name, row| {
         let is_gone =
             serde_json::from_slice(row).is_ok_and(|known: Known| known.gone.is_some() || known.left.is_some());
         is_gone && leaving.insert(name.to_owned())
     })?;
-    carry(Space::Owner, &mut |_, row| {
+    carry(Keyspace::Owner, &mut |_, row| {
         serde_json::from_slice(row)
-            .is_ok_and(|owner: Owner| leaving.contains(&Space::by_job(&owner.job, owner.key.as_str())))
+            .is_ok_and(|owner: Owner| leaving.contains(&Keyspace::by_job(&owner.job, owner.key.as_str())))
     })?;
-    (seen.held, _) = carry(Space::Held, &mut |_, _| false)?;
-    (_, seen.rejections) = carry(Space::Decision, &mut |_, row| match serde_json::from_slice(row) {
+    (seen.held, _) = carry(Keyspace::Held, &mut |_, _| false)?;
+    (_, seen.rejections) = carry(Keyspace::Decision, &mut |_, row| match serde_json::from_slice(row) {
         Ok(Decided { verdict: Verdict::Approved(_), .. }) => {
             seen.approvals += 1;
             false
         }
         decided => decided.is_ok(),
     })?;
-    (seen.queued, seen.unknown) = carry(Space::Queue, &mut |_, row| {
+    (seen.queued, seen.unknown) = carry(Keyspace::Queue, &mut |_, row| {
         serde_json::from_slice(row).is_ok_and(|change: Change| {
             change.wish.action == Action::Create && matches!(change.state, State::Sent { .. })
         })
     })?;
-    carry(Space::Removed, &mut |_, _| true)?;
-    carry(Space::Echo, &mut |_, _| true)?;
+    carry(Keyspace::Removed, &mut |_, _| true)?;
+    carry(Keyspace::Echo, &mut |_, _| true)?;
     for name in leaving.iter().filter(|_| ours) {
-        if let Some((job, key)) = name.split_once(Space::APART)
+        if let Some((job, key)) = name.split_once(Keyspace::APART)
             && let (Some(job), Some(key)) = (JobName::new(job), Key::new(key))
         {
             Known::mark(&mut batch, &job, &key);

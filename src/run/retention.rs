@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::context::Context;
 use super::inbox;
-use crate::store::{self, Batch, Space};
+use crate::store::{self, Batch, Keyspace};
 
 const APPLIED: &str = "retention";
 /// How often the audit files are looked through.
@@ -16,7 +16,7 @@ pub(super) fn apply(context: &Context<'_>) -> Result<(), store::Error> {
     inbox::sweep(context);
     let retention = context.config.retention;
     let now = context.clock.now();
-    let applied: Option<Timestamp> = context.store.get(Space::Meta, APPLIED)?;
+    let applied: Option<Timestamp> = context.store.get(Keyspace::Meta, APPLIED)?;
     let at_once = retention.before_images.is_zero() || retention.runs.is_zero();
     if !at_once && applied.is_some_and(|applied| now.duration_since(applied).abs() < EVERY) {
         return Ok(());
@@ -26,6 +26,6 @@ pub(super) fn apply(context: &Context<'_>) -> Result<(), store::Error> {
         return Ok(());
     }
     let mut batch = Batch::default();
-    batch.put(Space::Meta, APPLIED, &now);
+    batch.put(Keyspace::Meta, APPLIED, &now);
     context.store.commit(batch)
 }

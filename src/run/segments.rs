@@ -8,7 +8,7 @@ use crate::config::Job;
 use crate::plan::{Base, Guarded, Judged, guard_segments};
 use crate::record::{Key, Marks};
 use crate::snapshot::Left;
-use crate::store::{self, Space, Store};
+use crate::store::{self, Keyspace, Store};
 
 /// What counts of a remembered person.
 #[derive(Deserialize)]
@@ -40,8 +40,8 @@ pub(super) fn guard(
         .filter(|change| change.is_known())
         .map(|change| (change.key().as_str(), change.segment()))
         .collect();
-    let prefix = Space::by_job(&job.name, "");
-    store.scan(Space::Known, &prefix, |name, bytes| {
+    let prefix = Keyspace::by_job(&job.name, "");
+    store.scan(Keyspace::Known, &prefix, |name, bytes| {
         let key = &name[prefix.len()..];
         let Ok(Counted { marks, left }) = serde_json::from_slice(bytes) else { return };
         // A first run remembers whom it matches while it goes.

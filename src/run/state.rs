@@ -14,7 +14,7 @@ use super::replicas::Shown;
 use crate::history::Audit;
 use crate::record::{JobName, Rejected};
 use crate::source::Found;
-use crate::store::{self, Batch, Space, Store};
+use crate::store::{self, Batch, Keyspace, Store};
 
 /// What is remembered of a job between its runs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -88,7 +88,7 @@ impl RejectedRow {
             None => row.line.unwrap_or_default().to_string(),
         };
         let field = row.field.as_deref().unwrap_or_default();
-        let apart = Space::APART;
+        let apart = Keyspace::APART;
         let mark = xxh3_64(format!("{who}{apart}{field}{apart}{}", row.reason).as_bytes());
         Self { line: row.line, field: row.field.clone(), reason: row.reason.clone(), mark }
     }
@@ -116,12 +116,12 @@ pub struct LastRun {
 impl JobState {
     /// Reads it; a job that never ran has an empty one.
     pub fn load(store: &Store, job: &JobName) -> Result<Self, store::Error> {
-        Ok(store.get(Space::Job, job.as_str())?.unwrap_or_default())
+        Ok(store.get(Keyspace::Job, job.as_str())?.unwrap_or_default())
     }
 
     /// Puts it.
     pub fn put(&self, batch: &mut Batch, job: &JobName) {
-        batch.put(Space::Job, job.as_str(), self);
+        batch.put(Keyspace::Job, job.as_str(), self);
     }
 }
 
@@ -134,9 +134,9 @@ pub(super) fn next_run(store: &Store) -> Result<u64, Error> {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let told = Audit::last_run(store.dir()).map_err(Error::History)?;
-    let run = store.get::<u64>(Space::Meta, RUNS)?.unwrap_or(0).max(told) + 1;
+    let run = store.get::<u64>(Keyspace::Meta, RUNS)?.unwrap_or(0).max(told) + 1;
     let mut batch = Batch::default();
-    batch.put(Space::Meta, RUNS, &run);
+    batch.put(Keyspace::Meta, RUNS, &run);
     store.commit(batch)?;
     Ok(run)
 }

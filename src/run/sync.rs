@@ -48,7 +48,7 @@ pub async fn sync(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow) -> Resu
     prune(context)?;
     retention::apply(context)?;
     // A process that runs for years does not open its store for years.
-    context.store.tidy()?;
+    context.store.maybe_vacuum()?;
     Ok(reports)
 }
 

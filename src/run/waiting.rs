@@ -14,7 +14,7 @@ use crate::history::{Audit, Line, acting_user};
 use crate::plan::Decided;
 use crate::queue::{self, Change, State};
 use crate::record::{Action, JobName, Key};
-use crate::store::{self, Batch, Space, Store};
+use crate::store::{self, Batch, Keyspace, Store};
 
 /// One change of the queue.
 pub struct Waiting {
@@ -61,10 +61,10 @@ pub fn discard(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) ->
         let (job, key) = (&waiting.change.job, &waiting.change.key);
         queue::remove(batch, job, key);
         if waiting.unclear.is_some() {
-            batch.remove(Space::Held, &Space::by_job(job, key.as_str()));
+            batch.remove(Keyspace::Held, &Keyspace::by_job(job, key.as_str()));
         } else {
             let decided = Decided::rejected(waiting.change.wish.digest());
-            batch.put(Space::Decision, &Space::by_job(job, key.as_str()), &decided);
+            batch.put(Keyspace::Decision, &Keyspace::by_job(job, key.as_str()), &decided);
         }
     })
 }

@@ -6,7 +6,7 @@ use jiff::civil::Date;
 
 /// One key of the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry<'a> {
+pub struct IndexEntry<'a> {
     /// The key.
     pub key: &'a str,
     /// The digest of its row and of the job's mapping where nothing is left to do for it; 0 otherwise.

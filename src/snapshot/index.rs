@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use hashbrown::HashTable;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::entry::{Day, Entry};
-use super::moved::{Moved, State};
-use super::{moved, pages};
+use super::dirty::{DirtyKeys, KeyState};
+use super::entry::{Day, IndexEntry};
+use super::{dirty, pages};
 use crate::record::{JobName, RemoteId};
-use crate::store::{self, Batch, Space, Store};
+use crate::store::{self, Batch, Keyspace, Store};
 
 /// Pages of more than so much are too large for one batch.
 const BATCH_BYTES: usize = if cfg!(debug_assertions) { 2 * 1024 } else { 512 * 1024 };
@@ -32,17 +32,17 @@ pub struct Index {
 impl Index {
     /// Reads the index of a job: its pages, and over them the keys that moved since.
     pub fn load(store: &Store, job: &JobName) -> Result<Self, store::Error> {
-        let prefix = Space::by_job(job, "");
-        let mut moved = Moved::load(store, job)?;
+        let prefix = Keyspace::by_job(job, "");
+        let mut dirty = DirtyKeys::load(store, job)?;
         let mut index = Self::default();
         let mut torn = None;
-        store.scan(Space::Pages, &prefix, |page, bytes| {
+        store.scan(Keyspace::Pages, &prefix, |page, bytes| {
             let read = pages::decode(bytes, |entry| {
-                while let Some((key, state)) = moved.next_if(Ordering::Less, entry.key) {
-                    index.push_moved(key, state);
+                while let Some((key, state)) = dirty.next_if(Ordering::Less, entry.key) {
+                    index.push_dirty(key, state);
                 }
-                match moved.next_if(Ordering::Equal, entry.key) {
-                    Some((key, state)) => index.push_moved(key, state),
+                match dirty.next_if(Ordering::Equal, entry.key) {
+                    Some((key, state)) => index.push_dirty(key, state),
                     None => index.push(entry),
                 }
             });
@@ -51,18 +51,19 @@ impl Index {
             }
         })?;
         if let Some(page) = torn {
-            let kind = store::Kind::Damaged(format!("page {} has another form", page.replace(Space::APART, "/")));
+            let kind =
+                store::ErrorKind::Damaged(format!("page {} has another form", page.replace(Keyspace::APART, "/")));
             return Err(store::Error { dir: store.dir().to_owned(), kind });
         }
-        while let Some((key, state)) = moved.take() {
-            index.push_moved(key, state);
+        while let Some((key, state)) = dirty.take() {
+            index.push_dirty(key, state);
         }
         Ok(index)
     }
 
     /// How many keys a job had when its pages were written, and how many of them complete reads missed.
     pub fn counts(store: &Store, job: &JobName) -> Result<(u64, u64), store::Error> {
-        match store.get(Space::Meta, &counted(job))? {
+        match store.get(Keyspace::Meta, &counted(job))? {
             Some(counts) => Ok(counts),
             None => Ok(Self::load(store, job)?.counted()),
         }
@@ -74,18 +75,18 @@ impl Index {
 
     /// Whether nothing moved since the pages of a job were written.
     pub fn is_current(store: &Store, job: &JobName) -> Result<bool, store::Error> {
-        moved::is_none(store, job)
+        dirty::is_none(store, job)
     }
 
     /// Writes the index of a job in place of the one before; only pages that differ are written.
     pub fn save<'a>(
         store: &Store,
         job: &JobName,
-        entries: impl Iterator<Item = Entry<'a>>,
+        entries: impl Iterator<Item = IndexEntry<'a>>,
     ) -> Result<(), store::Error> {
-        let prefix = Space::by_job(job, "");
+        let prefix = Keyspace::by_job(job, "");
         let mut stale = BTreeMap::new();
-        store.scan(Space::Pages, &prefix, |page, bytes| {
+        store.scan(Keyspace::Pages, &prefix, |page, bytes| {
             stale.insert(page.to_owned(), xxh3_128(bytes));
         })?;
         let (mut batch, mut bulk) = (Batch::default(), None);
@@ -98,14 +99,14 @@ impl Index {
             let page = format!("{prefix}{first}");
             if stale.remove(&page) != Some(xxh3_128(&bytes)) {
                 moved += bytes.len();
-                batch.put_bytes(Space::Pages, &page, &bytes);
+                batch.put_bytes(Keyspace::Pages, &page, &bytes);
             }
             if moved > BATCH_BYTES {
-                bulk.get_or_insert_with(|| store.bulk()).add(std::mem::take(&mut batch))?;
+                bulk.get_or_insert_with(|| store.bulk_loader()).add(std::mem::take(&mut batch))?;
             }
         }
         for page in stale.into_keys() {
-            batch.remove(Space::Pages, &page);
+            batch.remove(Keyspace::Pages, &page);
         }
         // All pages at once, since half of them would not fit together; marks after, since a page without its mark would
         // hide what moved.
@@ -117,9 +118,9 @@ impl Index {
             None => store.commit(batch)?,
         }
         let mut batch = Batch::default();
-        batch.put(Space::Meta, &counted(job), &counts);
+        batch.put(Keyspace::Meta, &counted(job), &counts);
         store.commit(batch)?;
-        moved::clear(store, job)
+        dirty::clear(store, job)
     }
 
     /// How many keys there are.
@@ -133,8 +134,14 @@ impl Index {
     }
 
     /// The entry at a position.
-    pub fn entry(&self, at: usize) -> Entry<'_> {
-        Entry { key: self.key(at), digest: self.digests[at], id: self.ids[at], gone: self.gone[at], due: self.due[at] }
+    pub fn entry(&self, at: usize) -> IndexEntry<'_> {
+        IndexEntry {
+            key: self.key(at),
+            digest: self.digests[at],
+            id: self.ids[at],
+            gone: self.gone[at],
+            due: self.due[at],
+        }
     }
 
     /// The position of the key whose settled row has this digest. It is looked for at `near` first: rows that come in
@@ -186,7 +193,7 @@ impl Index {
         &self.keys[start..self.ends[at] as usize]
     }
 
-    fn push(&mut self, entry: Entry<'_>) {
+    fn push(&mut self, entry: IndexEntry<'_>) {
         self.keys.push_str(entry.key);
         self.ends.push(u32::try_from(self.keys.len()).expect("the keys of a job are below 4 GiB"));
         self.digests.push(entry.digest);
@@ -195,9 +202,9 @@ impl Index {
         self.due.push(entry.due);
     }
 
-    fn push_moved(&mut self, key: &str, state: State) {
+    fn push_dirty(&mut self, key: &str, state: KeyState) {
         if let Some((id, gone)) = state {
-            self.push(Entry { key, digest: 0, id: id.get(), gone, due: None });
+            self.push(IndexEntry { key, digest: 0, id: id.get(), gone, due: None });
         }
     }
 }
@@ -274,7 +281,7 @@ mod tests {
                     }
                     Step::Save => {
                         settled = truth.keys().map(|key| (key.clone(), u128::from(xxhash_rust::xxh3::xxh3_64(key.as_bytes())))).collect();
-                        let all = truth.iter().map(|(key, id)| Entry { key, digest: settled[key], id: *id, gone: false, due: None });
+                        let all = truth.iter().map(|(key, id)| IndexEntry { key, digest: settled[key], id: *id, gone: false, due: None });
                         Index::save(&store, &job(), all).unwrap();
                     }
                 }
@@ -298,7 +305,7 @@ mod tests {
     #[test]
     fn one_new_key_rewrites_one_page() {
         let keys: Vec<String> = (0..20_000).map(|number| format!("E{number:06}")).collect();
-        let entry = |key| Entry { key, digest: 7, id: 1, gone: false, due: None };
+        let entry = |key| IndexEntry { key, digest: 7, id: 1, gone: false, due: None };
         let before: Vec<_> = pages::encode(keys.iter().map(|key| entry(key.as_str()))).collect();
         let mut more: Vec<&str> = keys.iter().map(String::as_str).collect();
         more.insert(9_000, "E008999x");

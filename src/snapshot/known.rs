@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::record::{JobName, Key, Kind, Marks, RemoteId, Target, Value, Values};
-use crate::store::{self, Batch, Space, Store};
+use crate::store::{self, Batch, Keyspace, Store};
 
 /// What was confirmed of one key of one job.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,24 +116,24 @@ impl Known {
 
     /// Reads the row of a key.
     pub fn get(store: &Store, job: &JobName, key: &Key) -> Result<Option<Self>, store::Error> {
-        store.get(Space::Known, &Space::by_job(job, key.as_str()))
+        store.get(Keyspace::Known, &Keyspace::by_job(job, key.as_str()))
     }
 
     /// Puts the row of a key and marks the key as moved.
     pub fn put(&self, batch: &mut Batch, job: &JobName, key: &Key) {
-        batch.put(Space::Known, &Space::by_job(job, key.as_str()), self);
+        batch.put(Keyspace::Known, &Keyspace::by_job(job, key.as_str()), self);
         Self::mark(batch, job, key);
     }
 
     /// Removes the row of a key and marks the key as moved.
     pub fn remove(batch: &mut Batch, job: &JobName, key: &Key) {
-        batch.remove(Space::Known, &Space::by_job(job, key.as_str()));
+        batch.remove(Keyspace::Known, &Keyspace::by_job(job, key.as_str()));
         Self::mark(batch, job, key);
     }
 
     /// Marks a key as moved: whatever its row's digest, it is mapped and compared until it is found to need nothing.
     pub fn mark(batch: &mut Batch, job: &JobName, key: &Key) {
-        batch.put_bytes(Space::Touched, &Space::by_job(job, key.as_str()), b"");
+        batch.put_bytes(Keyspace::Dirty, &Keyspace::by_job(job, key.as_str()), b"");
     }
 }
 

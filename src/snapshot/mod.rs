@@ -13,15 +13,15 @@
 //! Rejected: the digest in the row of each key. A run over a million unchanged rows would read a million rows of the
 //! store, at several times the cost of parsing the file.
 
+mod dirty;
 mod entry;
 mod index;
 mod known;
 mod link;
-mod moved;
 mod owner;
 mod pages;
 
-pub use entry::{Day, Entry};
+pub use entry::{Day, IndexEntry};
 pub use index::Index;
 pub use known::{Gone, Known, Left};
 pub use link::Links;

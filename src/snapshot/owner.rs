@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::record::{JobName, Key, RemoteId, Target};
-use crate::store::{self, Batch, Space, Store};
+use crate::store::{self, Batch, Keyspace, Store};
 
 /// The record that owns an entity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,12 +17,12 @@ pub struct Owner {
 impl Owner {
     /// The owner of an entity, where it has one.
     pub fn of(store: &Store, target: Target, id: RemoteId) -> Result<Option<Self>, store::Error> {
-        store.get(Space::Owner, &Space::by_target(target, id))
+        store.get(Keyspace::Owner, &Keyspace::by_target(target, id))
     }
 
     /// Makes this record the owner.
     pub fn put(&self, batch: &mut Batch, target: Target, id: RemoteId) {
-        batch.put(Space::Owner, &Space::by_target(target, id), self);
+        batch.put(Keyspace::Owner, &Keyspace::by_target(target, id), self);
     }
 
     /// Removes this job's ownership of the entity. Another job keeps its own.
@@ -41,6 +41,6 @@ impl Owner {
 
     /// Removes the ownership of the entity.
     pub fn remove(batch: &mut Batch, target: Target, id: RemoteId) {
-        batch.remove(Space::Owner, &Space::by_target(target, id));
+        batch.remove(Keyspace::Owner, &Keyspace::by_target(target, id));
     }
 }

@@ -5,7 +5,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::entry::{Day, Entry};
+use super::entry::{Day, IndexEntry};
 
 /// One key in so many ends a page.
 const PAGE_KEYS: u64 = 1024;
@@ -16,11 +16,11 @@ const DUE: u8 = 2;
 const PAGE_KEYS_MAX: usize = 8 * 1024;
 
 /// Cuts entries, in order of key, into pages: (first key, bytes).
-pub(super) fn encode<'a>(mut entries: impl Iterator<Item = Entry<'a>>) -> impl Iterator<Item = (String, Vec<u8>)> {
+pub(super) fn encode<'a>(mut entries: impl Iterator<Item = IndexEntry<'a>>) -> impl Iterator<Item = (String, Vec<u8>)> {
     std::iter::from_fn(move || page(&mut entries))
 }
 
-fn page<'a>(entries: &mut impl Iterator<Item = Entry<'a>>) -> Option<(String, Vec<u8>)> {
+fn page<'a>(entries: &mut impl Iterator<Item = IndexEntry<'a>>) -> Option<(String, Vec<u8>)> {
     let mut first = None;
     let mut bytes = Vec::new();
     for (at, entry) in entries.enumerate() {
@@ -40,7 +40,7 @@ fn page<'a>(entries: &mut impl Iterator<Item = Entry<'a>>) -> Option<(String, Ve
 }
 
 /// Reads a page; `None` where it is not one.
-pub(super) fn decode(mut bytes: &[u8], mut visit: impl FnMut(Entry<'_>)) -> Option<()> {
+pub(super) fn decode(mut bytes: &[u8], mut visit: impl FnMut(IndexEntry<'_>)) -> Option<()> {
     while !bytes.is_empty() {
         let (length, rest) = bytes.split_first_chunk::<2>()?;
         let (key, rest) = rest.split_at_checked(u16::from_le_bytes(*length).into())?;
@@ -52,7 +52,7 @@ pub(super) fn decode(mut bytes: &[u8], mut visit: impl FnMut(Entry<'_>)) -> Opti
             let (day, after) = rest.split_first_chunk::<4>()?;
             (due, rest) = (Day::from_number(u32::from_le_bytes(*day)), after);
         }
-        visit(Entry {
+        visit(IndexEntry {
             key: std::str::from_utf8(key).ok()?,
             digest: u128::from_le_bytes(*digest),
             id: i32::from_le_bytes(*id),
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn a_page_is_read_as_it_was_written() {
         let day = Day::of(jiff::civil::date(2026, 2, 28));
-        let entry = |key, gone, due| Entry { key, digest: 7, id: 1, gone, due };
+        let entry = |key, gone, due| IndexEntry { key, digest: 7, id: 1, gone, due };
         let entries = [entry("a", false, None), entry("b", true, None), entry("c", false, day), entry("d", true, day)];
         let pages: Vec<_> = encode(entries.into_iter()).collect();
         let mut read = Vec::new();

@@ -2,15 +2,15 @@
 
 use serde::Serialize;
 
-use super::Space;
+use super::Keyspace;
 
 /// A key with what it is to hold; `None` removes.
-pub(super) type Row = (Vec<u8>, Option<Vec<u8>>);
+pub(super) type RowChange = (Vec<u8>, Option<Vec<u8>>);
 
 /// Changes that are applied together.
 #[derive(Default)]
 pub struct Batch {
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<RowChange>,
 }
 
 /// A row as JSON.
@@ -20,17 +20,17 @@ pub(super) fn payload<T: Serialize>(row: &T) -> Vec<u8> {
 
 impl Batch {
     /// Puts a row, written as JSON.
-    pub fn put<T: Serialize>(&mut self, space: Space, name: &str, value: &T) {
+    pub fn put<T: Serialize>(&mut self, space: Keyspace, name: &str, value: &T) {
         self.rows.push((space.key(name), Some(payload(value))));
     }
 
     /// Puts a row of bytes.
-    pub fn put_bytes(&mut self, space: Space, name: &str, payload: &[u8]) {
+    pub fn put_bytes(&mut self, space: Keyspace, name: &str, payload: &[u8]) {
         self.rows.push((space.key(name), Some(payload.to_vec())));
     }
 
     /// Removes a row, where it is.
-    pub fn remove(&mut self, space: Space, name: &str) {
+    pub fn remove(&mut self, space: Keyspace, name: &str) {
         self.rows.push((space.key(name), None));
     }
 

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Kind, absent};
+use super::{ErrorKind, ignore_not_found};
 
 pub(super) struct Sled {
     pub(super) tree: sled::Db,
@@ -26,17 +26,19 @@ impl Sled {
     const CLOSING_MAX: Duration = Duration::from_secs(5);
     const CLOSING_PAUSE: Duration = Duration::from_millis(2);
 
-    pub(super) fn open(path: &Path) -> Result<Self, Kind> {
+    pub(super) fn open(path: &Path) -> Result<Self, ErrorKind> {
         let config = sled::Config::new().path(path).cache_capacity(Self::CACHE_BYTES);
         let begun = Instant::now();
         let tree = loop {
-            remove_unfinished(path).map_err(Kind::from_io)?;
-            match guarded(|| config.open()) {
-                Err(Kind::InUse { .. }) if begun.elapsed() < Self::CLOSING_MAX => thread::sleep(Self::CLOSING_PAUSE),
+            remove_unfinished(path).map_err(ErrorKind::from_io)?;
+            match catch_panic(|| config.open()) {
+                Err(ErrorKind::InUse { .. }) if begun.elapsed() < Self::CLOSING_MAX => {
+                    thread::sleep(Self::CLOSING_PAUSE)
+                }
                 opened => break opened?,
             }
         };
-        let file = File::open(path.join("db")).map_err(Kind::from_io)?;
+        let file = File::open(path.join("db")).map_err(ErrorKind::from_io)?;
         Ok(Self { tree, file })
     }
 }
@@ -50,18 +52,18 @@ fn remove_unfinished(path: &Path) -> io::Result<()> {
     for entry in entries {
         let name = entry?.file_name();
         if name.to_str().is_some_and(|name| name.starts_with("snap.") && name.ends_with(".generating")) {
-            absent(fs::remove_file(path.join(name)))?;
+            ignore_not_found(fs::remove_file(path.join(name)))?;
         }
     }
     let was_never_written = fs::metadata(path.join("db")).map_or(true, |found| found.len() == 0);
-    if was_never_written { absent(fs::remove_file(path.join("conf"))) } else { Ok(()) }
+    if was_never_written { ignore_not_found(fs::remove_file(path.join("conf"))) } else { Ok(()) }
 }
 
 /// Runs a sled call; a panic inside it (a damaged file makes it panic) becomes an error.
-pub(super) fn guarded<T>(call: impl FnOnce() -> sled::Result<T>) -> Result<T, Kind> {
+pub(super) fn catch_panic<T>(call: impl FnOnce() -> sled::Result<T>) -> Result<T, ErrorKind> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(Kind::from_sled(error)),
-        Err(_) => Err(Kind::Damaged("the storage library gave up on it".into())),
+        Ok(Err(error)) => Err(ErrorKind::from_sled(error)),
+        Err(_) => Err(ErrorKind::Damaged("the storage library gave up on it".into())),
     }
 }

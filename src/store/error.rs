@@ -11,13 +11,13 @@ pub struct Error {
     /// The state folder.
     pub dir: PathBuf,
     /// What went wrong.
-    pub kind: Kind,
+    pub kind: ErrorKind,
 }
 
 /// What went wrong with a store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ErrorKind {
     /// Another process holds it.
     #[error("in use by {}", holder.map_or("another process".to_owned(), |pid| format!("process {pid}")))]
     InUse {
@@ -68,7 +68,7 @@ fn exposed(path: &Path, uid: Option<u32>) -> String {
     }
 }
 
-impl Kind {
+impl ErrorKind {
     /// A store that was being rewritten and could not be opened again.
     pub(super) fn closed() -> Self {
         Self::Damaged("it could not be opened again after it was tidied; start rosterd again".into())

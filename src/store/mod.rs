@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! rows of sled        what came since the file of its space was written, and the names of the files
-//! rows-SPACE-NUMBER   all rows of a space up to then, in order; see `sorted`
+//! rows-SPACE-NUMBER   all rows of a space up to then, in order; see `lsm`
 //! ```
 //!
 //! Invariants:
@@ -12,7 +12,7 @@
 //! - Every row of sled begins with a format version and a checksum over its place and content, every block of a file has a
 //!   digest. What does not fit is named in an error, never skipped: a lost row would look like a person who was never
 //!   there.
-//! - A manifest moves with every batch: how many there were, how many rows sled has and the XOR of their checksums.
+//! - An integrity record moves with every batch: how many there were, how many rows sled has and the XOR of their checksums.
 //!   It is compared with the rows at every opening, and its number with a file beside the store: sled opens a file with a
 //!   broken segment or a missing tail as if those rows had never been.
 //! - A row of sled hides the row of the file under the same key, if it was written over that file or a later one.
@@ -22,19 +22,15 @@
 //! atomically within one tree only; so there is one tree, and the first byte of a key says the kind.
 
 mod batch;
-mod bulk;
-mod compact;
 mod engine;
 mod error;
-mod folder;
-mod manifest;
-mod mask;
-mod merge;
-mod renew;
+mod integrity;
+mod keyspace;
+mod lsm;
 mod reserve;
+mod reset;
 mod row;
-mod sorted;
-mod space;
+mod state_dir;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -44,21 +40,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 pub use batch::Batch;
-use batch::{Row, payload};
-pub use bulk::Bulk;
-use engine::{Sled, guarded};
-pub use error::{Error, Kind};
-use folder::Folder;
-pub use folder::{lay_down, look_at};
-use manifest::Manifest;
-use mask::Mask;
-use merge::Extra;
-pub use renew::{Old, Renewed, renew};
+use batch::{RowChange, payload};
+use engine::{Sled, catch_panic};
+pub use error::{Error, ErrorKind};
+use integrity::IntegrityRecord;
+pub use keyspace::Keyspace;
+pub use lsm::BulkLoader;
+use lsm::{MergeInput, OverlayFlags, SsTable, vacuum};
 pub use reserve::give_up as give_up_reserve;
+pub use reset::{OldStore, ResetOutcome, reset};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sorted::Sorted;
-pub use space::Space;
+use state_dir::StateDir;
+pub use state_dir::{check_state_dir, create_state_dir};
 
 use crate::crash::point;
 use crate::disk;
@@ -68,10 +62,10 @@ pub struct Store {
     dir: PathBuf,
     /// `None` only while it is rewritten, and if it could not be opened again.
     sled: RwLock<Option<Sled>>,
-    files: RwLock<BTreeMap<Space, Arc<Sorted>>>,
+    files: RwLock<BTreeMap<Keyspace, Arc<SsTable>>>,
     writing: Mutex<Writing>,
-    newer: Mask,
-    commits: manifest::Commits,
+    overlay: OverlayFlags,
+    commits: integrity::Commits,
     /// Whether the disk was full when it was opened.
     is_full: bool,
     ran_full: AtomicBool,
@@ -81,15 +75,15 @@ pub struct Store {
 /// What the writer holds.
 #[derive(Default)]
 struct Writing {
-    manifest: Manifest,
+    integrity: IntegrityRecord,
     /// How many rows of a space sled has that are not in its file.
-    newer: BTreeMap<Space, u64>,
+    overlay: BTreeMap<Keyspace, u64>,
     /// Files that were replaced, of spaces whose merged rows stay in sled for the readers of such a file.
-    replaced: Vec<(Space, Weak<Sorted>)>,
+    replaced: Vec<(Keyspace, Weak<SsTable>)>,
 }
 
 /// A key of sled with what it holds; `None` where the row of the file is removed.
-type Newer = (sled::IVec, Option<Vec<u8>>);
+type OverlayRow = (sled::IVec, Option<Vec<u8>>);
 
 impl Store {
     /// Rows that sled takes at once: with many more its memory grows and stays.
@@ -99,8 +93,8 @@ impl Store {
 
     /// Opens the store under `dir`, making it where there is none. Fails at once where another process holds it.
     pub fn open(dir: &Path) -> Result<Self, Error> {
-        let store = Self::open_locked(dir, Folder::lay_down(dir)?.lock()?)?;
-        store.tidy()?;
+        let store = Self::open_locked(dir, StateDir::create(dir)?.lock()?)?;
+        store.maybe_vacuum()?;
         Ok(store)
     }
 
@@ -112,19 +106,19 @@ impl Store {
 
     fn open_unchecked(dir: &Path, lock: File) -> Result<Self, Error> {
         let fail = |kind| Error { dir: dir.to_owned(), kind };
-        let io = |error| fail(Kind::from_io(error));
-        compact::recover(dir).map_err(io)?;
+        let io = |error| fail(ErrorKind::from_io(error));
+        vacuum::recover(dir).map_err(io)?;
         let sled = match Sled::open(&dir.join("store")) {
-            Err(Kind::Full) if reserve::give_up(dir).map_err(io)? => Sled::open(&dir.join("store")),
+            Err(ErrorKind::Full) if reserve::give_up(dir).map_err(io)? => Sled::open(&dir.join("store")),
             sled => sled,
         };
         Ok(Self {
             dir: dir.to_owned(),
             sled: RwLock::new(Some(sled.map_err(fail)?)),
-            files: RwLock::new(Space::FILED.into_iter().map(|space| (space, Arc::default())).collect()),
+            files: RwLock::new(Keyspace::FILED.into_iter().map(|space| (space, Arc::default())).collect()),
             writing: Mutex::default(),
-            newer: Mask::all(),
-            commits: manifest::Commits::open(dir).map_err(io)?,
+            overlay: OverlayFlags::all(),
+            commits: integrity::Commits::open(dir).map_err(io)?,
             is_full: !reserve::keep(dir).map_err(io)?,
             ran_full: AtomicBool::new(false),
             _lock: lock,
@@ -144,7 +138,7 @@ impl Store {
 
     /// Fails where the disk is full.
     pub fn expect_room(&self) -> Result<(), Error> {
-        if self.is_full() { Err(self.error(Kind::Full)) } else { Ok(()) }
+        if self.is_full() { Err(self.error(ErrorKind::Full)) } else { Ok(()) }
     }
 
     /// Something could not be written because the disk is full: gives up the reserve, so that notices and decisions can
@@ -162,20 +156,20 @@ impl Store {
     }
 
     /// Reads a row written by [`Batch::put`].
-    pub fn get<T: DeserializeOwned>(&self, space: Space, name: &str) -> Result<Option<T>, Error> {
+    pub fn get<T: DeserializeOwned>(&self, space: Keyspace, name: &str) -> Result<Option<T>, Error> {
         let Some(payload) = self.get_bytes(space, name)? else { return Ok(None) };
         self.parse(space, name, &payload).map(Some)
     }
 
     /// Reads a row written by [`Batch::put_bytes`].
-    pub fn get_bytes(&self, space: Space, name: &str) -> Result<Option<Vec<u8>>, Error> {
+    pub fn get_bytes(&self, space: Keyspace, name: &str) -> Result<Option<Vec<u8>>, Error> {
         let key = space.key(name);
-        let newer = if self.newer.has(space) { self.with(|sled| sled.tree.get(&key))? } else { None };
+        let overlay = if self.overlay.has(space) { self.with(|sled| sled.tree.get(&key))? } else { None };
         // Only now: what was merged in between is in the file that is there now.
         let file = self.file_of(space);
-        if let Some(row) = &newer {
+        if let Some(row) = &overlay {
             let row = row::decode(&key, row).map_err(|fault| self.row_error(&key, fault))?;
-            if row.over >= file.mark().number {
+            if row.generation >= file.meta().generation {
                 return Ok(row.payload.map(<[u8]>::to_vec));
             }
         }
@@ -184,7 +178,7 @@ impl Store {
 
     /// Walks the rows of a space whose names begin with `prefix`, in order of name; stops at the first unreadable one.
     /// `visit` must not write to the store.
-    pub fn scan(&self, space: Space, prefix: &str, mut visit: impl FnMut(&str, &[u8])) -> Result<(), Error> {
+    pub fn scan(&self, space: Keyspace, prefix: &str, mut visit: impl FnMut(&str, &[u8])) -> Result<(), Error> {
         let mut unnamed = None;
         self.walk(space, &space.key(prefix), |key, payload| match std::str::from_utf8(&key[1..]) {
             Ok(name) => {
@@ -196,11 +190,11 @@ impl Store {
                 false
             }
         })?;
-        unnamed.map_or(Ok(()), |key| Err(self.row_error(&key, row::Fault::Checksum)))
+        unnamed.map_or(Ok(()), |key| Err(self.row_error(&key, row::RowFault::Checksum)))
     }
 
     /// Whether a space has no row whose name begins with `prefix`.
-    pub fn is_empty(&self, space: Space, prefix: &str) -> Result<bool, Error> {
+    pub fn is_empty(&self, space: Keyspace, prefix: &str) -> Result<bool, Error> {
         let mut is_empty = true;
         self.walk(space, &space.key(prefix), |_, _| {
             is_empty = false;
@@ -210,17 +204,17 @@ impl Store {
     }
 
     /// Walks rows of a space, in order of key, while `visit` says so.
-    fn walk(&self, space: Space, prefix: &[u8], mut visit: impl FnMut(&[u8], &[u8]) -> bool) -> Result<(), Error> {
+    fn walk(&self, space: Keyspace, prefix: &[u8], mut visit: impl FnMut(&[u8], &[u8]) -> bool) -> Result<(), Error> {
         let guard = self.sled.read().unwrap_or_else(PoisonError::into_inner);
-        let sled = guard.as_ref().ok_or_else(|| self.error(Kind::closed()))?;
+        let sled = guard.as_ref().ok_or_else(|| self.error(ErrorKind::closed()))?;
         // While it is held, what it hides or lacks stays in sled.
         let file = self.file_of(space);
         let mut rows = sled.tree.scan_prefix(prefix);
-        let number = file.mark().number;
-        let mut next = || -> Result<Option<Newer>, Error> {
-            while let Some((key, row)) = guarded(|| rows.next().transpose()).map_err(|kind| self.error(kind))? {
+        let number = file.meta().generation;
+        let mut next = || -> Result<Option<OverlayRow>, Error> {
+            while let Some((key, row)) = catch_panic(|| rows.next().transpose()).map_err(|kind| self.error(kind))? {
                 let row = row::decode(&key, &row).map_err(|fault| self.row_error(&key, fault))?;
-                if row.over >= number {
+                if row.generation >= number {
                     let payload = row.payload.map(<[u8]>::to_vec);
                     return Ok(Some((key, payload)));
                 }
@@ -229,19 +223,19 @@ impl Store {
         };
         // Skips tombstones.
         let mut show = |key: &[u8], payload: Option<&[u8]>| payload.is_none_or(|payload| visit(key, payload));
-        let mut newer = next()?;
+        let mut overlay = next()?;
         let mut merged = file.rows_from(prefix);
         while let Some((key, payload)) = merged.next().map_err(|kind| self.error(kind))? {
             if !key.starts_with(prefix) {
                 break;
             }
-            while let Some((own, payload)) = newer.take_if(|(own, _)| **own < *key) {
+            while let Some((own, payload)) = overlay.take_if(|(own, _)| **own < *key) {
                 if !show(&own, payload.as_deref()) {
                     return Ok(());
                 }
-                newer = next()?;
+                overlay = next()?;
             }
-            let hidden = newer.take_if(|(own, _)| **own == *key);
+            let hidden = overlay.take_if(|(own, _)| **own == *key);
             let goes_on = match &hidden {
                 Some((own, payload)) => show(own, payload.as_deref()),
                 None => show(key, Some(payload)),
@@ -250,20 +244,20 @@ impl Store {
                 return Ok(());
             }
             if hidden.is_some() {
-                newer = next()?;
+                overlay = next()?;
             }
         }
-        while let Some((own, payload)) = newer.take() {
+        while let Some((own, payload)) = overlay.take() {
             if !show(&own, payload.as_deref()) {
                 return Ok(());
             }
-            newer = next()?;
+            overlay = next()?;
         }
         Ok(())
     }
 
     /// Reads the JSON rows of a space whose names begin with `prefix`; a name comes without it.
-    pub fn list<T: DeserializeOwned>(&self, space: Space, prefix: &str) -> Result<Vec<(String, T)>, Error> {
+    pub fn list<T: DeserializeOwned>(&self, space: Keyspace, prefix: &str) -> Result<Vec<(String, T)>, Error> {
         let mut payloads = Vec::new();
         self.scan(space, prefix, |name, payload| payloads.push((name[prefix.len()..].to_owned(), payload.to_vec())))?;
         payloads.into_iter().map(|(name, payload)| Ok((name.clone(), self.parse(space, &name, &payload)?))).collect()
@@ -273,7 +267,7 @@ impl Store {
     /// the first unreadable one. `take` must not write to the store.
     pub fn each<T: DeserializeOwned>(
         &self,
-        space: Space,
+        space: Keyspace,
         prefix: &str,
         take: impl FnMut(&str, T),
     ) -> Result<(), Error> {
@@ -283,7 +277,7 @@ impl Store {
     /// The same for the rows of whose bytes `wanted` holds; the others are not read.
     pub fn each_where<T: DeserializeOwned>(
         &self,
-        space: Space,
+        space: Keyspace,
         prefix: &str,
         wanted: impl Fn(&[u8]) -> bool,
         mut take: impl FnMut(&str, T),
@@ -308,72 +302,72 @@ impl Store {
         let mut writing = self.writing();
         self.apply(&mut writing, batch.rows)?;
         self.sync(&writing)?;
-        self.merge_grown(&mut writing)
+        self.compact_grown(&mut writing)
     }
 
     /// Applies a large batch in order of name, in parts: for rows that can be made again where only some arrive. On disk
     /// when it returns.
-    pub fn load(&self, batch: Batch) -> Result<(), Error> {
+    pub fn commit_chunked(&self, batch: Batch) -> Result<(), Error> {
         if batch.is_empty() {
             return Ok(());
         }
         let rows: BTreeMap<Vec<u8>, Option<Vec<u8>>> = batch.rows.into_iter().collect();
         let mut writing = self.writing();
-        let space = rows.keys().next().and_then(|key| Space::filed(key));
+        let space = rows.keys().next().and_then(|key| Keyspace::filed(key));
         let of_one = space.filter(|space| rows.keys().all(|key| key.first() == Some(&(*space as u8))));
         if let Some(space) = of_one.filter(|_| rows.len() >= Self::LOAD_MERGED_MIN) {
-            let extra = Extra { rows: &mut rows.into_iter().map(Ok), instead_of: None };
-            return self.merge(&mut writing, space, Some(extra));
+            let extra = MergeInput { rows: &mut rows.into_iter().map(Ok), replaced_prefix: None };
+            return self.compact(&mut writing, space, Some(extra));
         }
         let mut rows = rows.into_iter().peekable();
         while rows.peek().is_some() {
             self.apply(&mut writing, rows.by_ref().take(Self::LOAD_ROWS_MAX).collect())?;
         }
         self.sync(&writing)?;
-        self.merge_grown(&mut writing)
+        self.compact_grown(&mut writing)
     }
 
-    /// Puts `count` rows, in order of name, in place of whatever their names had, as [`Store::load`] does, but without
+    /// Puts `count` rows, in order of name, in place of whatever their names had, as [`Store::commit_chunked`] does, but without
     /// holding all of them in memory.
-    pub fn fill<T: Serialize>(
+    pub fn put_sorted<T: Serialize>(
         &self,
-        space: Space,
+        space: Keyspace,
         count: usize,
         rows: impl Iterator<Item = (String, T)>,
     ) -> Result<(), Error> {
         if count < Self::LOAD_MERGED_MIN {
             let mut batch = Batch::default();
             rows.for_each(|(name, row)| batch.put(space, &name, &row));
-            return self.load(batch);
+            return self.commit_chunked(batch);
         }
         let mut rows = rows.map(|(name, row)| Ok((space.key(&name), Some(payload(&row)))));
-        let extra = Extra { rows: &mut rows, instead_of: None };
-        self.merge(&mut self.writing(), space, Some(extra))
+        let extra = MergeInput { rows: &mut rows, replaced_prefix: None };
+        self.compact(&mut self.writing(), space, Some(extra))
     }
 
     /// Puts `rows`, in order of name, in place of all rows of a space whose names begin with `prefix`: all of them or, where
     /// the process ends before, none. On disk when it returns.
-    pub fn replace(
+    pub fn replace_prefix(
         &self,
-        space: Space,
+        space: Keyspace,
         prefix: &str,
         rows: impl Iterator<Item = (String, Vec<u8>)>,
     ) -> Result<(), Error> {
         let mut rows = rows.map(|(name, payload)| Ok((space.key(&name), Some(payload))));
-        let extra = Extra { rows: &mut rows, instead_of: Some(space.key(prefix)) };
-        self.merge(&mut self.writing(), space, Some(extra))
+        let extra = MergeInput { rows: &mut rows, replaced_prefix: Some(space.key(prefix)) };
+        self.compact(&mut self.writing(), space, Some(extra))
     }
 
     /// Applies rows with the last word on each key.
-    fn apply(&self, writing: &mut Writing, rows: Vec<Row>) -> Result<(), Error> {
+    fn apply(&self, writing: &mut Writing, rows: Vec<RowChange>) -> Result<(), Error> {
         let mut encoded = BTreeMap::new();
         for (key, payload) in rows {
-            let file = Space::filed(&key).map(|space| self.file_of(space));
-            let over = file.as_ref().map_or(0, |file| file.mark().number);
+            let file = Keyspace::filed(&key).map(|space| self.file_of(space));
+            let generation = file.as_ref().map_or(0, |file| file.meta().generation);
             let hides = || file.as_ref().map_or(Ok(false), |file| file.get(&key).map(|row| row.is_some()));
             let row = match payload {
-                Some(payload) => Some(row::encode(&key, over, Some(&payload))),
-                None if hides().map_err(|kind| self.error(kind))? => Some(row::encode(&key, over, None)),
+                Some(payload) => Some(row::encode(&key, generation, Some(&payload))),
+                None if hides().map_err(|kind| self.error(kind))? => Some(row::encode(&key, generation, None)),
                 None => None,
             };
             encoded.insert(key, row);
@@ -382,16 +376,16 @@ impl Store {
     }
 
     /// Applies rows as they are stored, in order of key.
-    fn apply_plain(&self, writing: &mut Writing, rows: Vec<Row>) -> Result<(), Error> {
-        let mut next = writing.manifest.clone();
+    fn apply_plain(&self, writing: &mut Writing, rows: Vec<RowChange>) -> Result<(), Error> {
+        let mut next = writing.integrity.clone();
         next.commits += 1;
-        let mut newer = writing.newer.clone();
+        let mut overlay = writing.overlay.clone();
         let mut batch = sled::Batch::default();
         for (key, row) in rows {
-            let space = Space::filed(&key);
-            let number = space.map_or(0, |space| self.file_of(space).mark().number);
-            let counts = |row: &[u8]| u64::from(row::decode(&key, row).is_ok_and(|row| row.over >= number));
-            let mut count = space.map(|space| newer.entry(space).or_default());
+            let space = Keyspace::filed(&key);
+            let number = space.map_or(0, |space| self.file_of(space).meta().generation);
+            let counts = |row: &[u8]| u64::from(row::decode(&key, row).is_ok_and(|row| row.generation >= number));
+            let mut count = space.map(|space| overlay.entry(space).or_default());
             if let Some(old) = self.with(|sled| sled.tree.get(&key))? {
                 next.drop_row(&key, &old);
                 count.iter_mut().for_each(|count| **count = count.saturating_sub(counts(&old)));
@@ -409,11 +403,11 @@ impl Store {
         batch.insert(key, row);
         point("store: before a batch");
         // A reader that sees one row of the batch looks for the others too.
-        self.newer.add(&newer);
+        self.overlay.add(&overlay);
         self.with(|sled| sled.tree.apply_batch(batch))?;
         point("store: a batch is applied");
-        (writing.manifest, writing.newer) = (next, newer);
-        self.newer.set(&writing.newer);
+        (writing.integrity, writing.overlay) = (next, overlay);
+        self.overlay.set(&writing.overlay);
         Ok(())
     }
 
@@ -421,71 +415,71 @@ impl Store {
         self.with(|sled| sled.tree.flush())?;
         point("store: flushed");
         let guard = self.sled.read().unwrap_or_else(PoisonError::into_inner);
-        let sled = guard.as_ref().ok_or_else(|| self.error(Kind::closed()))?;
-        disk::sync_data(&sled.file).map_err(|error| self.error(Kind::from_io(error)))?;
+        let sled = guard.as_ref().ok_or_else(|| self.error(ErrorKind::closed()))?;
+        disk::sync_data(&sled.file).map_err(|error| self.error(ErrorKind::from_io(error)))?;
         point("store: on disk");
-        self.commits.write(writing.manifest.commits).map_err(|error| self.error(Kind::from_io(error)))?;
+        self.commits.write(writing.integrity.commits).map_err(|error| self.error(ErrorKind::from_io(error)))?;
         point("store: committed");
         Ok(())
     }
 
-    /// Compares the rows with the manifest and opens the files; lays a store down that is new.
+    /// Compares the rows with the integrity record and opens the files; lays a store down that is new.
     fn check(&self) -> Result<(), Error> {
-        let stored: Option<Manifest> = self.get(Space::Meta, Manifest::NAME)?;
-        let promised = self.commits.read().map_err(|error| self.error(Kind::from_io(error)))?;
+        let stored: Option<IntegrityRecord> = self.get(Keyspace::Meta, IntegrityRecord::NAME)?;
+        let committed = self.commits.read().map_err(|error| self.error(ErrorKind::from_io(error)))?;
         let Some(stored) = stored else {
-            if self.with(|sled| Ok(sled.tree.is_empty()))? && promised.is_none() {
+            if self.with(|sled| Ok(sled.tree.is_empty()))? && committed.is_none() {
                 let mut batch = Batch::default();
-                batch.put(Space::Meta, "format", &row::FORMAT);
+                batch.put(Keyspace::Meta, "format", &row::FORMAT);
                 self.commit(batch)?;
                 // The names of its files, and its own.
                 let named = disk::sync_folder(&self.dir.join("store")).and_then(|()| disk::sync_folder(&self.dir));
-                return named.map_err(|error| self.error(Kind::from_io(error)));
+                return named.map_err(|error| self.error(ErrorKind::from_io(error)));
             }
-            return Err(self.error(Kind::Damaged("its manifest is missing".into())));
+            return Err(self.error(ErrorKind::Damaged("its integrity record is missing".into())));
         };
-        match self.get::<u32>(Space::Meta, "format")? {
+        match self.get::<u32>(Keyspace::Meta, "format")? {
             Some(row::FORMAT_OLDEST..=row::FORMAT) => {}
-            Some(format) => return Err(self.error(Kind::Newer { format })),
-            None => return Err(self.error(Kind::Damaged("its format row is missing".into()))),
+            Some(format) => return Err(self.error(ErrorKind::Newer { format })),
+            None => return Err(self.error(ErrorKind::Damaged("its format row is missing".into()))),
         }
-        if promised.is_some_and(|promised| stored.commits < promised) {
-            return Err(self.error(Kind::Damaged("its latest changes are missing".into())));
+        if committed.is_some_and(|committed| stored.commits < committed) {
+            return Err(self.error(ErrorKind::Damaged("its latest changes are missing".into())));
         }
-        Space::FILED.into_iter().try_for_each(|space| self.open_file(space))?;
+        Keyspace::FILED.into_iter().try_for_each(|space| self.open_file(space))?;
         let mut writing = self.writing();
-        let mut found = Manifest { commits: stored.commits, ..Manifest::default() };
+        let mut found = IntegrityRecord { commits: stored.commits, ..IntegrityRecord::default() };
         let mut stale = Vec::new();
         let guard = self.sled.read().unwrap_or_else(PoisonError::into_inner);
-        let sled = guard.as_ref().ok_or_else(|| self.error(Kind::closed()))?;
+        let sled = guard.as_ref().ok_or_else(|| self.error(ErrorKind::closed()))?;
         let mut rows = sled.tree.iter();
-        while let Some((key, row)) = guarded(|| rows.next().transpose()).map_err(|kind| self.error(kind))? {
-            let over = row::decode(&key, &row).map_err(|fault| self.row_error(&key, fault))?.over;
+        while let Some((key, row)) = catch_panic(|| rows.next().transpose()).map_err(|kind| self.error(kind))? {
+            let generation = row::decode(&key, &row).map_err(|fault| self.row_error(&key, fault))?.generation;
             found.add_row(&key, &row);
-            let Some(space) = Space::filed(&key) else { continue };
-            if over >= self.file_of(space).mark().number {
-                *writing.newer.entry(space).or_default() += 1;
+            let Some(space) = Keyspace::filed(&key) else { continue };
+            if generation >= self.file_of(space).meta().generation {
+                *writing.overlay.entry(space).or_default() += 1;
             } else if stale.last() != Some(&space) {
                 stale.push(space);
             }
         }
         if found != stored {
             let message = format!("it should hold {} rows and holds {}, or others", stored.rows, found.rows);
-            return Err(self.error(Kind::Damaged(message)));
+            return Err(self.error(ErrorKind::Damaged(message)));
         }
-        writing.manifest = stored;
-        self.newer.set(&writing.newer);
+        writing.integrity = stored;
+        self.overlay.set(&writing.overlay);
         drop(rows);
         drop(guard);
         self.remove_unnamed()?;
         if self.is_full {
             return Ok(());
         }
-        stale.into_iter().try_for_each(|space| self.sweep(&mut writing, space))
+        stale.into_iter().try_for_each(|space| self.purge_superseded(&mut writing, space))
     }
 
     /// The file of a space as it is now; one without rows where there is none.
-    fn file_of(&self, space: Space) -> Arc<Sorted> {
+    fn file_of(&self, space: Keyspace) -> Arc<SsTable> {
         self.files.read().unwrap_or_else(PoisonError::into_inner).get(&space).cloned().unwrap_or_default()
     }
 
@@ -496,33 +490,33 @@ impl Store {
     /// Asks sled.
     fn with<T>(&self, call: impl FnOnce(&Sled) -> sled::Result<T>) -> Result<T, Error> {
         let guard = self.sled.read().unwrap_or_else(PoisonError::into_inner);
-        let sled = guard.as_ref().ok_or_else(|| self.error(Kind::closed()))?;
-        guarded(|| call(sled)).map_err(|kind| self.error(kind))
+        let sled = guard.as_ref().ok_or_else(|| self.error(ErrorKind::closed()))?;
+        catch_panic(|| call(sled)).map_err(|kind| self.error(kind))
     }
 
-    fn parse<T: DeserializeOwned>(&self, space: Space, name: &str, payload: &[u8]) -> Result<T, Error> {
-        serde_json::from_slice(payload).map_err(|_| self.row_error(&space.key(name), row::Fault::Content))
+    fn parse<T: DeserializeOwned>(&self, space: Keyspace, name: &str, payload: &[u8]) -> Result<T, Error> {
+        serde_json::from_slice(payload).map_err(|_| self.row_error(&space.key(name), row::RowFault::Content))
     }
 
-    fn error(&self, kind: Kind) -> Error {
-        if matches!(kind, Kind::Full) {
+    fn error(&self, kind: ErrorKind) -> Error {
+        if matches!(kind, ErrorKind::Full) {
             self.ran_full();
         }
         Error { dir: self.dir.clone(), kind }
     }
 
-    fn row_error(&self, key: &[u8], fault: row::Fault) -> Error {
+    fn row_error(&self, key: &[u8], fault: row::RowFault) -> Error {
         self.error(match fault {
-            row::Fault::Version(version) => Kind::Newer { format: version.into() },
-            row::Fault::Checksum | row::Fault::Content => {
-                Kind::Damaged(format!("row {} does not fit its checksum or its form", Space::shown(key)))
+            row::RowFault::Version(version) => ErrorKind::Newer { format: version.into() },
+            row::RowFault::Checksum | row::RowFault::Content => {
+                ErrorKind::Damaged(format!("row {} does not fit its checksum or its form", Keyspace::shown(key)))
             }
         })
     }
 }
 
 /// What is not there needs no removal.
-fn absent(result: io::Result<()>) -> io::Result<()> {
+fn ignore_not_found(result: io::Result<()>) -> io::Result<()> {
     result.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 

@@ -22,7 +22,7 @@ const REMOVED: u8 = 1;
 
 /// Why a row can't be used.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum RowFault {
     Version(u8),
     Checksum,
     Content,
@@ -30,45 +30,45 @@ pub(super) enum Fault {
 
 /// A row as it is stored.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Row<'a> {
+pub(super) struct StoredRow<'a> {
     /// The number of the file of its space that it was written over; 0 for none.
-    pub(super) over: u32,
+    pub(super) generation: u32,
     /// What it holds; `None` where it says that the row of the file is removed.
     pub(super) payload: Option<&'a [u8]>,
 }
 
-pub(super) fn encode(key: &[u8], over: u32, payload: Option<&[u8]>) -> Vec<u8> {
+pub(super) fn encode(key: &[u8], generation: u32, payload: Option<&[u8]>) -> Vec<u8> {
     let bytes = payload.unwrap_or_default();
     let state = if payload.is_some() { THERE } else { REMOVED };
     let mut row = Vec::with_capacity(HEAD + bytes.len());
     row.extend_from_slice(&[VERSION, state]);
-    row.extend_from_slice(&over.to_le_bytes());
-    row.extend_from_slice(&checksum(key, state, over, bytes).to_le_bytes());
+    row.extend_from_slice(&generation.to_le_bytes());
+    row.extend_from_slice(&checksum(key, state, generation, bytes).to_le_bytes());
     row.extend_from_slice(bytes);
     row
 }
 
-pub(super) fn decode<'a>(key: &[u8], row: &'a [u8]) -> Result<Row<'a>, Fault> {
+pub(super) fn decode<'a>(key: &[u8], row: &'a [u8]) -> Result<StoredRow<'a>, RowFault> {
     // A later version may compute its checksum in another way, so a version that is one above is believed.
     match row.first() {
-        Some(&version) if version == VERSION + 1 => Err(Fault::Version(version)),
+        Some(&version) if version == VERSION + 1 => Err(RowFault::Version(version)),
         Some(&VERSION) => {
-            let (head, payload) = row.split_at_checked(HEAD).ok_or(Fault::Checksum)?;
+            let (head, payload) = row.split_at_checked(HEAD).ok_or(RowFault::Checksum)?;
             let state = head[1];
-            let over = u32::from_le_bytes(head[2..6].try_into().expect("four bytes"));
-            if state > REMOVED || head[6..] != checksum(key, state, over, payload).to_le_bytes() {
-                return Err(Fault::Checksum);
+            let generation = u32::from_le_bytes(head[2..6].try_into().expect("four bytes"));
+            if state > REMOVED || head[6..] != checksum(key, state, generation, payload).to_le_bytes() {
+                return Err(RowFault::Checksum);
             }
-            Ok(Row { over, payload: (state == THERE).then_some(payload) })
+            Ok(StoredRow { generation, payload: (state == THERE).then_some(payload) })
         }
         Some(&VERSION_OLDEST) => {
-            let (head, payload) = row.split_at_checked(HEAD_OLDEST).ok_or(Fault::Checksum)?;
+            let (head, payload) = row.split_at_checked(HEAD_OLDEST).ok_or(RowFault::Checksum)?;
             if head[1..] != base(key, payload).to_le_bytes() {
-                return Err(Fault::Checksum);
+                return Err(RowFault::Checksum);
             }
-            Ok(Row { over: 0, payload: Some(payload) })
+            Ok(StoredRow { generation: 0, payload: Some(payload) })
         }
-        _ => Err(Fault::Checksum),
+        _ => Err(RowFault::Checksum),
     }
 }
 
@@ -81,8 +81,8 @@ pub(super) fn digest(row: &[u8]) -> u64 {
     bytes.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
 }
 
-fn checksum(key: &[u8], state: u8, over: u32, payload: &[u8]) -> u64 {
-    let head = u64::from(over) << 8 | u64::from(state);
+fn checksum(key: &[u8], state: u8, generation: u32, payload: &[u8]) -> u64 {
+    let head = u64::from(generation) << 8 | u64::from(state);
     base(key, payload) ^ xxh3_64(&head.to_le_bytes()).rotate_left(2)
 }
 
@@ -101,12 +101,12 @@ mod tests {
         #[test]
         fn any_flipped_bit_is_noticed(
             payload in proptest::collection::vec(any::<u8>(), 0..64),
-            over in any::<u32>(),
+            generation in any::<u32>(),
             bit in 0usize..512,
         ) {
             for payload in [Some(payload.as_slice()), None] {
-                let row = encode(b"k", over, payload);
-                prop_assert_eq!(decode(b"k", &row), Ok(Row { over, payload }));
+                let row = encode(b"k", generation, payload);
+                prop_assert_eq!(decode(b"k", &row), Ok(StoredRow { generation, payload }));
                 let mut flipped = row.clone();
                 let bit = bit % (row.len() * 8);
                 flipped[bit / 8] ^= 1 << (bit % 8);
@@ -121,7 +121,7 @@ mod tests {
         let mut row = vec![VERSION_OLDEST];
         row.extend_from_slice(&base(b"k", b"value").to_le_bytes());
         row.extend_from_slice(b"value");
-        assert_eq!(decode(b"k", &row), Ok(Row { over: 0, payload: Some(b"value") }));
+        assert_eq!(decode(b"k", &row), Ok(StoredRow { generation: 0, payload: Some(b"value") }));
         assert_eq!(digest(&row), base(b"k", b"value"));
         row[4] ^= 1;
         assert!(decode(b"k", &row).is_err());

@@ -8,7 +8,7 @@ use super::*;
 
 fn put(store: &Store, name: &str, value: u32) {
     let mut batch = Batch::default();
-    batch.put(Space::Known, name, &value);
+    batch.put(Keyspace::Known, name, &value);
     store.commit(batch).unwrap();
 }
 
@@ -20,9 +20,9 @@ fn what_was_committed_is_there_after_a_reopen() {
     put(&store, "b", 2);
     drop(store);
     let store = Store::open(dir.path()).unwrap();
-    assert_eq!(store.get::<u32>(Space::Known, "a").unwrap(), Some(1));
-    assert_eq!(store.get::<u32>(Space::Owner, "a").unwrap(), None);
-    assert_eq!(store.list::<u32>(Space::Known, "").unwrap(), vec![("a".into(), 1), ("b".into(), 2)]);
+    assert_eq!(store.get::<u32>(Keyspace::Known, "a").unwrap(), Some(1));
+    assert_eq!(store.get::<u32>(Keyspace::Owner, "a").unwrap(), None);
+    assert_eq!(store.list::<u32>(Keyspace::Known, "").unwrap(), vec![("a".into(), 1), ("b".into(), 2)]);
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn fault_20_a_second_opener_is_told_who_holds_it() {
     let dir = tempfile::tempdir().unwrap();
     let _store = Store::open(dir.path()).unwrap();
     let error = Store::open(dir.path()).err().unwrap();
-    assert!(matches!(error.kind, Kind::InUse { holder: Some(pid) } if pid == std::process::id()), "{error}");
+    assert!(matches!(error.kind, ErrorKind::InUse { holder: Some(pid) } if pid == std::process::id()), "{error}");
 }
 
 #[test]
@@ -38,16 +38,16 @@ fn fault_17_a_later_format_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path()).unwrap();
     let mut batch = Batch::default();
-    batch.put(Space::Meta, "format", &(row::FORMAT + 1));
+    batch.put(Keyspace::Meta, "format", &(row::FORMAT + 1));
     store.commit(batch).unwrap();
     drop(store);
-    assert!(matches!(Store::open(dir.path()).err().unwrap().kind, Kind::Newer { format: 3 }));
+    assert!(matches!(Store::open(dir.path()).err().unwrap().kind, ErrorKind::Newer { format: 3 }));
 }
 
 #[test]
 fn fault_13_a_panic_inside_the_storage_library_is_damage() {
-    let result = guarded(|| -> sled::Result<()> { panic!("as sled does over a torn page") });
-    assert!(matches!(result, Err(Kind::Damaged(_))));
+    let result = catch_panic(|| -> sled::Result<()> { panic!("as sled does generation a torn page") });
+    assert!(matches!(result, Err(ErrorKind::Damaged(_))));
 }
 
 /// A closed store whose rows lie in sled and in a file, and which sled has taken a snapshot of.
@@ -55,7 +55,7 @@ fn closed() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path()).unwrap();
     (0..100).for_each(|number| put(&store, &format!("{number:03}"), number));
-    store.compact().unwrap();
+    store.vacuum().unwrap();
     (100..110).for_each(|number| put(&store, &format!("{number:03}"), number));
     drop(store);
     drop(Store::open(dir.path()).unwrap());
@@ -81,7 +81,7 @@ fn fault_14_what_an_unfinished_step_left_beside_a_whole_store_is_removed_and_not
         .map(|entry| entry.unwrap().path())
         .find(|path| path.file_name().unwrap().to_str().unwrap().starts_with("snap."))
         .unwrap();
-    let rows = merge::files(&model.path().join("store")).unwrap().remove(0);
+    let rows = lsm::compaction::files(&model.path().join("store")).unwrap().remove(0);
     let of_now = format!("store/{}.generating", snapshot.file_name().unwrap().to_str().unwrap());
     // (what is left, what it holds where it is whole)
     let left: [(&str, &Path); 8] = [
@@ -104,7 +104,7 @@ fn fault_14_what_an_unfinished_step_left_beside_a_whole_store_is_removed_and_not
             fs::write(&path, &whole[..size.min(whole.len())]).unwrap();
             for _ in 0..2 {
                 let store = Store::open(dir.path()).unwrap_or_else(|error| panic!("{name}, {size} bytes: {error}"));
-                assert_eq!(store.list::<u32>(Space::Known, "").unwrap().len(), 110, "{name}, {size} bytes");
+                assert_eq!(store.list::<u32>(Keyspace::Known, "").unwrap().len(), 110, "{name}, {size} bytes");
                 put(&store, "109", 109);
             }
             assert_eq!(names(dir.path()), before, "{name}, {size} bytes");
@@ -122,7 +122,7 @@ fn fault_9_a_first_start_that_failed_at_any_file_is_begun_anew() {
             fs::write(dir.path().join(name), "").unwrap();
         }
         put(&Store::open(dir.path()).unwrap_or_else(|error| panic!("{size} bytes: {error}")), "a", 1);
-        assert_eq!(Store::open(dir.path()).unwrap().get::<u32>(Space::Known, "a").unwrap(), Some(1));
+        assert_eq!(Store::open(dir.path()).unwrap().get::<u32>(Keyspace::Known, "a").unwrap(), Some(1));
     }
 }
 
@@ -132,10 +132,10 @@ fn a_load_of_many_rows_arrives_whole() {
     let store = Store::open(dir.path()).unwrap();
     let mut batch = Batch::default();
     for number in (0..1000u32).rev() {
-        batch.put(Space::Mirror, &format!("{number:05}"), &number);
+        batch.put(Keyspace::Mirror, &format!("{number:05}"), &number);
     }
-    store.load(batch).unwrap();
-    let rows: BTreeMap<_, _> = store.list::<u32>(Space::Mirror, "").unwrap().into_iter().collect();
+    store.commit_chunked(batch).unwrap();
+    let rows: BTreeMap<_, _> = store.list::<u32>(Keyspace::Mirror, "").unwrap().into_iter().collect();
     assert_eq!(rows.len(), 1000);
     assert!(rows.iter().all(|(name, number)| *name == format!("{number:05}")));
 }
@@ -146,16 +146,16 @@ fn law_5_a_row_that_was_merged_counts_no_more_while_somebody_walks_over_the_file
     let store = Store::open(dir.path()).unwrap();
     let load = |value: u32| {
         let mut batch = Batch::default();
-        (0..Store::LOAD_MERGED_MIN).for_each(|number| batch.put(Space::Known, &format!("{number:05}"), &value));
-        store.load(batch).unwrap();
+        (0..Store::LOAD_MERGED_MIN).for_each(|number| batch.put(Keyspace::Known, &format!("{number:05}"), &value));
+        store.commit_chunked(batch).unwrap();
     };
     load(1);
     put(&store, "00000", 2);
     // Until it is let go, what is merged stays in sled.
-    let walked = store.file_of(Space::Known);
+    let walked = store.file_of(Keyspace::Known);
     load(3);
-    assert_eq!(store.get::<u32>(Space::Known, "00000").unwrap(), Some(3));
-    assert!(store.list::<u32>(Space::Known, "").unwrap().iter().all(|(_, value)| *value == 3));
+    assert_eq!(store.get::<u32>(Keyspace::Known, "00000").unwrap(), Some(3));
+    assert!(store.list::<u32>(Keyspace::Known, "").unwrap().iter().all(|(_, value)| *value == 3));
     drop(walked);
 }
 
@@ -181,7 +181,7 @@ fn fault_12_a_flipped_byte_is_an_error_and_never_another_value() {
         drop(file);
         let Ok(store) = Store::open(dir.path()) else { continue };
         for number in 0..40 {
-            match store.get::<u32>(Space::Known, &format!("key{number:02}")) {
+            match store.get::<u32>(Keyspace::Known, &format!("key{number:02}")) {
                 Ok(Some(value)) => assert_eq!(value, number, "at byte {offset}"),
                 Ok(None) => panic!("key{number:02} is silently gone, at byte {offset}"),
                 Err(_) => break,
@@ -213,9 +213,9 @@ fn a_store_thrown_away_whole_begins_anew_and_one_thrown_away_in_part_does_not() 
     let state = dir.path().join("state");
     put(&Store::open(&state).unwrap(), "a", 1);
     fs::remove_dir_all(state.join("store")).unwrap();
-    assert!(matches!(Store::open(&state).err().unwrap().kind, Kind::Damaged(_)));
+    assert!(matches!(Store::open(&state).err().unwrap().kind, ErrorKind::Damaged(_)));
     fs::remove_dir_all(&state).unwrap();
-    assert_eq!(Store::open(&state).unwrap().get::<u32>(Space::Known, "a").unwrap(), None);
+    assert_eq!(Store::open(&state).unwrap().get::<u32>(Keyspace::Known, "a").unwrap(), None);
 }
 
 /// What is done to a store and to a map that says what it should hold.
@@ -231,10 +231,10 @@ enum Step {
     Reopen,
 }
 
-const SPACES: [Space; 3] = [Space::Known, Space::Mirror, Space::Held];
+const SPACES: [Keyspace; 3] = [Keyspace::Known, Keyspace::Mirror, Keyspace::Held];
 
 fn name(number: u16) -> String {
-    format!("{}{}{number:03}", number % 2, Space::APART)
+    format!("{}{}{number:03}", number % 2, Keyspace::APART)
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -278,7 +278,7 @@ proptest! {
                         batch.put_bytes(SPACES[space as usize], &name(row), &[number as u8]);
                         truth.insert((space, name(row)), format!("{:?}", [number as u8]));
                     }
-                    store.load(batch).unwrap();
+                    store.commit_chunked(batch).unwrap();
                 }
                 Step::Replace(space, rows) => {
                     let rows: std::collections::BTreeSet<String> =
@@ -286,10 +286,10 @@ proptest! {
                     truth.retain(|(of, name), _| *of != space || !name.starts_with('0'));
                     truth.extend(rows.iter().map(|name| ((space, name.clone()), format!("{:?}", [number as u8]))));
                     let rows = rows.into_iter().map(|name| (name, vec![number as u8]));
-                    store.replace(SPACES[space as usize], "0", rows).unwrap();
+                    store.replace_prefix(SPACES[space as usize], "0", rows).unwrap();
                 }
                 Step::Bulk(rows, ends) => {
-                    let mut bulk = store.bulk();
+                    let mut bulk = store.bulk_loader();
                     for (space, row, value) in rows {
                         let mut batch = Batch::default();
                         match value {
@@ -306,8 +306,8 @@ proptest! {
                         bulk.commit().unwrap();
                     }
                 }
-                Step::Compact => store.compact().unwrap(),
-                Step::Tidy => { store.tidy().unwrap(); }
+                Step::Compact => store.vacuum().unwrap(),
+                Step::Tidy => { store.maybe_vacuum().unwrap(); }
                 Step::Reopen => {
                     drop(store);
                     store = Store::open(dir.path()).unwrap();
@@ -348,13 +348,13 @@ fn who_walks_over_rows_while_they_are_merged_sees_each_of_them_once() {
                 while !done.load(std::sync::atomic::Ordering::SeqCst) {
                     let mut seen = 0;
                     store
-                        .scan(Space::Known, "", |name, _| {
+                        .scan(Keyspace::Known, "", |name, _| {
                             assert_eq!(name, format!("{seen:04}"));
                             seen += 1;
                         })
                         .unwrap();
                     assert_eq!(seen, ROWS);
-                    assert!(store.get_bytes(Space::Known, "0077").unwrap().is_some());
+                    assert!(store.get_bytes(Keyspace::Known, "0077").unwrap().is_some());
                 }
             });
         }
@@ -362,11 +362,11 @@ fn who_walks_over_rows_while_they_are_merged_sees_each_of_them_once() {
             for number in (0..ROWS).step_by(3) {
                 put(&store, &format!("{number:04}"), round);
             }
-            store.compact().unwrap();
+            store.vacuum().unwrap();
         }
         done.store(true, std::sync::atomic::Ordering::SeqCst);
     });
-    let rows = store.list::<u32>(Space::Known, "").unwrap();
+    let rows = store.list::<u32>(Keyspace::Known, "").unwrap();
     assert!(rows.iter().enumerate().all(|(number, (_, value))| *value == if number % 3 == 0 { 3 } else { 0 }));
 }
 
@@ -376,15 +376,15 @@ fn who_walks_slowly_over_rows_that_are_merged_again_and_again_sees_each_of_them(
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path()).unwrap();
     let rows = |value: u32| (0..ROWS).map(move |number| (format!("{number:04}"), value));
-    store.fill(Space::Known, ROWS as usize, rows(0)).unwrap();
+    store.put_sorted(Keyspace::Known, ROWS as usize, rows(0)).unwrap();
     (ROWS..ROWS + 10).for_each(|number| put(&store, &format!("{number:04}"), 0));
-    let in_sled = || store.with(|sled| Ok(sled.tree.scan_prefix([Space::Known as u8]).count())).unwrap();
+    let in_sled = || store.with(|sled| Ok(sled.tree.scan_prefix([Keyspace::Known as u8]).count())).unwrap();
     let (begun, goes_on) = (std::sync::Barrier::new(2), std::sync::Barrier::new(2));
     std::thread::scope(|scope| {
         let walk = scope.spawn(|| {
             let mut seen = Vec::new();
             store
-                .scan(Space::Known, "", |name, _| {
+                .scan(Keyspace::Known, "", |name, _| {
                     if seen.is_empty() {
                         begun.wait();
                         goes_on.wait();
@@ -396,16 +396,16 @@ fn who_walks_slowly_over_rows_that_are_merged_again_and_again_sees_each_of_them(
         });
         begun.wait();
         for value in 1..4 {
-            store.fill(Space::Known, ROWS as usize, rows(value)).unwrap();
+            store.put_sorted(Keyspace::Known, ROWS as usize, rows(value)).unwrap();
         }
         assert_eq!(in_sled(), 10, "they are merged, and it still looks for them");
         goes_on.wait();
         let all: Vec<String> = (0..ROWS + 10).map(|number| format!("{number:04}")).collect();
         assert_eq!(walk.join().unwrap(), all);
     });
-    store.fill(Space::Known, ROWS as usize, rows(4)).unwrap();
+    store.put_sorted(Keyspace::Known, ROWS as usize, rows(4)).unwrap();
     assert_eq!(in_sled(), 0, "no reader looks for them any more");
-    assert_eq!(store.list::<u32>(Space::Known, "").unwrap().len(), ROWS as usize + 10);
+    assert_eq!(store.list::<u32>(Keyspace::Known, "").unwrap().len(), ROWS as usize + 10);
 }
 
 #[test]
@@ -416,9 +416,9 @@ fn fault_12_a_file_that_is_missing_another_or_changed_is_damage() {
         for number in 0..200 {
             put(&store, &format!("key{number:03}"), number);
         }
-        store.compact().unwrap();
+        store.vacuum().unwrap();
         drop(store);
-        let files = merge::files(&dir.path().join("store")).unwrap();
+        let files = lsm::compaction::files(&dir.path().join("store")).unwrap();
         assert_eq!(files.len(), 1, "{files:?}");
         (dir, files.into_iter().next().unwrap())
     };
@@ -428,24 +428,24 @@ fn fault_12_a_file_that_is_missing_another_or_changed_is_damage() {
         let mut bytes = whole.clone();
         bytes[at] ^= 4;
         fs::write(&file, bytes).unwrap();
-        assert!(matches!(Store::open(dir.path()).err().unwrap().kind, Kind::Damaged(_)), "byte {at}");
+        assert!(matches!(Store::open(dir.path()).err().unwrap().kind, ErrorKind::Damaged(_)), "byte {at}");
     }
     let (other, theirs) = filled();
     let store = Store::open(other.path()).unwrap();
     put(&store, "key007", 8);
-    store.compact().unwrap();
+    store.vacuum().unwrap();
     drop(store);
     assert!(!theirs.exists(), "the older file is gone");
-    let newer = merge::files(&other.path().join("store")).unwrap().remove(0);
-    fs::copy(newer, &file).unwrap();
-    assert!(matches!(Store::open(dir.path()).err().unwrap().kind, Kind::Damaged(_)), "another file");
+    let overlay = lsm::compaction::files(&other.path().join("store")).unwrap().remove(0);
+    fs::copy(overlay, &file).unwrap();
+    assert!(matches!(Store::open(dir.path()).err().unwrap().kind, ErrorKind::Damaged(_)), "another file");
     fs::remove_file(&file).unwrap();
-    assert!(matches!(Store::open(dir.path()).err().unwrap().kind, Kind::Damaged(_)), "it is missing");
+    assert!(matches!(Store::open(dir.path()).err().unwrap().kind, ErrorKind::Damaged(_)), "it is missing");
     fs::write(&file, whole).unwrap();
     fs::write(file.with_file_name("rows-k-99"), b"left by a merge that did not end").unwrap();
     let store = Store::open(dir.path()).unwrap();
-    assert_eq!(store.list::<u32>(Space::Known, "").unwrap().len(), 200);
-    assert_eq!(merge::files(&dir.path().join("store")).unwrap(), [file]);
+    assert_eq!(store.list::<u32>(Keyspace::Known, "").unwrap().len(), 200);
+    assert_eq!(lsm::compaction::files(&dir.path().join("store")).unwrap(), [file]);
 }
 
 #[test]
@@ -454,15 +454,19 @@ fn fault_19_a_store_of_the_oldest_format_is_taken_over_row_by_row() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path()).unwrap();
     let mut batch = Batch::default();
-    batch.put(Space::Meta, "format", &row::FORMAT_OLDEST);
-    batch.put(Space::Known, "ana", &1);
+    batch.put(Keyspace::Meta, "format", &row::FORMAT_OLDEST);
+    batch.put(Keyspace::Known, "ana", &1);
     store.commit(batch).unwrap();
     drop(store);
     let store = Store::open(dir.path()).unwrap();
-    assert_eq!(store.get::<u32>(Space::Known, "ana").unwrap(), Some(1));
-    store.compact().unwrap();
-    assert_eq!(store.get::<u32>(Space::Known, "ana").unwrap(), Some(1));
-    assert_eq!(store.get::<u32>(Space::Meta, "format").unwrap(), Some(row::FORMAT), "what came before can't read it");
+    assert_eq!(store.get::<u32>(Keyspace::Known, "ana").unwrap(), Some(1));
+    store.vacuum().unwrap();
+    assert_eq!(store.get::<u32>(Keyspace::Known, "ana").unwrap(), Some(1));
+    assert_eq!(
+        store.get::<u32>(Keyspace::Meta, "format").unwrap(),
+        Some(row::FORMAT),
+        "what came before can't read it"
+    );
 }
 
 #[test]
@@ -478,14 +482,14 @@ fn fault_12_rows_that_the_storage_library_lost_are_noticed() {
         drop(sled);
         Store::open(dir.path()).err().map(|error| error.kind)
     };
-    let key = Space::Known.key("key1");
+    let key = Keyspace::Known.key("key1");
     assert!(spoil(&|_| ()).is_none());
     let lost = std::cell::RefCell::new(None);
     let kind = spoil(&|tree| *lost.borrow_mut() = tree.remove(&key).unwrap());
-    assert!(matches!(kind, Some(Kind::Damaged(_))), "{kind:?}");
+    assert!(matches!(kind, Some(ErrorKind::Damaged(_))), "{kind:?}");
     let row = lost.into_inner().unwrap();
     assert!(spoil(&|tree| drop(tree.insert(&key, &row).unwrap())).is_none(), "it is back");
     let older = row::encode(&key, 0, Some(b"7"));
     let kind = spoil(&|tree| drop(tree.insert(&key, older.as_slice()).unwrap()));
-    assert!(matches!(kind, Some(Kind::Damaged(_))), "as many rows, and another one: {kind:?}");
+    assert!(matches!(kind, Some(ErrorKind::Damaged(_))), "as many rows, and another one: {kind:?}");
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rosterd::sandbox::Options;
-use rosterd::store::{Batch, Kind, Space, Store};
+use rosterd::store::{Batch, ErrorKind, Keyspace, Store};
 use rustix::process::Signal;
 
 use crate::notices::Listener;
@@ -56,9 +56,9 @@ impl Drop for Mounted {
     }
 }
 
-fn put(store: &Store, name: &str, value: u32) -> Result<(), Kind> {
+fn put(store: &Store, name: &str, value: u32) -> Result<(), ErrorKind> {
     let mut batch = Batch::default();
-    batch.put(Space::Known, name, &value);
+    batch.put(Keyspace::Known, name, &value);
     store.commit(batch).map_err(|error| error.kind)
 }
 
@@ -71,9 +71,9 @@ fn fault_9_a_disk_that_is_full_while_the_state_is_made_or_opened_damages_nothing
         match Store::open(&state).map_err(|error| error.kind) {
             Ok(store) => return Some(store),
             // Another test's child has the lock until it becomes another program.
-            Err(Kind::InUse { .. }) => std::thread::yield_now(),
+            Err(ErrorKind::InUse { .. }) => std::thread::yield_now(),
             Err(kind) => {
-                assert!(matches!(kind, Kind::Full), "{what}, {pages} pages free: {kind}");
+                assert!(matches!(kind, ErrorKind::Full), "{what}, {pages} pages free: {kind}");
                 return None;
             }
         }
@@ -103,7 +103,7 @@ fn fault_9_a_disk_that_is_full_while_the_state_is_made_or_opened_damages_nothing
         }
         mounted.free();
         let store = whole(pages);
-        let rows = store.list::<u32>(Space::Known, "").unwrap().len();
+        let rows = store.list::<u32>(Keyspace::Known, "").unwrap().len();
         assert!(rows >= written as usize, "{pages} pages free: {rows} of {written}");
         put(&store, "more", 1).unwrap();
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use rosterd::sandbox::Options;
-use rosterd::store::{Batch, Space};
+use rosterd::store::{Batch, Keyspace};
 use serde_json::Value;
 
 use crate::notices::Listener;
@@ -68,7 +68,7 @@ fn fault_12_a_damaged_state_is_told_once_and_so_is_its_recovery() {
 fn fault_17_a_state_of_a_later_version_is_told_once() {
     let (world, web) = world();
     let mut batch = Batch::default();
-    batch.put(Space::Meta, "format", &99_u32);
+    batch.put(Keyspace::Meta, "format", &99_u32);
     world.store().commit(batch).unwrap();
     let all = started_thrice(&world, &web, 1);
     assert_eq!(all.len(), 1, "{all:?}");

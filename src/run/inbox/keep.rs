@@ -9,7 +9,7 @@ use crate::run::error::Error;
 use crate::run::state::JobState;
 use crate::snapshot::Index;
 use crate::source::inbox::{Folder, Swept};
-use crate::store::{self, Batch, Space, Store};
+use crate::store::{self, Batch, Keyspace, Store};
 
 /// Drops the private copy of the last file once nothing of it is open.
 pub(super) fn tidy(context: &Context<'_>, job: &Job, outbox: &Outbox) -> Result<(), Error> {
@@ -42,8 +42,8 @@ pub(super) fn is_open(store: &Store, job: &Job) -> Result<bool, store::Error> {
 
 /// Whether something is left that needs no row to be sent.
 pub(super) fn is_sendable(store: &Store, job: &Job) -> Result<bool, store::Error> {
-    let echoes = !store.is_empty(Space::Echo, &Space::all_of(job.mapping.target))?;
-    let held = || Ok(!store.is_empty(Space::Held, &Space::by_job(&job.name, ""))?);
+    let echoes = !store.is_empty(Keyspace::Echo, &Keyspace::all_of(job.mapping.target))?;
+    let held = || Ok(!store.is_empty(Keyspace::Held, &Keyspace::by_job(&job.name, ""))?);
     Ok(echoes || held()? || !queue::is_empty(store, &job.name)?)
 }
 

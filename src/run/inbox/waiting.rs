@@ -24,7 +24,7 @@ use crate::run::error::Error;
 use crate::run::held::HeldChange;
 use crate::run::report::named_as;
 use crate::source::inbox::Folder;
-use crate::store::{self, Space, Store};
+use crate::store::{self, Keyspace, Store};
 
 /// What has become of a line that waited.
 enum Became {
@@ -139,8 +139,8 @@ impl Waiting {
 /// What became of a record of a job or one of its parts.
 fn became(store: &Store, records: &[(JobName, Key)]) -> Result<Became, store::Error> {
     for (job, key) in records {
-        let name = Space::by_job(job, key.as_str());
-        if store.get::<HeldChange>(Space::Held, &name)?.is_some() {
+        let name = Keyspace::by_job(job, key.as_str());
+        if store.get::<HeldChange>(Keyspace::Held, &name)?.is_some() {
             return Ok(Became::Waits);
         }
         match queue::get(store, job, key)?.map(|change| change.state) {
@@ -150,7 +150,7 @@ fn became(store: &Store, records: &[(JobName, Key)]) -> Result<Became, store::Er
             Some(State::Waiting | State::Sent { .. }) => return Ok(Became::Waits),
             None => {}
         }
-        match store.get::<Decided>(Space::Decision, &name)?.map(|decided| decided.verdict) {
+        match store.get::<Decided>(Keyspace::Decision, &name)?.map(|decided| decided.verdict) {
             Some(plan::Verdict::Approved(_)) => return Ok(Became::Approved),
             Some(plan::Verdict::Rejected(_)) => return Ok(Became::Outcome(Outcome::Dropped, String::new())),
             None => {}

@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use rosterd::sandbox::Options;
-use rosterd::store::{Batch, Kind, Space, Store};
+use rosterd::store::{Batch, ErrorKind, Keyspace, Store};
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -23,9 +23,9 @@ fn fault_17_and_113_a_state_of_a_later_version_exits_1_and_stays_as_it_is() {
     world.csv(people(1..4));
     world.sync().expect(0);
     let store = world.store();
-    let later = store.get::<u32>(Space::Meta, "format").unwrap().unwrap() + 1;
+    let later = store.get::<u32>(Keyspace::Meta, "format").unwrap().unwrap() + 1;
     let mut batch = Batch::default();
-    batch.put(Space::Meta, "format", &later);
+    batch.put(Keyspace::Meta, "format", &later);
     store.commit(batch).unwrap();
     drop(store);
     let writes = world.service().writes();
@@ -36,7 +36,7 @@ fn fault_17_and_113_a_state_of_a_later_version_exits_1_and_stays_as_it_is() {
     assert_eq!(world.service().writes(), writes);
     // Nothing was thrown away: its damage can still be reported.
     let error = Store::open(&world.state()).err().unwrap();
-    assert!(matches!(error.kind, Kind::Newer { format } if format == later), "{error}");
+    assert!(matches!(error.kind, ErrorKind::Newer { format } if format == later), "{error}");
 }
 
 #[test]

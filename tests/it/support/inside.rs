@@ -9,7 +9,7 @@ use rosterd::api::Client;
 use rosterd::clock::Clock;
 use rosterd::config::{self, Needs};
 use rosterd::run::{self, Context, Narrow, Report, Unwatched};
-use rosterd::store::{Kind, Store};
+use rosterd::store::{ErrorKind, Store};
 
 use super::World;
 use super::daemon::eventually;
@@ -19,7 +19,7 @@ use super::daemon::eventually;
 pub(crate) fn open_store(dir: &Path) -> Store {
     let mut store = None;
     eventually("the store is let go", || match Store::open(dir) {
-        Err(error) if matches!(error.kind, Kind::InUse { .. }) => false,
+        Err(error) if matches!(error.kind, ErrorKind::InUse { .. }) => false,
         opened => {
             store = Some(opened.unwrap());
             true

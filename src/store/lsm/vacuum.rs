@@ -9,9 +9,10 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
-use super::{Error, Kind, Sled, Store, Writing, absent, guarded, merge};
+use super::compaction;
 use crate::crash::point;
 use crate::disk;
+use crate::store::{Error, ErrorKind, Sled, Store, Writing, catch_panic, ignore_not_found};
 
 /// sled's part of a store may take so many times the room of its rows,
 const SPRAWL: u64 = 3;
@@ -20,22 +21,22 @@ const SMALL: u64 = 4 * 1024 * 1024;
 
 impl Store {
     /// Rewrites everything, so that the files contain nothing of what was removed or overwritten.
-    pub fn compact(&self) -> Result<(), Error> {
+    pub fn vacuum(&self) -> Result<(), Error> {
         let mut writing = self.writing();
-        self.merge_all(&mut writing)?;
+        self.compact_all(&mut writing)?;
         // Readers of a file that was replaced end first: until then its rows stay in sled.
         drop(self.sled.write().unwrap_or_else(PoisonError::into_inner));
-        self.sweep_replaced(&mut writing)?;
+        self.purge_replaced(&mut writing)?;
         self.copy(&mut writing)
     }
 
     /// Rewrites sled's part of the store where it takes much more room than its rows; returns whether it did. Must not
     /// be called while this thread walks over rows.
-    pub fn tidy(&self) -> Result<bool, Error> {
+    pub fn maybe_vacuum(&self) -> Result<bool, Error> {
         let mut writing = self.writing();
-        let fail = |error: io::Error| self.error(Kind::from_io(error));
+        let fail = |error: io::Error| self.error(ErrorKind::from_io(error));
         let (path, ..) = paths(&self.dir);
-        let files = merge::files(&path).map_err(fail)?;
+        let files = compaction::files(&path).map_err(fail)?;
         let filed: io::Result<u64> = files.iter().map(|file| Ok(taken(&fs::metadata(file)?))).sum();
         let taken = size(&path).map_err(fail)?.saturating_sub(filed.map_err(fail)?);
         // Whether it is small is known without walking over its rows, and this is asked after every run.
@@ -51,7 +52,7 @@ impl Store {
         }
         match self.copy(&mut writing) {
             // There was no room for both: the old one serves.
-            Err(Error { kind: Kind::Full, .. }) => Ok(false),
+            Err(Error { kind: ErrorKind::Full, .. }) => Ok(false),
             outcome => outcome.map(|()| true),
         }
     }
@@ -62,9 +63,9 @@ impl Store {
     /// the two: `recover` finds out which at the next opening. The folder's lock is held all the way.
     fn copy(&self, _writing: &mut Writing) -> Result<(), Error> {
         let fail = |kind| self.error(kind);
-        let io_fail = |error: io::Error| self.error(Kind::from_io(error));
+        let io_fail = |error: io::Error| self.error(ErrorKind::from_io(error));
         let (path, fresh, _) = paths(&self.dir);
-        absent(fs::remove_dir_all(&fresh)).map_err(io_fail)?;
+        ignore_not_found(fs::remove_dir_all(&fresh)).map_err(io_fail)?;
         let copy = Sled::open(&fresh).map_err(fail)?;
         self.with(|sled| {
             let mut batch = sled::Batch::default();
@@ -80,7 +81,7 @@ impl Store {
         })?;
         disk::sync(&copy.file).map_err(io_fail)?;
         drop(copy);
-        for file in merge::files(&path).map_err(io_fail)? {
+        for file in compaction::files(&path).map_err(io_fail)? {
             let linked = fresh.join(file.file_name().unwrap_or_default());
             fs::hard_link(&file, &linked).or_else(|_| fs::copy(&file, &linked).map(drop)).map_err(io_fail)?;
         }
@@ -88,7 +89,7 @@ impl Store {
         point("store: a copy is there");
         let mut sled = self.sled.write().unwrap_or_else(PoisonError::into_inner);
         // It writes to its folder until it is closed.
-        guarded(|| {
+        catch_panic(|| {
             drop(sled.take());
             Ok(())
         })
@@ -104,10 +105,10 @@ impl Store {
 }
 
 /// Puts another store, closed and on disk, in the place of a closed one.
-pub(super) fn swap(dir: &Path, other: &Path) -> io::Result<()> {
+pub(in crate::store) fn swap(dir: &Path, other: &Path) -> io::Result<()> {
     let (_, fresh, aside) = paths(dir);
-    absent(fs::remove_dir_all(&fresh))?;
-    absent(fs::remove_dir_all(&aside))?;
+    ignore_not_found(fs::remove_dir_all(&fresh))?;
+    ignore_not_found(fs::remove_dir_all(&aside))?;
     disk::rename(other, &fresh)?;
     exchange(dir).or_else(|error| recover(dir).and(Err(error)))?;
     discard(dir)
@@ -116,7 +117,7 @@ pub(super) fn swap(dir: &Path, other: &Path) -> io::Result<()> {
 /// Moves the store aside and the copy into its place.
 fn exchange(dir: &Path) -> io::Result<()> {
     let (path, fresh, aside) = paths(dir);
-    absent(fs::rename(&path, &aside))?;
+    ignore_not_found(fs::rename(&path, &aside))?;
     point("store: the old one is aside");
     fs::rename(&fresh, &path)
 }
@@ -126,7 +127,7 @@ fn discard(dir: &Path) -> io::Result<()> {
     let (_, _, aside) = paths(dir);
     disk::sync_folder(dir)?;
     point("store: the copy is in its place");
-    absent(fs::remove_dir_all(&aside))
+    ignore_not_found(fs::remove_dir_all(&aside))
 }
 
 /// How many bytes a folder takes on the disk. sled's own threads remove files from it at any time.
@@ -151,18 +152,18 @@ fn taken(found: &fs::Metadata) -> u64 {
 
 /// Completes a rewrite that another process did not finish: the copy counts only if the old store was already moved
 /// away.
-pub(super) fn recover(dir: &Path) -> io::Result<()> {
+pub(in crate::store) fn recover(dir: &Path) -> io::Result<()> {
     let (path, fresh, aside) = paths(dir);
     if aside.exists() && fresh.exists() && !path.exists() {
         disk::rename(&fresh, &path)?;
     }
-    absent(fs::remove_dir_all(&fresh))?;
-    absent(fs::remove_dir_all(dir.join(RENEWED)))?;
-    if path.exists() { absent(fs::remove_dir_all(&aside)) } else { Ok(()) }
+    ignore_not_found(fs::remove_dir_all(&fresh))?;
+    ignore_not_found(fs::remove_dir_all(dir.join(RESET)))?;
+    if path.exists() { ignore_not_found(fs::remove_dir_all(&aside)) } else { Ok(()) }
 }
 
 /// Where a store lies that is made from nothing, until it takes the old one's place.
-pub(super) const RENEWED: &str = "store.new";
+pub(in crate::store) const RESET: &str = "store.new";
 
 /// The store, the copy that is written, and the old store on its way out.
 fn paths(dir: &Path) -> (PathBuf, PathBuf, PathBuf) {
@@ -172,7 +173,7 @@ fn paths(dir: &Path) -> (PathBuf, PathBuf, PathBuf) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Batch, Space};
+    use crate::store::{Batch, Keyspace};
 
     fn holds(dir: &Path, canary: &str) -> bool {
         fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).any(|path| {
@@ -187,11 +188,11 @@ mod tests {
         let store = Store::open(dir).unwrap();
         for number in 0..250 {
             let mut batch = Batch::default();
-            batch.put(Space::Known, &format!("{number:03}"), &format!("canary-{number:03}"));
+            batch.put(Keyspace::Known, &format!("{number:03}"), &format!("canary-{number:03}"));
             store.commit(batch).unwrap();
         }
         let mut batch = Batch::default();
-        batch.remove(Space::Known, "007");
+        batch.remove(Keyspace::Known, "007");
         store.commit(batch).unwrap();
         store
     }
@@ -201,14 +202,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = filled(dir.path());
         assert!(holds(dir.path(), "canary-007"), "sled alone keeps it");
-        store.compact().unwrap();
+        store.vacuum().unwrap();
         assert!(!holds(dir.path(), "canary-007"));
-        assert_eq!(store.list::<String>(Space::Known, "").unwrap().len(), 249);
+        assert_eq!(store.list::<String>(Keyspace::Known, "").unwrap().len(), 249);
         let mut batch = Batch::default();
-        batch.put(Space::Known, "new", &"more");
+        batch.put(Keyspace::Known, "new", &"more");
         store.commit(batch).unwrap();
         drop(store);
-        assert_eq!(Store::open(dir.path()).unwrap().list::<String>(Space::Known, "").unwrap().len(), 250);
+        assert_eq!(Store::open(dir.path()).unwrap().list::<String>(Keyspace::Known, "").unwrap().len(), 250);
     }
 
     #[test]
@@ -222,25 +223,25 @@ mod tests {
         let put = |number: u32, text: Option<&str>| {
             let mut batch = Batch::default();
             match text {
-                Some(text) => batch.put(Space::Meta, &format!("row {number}"), &text),
-                None => batch.remove(Space::Meta, &format!("row {number}")),
+                Some(text) => batch.put(Keyspace::Meta, &format!("row {number}"), &text),
+                None => batch.remove(Keyspace::Meta, &format!("row {number}")),
             }
             store.commit(batch).unwrap();
         };
         (0..200).for_each(|number| put(number, Some(&text)));
-        assert!(!store.tidy().unwrap(), "it takes no more than its rows need");
+        assert!(!store.maybe_vacuum().unwrap(), "it takes no more than its rows need");
         assert_eq!(file(), before);
         (1..200).for_each(|number| put(number, None));
-        assert!(store.tidy().unwrap());
+        assert!(store.maybe_vacuum().unwrap());
         assert_ne!(file(), before);
         assert!(size(&dir.path().join("store")).unwrap() < SMALL);
-        assert_eq!(store.get::<String>(Space::Meta, "row 0").unwrap().as_ref(), Some(&text));
+        assert_eq!(store.get::<String>(Keyspace::Meta, "row 0").unwrap().as_ref(), Some(&text));
         put(1, Some("more"));
         drop(store);
         let store = Store::open(dir.path()).unwrap();
-        assert_eq!(store.get::<String>(Space::Meta, "row 0").unwrap(), Some(text));
-        assert_eq!(store.get::<String>(Space::Meta, "row 1").unwrap().as_deref(), Some("more"));
-        assert!(!store.tidy().unwrap());
+        assert_eq!(store.get::<String>(Keyspace::Meta, "row 0").unwrap(), Some(text));
+        assert_eq!(store.get::<String>(Keyspace::Meta, "row 1").unwrap().as_deref(), Some("more"));
+        assert!(!store.maybe_vacuum().unwrap());
     }
 
     #[test]
@@ -265,7 +266,7 @@ mod tests {
                 _ => fs::rename(other.path().join("store"), &aside).unwrap(),
             }
             let store = Store::open(dir.path()).unwrap();
-            assert_eq!(store.list::<String>(Space::Known, "").unwrap().len(), 249, "{survives}");
+            assert_eq!(store.list::<String>(Keyspace::Known, "").unwrap().len(), 249, "{survives}");
             assert!(!fresh.exists() && !aside.exists(), "{survives}");
         }
     }

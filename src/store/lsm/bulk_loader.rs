@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Invariants:
-//! - Nothing of it is in the store before [`Bulk::commit`], and all of it after. A process that ends before leaves nothing.
+//! - Nothing of it is in the store before [`BulkLoader::commit`], and all of it after. A process that ends before leaves nothing.
 //! - The last word on a key counts.
 //! - In memory there is one buffer a space, however many rows there are.
 //!
@@ -18,9 +18,10 @@ use std::collections::BTreeMap;
 use std::collections::binary_heap::{BinaryHeap, PeekMut};
 use std::sync::Arc;
 
-use super::merge::Extra;
-use super::sorted::{Rows, Sorted, Writer};
-use super::{Batch, Error, Kind, Row, Space, Store};
+use super::compaction::MergeInput;
+use super::reader::{SsTable, TableIter};
+use super::writer::TableWriter;
+use crate::store::{Batch, Error, ErrorKind, Keyspace, RowChange, Store};
 
 /// What is held in memory of one space, in bytes; next to nothing in a debug build, so that every test goes over runs.
 const BUFFER_BYTES: usize = if cfg!(debug_assertions) { 256 } else { 4 * 1024 * 1024 };
@@ -29,36 +30,36 @@ const BUFFER_BYTES: usize = if cfg!(debug_assertions) { 256 } else { 4 * 1024 * 
 const THERE: u8 = 0;
 const REMOVED: u8 = 1;
 
-/// Rows that become part of the store together. It costs as much as rewriting the files of their spaces, so it is for
+/// TableIter that become part of the store together. It costs as much as rewriting the files of their spaces, so it is for
 /// more of them than [`Store::many`].
-pub struct Bulk<'a> {
+pub struct BulkLoader<'a> {
     store: &'a Store,
-    runs: BTreeMap<Space, Runs>,
+    runs: BTreeMap<Keyspace, SortedRuns>,
 }
 
 /// The rows of one space.
 #[derive(Default)]
-struct Runs {
+struct SortedRuns {
     /// Keys and values in the order in which they came.
     buffer: Vec<(Vec<u8>, Vec<u8>)>,
     bytes: usize,
     /// The latest run, as long as what comes is greater than what it ends with.
-    open: Option<Writer>,
-    ended: Vec<Arc<Sorted>>,
+    open: Option<TableWriter>,
+    ended: Vec<Arc<SsTable>>,
 }
 
 impl Store {
     /// Begins to gather rows of any space but that about the store itself.
-    pub fn bulk(&self) -> Bulk<'_> {
-        Bulk { store: self, runs: BTreeMap::new() }
+    pub fn bulk_loader(&self) -> BulkLoader<'_> {
+        BulkLoader { store: self, runs: BTreeMap::new() }
     }
 }
 
-impl Bulk<'_> {
+impl BulkLoader<'_> {
     /// Adds the rows of a batch.
     pub fn add(&mut self, batch: Batch) -> Result<(), Error> {
         for (key, value) in batch.rows {
-            let space = Space::filed(&key).expect("rows about the store itself are never many");
+            let space = Keyspace::filed(&key).expect("rows about the store itself are never many");
             self.push(space, key, value).map_err(|kind| self.store.error(kind))?;
         }
         Ok(())
@@ -68,15 +69,16 @@ impl Bulk<'_> {
     pub fn commit(self) -> Result<(), Error> {
         let store = self.store;
         let merged = self.runs.into_iter().map(|(space, runs)| Ok((space, runs.merged(store)?)));
-        let mut merged: Vec<(Space, Merged)> = merged.collect::<Result<_, _>>().map_err(|kind| store.error(kind))?;
+        let mut merged: Vec<(Keyspace, Merged)> = merged.collect::<Result<_, _>>().map_err(|kind| store.error(kind))?;
         if merged.is_empty() {
             return Ok(());
         }
-        let spaces = merged.iter_mut().map(|(space, rows)| (*space, Some(Extra { rows, instead_of: None }))).collect();
-        store.merge_together(&mut store.writing(), spaces)
+        let spaces =
+            merged.iter_mut().map(|(space, rows)| (*space, Some(MergeInput { rows, replaced_prefix: None }))).collect();
+        store.compact_together(&mut store.writing(), spaces)
     }
 
-    fn push(&mut self, space: Space, key: Vec<u8>, value: Option<Vec<u8>>) -> Result<(), Kind> {
+    fn push(&mut self, space: Keyspace, key: Vec<u8>, value: Option<Vec<u8>>) -> Result<(), ErrorKind> {
         let state = if value.is_some() { THERE } else { REMOVED };
         let mut value = value.unwrap_or_default();
         value.push(state);
@@ -87,9 +89,9 @@ impl Bulk<'_> {
     }
 }
 
-impl Runs {
+impl SortedRuns {
     /// Writes what is in memory to the latest run, or to another where it does not follow.
-    fn spill(&mut self, store: &Store) -> Result<(), Kind> {
+    fn spill(&mut self, store: &Store) -> Result<(), ErrorKind> {
         self.bytes = 0;
         let mut rows = std::mem::take(&mut self.buffer);
         rows.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -100,28 +102,28 @@ impl Runs {
         let writer = match &mut self.open {
             Some(open) => open,
             open => {
-                let file = tempfile::tempfile_in(store.dir.join("store")).map_err(Kind::from_io)?;
-                open.insert(Writer::begin(file, 1).map_err(Kind::from_io)?)
+                let file = tempfile::tempfile_in(store.dir.join("store")).map_err(ErrorKind::from_io)?;
+                open.insert(TableWriter::begin(file, 1).map_err(ErrorKind::from_io)?)
             }
         };
         let mut rows = rows.into_iter().peekable();
         while let Some((key, value)) = rows.next() {
             // Of one key the last was said last: rows of one key stay in their order.
             if rows.peek().is_none_or(|(next, _)| *next != key) {
-                writer.push(&key, &value).map_err(Kind::from_io)?;
+                writer.push(&key, &value).map_err(ErrorKind::from_io)?;
             }
         }
         Ok(())
     }
 
-    fn end(&mut self) -> Result<(), Kind> {
+    fn end(&mut self) -> Result<(), ErrorKind> {
         let Some(open) = self.open.take() else { return Ok(()) };
-        let (mark, file) = open.end_unsynced().map_err(Kind::from_io)?;
-        self.ended.push(Arc::new(Sorted::of(file, &mark, "of a run")?));
+        let (meta, file) = open.end_unsynced().map_err(ErrorKind::from_io)?;
+        self.ended.push(Arc::new(SsTable::of(file, &meta, "of a run")?));
         Ok(())
     }
 
-    fn merged(mut self, store: &Store) -> Result<Merged, Kind> {
+    fn merged(mut self, store: &Store) -> Result<Merged, ErrorKind> {
         self.spill(store)?;
         self.end()?;
         let mut merged = Merged { runs: Vec::new(), heads: BinaryHeap::new() };
@@ -135,7 +137,7 @@ impl Runs {
 
 /// The rows of several runs in one order.
 struct Merged {
-    runs: Vec<Rows>,
+    runs: Vec<TableIter>,
     /// The next row of each: the least key first, and of one key that of the latest run.
     heads: BinaryHeap<Reverse<Head>>,
 }
@@ -148,19 +150,19 @@ struct Head {
 }
 
 impl Merged {
-    fn read(&mut self, run: usize) -> Result<Option<Head>, Kind> {
+    fn read(&mut self, run: usize) -> Result<Option<Head>, ErrorKind> {
         let row = self.runs[run].next()?;
         Ok(row.map(|(key, value)| Head { key: key.to_vec(), run: Reverse(run), value: value.to_vec() }))
     }
 
-    fn refill(&mut self, run: usize) -> Result<(), Kind> {
+    fn refill(&mut self, run: usize) -> Result<(), ErrorKind> {
         let head = self.read(run)?;
         self.heads.extend(head.map(Reverse));
         Ok(())
     }
 
     /// Takes the least row and puts the next one of its run in its place.
-    fn pop(&mut self) -> Result<Option<Head>, Kind> {
+    fn pop(&mut self) -> Result<Option<Head>, ErrorKind> {
         let Some(Reverse(Head { run: Reverse(run), .. })) = self.heads.peek() else { return Ok(None) };
         let next = self.read(*run)?;
         let Some(mut least) = self.heads.peek_mut() else { return Ok(None) };
@@ -170,7 +172,7 @@ impl Merged {
         }))
     }
 
-    fn following(&mut self) -> Result<Option<Row>, Kind> {
+    fn following(&mut self) -> Result<Option<RowChange>, ErrorKind> {
         let Some(Head { key, mut value, .. }) = self.pop()? else { return Ok(None) };
         while self.heads.peek().is_some_and(|Reverse(head)| head.key == key) {
             self.pop()?;
@@ -181,7 +183,7 @@ impl Merged {
 }
 
 impl Iterator for Merged {
-    type Item = Result<Row, Kind>;
+    type Item = Result<RowChange, ErrorKind>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.following().transpose()

@@ -7,14 +7,14 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
-use super::{BLOCK_BYTES, MAGIC, Mark};
+use super::table::{BLOCK_BYTES, MAGIC, TableMeta};
 use crate::disk;
 
 /// What is written before the kernel is asked.
 const BUFFER_BYTES: usize = 256 * 1024;
 
 /// A file that is being written, in order of key.
-pub(in crate::store) struct Writer {
+pub(in crate::store) struct TableWriter {
     out: BufWriter<File>,
     number: u32,
     block: Vec<u8>,
@@ -26,7 +26,7 @@ pub(in crate::store) struct Writer {
     last: Vec<u8>,
 }
 
-impl Writer {
+impl TableWriter {
     /// Begins a file, in place of one that may be left there.
     pub(in crate::store) fn create(path: &Path, number: u32) -> io::Result<Self> {
         Self::begin(File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?, number)
@@ -75,14 +75,14 @@ impl Writer {
     }
 
     /// Ends the file; it is on disk when this returns.
-    pub(in crate::store) fn end(self) -> io::Result<Mark> {
-        let (mark, file) = self.end_unsynced()?;
+    pub(in crate::store) fn end(self) -> io::Result<TableMeta> {
+        let (meta, file) = self.end_unsynced()?;
         disk::sync(file)?;
-        Ok(mark)
+        Ok(meta)
     }
 
     /// Ends a temporary file that is of no use after this process.
-    pub(in crate::store) fn end_unsynced(mut self) -> io::Result<(Mark, File)> {
+    pub(in crate::store) fn end_unsynced(mut self) -> io::Result<(TableMeta, File)> {
         self.close()?;
         let digest = xxh3_64(&self.contents);
         self.out.write_all(&self.contents)?;
@@ -92,7 +92,7 @@ impl Writer {
         }
         self.out.write_all(MAGIC)?;
         let file = self.out.into_inner().map_err(io::IntoInnerError::into_error)?;
-        Ok((Mark { number: self.number, rows: self.rows, bytes: self.bytes, digest }, file))
+        Ok((TableMeta { generation: self.number, rows: self.rows, bytes: self.bytes, digest }, file))
     }
 
     fn close(&mut self) -> io::Result<()> {

@@ -5,7 +5,7 @@ use crate::record::{JobName, RemoteId, Target};
 /// A kind of row; the first byte of its key. The bytes are part of the stored format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Space {
+pub enum Keyspace {
     /// About the store itself.
     Meta = b'a',
     /// By job and key: what was confirmed.
@@ -13,7 +13,7 @@ pub enum Space {
     /// By job: the pages of row digests.
     Pages = b'p',
     /// By job and key: changed since the pages were written.
-    Touched = b't',
+    Dirty = b't',
     /// By collection and id: which job and key own the entity.
     Owner = b'o',
     /// By collection and id: the entity as last seen.
@@ -34,12 +34,12 @@ pub enum Space {
     Removed = b'r',
 }
 
-impl Space {
+impl Keyspace {
     /// The spaces that can have so many rows that they lie in a file: all but the few about the store itself.
     pub(super) const FILED: [Self; 12] = [
         Self::Known,
         Self::Pages,
-        Self::Touched,
+        Self::Dirty,
         Self::Owner,
         Self::Mirror,
         Self::Pull,

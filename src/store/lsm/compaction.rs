@@ -9,10 +9,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
-use super::sorted::{Mark, Sorted, Writer};
-use super::{Batch, Error, Kind, Row, Space, Store, Writing, absent, row};
+use super::reader::SsTable;
+use super::table::TableMeta;
+use super::writer::TableWriter;
 use crate::crash::point;
 use crate::disk;
+use crate::store::{Batch, Error, ErrorKind, Keyspace, RowChange, Store, Writing, ignore_not_found, row};
 
 /// So many rows of a space stay in sled before they are merged, and more where the file is large: each merge writes it
 /// whole. A debug build merges early, so that every test goes over it, and one with crash points all the time.
@@ -25,111 +27,128 @@ const ROWS_SHARE: u64 = 8;
 const ROWS_MAX: u64 = 64 * 1024;
 
 /// Rows that are to stand in the new file.
-pub(super) struct Extra<'a> {
+pub(in crate::store) struct MergeInput<'a> {
     /// In order of key.
-    pub(super) rows: &'a mut dyn Iterator<Item = Result<Row, Kind>>,
+    pub(in crate::store) rows: &'a mut dyn Iterator<Item = Result<RowChange, ErrorKind>>,
     /// What keys begin with that are in the new file only if they are among `rows`.
-    pub(super) instead_of: Option<Vec<u8>>,
+    pub(in crate::store) replaced_prefix: Option<Vec<u8>>,
 }
 
 impl Store {
     /// After so many rows of a space, rewriting its file costs less than adding more of them to sled.
-    pub fn many(&self, space: Space) -> u64 {
-        (self.file_of(space).mark().rows / ROWS_SHARE).clamp(ROWS_MIN, ROWS_MAX)
+    pub fn many(&self, space: Keyspace) -> u64 {
+        (self.file_of(space).meta().rows / ROWS_SHARE).clamp(ROWS_MIN, ROWS_MAX)
     }
 
     /// Merges the spaces of which sled holds many rows.
-    pub(super) fn merge_grown(&self, writing: &mut Writing) -> Result<(), Error> {
-        let grown: Vec<Space> =
-            writing.newer.iter().filter(|(space, rows)| **rows > self.many(**space)).map(|(space, _)| *space).collect();
-        grown.into_iter().try_for_each(|space| match self.merge(writing, space, None) {
+    pub(in crate::store) fn compact_grown(&self, writing: &mut Writing) -> Result<(), Error> {
+        let grown: Vec<Keyspace> = writing
+            .overlay
+            .iter()
+            .filter(|(space, rows)| **rows > self.many(**space))
+            .map(|(space, _)| *space)
+            .collect();
+        grown.into_iter().try_for_each(|space| match self.compact(writing, space, None) {
             // What was committed is on disk; it is merged when there is room.
-            Err(Error { kind: Kind::Full, .. }) => Ok(()),
+            Err(Error { kind: ErrorKind::Full, .. }) => Ok(()),
             outcome => outcome,
         })
     }
 
     /// Merges every space of which sled holds any rows that a file could hold.
-    pub(super) fn merge_all(&self, writing: &mut Writing) -> Result<(), Error> {
-        let some: Vec<Space> = writing.newer.iter().filter(|(_, rows)| **rows > 0).map(|(space, _)| *space).collect();
-        some.into_iter().try_for_each(|space| self.merge(writing, space, None))
+    pub(in crate::store) fn compact_all(&self, writing: &mut Writing) -> Result<(), Error> {
+        let some: Vec<Keyspace> =
+            writing.overlay.iter().filter(|(_, rows)| **rows > 0).map(|(space, _)| *space).collect();
+        some.into_iter().try_for_each(|space| self.compact(writing, space, None))
     }
 
     /// Writes a new file for a space, of its file, the rows of sled, and `extra`.
-    pub(super) fn merge(&self, writing: &mut Writing, space: Space, extra: Option<Extra<'_>>) -> Result<(), Error> {
-        self.merge_together(writing, vec![(space, extra)])
+    pub(in crate::store) fn compact(
+        &self,
+        writing: &mut Writing,
+        space: Keyspace,
+        extra: Option<MergeInput<'_>>,
+    ) -> Result<(), Error> {
+        self.compact_together(writing, vec![(space, extra)])
     }
 
     /// Writes new files for several spaces, which one commit makes count.
-    pub(super) fn merge_together(
+    pub(in crate::store) fn compact_together(
         &self,
         writing: &mut Writing,
-        spaces: Vec<(Space, Option<Extra<'_>>)>,
+        spaces: Vec<(Keyspace, Option<MergeInput<'_>>)>,
     ) -> Result<(), Error> {
         let folder = self.dir.join("store");
         let mut batch = Batch::default();
-        let mut files: Vec<(Space, PathBuf, Sorted)> = Vec::new();
+        let mut files: Vec<(Keyspace, PathBuf, SsTable)> = Vec::new();
         for (space, extra) in spaces {
             let number =
-                self.file_of(space).mark().number.checked_add(1).expect("a file a second is a century of them");
+                self.file_of(space).meta().generation.checked_add(1).expect("a file a second is a century of them");
             let path = path(&folder, space, number);
-            let written = self.write_merged(&path, space, number, extra);
-            let opened = written.and_then(|mark| Ok((mark, Sorted::open(&path, &mark)?)));
-            let (mark, sorted) = opened.map_err(|kind| {
+            let written = self.write_compacted(&path, space, number, extra);
+            let opened = written.and_then(|meta| Ok((meta, SsTable::open(&path, &meta)?)));
+            let (meta, table) = opened.map_err(|kind| {
                 files.iter().map(|(_, path, _)| path).chain([&path]).for_each(|path| {
                     let _ = fs::remove_file(path);
                 });
                 self.error(kind)
             })?;
-            batch.put(Space::Meta, &name(space), &mark);
-            files.push((space, path, sorted));
+            batch.put(Keyspace::Meta, &name(space), &meta);
+            files.push((space, path, table));
         }
         let synced = disk::sync_folder(&folder);
-        synced.map_err(|error| self.error(Kind::from_io(error)))?;
+        synced.map_err(|error| self.error(ErrorKind::from_io(error)))?;
         point("store: a merged file is there");
-        batch.put(Space::Meta, "format", &row::FORMAT);
+        batch.put(Keyspace::Meta, "format", &row::FORMAT);
         self.apply(writing, batch.rows)?;
         self.sync(writing)?;
         point("store: a merged file counts");
         let mut removed = Vec::new();
         let mut known = self.files.write().unwrap_or_else(PoisonError::into_inner);
-        for (space, _, sorted) in files {
-            writing.newer.insert(space, 0);
-            let old = known.insert(space, Arc::new(sorted)).unwrap_or_default();
-            removed.push(path(&folder, space, old.mark().number));
+        for (space, _, table) in files {
+            writing.overlay.insert(space, 0);
+            let old = known.insert(space, Arc::new(table)).unwrap_or_default();
+            removed.push(path(&folder, space, old.meta().generation));
             writing.replaced.push((space, Arc::downgrade(&old)));
         }
         drop(known);
-        self.newer.set(&writing.newer);
-        self.sweep_replaced(writing)?;
-        removed
-            .iter()
-            .try_for_each(|path| absent(fs::remove_file(path)).map_err(|error| self.error(Kind::from_io(error))))
+        self.overlay.set(&writing.overlay);
+        self.purge_replaced(writing)?;
+        removed.iter().try_for_each(|path| {
+            ignore_not_found(fs::remove_file(path)).map_err(|error| self.error(ErrorKind::from_io(error)))
+        })
     }
 
     /// Removes superseded rows of spaces whose replaced files are no longer in use. A reader of such a file looks in
     /// sled for everything that was merged since the file was written, by the next merge or by a later one.
-    pub(super) fn sweep_replaced(&self, writing: &mut Writing) -> Result<(), Error> {
+    pub(in crate::store) fn purge_replaced(&self, writing: &mut Writing) -> Result<(), Error> {
         let (used, unused): (Vec<_>, Vec<_>) =
             std::mem::take(&mut writing.replaced).into_iter().partition(|(_, file)| file.strong_count() > 0);
-        let unused: BTreeSet<Space> = unused.into_iter().map(|(space, _)| space).collect();
-        let swept: Vec<Space> =
+        let unused: BTreeSet<Keyspace> = unused.into_iter().map(|(space, _)| space).collect();
+        let swept: Vec<Keyspace> =
             unused.into_iter().filter(|space| used.iter().all(|(other, _)| other != space)).collect();
         writing.replaced = used;
-        swept.into_iter().try_for_each(|space| self.sweep(writing, space))
+        swept.into_iter().try_for_each(|space| self.purge_superseded(writing, space))
     }
 
-    fn write_merged(&self, path: &Path, space: Space, number: u32, extra: Option<Extra<'_>>) -> Result<Mark, Kind> {
-        let mut writer = Writer::create(path, number).map_err(Kind::from_io)?;
-        let (mut none, instead_of) = (std::iter::empty(), extra.as_ref().and_then(|extra| extra.instead_of.clone()));
-        let rows: &mut dyn Iterator<Item = Result<Row, Kind>> = match extra {
+    fn write_compacted(
+        &self,
+        path: &Path,
+        space: Keyspace,
+        number: u32,
+        extra: Option<MergeInput<'_>>,
+    ) -> Result<TableMeta, ErrorKind> {
+        let mut writer = TableWriter::create(path, number).map_err(ErrorKind::from_io)?;
+        let (mut none, replaced_prefix) =
+            (std::iter::empty(), extra.as_ref().and_then(|extra| extra.replaced_prefix.clone()));
+        let rows: &mut dyn Iterator<Item = Result<RowChange, ErrorKind>> = match extra {
             Some(extra) => extra.rows,
             None => &mut none,
         };
         let mut rows = rows.peekable();
         let mut failed = None;
         let mut push = |key: &[u8], value: Option<&[u8]>| {
-            value.map_or(Ok(()), |value| writer.push(key, value)).map_err(Kind::from_io)
+            value.map_or(Ok(()), |value| writer.push(key, value)).map_err(ErrorKind::from_io)
         };
         let walked = self.walk(space, &[space as u8], |key, payload| {
             let pushed = (|| {
@@ -140,7 +159,7 @@ impl Store {
                 }
                 match rows.next_if(|row| row.as_ref().is_ok_and(|(extra, _)| **extra == *key)) {
                     Some(row) => row.and_then(|(extra, value)| push(&extra, value.as_deref())),
-                    None if instead_of.as_ref().is_some_and(|prefix| key.starts_with(prefix)) => Ok(()),
+                    None if replaced_prefix.as_ref().is_some_and(|prefix| key.starts_with(prefix)) => Ok(()),
                     None => push(key, Some(payload)),
                 }
             })();
@@ -153,18 +172,18 @@ impl Store {
             let (extra, value) = row?;
             push(&extra, value.as_deref())?;
         }
-        writer.end().map_err(Kind::from_io)
+        writer.end().map_err(ErrorKind::from_io)
     }
 
     /// Removes the rows of a space that were merged into its file.
-    pub(super) fn sweep(&self, writing: &mut Writing, space: Space) -> Result<(), Error> {
-        let number = self.file_of(space).mark().number;
+    pub(in crate::store) fn purge_superseded(&self, writing: &mut Writing, space: Keyspace) -> Result<(), Error> {
+        let number = self.file_of(space).meta().generation;
         loop {
             let mut merged = Vec::new();
             self.with(|sled| {
                 for row in sled.tree.scan_prefix([space as u8]) {
                     let (key, row) = row?;
-                    if row::decode(&key, &row).is_ok_and(|row| row.over < number) {
+                    if row::decode(&key, &row).is_ok_and(|row| row.generation < number) {
                         merged.push((key.to_vec(), None));
                     }
                     if merged.len() == Self::LOAD_ROWS_MAX {
@@ -181,28 +200,30 @@ impl Store {
     }
 
     /// Opens the file of a space, where sled names one.
-    pub(super) fn open_file(&self, space: Space) -> Result<(), Error> {
-        let Some(mark) = self.get::<Mark>(Space::Meta, &name(space))? else { return Ok(()) };
-        let path = path(&self.dir.join("store"), space, mark.number);
-        let sorted = Sorted::open(&path, &mark).map_err(|kind| self.error(kind))?;
-        sorted.check().map_err(|kind| self.error(kind))?;
-        self.files.write().unwrap_or_else(PoisonError::into_inner).insert(space, Arc::new(sorted));
+    pub(in crate::store) fn open_file(&self, space: Keyspace) -> Result<(), Error> {
+        let Some(meta) = self.get::<TableMeta>(Keyspace::Meta, &name(space))? else { return Ok(()) };
+        let path = path(&self.dir.join("store"), space, meta.generation);
+        let table = SsTable::open(&path, &meta).map_err(|kind| self.error(kind))?;
+        table.check().map_err(|kind| self.error(kind))?;
+        self.files.write().unwrap_or_else(PoisonError::into_inner).insert(space, Arc::new(table));
         Ok(())
     }
 
     /// Removes the files that sled does not name: of merges that did not come to an end, or whose old file was left.
-    pub(super) fn remove_unnamed(&self) -> Result<(), Error> {
+    pub(in crate::store) fn remove_unnamed(&self) -> Result<(), Error> {
         let folder = self.dir.join("store");
         let named: Vec<PathBuf> =
-            Space::FILED.iter().map(|space| path(&folder, *space, self.file_of(*space).mark().number)).collect();
-        let found = files(&folder).map_err(|error| self.error(Kind::from_io(error)))?;
+            Keyspace::FILED.iter().map(|space| path(&folder, *space, self.file_of(*space).meta().generation)).collect();
+        let found = files(&folder).map_err(|error| self.error(ErrorKind::from_io(error)))?;
         let mut unnamed = found.into_iter().filter(|file| !named.contains(file));
-        unnamed.try_for_each(|file| absent(fs::remove_file(&file)).map_err(|error| self.error(Kind::from_io(error))))
+        unnamed.try_for_each(|file| {
+            ignore_not_found(fs::remove_file(&file)).map_err(|error| self.error(ErrorKind::from_io(error)))
+        })
     }
 }
 
 /// The files of rows in the folder of a store.
-pub(super) fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+pub(in crate::store) fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let paths: Result<Vec<PathBuf>, _> = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect();
     let is_rows = |path: &PathBuf| {
         path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(NAME) && !path.is_dir())
@@ -212,11 +233,11 @@ pub(super) fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 
 const NAME: &str = "rows-";
 
-fn path(folder: &Path, space: Space, number: u32) -> PathBuf {
+fn path(folder: &Path, space: Keyspace, number: u32) -> PathBuf {
     folder.join(format!("{NAME}{}-{number}", char::from(space as u8)))
 }
 
 /// The row that names the file of a space.
-fn name(space: Space) -> String {
+fn name(space: Keyspace) -> String {
     format!("rows.{}", char::from(space as u8))
 }

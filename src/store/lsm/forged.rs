@@ -7,7 +7,9 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
-use super::{END_BYTES, MAGIC, Mark, Sorted, Writer};
+use super::reader::SsTable;
+use super::table::{END_BYTES, MAGIC, TableMeta};
+use super::writer::TableWriter;
 
 /// The numbers of one block, as the contents have them.
 #[derive(Clone, Debug)]
@@ -31,11 +33,11 @@ impl Parts {
     fn of(rows: u32) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("rows");
-        let mut writer = Writer::create(&path, 1).unwrap();
+        let mut writer = TableWriter::create(&path, 1).unwrap();
         let all: BTreeMap<Vec<u8>, Vec<u8>> =
             (0..rows).map(|n| (format!("key{n:05}").into_bytes(), n.to_le_bytes().repeat(30))).collect();
         all.iter().for_each(|(key, value)| writer.push(key, value).unwrap());
-        let mark = writer.end().unwrap();
+        let meta = writer.end().unwrap();
         let whole = fs::read(path).unwrap();
         let end = whole.len() - END_BYTES;
         let at = u64::from_le_bytes(whole[end..end + 8].try_into().unwrap()) as usize;
@@ -52,11 +54,11 @@ impl Parts {
             });
             rest = &numbers[24..];
         }
-        Self { blocks: whole[..at].to_vec(), claims, rows: mark.rows, bytes: mark.bytes }
+        Self { blocks: whole[..at].to_vec(), claims, rows: meta.rows, bytes: meta.bytes }
     }
 
     /// Puts them together and recomputes every digest to match.
-    fn sealed(&self) -> (Vec<u8>, Mark) {
+    fn sealed(&self) -> (Vec<u8>, TableMeta) {
         let mut contents = Vec::new();
         for Claim { first, offset, stored, plain } in &self.claims {
             let from = usize::try_from(*offset).unwrap_or(usize::MAX).min(self.blocks.len());
@@ -76,24 +78,24 @@ impl Parts {
         let mut whole = [self.blocks.as_slice(), &contents].concat();
         numbers.iter().for_each(|number| whole.extend_from_slice(&number.to_le_bytes()));
         whole.extend_from_slice(MAGIC);
-        (whole, Mark { number: 1, rows: self.rows, bytes: self.bytes, digest })
+        (whole, TableMeta { generation: 1, rows: self.rows, bytes: self.bytes, digest })
     }
 
     /// Opens them and reads everything; what is damaged is an error.
     fn read(&self) -> Result<u64, String> {
-        let (whole, mark) = self.sealed();
+        let (whole, meta) = self.sealed();
         let mut file = tempfile::tempfile().unwrap();
         std::io::Write::write_all(&mut file, &whole).unwrap();
-        read(file, &mark)
+        read(file, &meta)
     }
 }
 
-fn read(file: File, mark: &Mark) -> Result<u64, String> {
-    let text = |kind: crate::store::error::Kind| kind.to_string();
-    let sorted = Arc::new(Sorted::of(file, mark, "rows").map_err(text)?);
-    sorted.check().map_err(text)?;
-    sorted.get(b"key00007").map_err(text)?;
-    let mut rows = sorted.rows_from(b"");
+fn read(file: File, meta: &TableMeta) -> Result<u64, String> {
+    let text = |kind: crate::store::error::ErrorKind| kind.to_string();
+    let table = Arc::new(SsTable::of(file, meta, "rows").map_err(text)?);
+    table.check().map_err(text)?;
+    table.get(b"key00007").map_err(text)?;
+    let mut rows = table.rows_from(b"");
     let mut count = 0;
     while rows.next().map_err(text)?.is_some() {
         count += 1;

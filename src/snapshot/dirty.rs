@@ -6,76 +6,77 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::record::{JobName, Key, RemoteId};
-use crate::store::{self, Space, Store};
+use crate::store::{self, Keyspace, Store};
 
 /// Keys in order with what is known of each, at 12 bytes and the key each: after a first run they are everybody.
 #[derive(Default)]
-pub(super) struct Moved {
+pub(super) struct DirtyKeys {
     keys: String,
     ends: Vec<u32>,
-    states: Vec<State>,
+    states: Vec<KeyState>,
     at: usize,
 }
 
 /// The entity of a key and whether complete reads miss the key; `None` where nothing is known of it any more.
-pub(super) type State = Option<(RemoteId, bool)>;
+pub(super) type KeyState = Option<(RemoteId, bool)>;
 
 /// As much of what was confirmed of a key as the index has.
 #[derive(Deserialize)]
-struct Brief {
+struct SyncedSummary {
     id: RemoteId,
     #[serde(default)]
     gone: Option<IgnoredAny>,
 }
 
-impl Brief {
-    fn state(self) -> State {
+impl SyncedSummary {
+    fn state(self) -> KeyState {
         Some((self.id, self.gone.is_some()))
     }
 }
 
-impl Moved {
+impl DirtyKeys {
     /// Reads the marks of a job and what they speak of.
     pub(super) fn load(store: &Store, job: &JobName) -> Result<Self, store::Error> {
-        let mut moved = Self::default();
-        let prefix = Space::by_job(job, "");
-        store.scan(Space::Touched, &prefix, |name, _| moved.push(&name[prefix.len()..]))?;
-        moved.states.resize(moved.ends.len(), None);
-        if moved.ends.len() as u64 > store.many(Space::Known) {
-            moved.find_all(store, &prefix)?;
-            return Ok(moved);
+        let mut dirty = Self::default();
+        let prefix = Keyspace::by_job(job, "");
+        store.scan(Keyspace::Dirty, &prefix, |name, _| dirty.push(&name[prefix.len()..]))?;
+        dirty.states.resize(dirty.ends.len(), None);
+        if dirty.ends.len() as u64 > store.many(Keyspace::Known) {
+            dirty.find_all(store, &prefix)?;
+            return Ok(dirty);
         }
-        for at in 0..moved.ends.len() {
-            let Some(key) = Key::new(moved.key(at)) else { continue };
-            let brief: Option<Brief> = store.get(Space::Known, &Space::by_job(job, key.as_str()))?;
-            moved.states[at] = brief.and_then(Brief::state);
+        for at in 0..dirty.ends.len() {
+            let Some(key) = Key::new(dirty.key(at)) else { continue };
+            let brief: Option<SyncedSummary> = store.get(Keyspace::Known, &Keyspace::by_job(job, key.as_str()))?;
+            dirty.states[at] = brief.and_then(SyncedSummary::state);
         }
-        Ok(moved)
+        Ok(dirty)
     }
 
     /// Walks over all that is known: so many rows are not looked up one by one.
     fn find_all(&mut self, store: &Store, prefix: &str) -> Result<(), store::Error> {
         let (mut at, mut unreadable) = (0, None);
-        store.scan(Space::Known, prefix, |name, row| {
+        store.scan(Keyspace::Known, prefix, |name, row| {
             let key = &name[prefix.len()..];
             while at < self.ends.len() && self.key(at) < key {
                 at += 1;
             }
             if at < self.ends.len() && self.key(at) == key {
-                match serde_json::from_slice::<Brief>(row) {
+                match serde_json::from_slice::<SyncedSummary>(row) {
                     Ok(brief) => self.states[at] = brief.state(),
                     Err(_) => unreadable = Some(name.to_owned()),
                 }
             }
         })?;
         unreadable.map_or(Ok(()), |name| {
-            let kind = store::Kind::Damaged(format!("row {} has another form", name.replace(Space::APART, "/")));
+            let kind =
+                store::ErrorKind::Damaged(format!("row {} has another form", name.replace(Keyspace::APART, "/")));
             Err(store::Error { dir: store.dir().to_owned(), kind })
         })
     }
 
     /// Takes the next key where it compares to `key` like that.
-    pub(super) fn next_if(&mut self, is: Ordering, key: &str) -> Option<(&str, State)> {
+    pub(super) fn next_if(&mut self, is: Ordering, key: &str) -> Option<(&str, KeyState)> {
         let at = self.at;
         if at == self.ends.len() || self.key(at).cmp(key) != is {
             return None;
@@ -84,7 +85,7 @@ impl Moved {
     }
 
     /// Takes the next key.
-    pub(super) fn take(&mut self) -> Option<(&str, State)> {
+    pub(super) fn take(&mut self) -> Option<(&str, KeyState)> {
         let at = self.at;
         let state = *self.states.get(at)?;
         self.at += 1;
@@ -105,23 +106,23 @@ impl Moved {
 /// Whether nothing moved since the pages of a job were written.
 pub(super) fn is_none(store: &Store, job: &JobName) -> Result<bool, store::Error> {
     let mut none = true;
-    store.scan(Space::Touched, &Space::by_job(job, ""), |_, _| none = false)?;
+    store.scan(Keyspace::Dirty, &Keyspace::by_job(job, ""), |_, _| none = false)?;
     Ok(none)
 }
 
 /// Removes the marks of a job.
 pub(super) fn clear(store: &Store, job: &JobName) -> Result<(), store::Error> {
-    let prefix = Space::by_job(job, "");
+    let prefix = Keyspace::by_job(job, "");
     let mut marks = Vec::new();
-    let (many, mut count) = (store.many(Space::Touched), 0);
-    store.scan(Space::Touched, &prefix, |name, _| {
+    let (many, mut count) = (store.many(Keyspace::Dirty), 0);
+    store.scan(Keyspace::Dirty, &prefix, |name, _| {
         count += 1;
         marks.extend((count <= many).then(|| name.to_owned()));
     })?;
     if count > many {
-        return store.replace(Space::Touched, &prefix, std::iter::empty());
+        return store.replace_prefix(Keyspace::Dirty, &prefix, std::iter::empty());
     }
     let mut batch = store::Batch::default();
-    marks.iter().for_each(|mark| batch.remove(Space::Touched, mark));
-    store.load(batch)
+    marks.iter().for_each(|mark| batch.remove(Keyspace::Dirty, mark));
+    store.commit_chunked(batch)
 }

@@ -7,21 +7,22 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-use super::manifest::Commits;
-use super::{Batch, Error, Folder, Kind, Space, Store, absent, compact};
+use super::integrity::Commits;
+use super::lsm::vacuum;
+use super::{Batch, Error, ErrorKind, Keyspace, StateDir, Store, ignore_not_found};
 use crate::crash::point;
 use crate::disk;
 
 /// A store that is to be thrown away.
-pub struct Old<'a> {
+pub struct OldStore<'a> {
     store: Option<&'a Store>,
-    unreadable: BTreeSet<Space>,
+    unreadable: BTreeSet<Keyspace>,
     damage: Option<&'a Error>,
 }
 
 /// What became of a store that was to be thrown away.
 #[derive(Debug)]
-pub struct Renewed<T> {
+pub struct ResetOutcome<T> {
     /// Why it could not be used, where it could not.
     pub damage: Option<Error>,
     /// What its reader made of it.
@@ -30,14 +31,14 @@ pub struct Renewed<T> {
     pub is_dropped: bool,
 }
 
-impl Old<'_> {
+impl OldStore<'_> {
     /// Why it can't be used; `None` where it is whole.
     pub fn damage(&self) -> Option<&Error> {
         self.damage
     }
 
     /// Reads a row; of a damaged store, where it is readable.
-    pub fn get<T: DeserializeOwned>(&self, space: Space, name: &str) -> Result<Option<T>, Error> {
+    pub fn get<T: DeserializeOwned>(&self, space: Keyspace, name: &str) -> Result<Option<T>, Error> {
         match self.store.filter(|_| !self.unreadable.contains(&space)) {
             Some(store) => self.as_far_as_readable(store.get(space, name)),
             None => Ok(None),
@@ -45,7 +46,7 @@ impl Old<'_> {
     }
 
     /// Walks the rows of a space; of a damaged store, as far as they are readable.
-    pub fn scan(&self, space: Space, visit: impl FnMut(&str, &[u8])) -> Result<(), Error> {
+    pub fn scan(&self, space: Keyspace, visit: impl FnMut(&str, &[u8])) -> Result<(), Error> {
         match self.store.filter(|_| !self.unreadable.contains(&space)) {
             Some(store) => self.as_far_as_readable(store.scan(space, "", visit)),
             None => Ok(()),
@@ -62,44 +63,44 @@ impl Old<'_> {
 ///
 /// As in a rewrite, the new store is whole and on disk before it takes the old one's place: a process that ends in
 /// between leaves one of the two. The folder's lock is held all the way.
-pub fn renew<T, E: From<Error>>(
+pub fn reset<T, E: From<Error>>(
     dir: &Path,
-    keep: impl FnOnce(&Old<'_>) -> Result<(Option<Batch>, T), E>,
-) -> Result<Option<Renewed<T>>, E> {
-    let fail = |error: io::Error| Error { dir: dir.to_owned(), kind: Kind::from_io(error) };
-    let lock = Folder::lay_down(dir)?.lock()?;
+    keep: impl FnOnce(&OldStore<'_>) -> Result<(Option<Batch>, T), E>,
+) -> Result<Option<ResetOutcome<T>>, E> {
+    let fail = |error: io::Error| Error { dir: dir.to_owned(), kind: ErrorKind::from_io(error) };
+    let lock = StateDir::create(dir)?.lock()?;
     let again = || lock.try_clone().map_err(fail);
     if !dir.join("store").exists() && !dir.join("store.old").exists() && !dir.join("commits").exists() {
         return Ok(None);
     }
     let (store, unreadable, damage) = match Store::open_locked(dir, again()?) {
         Ok(store) => (Some(store), BTreeSet::new(), None),
-        Err(error) if matches!(error.kind, Kind::Damaged(_)) => match Store::open_damaged(dir, again()?) {
+        Err(error) if matches!(error.kind, ErrorKind::Damaged(_)) => match Store::open_damaged(dir, again()?) {
             Ok((store, unreadable)) => (Some(store), unreadable, Some(error)),
             Err(_) => (None, BTreeSet::new(), Some(error)),
         },
-        Err(error) if matches!(error.kind, Kind::Newer { .. }) => (None, BTreeSet::new(), Some(error)),
+        Err(error) if matches!(error.kind, ErrorKind::Newer { .. }) => (None, BTreeSet::new(), Some(error)),
         Err(error) => return Err(error.into()),
     };
-    let (batch, seen) = keep(&Old { store: store.as_ref(), unreadable, damage: damage.as_ref() })?;
+    let (batch, seen) = keep(&OldStore { store: store.as_ref(), unreadable, damage: damage.as_ref() })?;
     drop(store);
-    let Some(batch) = batch else { return Ok(Some(Renewed { damage, seen, is_dropped: false })) };
+    let Some(batch) = batch else { return Ok(Some(ResetOutcome { damage, seen, is_dropped: false })) };
     point("rebuild: before the new store");
-    let fresh = dir.join(compact::RENEWED);
-    Store::fill_new(&fresh, batch, promised(dir).map_err(fail)?)?;
+    let fresh = dir.join(vacuum::RESET);
+    Store::fill_new(&fresh, batch, committed(dir).map_err(fail)?)?;
     point("rebuild: the new store is there");
-    compact::swap(dir, &fresh.join("store")).map_err(fail)?;
+    vacuum::swap(dir, &fresh.join("store")).map_err(fail)?;
     point("rebuild: the new store is in its place");
-    absent(fs::remove_dir_all(&fresh)).map_err(fail)?;
-    Ok(Some(Renewed { damage, seen, is_dropped: true }))
+    ignore_not_found(fs::remove_dir_all(&fresh)).map_err(fail)?;
+    Ok(Some(ResetOutcome { damage, seen, is_dropped: true }))
 }
 
 /// How many batches the folder promises. A number that can't be reached is damage in itself, and the count starts
 /// again.
-fn promised(dir: &Path) -> io::Result<u64> {
+fn committed(dir: &Path) -> io::Result<u64> {
     let commits = Commits::open(dir)?;
     match commits.read()?.unwrap_or(0) {
-        promised if promised <= u64::MAX / 2 => Ok(promised),
+        committed if committed <= u64::MAX / 2 => Ok(committed),
         _ => commits.write(0).map(|()| 0),
     }
 }
@@ -108,20 +109,21 @@ impl Store {
     /// A store that holds a batch, under a folder of its own; it counts its batches on from `commits`, so that it is not
     /// taken for an older one than that.
     fn fill_new(dir: &Path, batch: Batch, commits: u64) -> Result<(), Error> {
-        let store = Self::open_locked(dir, Folder::lay_down(dir)?.lock()?)?;
-        store.writing().manifest.commits = commits;
+        let store = Self::open_locked(dir, StateDir::create(dir)?.lock()?)?;
+        store.writing().integrity.commits = commits;
         let mut batch = batch;
         // There is a batch to commit in any case, for the number's sake.
-        batch.put(Space::Meta, "format", &super::row::FORMAT);
+        batch.put(Keyspace::Meta, "format", &super::row::FORMAT);
         store.commit(batch)?;
         drop(store);
-        disk::sync_folder(&dir.join("store")).map_err(|error| Error { dir: dir.to_owned(), kind: Kind::from_io(error) })
+        disk::sync_folder(&dir.join("store"))
+            .map_err(|error| Error { dir: dir.to_owned(), kind: ErrorKind::from_io(error) })
     }
 
     /// A store that is damaged, to be read as far as it goes; with the spaces that can't be read.
-    fn open_damaged(dir: &Path, lock: File) -> Result<(Self, BTreeSet<Space>), Error> {
+    fn open_damaged(dir: &Path, lock: File) -> Result<(Self, BTreeSet<Keyspace>), Error> {
         let store = Self::open_unchecked(dir, lock)?;
-        let unreadable = Space::FILED.into_iter().filter(|space| store.open_file(*space).is_err()).collect();
+        let unreadable = Keyspace::FILED.into_iter().filter(|space| store.open_file(*space).is_err()).collect();
         Ok((store, unreadable))
     }
 }

@@ -17,7 +17,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, openat, readlinkat, statat};
 use rustix::io::Errno;
 
-use super::error::{Error, Kind};
+use super::error::{Error, ErrorKind};
 
 /// Links that are followed before there is no end to them.
 const LINKS_MAX: usize = 40;
@@ -28,21 +28,21 @@ const STICKY: u32 = 0o1000;
 
 /// The state folder, open.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(super) struct StateDir {
     path: PathBuf,
     open: File,
 }
 
 /// Makes the state folder where there is none; one that is there must be this user's, and is closed to others (law 11).
-pub fn lay_down(dir: &Path) -> Result<(), Error> {
-    Folder::lay_down(dir).map(drop)
+pub fn create_state_dir(dir: &Path) -> Result<(), Error> {
+    StateDir::create(dir).map(drop)
 }
 
 /// Whether this user may work on the state folder, as far as it is there. Changes nothing.
-pub fn look_at(dir: &Path) -> Result<(), Error> {
+pub fn check_state_dir(dir: &Path) -> Result<(), Error> {
     let looked = if is_root() { as_root(dir, false).map(drop) } else { Ok(()) };
     match looked {
-        Err(Kind::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(ErrorKind::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         looked => looked.map_err(|kind| Error { dir: dir.to_owned(), kind }),
     }
 }
@@ -51,16 +51,16 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-impl Folder {
-    pub(super) fn lay_down(dir: &Path) -> Result<Self, Error> {
+impl StateDir {
+    pub(super) fn create(dir: &Path) -> Result<Self, Error> {
         let opened = if is_root() { as_root(dir, true) } else { as_user(dir) };
         let closed = opened.and_then(|open| {
-            let found = open.metadata().map_err(Kind::from_io)?;
+            let found = open.metadata().map_err(ErrorKind::from_io)?;
             if found.uid() != rustix::process::geteuid().as_raw() {
-                return Err(Kind::Owner { uid: found.uid() });
+                return Err(ErrorKind::Owner { uid: found.uid() });
             }
             if found.mode() & GROUP_AND_OTHERS != 0 {
-                open.set_permissions(Permissions::from_mode(0o700)).map_err(Kind::from_io)?;
+                open.set_permissions(Permissions::from_mode(0o700)).map_err(ErrorKind::from_io)?;
             }
             Ok(open)
         });
@@ -72,7 +72,7 @@ impl Folder {
 
     /// Takes the lock and writes this process's number into it.
     pub(super) fn lock(&self) -> Result<File, Error> {
-        let fail = |error: io::Error| Error { dir: self.path.clone(), kind: Kind::from_io(error) };
+        let fail = |error: io::Error| Error { dir: self.path.clone(), kind: ErrorKind::from_io(error) };
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let opened = openat(&self.open, "lock", flags, Mode::RUSR | Mode::WUSR);
         let mut file = File::from(opened.map_err(|error| fail(error.into()))?);
@@ -81,31 +81,31 @@ impl Folder {
             Err(fs::TryLockError::WouldBlock) => {
                 let mut holder = String::new();
                 let _ = file.read_to_string(&mut holder);
-                let kind = Kind::InUse { holder: holder.trim().parse().ok() };
+                let kind = ErrorKind::InUse { holder: holder.trim().parse().ok() };
                 return Err(Error { dir: self.path.clone(), kind });
             }
             Err(fs::TryLockError::Error(error)) => return Err(fail(error)),
         }
-        match file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(Kind::from_io) {
+        match file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(ErrorKind::from_io) {
             // The lock holds without the number too, and what is kept in reserve is given up only behind it.
-            Ok(()) | Err(Kind::Full) => Ok(file),
+            Ok(()) | Err(ErrorKind::Full) => Ok(file),
             Err(kind) => Err(Error { dir: self.path.clone(), kind }),
         }
     }
 }
 
 /// Follows links: this user reaches nothing by them that it may not change anyway.
-fn as_user(dir: &Path) -> Result<File, Kind> {
+fn as_user(dir: &Path) -> Result<File, ErrorKind> {
     if fs::metadata(dir).is_ok_and(|found| !found.is_dir()) {
-        return Err(Kind::NoFolder);
+        return Err(ErrorKind::NoFolder);
     }
-    DirBuilder::new().recursive(true).mode(0o700).create(dir).and_then(|()| File::open(dir)).map_err(Kind::from_io)
+    DirBuilder::new().recursive(true).mode(0o700).create(dir).and_then(|()| File::open(dir)).map_err(ErrorKind::from_io)
 }
 
 /// A folder that only root may change, with all above it.
-fn as_root(dir: &Path, make: bool) -> Result<File, Kind> {
-    let dir = std::path::absolute(dir).map_err(Kind::from_io)?;
-    let mut at = Place::root()?;
+fn as_root(dir: &Path, make: bool) -> Result<File, ErrorKind> {
+    let dir = std::path::absolute(dir).map_err(ErrorKind::from_io)?;
+    let mut at = WalkedFolder::root()?;
     let mut names: VecDeque<OsString> = names(&dir).collect();
     let mut turns = 0;
     while let Some(name) = names.pop_front() {
@@ -115,24 +115,24 @@ fn as_root(dir: &Path, make: bool) -> Result<File, Kind> {
                 turns += 1;
                 match mkdirat(&at.open, &name, Mode::RWXU) {
                     Ok(()) | Err(Errno::EXIST) => names.push_front(name),
-                    Err(error) => return Err(Kind::from_io(error.into())),
+                    Err(error) => return Err(ErrorKind::from_io(error.into())),
                 }
             }
             Err(Errno::LOOP | Errno::NOTDIR) if turns < LINKS_MAX => {
                 turns += 1;
                 let target = at.link(&name)?;
                 if target.is_absolute() {
-                    at = Place::root()?;
+                    at = WalkedFolder::root()?;
                 }
                 self::names(&target).collect::<Vec<_>>().into_iter().rev().for_each(|name| names.push_front(name));
             }
-            Err(error) => return Err(Kind::from_io(error.into())),
+            Err(error) => return Err(ErrorKind::from_io(error.into())),
         }
     }
-    let found = rustix::fs::fstat(&at.open).map_err(|error| Kind::from_io(error.into()))?;
+    let found = rustix::fs::fstat(&at.open).map_err(|error| ErrorKind::from_io(error.into()))?;
     // A folder such as /tmp is fit to hold one for the state, not to be it.
     if found.st_mode & OTHERS_WRITE != 0 {
-        return Err(Kind::Exposed { path: at.path, uid: None });
+        return Err(ErrorKind::Exposed { path: at.path, uid: None });
     }
     Ok(File::from(at.open))
 }
@@ -145,45 +145,46 @@ fn names(path: &Path) -> impl Iterator<Item = OsString> {
 }
 
 /// A folder on the way, which only root may change.
-struct Place {
+struct WalkedFolder {
     open: OwnedFd,
     path: PathBuf,
 }
 
-impl Place {
+impl WalkedFolder {
     const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-    fn root() -> Result<Self, Kind> {
-        let open = rustix::fs::open("/", Self::FLAGS, Mode::empty()).map_err(|error| Kind::from_io(error.into()))?;
+    fn root() -> Result<Self, ErrorKind> {
+        let open =
+            rustix::fs::open("/", Self::FLAGS, Mode::empty()).map_err(|error| ErrorKind::from_io(error.into()))?;
         Self { open, path: "/".into() }.checked()
     }
 
     /// The folder of that name in this one. The outer error says that it can't be opened.
-    fn enter(&self, name: &OsString) -> Result<Result<Self, Kind>, Errno> {
+    fn enter(&self, name: &OsString) -> Result<Result<Self, ErrorKind>, Errno> {
         let open = openat(&self.open, name, Self::FLAGS, Mode::empty())?;
         Ok(Self { open, path: self.path.join(name) }.checked())
     }
 
-    fn checked(self) -> Result<Self, Kind> {
-        let found = rustix::fs::fstat(&self.open).map_err(|error| Kind::from_io(error.into()))?;
+    fn checked(self) -> Result<Self, ErrorKind> {
+        let found = rustix::fs::fstat(&self.open).map_err(|error| ErrorKind::from_io(error.into()))?;
         if found.st_uid != 0 {
-            return Err(Kind::Exposed { path: self.path, uid: Some(found.st_uid) });
+            return Err(ErrorKind::Exposed { path: self.path, uid: Some(found.st_uid) });
         }
         if found.st_mode & OTHERS_WRITE != 0 && found.st_mode & STICKY == 0 {
-            return Err(Kind::Exposed { path: self.path, uid: None });
+            return Err(ErrorKind::Exposed { path: self.path, uid: None });
         }
         Ok(self)
     }
 
     /// Where a link of root's leads.
-    fn link(&self, name: &OsString) -> Result<PathBuf, Kind> {
-        let fail = |error: Errno| Kind::from_io(error.into());
+    fn link(&self, name: &OsString) -> Result<PathBuf, ErrorKind> {
+        let fail = |error: Errno| ErrorKind::from_io(error.into());
         let found = statat(&self.open, name, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)?;
         if FileType::from_raw_mode(found.st_mode) != FileType::Symlink {
-            return Err(Kind::NoFolder);
+            return Err(ErrorKind::NoFolder);
         }
         if found.st_uid != 0 {
-            return Err(Kind::Exposed { path: self.path.join(name), uid: Some(found.st_uid) });
+            return Err(ErrorKind::Exposed { path: self.path.join(name), uid: Some(found.st_uid) });
         }
         let target = readlinkat(&self.open, name, Vec::new()).map_err(fail)?;
         Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
@@ -236,9 +237,9 @@ mod tests {
             }
             let before = picture(dir.path());
             let state = dir.path().join("a/state");
-            for result in [lay_down(&state), look_at(&state)] {
+            for result in [create_state_dir(&state), check_state_dir(&state)] {
                 let kind = result.map_err(|error| error.kind);
-                assert!(matches!(kind, Err(Kind::Exposed { uid: Some(OTHER), .. })), "{case}: {kind:?}");
+                assert!(matches!(kind, Err(ErrorKind::Exposed { uid: Some(OTHER), .. })), "{case}: {kind:?}");
             }
             assert_eq!(picture(dir.path()), before, "{case}");
         }
@@ -256,21 +257,21 @@ mod tests {
         symlink("shared/../kept", at("link")).unwrap();
         for (name, made) in [("new/state", "new/state"), ("shared/state", "shared/state"), ("link/state", "kept/state")]
         {
-            look_at(&at(name)).unwrap();
+            check_state_dir(&at(name)).unwrap();
             assert!(name == "link/state" || !at(made).exists(), "looking makes nothing");
-            lay_down(&at(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+            create_state_dir(&at(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(fs::metadata(at(made)).unwrap().mode() & 0o7777, 0o700, "{name}");
-            Folder::lay_down(&at(name)).unwrap().lock().unwrap();
+            StateDir::create(&at(name)).unwrap().lock().unwrap();
         }
         for (mode, fits) in [(0o755, true), (0o1777, false), (0o777, false), (0o770, false)] {
             fs::set_permissions(at("new/state"), Permissions::from_mode(mode)).unwrap();
-            let result = lay_down(&at("new/state"));
+            let result = create_state_dir(&at("new/state"));
             assert_eq!(result.is_ok(), fits, "{mode:o}: {result:?}");
         }
         symlink("loop", at("loop")).unwrap();
-        assert!(lay_down(&at("loop/state")).is_err());
+        assert!(create_state_dir(&at("loop/state")).is_err());
         fs::write(at("file"), "").unwrap();
-        assert!(matches!(lay_down(&at("file")).unwrap_err().kind, Kind::NoFolder));
+        assert!(matches!(create_state_dir(&at("file")).unwrap_err().kind, ErrorKind::NoFolder));
     }
 
     #[test]
@@ -279,7 +280,7 @@ mod tests {
         let kept = dir.path().join("kept");
         fs::write(&kept, "kept").unwrap();
         let state = dir.path().join("state");
-        let folder = Folder::lay_down(&state).unwrap();
+        let folder = StateDir::create(&state).unwrap();
         symlink(&kept, state.join("lock")).unwrap();
         folder.lock().unwrap_err();
         assert_eq!(fs::read_to_string(&kept).unwrap(), "kept");
@@ -291,7 +292,7 @@ mod tests {
         assert!(!state.join("lock").exists() && dir.path().join("moved/lock").exists());
         if is_root() {
             chown(&state, Some(OTHER), Some(OTHER)).unwrap();
-            assert!(Folder::lay_down(&state).is_err());
+            assert!(StateDir::create(&state).is_err());
         }
     }
 }

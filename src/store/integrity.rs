@@ -7,19 +7,19 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::keyspace::Keyspace;
 use super::row;
-use super::space::Space;
 
 /// The number of batches so far, the number of rows and the XOR of their digests; its own row does not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Manifest {
+pub(super) struct IntegrityRecord {
     pub(super) commits: u64,
     pub(super) rows: u64,
     pub(super) digest: u64,
 }
 
-impl Manifest {
-    pub(super) const NAME: &str = "manifest";
+impl IntegrityRecord {
+    pub(super) const NAME: &str = "integrity";
 
     pub(super) fn add_row(&mut self, key: &[u8], row: &[u8]) {
         if !Self::is_own(key) {
@@ -36,14 +36,14 @@ impl Manifest {
     }
 
     pub(super) fn to_row(&self) -> (Vec<u8>, Vec<u8>) {
-        let key = Space::Meta.key(Self::NAME);
+        let key = Keyspace::Meta.key(Self::NAME);
         let payload = serde_json::to_vec(self).expect("three numbers");
         let row = row::encode(&key, 0, Some(&payload));
         (key, row)
     }
 
     fn is_own(key: &[u8]) -> bool {
-        key.strip_prefix(&[Space::Meta as u8]) == Some(Self::NAME.as_bytes())
+        key.strip_prefix(&[Keyspace::Meta as u8]) == Some(Self::NAME.as_bytes())
     }
 }
 

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
-use super::{Block, END_BYTES, MAGIC, Mark};
-use crate::store::error::Kind;
+use super::table::{Block, END_BYTES, MAGIC, TableMeta};
+use crate::store::error::ErrorKind;
 
 /// How many blocks are kept in memory: neighbours are asked for one after the other.
 const KEPT_BLOCKS: usize = 8;
@@ -23,58 +23,58 @@ const UNPACKED_SHARE_MAX: u64 = 255;
 
 /// A file of rows, or none yet: number 0.
 #[derive(Default)]
-pub(in crate::store) struct Sorted {
+pub(in crate::store) struct SsTable {
     file: Option<File>,
-    mark: Mark,
+    meta: TableMeta,
     firsts: Vec<u8>,
     blocks: Vec<Block>,
     kept: Mutex<VecDeque<(usize, Arc<Vec<u8>>)>>,
 }
 
-impl Sorted {
+impl SsTable {
     /// Opens the file that `mark` speaks of; its blocks are not looked at.
-    pub(in crate::store) fn open(path: &Path, mark: &Mark) -> Result<Self, Kind> {
+    pub(in crate::store) fn open(path: &Path, meta: &TableMeta) -> Result<Self, ErrorKind> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let file = File::open(path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => Kind::Damaged(format!("its file {name} is missing")),
-            _ => Kind::from_io(error),
+            io::ErrorKind::NotFound => ErrorKind::Damaged(format!("its file {name} is missing")),
+            _ => ErrorKind::from_io(error),
         })?;
-        Self::of(file, mark, &name)
+        Self::of(file, meta, &name)
     }
 
     /// Reads a file that is open already; `name` is what an error calls it.
-    pub(in crate::store) fn of(file: File, mark: &Mark, name: &str) -> Result<Self, Kind> {
-        let damaged = |what: &str| Kind::Damaged(format!("its file {name} {what}"));
-        let length = file.metadata().map_err(Kind::from_io)?.len();
+    pub(in crate::store) fn of(file: File, meta: &TableMeta, name: &str) -> Result<Self, ErrorKind> {
+        let damaged = |what: &str| ErrorKind::Damaged(format!("its file {name} {what}"));
+        let length = file.metadata().map_err(ErrorKind::from_io)?.len();
         let end_at = length.checked_sub(END_BYTES as u64).ok_or_else(|| damaged("is cut short"))?;
         let mut end = [0; END_BYTES];
-        file.read_exact_at(&mut end, end_at).map_err(Kind::from_io)?;
+        file.read_exact_at(&mut end, end_at).map_err(ErrorKind::from_io)?;
         let number = |at: usize| u64::from_le_bytes(end[at * 8..at * 8 + 8].try_into().expect("eight bytes"));
         let [offset, bytes, digest] = [number(0), number(1), number(2)];
         let fits = end[END_BYTES - MAGIC.len()..] == *MAGIC && offset.checked_add(bytes) == Some(end_at);
-        let found = Mark { number: mark.number, rows: number(3), bytes: number(4), digest };
-        if !fits || found != *mark {
+        let found = TableMeta { generation: meta.generation, rows: number(3), bytes: number(4), digest };
+        if !fits || found != *meta {
             return Err(damaged("is cut short, or another"));
         }
         let mut contents = vec![0; usize::try_from(bytes).map_err(|_| damaged("is another"))?];
-        file.read_exact_at(&mut contents, offset).map_err(Kind::from_io)?;
+        file.read_exact_at(&mut contents, offset).map_err(ErrorKind::from_io)?;
         if xxh3_64(&contents) != digest {
             return Err(damaged("does not fit its digest"));
         }
-        let (firsts, blocks) = parse(&contents, mark, offset).ok_or_else(|| damaged("has another form"))?;
-        let sorted = Self { file: Some(file), mark: *mark, firsts, blocks, kept: Mutex::default() };
+        let (firsts, blocks) = parse(&contents, meta, offset).ok_or_else(|| damaged("has another form"))?;
+        let table = Self { file: Some(file), meta: *meta, firsts, blocks, kept: Mutex::default() };
         let mut magic = [0; MAGIC.len()];
-        sorted.read_at(&mut magic, 0)?;
-        if magic == *MAGIC { Ok(sorted) } else { Err(damaged("has another form")) }
+        table.read_at(&mut magic, 0)?;
+        if magic == *MAGIC { Ok(table) } else { Err(damaged("has another form")) }
     }
 
     /// What the store remembers of it.
-    pub(in crate::store) fn mark(&self) -> &Mark {
-        &self.mark
+    pub(in crate::store) fn meta(&self) -> &TableMeta {
+        &self.meta
     }
 
     /// Holds every block against its digest.
-    pub(in crate::store) fn check(&self) -> Result<(), Kind> {
+    pub(in crate::store) fn check(&self) -> Result<(), ErrorKind> {
         let mut buffer = vec![0; READ_BYTES];
         let mut at = 0;
         while at < self.blocks.len() {
@@ -90,7 +90,7 @@ impl Sorted {
             for (number, block) in self.blocks.iter().enumerate().skip(at).take(group) {
                 let from = (block.offset - start) as usize;
                 if digest(block, &buffer[from..from + block.stored as usize]) != block.digest {
-                    return Err(self.torn(number));
+                    return Err(self.corrupt_block(number));
                 }
             }
             at += group;
@@ -99,12 +99,12 @@ impl Sorted {
     }
 
     /// The value of a key.
-    pub(in crate::store) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Kind> {
+    pub(in crate::store) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, ErrorKind> {
         let Some(number) = self.block_of(key) else { return Ok(None) };
         let block = self.block(number)?;
         let mut rest = block.as_slice();
         while !rest.is_empty() {
-            let (found, value, after) = entry(rest).ok_or_else(|| self.torn(number))?;
+            let (found, value, after) = entry(rest).ok_or_else(|| self.corrupt_block(number))?;
             match found.cmp(key) {
                 std::cmp::Ordering::Less => rest = after,
                 std::cmp::Ordering::Equal => return Ok(Some(value.to_vec())),
@@ -115,9 +115,9 @@ impl Sorted {
     }
 
     /// The rows whose keys are `key` or greater, in order.
-    pub(in crate::store) fn rows_from(self: &Arc<Self>, key: &[u8]) -> Rows {
+    pub(in crate::store) fn rows_from(self: &Arc<Self>, key: &[u8]) -> TableIter {
         let next = self.block_of(key).unwrap_or(0);
-        Rows { sorted: Arc::clone(self), from: key.to_vec(), block: Vec::new(), at: 0, next }
+        TableIter { table: Arc::clone(self), from: key.to_vec(), block: Vec::new(), at: 0, next }
     }
 
     /// The last block whose first key is not greater.
@@ -129,7 +129,7 @@ impl Sorted {
         &self.firsts[block.first.0 as usize..block.first.1 as usize]
     }
 
-    fn block(&self, number: usize) -> Result<Arc<Vec<u8>>, Kind> {
+    fn block(&self, number: usize) -> Result<Arc<Vec<u8>>, ErrorKind> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, block)) = kept.iter().find(|(kept, _)| *kept == number) {
             return Ok(Arc::clone(block));
@@ -140,56 +140,57 @@ impl Sorted {
         Ok(block)
     }
 
-    fn plain(&self, number: usize) -> Result<Vec<u8>, Kind> {
+    fn plain(&self, number: usize) -> Result<Vec<u8>, ErrorKind> {
         let block = &self.blocks[number];
         let mut stored = vec![0; block.stored as usize];
         self.read_at(&mut stored, block.offset)?;
         if digest(block, &stored) != block.digest {
-            return Err(self.torn(number));
+            return Err(self.corrupt_block(number));
         }
         if block.stored == block.plain {
             return Ok(stored);
         }
-        let plain = lz4_flex::block::decompress(&stored, block.plain as usize).map_err(|_| self.torn(number))?;
-        if plain.len() == block.plain as usize { Ok(plain) } else { Err(self.torn(number)) }
+        let plain =
+            lz4_flex::block::decompress(&stored, block.plain as usize).map_err(|_| self.corrupt_block(number))?;
+        if plain.len() == block.plain as usize { Ok(plain) } else { Err(self.corrupt_block(number)) }
     }
 
-    fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), Kind> {
-        let file = self.file.as_ref().ok_or_else(|| Kind::Damaged("a file of rows is closed".into()))?;
-        file.read_exact_at(buffer, offset).map_err(Kind::from_io)
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), ErrorKind> {
+        let file = self.file.as_ref().ok_or_else(|| ErrorKind::Damaged("a file of rows is closed".into()))?;
+        file.read_exact_at(buffer, offset).map_err(ErrorKind::from_io)
     }
 
-    fn torn(&self, number: usize) -> Kind {
-        let first = crate::store::Space::shown(self.first(&self.blocks[number]));
-        Kind::Damaged(format!("the rows from {first} on do not fit their digest"))
+    fn corrupt_block(&self, number: usize) -> ErrorKind {
+        let first = crate::store::Keyspace::shown(self.first(&self.blocks[number]));
+        ErrorKind::Damaged(format!("the rows from {first} on do not fit their digest"))
     }
 }
 
 /// A key and its value.
-type Entry<'a> = (&'a [u8], &'a [u8]);
+type KeyValue<'a> = (&'a [u8], &'a [u8]);
 
-/// Rows in order.
-pub(in crate::store) struct Rows {
-    sorted: Arc<Sorted>,
+/// TableIter in order.
+pub(in crate::store) struct TableIter {
+    table: Arc<SsTable>,
     from: Vec<u8>,
     block: Vec<u8>,
     at: usize,
     next: usize,
 }
 
-impl Rows {
+impl TableIter {
     /// The next key and value.
-    pub(in crate::store) fn next(&mut self) -> Result<Option<Entry<'_>>, Kind> {
+    pub(in crate::store) fn next(&mut self) -> Result<Option<KeyValue<'_>>, ErrorKind> {
         loop {
             while self.at == self.block.len() {
-                if self.next == self.sorted.blocks.len() {
+                if self.next == self.table.blocks.len() {
                     return Ok(None);
                 }
-                self.block = self.sorted.plain(self.next)?;
+                self.block = self.table.plain(self.next)?;
                 (self.at, self.next) = (0, self.next + 1);
             }
             let at = self.at;
-            let torn = || self.sorted.torn(self.next - 1);
+            let torn = || self.table.corrupt_block(self.next - 1);
             let (key, _, rest) = entry(&self.block[at..]).ok_or_else(torn)?;
             let is_before = *key < *self.from;
             self.at = self.block.len() - rest.len();
@@ -220,7 +221,7 @@ fn entry(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
 /// The first keys and places of all blocks. They lie one behind the other from the magic to the contents at `end`, in order
 /// of key, and hold as many plain bytes as the rows have; so whatever is computed of them later stays inside the file, and
 /// none is unpacked into more than its bytes can hold.
-fn parse(contents: &[u8], mark: &Mark, end: u64) -> Option<(Vec<u8>, Vec<Block>)> {
+fn parse(contents: &[u8], meta: &TableMeta, end: u64) -> Option<(Vec<u8>, Vec<Block>)> {
     let (mut firsts, mut blocks) = (Vec::new(), Vec::<Block>::new());
     let (mut next, mut plain_bytes) = (MAGIC.len() as u64, 0u64);
     let mut rest = contents;
@@ -251,6 +252,6 @@ fn parse(contents: &[u8], mark: &Mark, end: u64) -> Option<(Vec<u8>, Vec<Block>)
         blocks.push(block);
         (last, rest) = (Some(first), after);
     }
-    let rows = mark.rows.checked_mul(ENTRY_BYTES)?.checked_add(mark.bytes)?;
+    let rows = meta.rows.checked_mul(ENTRY_BYTES)?.checked_add(meta.bytes)?;
     (next == end && plain_bytes == rows).then_some((firsts, blocks))
 }

@@ -1,4 +1,4 @@
-//! Sorted file (SSTable): rows in order of key, written once and never changed. It holds a keyspace as of the last
+//! SsTable file (SSTable): rows in order of key, written once and never changed. It holds a keyspace as of the last
 //! merge.
 //!
 //! ```text
@@ -11,7 +11,7 @@
 //! All numbers are little-endian, all digests xxh3.
 //!
 //! Invariants:
-//! - A file counts only once it is whole and on disk; the store names it together with its [`Mark`], so that a file that is
+//! - A file counts only once it is whole and on disk; the store names it together with its [`TableMeta`], so that a file that is
 //!   another, or shorter, is damage.
 //! - Every block is held against its digest whenever it is read, and all of them when the store is opened.
 //! - What a file claims of itself is held against its size before anything is asked for or computed by it.
@@ -21,46 +21,38 @@
 //! memory for ever, and half a minute to load. A sorted file is read in order at the speed of the disk and needs nothing
 //! to be opened. Rejected too: one file a row kind and job. Whatever moves is merged by space, and there are few.
 
-mod read;
-mod write;
-
-pub(super) use read::{Rows, Sorted};
 use serde::{Deserialize, Serialize};
-pub(super) use write::Writer;
 
 /// What a file begins and ends with; the last byte is the version of its form.
-const MAGIC: &[u8; 8] = b"rosterd\x01";
+pub(super) const MAGIC: &[u8; 8] = b"rosterd\x01";
 /// The bytes behind the contents.
-const END_BYTES: usize = 5 * 8 + MAGIC.len();
+pub(super) const END_BYTES: usize = 5 * 8 + MAGIC.len();
 /// A block is closed once it has so many plain bytes: small enough to look up one row, large enough to be packed well.
-const BLOCK_BYTES: usize = 16 * 1024;
+pub(super) const BLOCK_BYTES: usize = 16 * 1024;
 
 /// What the store remembers of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Mark {
+pub(in crate::store) struct TableMeta {
     /// The number of the file in its space; each is one higher than the one before.
-    pub(super) number: u32,
+    pub(in crate::store) generation: u32,
     /// How many rows it has.
-    pub(super) rows: u64,
+    pub(in crate::store) rows: u64,
     /// How many bytes its keys and values have.
-    pub(super) bytes: u64,
+    pub(in crate::store) bytes: u64,
     /// The digest of its contents, which hold the digests of all its blocks.
-    pub(super) digest: u64,
+    pub(in crate::store) digest: u64,
 }
 
 /// Where a block lies.
 #[derive(Debug)]
-struct Block {
-    /// The first key, as a range of `Sorted::firsts`.
-    first: (u32, u32),
-    offset: u64,
-    stored: u32,
-    plain: u32,
-    digest: u64,
+pub(super) struct Block {
+    /// The first key, as a range of `SsTable::firsts`.
+    pub(super) first: (u32, u32),
+    pub(super) offset: u64,
+    pub(super) stored: u32,
+    pub(super) plain: u32,
+    pub(super) digest: u64,
 }
-
-#[cfg(test)]
-mod forged;
 
 #[cfg(test)]
 mod tests {
@@ -70,10 +62,12 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::super::reader::SsTable;
+    use super::super::writer::TableWriter;
     use super::*;
 
-    fn written(path: &std::path::Path, rows: &BTreeMap<Vec<u8>, Vec<u8>>) -> Mark {
-        let mut writer = Writer::create(path, 1).unwrap();
+    fn written(path: &std::path::Path, rows: &BTreeMap<Vec<u8>, Vec<u8>>) -> TableMeta {
+        let mut writer = TableWriter::create(path, 1).unwrap();
         rows.iter().for_each(|(key, value)| writer.push(key, value).unwrap());
         writer.end().unwrap()
     }
@@ -92,16 +86,16 @@ mod tests {
         ) {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("rows");
-            let mark = written(&path, &rows);
-            let sorted = std::sync::Arc::new(Sorted::open(&path, &mark).unwrap());
-            sorted.check().unwrap();
-            prop_assert_eq!(mark.rows, rows.len() as u64);
+            let meta = written(&path, &rows);
+            let table = std::sync::Arc::new(SsTable::open(&path, &meta).unwrap());
+            table.check().unwrap();
+            prop_assert_eq!(meta.rows, rows.len() as u64);
             for (key, value) in &rows {
-                let found = sorted.get(key).unwrap();
+                let found = table.get(key).unwrap();
                 prop_assert_eq!(found.as_deref(), Some(value.as_slice()));
             }
-            prop_assert_eq!(sorted.get(&asked).unwrap(), rows.get(&asked).cloned());
-            let mut from = sorted.rows_from(&asked);
+            prop_assert_eq!(table.get(&asked).unwrap(), rows.get(&asked).cloned());
+            let mut from = table.rows_from(&asked);
             let expected: Vec<_> = rows.range(asked.clone()..).map(|(k, v)| (k.clone(), v.clone())).collect();
             let mut found = Vec::new();
             while let Some((key, value)) = from.next().unwrap() {
@@ -116,9 +110,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("rows");
         let rows = (0..3000u32).map(|n| (format!("key{n:05}").into_bytes(), n.to_le_bytes().repeat(9))).collect();
-        let mark = written(&path, &rows);
+        let meta = written(&path, &rows);
         let whole = fs::read(&path).unwrap();
-        let is_whole = || Sorted::open(&path, &mark).and_then(|sorted| sorted.check()).is_ok();
+        let is_whole = || SsTable::open(&path, &meta).and_then(|table| table.check()).is_ok();
         assert!(is_whole());
         for at in (0..whole.len()).step_by(41).chain([whole.len() - 1]) {
             let file = fs::File::options().write(true).open(&path).unwrap();
