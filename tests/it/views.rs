@@ -10,8 +10,7 @@ use crate::support::{Config, HEADER, World, people, row};
 fn config() -> Config {
     Config {
         job: Config::default().job
-            + "include = \"{{ title != 'Gone' }}\"\nvalues.titles = { Clerk = \"Office Clerk\" }\n\
-               on_bad_value = \"row\"\n",
+            + "include = \"{{ title != 'Gone' }}\"\nvalues.titles = { Clerk = \"Office Clerk\" }\n",
         map: Config::default().map.replace("{{ title }}", "{{ title | lookup('titles') }}"),
         ..Config::default()
     }
