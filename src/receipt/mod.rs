@@ -1,6 +1,6 @@
 //! The report on a dropped file: one table for a spreadsheet, one page to be read.
 //!
-//! Both are made of the same [`Receipt`], by people who know the file and not this program: they say what happened, which
+//! Both are made of the same [`Receipt`], for people who know the file and not this program: they say what happened, which
 //! rows were not used, and what to do.
 //!
 //! Invariants:

@@ -1,4 +1,4 @@
-//! Removes filed files that are old, or the lines of one person in them.
+//! Removes old filed files, and lists, reads and replaces filed files.
 
 use std::ffi::OsStr;
 use std::fs::File;
