@@ -142,7 +142,7 @@ fn it_serves_and_every_command_that_it_tells_works_as_it_stands() {
     let inbox = value(&shown.expect("inbox     "));
     let page = value(&shown.expect("page      "));
     let address = page.strip_prefix("http://").unwrap().trim_end_matches('/').parse().unwrap();
-    let joiner = shown.command("somebody joins");
+    let joiner = shown.command("one person joins");
     let who = shown.command("who is at the service now");
     let leavers = shown.command("four people are missing");
     let plan = shown.command("what is held");
