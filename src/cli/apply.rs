@@ -10,13 +10,13 @@ use super::host::Host;
 use super::open::{self, Session, Work};
 use super::sync;
 use super::ui::{Ui, tame};
-use crate::run::{self, Applied, PlanFile};
+use crate::operator::{self, Applied, PlanFile};
 
 pub(super) async fn run(ui: &Ui, host: &Host, args: &ApplyArgs) -> Result<Exit, Failure> {
     let config = open::configuration(ui, host)?;
     let file = read(host, &args.file)?;
     let session = Session::open(ui, host, &config, Work::of(&config.jobs)).await?;
-    let applied = session.guard(run::apply(&session.context(), &file)).await.map_err(|failure| {
+    let applied = session.guard(operator::apply(&session.context(), &file)).await.map_err(|failure| {
         let what = format!("plan file {}", args.file.display());
         if failure.is_plan() { failure.about(&what).hint("make a new plan") } else { failure }
     })?;

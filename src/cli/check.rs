@@ -19,8 +19,8 @@ use crate::fault::chain;
 use crate::mapping::{Bound, Mapped, OnBadValue};
 use crate::mirror::{Elements, Locations};
 use crate::notify::{self, Trial};
+use crate::reconcile::{mapping, next, rows};
 use crate::record::{Kind, Target, Value};
-use crate::run::{mapping, next, rows};
 use crate::source::inbox::Folder;
 use crate::source::{Access, Found, Read, Row, csv, ldap};
 

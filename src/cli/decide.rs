@@ -11,8 +11,9 @@ use super::open;
 use super::ui::{Ui, tame};
 use crate::clock::Clock;
 use crate::config::{Job, Needs};
+use crate::operator::{self, DecisionError};
+use crate::reconcile;
 use crate::record::{JobName, Key};
-use crate::run::{self, DecisionError};
 use crate::store::Store;
 
 type Decide = fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError>;
@@ -21,7 +22,7 @@ pub(super) async fn approve(ui: &Ui, host: &Host, args: &ApproveArgs) -> Result<
     if args.server {
         return believe(ui, host, args.decide.job.as_deref()).await;
     }
-    let job = decide(ui, host, &args.decide, "approved", run::approve).await?;
+    let job = decide(ui, host, &args.decide, "approved", operator::approve).await?;
     if !ui.json {
         ui.note(if host.sends() {
             "they are sent now, if they are still wanted".to_owned()
@@ -34,7 +35,7 @@ pub(super) async fn approve(ui: &Ui, host: &Host, args: &ApproveArgs) -> Result<
 }
 
 pub(super) async fn reject(ui: &Ui, host: &Host, args: &DecideArgs) -> Result<Exit, Failure> {
-    let job = decide(ui, host, args, "rejected", run::reject).await?;
+    let job = decide(ui, host, args, "rejected", operator::reject).await?;
     host.decided(Some(&[job]));
     Ok(Exit::Done)
 }
@@ -44,7 +45,7 @@ async fn believe(ui: &Ui, host: &Host, job: Option<&str>) -> Result<Exit, Failur
     let config = open::configuration_for(ui, host, Needs::Local)?;
     let job = open::job_or_only(&config, job)?;
     let store = host.store(&config).await?;
-    let Some(server) = run::believe(&store, &Clock::system(), job).map_err(refused)? else {
+    let Some(server) = operator::believe(&store, &Clock::system(), job).map_err(refused)? else {
         return Err(Failure::failed(Words(format!("nothing that job {} read last is in doubt", job.name)))
             .hint("a run says when the server that it read may be behind what was read before"));
     };
@@ -70,10 +71,10 @@ async fn decide(ui: &Ui, host: &Host, args: &DecideArgs, word: &str, decide: Dec
     let job = open::job_or_only(&config, args.job.as_deref())?;
     let keys = open::keys(&args.keys)?;
     let store = host.store(&config).await?;
-    let set = run::held_set(&store, job)?;
+    let set = operator::held_set(&store, job)?;
     let mut held = 0;
     for part in job.parts() {
-        held += run::held(&store, &part.name)?.len();
+        held += reconcile::held(&store, &part.name)?.len();
     }
     if held == 0 {
         return Err(Failure::failed(Words(format!("nothing of job {} is held", job.name)))

@@ -10,10 +10,10 @@ use super::ui::{Paint, Ui, tame};
 use super::values;
 use crate::config::{Job, Needs};
 use crate::mapping::Mapped;
+use crate::operator::{self, Explanation, FieldState, FieldView, Fit, Outlook, SourceRow};
 use crate::plan::{Change, Verdict};
 use crate::queue::State;
 use crate::record::{Key, RemoteId, Value};
-use crate::run::{self, Explanation, FieldState, FieldView, Fit, Outlook, SourceRow};
 use crate::snapshot::Owner;
 
 pub(super) async fn run(ui: &Ui, host: &Host, args: &ExplainArgs) -> Result<Exit, Failure> {
@@ -21,7 +21,7 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &ExplainArgs) -> Result<Exit
     let job = open::job_or_only(&config, args.job.as_deref())?;
     let key = Key::new(&args.key).ok_or_else(|| Failure::usage("a key can't be empty"))?;
     let session = Session::open(ui, host, &config, Work::Look).await?;
-    let explanation = run::explain(&session.context(), job, &key)?;
+    let explanation = operator::explain(&session.context(), job, &key)?;
     if !explanation.is_known() {
         return Err(never_seen(job, &key, &explanation));
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::api;
 use crate::config;
-use crate::run::{self, Status};
+use crate::reconcile::{self, Status};
 use crate::store;
 
 /// How a command ended, in order of the exit codes.
@@ -115,7 +115,9 @@ impl Failure {
 
     /// Whether a plan file is what is wrong.
     pub(super) fn is_plan(&self) -> bool {
-        self.error.downcast_ref::<run::Error>().is_some_and(|error| matches!(error, run::Error::PlanFile(_)))
+        self.error
+            .downcast_ref::<reconcile::Error>()
+            .is_some_and(|error| matches!(error, reconcile::Error::PlanFile(_)))
     }
 
     pub(super) fn exit(&self) -> Exit {
@@ -165,15 +167,15 @@ impl From<store::Error> for Failure {
     }
 }
 
-impl From<run::Error> for Failure {
-    fn from(error: run::Error) -> Self {
+impl From<reconcile::Error> for Failure {
+    fn from(error: reconcile::Error) -> Self {
         match error {
-            run::Error::Store(error) => error.into(),
-            error @ run::Error::Account { .. } => Self::usage(error)
+            reconcile::Error::Store(error) => error.into(),
+            error @ reconcile::Error::Account { .. } => Self::usage(error)
                 .hint("name another state.dir for another account; to give this one up, say `rosterd rebuild`"),
             error => match error.kind() {
-                run::Kind::Usage => Self::usage(error),
-                run::Kind::Failed => Self::failed(error),
+                reconcile::Kind::Usage => Self::usage(error),
+                reconcile::Kind::Failed => Self::failed(error),
             },
         }
     }

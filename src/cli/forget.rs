@@ -10,17 +10,18 @@ use super::ui::{Ui, tame};
 use crate::clock::Clock;
 use crate::config::Needs;
 use crate::notify;
+use crate::operator::{self, ForgetError};
 use crate::record::Key;
-use crate::run::{self, ForgetError};
 
 pub(super) async fn run(ui: &Ui, host: &Host, args: &ForgetArgs) -> Result<Exit, Failure> {
     let config = open::configuration_for(ui, host, Needs::State)?;
     let key = Key::new(&args.key).ok_or_else(|| Failure::usage("a key can't be empty"))?;
     let mut sole = host.alone(&config).await;
-    let forgotten = run::forget(sole.take()?, &Clock::system(), &config.jobs, &key).map_err(|error| match error {
-        ForgetError::Store(error) => Failure::from(error),
-        error => Failure::failed(error),
-    })?;
+    let forgotten =
+        operator::forget(sole.take()?, &Clock::system(), &config.jobs, &key).map_err(|error| match error {
+            ForgetError::Store(error) => Failure::from(error),
+            error => Failure::failed(error),
+        })?;
     drop(sole);
     let Some(forgotten) = forgotten else {
         return Err(Failure::failed(Words(format!("nothing here is about key {key}")))

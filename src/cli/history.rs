@@ -12,8 +12,8 @@ use super::ui::{Paint, Ui, tame};
 use super::{open, values};
 use crate::config::Needs;
 use crate::history::{Changed, Damage, Decisions, Event, Past, PastRun, Story};
+use crate::reconcile::Status;
 use crate::record::{Action, Key};
-use crate::run::Status;
 
 /// How many keys of decisions are listed; the rest is counted.
 const KEYS_MAX: usize = 10;

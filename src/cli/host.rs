@@ -14,8 +14,9 @@ use super::interrupt::{INTERRUPTED, Interrupt};
 use crate::config::{self, Config, Job, Needs};
 use crate::daemon::{Alone, Attended, Back, Call, Caller, Engine, Event, Shared, Turn};
 use crate::disk;
+use crate::operator::PlanFile;
+use crate::reconcile::{Report, Watch};
 use crate::record::{JobName, Target};
-use crate::run::{PlanFile, Report, Watch};
 use crate::store::{self, Store};
 
 /// Where a command finds what it works on.

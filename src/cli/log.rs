@@ -38,7 +38,7 @@ pub(super) fn begin(ui: &Ui, arguments: &Arguments) {
         let _ = tracing_subscriber::registry().with(lines.with_filter(level)).try_init();
     } else {
         // A command prints what its runs came to.
-        let level = level.with_target("rosterd::run::told", LevelFilter::OFF);
+        let level = level.with_target("rosterd::reconcile::report::log", LevelFilter::OFF);
         let _ = tracing_subscriber::registry().with(lines.without_time().with_filter(level)).try_init();
     }
 }

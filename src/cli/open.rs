@@ -13,8 +13,8 @@ use crate::api::Client;
 use crate::clock::Clock;
 use crate::config::{Config, Job, Needs, nearest};
 use crate::daemon::Turn;
+use crate::reconcile::{self, Context, Narrow};
 use crate::record::{Key, Target};
-use crate::run::{self, Context, Narrow};
 
 /// Loads the configuration and prints its warnings; root works as the state's owner from then on. A command in the daemon
 /// gets the daemon's.
@@ -59,7 +59,7 @@ pub(super) enum Work {
 impl Work {
     /// A run of these jobs.
     pub(super) fn of<'a>(jobs: impl IntoIterator<Item = &'a Job>) -> Self {
-        Self::Change(jobs.into_iter().flat_map(run::needed).collect())
+        Self::Change(jobs.into_iter().flat_map(reconcile::needed).collect())
     }
 }
 
@@ -99,7 +99,7 @@ impl<'a> Session<'a> {
     }
 
     /// Runs `work` until it ends or someone ends it, and takes the progress away.
-    pub(super) async fn guard<T>(&self, work: impl Future<Output = Result<T, run::Error>>) -> Result<T, Failure> {
+    pub(super) async fn guard<T>(&self, work: impl Future<Output = Result<T, reconcile::Error>>) -> Result<T, Failure> {
         let result = self.interrupt.guard(async { Ok(work.await?) }).await;
         self.progress.clear();
         result

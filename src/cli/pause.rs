@@ -13,15 +13,16 @@ use super::open;
 use super::ui::Ui;
 use crate::clock::Clock;
 use crate::config::{Config, Needs};
+use crate::reconcile::{self, Pause, Scope};
 use crate::record::JobName;
-use crate::run::{self, Pause, Scope};
 use crate::store;
 
 pub(super) fn pause(ui: &Ui, host: &Host, args: &PauseArgs) -> Result<Exit, Failure> {
     let config = open::configuration_for(ui, host, Needs::Local)?;
     let job = args.job.as_deref().map(|name| open::job(&config, name)).transpose()?.map(|job| &job.name);
     store::create_state_dir(&config.state.dir)?;
-    let changed = run::pause(&config.state.dir, &Clock::system(), job).map_err(|error| unwritten(&config, &error))?;
+    let changed =
+        reconcile::pause(&config.state.dir, &Clock::system(), job).map_err(|error| unwritten(&config, &error))?;
     host.decided(None);
     let what = job.map_or("all jobs are".to_owned(), |job| format!("job {job} is"));
     let already = if changed { "" } else { " already" };
@@ -36,12 +37,12 @@ pub(super) fn resume(ui: &Ui, host: &Host, args: &PauseArgs) -> Result<Exit, Fai
     store::create_state_dir(&config.state.dir)?;
     let dir = &config.state.dir;
     let fail = |error: io::Error| unwritten(&config, &error);
-    let lifted = run::resume(dir, &Clock::system(), job.as_ref()).map_err(fail)?;
+    let lifted = reconcile::resume(dir, &Clock::system(), job.as_ref()).map_err(fail)?;
     if !lifted.is_empty() {
         let wanted: Vec<JobName> = job.iter().cloned().collect();
         host.decided(Some(&wanted));
     }
-    let left = run::pauses(dir).map_err(fail)?;
+    let left = reconcile::pauses(dir).map_err(fail)?;
     if let (Some(job), Some(pause)) = (&job, left.iter().find(|pause| job.iter().any(|job| pause.scope.stops(job)))) {
         return Err(Failure::failed(Words(format!("job {job} does not go on: {}", pause.reason()))));
     }
@@ -58,7 +59,7 @@ pub(super) fn resume(ui: &Ui, host: &Host, args: &PauseArgs) -> Result<Exit, Fai
 
 fn show(ui: &Ui, config: &Config, word: &str, changed: bool, text: &str) -> Result<Exit, Failure> {
     if ui.json {
-        let pauses = run::pauses(&config.state.dir).map_err(|error| unwritten(config, &error))?;
+        let pauses = reconcile::pauses(&config.state.dir).map_err(|error| unwritten(config, &error))?;
         let pauses: Vec<Value> = pauses.iter().map(document).collect();
         ui.document(&json!({"version": 1, word: changed, "pauses": pauses}));
     } else {

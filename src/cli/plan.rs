@@ -17,9 +17,10 @@ use super::ui::{Paint, Ui, tame};
 use super::values;
 use crate::config::Config;
 use crate::fault::chain;
+use crate::operator::PlanFile;
 use crate::plan::{Change, Judged as _, Outline, Protection};
+use crate::reconcile::{self, For, Missed, Narrow, Plan, Prepared};
 use crate::record::{Action, JobName, Key, Rejected, Target};
-use crate::run::{self, For, Missed, Narrow, Plan, PlanFile, Prepared};
 use crate::spool;
 
 /// How many changes of each kind are listed; the rest is counted.
@@ -31,7 +32,7 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &PlanArgs) -> Result<Exit, F
     let jobs = open::jobs(&config, &args.jobs.jobs)?;
     let session = Session::open(ui, host, &config, Work::Look).await?;
     let what_for = if args.out.is_some() { For::File } else { For::Show };
-    let plans = session.guard(run::plan(&session.context(), &jobs, &narrow, what_for)).await?;
+    let plans = session.guard(reconcile::plan(&session.context(), &jobs, &narrow, what_for)).await?;
     show(ui, &plans, args.show_values, LISTED_MAX)?;
     let made = || plans.iter().filter_map(|plan| plan.result.as_ref().ok());
     if made().count() < plans.len() {
@@ -63,7 +64,7 @@ pub(super) async fn plan(
 ) -> Result<Vec<Plan>, Failure> {
     let jobs = open::jobs(config, jobs)?;
     let session = Session::open(ui, host, config, Work::Look).await?;
-    session.guard(run::plan(&session.context(), &jobs, narrow, For::Show)).await
+    session.guard(reconcile::plan(&session.context(), &jobs, narrow, For::Show)).await
 }
 
 pub(super) fn show(ui: &Ui, plans: &[Plan], show_values: bool, listed_max: usize) -> Result<(), Failure> {

@@ -12,8 +12,8 @@ use super::ui::{Paint, Ui, tame};
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::mapping::{Bound, Mapped, Reading};
+use crate::reconcile::{mapping, next, rows};
 use crate::record::Key;
-use crate::run::{mapping, next, rows};
 use crate::source::{Access, Row, ldap};
 
 /// A row and what became of it.

@@ -10,8 +10,8 @@ use super::interrupt::Interrupt;
 use super::ui::Ui;
 use crate::push::Outcome;
 use crate::queue::Change;
+use crate::reconcile::{Stage, Watch};
 use crate::record::JobName;
-use crate::run::{Stage, Watch};
 
 /// Shows how runs go.
 pub(super) struct Progress {

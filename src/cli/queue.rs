@@ -11,9 +11,9 @@ use super::open;
 use super::ui::{Ui, tame};
 use crate::clock::Clock;
 use crate::config::{Job, Needs};
+use crate::operator::{self, DecisionError, Waiting};
 use crate::queue::{Change, State};
 use crate::record::{JobName, Key};
-use crate::run::{self, DecisionError, Waiting};
 use crate::store::{self, Store};
 
 type Decide = fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError>;
@@ -22,7 +22,7 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &QueueArgs) -> Result<Exit, 
     match &args.command {
         QueueCommand::List { job } => list(ui, host, job.as_deref()).await,
         QueueCommand::Retry(args) => {
-            let job = decide(ui, host, args, "retried", "parked", run::retry).await?;
+            let job = decide(ui, host, args, "retried", "parked", operator::retry).await?;
             if !ui.json {
                 ui.note(if host.sends() {
                     "they are sent now, if they are still wanted".to_owned()
@@ -36,7 +36,7 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &QueueArgs) -> Result<Exit, 
         QueueCommand::Drop(args) => {
             // A run has read the queue, and would send what is dropped meanwhile.
             let _quiet = host.quiet().await;
-            let job = decide(ui, host, args, "dropped", "queued that can be dropped", run::discard).await?;
+            let job = decide(ui, host, args, "dropped", "queued that can be dropped", operator::discard).await?;
             host.decided(Some(&[job]));
             Ok(Exit::Done)
         }
@@ -48,7 +48,8 @@ async fn list(ui: &Ui, host: &Host, job: Option<&str>) -> Result<Exit, Failure> 
     let names: Vec<String> = job.map(str::to_owned).into_iter().collect();
     let jobs = open::jobs(&config, &names)?;
     let store = host.store(&config).await?;
-    let queued: Result<Vec<Vec<Waiting>>, store::Error> = jobs.iter().map(|job| run::waiting(&store, job)).collect();
+    let queued: Result<Vec<Vec<Waiting>>, store::Error> =
+        jobs.iter().map(|job| operator::waiting(&store, job)).collect();
     let queued: Vec<Waiting> = queued?.into_iter().flatten().collect();
     if ui.json {
         ui.document(&json!({"version": 1, "changes": queued.iter().map(document).collect::<Vec<_>>()}));

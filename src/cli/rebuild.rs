@@ -9,14 +9,14 @@ use super::open;
 use super::ui::{Ui, tame};
 use crate::clock::Clock;
 use crate::config::Needs;
-use crate::run::{self, RebuildError, Rebuilt, Which};
+use crate::operator::{self, RebuildError, Rebuilt, Which};
 
 pub(super) async fn run(ui: &Ui, host: &Host, args: &RebuildArgs) -> Result<Exit, Failure> {
     let config = open::configuration_for(ui, host, Needs::Local)?;
     let mut sole = host.alone(&config).await;
     sole.close();
     let which = if args.damaged { Which::Damaged } else { Which::Whole };
-    let renewed = run::rebuild(&config, &Clock::system(), which).map_err(|error| match error {
+    let renewed = operator::rebuild(&config, &Clock::system(), which).map_err(|error| match error {
         RebuildError::Store(error) => Failure::from(error),
         error => Failure::failed(error),
     })?;

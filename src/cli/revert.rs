@@ -9,9 +9,10 @@ use super::open::{self, Session, Work};
 use super::ui::{Paint, Ui, tame};
 use super::{history, values};
 use crate::history::Story;
+use crate::operator::{self, Reverted};
 use crate::plan::Change;
+use crate::reconcile::Status;
 use crate::record::Action;
-use crate::run::{self, Reverted, Status};
 
 /// How many changes are listed, and how many things that are left as they are; the rest is counted.
 const LISTED_MAX: usize = 100;
@@ -28,9 +29,9 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &RevertArgs) -> Result<Exit,
     let session = Session::open(ui, host, &config, if args.plan { Work::Look } else { Work::of([job]) }).await?;
     let context = session.context();
     let reverted = if args.plan {
-        session.guard(run::plan_revert(&context, job, &story)).await?
+        session.guard(operator::plan_revert(&context, job, &story)).await?
     } else {
-        session.guard(run::revert(&context, job, &story)).await?
+        session.guard(operator::revert(&context, job, &story)).await?
     };
     host.ran(reverted.run.map(|_| &reverted.report));
     if ui.json {

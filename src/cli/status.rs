@@ -13,7 +13,7 @@ use crate::clock::Clock;
 use crate::config::{Config, Job, Needs};
 use crate::daemon;
 use crate::notify::Book;
-use crate::run::{self, JobState, Status};
+use crate::reconcile::{self, JobState, Status};
 use crate::status::{Health, JobView, Refused, Seen, Snapshot, Unheard, Unserved};
 use crate::store::{self, Store};
 
@@ -22,7 +22,7 @@ pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
     let store = host.store(&config).await?;
     let clock = Clock::system();
     // Pauses that can't be read are an error here, though the page is shown without them.
-    run::pauses(&config.state.dir).map_err(Failure::failed)?;
+    reconcile::pauses(&config.state.dir).map_err(Failure::failed)?;
     let now = clock.now();
     let budget = match host {
         Host::Here(_) => BudgetState::of(&config.api, &clock),

@@ -10,8 +10,8 @@ use super::open::{self, Session, Work};
 use super::ui::{Paint, Ui, tame};
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::reconcile::{self, Context, Missing, Narrow, Report, Status};
 use crate::record::{Key, Rejected};
-use crate::run::{self, Context, Missing, Narrow, Report, Status};
 
 /// How many rejected rows, held or parked changes are listed; the rest is counted.
 const LISTED_MAX: usize = 20;
@@ -47,7 +47,7 @@ pub(super) async fn sync(
     let context = session.context();
     let attended = host.attend(&jobs, context.watch);
     let context = Context { watch: attended.as_ref().map_or(context.watch, |attended| attended), ..context };
-    let reports = session.guard(run::sync(&context, &jobs, narrow)).await;
+    let reports = session.guard(reconcile::sync(&context, &jobs, narrow)).await;
     drop(attended);
     let reports = reports?;
     host.ran(&reports);

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::finding::Verdict;
 use super::ui::tame;
 use crate::config::Config;
+use crate::reconcile::JobState;
 use crate::record::JobName;
-use crate::run::JobState;
 use crate::source::{Found, ldap};
 use crate::store::Store;
 

@@ -14,8 +14,8 @@ use super::event::Event;
 use crate::config::Job;
 use crate::push::Outcome;
 use crate::queue::Change;
+use crate::reconcile::{Stage, Watch};
 use crate::record::JobName;
-use crate::run::{Stage, Watch};
 
 /// Watches the run of some jobs, one after the other. Whatever of it is under way counts as ended when this is dropped.
 pub struct Attended<'a> {

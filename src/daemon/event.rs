@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::reconcile::Report;
 use crate::record::JobName;
-use crate::run::Report;
 
 /// Something that happened. A listener that is too slow loses the oldest; the state is in the store, not here.
 #[derive(Clone, Debug)]

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
+use crate::reconcile::Stage;
 use crate::record::JobName;
-use crate::run::Stage;
 use crate::status::Running;
 
 /// How long a run may show no sign of life before it counts as hung. A list of the service, a read of a large directory and

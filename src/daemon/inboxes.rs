@@ -15,8 +15,8 @@ use tokio::task::JoinSet;
 use super::engine::Engine;
 use super::event::Event;
 use crate::fault::chain;
+use crate::reconcile::{Front, Poll};
 use crate::record::JobName;
-use crate::run::{Front, Poll};
 
 /// How often a folder is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(500);

@@ -16,8 +16,8 @@ use super::manager::Manager;
 use crate::config::{self, Config, Job, Needs};
 use crate::fault::chain;
 use crate::plan::Writes;
+use crate::reconcile::{self, Context, JobState, Narrow, Plan, Prepared, Status, Unwatched};
 use crate::record::{Key, shown};
-use crate::run::{self, Context, JobState, Narrow, Plan, Prepared, Status, Unwatched};
 use crate::store;
 
 /// Why a new configuration was refused. The one before stays in force.
@@ -100,7 +100,7 @@ impl Engine {
             watch: &Unwatched,
         };
         let jobs: Vec<&Job> = next.config.jobs.iter().collect();
-        let plans = run::plan(&context, &jobs, &Narrow::default(), run::For::Rehearsal)
+        let plans = reconcile::plan(&context, &jobs, &Narrow::default(), reconcile::For::Rehearsal)
             .await
             .map_err(|error| Refusal::Broken(chain(&error)))?;
         let (mut alarms, mut untried) = (Vec::new(), Vec::new());
@@ -118,7 +118,7 @@ impl Engine {
                         let why = "its last file is not kept any more, so what this changes of people was not tried";
                         untried.push(format!("job {name}: {why}"));
                     }
-                    let held: BTreeSet<Key> = run::held(&store, &name)?.into_keys().collect();
+                    let held: BTreeSet<Key> = reconcile::held(&store, &name)?.into_keys().collect();
                     alarms.extend(prepared.iter().filter_map(|part| alarm(part, job, was, &held, last)));
                 }
             }

@@ -23,8 +23,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::moment::Moment;
 use crate::config::{Job, Schedule};
+use crate::reconcile;
 use crate::record::{JobName, Target};
-use crate::run;
 
 /// The longest time between two looks at the clock.
 pub const SLEEP_MAX: Duration = Duration::from_secs(20);
@@ -53,7 +53,7 @@ impl Timed {
     /// A job of the configuration whose times were served up to `served`; `None` where it never ran by its schedule.
     pub fn new(job: &Job, served: Option<Timestamp>) -> Self {
         let schedule = job.schedule.clone().map(|schedule| (schedule, job.time_zone.clone()));
-        Self { name: job.name.clone(), targets: run::needed(job), schedule, served }
+        Self { name: job.name.clone(), targets: reconcile::needed(job), schedule, served }
     }
 }
 

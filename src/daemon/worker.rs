@@ -13,8 +13,8 @@ use crate::clock::Clock;
 use crate::config::Job;
 use crate::push::Outcome;
 use crate::queue::Change;
+use crate::reconcile::{self, Context, Narrow, Report, Stage, Watch};
 use crate::record::{JobName, shown};
-use crate::run::{self, Context, Narrow, Report, Stage, Watch};
 
 /// How long a run sends before it starts over for a time of its schedule.
 const SENDS_MIN: Duration = Duration::from_secs(if cfg!(debug_assertions) { 2 } else { 30 });
@@ -43,7 +43,7 @@ pub(super) fn start(engine: &Arc<Engine>, job: JobName) {
 async fn run(engine: &Arc<Engine>, name: &JobName) -> Ended {
     let setup = engine.setup();
     let Some(job) = setup.config.jobs.iter().find(|job| job.name == *name) else { return Ended::Served };
-    let _turn = engine.turns().of(run::needed(job)).await;
+    let _turn = engine.turns().of(reconcile::needed(job)).await;
     let ending = Ending::of_run(engine.turns(), [engine.stopping()]);
     if ending.asked() {
         return Ended::GaveWay;
@@ -53,7 +53,7 @@ async fn run(engine: &Arc<Engine>, name: &JobName) -> Ended {
         Some(Ok(reports)) => {
             // One that had come to its end all the same when it was asked is done with.
             let gave_way = reports.iter().any(|report| report.details.gave_way);
-            let cut_off = reports.is_empty() || reports.iter().any(|report| report.status == run::Status::Failed);
+            let cut_off = reports.is_empty() || reports.iter().any(|report| report.status == reconcile::Status::Failed);
             for report in reports {
                 engine.publish(Event::Ended { report: Arc::new(report) });
             }
@@ -61,7 +61,7 @@ async fn run(engine: &Arc<Engine>, name: &JobName) -> Ended {
         }
         Some(Err(error)) => {
             broken(engine, name, &crate::fault::chain(&error));
-            if matches!(error, run::Error::Store(_)) {
+            if matches!(error, reconcile::Error::Store(_)) {
                 // After an error sled refuses everything, and a disk that was full may have room by now: opened again, the
                 // store says what is true.
                 engine.close().await;
@@ -77,7 +77,7 @@ async fn sync(
     setup: &Setup,
     job: &Job,
     ending: &Ending,
-) -> Option<Result<Vec<Report>, run::Error>> {
+) -> Option<Result<Vec<Report>, reconcile::Error>> {
     let again = job.schedule.as_ref().filter(|_| job.inbox.is_none());
     let again = again.and_then(|schedule| schedule.next_after(engine.clock().now(), &job.time_zone));
     let (clock, begun, sending) = (engine.clock(), Instant::now(), OnceLock::new());
@@ -91,7 +91,7 @@ async fn sync(
     let client = setup.client.for_run();
     let context =
         Context { config: &setup.config, client: &client, store: &store, clock: engine.clock(), watch: &watch };
-    ending.guard(run::sync(&context, &jobs, &Narrow::default())).await
+    ending.guard(reconcile::sync(&context, &jobs, &Narrow::default())).await
 }
 
 fn broken(engine: &Engine, job: &JobName, reason: &str) {

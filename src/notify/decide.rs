@@ -8,8 +8,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::notice::{Kind, Notice, RowNote};
 use super::trouble::Trouble;
+use crate::reconcile::{RejectedRow, Status};
 use crate::record::{JobName, keyless};
-use crate::run::{RejectedRow, Status};
 use crate::status::{JobView, Snapshot};
 
 /// How long a leaver may be on site before a notice: longer than any shift.

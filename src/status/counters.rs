@@ -7,8 +7,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::histogram::Histogram;
+use crate::reconcile::Report;
 use crate::record::JobName;
-use crate::run::Report;
 
 /// From seconds to a week: a change may wait for a person.
 pub(super) const DELAY_BOUNDS: &[f64] = &[1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14_400.0, 86_400.0, 604_800.0];

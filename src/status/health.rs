@@ -1,7 +1,7 @@
 //! The health check, for a monitor.
 
 use super::snapshot::{JobView, Snapshot};
-use crate::run::Status;
+use crate::reconcile::Status;
 
 /// What is wrong; nothing where all is well. What merely waits for a person is not wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use super::counters::Counters;
 use super::snapshot::{JobView, Snapshot};
 use crate::api::Traffic;
 use crate::histogram::Histogram;
-use crate::run::Status;
+use crate::reconcile::Status;
 
 /// What the body of `/metrics` is.
 pub(super) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 
 use super::snapshot::{JobView, Snapshot};
 use crate::receipt::markup_of as text;
+use crate::reconcile::{LastRun, RejectedRow, Status};
 use crate::record::{Target, keyless};
-use crate::run::{LastRun, RejectedRow, Status};
 
 /// The beginning of every page of this program, and of this one.
 const HEAD: &str = concat!(include_str!("../receipt/base.html"), include_str!("head.html"));

@@ -10,10 +10,11 @@ use super::counters::Refused;
 use crate::api::BudgetState;
 use crate::config::{Config, Job};
 use crate::fault::chain;
+use crate::operator;
 use crate::plan::LeaverAction;
 use crate::queue::{self, State};
+use crate::reconcile::{self, JobState, LastRun, Missing, ON_SITE, Pause, RejectedRow, Status};
 use crate::record::{Action, JobName, Key, Target, keyless};
-use crate::run::{self, JobState, LastRun, Missing, ON_SITE, Pause, RejectedRow, Status};
 use crate::snapshot::{Index, Known};
 use crate::source::inbox::Folder;
 use crate::store::{self, Store};
@@ -168,7 +169,7 @@ impl Snapshot {
         at: Timestamp,
         see: &dyn Fn(&Job) -> Result<Seen, store::Error>,
     ) -> Result<Self, store::Error> {
-        let pauses = run::pauses(&config.state.dir);
+        let pauses = reconcile::pauses(&config.state.dir);
         let view = |job: &Job| JobView::gather(store, job, see(job)?, at);
         let mut jobs = config.jobs.iter().map(view).collect::<Result<Vec<_>, _>>()?;
         for job in &mut jobs {
@@ -210,7 +211,7 @@ impl JobView {
                     requests += if change.action == Action::Create { 1 } else { 2 };
                 }
             })?;
-            for (key, change) in run::held(store, &part.name)? {
+            for (key, change) in reconcile::held(store, &part.name)? {
                 held += 1;
                 *by_reason.entry(keyless(&change.reason)).or_default() += 1;
                 if change.reason == ON_SITE {
@@ -233,7 +234,7 @@ impl JobView {
         Ok(Self {
             known,
             held,
-            held_set: run::held_set(store, job)?,
+            held_set: operator::held_set(store, job)?,
             held_by,
             on_site,
             queued,
@@ -243,7 +244,7 @@ impl JobView {
             } else {
                 None
             },
-            overdue: late.or_else(|| run::overdue(job, &state, now)),
+            overdue: late.or_else(|| reconcile::overdue(job, &state, now)),
             next,
             running,
             inbox,

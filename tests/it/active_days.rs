@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use rosterd::clock::Clock;
-use rosterd::run::Report;
+use rosterd::reconcile::Report;
 use rosterd::sandbox::Options;
 
 use crate::support::{Config, World, people, row};

@@ -22,7 +22,7 @@ use jiff::civil::Weekday;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use machine::{Machine, People, difference, file};
 use oracle::{AUCKLAND, JERUSALEM, LONDON, Place, Rule, SANTIAGO};
-use rosterd::run::Status;
+use rosterd::reconcile::Status;
 
 use crate::support::slapd::{self, PLAIN, Slapd};
 

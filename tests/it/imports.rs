@@ -1,7 +1,12 @@
-//! Guards the direction of imports: a module uses only modules above it in the list of `src/lib.rs`.
+//! Guards the direction of imports: a module uses only modules above it in the list of `src/lib.rs`, the parts of
+//! `src/reconcile` only those above them in a list of their own, and no two files import each other.
+
+mod files;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use files::{Files, rings};
 
 fn source() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
@@ -23,11 +28,11 @@ fn order() -> Vec<String> {
     modules.flatten().collect()
 }
 
-fn files(dir: &Path, found: &mut Vec<PathBuf>) {
+fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            files(&path, found);
+            sources(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             found.push(path);
         }
@@ -88,7 +93,7 @@ fn fault(own: &str, text: &str, order: &[String]) -> Option<String> {
 fn a_module_uses_only_modules_above_it() {
     let order = order();
     let mut all = Vec::new();
-    files(&source(), &mut all);
+    sources(&source(), &mut all);
     let mut faults = Vec::new();
     let mut modules = std::collections::BTreeSet::new();
     for file in all {
@@ -120,5 +125,89 @@ fn the_guard_notices_an_import_that_points_down() {
         ("cli", "use crate::{record, plan};", false),
     ] {
         assert_eq!(fault(own, text, &order).is_some(), wrong, "{text}");
+    }
+}
+
+/// The parts of `src/reconcile` in order: each uses only what stands in a line above its own, and its own files.
+const RECONCILE: [&[&str]; 10] = [
+    &["model", "restored_state"],
+    &["account", "approval", "collect", "freshness", "pause", "report"],
+    &["commit", "mirrors", "photos"],
+    &["correlate", "push_session"],
+    &["leavers"],
+    &["plan"],
+    &["run_job"],
+    &["inbox"],
+    &["retention"],
+    &["jobs"],
+];
+
+/// Files that still import each other. A ring that is gone is taken off this list; no other may come.
+const RINGS: [&[&str]; 9] = [
+    &["crates/client/src/budget/mod", "crates/client/src/budget/store", "crates/client/src/budget/window"],
+    &[
+        "crates/sandbox/src/seed/compliance",
+        "crates/sandbox/src/seed/contractors",
+        "crates/sandbox/src/seed/holdings",
+        "crates/sandbox/src/seed/mod",
+        "crates/sandbox/src/seed/people",
+        "crates/sandbox/src/seed/visits",
+    ],
+    &["src/cli/demo/mod", "src/cli/demo/serve", "src/cli/desk", "src/cli/mod", "src/cli/run"],
+    &["src/cli/init", "src/cli/init_directory"],
+    &["src/disk/forgetful", "src/disk/mod"],
+    &["src/history/audit", "src/history/month"],
+    &["src/mapping/filters/bounded", "src/mapping/filters/mod"],
+    &["src/source/kind", "src/source/ldap/fetch", "src/source/ldap/read"],
+    &["src/store/engine", "src/store/lsm/compaction", "src/store/lsm/vacuum", "src/store/mod"],
+];
+
+#[test]
+fn no_two_files_import_each_other() {
+    let mut found = Vec::new();
+    for package in ["crates/client/src", "crates/sandbox/src", "src"] {
+        let imports = Files::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(package)).imports();
+        assert!(imports.values().any(|imported| !imported.is_empty()), "{package} was looked at");
+        let named = |ring: Vec<String>| ring.iter().map(|file| format!("{package}/{file}")).collect::<Vec<_>>();
+        found.extend(rings(&imports).into_iter().map(named));
+    }
+    assert_eq!(found, RINGS);
+}
+
+#[test]
+fn a_part_of_a_run_uses_only_parts_above_it() {
+    let place = |file: &str| {
+        let part = file.strip_prefix("reconcile/")?.split('/').next()?;
+        let line = RECONCILE.iter().position(|line| line.contains(&part));
+        (part != "mod").then(|| (line.unwrap_or_else(|| panic!("{part} has no place in the order")), part.to_owned()))
+    };
+    let mut faults = Vec::new();
+    let mut seen = std::collections::BTreeSet::new();
+    for (file, imported) in Files::read(&source()).imports() {
+        let Some((line, part)) = place(&file) else { continue };
+        let is_below = |other: &&String| place(other).is_some_and(|(other, name)| name != part && other >= line);
+        faults.extend(
+            imported.iter().filter(is_below).map(|other| format!("{file} uses {other}, which is not above it")),
+        );
+        seen.insert(part);
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert_eq!(seen.len(), RECONCILE.concat().len(), "every part of the order is there");
+}
+
+#[test]
+fn rings_are_seen_through_what_a_folder_shows_and_in_paths_of_code() {
+    for (one, other, is_ring) in [
+        ("use super::b::B;\npub struct A;", "use super::a::A;\npub struct B;", true),
+        ("use super::b::B;\npub struct A;", "pub struct B;", false),
+        ("use crate::{b::B};\npub struct A;", "use crate::shown::A;\npub struct B;", true),
+        ("use crate::b::B;\npub struct A;", "use crate::shown;\npub struct B;\nfn f() { shown::A }", true),
+        ("use crate::b::B;\npub struct A;", "pub struct B;\nfn f() { super::shown::A }", true),
+        ("fn f() { crate::b::B }\npub struct A;", "use crate::a::{self, A as Other};\npub struct B;", true),
+        ("use crate::b::B;", "// crate::a::A is elsewhere\npub struct B;", false),
+        ("use crate::b::B;", "pub struct B;\n#[cfg(test)]\nmod tests {\n    use crate::a::A;\n}", false),
+    ] {
+        let files = [("a", one), ("b", other), ("shown/mod", "pub use crate::a::A;")];
+        assert_eq!(rings(&Files::of(&files).imports()).len(), usize::from(is_ring), "{one}\n{other}");
     }
 }

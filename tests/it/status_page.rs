@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use rosterd::api::{Api, Query, Staff};
+use rosterd::reconcile::{Counts, Pause, Report, Scope, Status};
 use rosterd::record::{JobName, RemoteId};
-use rosterd::run::{Counts, Pause, Report, Scope, Status};
 use rosterd::status::{Budget, Health, JobView, Running, Snapshot, Unheard, metrics, page};
 
 use crate::pages::{browser, look, picture};

@@ -8,7 +8,7 @@ use crate::cli::args::{ApproveArgs, DecideArgs};
 use crate::cli::failure::{Failure, Words};
 use crate::cli::ui::{Paint, tame};
 use crate::cli::{decide, open, plan, sync};
-use crate::run::{Narrow, Report, Status};
+use crate::reconcile::{Narrow, Report, Status};
 
 /// Tells it, and returns HR's rows as they are at its end.
 pub(super) async fn tell(ground: &Ground) -> Result<Vec<Row>, Failure> {

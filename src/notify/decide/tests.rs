@@ -1,8 +1,8 @@
 use jiff::tz::TimeZone;
 
 use super::*;
+use crate::reconcile::{Counts, LastRun};
 use crate::record::{Key, Target};
-use crate::run::{Counts, LastRun};
 use crate::status::{Budget, OnSite, Refused};
 
 fn at(hour: i64) -> Timestamp {

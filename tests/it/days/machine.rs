@@ -16,8 +16,8 @@ use rosterd::daemon::{Ended, Moment, SLEEP_MAX, Scheduler, Timed, remember, serv
 use rosterd::notify::Teller;
 use rosterd::push::Outcome;
 use rosterd::queue::Change;
+use rosterd::reconcile::{self, Context, Narrow, Poll, Report, Stage, Status, Watch};
 use rosterd::record::JobName;
-use rosterd::run::{self, Context, Narrow, Poll, Report, Stage, Status, Watch};
 use rosterd::sandbox::Options;
 use rosterd::status::{Counters, Running, Seen, Snapshot};
 use rosterd::store::Store;
@@ -300,7 +300,7 @@ impl Machine {
         };
         let (jobs, narrow) = ([job], Narrow::default());
         let runtime = if is_there { self.world.runtime() } else { &self.waitless };
-        let work = AssertUnwindSafe(run::sync(&context, &jobs, &narrow)).catch_unwind();
+        let work = AssertUnwindSafe(reconcile::sync(&context, &jobs, &narrow)).catch_unwind();
         let Ok(reports) = runtime.block_on(work) else {
             assert!(watch.0.is_some(), "{name}: the run broke off");
             self.on = None;

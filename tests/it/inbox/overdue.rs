@@ -1,7 +1,7 @@
 //! A source of which nothing new comes.
 
 use jiff::SignedDuration;
-use rosterd::run::Report;
+use rosterd::reconcile::Report;
 use rosterd::sandbox::Options;
 
 use super::{Inbox, reason_has, world};

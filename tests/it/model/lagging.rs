@@ -20,8 +20,9 @@ use std::sync::{Arc, Mutex};
 use jiff::SignedDuration;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use rosterd::operator;
+use rosterd::reconcile::Narrow;
 use rosterd::record::Key;
-use rosterd::run::{self, Narrow};
 
 use super::directory::{Change, Directory, Kind, PEOPLE, Read, SERVERS, Seen, Trouble};
 use super::machine::Machine;
@@ -200,7 +201,7 @@ impl World {
         self.read_all().await?;
         if self.may_doubt {
             let store = self.machine.store();
-            run::believe(&store, &self.machine.clock, self.machine.job()).unwrap();
+            operator::believe(&store, &self.machine.clock, self.machine.job()).unwrap();
             drop(store);
             self.read_all().await?;
         }

@@ -9,8 +9,9 @@ use std::time::Duration;
 use rosterd::api::Client;
 use rosterd::clock::Clock;
 use rosterd::config::{self, Config, Job, Needs};
+use rosterd::operator;
+use rosterd::reconcile::{self, Context, Narrow, Report, Unwatched};
 use rosterd::record::Key;
-use rosterd::run::{self, Context, Narrow, Report, Unwatched};
 use rosterd::sandbox::{Options, Sandbox};
 use rosterd::store::Store;
 use tempfile::TempDir;
@@ -27,7 +28,7 @@ pub(super) struct Machine {
     pub(super) clock: Clock,
 }
 
-pub(super) type Decide = fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, run::DecisionError>;
+pub(super) type Decide = fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, operator::DecisionError>;
 
 impl Machine {
     /// A machine with this configuration, in which `URL` is replaced by the service's, and these files next to it.
@@ -77,7 +78,7 @@ impl Machine {
             }
         };
         tokio::select! {
-            reports = run::sync(&context, &jobs, narrow) => reports.unwrap().pop(),
+            reports = reconcile::sync(&context, &jobs, narrow) => reports.unwrap().pop(),
             () = death => None,
         }
     }
@@ -85,7 +86,7 @@ impl Machine {
     /// Takes a decision about one held change, or about all; returns whose.
     pub(super) fn decide(&self, decide: Decide, which: Option<u8>) -> Vec<Key> {
         let store = self.store();
-        let held = run::held(&store, &self.job().name).unwrap();
+        let held = reconcile::held(&store, &self.job().name).unwrap();
         let mut keys: Vec<Key> =
             held.into_iter().filter(|(_, held)| held.action.is_some()).map(|(key, _)| key).collect();
         if let Some(which) = which.filter(|_| !keys.is_empty()) {

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use rosterd::api::{Api, Client, Fate, StaffMovement, StaffMovementInput};
+use rosterd::operator;
+use rosterd::reconcile::{self, Narrow};
 use rosterd::record::Key;
-use rosterd::run::{self, Narrow};
 use serde_json::{Value, json};
 
 use super::history::{History, PEOPLE, Slip, Step, Sync};
@@ -119,8 +120,8 @@ impl World {
                 }
             }
             Step::Sync(sync) => self.sync(sync).await?,
-            Step::Approve => drop(self.decide(run::approve, None)),
-            Step::Reject { which } => drop(self.decide(run::reject, Some(*which))),
+            Step::Approve => drop(self.decide(operator::approve, None)),
+            Step::Reject { which } => drop(self.decide(operator::reject, Some(*which))),
             Step::Lose => {
                 fs::remove_dir_all(self.machine.dir().join("state")).unwrap_or_default();
                 self.seen.clear();
@@ -216,7 +217,7 @@ impl World {
         self.forget_gone(&after);
         if let Some(report) = report
             && sync.faults.is_empty()
-            && report.status != run::Status::Failed
+            && report.status != reconcile::Status::Failed
         {
             self.check_presence()?;
         }
@@ -315,7 +316,7 @@ impl World {
             self.sync(&calm).await?;
             self.check()?;
             rests = self.machine.sandbox.writes() == writes;
-            if !self.decide(run::approve, None) && rests {
+            if !self.decide(operator::approve, None) && rests {
                 break;
             }
         }

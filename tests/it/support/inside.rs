@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use rosterd::api::Client;
 use rosterd::clock::Clock;
 use rosterd::config::{self, Needs};
-use rosterd::run::{self, Context, Narrow, Report, Unwatched};
+use rosterd::reconcile::{self, Context, Narrow, Report, Unwatched};
 use rosterd::store::{ErrorKind, Store};
 
 use super::World;
@@ -66,7 +66,7 @@ impl World {
         let client = Client::new(&config.api, clock).unwrap();
         let context = Context { config: &config, client: &client, store: &store, clock, watch: &Unwatched };
         let jobs: Vec<_> = config.jobs.iter().collect();
-        let reports = self.runtime.block_on(run::sync(&context, &jobs, &Narrow::default())).unwrap();
+        let reports = self.runtime.block_on(reconcile::sync(&context, &jobs, &Narrow::default())).unwrap();
         reports.into_iter().next().unwrap()
     }
 

@@ -1,0 +1,167 @@
+//! What a person decides on held changes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::clock::Clock;
+use crate::config::Job;
+use crate::history::{Audit, Line, acting_user};
+use crate::plan::{Decided, Verdict};
+use crate::queue::{self, Change, State};
+use crate::reconcile::approval::held::{HeldChange, held};
+use crate::reconcile::model::job_state::JobState;
+use crate::record::{Key, Marks};
+use crate::store::{self, Batch, Keyspace, Store};
+
+/// Releases held changes: all of them, or those of `keys`. Returns the keys; none where none of them can be approved.
+pub fn approve(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
+    decide(store, clock, job, keys, "approved", Verdict::Approved)
+}
+
+/// Drops held changes, likewise; each stays dropped until its record changes or comes back.
+pub fn reject(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
+    decide(store, clock, job, keys, "rejected", Verdict::Rejected)
+}
+
+/// Why a decision could not be taken.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecisionError {
+    /// The state could not be read or written.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// The audit file could not be written; nothing was decided.
+    #[error("the decision could not be written to the audit file; nothing was decided")]
+    Audit(#[source] std::io::Error),
+    /// Nothing of that key is held.
+    #[error("nothing of key {key} is held")]
+    NotHeld {
+        /// The key.
+        key: Key,
+    },
+    /// Nothing of that key is queued.
+    #[error("nothing of key {key} is queued")]
+    NotQueued {
+        /// The key.
+        key: Key,
+    },
+    /// There is nothing to decide but something to mend.
+    #[error("key {key} can't be decided on: {reason}")]
+    Mend {
+        /// The key.
+        key: Key,
+        /// What is to be mended.
+        reason: String,
+    },
+}
+
+/// The number of the current set of held changes of a job and its parts.
+pub fn held_set(store: &Store, job: &Job) -> Result<u64, store::Error> {
+    job.parts().map(|part| Ok(JobState::load(store, &part.name)?.held_set)).sum()
+}
+
+/// Decides in every part of a job; a key counts wherever it is held.
+fn decide(
+    store: &Store,
+    clock: &Clock,
+    job: &Job,
+    keys: &BTreeSet<Key>,
+    decision: &str,
+    verdict: fn(u64) -> Verdict,
+) -> Result<Vec<Key>, DecisionError> {
+    let mut chosen = Vec::new();
+    let mut found = BTreeSet::new();
+    for part in job.parts() {
+        let mut waiting = held(store, &part.name)?;
+        let chosen_parts = waiting.iter().filter(|(key, _)| keys.contains(*key));
+        let people: BTreeSet<Key> = chosen_parts.filter_map(|(_, change)| change.part_of.clone()).collect();
+        let is_part = |change: &HeldChange| change.part_of.as_ref().is_some_and(|person| people.contains(person));
+        waiting.retain(|key, change| keys.is_empty() || keys.contains(key) || is_part(change));
+        found.extend(waiting.keys().cloned());
+        chosen.push((part, waiting));
+    }
+    if let Some(key) = keys.iter().find(|key| !found.contains(key)) {
+        return Err(DecisionError::NotHeld { key: key.clone() });
+    }
+    for key in keys {
+        let held = chosen.iter().filter_map(|(_, waiting)| waiting.get(key));
+        if let Some(change) = held.clone().next().filter(|_| held.clone().all(|change| change.action.is_none())) {
+            return Err(DecisionError::Mend { key: key.clone(), reason: change.reason.clone() });
+        }
+    }
+    let mut decided = Vec::new();
+    for (part, waiting) in chosen {
+        decided.extend(decide_part(store, clock, part, waiting, decision, verdict)?);
+    }
+    Ok(decided)
+}
+
+fn decide_part(
+    store: &Store,
+    clock: &Clock,
+    part: &Job,
+    mut waiting: BTreeMap<Key, HeldChange>,
+    decision: &str,
+    verdict: fn(u64) -> Verdict,
+) -> Result<Vec<Key>, DecisionError> {
+    let job = &part.name;
+    waiting.retain(|_, change| change.action.is_some());
+    let audit = Audit::new(store.dir());
+    for key in waiting.keys() {
+        let at = clock.now();
+        let line = Line::Decision { at, job: Some(job), key: Some(key), decision, by: acting_user(), why: None };
+        audit.append(at, &line).map_err(DecisionError::Audit)?;
+    }
+    let mut sent = BTreeSet::new();
+    queue::briefs_but_waiting(store, job, |change| {
+        if matches!(change.state, State::Sent { .. }) {
+            sent.insert(change.key);
+        }
+    })?;
+    let mut batch = Batch::default();
+    for (key, change) in &waiting {
+        let verdict = verdict(change.wish);
+        let seen = change.seen.clone().filter(|_| matches!(verdict, Verdict::Approved(_)));
+        batch.put(Keyspace::Decision, &Keyspace::by_job(job, key.as_str()), &Decided { verdict, seen });
+        batch.remove(Keyspace::Held, &Keyspace::by_job(job, key.as_str()));
+        // The next plan replaces or drops it; where the source holds changes only, nothing else remembers it.
+        if let (Verdict::Approved(_), Some(wish)) = (verdict, &change.change)
+            && !sent.contains(key)
+        {
+            let (job, key, wish) = (job.clone(), key.clone(), wish.clone());
+            let waits = Change {
+                job,
+                key,
+                target: part.mapping.target,
+                wish,
+                approved: true,
+                marks: Marks::default(),
+                undo: change.undo.clone(),
+                state: State::Waiting,
+            };
+            queue::put(&mut batch, &waits);
+        }
+    }
+    store.commit(batch)?;
+    Ok(waiting.into_keys().collect())
+}
+
+/// Takes a job's directory for right as it was read last; `None` where nothing of it is in doubt, else its server.
+pub fn believe(store: &Store, clock: &Clock, job: &Job) -> Result<Option<String>, DecisionError> {
+    let mut server = None;
+    let mut batch = Batch::default();
+    for part in job.parts() {
+        let mut state = JobState::load(store, &part.name)?;
+        if let Some(address) = state.shown.believe() {
+            server = Some(address);
+            state.put(&mut batch, &part.name);
+        }
+    }
+    if let Some(server) = &server {
+        let (at, why) = (clock.now(), Some(server.as_str()));
+        let by = acting_user();
+        let line = Line::Decision { at, job: Some(&job.name), key: None, decision: "believed the server", by, why };
+        Audit::new(store.dir()).append(at, &line).map_err(DecisionError::Audit)?;
+        store.commit(batch)?;
+    }
+    Ok(server)
+}

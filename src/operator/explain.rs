@@ -1,0 +1,424 @@
+//! One record from source to service, and why.
+//!
+//! Reads the source as it is now and everything else as it is stored. What would be done is decided by the very code that
+//! a run decides with, narrowed to the one key; a second version of it would drift from the truth. Nothing is stored, and
+//! nothing is asked of the service.
+
+use std::ops::ControlFlow;
+
+use jiff::Timestamp;
+use smol_str::SmolStr;
+
+use crate::config::Job;
+use crate::fault::chain;
+use crate::history::{self, Changed, Decided};
+use crate::mapping::{Bound, Mapped, Reading};
+use crate::mirror::Mirror;
+use crate::plan::{Change, LeaverAction, OnDrift, Outline, Verdict};
+use crate::queue;
+use crate::reconcile::approval::held::{HeldChange, held, verdicts};
+use crate::reconcile::collect::rows;
+use crate::reconcile::inbox::peek::{self, Next};
+use crate::reconcile::leavers::detect;
+use crate::reconcile::mirrors::Mirrors;
+use crate::reconcile::model::context::{Context, Narrow};
+use crate::reconcile::model::error::Error;
+use crate::reconcile::model::job_fields::leaver_set;
+use crate::reconcile::model::job_plan::Prepared;
+use crate::reconcile::model::job_state::{JobState, LastRun};
+use crate::reconcile::plan::build::prepare;
+use crate::record::{Entity, Key, Kind, Record, RemoteId, Value, Values, fold};
+use crate::snapshot::{Index, Known, Owner};
+use crate::source::Row;
+use crate::spool;
+use crate::store::{self, Store};
+
+/// All there is to say about one record.
+pub struct Explanation {
+    /// Its rows; several where the source has it twice.
+    pub rows: Vec<SourceRow>,
+    /// Which file of an inbox this is about.
+    pub inbox: Option<String>,
+    /// Why the source could not be read.
+    pub unreadable: Option<String>,
+    /// Why the source does not prove who is absent.
+    pub incomplete: Vec<String>,
+    /// What was confirmed of it.
+    pub known: Option<Known>,
+    /// Its entity, as the service held it at the last pull.
+    pub entity: Option<Entity>,
+    /// Whose the entity is.
+    pub owner: Option<Owner>,
+    /// Each mapped field.
+    pub fields: Vec<FieldView>,
+    /// By field of `match_on`: the people at the service who fit.
+    pub fits: Vec<Fit>,
+    /// What a run would do, as far as one record says.
+    pub outlook: Outlook,
+    /// What waits for a person, and the number of the held set.
+    pub held: Option<(HeldChange, u64)>,
+    /// What a person decided.
+    pub decision: Option<Verdict>,
+    /// The change on its way, or parked.
+    pub queued: Option<queue::Change>,
+    /// When the grace of a leaver is over; none where the job keeps leavers.
+    pub due: Option<Timestamp>,
+    /// By field: what is to be set in them for being gone; or why that can't be had. None where they are not gone, or
+    /// where nothing is set in leavers, or was already.
+    pub leaving: Option<Result<Values, String>>,
+    /// The job's last run.
+    pub last_run: Option<LastRun>,
+    /// The last change that the service confirmed, and what it answered.
+    pub last_change: Option<Changed>,
+    /// What was decided about the record, the oldest first.
+    pub decisions: Vec<Decided>,
+    /// Keys that look like it, where nothing is known of it.
+    pub nearest: Vec<Key>,
+}
+
+/// A row of the source.
+pub struct SourceRow {
+    /// Its line; `None` for an entry of a directory.
+    pub line: Option<u64>,
+    /// The name of its entry; `None` for a row of a file.
+    pub dn: Option<String>,
+    /// Its columns and cells.
+    pub cells: Vec<(String, String)>,
+    /// What the mapping makes of it today.
+    pub reading: Reading,
+}
+
+/// Who at the service fits a record by one field.
+pub struct Fit {
+    /// The field.
+    pub field: String,
+    /// The people, and whose they are.
+    pub people: Vec<(RemoteId, Option<Owner>)>,
+}
+
+/// A mapped field.
+pub struct FieldView {
+    /// Its name.
+    pub name: String,
+    /// Its template.
+    pub template: String,
+    /// What the source wants; none without a usable row.
+    pub wanted: Option<Value>,
+    /// What the service holds; none without an entity.
+    pub holds: Option<Value>,
+    /// What was last sent or found equal; none where nothing was.
+    pub sent: Option<Value>,
+    /// What the service made of that, where it differs.
+    pub echo: Option<Value>,
+    /// How source and service stand to each other.
+    pub state: FieldState,
+}
+
+/// How source and service stand to each other in one field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldState {
+    /// One of them is missing.
+    Unknown,
+    /// They agree.
+    Same,
+    /// The source wants something else than was last sent.
+    Differs,
+    /// The service holds something else than was last sent, and the source still wants that.
+    Drifted,
+    /// The same, and the job lets it stay (`on_drift`).
+    Kept,
+    /// It was set when the record was made, and is the service's own since (`seed_only`).
+    Seeded,
+}
+
+/// What a run would do, as far as one record says.
+pub enum Outlook {
+    /// It can't be said, and why.
+    Unclear(String),
+    /// The source has no such row.
+    Absent,
+    /// Nothing.
+    Nothing,
+    /// The row can't be used.
+    Rejected(Vec<String>),
+    /// A change.
+    Change(Box<Change>),
+    /// It would wait for a person.
+    Held {
+        /// Why.
+        reason: String,
+        /// For what.
+        change: Option<Box<Change>>,
+    },
+    /// Nothing, since a person rejected the change.
+    Dropped(Box<Change>),
+}
+
+impl Explanation {
+    /// Whether anything at all is known of the record.
+    pub fn is_known(&self) -> bool {
+        !self.rows.is_empty()
+            || self.known.is_some()
+            || self.held.is_some()
+            || self.decision.is_some()
+            || self.queued.is_some()
+            || self.last_change.is_some()
+            || !self.decisions.is_empty()
+    }
+}
+
+/// How many similar keys are named.
+const NEAREST_MAX: usize = 3;
+
+/// Explains one record of a job, or of a part of it.
+pub fn explain(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanation, Error> {
+    let own = explain_part(context, job, key)?;
+    if !own.is_known() {
+        for part in job.parts().filter(|part| part.name != job.name) {
+            let other = explain_part(context, part, key)?;
+            if other.is_known() {
+                return Ok(other);
+            }
+        }
+    }
+    Ok(own)
+}
+
+fn explain_part(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanation, Error> {
+    let store = context.store;
+    let mirrors = Mirrors::stored(store, job)?;
+    let mirror = mirrors.as_ref().map(|mirrors| mirrors.of(job.mapping.target));
+    let known = Known::get(store, &job.name, key)?;
+    let entity = match (mirror, &known) {
+        (Some(mirror), Some(known)) => mirror.get(store, known.id)?,
+        _ => None,
+    };
+    let state = JobState::load(store, &job.name)?;
+    let next = peek::next(job, Some(store), context.clock);
+    let read = next.as_ref().map_err(|error| chain(error)).and_then(|next| match next.job() {
+        Some(job) => read(context, job, key).map_err(|error| chain(&error)),
+        None => Err(next.told()),
+    });
+    let inbox = next.as_ref().ok().filter(|next| next.waiting.is_some()).map(Next::told);
+    let job = next.as_ref().ok().and_then(Next::job).unwrap_or(job);
+    let (rows, incomplete, mut nearest, unreadable) = match read {
+        Ok(read) => (read.rows, read.incomplete, read.nearest, None),
+        Err(error) => (Vec::new(), Vec::new(), Nearest::default(), Some(error)),
+    };
+    let record = rows.iter().find_map(|row| match &row.reading.mapped {
+        Mapped::Record(record) => Some(record),
+        _ => None,
+    });
+    let (last_change, decisions) = told(context, job, key)?;
+    let mut explanation = Explanation {
+        fields: fields(job, record, entity.as_ref(), known.as_ref()),
+        fits: fits(store, job, mirror, record)?,
+        owner: known.as_ref().map(|known| Owner::of(store, job.mapping.target, known.id)).transpose()?.flatten(),
+        outlook: outlook(context, job, key, mirrors.as_ref(), &rows, unreadable.as_deref()),
+        held: held(store, &job.name)?.remove(key).map(|held| (held, state.held_set)),
+        decision: verdicts(store, &job.name)?.remove(key),
+        queued: queue::get(store, &job.name, key)?,
+        due: due(job, known.as_ref()),
+        leaving: leaving(context, job, &rows, known.as_ref()),
+        last_run: state.last,
+        rows,
+        inbox,
+        unreadable,
+        incomplete,
+        known,
+        entity,
+        last_change,
+        decisions,
+        nearest: Vec::new(),
+    };
+    if !explanation.is_known() {
+        let index = Index::load(store, &job.name)?;
+        (0..index.len()).filter_map(|at| Key::new(index.entry(at).key)).for_each(|other| nearest.take(key, other));
+        explanation.nearest = nearest.0.into_iter().map(|(_, key)| key).collect();
+    }
+    Ok(explanation)
+}
+
+struct SourceRead {
+    rows: Vec<SourceRow>,
+    incomplete: Vec<String>,
+    nearest: Nearest,
+}
+
+fn read(context: &Context<'_>, job: &Job, key: &Key) -> Result<SourceRead, Error> {
+    let mapping = rows::mapping(job);
+    let mut found = Vec::new();
+    let mut nearest = Nearest::default();
+    let today = job.day(context.clock.now());
+    let mut visit = |row: &Row, bound: &Bound<'_>| {
+        let reading = bound.read(row, Some(today));
+        let own = reading.key();
+        if own == Some(key) {
+            let cells = row.shown(&mapping.wanted().photos).map(|(column, cell)| (column.to_owned(), cell)).collect();
+            found.push(SourceRow { line: row.shown_line(), dn: row.dn().map(str::to_owned), cells, reading });
+        } else if let Some(own) = own {
+            nearest.take(key, own.clone());
+        }
+        ControlFlow::Continue(())
+    };
+    let read = rows::read(context, job, &mapping, None, &mut visit)?;
+    Ok(SourceRead { incomplete: read.incomplete().to_vec(), rows: found, nearest })
+}
+
+/// The keys that look most like one that is not there, with their distance to it.
+#[derive(Default)]
+struct Nearest(Vec<(usize, Key)>);
+
+impl Nearest {
+    fn take(&mut self, wanted: &Key, other: Key) {
+        let length = wanted.as_str().chars().count();
+        if other.as_str().chars().count().abs_diff(length) > length.div_ceil(2) {
+            return;
+        }
+        let distance = strsim::osa_distance(&wanted.as_str().to_lowercase(), &other.as_str().to_lowercase());
+        if distance <= length.div_ceil(2) && !self.0.iter().any(|(_, key)| *key == other) {
+            self.0.push((distance, other));
+            self.0.sort();
+            self.0.truncate(NEAREST_MAX);
+        }
+    }
+}
+
+fn fields(job: &Job, record: Option<&Record>, entity: Option<&Entity>, known: Option<&Known>) -> Vec<FieldView> {
+    let templates = job.mapping.fields.iter();
+    let view = |(name, template): (&String, &String)| {
+        let kind = job.mapping.target.field(name)?.kind;
+        let wanted = record.and_then(|record| record.fields.get(name.as_str())).cloned();
+        let holds = entity.map(|entity| entity.value(name).clone());
+        let sent = known.and_then(|known| known.sent.get(name.as_str())).cloned();
+        // No list shows photos: the one that was sent last is the one that the service has, as far as is known.
+        let holds = if kind == Kind::Photo { holds.and(sent.clone()) } else { holds };
+        let state = match (&wanted, &holds) {
+            (Some(wanted), Some(holds)) => {
+                let same = known.map_or(kind.same(wanted, holds), |known| known.settled(name, kind, wanted, holds));
+                match () {
+                    () if same => FieldState::Same,
+                    () if known.is_some() && job.seed_only.iter().any(|own| own == name) => FieldState::Seeded,
+                    () if sent.as_ref() == Some(wanted) && job.on_drift != OnDrift::Overwrite => FieldState::Kept,
+                    () if sent.as_ref() == Some(wanted) => FieldState::Drifted,
+                    () => FieldState::Differs,
+                }
+            }
+            _ => FieldState::Unknown,
+        };
+        let echo = known.and_then(|known| known.echo.get(name.as_str())).cloned();
+        Some(FieldView { name: name.clone(), template: template.clone(), wanted, holds, sent, echo, state })
+    };
+    templates.filter_map(view).collect()
+}
+
+/// Who at the service fits the record, field by field.
+fn fits(store: &Store, job: &Job, mirror: Option<&Mirror>, record: Option<&Record>) -> Result<Vec<Fit>, store::Error> {
+    let (Some(mirror), Some(record)) = (mirror, record) else { return Ok(Vec::new()) };
+    let folded = |value: Option<&Value>| value.and_then(Value::as_text).map(fold).filter(|text| !text.is_empty());
+    let wanted: Vec<(&SmolStr, Option<String>)> =
+        job.match_on.iter().map(|field| (field, folded(record.fields.get(field)))).collect();
+    let mut found: Vec<Vec<RemoteId>> = vec![Vec::new(); wanted.len()];
+    mirror.each(store, |entity| {
+        for ((field, text), ids) in wanted.iter().zip(&mut found) {
+            if text.is_some() && *text == folded(Some(entity.value(field))) {
+                ids.push(entity.id);
+            }
+        }
+    })?;
+    let mut fits = Vec::new();
+    for ((field, _), ids) in wanted.into_iter().zip(found) {
+        let owned = ids.into_iter().map(|id| Ok((id, Owner::of(store, job.mapping.target, id)?)));
+        fits.push(Fit { field: field.to_string(), people: owned.collect::<Result<_, store::Error>>()? });
+    }
+    Ok(fits)
+}
+
+fn outlook(
+    context: &Context<'_>,
+    job: &Job,
+    key: &Key,
+    mirrors: Option<&Mirrors>,
+    rows: &[SourceRow],
+    unreadable: Option<&str>,
+) -> Outlook {
+    if let Some(reason) = unreadable {
+        return Outlook::Unclear(format!("the source can't be read: {reason}"));
+    }
+    if rows.iter().all(|row| row.reading.absence().is_some()) {
+        return Outlook::Absent;
+    }
+    let Some(mirrors) = mirrors else {
+        return Outlook::Unclear("the service was never read; `rosterd plan` reads it".to_owned());
+    };
+    let narrow = Narrow { keys: [key.clone()].into() };
+    match prepare(context, job, &rows::mapping(job), mirrors, &narrow, &[], &mut |_, _| Ok(())) {
+        Ok(prepared) => of_prepared(&prepared, key).unwrap_or_else(|error| Outlook::Unclear(chain(&error))),
+        Err(error) => Outlook::Unclear(chain(&error)),
+    }
+}
+
+fn of_prepared(prepared: &Prepared, key: &Key) -> Result<Outlook, spool::Error> {
+    let rejected: Vec<String> = prepared
+        .rejected
+        .iter()
+        .filter(|rejected| rejected.key.as_ref() == Some(key))
+        .map(|rejected| match &rejected.field {
+            Some(field) => format!("{field}: {}", rejected.reason),
+            None => rejected.reason.clone(),
+        })
+        .collect();
+    if !rejected.is_empty() {
+        return Ok(Outlook::Rejected(rejected));
+    }
+    let whole = |change: &Outline| prepared.pile.change(change).map(Box::new);
+    if let Some(held) = prepared.held.iter().find(|held| held.key == *key) {
+        let change = held.change.as_ref().map(whole).transpose()?;
+        return Ok(Outlook::Held { reason: held.reason.to_string(), change });
+    }
+    if let Some(dropped) = prepared.dropped.iter().find(|change| change.key == *key) {
+        return Ok(Outlook::Dropped(whole(dropped)?));
+    }
+    match prepared.go.iter().find(|change| change.key == *key) {
+        Some(change) => Ok(Outlook::Change(whole(change)?)),
+        None => Ok(Outlook::Nothing),
+    }
+}
+
+fn due(job: &Job, known: Option<&Known>) -> Option<Timestamp> {
+    let gone = known?.gone.as_ref()?;
+    if job.leavers.action == LeaverAction::Keep { None } else { gone.since.checked_add(job.leavers.grace).ok() }
+}
+
+/// What is to be set in someone for being gone.
+fn leaving(
+    context: &Context<'_>,
+    job: &Job,
+    rows: &[SourceRow],
+    known: Option<&Known>,
+) -> Option<Result<Values, String>> {
+    let says_so = rows.iter().any(|row| matches!(row.reading.mapped, Mapped::Left(_)));
+    let known = known.filter(|known| known.left.is_none() && (says_so || known.gone.is_some()))?;
+    if job.leavers.action != LeaverAction::Update {
+        return None;
+    }
+    let since = known.gone.as_ref().map_or(context.clock.now(), |gone| gone.since);
+    Some(leaver_set(job).values(&known.sent, job.day(since)).map_err(detect::told))
+}
+
+/// What the audit files tell of the record: its last change, and what was decided.
+fn told(context: &Context<'_>, job: &Job, key: &Key) -> Result<(Option<Changed>, Vec<Decided>), Error> {
+    let mut last = None;
+    let mut decisions = Vec::new();
+    history::read(context.store.dir(), |entry| match entry {
+        history::Entry::Change(changed) if changed.job == job.name && changed.key == *key => last = Some(changed),
+        history::Entry::Decision(decided)
+            if decided.job.as_ref() == Some(&job.name) && decided.key.as_ref() == Some(key) =>
+        {
+            decisions.push(decided);
+        }
+        _ => {}
+    })
+    .map_err(Error::History)?;
+    Ok((last, decisions))
+}

@@ -1,0 +1,320 @@
+//! Taking a person out of what was filed and what is kept of an inbox.
+
+use std::cell::Cell;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader, BufWriter, ErrorKind, Read as _, Write as _};
+use std::ops::ControlFlow;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
+
+use csv::{ReaderBuilder, Terminator, WriterBuilder};
+use jiff::SignedDuration;
+use tempfile::TempDir;
+
+use super::error::ForgetError;
+use super::redact::without;
+use crate::clock::Clock;
+use crate::config::Job;
+use crate::disk;
+use crate::mapping::{Bound, Mapped};
+use crate::receipt::{MARK, harmless, is_page, is_table, keyed, markup_of, text_of};
+use crate::reconcile::collect::rows;
+use crate::reconcile::inbox::staging::Outbox;
+use crate::reconcile::inbox::with_copy::{form, over};
+use crate::reconcile::report::job_report::named_as;
+use crate::record::Key;
+use crate::source::inbox::{self, Folder, Shelf, take_filed};
+use crate::source::{Access, Row, ldap};
+use crate::store::Store;
+
+/// The longest record of a report, in bytes: none that this program writes comes near it.
+const RECORD_BYTES_MAX: usize = 1024 * 1024;
+/// Which column of a table has the keys.
+const KEY_COLUMN: usize = 1;
+/// How reports end.
+const TABLE: &str = "report.csv";
+const PAGE: &str = "report.html";
+
+/// What is to become of a file.
+enum Fate {
+    Stays,
+    Goes,
+    /// What was written in place of it.
+    Becomes,
+}
+
+/// A copy that is searched, and where what is to stay of it is written.
+struct Searched<'a> {
+    job: &'a Job,
+    key: &'a Key,
+    copy: PathBuf,
+    rest: PathBuf,
+}
+
+/// Takes a person out of everything that was filed in the inboxes of `jobs`, and drops what is kept of their files in the
+/// state folder; returns how many files that concerned, and the first reason why not all of them could be searched. A filed
+/// file that can't be read as what it is goes altogether; what is no file holds nobody.
+pub(crate) fn forget(store: &Store, jobs: &[Job], key: &Key) -> (u64, Option<ForgetError>) {
+    let (mut files, mut failed) = (0, None);
+    for job in jobs.iter().filter(|job| job.inbox.is_some()) {
+        for part in [kept, filed] {
+            let found = part(store, job, key, &mut files);
+            failed = failed.or(found.err().map(|source| ForgetError::Filed { job: job.name.clone(), source }));
+        }
+    }
+    (files, failed)
+}
+
+/// What lies in the state folder.
+fn kept(store: &Store, job: &Job, key: &Key, files: &mut u64) -> io::Result<()> {
+    let outbox = Outbox::of(store.dir(), &job.name);
+    for path in [outbox.standing(), outbox.copy(), outbox.waiting()] {
+        if path.exists() {
+            fs::remove_file(&path)?;
+            disk::sync_folder(outbox.dir())?;
+            *files += 1;
+        }
+    }
+    for laid in outbox.laid()? {
+        let scratch = scratch(store)?;
+        for name in ["file", TABLE, PAGE] {
+            let path = laid.dir().join(name);
+            let rest = scratch.path().join("rest");
+            match (Searched { job, key, copy: path.clone(), rest: rest.clone() }).fate(name)? {
+                Fate::Stays => continue,
+                Fate::Goes => disk::replace(&path, b"")?,
+                Fate::Becomes => {
+                    disk::sync(File::open(&rest)?)?;
+                    disk::rename(&rest, &path)?;
+                }
+            }
+            *files += 1;
+        }
+    }
+    Ok(())
+}
+
+/// What lies in the inbox's two folders.
+fn filed(store: &Store, job: &Job, key: &Key, files: &mut u64) -> io::Result<()> {
+    let Some(options) = &job.inbox else { return Ok(()) };
+    let folder = match Folder::open(&options.dir) {
+        Ok(folder) if folder.is_marked() => folder,
+        // It was never used.
+        Ok(_) => return Ok(()),
+        Err(inbox::Error::Missing(_)) if !Outbox::of(store.dir(), &job.name).dir().exists() => return Ok(()),
+        Err(error) => return Err(io::Error::other(error)),
+    };
+    let scratch = scratch(store)?;
+    let searched = Searched { job, key, copy: scratch.path().join("copy"), rest: scratch.path().join("rest") };
+    // Nothing is being written now: what is unfinished was left there by a process that was killed.
+    folder.sweep(SignedDuration::MAX, Clock::system().now());
+    let mut failed = None;
+    for shelf in Shelf::ALL {
+        let (dropped, reports) = folder.filed(shelf)?;
+        for name in dropped.into_iter().chain(reports) {
+            match searched.settle(&folder, shelf, &name, options.size_max) {
+                Ok(Fate::Stays) => {}
+                Ok(Fate::Goes | Fate::Becomes) => *files += 1,
+                // One file stops nobody from being forgotten in the others.
+                Err(error) => {
+                    let name = inbox::shown(OsStr::new(&name));
+                    failed.get_or_insert(io::Error::new(error.kind(), format!("{}/{name}: {error}", shelf.name())));
+                }
+            }
+        }
+    }
+    failed.map_or(Ok(()), Err)
+}
+
+fn scratch(store: &Store) -> io::Result<TempDir> {
+    tempfile::Builder::new().prefix("looking-").tempdir_in(store.dir())
+}
+
+impl Searched<'_> {
+    /// Finds out what becomes of a filed file, and makes it so.
+    fn settle(&self, folder: &Folder, shelf: Shelf, name: &str, size_max: u64) -> io::Result<Fate> {
+        let fate = match take_filed(folder, shelf, name, size_max, &self.copy) {
+            Ok(Some(_)) => self.fate(name)?,
+            Ok(None) => Fate::Stays,
+            // Nobody can tell who is in it.
+            Err(error) if matches!(error.kind(), ErrorKind::FileTooLarge | ErrorKind::PermissionDenied) => Fate::Goes,
+            Err(error) => return Err(error),
+        };
+        match fate {
+            Fate::Stays => {}
+            Fate::Goes => folder.remove_filed(shelf, name)?,
+            Fate::Becomes => folder.replace_filed(shelf, name, &mut File::open(&self.rest)?)?,
+        }
+        Ok(fate)
+    }
+
+    /// What becomes of the copy of a file of that name. Whoever drops files may call one like a report, so that its
+    /// beginning says what it is.
+    fn fate(&self, name: &str) -> io::Result<Fate> {
+        let mut head = Vec::new();
+        if name.ends_with(TABLE) || name.ends_with(PAGE) {
+            File::open(&self.copy)?.take(64).read_to_end(&mut head)?;
+        }
+        if is_table(&head) {
+            self.table()
+        } else if name.ends_with(PAGE) && is_page(&head) {
+            self.page()
+        } else {
+            self.file()
+        }
+    }
+
+    /// A dropped file: the rows of everybody else stay. A row of which it can't be told whose it is goes, too.
+    fn file(&self) -> io::Result<Fate> {
+        let Self { job, key, .. } = *self;
+        if !self.copy.exists() || fs::metadata(&self.copy)?.len() == 0 {
+            return Ok(Fate::Stays);
+        }
+        let looked_at = over(job, self.copy.clone(), None);
+        let delimiter = form(job).delimiter.unwrap_or(b',');
+        let mut writer = None;
+        let mut dropped = false;
+        let mut failed = None;
+        let mut visit = |row: &Row, bound: &Bound<'_>| {
+            let others = match bound.read(row, None).mapped {
+                Mapped::Record(record) => record.key != *key,
+                Mapped::Left(own) => own != *key,
+                Mapped::Rejected(rejected) => rejected.key.is_some_and(|own| own != *key),
+                Mapped::Dropped => false,
+            };
+            dropped |= !others;
+            let written = match &mut writer {
+                Some(writer) => Ok(writer),
+                none => self.writer(delimiter).and_then(|mut begun| {
+                    begun.write_record(row.columns().names())?;
+                    Ok(none.insert(begun))
+                }),
+            };
+            let written = written.and_then(|writer| match others {
+                true => Ok(writer.write_record((0..row.len()).map(|at| row.cell(at)))?),
+                false => Ok(()),
+            });
+            match written {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    failed = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        };
+        let (clock, binds) = (Clock::system(), ldap::Binds::unremembered());
+        let read = rows::rows(&looked_at, &rows::mapping(job), Access::of_a_person(&clock, &binds), &mut visit);
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        match (read, writer) {
+            (Ok(read), _) if read.rejected.is_empty() && !dropped => Ok(Fate::Stays),
+            (Ok(_), Some(mut writer)) => writer.flush().map(|()| Fate::Becomes),
+            (Ok(_), None) | (Err(_), _) => Ok(Fate::Goes),
+        }
+    }
+
+    /// A report as a table.
+    fn table(&self) -> io::Result<Fate> {
+        let mut file = BufReader::new(File::open(&self.copy)?);
+        let delimiter = file.fill_buf()?.get(MARK.len() + "row".len()).copied().unwrap_or(b',');
+        file.consume(MARK.len());
+        let left = Cell::new(RECORD_BYTES_MAX);
+        let mut reader = ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .delimiter(delimiter)
+            .from_reader(Paced { inner: file, left: &left });
+        let mut writer = self.writer(delimiter)?;
+        let own = harmless(self.key.as_str());
+        let mut changed = false;
+        for record in reader.byte_records() {
+            let Ok(record) = record else { return Ok(Fate::Goes) };
+            left.set(RECORD_BYTES_MAX);
+            if record
+                .get(KEY_COLUMN)
+                .is_some_and(|cell| cell == own.as_bytes() || self.is_about(&String::from_utf8_lossy(cell)))
+            {
+                changed = true;
+                continue;
+            }
+            let cells: Vec<String> = record
+                .iter()
+                .enumerate()
+                .map(|(at, cell)| {
+                    let cell = String::from_utf8_lossy(cell);
+                    // Nobody else is named where the key of the row is.
+                    let told = if at == KEY_COLUMN { None } else { without(&cell, self.key) };
+                    changed |= told.is_some();
+                    told.unwrap_or_else(|| cell.into_owned())
+                })
+                .collect();
+            writer.write_record(&cells)?;
+        }
+        writer.flush()?;
+        Ok(if changed { Fate::Becomes } else { Fate::Stays })
+    }
+
+    /// A report as a page: it has a line for each row.
+    fn page(&self) -> io::Result<Fate> {
+        let mut file = BufReader::new(File::open(&self.copy)?);
+        let mut page = BufWriter::new(self.create()?);
+        let markup = markup_of(self.key.as_str());
+        let named = Key::new(&markup);
+        let (mut changed, mut line) = (false, Vec::new());
+        while file.by_ref().take(RECORD_BYTES_MAX as u64).read_until(b'\n', &mut line)? > 0 {
+            if line.len() == RECORD_BYTES_MAX {
+                return Ok(Fate::Goes);
+            }
+            let text = String::from_utf8_lossy(&line);
+            let cell = keyed(&text);
+            if cell.is_some_and(|(cell, _)| cell == markup || self.is_about(&text_of(cell))) {
+                changed = true;
+            } else {
+                let rest = cell.map_or(&*text, |(_, rest)| rest);
+                let told = named.as_ref().and_then(|key| without(rest, key));
+                changed |= told.is_some();
+                page.write_all(&text.as_bytes()[..text.len() - rest.len()])?;
+                page.write_all(told.as_deref().unwrap_or(rest).as_bytes())?;
+            }
+            line.clear();
+        }
+        page.flush()?;
+        Ok(if changed { Fate::Becomes } else { Fate::Stays })
+    }
+
+    /// Whether a report that calls a record so is about the person.
+    fn is_about(&self, name: &str) -> bool {
+        named_as(self.job, name).iter().any(|(job, own)| own.is_about(job, self.key))
+    }
+
+    fn create(&self) -> io::Result<File> {
+        File::options().write(true).create(true).truncate(true).mode(0o600).open(&self.rest)
+    }
+
+    fn writer(&self, delimiter: u8) -> io::Result<csv::Writer<File>> {
+        let mut file = self.create()?;
+        file.write_all(MARK)?;
+        let mut form = WriterBuilder::new();
+        Ok(form.flexible(true).delimiter(delimiter).terminator(Terminator::CRLF).from_writer(file))
+    }
+}
+
+/// What is read at a pace: no more than is left until it is said how much more may come.
+struct Paced<'a, R> {
+    inner: R,
+    left: &'a Cell<usize>,
+}
+
+impl<R: io::Read> io::Read for Paced<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let most = self.left.get().min(buffer.len());
+        if most == 0 && !buffer.is_empty() {
+            return Err(ErrorKind::InvalidData.into());
+        }
+        let read = self.inner.read(&mut buffer[..most])?;
+        self.left.set(self.left.get() - read);
+        Ok(read)
+    }
+}

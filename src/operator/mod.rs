@@ -1,0 +1,28 @@
+//! What people do besides sync: decide, look, undo, forget.
+//!
+//! Each command works out what a run would do with the steps of [`crate::reconcile`]; a second version of them would drift
+//! from the truth.
+//!
+//! A plan file never says what to send: it names what a person saw, and of that is sent what a run that is worked out
+//! again wants just the same.
+
+pub(crate) mod approvals;
+pub(crate) mod explain;
+pub(crate) mod forget;
+pub(crate) mod plan_file;
+pub(crate) mod queue;
+pub(crate) mod rebuild;
+pub(crate) mod revert;
+#[cfg(test)]
+mod tests;
+
+pub use approvals::{DecisionError, approve, believe, held_set, reject};
+pub use explain::{Explanation, FieldState, FieldView, Fit, Outlook, SourceRow, explain};
+pub use forget::error::ForgetError;
+pub use forget::person::{Forgotten, forget};
+pub use plan_file::apply::{Applied, Skipped, apply};
+pub use plan_file::file::PlanFile;
+pub use queue::{Waiting, discard, retry, waiting};
+pub use rebuild::{RebuildError, Rebuilt, Which, rebuild};
+pub use revert::inverse::Untouched;
+pub use revert::undo_run::{Reverted, plan_revert, revert};

@@ -1,0 +1,300 @@
+//! A plan as a file: what a person saw and may apply later.
+//!
+//! Invariants:
+//! - It carries for each change what that was based on, and for each job what the job said, by digest. Nothing of it is
+//!   ever sent: `apply` works the run out anew and sends what is in both.
+//! - A plan is used once. The mark is a file in the state folder, on disk before the first request that changes anything.
+//! - Sensitive values are in it only where that was asked for; of the others a person sees before and after.
+//!
+//! Rejected: rendered requests in the file. A PUT that was put together yesterday would undo what others did since.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use ring::rand::{SecureRandom as _, SystemRandom};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::config::{Config, Job};
+use crate::crash::point;
+use crate::disk;
+use crate::history::acting_user;
+use crate::plan::Outline;
+use crate::reconcile::model::context::{Context, Narrow};
+use crate::reconcile::model::job_plan::{Plan, Prepared};
+use crate::reconcile::model::plan_file_error::PlanFileError;
+use crate::reconcile::plan::precondition::Basis;
+use crate::record::{self, Action, JobName, Key, RemoteId, Target, Value};
+use crate::spool;
+
+/// The form that this program writes and reads.
+const VERSION: u64 = 1;
+/// What a value is shown as that is sensitive.
+const HIDDEN: &str = "***";
+
+/// A plan as a file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanFile {
+    id: String,
+    /// When it was made.
+    pub made: Timestamp,
+    by: String,
+    base_url: String,
+    credential: String,
+    /// The records that it was narrowed to; empty for all.
+    keys: Vec<Key>,
+    pub(crate) jobs: Vec<PlannedJob>,
+}
+
+/// What is planned for one job.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PlannedJob {
+    pub(crate) name: JobName,
+    config: String,
+    complete: bool,
+    pub(crate) changes: Vec<Planned>,
+}
+
+/// One planned change.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Planned {
+    pub(crate) action: Action,
+    target: Target,
+    pub(crate) key: Key,
+    pub(crate) id: Option<RemoteId>,
+    line: Option<u64>,
+    /// Why it waits for a person; such a one is for the reader only.
+    pub(crate) held: Option<String>,
+    fields: BTreeMap<String, Shown>,
+    pub(crate) based_on: Basis,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Shown {
+    from: Json,
+    to: Json,
+}
+
+impl PlanFile {
+    /// The largest file that is read.
+    pub const SIZE_MAX: u64 = 512 * 1024 * 1024;
+
+    /// Puts down what was planned [`For::File`](crate::reconcile::For); jobs whose plan failed are left out. Sensitive values
+    /// are in it only with `values`.
+    ///
+    /// # Errors
+    /// Where what was planned can't be read back from the disk of the state folder.
+    pub fn new(context: &Context<'_>, plans: &[Plan], narrow: &Narrow, values: bool) -> Result<Self, spool::Error> {
+        let id = unique();
+        let prepared = plans.iter().filter_map(|plan| plan.result.as_ref().ok()).flat_map(|(parts, _)| parts);
+        let planned = prepared.filter_map(|prepared| {
+            let part = context.config.part(&prepared.job)?;
+            Some(PlannedJob::new(part, prepared, values))
+        });
+        Ok(Self {
+            made: context.clock.now(),
+            by: acting_user(),
+            base_url: context.config.api.base_url.clone(),
+            credential: context.client.identity(id.as_bytes()),
+            keys: narrow.keys.iter().cloned().collect(),
+            jobs: planned.collect::<Result<_, _>>()?,
+            id,
+        })
+    }
+
+    /// The file's text.
+    pub fn encode(&self) -> String {
+        let plan = serde_json::to_value(self).expect("plain values");
+        let document = json!({"version": VERSION, "seal": seal(&plan), "plan": plan});
+        format!("{document:#}\n")
+    }
+
+    /// Reads what [`PlanFile::encode`] wrote.
+    pub fn decode(bytes: &[u8]) -> Result<Self, PlanFileError> {
+        let document: Json = serde_json::from_slice(bytes).map_err(|_| PlanFileError::Damaged)?;
+        let version = document.get("version").and_then(Json::as_u64).ok_or(PlanFileError::Damaged)?;
+        if version != VERSION {
+            return Err(PlanFileError::Version(version));
+        }
+        let plan = document.get("plan").ok_or(PlanFileError::Damaged)?;
+        if document.get("seal").and_then(Json::as_str) != Some(seal(plan).as_str()) {
+            return Err(PlanFileError::Damaged);
+        }
+        let file: Self = serde_json::from_value(plan.clone()).map_err(|_| PlanFileError::Damaged)?;
+        let named = file.id.len() == 32 && file.id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if named { Ok(file) } else { Err(PlanFileError::Damaged) }
+    }
+
+    /// How many changes it would send, and how many it shows that are held.
+    pub fn counts(&self) -> (usize, usize) {
+        let all = || self.jobs.iter().flat_map(|job| &job.changes);
+        let held = all().filter(|change| change.held.is_some()).count();
+        (all().count() - held, held)
+    }
+
+    /// Fails unless it was made for this service and these jobs, and never applied.
+    pub(crate) fn check(&self, context: &Context<'_>) -> Result<(), PlanFileError> {
+        let configured = &context.config.api.base_url;
+        if self.base_url != *configured {
+            return Err(PlanFileError::Service { planned: self.base_url.clone(), configured: configured.clone() });
+        }
+        if self.credential != context.client.identity(self.id.as_bytes()) {
+            return Err(PlanFileError::Credential);
+        }
+        if let Some(job) = self.jobs.iter().find(|planned| planned.job(context.config).is_none()) {
+            return Err(PlanFileError::Job(job.name.clone()));
+        }
+        if self.mark_path(context.store.dir()).exists() {
+            return Err(PlanFileError::Used);
+        }
+        Ok(())
+    }
+
+    /// Puts on disk that it is used.
+    pub(crate) fn mark(&self, dir: &Path) -> Result<(), PlanFileError> {
+        let path = self.mark_path(dir);
+        let folder = path.parent().unwrap_or(dir);
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).and_then(|()| {
+            disk::sync(File::options().write(true).create_new(true).mode(0o600).open(&path)?)?;
+            point("plan file: marked");
+            disk::sync_folder(folder)
+        });
+        made.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => PlanFileError::Used,
+            _ => PlanFileError::Mark(path.clone(), error),
+        })
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(crate) fn narrow(&self) -> Narrow {
+        Narrow { keys: self.keys.iter().cloned().collect() }
+    }
+
+    fn mark_path(&self, dir: &Path) -> PathBuf {
+        dir.join("used-plans").join(&self.id)
+    }
+}
+
+impl PlannedJob {
+    fn new(job: &Job, prepared: &Prepared, values: bool) -> Result<Self, spool::Error> {
+        let held = prepared
+            .held
+            .iter()
+            .filter_map(|held| Some((held.change.as_ref()?, Some(record::shown(&held.reason).into_owned()))));
+        let changes = prepared.go.iter().map(|change| (change, None)).chain(held);
+        Ok(Self {
+            name: job.name.clone(),
+            config: stamp(job),
+            complete: prepared.complete,
+            changes: changes
+                .map(|(change, held)| planned(job, prepared, change, held, values))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The job of the configuration that it was planned for, as it was then.
+    pub(crate) fn job<'c>(&self, config: &'c Config) -> Option<&'c Job> {
+        config.part(&self.name).filter(|job| stamp(job) == self.config)
+    }
+}
+
+fn planned(
+    job: &Job,
+    prepared: &Prepared,
+    outline: &Outline,
+    held: Option<String>,
+    values: bool,
+) -> Result<Planned, spool::Error> {
+    let change = prepared.pile.change(outline)?;
+    let sensitive = |name: &str| prepared.fields.iter().any(|field| field.name == name && field.sensitive);
+    let shown = |name: &str, value: &Value| match value {
+        value if !value.is_empty() && sensitive(name) && !values => HIDDEN.into(),
+        value => value.to_json(),
+    };
+    let fields = change.moves().map(|(name, from, to)| {
+        let (from, to) = (shown(name, from), shown(name, to));
+        (name.to_owned(), Shown { from, to })
+    });
+    Ok(Planned {
+        action: outline.action,
+        target: job.mapping.target,
+        key: outline.key.clone(),
+        id: outline.id,
+        line: change.line,
+        held,
+        fields: fields.collect(),
+        based_on: Basis::of(prepared, outline),
+    })
+}
+
+/// Stands for all that a job says: what a new key of the configuration means to it is in its `Debug` too.
+fn stamp(job: &Job) -> String {
+    format!("{:032x}", xxh3_128(format!("{job:?}").as_bytes()))
+}
+
+fn seal(plan: &Json) -> String {
+    format!("{:032x}", xxh3_128(plan.to_string().as_bytes()))
+}
+
+/// A name that no other plan has.
+fn unique() -> String {
+    let mut bytes = [0; 16];
+    SystemRandom::new().fill(&mut bytes).expect("the kernel gives random bytes");
+    format!("{:032x}", u128::from_le_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file() -> PlanFile {
+        PlanFile {
+            id: unique(),
+            made: "2026-01-02T03:04:05Z".parse().unwrap(),
+            by: "uid 0".into(),
+            base_url: "https://api.example.com/v1".into(),
+            credential: "00".into(),
+            keys: vec![Key::new("42").unwrap()],
+            jobs: vec![],
+        }
+    }
+
+    #[test]
+    fn fault_111_a_plan_file_that_was_changed_in_any_byte_is_refused() {
+        let text = file().encode();
+        assert_eq!(PlanFile::decode(text.as_bytes()).unwrap().encode(), text);
+        for at in 0..text.len() {
+            let mut bytes = text.clone().into_bytes();
+            bytes[at] ^= 1;
+            // White space between the words says nothing.
+            let same = PlanFile::decode(&bytes).is_ok_and(|read| read.encode() == text);
+            assert!(
+                PlanFile::decode(&bytes).is_err() || same && text.as_bytes()[at].is_ascii_whitespace(),
+                "byte {at}"
+            );
+        }
+        for cut in 0..text.len() - 2 {
+            assert!(PlanFile::decode(&text.as_bytes()[..cut]).is_err(), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn fault_111_a_plan_is_used_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = file();
+        file.mark(dir.path()).unwrap();
+        assert!(matches!(file.mark(dir.path()), Err(PlanFileError::Used)));
+    }
+}

@@ -1,0 +1,113 @@
+//! What waits in the queue, and what a person decides about it.
+//!
+//! Of the queue only what is surely without effect can be decided on: a change that was sent, and whose fate the next run
+//! looks up, stays. The one exception is a create of which several people at the service may be the result: the looking is
+//! over, it found no answer, and only a person can give one.
+
+use std::collections::BTreeSet;
+
+use super::approvals::DecisionError;
+use crate::clock::Clock;
+use crate::config::Job;
+use crate::history::{Audit, Line, acting_user};
+use crate::plan::Decided;
+use crate::queue::{self, Change, State};
+use crate::reconcile::approval::held::held;
+use crate::record::{Action, JobName, Key};
+use crate::store::{self, Batch, Keyspace, Store};
+
+/// One change of the queue.
+pub struct Waiting {
+    /// The change.
+    pub change: Change,
+    /// Why it is not known what became of it, where a look at the service did not tell.
+    pub unclear: Option<String>,
+}
+
+/// All changes of the queue of a job and its parts, each in order of key.
+pub fn waiting(store: &Store, job: &Job) -> Result<Vec<Waiting>, store::Error> {
+    let mut all = Vec::new();
+    for part in job.parts() {
+        all.extend(of_part(store, &part.name)?);
+    }
+    Ok(all)
+}
+
+fn of_part(store: &Store, job: &JobName) -> Result<Vec<Waiting>, store::Error> {
+    let held = held(store, job)?;
+    let with_reason = |change: Change| {
+        let looked = held.get(&change.key).filter(|held| held.action.is_none());
+        let is_open = change.wish.action == Action::Create && matches!(change.state, State::Sent { .. });
+        Waiting { unclear: looked.filter(|_| is_open).map(|held| held.reason.clone()), change }
+    };
+    Ok(queue::list(store, job)?.into_iter().map(with_reason).collect())
+}
+
+/// Lets the next run send parked changes again: all of them, or those of `keys`. Returns the keys.
+pub fn retry(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
+    let is_parked = |waiting: &Waiting| matches!(waiting.change.state, State::Parked { .. });
+    let chosen = choose(store, job, keys, is_parked, "it is not parked; the next run sees to it by itself")?;
+    decide(store, clock, &chosen, "retried", |batch, waiting| {
+        queue::put(batch, &Change { state: State::Waiting, ..waiting.change.clone() });
+    })
+}
+
+/// Drops changes: all that can be, or those of `keys`. A change that was not sent, or was refused, stays dropped until its
+/// record changes; what an unclear create is for is worked out anew. Returns the keys.
+pub fn discard(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
+    let is_over = |waiting: &Waiting| waiting.unclear.is_some() || !matches!(waiting.change.state, State::Sent { .. });
+    let chosen = choose(store, job, keys, is_over, "it was sent, and the next run looks up what became of it")?;
+    decide(store, clock, &chosen, "dropped", |batch, waiting| {
+        let (job, key) = (&waiting.change.job, &waiting.change.key);
+        queue::remove(batch, job, key);
+        if waiting.unclear.is_some() {
+            batch.remove(Keyspace::Held, &Keyspace::by_job(job, key.as_str()));
+        } else {
+            let decided = Decided::rejected(waiting.change.wish.digest());
+            batch.put(Keyspace::Decision, &Keyspace::by_job(job, key.as_str()), &decided);
+        }
+    })
+}
+
+/// The changes that are meant and can be decided on; one that was named and can't be is an error.
+fn choose(
+    store: &Store,
+    job: &Job,
+    keys: &BTreeSet<Key>,
+    fits: impl Fn(&Waiting) -> bool,
+    otherwise: &str,
+) -> Result<Vec<Waiting>, DecisionError> {
+    let mut all = waiting(store, job)?;
+    for key in keys {
+        // A key may be queued in several parts.
+        let mut queued = all.iter().filter(|waiting| waiting.change.key == *key).peekable();
+        if queued.peek().is_none() {
+            return Err(DecisionError::NotQueued { key: key.clone() });
+        }
+        if !queued.any(&fits) {
+            return Err(DecisionError::Mend { key: key.clone(), reason: otherwise.to_owned() });
+        }
+    }
+    all.retain(|waiting| fits(waiting) && (keys.is_empty() || keys.contains(&waiting.change.key)));
+    Ok(all)
+}
+
+/// Writes the decision down before it counts.
+fn decide(
+    store: &Store,
+    clock: &Clock,
+    chosen: &[Waiting],
+    decision: &str,
+    carry_out: impl Fn(&mut Batch, &Waiting),
+) -> Result<Vec<Key>, DecisionError> {
+    let audit = Audit::new(store.dir());
+    let mut batch = Batch::default();
+    for waiting in chosen {
+        let (at, job, key) = (clock.now(), Some(&waiting.change.job), Some(&waiting.change.key));
+        let line = Line::Decision { at, job, key, decision, by: acting_user(), why: None };
+        audit.append(at, &line).map_err(DecisionError::Audit)?;
+        carry_out(&mut batch, waiting);
+    }
+    store.commit(batch)?;
+    Ok(chosen.iter().map(|waiting| waiting.change.key.clone()).collect())
+}

@@ -1,0 +1,120 @@
+//! What becomes of requests whose answers were lost.
+
+use super::*;
+use crate::queue::{self, State};
+use crate::reconcile::commit::enqueue::left_unknown;
+use crate::record::{Entity, Marks, RemoteId, Target, Values, Wish};
+use crate::snapshot::Known;
+use crate::store::Batch;
+
+/// A new record with the email of somebody known, once a person said that they are two.
+async fn two_of_one_email(fault: &str) -> Rig {
+    let rig = Rig::with(Options { accept_duplicates: true, ..Options::default() }, &staff("", "")).await;
+    rig.sync_of(&people(0..3)).await;
+    assert_eq!(rig.sync_of(&(people(0..3) + &row(3, "Clerk").replace("person3@", "person1@"))).await, (0, 0, 0));
+    rig.approve().await;
+    rig.faults(&[fault]);
+    rig.sync().await;
+    rig.faults(&[]);
+    rig
+}
+
+#[tokio::test]
+async fn law_6_a_lost_create_is_not_taken_for_somebody_whom_another_record_owns() {
+    // The pause before the second look is real, so it is paid for once.
+    let (made, unmade) = tokio::join!(
+        two_of_one_email("staff.create cut-after times=1"),
+        two_of_one_email("staff.create cut-before times=1")
+    );
+    for rig in [made, unmade] {
+        let mut numbers: Vec<_> = rig.staff().iter().map(|person| person["employee_id"].clone()).collect();
+        numbers.sort_by_key(Json::to_string);
+        assert_eq!(numbers, (0..4).map(number_of).collect::<Vec<_>>());
+        assert_eq!(rig.sync().await.counts.unchanged, 4);
+    }
+}
+
+/// A change as a process left it that ended before it had an answer.
+fn sent(id: i64, created: &str, before: &[(&str, &str)], wanted: &[(&str, &str)]) -> Change {
+    let values = |pairs: &[(&str, &str)]| -> Values {
+        pairs.iter().map(|(field, value)| ((*field).into(), Value::text(*value))).collect()
+    };
+    let id = RemoteId::new(id).unwrap();
+    let before = Entity { id, created: created.to_owned(), fields: values(before) };
+    Change {
+        job: JobName::new("staff").unwrap(),
+        key: key(1),
+        target: Target::Staff,
+        wish: Wish { action: Action::Update, id: Some(id), fields: values(wanted), leaver: false },
+        approved: false,
+        marks: Marks::default(),
+        undo: None,
+        state: State::Sent { attempts: 1, before: Some(Box::new(before)) },
+    }
+}
+
+#[tokio::test]
+async fn law_3_an_update_of_unknown_fate_is_done_only_where_all_of_it_is() {
+    let other = "2020-01-01T00:00:00+00:00";
+    // (what the service holds by now, what was wanted of the title, PUTs that follow, what the title becomes)
+    for (now, title, puts, becomes) in [
+        (json!({"name": "Ana One", "title": "Baker"}), "Baker", 0, "Baker"),
+        (json!({"name": "Ana One"}), "Baker", 1, "Baker"),
+        (json!({"title": "Baker"}), "Baker", 1, "Baker"),
+        (json!({"name": "Ana One"}), "CLERK", 1, "CLERK"),
+        (json!({"name": "Ana One", "title": null}), "Baker", 1, "Baker"),
+        (json!({}), "Baker", 1, "Baker"),
+        (json!({"name": "Ana One", "title": "Baker", "created": other}), "Cook", 0, "Baker"),
+    ] {
+        // What differs from what is remembered as sent counts as somebody's edit and stays.
+        let rig = Rig::new(&staff("on_drift = \"keep\"\n", "")).await;
+        rig.sync_of(&people(0..3)).await;
+        let id = rig.id(1);
+        let email = ("email", "person1@example.com");
+        let number = number_of(1);
+        let rest = [email, ("employee_id", number.as_str())];
+        let before = [&[("name", "Person 1"), ("title", "Clerk")][..], &rest].concat();
+        let wanted = [&[("name", "Ana One"), ("title", title)][..], &rest].concat();
+        {
+            let bench = rig.bench();
+            let known = Known::get(&bench.store, &bench.config.jobs[0].name, &key(1)).unwrap().unwrap();
+            let mut batch = Batch::default();
+            queue::put(&mut batch, &sent(id, &known.created, &before, &wanted));
+            bench.store.commit(batch).unwrap();
+        }
+        rig.service.edit("staff", id, now.clone());
+        let told = rig.told().len();
+        rig.csv(&(row(0, "Clerk") + &row(2, "Clerk") + &row(1, title).replace("Person 1", "Ana One")));
+        let report = rig.sync().await;
+        assert_eq!((rig.count("staff.update"), rig.title(1).as_str()), (puts, becomes), "{now}: {report:?}");
+        let is_other = now["created"] == other;
+        assert_eq!(rig.told().len() - told, usize::from(!is_other), "{now}: told once: {report:?}");
+    }
+}
+
+#[tokio::test]
+async fn law_3_what_is_looked_up_before_anything_is_planned() {
+    let changes = "mode = \"changes\"\n";
+    for (mode, action, state, is_unknown) in [
+        ("", Action::Create, State::Waiting, false),
+        ("", Action::Update, State::Waiting, false),
+        ("", Action::Create, State::Sent { attempts: 1, before: None }, true),
+        ("", Action::Update, State::Sent { attempts: 1, before: None }, true),
+        ("", Action::Delete, State::Sent { attempts: 1, before: None }, true),
+        ("", Action::Create, State::Parked { status: 422, words: "no".into() }, false),
+        // A file of changes says nothing a second time: what waits is sent as it is.
+        (changes, Action::Create, State::Waiting, true),
+        (changes, Action::Update, State::Waiting, false),
+        (changes, Action::Create, State::Parked { status: 422, words: "no".into() }, false),
+    ] {
+        let rig = Rig::new(&staff("", "").replace("[job.map]", &format!("{mode}[job.map]"))).await;
+        let bench = rig.bench();
+        let mut change = Change { state: state.clone(), ..sent(7, "", &[], &[]) };
+        change.wish.action = action;
+        let mut batch = Batch::default();
+        queue::put(&mut batch, &change);
+        bench.store.commit(batch).unwrap();
+        let unknown = left_unknown(&bench.store, &bench.config.jobs[0]).unwrap();
+        assert_eq!(unknown.len(), usize::from(is_unknown), "{mode} {action:?} {state:?}");
+    }
+}

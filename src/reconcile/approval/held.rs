@@ -1,0 +1,242 @@
+//! What waits for a person, and what the person decided.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::remote_digest;
+use crate::plan::{self, Decided, Guarded, Held, Judged, Outline, Seen, Verdict, Writes};
+use crate::queue::Undo;
+use crate::reconcile::model::error::Error;
+use crate::reconcile::model::job_plan::Prepared;
+use crate::reconcile::model::job_state::JobState;
+use crate::record::{Action, JobName, Key, Wish};
+use crate::spool;
+use crate::store::{self, Batch, Keyspace, Store};
+
+/// A held change as it is kept between runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldChange {
+    /// What would be done; none where there is nothing to approve but something to mend.
+    pub action: Option<Action>,
+    /// The digest of what is wanted.
+    pub wish: u64,
+    /// What is wanted: a file that holds changes only does not say it a second time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<Wish>,
+    /// What it takes back, where it does: such a change waits until it is decided on, whatever the source wants.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo: Option<Undo>,
+    /// Why it waits.
+    pub reason: String,
+    /// The person whose update it is a part of: a decision on one part is a decision on all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part_of: Option<Key>,
+    /// What the service held of the person when it was held: an approval is of a change as it was shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Seen>,
+}
+
+/// The held changes of a job, by key.
+pub fn held(store: &Store, job: &JobName) -> Result<BTreeMap<Key, HeldChange>, store::Error> {
+    by_key(store, Keyspace::Held, job)
+}
+
+/// What was decided, by key.
+pub(crate) fn verdicts(store: &Store, job: &JobName) -> Result<BTreeMap<Key, Verdict>, store::Error> {
+    Ok(decisions(store, job)?.into_iter().map(|(key, decided)| (key, decided.verdict)).collect())
+}
+
+/// The same with what was seen by those who approved.
+pub(crate) fn decisions(store: &Store, job: &JobName) -> Result<BTreeMap<Key, Decided>, store::Error> {
+    by_key(store, Keyspace::Decision, job)
+}
+
+/// Puts a person's verdicts on what was held before the guard came to it. The keys are those whose verdict still counts
+/// though the change that it was made for is not the one that is held now.
+pub(crate) fn decided(
+    held: Vec<Held<Outline>>,
+    writes: Writes,
+    verdicts: &BTreeMap<Key, Verdict>,
+) -> (Guarded<Outline>, BTreeSet<Key>) {
+    let mut guarded = Guarded::default();
+    let mut standing = BTreeSet::new();
+    for mut one in held {
+        let verdict = verdicts.get(&one.key);
+        let is = |held: &Held<Outline>, verdict: Option<&Verdict>, make: fn(u64) -> Verdict| {
+            held.change.as_ref().is_some_and(|change| verdict == Some(&make(change.wish())))
+        };
+        if let Some(other) = &one.other {
+            let rejected = is(&one, verdict, Verdict::Rejected);
+            if rejected || is(other, verdict, Verdict::Approved) || is(other, verdict, Verdict::Rejected) {
+                standing.extend(rejected.then(|| one.key.clone()));
+                one = (**other).clone();
+            }
+        }
+        if is(&one, verdict, Verdict::Approved) && writes != Writes::Off {
+            one.change.iter_mut().for_each(Outline::approve);
+            guarded.go.extend(one.change);
+        } else if is(&one, verdict, Verdict::Rejected) {
+            guarded.rejected.extend(one.change);
+        } else {
+            guarded.held.push(one);
+        }
+    }
+    (guarded, standing)
+}
+
+/// Holds everything that a person has not released.
+pub(crate) fn hold_all(guarded: &mut Guarded<Outline>, reason: &str) {
+    for held in &mut guarded.held {
+        held.reason = format!("{reason}; {}", held.reason).into();
+    }
+    let reason = reason.into();
+    let open = guarded.go.extract_if(.., |change| !change.is_approved());
+    guarded.held.extend(open.map(|change| Held::change(change, &reason)));
+}
+
+/// Puts what is held now in place of what was, but for those whom `keep` names; the set's number grows where it is another
+/// one, before any row of it is written: nobody approves by a number what it did not hold. Returns those that were kept.
+pub(crate) fn replace(
+    store: &Store,
+    batch: &mut Batch,
+    prepared: &Prepared,
+    keep: impl Fn(&Key) -> bool,
+    state: &mut JobState,
+) -> Result<BTreeMap<Key, HeldChange>, Error> {
+    let job = &prepared.job;
+    let mut before: BTreeMap<Key, Option<u64>> = BTreeMap::new();
+    let mut kept = BTreeMap::new();
+    store.each(Keyspace::Held, &Keyspace::by_job(job, ""), |key, held: HeldChange| {
+        let Some(key) = Key::new(key) else { return };
+        before.insert(key.clone(), held.approvable());
+        if held.undo.is_some() || keep(&key) {
+            kept.insert(key, held);
+        }
+    })?;
+    let mut now: BTreeMap<&Key, &Held<Outline>> = BTreeMap::new();
+    now.extend(prepared.held.iter().map(|held| (&held.key, held)));
+    let after = |key: &Key| match now.get(key) {
+        Some(held) => Some(held.change.as_ref().map(Judged::wish)),
+        None => kept.get(key).map(HeldChange::approvable),
+    };
+    let known = before.iter().all(|(key, wish)| wish.is_none() || after(key) == Some(*wish));
+    let has = |key: &Key, wish: Option<u64>| wish.is_none() || before.get(key) == Some(&wish);
+    if !known || !now.iter().all(|(key, held)| has(key, held.change.as_ref().map(Judged::wish))) {
+        state.held_set += 1;
+        let mut first = Batch::default();
+        state.put(&mut first, job);
+        store.commit(first)?;
+    }
+    for key in before.keys().filter(|key| after(key).is_none()) {
+        batch.remove(Keyspace::Held, &Keyspace::by_job(job, key.as_str()));
+    }
+    let mut failed = None;
+    let rows = now.values().map_while(|held| match HeldChange::of(held, prepared) {
+        Ok(row) => Some((Keyspace::by_job(job, held.key.as_str()), row)),
+        Err(error) => {
+            failed = Some(error);
+            None
+        }
+    });
+    store.put_sorted(Keyspace::Held, now.len(), rows)?;
+    failed.map_or(Ok(kept), |error| Err(error.into()))
+}
+
+/// The same for the keys of a narrowed run.
+pub(crate) fn replace_some(
+    store: &Store,
+    batch: &mut Batch,
+    keys: &BTreeSet<Key>,
+    prepared: &Prepared,
+    state: &mut JobState,
+) -> Result<(), Error> {
+    let job = &prepared.job;
+    for (key, _) in held(store, job)?.iter().filter(|(key, held)| held.undo.is_none() && keys.contains(*key)) {
+        batch.remove(Keyspace::Held, &Keyspace::by_job(job, key.as_str()));
+    }
+    for held in &prepared.held {
+        add(batch, job, &held.key, &HeldChange::of(held, prepared)?, state);
+    }
+    Ok(())
+}
+
+/// Puts what is held besides what was.
+pub(crate) fn add(batch: &mut Batch, job: &JobName, key: &Key, held: &HeldChange, state: &mut JobState) {
+    batch.put(Keyspace::Held, &Keyspace::by_job(job, key.as_str()), held);
+    state.held_set += 1;
+}
+
+/// Keeps those as held who wait for something else than a person: nothing can be decided about them.
+pub(crate) fn wait<'a>(
+    store: &Store,
+    job: &JobName,
+    keys: impl Iterator<Item = &'a Key>,
+    reason: &str,
+) -> Result<(), store::Error> {
+    let mut batch = Batch::default();
+    for key in keys {
+        let waits = HeldChange::new(None, reason, None);
+        batch.put(Keyspace::Held, &Keyspace::by_job(job, key.as_str()), &waits);
+    }
+    store.commit(batch)
+}
+
+/// Forgets verdicts on what is no longer wanted: `wanted` holds the digest of every change of this run.
+pub(crate) fn prune(
+    batch: &mut Batch,
+    job: &JobName,
+    verdicts: &BTreeMap<Key, Verdict>,
+    wanted: &BTreeMap<Key, u64>,
+    evaluated: impl Fn(&Key) -> bool,
+) {
+    for (key, verdict) in verdicts {
+        let (Verdict::Approved(wish) | Verdict::Rejected(wish)) = verdict;
+        if wanted.get(key) != Some(wish) && evaluated(key) {
+            batch.remove(Keyspace::Decision, &Keyspace::by_job(job, key.as_str()));
+        }
+    }
+}
+
+impl HeldChange {
+    fn of(held: &Held<Outline>, prepared: &Prepared) -> Result<Self, spool::Error> {
+        let change = held.change.as_ref().map(|change| prepared.pile.change(change)).transpose()?;
+        let id = change.as_ref().and_then(|change| change.wish.id);
+        let seen = id.zip(prepared.new.remote.get(&held.key)).map(|(id, remote)| remote_digest::seen(id, *remote));
+        let part_of = held.change.as_ref().and_then(Judged::part_of).cloned();
+        Ok(Self { seen, part_of, ..Self::new(change, &held.reason, None) })
+    }
+
+    /// What was approved and is to be looked at again, as it is queued.
+    pub(crate) fn again(wish: Wish, reason: &str, seen: Option<Seen>) -> Self {
+        let (action, digest) = (Some(wish.action), wish.digest());
+        Self { action, wish: digest, change: Some(wish), undo: None, reason: reason.to_owned(), part_of: None, seen }
+    }
+
+    /// A change that waits, or something to mend.
+    pub(crate) fn new(change: Option<plan::Change>, reason: &str, undo: Option<Undo>) -> Self {
+        Self {
+            action: change.as_ref().map(|change| change.wish.action),
+            wish: change.as_ref().map_or(0, |change| change.wish.digest()),
+            change: change.map(|change| change.wish),
+            undo,
+            reason: reason.to_owned(),
+            part_of: None,
+            seen: None,
+        }
+    }
+
+    /// The wish that can be approved.
+    fn approvable(&self) -> Option<u64> {
+        self.action.map(|_| self.wish)
+    }
+}
+
+fn by_key<T: serde::de::DeserializeOwned>(
+    store: &Store,
+    space: Keyspace,
+    job: &JobName,
+) -> Result<BTreeMap<Key, T>, store::Error> {
+    let rows = store.list(space, &Keyspace::by_job(job, ""))?;
+    Ok(rows.into_iter().filter_map(|(key, row)| Some((Key::new(&key)?, row))).collect())
+}

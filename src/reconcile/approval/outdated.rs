@@ -1,0 +1,61 @@
+//! Approvals of changes that are not any more what was shown.
+
+use std::collections::BTreeMap;
+
+use super::held;
+use super::remote_digest::{remote, seen};
+use crate::config::Job;
+use crate::mirror::Mirror;
+use crate::plan::{Guarded, Held, Judged as _, Outline, Verdict};
+use crate::reconcile::model::context::Narrow;
+use crate::reconcile::model::error::Error;
+use crate::reconcile::model::state_updates::Outdated;
+use crate::record::{Field, Key};
+use crate::store::Store;
+
+/// What people decided of a job.
+pub(crate) struct Standing {
+    /// What counts.
+    pub(crate) verdicts: BTreeMap<Key, Verdict>,
+    /// Those who changed at the service since the change was shown that a person approved, with what they are now.
+    pub(crate) outdated: BTreeMap<Key, Outdated>,
+}
+
+/// Tells approvals that count from those that are void by now.
+pub(crate) fn decided(
+    job: &Job,
+    fields: &[Field],
+    mirror: &Mirror,
+    store: &Store,
+    narrow: &Narrow,
+) -> Result<Standing, Error> {
+    let mut standing = Standing { verdicts: BTreeMap::new(), outdated: BTreeMap::new() };
+    for (key, decided) in held::decisions(store, &job.name)? {
+        if let Some(before) = decided.seen.as_ref().filter(|_| narrow.has(&key)) {
+            let now = remote(fields, Some(before.id), mirror, store)?.map(|remote| seen(before.id, remote));
+            if now.as_ref() != Some(before) {
+                if let Verdict::Approved(wish) = decided.verdict {
+                    standing.outdated.insert(key, Outdated { wish, seen: now });
+                }
+                continue;
+            }
+        }
+        standing.verdicts.insert(key, decided.verdict);
+    }
+    Ok(standing)
+}
+
+/// Why what was approved is held again.
+pub(crate) const OUTDATED: &str = "this person changed at the service since it was approved: look at it once more";
+
+/// Holds again what a person approved, where it is not the change any more that was shown. What is wanted otherwise by now
+/// nobody approved: it is judged as any change is.
+pub(crate) fn hold_outdated(guarded: &mut Guarded<Outline>, outdated: &BTreeMap<Key, Outdated>) {
+    let was_approved = |change: &Outline| outdated.get(&change.key).is_some_and(|one| one.wish == change.wish());
+    for held in guarded.held.iter_mut().filter(|held| held.change.as_ref().is_some_and(was_approved)) {
+        held.reason = format!("{OUTDATED}; {}", held.reason).into();
+    }
+    let reason = OUTDATED.into();
+    let open = guarded.go.extract_if(.., |change| was_approved(change) && !change.is_approved());
+    guarded.held.extend(open.map(|change| Held::change(change, &reason)));
+}

@@ -1,0 +1,313 @@
+//! Reading the source: which rows are new or changed, which keys are there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use super::duplicates::{Choice, choose};
+use super::stray_rows::Strays;
+use super::{fingerprint, rows};
+use crate::config::Job;
+use crate::mapping::{Bound, Mapped, Mapping, Reading};
+use crate::plan::{Present, is_somebody_else};
+use crate::reconcile::model::candidate::{Candidate, Rare, Statement};
+use crate::reconcile::model::change_spill::Pile;
+use crate::reconcile::model::context::{Context, Narrow};
+use crate::reconcile::model::error::Error;
+use crate::record::{Key, Rejected, Value, Values};
+use crate::snapshot::{Day, Index, Known};
+use crate::source::{Found, Read, Row};
+use crate::spool;
+use crate::store::Store;
+
+/// What a source holds.
+pub(crate) struct Gathered {
+    pub(crate) read: Read,
+    /// Records that are new, changed, or whose entity has changed; one a key, in order of key.
+    pub(crate) candidates: Vec<Candidate>,
+    /// Keys whose row says that they are gone.
+    pub(crate) left: BTreeMap<Key, Statement>,
+    pub(crate) rejected: Vec<Rejected>,
+    /// Which known keys are there.
+    pub(crate) present: Present,
+    /// Records that stand as they stood.
+    pub(crate) unchanged: u64,
+    /// Rows that may be anybody's.
+    pub(crate) strays: Strays,
+    /// By position of the index: the line of the row that stands as it stood; 0 for none.
+    lines: Vec<u64>,
+}
+
+impl Gathered {
+    /// Every row whose key is known and that can be used, with its line, in order of line; and whether it counts.
+    pub(crate) fn rows(&self, index: &Index) -> Vec<(u64, Key, bool)> {
+        let standing = (0..index.len()).filter(|at| self.lines[*at] > 0);
+        let standing = standing.filter_map(|at| Some((self.lines[at], Key::new(index.entry(at).key)?, true)));
+        let candidates = self.candidates.iter().map(|one| (one.line, one.key.clone(), true));
+        let left = self.left.iter().map(|(key, statement)| (statement.line, key.clone(), false));
+        let mut rows: Vec<_> = standing.chain(candidates).chain(left).collect();
+        rows.sort();
+        rows
+    }
+}
+
+/// A source as it was read, before rows of one key are held against each other.
+pub(crate) struct Gatherer<'a> {
+    index: &'a Index,
+    pile: &'a Pile,
+    candidates: Vec<Candidate>,
+    left: BTreeMap<Key, Statement>,
+    /// Keys whose row does not count yet.
+    early: BTreeSet<Key>,
+    /// With the lines of their rows, which entries of a directory do not show.
+    rejected: Vec<(u64, Rejected)>,
+    present: Present,
+    /// By position of the index: the line of the row that stands as it stood; 0 for none.
+    lines: Vec<u64>,
+    read: Option<Read>,
+}
+
+impl<'a> Gatherer<'a> {
+    /// Nothing read yet; records go to `pile`.
+    pub(crate) fn new(index: &'a Index, pile: &'a Pile) -> Self {
+        Self {
+            index,
+            pile,
+            candidates: Vec::new(),
+            left: BTreeMap::new(),
+            early: BTreeSet::new(),
+            rejected: Vec::new(),
+            present: Present::none(index),
+            lines: vec![0; index.len()],
+            read: None,
+        }
+    }
+
+    /// Reads the source of a job. `dirty` are positions of the index whose entities the mirror saw change.
+    pub(crate) fn read(
+        mut self,
+        context: &Context<'_>,
+        job: &Job,
+        mapping: &Mapping,
+        dirty: &BTreeSet<usize>,
+        found: Option<&Found>,
+        narrow: &Narrow,
+    ) -> Result<Self, Error> {
+        let index = self.index;
+        let stamp = fingerprint::of_rows(job, mapping);
+        let today = job.day(context.clock.now());
+        let today_as_day = Day::of(today);
+        let mut near = 0;
+        let mut full = None;
+        let mut visit = |row: &Row, bound: &Bound<'_>| {
+            let digest = row.digest ^ stamp;
+            // A key that is gone has no digest, so none is found; it is asked all the same, for who is back must be looked at.
+            let found = index.by_digest(digest, near);
+            near = found.unwrap_or(near) + 1;
+            if let Some(at) = found
+                && !narrow.keys.iter().any(|key| key.as_str() == index.entry(at).key)
+                && !dirty.contains(&at)
+                && !index.entry(at).gone
+                && index.entry(at).due.is_none_or(|due| today_as_day.is_some_and(|today| today < due))
+            {
+                self.present.mark(at);
+                self.lines[at] = row.line;
+                return ControlFlow::Continue(());
+            }
+            match self.take(bound.read(row, Some(today)), (row, bound), digest, narrow) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    full = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        };
+        let read = rows::read(context, job, mapping, found, &mut visit);
+        if let Some(error) = full {
+            return Err(error.into());
+        }
+        self.read = Some(read?);
+        Ok(self)
+    }
+
+    fn take(
+        &mut self,
+        reading: Reading,
+        (row, bound): (&Row, &Bound<'_>),
+        digest: u128,
+        narrow: &Narrow,
+    ) -> Result<(), spool::Error> {
+        let Reading { mapped, marks, early, due, bad_values, .. } = reading;
+        let line = row.line;
+        self.early.extend(early);
+        match mapped {
+            // Those who are not asked for are looked at too: one of them may be the same person.
+            Mapped::Record(record) => {
+                let due = due.and_then(Day::of);
+                // What is to be told in every run is looked at in every run.
+                let digest = if bad_values.is_empty() { digest } else { 0 };
+                let is_rare = due.is_some() || !bad_values.is_empty();
+                let rare = is_rare.then(|| Box::new(Rare { due, bad_values }));
+                let place = self.pile.put_record(&record.fields, &marks, line)?;
+                self.candidates.push(Candidate { key: record.key, line, digest, place, rare });
+            }
+            Mapped::Left(key) if narrow.has(&key) => {
+                let is_known = self.index.by_key(key.as_str()).is_some();
+                let who = if is_known { bound.identity(row) } else { Values::new() };
+                self.left.insert(key, Statement { line, who });
+            }
+            Mapped::Rejected(rejected) if rejected.key.as_ref().is_none_or(|key| narrow.has(key)) => {
+                self.rejected.push((line, rejected));
+            }
+            Mapped::Left(_) | Mapped::Rejected(_) | Mapped::Dropped => {}
+        }
+        Ok(())
+    }
+
+    /// Holds rows of one key against each other (law 8).
+    pub(crate) fn settle(mut self, job: &Job, store: &Store) -> Result<Gathered, Error> {
+        let Self { index, pile, .. } = self;
+        let read = self.read.take().expect("the read has ended");
+        self.supersede(&read.superseded);
+        let mut strays = self.strays();
+        // The reader counts its own rejected rows among its reasons.
+        self.rejected.extend(read.rejected.iter().map(|rejected| (0, rejected.clone())));
+        let spoilt: BTreeSet<Key> = self.rejected.iter().filter_map(|(_, rejected)| rejected.key.clone()).collect();
+        self.candidates.sort_unstable_by(|one, other| (&one.key, one.line).cmp(&(&other.key, other.line)));
+        let mut kept: Vec<Candidate> = Vec::new();
+        let mut rows = std::mem::take(&mut self.candidates).into_iter().peekable();
+        while let Some(first) = rows.next() {
+            let mut group = vec![first];
+            while let Some(next) = rows.next_if(|next| next.key == group[0].key) {
+                group.push(next);
+            }
+            let key = group[0].key.clone();
+            let standing = index.by_key(key.as_str()).filter(|at| self.lines[*at] > 0);
+            if spoilt.contains(&key) {
+                strays.shared.insert(key.clone());
+                let lines = group.iter().map(|row| row.line).chain(standing.map(|at| self.lines[at])).collect();
+                self.reject(job, &key, lines, true);
+                standing.into_iter().for_each(|at| self.lines[at] = 0);
+                continue;
+            }
+            let known = standing.map(|_| Known::get(store, &job.name, &key)).transpose()?.flatten();
+            let choice = match standing {
+                None if group.len() == 1 => Choice::Row(group.pop().expect("one row")),
+                _ => choose(group, standing.map(|at| (self.lines[at], known)), &job.seed_only, pile)?,
+            };
+            match choice {
+                Choice::Standing => continue,
+                Choice::Row(row) => kept.push(row),
+                Choice::Unclear(lines) => {
+                    strays.shared.insert(key.clone());
+                    self.reject(job, &key, lines, false);
+                }
+            }
+            standing.into_iter().for_each(|at| self.lines[at] = 0);
+        }
+        strays.shared.extend(self.at_odds(&kept, job, store)?);
+        strays.unknown.retain(|key| !strays.shared.contains(key));
+        for key in
+            kept.iter().map(|candidate| &candidate.key).chain(self.rejected.iter().filter_map(|(_, r)| r.key.as_ref()))
+        {
+            if let Some(at) = index.by_key(key.as_str()) {
+                self.present.mark(at);
+            }
+            self.left.remove(key);
+        }
+        // Who is not to be there yet is not gone; who was there and is gone in between is.
+        let early = self.early.iter().filter(|key| !self.left.contains_key(*key));
+        for at in early.filter_map(|key| index.by_key(key.as_str())) {
+            self.present.mark(at);
+        }
+        let lines = &self.lines;
+        let unchanged = (0..index.len()).filter(|at| lines[*at] > 0).count() as u64;
+        self.left.retain(|key, _| index.by_key(key.as_str()).is_none_or(|at| lines[at] == 0));
+        Ok(Gathered {
+            read,
+            candidates: kept,
+            left: self.left,
+            rejected: self.rejected.into_iter().map(|(_, rejected)| rejected).collect(),
+            present: self.present,
+            unchanged,
+            strays,
+            lines: self.lines,
+        })
+    }
+
+    /// The rejected rows that may be anybody's, as far as each tells by itself: its key can't be read, is not known to the
+    /// job, or stands in another row, rejected too or unchanged.
+    fn strays(&self) -> Strays {
+        let mut strays = Strays::default();
+        let mut met = BTreeSet::new();
+        for (_, rejected) in &self.rejected {
+            let Some(key) = &rejected.key else {
+                strays.unreadable += 1;
+                continue;
+            };
+            match self.index.by_key(key.as_str()) {
+                None => _ = strays.unknown.insert(key.clone()),
+                Some(at) if self.lines[at] > 0 => _ = strays.shared.insert(key.clone()),
+                Some(_) => {}
+            }
+            if !met.insert(key) || self.left.contains_key(key) || self.early.contains(key) {
+                strays.shared.insert(key.clone());
+            }
+        }
+        strays
+    }
+
+    /// The keys of which one row counts while another says that its person is gone, the two naming different people.
+    /// Somebody who was hired again has two such rows; so has somebody whose number was mistyped as that of a leaver.
+    fn at_odds(&self, kept: &[Candidate], job: &Job, store: &Store) -> Result<Vec<Key>, Error> {
+        let mut at_odds = Vec::new();
+        for (key, statement) in self.left.iter().filter(|(_, statement)| !statement.who.is_empty()) {
+            let counted = match kept.binary_search_by(|row| row.key.cmp(key)) {
+                Ok(at) => kept[at].open(self.pile)?.0.fields,
+                Err(_) if self.index.by_key(key.as_str()).is_some_and(|at| self.lines[at] > 0) => {
+                    Known::get(store, &job.name, key)?.map(|known| known.sent).unwrap_or_default()
+                }
+                Err(_) => continue,
+            };
+            if is_somebody_else(|field| counted.get(field).cloned().unwrap_or(Value::Empty), &statement.who) {
+                at_odds.push(key.clone());
+            }
+        }
+        Ok(at_odds)
+    }
+
+    /// Takes back what rows said that count no more. Who was there is there all the same.
+    fn supersede(&mut self, superseded: &[u64]) {
+        if superseded.is_empty() {
+            return;
+        }
+        let gone: BTreeSet<u64> = superseded.iter().copied().collect();
+        self.candidates.retain(|candidate| !gone.contains(&candidate.line));
+        self.left.retain(|_, statement| !gone.contains(&statement.line));
+        self.rejected.retain(|(line, _)| !gone.contains(line));
+        self.lines.iter_mut().filter(|line| gone.contains(line)).for_each(|line| *line = 0);
+    }
+
+    fn reject(&mut self, job: &Job, key: &Key, mut lines: Vec<u64>, spoilt: bool) {
+        lines.sort_unstable();
+        let listed: Vec<String> = lines.iter().map(u64::to_string).collect();
+        let reason = match () {
+            () if spoilt => "another row of this key can't be used, so this one is not used either".to_owned(),
+            () if !job.source.has_lines() => format!(
+                "{} entries have this key, with different values; which of them is right? `rosterd explain` shows them",
+                lines.len()
+            ),
+            () => {
+                format!("the key stands on lines {} with different values; which of them is right?", listed.join(", "))
+            }
+        };
+        for line in lines {
+            let rejected = Rejected {
+                key: Some(key.clone()),
+                line: Some(line).filter(|_| job.source.has_lines()),
+                field: None,
+                reason: reason.clone(),
+            };
+            self.rejected.push((line, rejected));
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Several rows of one key: equal ones are one, of different ones the preferred counts, or none (law 8).
+
+use smol_str::SmolStr;
+
+use crate::plan::is_somebody_else;
+use crate::reconcile::model::candidate::Candidate;
+use crate::reconcile::model::change_spill::Pile;
+use crate::record::{Number, Value, Values};
+use crate::snapshot::Known;
+use crate::spool;
+
+/// What becomes of the rows of one key.
+pub(crate) enum Choice {
+    /// This one counts.
+    Row(Candidate),
+    /// The row that stands as it stood does.
+    Standing,
+    /// None can be told from the others; the lines of those that are equally good.
+    Unclear(Vec<u64>),
+}
+
+/// Chooses among the rows of one key, of which there is at least one. `standing` is the row of this key that stands as it
+/// stood, by its line and by what is known of it; fields of `seed_only` say nothing about whether rows are equal to it.
+pub(crate) fn choose(
+    rows: Vec<Candidate>,
+    standing: Option<(u64, Option<Known>)>,
+    seed_only: &[SmolStr],
+    pile: &Pile,
+) -> Result<Choice, spool::Error> {
+    let mut opened = Vec::new();
+    for row in rows {
+        let (record, marks) = row.open(pile)?;
+        opened.push((row, record.fields, marks.preference));
+    }
+    if !are_one_person(&opened, standing.as_ref()) {
+        let line = standing.iter().map(|(line, _)| *line);
+        return Ok(Choice::Unclear(opened.iter().map(|(row, ..)| row.line).chain(line).collect()));
+    }
+    let old = standing.as_ref().and_then(|(_, known)| known.as_ref()?.marks.preference);
+    let all = opened.iter().map(|(_, _, preference)| *preference).chain([old]).flatten();
+    let best: Option<Number> = all.max_by(|one, other| one.partial_cmp(other).expect("finite"));
+    let stands = standing.filter(|_| old == best);
+    let mut rows: Vec<_> = opened.into_iter().filter(|(_, _, preference)| *preference == best).collect();
+    let equal = match (&stands, rows.first()) {
+        (_, None) => true,
+        (None, Some((_, first, _))) => rows.iter().all(|(_, fields, _)| fields == first),
+        (Some((_, known)), Some(_)) => {
+            rows.iter().all(|(_, fields, _)| known.as_ref().is_some_and(|known| is_as_sent(fields, known, seed_only)))
+        }
+    };
+    Ok(match stands {
+        _ if !equal => {
+            let line = stands.iter().map(|(line, _)| *line);
+            Choice::Unclear(rows.iter().map(|(row, _, _)| row.line).chain(line).collect())
+        }
+        Some(_) => Choice::Standing,
+        None => rows.drain(..).next().map_or(Choice::Standing, |(row, _, _)| Choice::Row(row)),
+    })
+}
+
+/// Whether all rows of a key name one person: to prefer one of two people would lose the other.
+fn are_one_person(rows: &[(Candidate, Values, Option<Number>)], standing: Option<&(u64, Option<Known>)>) -> bool {
+    let sent = standing.and_then(|(_, known)| known.as_ref()).map(|known| &known.sent);
+    let Some(first) = sent.or_else(|| rows.first().map(|(_, fields, _)| fields)) else { return true };
+    let named = |field: &str| first.get(field).cloned().unwrap_or(Value::Empty);
+    rows.iter().all(|(_, fields, _)| !is_somebody_else(named, fields))
+}
+
+fn is_as_sent(fields: &Values, known: &Known, seed_only: &[SmolStr]) -> bool {
+    let sent = |field: &str| known.sent.get(field).unwrap_or(&Value::Empty);
+    fields.iter().all(|(field, value)| seed_only.contains(field) || value == sent(field))
+}

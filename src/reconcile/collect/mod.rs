@@ -1,0 +1,10 @@
+//! From a source to candidates: the rows that are new or changed, and which known keys are there.
+
+pub(crate) mod collector;
+pub(crate) mod duplicates;
+pub(crate) mod fingerprint;
+pub(crate) mod key_filter;
+pub(crate) mod replica_lag;
+pub(crate) mod rows;
+pub(crate) mod shared_read;
+pub(crate) mod stray_rows;

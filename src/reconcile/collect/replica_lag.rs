@@ -1,0 +1,96 @@
+//! Which server showed the people whom a job knows, and whether the one that is read now can say of them that they are
+//! gone (law 1).
+//!
+//! Invariants:
+//! - Of everybody whom the job knows it is remembered how far the server was that showed them last: in `last` for all, but
+//!   for the few in `others`. Any read that shows somebody counts, a broken or narrowed one too, with how far its server was
+//!   at the end.
+//! - Somebody who is missing, or whose row says that they are gone, has left only where the server that is read had seen
+//!   all of that before it was asked. Otherwise they stay as they are, neither leaving nor coming back.
+//! - What was proven stays proven: who was missing where that could be believed is not doubted because another server is
+//!   read next.
+//! - A server that is behind takes nothing back: what it takes to be believed stays as high as it was, until a server
+//!   reaches it or a person says that the directory is right as it is.
+//!
+//! Rejected: to doubt the whole read. Where a name stands for many servers that show nothing of each other, there is always
+//! somebody whom the one at hand did not show, and nobody would ever be a leaver.
+
+use super::collector::Gathered;
+use crate::reconcile::model::replicas::Shown;
+use crate::record::Key;
+use crate::snapshot::Index;
+use crate::source::Standing;
+use crate::text::counted;
+
+/// How many people a reason names.
+const NAMED: usize = 3;
+
+/// What a read says in the light of those before it.
+#[derive(Default)]
+pub(crate) struct Doubt {
+    /// Why some who are missing stay.
+    pub(crate) reason: Option<String>,
+    /// What to think of the values that it gives.
+    pub(crate) note: Option<String>,
+    /// What is to be remembered.
+    pub(crate) next: Shown,
+}
+
+impl Shown {
+    /// Judges a read: those of whom it can't say that they are gone count as present from here on.
+    pub(crate) fn judge(&self, gathered: &mut Gathered, index: &Index) -> Doubt {
+        let Some(span) = gathered.read.span.clone() else { return Doubt { next: self.clone(), ..Doubt::default() } };
+        let missing: Vec<usize> =
+            (0..index.len()).filter(|at| !gathered.present.has(*at) && !index.entry(*at).gone).collect();
+        let mut doubted: Vec<Key> = Vec::new();
+        let mut said_so = false;
+        for at in &missing {
+            let Some(key) = Key::new(index.entry(*at).key) else { continue };
+            if self.of(&key).is_some_and(|shown| !span.began.covers(shown)) {
+                said_so |= gathered.left.remove(&key).is_some();
+                gathered.present.mark(*at);
+                doubted.push(key);
+            }
+        }
+        let next = self.after(&span.began, &span.ended, &missing, index, !doubted.is_empty());
+        let is_whole = gathered.read.incomplete().is_empty();
+        let before = self.last.as_ref().filter(|last| !span.began.covers(last));
+        let reason = doubted.first().filter(|_| is_whole || said_so).and_then(|one| self.of(one));
+        Doubt {
+            reason: reason.map(|shown| reason_of(&span.began, shown, &doubted)),
+            note: before.filter(|_| !gathered.candidates.is_empty()).map(|last| note(&span.began, last)),
+            next,
+        }
+    }
+}
+
+fn reason_of(now: &Standing, shown: &Standing, doubted: &[Key]) -> String {
+    let mut named: Vec<String> = doubted.iter().take(NAMED).map(Key::to_string).collect();
+    if doubted.len() > NAMED {
+        named.push("…".to_owned());
+    }
+    let who = counted(doubted.len(), "known person is missing there", "known people are missing there");
+    let named = named.join(", ");
+    let how = if now.is_behind(shown) {
+        format!(
+            "the server {} is behind what was read before: a replica that lags, or a directory from a backup; {who} \
+             ({named}) and stay until it has caught up",
+            now.address
+        )
+    } else {
+        format!(
+            "the server {} does not show that it has seen all that was read before; {who} ({named}) and stay until it shows \
+             them, or until {}, which showed people last, is read without them",
+            now.address, shown.address
+        )
+    };
+    format!("{how}; if the directory is right as it is: `rosterd approve JOB --server`")
+}
+
+fn note(now: &Standing, last: &Standing) -> String {
+    let what = if now.is_behind(last) { "is behind" } else { "may be behind" };
+    format!(
+        "the server {} {what} what was read before from {}: some values and joiners may be old",
+        now.address, last.address
+    )
+}

@@ -1,0 +1,78 @@
+//! The index at the end of a run: a digest for every row that needs nothing any more.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::iter::Peekable;
+
+use crate::config::Job;
+use crate::mirror::Mirror;
+use crate::push::{Drained, Outcome};
+use crate::reconcile::model::job_plan::Prepared;
+use crate::record::{Action, Field, Key, RemoteId, Value};
+use crate::snapshot::{Index, IndexEntry, Known};
+use crate::store::{self, Store};
+
+/// Writes the index: a digest for every row that needs nothing any more. `before` are the entities that were seen to have
+/// moved when the plan was made; what a look-up during the push saw besides is for the next run.
+pub(crate) fn save_index(
+    store: &Store,
+    job: &Job,
+    mirror: &Mirror,
+    before: &BTreeSet<RemoteId>,
+    prepared: &Prepared,
+    drained: &Drained,
+) -> Result<(), store::Error> {
+    // Of a person with a photo, both halves must have come to an end.
+    let is_open = |(_, _, outcome): &&(Key, Action, Outcome)| *outcome != Outcome::Confirmed;
+    let open: BTreeSet<&Key> = drained.outcomes.iter().filter(is_open).map(|(key, _, _)| key).collect();
+    let mut confirmed = BTreeMap::new();
+    for (key, _, _) in drained
+        .outcomes
+        .iter()
+        .filter(|(key, _, _)| !open.contains(key))
+        .filter(|(_, _, outcome)| *outcome == Outcome::Confirmed)
+    {
+        if let Some(digest) = prepared.new.digests.get(key)
+            && is_as_wanted(store, job, mirror, &prepared.fields, key)?
+        {
+            confirmed.insert(key.as_str(), digest);
+        }
+    }
+    let late: BTreeSet<i32> = mirror.changed().difference(before).map(|id| id.get()).collect();
+    let none = prepared.new.digests.keys().next().is_none() && prepared.new.settled.is_empty();
+    if none && late.is_empty() && Index::is_current(store, &job.name)? {
+        return Ok(());
+    }
+    let index = Index::load(store, &job.name)?;
+    // A first run has a digest for everybody, so they are not put into a map of their own.
+    let mut settled = prepared.new.settled.iter().map(|(key, digest)| (key.as_str(), *digest)).peekable();
+    let mut open = prepared.new.digests.keys().map(|key| (key.as_str(), 0)).peekable();
+    let mut due = prepared.new.due.iter().map(|(key, day)| (key.as_str(), *day)).peekable();
+    let entries = (0..index.len()).map(|at| {
+        let entry = index.entry(at);
+        let (open, settled) = (along(&mut open, entry.key), along(&mut settled, entry.key));
+        let day = along(&mut due, entry.key);
+        let (digest, due) = match confirmed.get(entry.key).copied().or(settled).or(open) {
+            Some(digest) => (digest, day),
+            None => (entry.digest, entry.due),
+        };
+        IndexEntry { digest: if late.contains(&entry.id) { 0 } else { digest }, due, ..entry }
+    });
+    Index::save(store, &job.name, entries)
+}
+
+/// What stands under a key among rows in order of key, asked in order of key.
+fn along<'a, T>(rows: &mut Peekable<impl Iterator<Item = (&'a str, T)>>, key: &str) -> Option<T> {
+    while rows.next_if(|(own, _)| *own < key).is_some() {}
+    rows.next_if(|(own, _)| *own == key).map(|(_, found)| found)
+}
+
+/// Whether the service holds all that was last sent, or what it makes of that.
+fn is_as_wanted(store: &Store, job: &Job, mirror: &Mirror, fields: &[Field], key: &Key) -> Result<bool, store::Error> {
+    let Some(known) = Known::get(store, &job.name, key)? else { return Ok(true) };
+    let Some(entity) = mirror.get(store, known.id)? else { return Ok(false) };
+    let owned = fields.iter().filter(|field| !job.seed_only.contains(&field.name));
+    Ok(owned.filter(|field| job.mapping.fields.contains_key(field.name.as_str())).all(|field| {
+        let wanted = known.sent.get(&field.name).unwrap_or(&Value::Empty);
+        known.settled(&field.name, field.kind, wanted, entity.value(&field.name))
+    }))
+}

@@ -1,0 +1,5 @@
+//! From a plan to the disk: changes to the queue, matches to the snapshot, digests to the index.
+
+pub(crate) mod adopt;
+pub(crate) mod enqueue;
+pub(crate) mod index;

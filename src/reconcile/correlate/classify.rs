@@ -1,0 +1,274 @@
+//! Where each candidate stands at the service, and what it needs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::correlator::{Claims, Identity};
+use super::fit::Fitting;
+use super::identity_change::People;
+use super::same_name::Namesakes;
+use crate::config::Job;
+use crate::plan::{Decision, Held, OnDrift, Outline, Rules, Standing, Subject, decide};
+use crate::reconcile::model::candidate::Candidate;
+use crate::reconcile::model::context::Narrow;
+use crate::reconcile::model::doubtful_rows::Doubt;
+use crate::reconcile::model::error::Error;
+use crate::reconcile::model::job_state::JobState;
+use crate::record::{Action, Entity, Field, JobName, Key, Record, Rejected, RemoteId, Target, Value, fold};
+use crate::snapshot::Known;
+use crate::store;
+
+/// What the candidates need.
+#[derive(Default)]
+pub(crate) struct Stood {
+    pub(crate) changes: Vec<Outline>,
+    pub(crate) held: Vec<Held<Outline>>,
+    pub(crate) rejected: Vec<Rejected>,
+    /// Values that the service can't take, of records that count all the same.
+    pub(crate) bad_values: Vec<Rejected>,
+    /// Candidates that need nothing, with the digests of their rows, in order of key.
+    pub(crate) settled: Vec<(Key, u128)>,
+    /// By field: how many were found by it, the first time.
+    pub(crate) matched_by: BTreeMap<String, u64>,
+    /// How many of those that were found the first time this job knows under a key that is gone.
+    pub(crate) rekeyed: u64,
+    /// Entities that were found the first time.
+    pub(crate) matched: Vec<RemoteId>,
+    /// The same by key, where other parts of the job refer to them.
+    pub(crate) found: BTreeMap<Key, RemoteId>,
+    /// Their keys, with the segments of their rows, where the job has segments.
+    pub(crate) matched_in: BTreeMap<Key, String>,
+    /// Keys whose rows may be about somebody else than whom the job knows by them, and why.
+    pub(crate) doubtful: BTreeMap<Key, Arc<str>>,
+    /// Entities that a record of this read lays claim to, rightly or not: nobody of them is removed.
+    pub(crate) claimed: BTreeSet<RemoteId>,
+    /// Fields that somebody edited at the service and that stay so, by key, where the job names them.
+    pub(crate) drift: BTreeMap<Key, Vec<String>>,
+    /// Those whose photo is gone from the source and stays at the service.
+    pub(crate) photos_left: BTreeSet<Key>,
+    /// Of organizations that another job owns: what this job would have otherwise, by that job and key.
+    pub(crate) lent: BTreeMap<JobName, BTreeMap<Key, Vec<String>>>,
+}
+
+/// Takes what is to be remembered of a candidate that needs nothing.
+pub(crate) type Remember<'a> = dyn FnMut(Key, Known) -> Result<(), store::Error> + 'a;
+
+/// Finds out where each candidate stands and decides what it needs.
+pub(crate) fn stand(
+    job: &Job,
+    state: &JobState,
+    rules: Rules<'_>,
+    candidates: &[Candidate],
+    narrow: &Narrow,
+    identity: &Identity<'_>,
+    remember: &mut Remember<'_>,
+) -> Result<Stood, Error> {
+    let Identity { mirror, store, pile, .. } = *identity;
+    let fields = rules.fields;
+    let fitting = Fitting::new(job, fields, mirror)?;
+    let claims = Claims::make(&job.match_on, identity, candidates)?;
+    let namesakes = Namesakes::make(state, identity, &claims, candidates)?;
+    let mut people = People::new(&job.match_on, rules);
+    let is_joined = matches!(mirror.target(), Target::Contractor | Target::Organization);
+    // Nothing but what the source says becomes of a record here.
+    let as_read = fitting.checkboxes.is_empty() && !identity.resolver.resolves();
+    // The names and emails of rows that may be about somebody else.
+    let mut doubted = BTreeSet::new();
+    let mut stood = Stood { claimed: claims.entities().collect(), ..Stood::default() };
+    for (at, candidate) in candidates.iter().enumerate().filter(|(_, candidate)| narrow.has(&candidate.key)) {
+        let (mut record, marks) = candidate.open(pile)?;
+        let bad_before = stood.bad_values.len();
+        let fault = match fitting.fit(&mut record, candidate, &mut stood.bad_values) {
+            Some(fault) => Some(fault),
+            None => identity.resolver.resolve(&mut record)?,
+        };
+        let has_bad_values = stood.bad_values.len() > bad_before;
+        let as_read = as_read && !has_bad_values;
+        let pair = record.fields.remove(Target::PAIR);
+        match identity.doubt_of_member(&record) {
+            None => {}
+            Some(Doubt::Held(reason)) => {
+                stood.held.push(Held { key: record.key, reason, change: None, other: None });
+                continue;
+            }
+            Some(Doubt::Rejected(reason)) => {
+                let line = Some(candidate.line).filter(|_| job.source.has_lines());
+                stood.rejected.push(Rejected { key: Some(record.key), line, field: None, reason });
+                continue;
+            }
+        }
+        if let Some(fault) = fault {
+            stood.rejected.push(fitting.rejected(&record.key, candidate, fault));
+            continue;
+        }
+        let standing = match identity.known(&candidate.key)? {
+            Some(known) => match mirror.get(store, known.id)? {
+                Some(entity) => Standing::Mine { known, entity },
+                // Somebody may have made them anew there.
+                None => match claims.standing(at, candidates, identity)? {
+                    Standing::New => Standing::Vanished { known },
+                    found => found,
+                },
+            },
+            None => claims.standing(at, candidates, identity)?,
+        };
+        let standing = match standing {
+            Standing::Mine { known, entity } if known.borrowed || identity.mirror.target() == Target::Organization => {
+                match identity.owner(known.id, &candidate.key)?.filter(|owner| identity.borrows(owner)) {
+                    Some(_) => Standing::Borrowed { entity },
+                    // Its owner is no more: it is this job's as if it were found now.
+                    None if known.borrowed => Standing::Matched { by: job.match_on[0].clone(), entity },
+                    None => Standing::Mine { known, entity },
+                }
+            }
+            standing => standing,
+        };
+        let is_other = |entity: &Entity| pair.as_ref().is_some_and(|pair| pair != entity.value(Target::PAIR));
+        let standing = match standing {
+            // One of the two was made anew, so this joins somebody who is no more.
+            Standing::Mine { known, entity } if job.mapping.target == Target::Membership && is_other(&entity) => {
+                Standing::Vanished { known }
+            }
+            standing => standing,
+        };
+        if let Standing::Mine { entity, .. } = &standing
+            && is_other(entity)
+        {
+            let reason = "the key means another holder or certification than before; let the key hold both".to_owned();
+            let (key, line) = (Some(record.key), Some(candidate.line));
+            stood.rejected.push(Rejected { key, line, field: None, reason });
+            continue;
+        }
+        let standing = match standing {
+            Standing::New => namesakes.of(candidate, identity)?,
+            standing => standing,
+        };
+        if let Standing::Doubtful { entity, .. } = &standing {
+            stood.claimed.insert(entity.id);
+        }
+        if let Standing::Matched { by, entity } = &standing {
+            *stood.matched_by.entry(by.to_string()).or_default() += 1;
+            stood.matched.push(entity.id);
+            stood.rekeyed +=
+                u64::from(identity.owner(entity.id, &candidate.key)?.is_some_and(|owner| owner.job == job.name));
+            if is_joined {
+                stood.found.insert(candidate.key.clone(), entity.id);
+            }
+            if job.mapping.segment.is_some() {
+                stood.matched_in.insert(candidate.key.clone(), marks.segment.clone());
+            }
+        }
+        if let Standing::Borrowed { entity } = &standing {
+            stood.found.insert(candidate.key.clone(), entity.id);
+            let differs = |field: &&Field| {
+                let wanted = record.fields.get(&field.name);
+                wanted.is_some_and(|wanted| !field.kind.same(wanted, entity.value(&field.name)))
+            };
+            let fields: Vec<String> = rules.owned().filter(differs).map(|field| field.name.to_string()).collect();
+            let owner = identity.owner(entity.id, &candidate.key)?;
+            if let Some(owner) = owner.filter(|_| !fields.is_empty()) {
+                stood.lent.entry(owner.job.whole()).or_default().insert(candidate.key.clone(), fields);
+            }
+        }
+        if let Standing::Mine { known, entity } = &standing
+            && rules.on_drift == OnDrift::Report
+        {
+            let drifted = rules.drifted(&record.fields, known, entity);
+            if !drifted.is_empty() {
+                stood.drift.insert(candidate.key.clone(), drifted.into_iter().map(str::to_owned).collect());
+            }
+        }
+        if let Standing::Mine { known, .. } = &standing
+            && known.has_stale_photo(&record.fields)
+        {
+            stood.photos_left.insert(candidate.key.clone());
+        }
+        let line = Some(candidate.line).filter(|_| job.source.has_lines());
+        let other = people.somebody_else(&record, &standing, identity)?;
+        let named = other.is_some().then(|| named_by(&record));
+        let decision = match (decide(Subject { record, line, marks, standing }, rules), other) {
+            (Decision::Change(change), Some(reason)) if change.wish.action == Action::Update => {
+                let reason = reason.into();
+                stood.doubtful.insert(change.key.clone(), Arc::clone(&reason));
+                doubted.extend(named.into_iter().flatten());
+                let is_not = Held { key: change.key.clone(), reason: REFUSED.into(), change: None, other: None };
+                Decision::Held(Held { other: Some(Box::new(is_not)), ..Held::change(change, &reason) })
+            }
+            (decision, _) => decision,
+        };
+        match decision {
+            Decision::Settled { remember: known } => {
+                if let Some(known) = known {
+                    remember(candidate.key.clone(), known)?;
+                }
+                // Who is to be named in every run must be looked at in every run.
+                let is_told = stood.drift.contains_key(&candidate.key)
+                    || stood.photos_left.contains(&candidate.key)
+                    || has_bad_values
+                    || stood.lent.values().any(|lent| lent.contains_key(&candidate.key));
+                let digest = if is_told { 0 } else { candidate.digest };
+                stood.settled.push((candidate.key.clone(), digest));
+            }
+            Decision::Photo { change, remember: known } => {
+                if let Some(known) = known {
+                    remember(candidate.key.clone(), known)?;
+                }
+                stood.changes.push(pile.put(change)?);
+            }
+            Decision::Change(change) if change.wish.action == Action::Create && as_read => {
+                stood.changes.push(pile.made(&change, candidate.place));
+            }
+            Decision::Change(change) => stood.changes.push(pile.put(change)?),
+            Decision::Held(held) => stood.held.push(held.map(&mut |change| pile.put(change))?),
+        }
+    }
+    stood.claimed.extend(named_among(&doubted, identity)?);
+    Ok(stood)
+}
+
+/// What there is to do once a person said that a row is about somebody else.
+const REFUSED: &str = "it was rejected that this row is still about the same person: whoever is in it is not at the service; \
+                       somebody else needs a key of their own in the source";
+
+/// As whom a record names its person: by name and by email.
+fn named_by(record: &Record) -> Vec<(&'static str, String)> {
+    let named = |field| Some((field, fold(record.fields.get(field)?.as_text()?)));
+    Target::IDENTITY.into_iter().filter_map(named).filter(|(_, text)| !text.is_empty()).collect()
+}
+
+/// The entities of those whom the read misses and whom a doubtful row names: their number was mistyped, so they are there.
+fn named_among(
+    doubted: &BTreeSet<(&'static str, String)>,
+    identity: &Identity<'_>,
+) -> Result<Vec<RemoteId>, store::Error> {
+    let mut named = Vec::new();
+    for at in identity.missed.iter().filter(|_| !doubted.is_empty()) {
+        let key = Key::new(identity.index.entry(*at).key);
+        let known = key.map(|key| Known::get(identity.store, identity.job, &key)).transpose()?.flatten();
+        let is_named = |known: &Known| {
+            let text = |field| known.sent.get(field).and_then(Value::as_text).map(fold);
+            Target::IDENTITY.into_iter().any(|field| text(field).is_some_and(|text| doubted.contains(&(field, text))))
+        };
+        named.extend(known.filter(is_named).map(|known| known.id));
+    }
+    Ok(named)
+}
+
+/// The keys that the job doesn't know of rows that can't be used for what the service has: any of them may be mistyped.
+pub(crate) fn strange(
+    job: &Job,
+    fields: &[Field],
+    candidates: &[Candidate],
+    identity: &Identity<'_>,
+) -> Result<BTreeSet<Key>, Error> {
+    let fitting = Fitting::new(job, fields, identity.mirror)?;
+    let mut strange = BTreeSet::new();
+    for candidate in candidates.iter().filter(|one| identity.index.by_key(one.key.as_str()).is_none()) {
+        let (mut record, _) = candidate.open(identity.pile)?;
+        let fits = fitting.fit(&mut record, candidate, &mut Vec::new()).is_none();
+        if !fits || identity.resolver.resolve(&mut record)?.is_some() {
+            strange.insert(record.key);
+        }
+    }
+    Ok(strange)
+}

@@ -1,0 +1,291 @@
+//! Which entities the candidates that have none yet, or none any more, lay claim to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+
+use super::references::Resolver;
+use crate::mirror::Mirror;
+use crate::plan::{Match, Matcher, Standing, mark};
+use crate::reconcile::model::candidate::Candidate;
+use crate::reconcile::model::change_spill::Pile;
+use crate::reconcile::model::doubtful_rows::{Doubt, Doubts};
+use crate::reconcile::model::error::Error;
+use crate::record::{Entity, JobName, Key, Record, RemoteId, Target, fold};
+use crate::snapshot::{Index, Known, Owner};
+use crate::store::{self, Store};
+
+/// What decides whose an entity is.
+pub(crate) struct Identity<'a> {
+    pub(crate) job: &'a JobName,
+    /// The jobs of the configuration: what another job owned is nobody's.
+    pub(crate) jobs: &'a [JobName],
+    pub(crate) store: &'a Store,
+    pub(crate) mirror: &'a Mirror,
+    /// What the job knows.
+    pub(crate) index: &'a Index,
+    /// Where the records lie.
+    pub(crate) pile: &'a Pile,
+    /// What records stand for that name other entities.
+    pub(crate) resolver: &'a Resolver<'a>,
+    /// What the read says of a key of this job.
+    pub(crate) presence: &'a dyn Fn(&Key) -> Presence,
+    /// For memberships: the members whose rows can't be trusted.
+    pub(crate) doubts: Option<&'a Doubts>,
+    /// The positions of the index that no row has and of which no row says that they are gone; none in a file of changes,
+    /// which misses nearly everybody.
+    pub(crate) missed: &'a [usize],
+}
+
+/// What a read says of a key that the job knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// A row has it.
+    Seen,
+    /// No row has it, and the read proves that nobody has it (law 1).
+    Absent,
+    /// No row has it, and the read proves nothing.
+    Unknown,
+}
+
+/// The field that several people may share, and that alone does not hand an entity from one key to another (law 6).
+const SHARED: &str = "email";
+
+/// Which entities the candidates that have none lay claim to.
+#[derive(Default)]
+pub(crate) struct Claims {
+    /// Of the candidates that one entity fits, in order of their positions: the field, by its place in `match_on`, and the
+    /// entity. A first run over people who are there has one for everybody.
+    one: Vec<(usize, u32, RemoteId)>,
+    /// The same as entity and position, in order.
+    by_entity: Vec<(RemoteId, usize)>,
+    /// Of the candidates that several fit: the field, and the entities.
+    many: BTreeMap<usize, (SmolStr, Vec<RemoteId>)>,
+    /// By position of a candidate whom the service does not have: the field, and another such candidate with its value.
+    twins: BTreeMap<usize, (SmolStr, usize)>,
+    /// Candidates with nothing in the fields that people are matched by.
+    unfindable: BTreeSet<usize>,
+    has_new: bool,
+    /// The positions of those whom the service does not have by `match_on`, where it has anybody at all.
+    new: Vec<usize>,
+    match_on: Vec<SmolStr>,
+    /// Whether the records join other entities.
+    links: bool,
+}
+
+impl Claims {
+    pub(crate) fn make(match_on: &[SmolStr], identity: &Identity<'_>, candidates: &[Candidate]) -> Result<Self, Error> {
+        let mut unknown = Vec::new();
+        for (at, candidate) in candidates.iter().enumerate() {
+            if !identity.is_there(&candidate.key)? {
+                unknown.push(at);
+            }
+        }
+        let links = identity.mirror.target() == Target::Membership;
+        let mut claims = Self { match_on: match_on.to_vec(), links, ..Self::default() };
+        if unknown.is_empty() {
+            return Ok(claims);
+        }
+        let mut matcher = Matcher::empty(match_on);
+        identity.mirror.each(identity.store, |entity| matcher.add(entity))?;
+        let matcher = matcher.finish();
+        let mut new: Vec<Vec<(u64, usize)>> = vec![Vec::new(); match_on.len()];
+        for at in unknown {
+            claims.claim(at, &identity.marks(&candidates[at], match_on)?, &matcher, &mut new);
+        }
+        for (field, marks) in match_on.iter().zip(new) {
+            claims.pair_off(field, marks);
+        }
+        claims.by_entity.extend(claims.one.iter().map(|(at, _, id)| (*id, *at)));
+        claims.by_entity.sort_unstable();
+        Ok(claims)
+    }
+
+    /// Notes whose new records have the same in a field, by what they have in it.
+    fn pair_off(&mut self, field: &SmolStr, mut marks: Vec<(u64, usize)>) {
+        marks.sort_unstable();
+        for pair in marks.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+            let (one, other) = (pair[0].1, pair[1].1);
+            self.twins.entry(other).or_insert_with(|| (field.clone(), one));
+            self.twins.entry(one).or_insert_with(|| (field.clone(), other));
+        }
+    }
+
+    /// The candidates whom the service does not have by `match_on`; none where it has nobody.
+    pub(crate) fn new_ones<'c>(&'c self, candidates: &'c [Candidate]) -> impl Iterator<Item = &'c Candidate> {
+        self.new.iter().map(|at| &candidates[*at])
+    }
+
+    /// Whether a candidate may be new.
+    pub(crate) fn has_new(&self) -> bool {
+        self.has_new
+    }
+
+    /// The entities that are claimed.
+    pub(crate) fn entities(&self) -> impl Iterator<Item = RemoteId> + '_ {
+        self.by_entity.iter().map(|(id, _)| *id).chain(self.many.values().flat_map(|(_, ids)| ids.iter().copied()))
+    }
+
+    /// Another candidate that claims an entity.
+    fn rival(&self, id: RemoteId, at: usize) -> Option<usize> {
+        let first = self.by_entity.partition_point(|(other, _)| *other < id);
+        let claims = self.by_entity[first..].iter().take_while(|(other, _)| *other == id);
+        claims.map(|(_, other)| *other).find(|other| *other != at)
+    }
+
+    fn claim(&mut self, at: usize, marks: &[Option<u64>], matcher: &Matcher, new: &mut [Vec<(u64, usize)>]) {
+        match matcher.find_by(marks.iter().copied()) {
+            Match::None => {
+                self.has_new = true;
+                self.new.extend((!matcher.is_empty()).then_some(at));
+                // What joins two that are not there both can't be there.
+                if marks.iter().all(Option::is_none) && !self.links {
+                    self.unfindable.insert(at);
+                }
+                for (mark, new) in marks.iter().zip(new) {
+                    new.extend(mark.map(|mark| (mark, at)));
+                }
+            }
+            Match::One { by, id } => {
+                let field = self.match_on.iter().position(|field| *field == by).expect("it is one of them");
+                self.one.push((at, u32::try_from(field).expect("they are few"), id));
+            }
+            Match::Many { by, ids } => {
+                self.many.insert(at, (by, ids));
+            }
+        }
+    }
+
+    /// Where a candidate without an entity stands.
+    pub(crate) fn standing(
+        &self,
+        at: usize,
+        candidates: &[Candidate],
+        identity: &Identity<'_>,
+    ) -> Result<Standing, Error> {
+        if let Some((by, ids)) = self.many.get(&at) {
+            return Ok(Standing::Ambiguous { by: by.clone(), ids: ids.clone() });
+        }
+        let Ok(found) = self.one.binary_search_by_key(&at, |(at, ..)| *at) else {
+            return Ok(self.new_one(at, candidates));
+        };
+        let (_, field, id) = self.one[found];
+        let by = self.match_on[field as usize].clone();
+        if let Some(other) = self.rival(id, at) {
+            return Ok(Standing::Contested { id, key: candidates[other].key.clone() });
+        }
+        let record = identity.record(&candidates[at])?;
+        let Some(entity) = identity.mirror.get(identity.store, id)? else { return Ok(self.new_one(at, candidates)) };
+        if !Matcher::confirmed(&record, &entity, &by) {
+            return Ok(self.new_one(at, candidates));
+        }
+        if let Some(owner) = identity.owner(id, &record.key)? {
+            let is_own = owner.job == *identity.job;
+            let presence = if is_own { (identity.presence)(&owner.key) } else { Presence::Seen };
+            let is_weak = by == SHARED || self.contradicts(&record, &entity, &by).is_some();
+            if is_own && presence != Presence::Absent && is_weak {
+                return Ok(Standing::Shared { by, key: owner.key, seen: presence == Presence::Seen });
+            }
+            if identity.borrows(&owner) && self.contradicts(&record, &entity, &by).is_none() {
+                return Ok(Standing::Borrowed { entity });
+            }
+            if !is_own || presence != Presence::Absent {
+                return Ok(Standing::Taken { by, id, job: owner.job.to_string(), key: owner.key });
+            }
+            if by == SHARED {
+                let reason = format!(
+                    "only {by} says that this new record is the person with id {id}, whose key {} is gone from the \
+                     source; approve it if they are the same person",
+                    owner.key
+                );
+                return Ok(Standing::Doubtful { reason, entity });
+            }
+        }
+        if let Some(field) = self.contradicts(&record, &entity, &by) {
+            let one = identity.mirror.target().one();
+            let reason = format!(
+                "{by} fits the {one} with id {id}, whose {field} is another; approve it if they are the same {one}"
+            );
+            return Ok(Standing::Doubtful { reason, entity });
+        }
+        Ok(Standing::Matched { by, entity })
+    }
+
+    fn new_one(&self, at: usize, candidates: &[Candidate]) -> Standing {
+        match self.twins.get(&at) {
+            Some((by, other)) => Standing::Twin { by: by.clone(), key: candidates[*other].key.clone() },
+            None if self.unfindable.contains(&at) => Standing::Unfindable,
+            None => Standing::New,
+        }
+    }
+
+    /// A field that is tried before `by`, that both sides fill, and in which they differ.
+    fn contradicts(&self, record: &Record, entity: &Entity, by: &str) -> Option<&str> {
+        let earlier = self.match_on.iter().take_while(|field| *field != by);
+        earlier.map(SmolStr::as_str).find(|field| {
+            let wanted = record.fields.get(*field).and_then(|value| value.as_text().map(fold));
+            let held = entity.value(field).as_text().map(fold);
+            wanted.is_some() && held.is_some() && wanted != held
+        })
+    }
+}
+
+impl Identity<'_> {
+    /// The record of a candidate with what its entity is found by.
+    pub(crate) fn record(&self, candidate: &Candidate) -> Result<Record, Error> {
+        let (mut record, _) = candidate.open(self.pile)?;
+        // One that can't be resolved is rejected when it is looked at by itself.
+        self.resolver.resolve(&mut record)?;
+        Ok(record)
+    }
+
+    /// What the entity of a candidate is found by, for each field of `match_on`.
+    fn marks(&self, candidate: &Candidate, match_on: &[SmolStr]) -> Result<Vec<Option<u64>>, Error> {
+        if !self.resolver.resolves() {
+            return Ok(self.pile.marks(candidate.place)?);
+        }
+        // That is known only when it is known what the record names.
+        let fields = self.record(candidate)?.fields;
+        Ok(match_on.iter().map(|field| mark(&fields, field)).collect())
+    }
+
+    /// What was confirmed of a key of this job.
+    pub(crate) fn known(&self, key: &Key) -> Result<Option<Known>, store::Error> {
+        match self.index.by_key(key.as_str()) {
+            Some(_) => Known::get(self.store, self.job, key),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether a key was confirmed before and the service has its entity.
+    fn is_there(&self, key: &Key) -> Result<bool, store::Error> {
+        let Some(at) = self.index.by_key(key.as_str()) else { return Ok(false) };
+        match RemoteId::new(self.index.entry(at).id.into()) {
+            Some(id) => Ok(self.mirror.get(self.store, id)?.is_some()),
+            None => Ok(false),
+        }
+    }
+
+    /// Whether this part of a job uses what another job owns: contractors of two jobs may work for one organization, which
+    /// the first of them keeps (law 6).
+    pub(crate) fn borrows(&self, owner: &Owner) -> bool {
+        self.mirror.target() == Target::Organization && self.job.is_part() && owner.job != *self.job
+    }
+
+    /// What is wrong with the row of the member whom a membership joins.
+    pub(crate) fn doubt_of_member(&self, record: &Record) -> Option<Doubt> {
+        let doubts = self.doubts?;
+        let member = record.fields.get(Target::MEMBER)?.as_text().and_then(Key::new)?;
+        let rejected = doubts.rejected.get(&member).map(|reason| Doubt::Rejected(reason.clone()));
+        rejected.or_else(|| doubts.held.get(&member).map(|reason| Doubt::Held(Arc::clone(reason))))
+    }
+
+    /// The record that owns an entity, other than `key` of this job, and of a job that still exists.
+    pub(crate) fn owner(&self, id: RemoteId, key: &Key) -> Result<Option<Owner>, store::Error> {
+        let owner = Owner::of(self.store, self.mirror.target(), id)?;
+        Ok(owner
+            .filter(|owner| owner.job != *self.job || owner.key != *key)
+            .filter(|owner| self.jobs.contains(&owner.job)))
+    }
+}

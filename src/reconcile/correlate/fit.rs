@@ -1,0 +1,107 @@
+//! What the service can take of a record, as far as its lists tell.
+
+use crate::config::Job;
+use crate::mapping::OnBadValue;
+use crate::mirror::{ElementError, Mirror};
+use crate::reconcile::model::candidate::Candidate;
+use crate::reconcile::model::error::Error;
+use crate::record::{Field, Key, Kind, Record, Rejected, Target, Value};
+
+/// What the service can take, as far as its lists tell.
+pub(crate) struct Fitting<'a> {
+    job: &'a Job,
+    fields: &'a [Field],
+    mirror: &'a Mirror,
+    pub(crate) checkboxes: Vec<&'a str>,
+}
+
+impl<'a> Fitting<'a> {
+    pub(crate) fn new(job: &'a Job, fields: &'a [Field], mirror: &'a Mirror) -> Result<Self, Error> {
+        Ok(Self { job, fields, mirror, checkboxes: checkboxes(fields, mirror)? })
+    }
+
+    /// Takes the values out of a record that the service can't take; else the one for which the whole row can't be used
+    /// (law 8).
+    pub(crate) fn fit(
+        &self,
+        record: &mut Record,
+        candidate: &Candidate,
+        bad_values: &mut Vec<Rejected>,
+    ) -> Option<Fault> {
+        loop {
+            let fault = location_fault(record, self.fields, self.mirror).or_else(|| tick(record, &self.checkboxes))?;
+            let (field, reason) = (fault.0, fault.1.to_owned());
+            let is_optional = |found: &&Field| found.name == field && !found.required;
+            let spoils_row = self.job.mapping.on_bad_value == OnBadValue::Row
+                || self.job.match_on.iter().any(|name| *name == field)
+                || !self.fields.iter().any(|found| is_optional(&found));
+            if spoils_row {
+                return Some((field, reason));
+            }
+            record.fields.remove(field.as_str());
+            bad_values.push(self.rejected(&record.key, candidate, (field, reason)));
+        }
+    }
+
+    pub(crate) fn rejected(&self, key: &Key, candidate: &Candidate, (field, reason): Fault) -> Rejected {
+        let line = Some(candidate.line).filter(|_| self.job.source.has_lines());
+        let field = Some(format!("{}{field}", self.job.mapping.prefix));
+        Rejected { key: Some(key.clone()), line, field, reason }
+    }
+}
+
+/// A field that does not fit, and why.
+pub(crate) type Fault = (String, String);
+
+/// Fits a record to what the service has; else the field that does not fit, and why.
+pub(crate) fn fit(record: &mut Record, fields: &[Field], mirror: &Mirror) -> Result<Option<Fault>, Error> {
+    let checkboxes = checkboxes(fields, mirror)?;
+    let fault = location_fault(record, fields, mirror).or_else(|| tick(record, &checkboxes));
+    Ok(fault.map(|(field, reason)| (field, reason.to_owned())))
+}
+
+/// The mapped custom fields that are checkboxes. A title that the service does not have, or has twice, is a mistake in the
+/// mapping of the whole job.
+fn checkboxes<'a>(fields: &'a [Field], mirror: &Mirror) -> Result<Vec<&'a str>, Error> {
+    let mut checkboxes = Vec::new();
+    for field in fields.iter().filter(|field| field.kind == Kind::Custom) {
+        let title = field.name.trim_start_matches(Target::CUSTOM);
+        let resolved = mirror.elements().resolve(title);
+        let fail = |error: ElementError| Error::Element { field: field.name.to_string(), problem: error.to_string() };
+        if resolved.map_err(fail)?.1 {
+            checkboxes.push(field.name.as_str());
+        }
+    }
+    Ok(checkboxes)
+}
+
+/// Turns what a source says of a checkbox into the 1 or 0 that the service holds (specification, Conventions).
+fn tick(record: &mut Record, checkboxes: &[&str]) -> Option<(String, &'static str)> {
+    for field in checkboxes {
+        let Some(text) = record.fields.get(*field).and_then(Value::as_text) else { continue };
+        let ticked = match text.to_lowercase().as_str() {
+            "1" | "true" | "yes" => "1",
+            "0" | "false" | "no" => "0",
+            _ => return Some(((*field).to_owned(), "is a checkbox: map it to 1 or 0, true or false, yes or no")),
+        };
+        record.fields.insert((*field).into(), Value::text(ticked));
+    }
+    None
+}
+
+/// A location that the service does not have, or has twice.
+fn location_fault(record: &Record, fields: &[Field], mirror: &Mirror) -> Option<(String, &'static str)> {
+    let fault = |name: &str| mirror.locations().fault(name);
+    fields.iter().find_map(|field| {
+        let value = || record.fields.get(&field.name);
+        let reason = match field.kind {
+            Kind::Location => fault(value()?.as_text()?)?,
+            Kind::Places => match value()? {
+                Value::List(names) => names.iter().find_map(|name| fault(name))?,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        Some((field.name.to_string(), reason))
+    })
+}

@@ -1,0 +1,122 @@
+//! What a record names that stands for another entity: the two ends of a membership, a certification and who holds it.
+//!
+//! Members and organizations of a contractor job are named by their keys, since they may be made in the same run; what a
+//! holder names must be there already, and its record is rejected where it is not.
+
+use std::collections::BTreeMap;
+
+use smol_str::SmolStr;
+
+use crate::config::Job;
+use crate::mirror::pair;
+use crate::plan::{Match, Matcher};
+use crate::reconcile::mirrors::Mirrors;
+use crate::reconcile::model::job_fields::found_by;
+use crate::reconcile::model::job_plan::Prepared;
+use crate::record::{Key, Record, RemoteId, Target, Value};
+use crate::snapshot::Links;
+use crate::store::{self, Store};
+
+/// Finds out what the records of one part of a job name.
+pub(crate) struct Resolver<'a> {
+    job: &'a Job,
+    store: &'a Store,
+    mirrors: &'a Mirrors,
+    /// Whom earlier parts of this run found for the first time.
+    found: BTreeMap<(Target, &'a Key), RemoteId>,
+    /// Holders by kind.
+    holders: BTreeMap<Target, Matcher>,
+}
+
+impl<'a> Resolver<'a> {
+    pub(crate) fn new(
+        job: &'a Job,
+        store: &'a Store,
+        mirrors: &'a Mirrors,
+        earlier: &'a [Prepared],
+    ) -> Result<Self, store::Error> {
+        let found = earlier.iter().flat_map(|part| part.new.found.iter().map(|(key, id)| ((part.target, key), *id)));
+        let mut resolver = Self { job, store, mirrors, found: found.collect(), holders: BTreeMap::new() };
+        if job.mapping.target == Target::Holder {
+            for target in [Target::Staff, Target::Contractor] {
+                let Some(mirror) = mirrors.get(target) else { continue };
+                let by: Vec<_> = found_by(target).iter().map(|field| SmolStr::new_static(field)).collect();
+                let mut matcher = Matcher::empty(&by);
+                mirror.each(store, |entity| matcher.add(entity))?;
+                resolver.holders.insert(target, matcher.finish());
+            }
+        }
+        Ok(resolver)
+    }
+
+    /// Whether records name another entity, so that [`Resolver::resolve`] alters them.
+    pub(crate) fn resolves(&self) -> bool {
+        match self.job.mapping.target {
+            Target::Staff | Target::Contractor | Target::Organization => false,
+            Target::Membership | Target::Holder => true,
+        }
+    }
+
+    /// Puts into a record what its entity is found by; else the field that can't be resolved, and why.
+    pub(crate) fn resolve(&self, record: &mut Record) -> Result<Option<(String, String)>, store::Error> {
+        match self.job.mapping.target {
+            Target::Staff | Target::Contractor | Target::Organization => Ok(None),
+            Target::Membership => {
+                self.resolve_membership(record)?;
+                Ok(None)
+            }
+            Target::Holder => Ok(self.resolve_holder(record).err()),
+        }
+    }
+
+    fn resolve_membership(&self, record: &mut Record) -> Result<(), store::Error> {
+        let Some(links) = Links::of(self.store, &self.job.name, &record.fields)? else { return Ok(()) };
+        let found = |target, key| self.found.get(&(target, key)).copied();
+        let member = found(Target::Contractor, &links.member).or(links.member_id);
+        let organization = found(Target::Organization, &links.organization).or(links.organization_id);
+        if let (Some(member), Some(organization)) = (member, organization) {
+            record.fields.insert(Target::PAIR.into(), pair(&[member.to_string(), organization.to_string()]));
+        }
+        Ok(())
+    }
+
+    fn resolve_holder(&self, record: &mut Record) -> Result<(), (String, String)> {
+        let text = |field: &str| record.fields.get(field).map(Value::shown).unwrap_or_default();
+        let fault = |field: &str, reason: &str| (field.to_owned(), reason.to_owned());
+        let certifications = self.mirrors.of(Target::Holder).certifications();
+        let certification =
+            certifications.resolve(&text("certification")).map_err(|reason| fault("certification", reason))?;
+        let record_type = text("record_type").to_lowercase();
+        let (target, who) = match record_type.as_str() {
+            "staff" => (Target::Staff, "employee"),
+            "sp" => (Target::Contractor, "contractor"),
+            _ => return Err(fault("record_type", "is neither staff nor sp")),
+        };
+        let matcher = self.holders.get(&target).ok_or_else(|| fault("record_type", "the job maps another"))?;
+        let named = text("holder");
+        let fields = found_by(target).iter().map(|field| ((*field).into(), Value::text(named.as_str()))).collect();
+        let id = match matcher.find(&fields) {
+            Match::One { id, .. } => id,
+            Match::Many { by, ids } => {
+                let ids: Vec<String> = ids.iter().map(RemoteId::to_string).collect();
+                let reason = format!("{by} fits several people at the service (ids {})", ids.join(", "));
+                return Err(("holder".to_owned(), reason));
+            }
+            Match::None => {
+                let reason = format!("no {who} at the service has this id or email");
+                return Err(("holder".to_owned(), reason));
+            }
+        };
+        let (certification, id) = (certification.to_string(), id.to_string());
+        let pair = pair(&[certification.clone(), record_type.clone(), id.clone()]);
+        for (field, value) in [
+            ("certification", Value::text(certification)),
+            ("record_type", Value::text(record_type)),
+            ("holder", Value::text(id)),
+            (Target::PAIR, pair),
+        ] {
+            record.fields.insert(field.into(), value);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,195 @@
+//! New people who may be somebody whom the job or the service knows already: they have the name or the email of one.
+//!
+//! - Somebody of this job whom the read misses: a key was mistyped, or changed where nothing of `match_on` stayed. Made anew,
+//!   they would be there twice, and their own entity would be removed.
+//! - Somebody at the service with both the same name and the same email, where `match_on` has no email: one person under two
+//!   keys.
+//! - On a first run, somebody at the service whom no record matches: where `match_on` does not fit, everybody would be made
+//!   a second time. Later runs ask about those who still wait from it, and about nobody else: then a new person who shares a
+//!   name is just that.
+//!
+//! A name proves nothing, but it is reason enough to ask.
+
+use std::collections::{BTreeSet, HashMap};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::correlator::{Claims, Identity, Presence};
+use crate::plan::{NAMESAKE, Standing};
+use crate::reconcile::approval::held;
+use crate::reconcile::model::candidate::Candidate;
+use crate::reconcile::model::error::Error;
+use crate::reconcile::model::job_state::JobState;
+use crate::record::{Key, Record, RemoteId, Target, Value, fold};
+use crate::snapshot::Known;
+use crate::store;
+
+/// The people whom new records are compared with.
+#[derive(Default)]
+pub(crate) struct Namesakes {
+    /// The people at the service whom no record matches, by name.
+    strangers: HashMap<u64, Vec<RemoteId>>,
+    /// Whose strangers are asked about; none for everybody.
+    asked: Option<BTreeSet<Key>>,
+    /// The keys of this job that the read misses, by what names their people.
+    missed: HashMap<(&'static str, u64), Vec<Missed>>,
+    /// Entities with both a name and an email that a new record has.
+    twins: HashMap<u64, RemoteId>,
+    /// Whose records waited before.
+    waited: BTreeSet<Key>,
+}
+
+/// Somebody of this job whom the read misses.
+#[derive(Clone)]
+struct Missed {
+    key: Key,
+    id: RemoteId,
+    /// Whether an earlier read missed them too: then only those are compared with them who waited before.
+    before: bool,
+}
+
+impl Namesakes {
+    /// Finds whom to ask about; `state` says whether this is the job's first run.
+    pub(crate) fn make(
+        state: &JobState,
+        identity: &Identity<'_>,
+        claims: &Claims,
+        candidates: &[Candidate],
+    ) -> Result<Self, Error> {
+        let mut namesakes = Self::default();
+        if !claims.has_new() {
+            return Ok(namesakes);
+        }
+        let waiting = held::held(identity.store, identity.job)?;
+        namesakes.find_missed(identity, !waiting.is_empty())?;
+        namesakes.find_twins(identity, claims, candidates)?;
+        namesakes.waited = waiting.keys().cloned().collect();
+        if !state.mapping.is_empty() {
+            let asked = waiting.into_iter().filter(|(_, held)| held.reason.starts_with(NAMESAKE)).map(|(key, _)| key);
+            namesakes.asked = Some(asked.collect());
+        }
+        if namesakes.asked.as_ref().is_none_or(|asked| !asked.is_empty()) {
+            let claimed: BTreeSet<RemoteId> = claims.entities().collect();
+            identity.mirror.each(identity.store, |entity| {
+                let name = hash(entity.value(Target::NAME)).filter(|_| !claimed.contains(&entity.id));
+                name.into_iter().for_each(|name| namesakes.strangers.entry(name).or_default().push(entity.id));
+            })?;
+        }
+        Ok(namesakes)
+    }
+
+    fn find_missed(&mut self, identity: &Identity<'_>, anybody_waits: bool) -> Result<(), store::Error> {
+        if !identity.mirror.target().has_presence() {
+            return Ok(());
+        }
+        for at in identity.missed.iter().copied() {
+            let entry = identity.index.entry(at);
+            if entry.gone && !anybody_waits {
+                continue;
+            }
+            let Some(key) = Key::new(entry.key) else { continue };
+            let Some(known) = Known::get(identity.store, identity.job, &key)? else { continue };
+            let missed = Missed { key, id: known.id, before: entry.gone };
+            for field in Target::IDENTITY {
+                if let Some(value) = known.sent.get(field).and_then(hash) {
+                    self.missed.entry((field, value)).or_default().push(missed.clone());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn find_twins(&mut self, identity: &Identity<'_>, claims: &Claims, candidates: &[Candidate]) -> Result<(), Error> {
+        if !identity.mirror.target().has_presence() {
+            return Ok(());
+        }
+        let mut wanted = BTreeSet::new();
+        for candidate in claims.new_ones(candidates) {
+            let (record, _) = candidate.open(identity.pile)?;
+            wanted.extend(whole(|field| record.fields.get(field).cloned().unwrap_or(Value::Empty)));
+        }
+        if !wanted.is_empty() {
+            identity.mirror.each(identity.store, |entity| {
+                let found = whole(|field| entity.value(field).clone()).filter(|hash| wanted.contains(hash));
+                self.twins.extend(found.map(|hash| (hash, entity.id)));
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Where a record stands that has both name and email of somebody at the service.
+    fn of_twin(&self, record: &Record, identity: &Identity<'_>) -> Result<Option<Standing>, Error> {
+        const BY: &str = "name and email";
+        let hash = whole(|field| record.fields.get(field).cloned().unwrap_or(Value::Empty));
+        let Some(id) = hash.and_then(|hash| self.twins.get(&hash)).copied() else { return Ok(None) };
+        let Some(entity) = identity.mirror.get(identity.store, id)? else { return Ok(None) };
+        let one = identity.mirror.target().one();
+        Ok(Some(match identity.owner(id, &record.key)? {
+            Some(owner) if owner.job != *identity.job => {
+                Standing::Taken { by: BY.into(), id, job: owner.job.to_string(), key: owner.key }
+            }
+            Some(owner) if (identity.presence)(&owner.key) != Presence::Absent => {
+                let seen = (identity.presence)(&owner.key) == Presence::Seen;
+                Standing::Shared { by: BY.into(), key: owner.key, seen }
+            }
+            _ => {
+                let reason = format!(
+                    "this new record has {BY} of the {one} with id {id}; approve it if they are the same {one}"
+                );
+                Standing::Doubtful { reason, entity }
+            }
+        }))
+    }
+
+    /// Where a new record stands that may be somebody who is there.
+    pub(crate) fn of(&self, candidate: &Candidate, identity: &Identity<'_>) -> Result<Standing, Error> {
+        if self.missed.is_empty() && self.strangers.is_empty() && self.twins.is_empty() {
+            return Ok(Standing::New);
+        }
+        let (record, _) = candidate.open(identity.pile)?;
+        if let Some(standing) = self.of_twin(&record, identity)? {
+            return Ok(standing);
+        }
+        for field in Target::IDENTITY {
+            let value = record.fields.get(field).and_then(hash);
+            let found = value.and_then(|value| self.missed.get(&(field, value))).map(Vec::as_slice).unwrap_or_default();
+            let mut found = found.iter().filter(|missed| !missed.before || self.waited.contains(&candidate.key));
+            let Some(first) = found.next() else { continue };
+            let is_only = found.next().is_none();
+            let entity = identity.mirror.get(identity.store, first.id)?;
+            let Some(entity) = entity.filter(|_| is_only && (identity.presence)(&first.key) == Presence::Absent) else {
+                return Ok(Standing::Shared { by: field.into(), key: first.key.clone(), seen: false });
+            };
+            let reason = format!(
+                "this new record has the {field} of the {} with id {}, whose key {} is gone from the source; approve it if \
+                 they are the same person with a new key",
+                identity.mirror.target().one(),
+                entity.id,
+                first.key
+            );
+            return Ok(Standing::Doubtful { reason, entity });
+        }
+        if self.asked.as_ref().is_some_and(|asked| !asked.contains(&candidate.key)) {
+            return Ok(Standing::New);
+        }
+        let ids = record.fields.get(Target::NAME).and_then(hash).and_then(|name| self.strangers.get(&name));
+        for id in ids.into_iter().flatten() {
+            if identity.owner(*id, &candidate.key)?.is_none() {
+                return Ok(Standing::Namesake { id: *id });
+            }
+        }
+        Ok(Standing::New)
+    }
+}
+
+/// What stands for a name and an email together; none where either is empty.
+fn whole(of: impl Fn(&str) -> Value) -> Option<u64> {
+    let [name, email] = Target::IDENTITY.map(|field| hash(&of(field)));
+    Some(name?.rotate_left(1) ^ email?)
+}
+
+fn hash(name: &Value) -> Option<u64> {
+    let words: Vec<&str> = name.as_text()?.split_whitespace().collect();
+    let folded = fold(&words.join(" "));
+    (!folded.is_empty()).then(|| xxh3_64(folded.as_bytes()))
+}

@@ -1,0 +1,38 @@
+//! Whether a source brings new content as often as it should.
+//!
+//! A job whose export has died looks healthy for ever: the same file is read again, and nothing differs. Only the time
+//! since its content last changed tells.
+
+use jiff::Timestamp;
+
+use super::model::context::Context;
+use super::model::error::Error;
+use super::model::job_state::JobState;
+use crate::config::Job;
+use crate::store::{self, Batch};
+
+/// Remembers when the content of a source that is read in place became another one.
+pub(crate) fn note(context: &Context<'_>, job: &Job, content: &str) -> Result<(), store::Error> {
+    let mut state = JobState::load(context.store, &job.name)?;
+    if state.content == content {
+        return Ok(());
+    }
+    content.clone_into(&mut state.content);
+    state.fresh = Some(context.clock.now());
+    let mut batch = Batch::default();
+    state.put(&mut batch, &job.name);
+    context.store.commit(batch)
+}
+
+/// Why a job is overdue: nothing new has come for longer than its `expect_every` says.
+pub fn overdue(job: &Job, state: &JobState, now: Timestamp) -> Option<String> {
+    let (every, fresh) = (job.expect_every?, state.fresh?);
+    let late = now.duration_since(fresh) > every;
+    late.then(|| format!("overdue: no new content since {fresh:.0}, and some is expected every {every:#}"))
+}
+
+/// The same as something that a run notes.
+pub(crate) fn noted(context: &Context<'_>, job: &Job) -> Result<Option<String>, Error> {
+    let state = JobState::load(context.store, &job.name)?;
+    Ok(overdue(job, &state, context.clock.now()))
+}

@@ -1,0 +1,72 @@
+//! What is kept of dropped files, and how long.
+
+use super::staging::Outbox;
+use crate::config::Job;
+use crate::plan::LeaverAction;
+use crate::queue;
+use crate::reconcile::model::context::Context;
+use crate::reconcile::model::error::Error;
+use crate::reconcile::model::job_state::JobState;
+use crate::snapshot::Index;
+use crate::source::inbox::{Folder, Swept};
+use crate::store::{self, Batch, Keyspace, Store};
+
+/// Drops the private copy of the last file once nothing of it is open.
+pub(crate) fn tidy(context: &Context<'_>, job: &Job, outbox: &Outbox) -> Result<(), Error> {
+    if is_open(context.store, job)? {
+        return Ok(());
+    }
+    if let Err(error) = outbox.drop_standing() {
+        let job = job.name.as_str();
+        tracing::warn!(job, %error, "{job}: the private copy of the last file could not be removed: {error}");
+    }
+    let mut state = JobState::load(context.store, &job.name)?;
+    if state.inbox.standing.take().is_some() {
+        let mut batch = Batch::default();
+        state.put(&mut batch, &job.name);
+        context.store.commit(batch)?;
+    }
+    Ok(())
+}
+
+/// Whether something is left to do though no file waits: what was held, released, refused or not delivered, people who
+/// are gone and not removed yet, rows that come to something else on a later day.
+pub(crate) fn is_open(store: &Store, job: &Job) -> Result<bool, store::Error> {
+    if is_sendable(store, job)? {
+        return Ok(true);
+    }
+    let index = Index::load(store, &job.name)?;
+    let leave = job.leavers.action != LeaverAction::Keep;
+    Ok((0..index.len()).map(|at| index.entry(at)).any(|entry| entry.gone && leave || entry.due.is_some()))
+}
+
+/// Whether something is left that needs no row to be sent.
+pub(crate) fn is_sendable(store: &Store, job: &Job) -> Result<bool, store::Error> {
+    let echoes = !store.is_empty(Keyspace::Echo, &Keyspace::all_of(job.mapping.target))?;
+    let held = || Ok(!store.is_empty(Keyspace::Held, &Keyspace::by_job(&job.name, ""))?);
+    Ok(echoes || held()? || !queue::is_empty(store, &job.name)?)
+}
+
+/// Removes from every inbox what was filed and has grown too old. What fails is tried again by the next sync.
+pub(crate) fn sweep(context: &Context<'_>) {
+    for job in &context.config.jobs {
+        let Some(inbox) = &job.inbox else { continue };
+        // An inbox that can't be opened has been told of by its own run.
+        let Ok(folder) = Folder::open(&inbox.dir) else { continue };
+        if !folder.is_marked() {
+            continue;
+        }
+        let job = job.name.as_str();
+        let Swept { removed, left } = folder.sweep(inbox.kept, context.clock.now());
+        if removed > 0 {
+            tracing::info!(job, removed, "{job}: {removed} old files of the inbox were removed");
+        }
+        if let Some((name, error)) = left.first() {
+            let left = left.len();
+            tracing::warn!(
+                job, left, %error,
+                "{job}: {left} old files of the inbox could not be removed, the first is {name}: {error}; remove them by hand"
+            );
+        }
+    }
+}

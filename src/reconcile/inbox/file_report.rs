@@ -1,0 +1,160 @@
+//! From what a run came to, to what those who dropped the file get back.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::Path;
+
+use crate::config::Job;
+use crate::history::{self, Entry};
+use crate::receipt::{Line, Outcome, Receipt, Verdict};
+use crate::reconcile::collect::rows;
+use crate::reconcile::model::counts::Status;
+use crate::reconcile::model::error::Error;
+use crate::reconcile::report::job_report::Report;
+use crate::record::{Action, Key, Rejected, shown};
+use crate::source::{self, Columns, csv};
+use crate::text::counted;
+
+/// What is known of a file besides what its run came to.
+pub(crate) struct Known {
+    /// What earlier runs over it had confirmed when they were cut off.
+    pub(crate) before: BTreeMap<Key, Action>,
+    /// What its columns are called, by the field that is made of one: whoever mends it knows no other name.
+    pub(crate) headings: BTreeMap<String, String>,
+}
+
+/// Makes the receipt of a file that was read.
+pub(crate) fn of_run(receipt: Receipt, report: &Report, known: &Known) -> Receipt {
+    let verdict = match report.status {
+        _ if report.details.nothing_taken => Verdict::NotUsed,
+        Status::Failed => Verdict::NotUsed,
+        Status::Held => Verdict::Waits,
+        Status::Partial => Verdict::Partly,
+        Status::Done if !report.missed.is_empty() => Verdict::Missing,
+        Status::Done if !report.bad_values.is_empty() => Verdict::Partly,
+        Status::Done => Verdict::Used,
+    };
+    let lines = match verdict {
+        Verdict::NotUsed => report.rejections.iter().map(|row| known.unused(row, Outcome::NotUsed)).collect(),
+        _ => lines(report, known),
+    };
+    let rejected = counted(report.rejections.len(), "row was rejected", "rows were rejected");
+    let missing = report.missing.as_ref().filter(|_| verdict != Verdict::NotUsed).map(|missing| {
+        let told = missing.told(receipt.at.time_zone(), receipt.at.timestamp());
+        format!("not in this file: {told}. Was a filter left on in the export, or is it the export of a part?")
+    });
+    let messages = report.reasons.iter().filter(|reason| **reason != rejected || lines.is_empty());
+    let messages = missing.into_iter().chain(messages.map(|message| shown(message).into_owned()));
+    let messages: Vec<String> = messages.collect();
+    let waiting = lines.iter().filter(|line| line.outcome == Outcome::Waiting);
+    let holds: BTreeSet<String> = waiting.map(|line| line.reason.clone()).collect();
+    let holds = messages.iter().filter(|message| holds.contains(*message)).cloned().collect();
+    Receipt { verdict, messages, holds, lines, ..receipt }
+}
+
+/// The verdict on a file once nothing of it waits any more.
+pub(crate) fn settled(report: &Report) -> Verdict {
+    match report.complete && report.rejections.is_empty() && report.bad_values.is_empty() {
+        true if report.missed.is_empty() => Verdict::Used,
+        true => Verdict::Missing,
+        false => Verdict::Partly,
+    }
+}
+
+/// What a change that was confirmed comes to for whoever dropped the file.
+pub(crate) fn outcome_of(action: Action) -> Outcome {
+    match action {
+        Action::Create => Outcome::Added,
+        Action::Update => Outcome::Changed,
+        Action::Delete => Outcome::Removed,
+    }
+}
+
+/// The rows of a file that can't be used because of them.
+pub(crate) fn bad_rows(error: &Error) -> Vec<Rejected> {
+    match error {
+        Error::Source(source::Error::Csv(csv::Error { kind: csv::Kind::TooManyBadRows { rejected, .. }, .. })) => {
+            rejected.clone()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What the audit files tell of runs that were cut off.
+pub(crate) fn confirmed(state_dir: &Path, job: &Job, runs: &[u64]) -> io::Result<BTreeMap<Key, Action>> {
+    let mut confirmed = BTreeMap::new();
+    if !runs.is_empty() {
+        history::read(state_dir, |entry| match entry {
+            Entry::Change(change) if change.job == job.name && runs.contains(&change.run) => {
+                // Who was made and then changed was made.
+                confirmed.entry(change.key).or_insert(change.action);
+            }
+            _ => {}
+        })?;
+    }
+    Ok(confirmed)
+}
+
+/// What whoever dropped a file that can't be used may do about it, where the error itself does not say so.
+pub(crate) fn advice(error: &Error) -> Option<&'static str> {
+    match error {
+        Error::Mapping(_) | Error::Source(source::Error::Csv(csv::Error { kind: csv::Kind::Header { .. }, .. })) => {
+            Some(
+                "The first line must have the same column names as always. Export the file again with all of them; if a column \
+             was renamed on purpose, tell IT before the next file",
+            )
+        }
+        Error::Source(source::Error::Csv(csv::Error { kind: csv::Kind::TooManyBadRows { .. }, .. })) => Some(
+            "So many rows are damaged that the file as a whole is in doubt. Export it again; don't edit it by hand in between",
+        ),
+        _ => None,
+    }
+}
+
+fn lines(report: &Report, known: &Known) -> Vec<Line> {
+    let mut told: BTreeMap<&Key, (Outcome, &str)> = BTreeMap::new();
+    for (key, action) in known.before.iter().chain(report.details.confirmed.iter().map(|(key, action)| (key, action))) {
+        told.entry(key).or_insert((outcome_of(*action), ""));
+    }
+    told.extend(report.details.dropped.iter().map(|key| (key, (Outcome::Dropped, ""))));
+    let held: BTreeSet<&Key> = report.held.iter().map(|(key, _)| key).collect();
+    told.extend(report.held.iter().map(|(key, reason)| (key, (Outcome::Waiting, reason.as_str()))));
+    told.extend(report.parked.iter().map(|(key, _, words)| (key, (Outcome::Refused, words.as_str()))));
+    let unusable: BTreeSet<u64> = report.rejections.iter().filter_map(|row| row.line).collect();
+    told.extend(
+        report.missed.iter().filter(|one| !held.contains(&one.key)).map(|one| (&one.key, (Outcome::Missing, ""))),
+    );
+    let mut lines: Vec<Line> = report.rejections.iter().map(|row| known.unused(row, Outcome::NotUsed)).collect();
+    lines.extend(report.bad_values.iter().map(|row| known.unused(row, Outcome::ValueNotUsed)));
+    for (row, key, counts) in report.details.rows.iter().filter(|(row, _, _)| !unusable.contains(row)) {
+        let otherwise = if *counts { Outcome::Unchanged } else { Outcome::NotIncluded };
+        lines.push(line(Some(*row), key, told.remove(key).unwrap_or((otherwise, ""))));
+    }
+    lines.sort_by_key(|line| (line.row.is_none(), line.row));
+    let named: BTreeSet<Key> = report.rejections.iter().filter_map(|row| row.key.clone()).collect();
+    let absent = told.into_iter().filter(|(key, _)| !named.contains(*key));
+    lines.extend(absent.map(|(key, outcome)| line(None, key, outcome)));
+    lines
+}
+
+fn line(row: Option<u64>, key: &Key, (outcome, reason): (Outcome, &str)) -> Line {
+    Line { row, key: Some(key.as_str().to_owned()), outcome, reason: shown(reason).into_owned() }
+}
+
+/// The headings of a job's columns, by the fields of the job and its parts.
+pub(crate) fn headings(job: &Job, columns: &Columns) -> BTreeMap<String, String> {
+    job.parts().flat_map(|part| rows::mapping(part).headings(columns)).collect()
+}
+
+impl Known {
+    fn unused(&self, row: &Rejected, outcome: Outcome) -> Line {
+        let field = row.field.as_ref().map(|field| self.headings.get(field).unwrap_or(field));
+        let field = field.map(|field| format!("{}: ", shown(field))).unwrap_or_default();
+        Line {
+            row: row.line,
+            key: row.key.as_ref().map(|key| key.as_str().to_owned()),
+            outcome,
+            reason: format!("{field}{}", shown(&row.reason)),
+        }
+    }
+}

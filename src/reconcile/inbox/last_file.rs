@@ -1,0 +1,42 @@
+//! The last file of an inbox, for those who ask what the source says though no file waits.
+
+use tempfile::TempDir;
+
+use super::staging::Outbox;
+use super::with_copy::over;
+use crate::config::Job;
+use crate::reconcile::model::error::Error;
+use crate::reconcile::model::job_state::JobState;
+use crate::source::inbox::{self, Folder, Shelf, take_filed};
+use crate::store::Store;
+
+/// How many filed files of that name are looked through.
+const LOOKED_AT_MAX: usize = 10;
+
+/// A job over the last file that was read, as it was, with the folder that holds the copy; none where it is not kept any
+/// more. A job without an inbox is itself.
+pub(crate) fn last(job: &Job, store: &Store) -> Result<Option<(Job, Option<TempDir>)>, Error> {
+    let Some(options) = &job.inbox else { return Ok(Some((job.clone(), None))) };
+    let state = JobState::load(store, &job.name)?;
+    let Some(past) = state.inbox.past.last().filter(|past| !past.content.is_empty()) else { return Ok(None) };
+    let standing = Outbox::of(store.dir(), &job.name).standing();
+    if state.inbox.standing.is_some() && standing.exists() {
+        return Ok(Some((over(job, standing, Some(past.name.clone().into())), None)));
+    }
+    let folder = Folder::open(&options.dir)?;
+    let failed = |source| inbox::Error::Copy { name: past.name.clone(), source };
+    if !folder.is_marked() {
+        return Ok(None);
+    }
+    let scratch = tempfile::Builder::new().prefix("looking-").tempdir_in(store.dir()).map_err(failed)?;
+    let copy = scratch.path().join("copy");
+    let end = format!("_{}", past.name);
+    let (filed, _) = folder.filed(Shelf::Processed).map_err(failed)?;
+    for name in filed.iter().rev().filter(|name| name.ends_with(&end)).take(LOOKED_AT_MAX) {
+        let content = take_filed(&folder, Shelf::Processed, name, options.size_max, &copy);
+        if content.is_ok_and(|content| content.as_ref() == Some(&past.content)) {
+            return Ok(Some((over(job, copy, Some(past.name.clone().into())), Some(scratch))));
+        }
+    }
+    Ok(None)
+}

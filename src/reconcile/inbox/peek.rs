@@ -1,0 +1,155 @@
+//! What a job would read next, without moving anything: for those who look before something happens.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use super::pending::Rest;
+use super::staging::Outbox;
+use super::staleness::{self, as_before};
+use super::with_copy::over;
+use crate::clock::Clock;
+use crate::config::Job;
+use crate::reconcile::model::error::Error;
+use crate::reconcile::model::job_state::JobState;
+use crate::reconcile::model::waiting_files::WaitingFiles;
+use crate::source::inbox::{self, Entry, Folder, Look, Options, Refusal, Watcher, shown, take};
+use crate::store::Store;
+
+/// How long an unsettled file is waited for beyond ten times its settling time.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How often it is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How many names are listed.
+const LISTED_MAX: usize = 10;
+
+/// What a job would read next.
+pub struct Next {
+    job: Option<Job>,
+    /// What waits in the inbox; none where the source is a file read in place.
+    pub waiting: Option<WaitingFiles>,
+    /// Holds the copy of the file as long as it is read.
+    _copy: Option<TempDir>,
+}
+
+impl Next {
+    /// The job over what it would read; none where there is nothing to read.
+    pub fn job(&self) -> Option<&Job> {
+        self.job.as_ref()
+    }
+
+    /// What waits, as a sentence; empty where the source is no inbox.
+    pub fn told(&self) -> String {
+        let Some(waiting) = &self.waiting else { return String::new() };
+        let count = waiting.files.len();
+        let mut names: Vec<&str> = waiting.files.iter().take(LISTED_MAX).map(String::as_str).collect();
+        if count > LISTED_MAX {
+            names.push("…");
+        }
+        let files = match count {
+            0 => "no file waits".to_owned(),
+            1 => format!("1 file waits ({})", names[0]),
+            _ => format!("{count} files wait ({})", names.join(", ")),
+        };
+        format!("{files} in the inbox {}{}", waiting.dir.display(), waiting.about)
+    }
+}
+
+/// Finds out what a job would read next. With the store, files that are done and what is open of earlier ones count; without,
+/// only what lies in the inbox does.
+pub fn next(job: &Job, store: Option<&Store>, clock: &Clock) -> Result<Next, Error> {
+    let Some(options) = &job.inbox else { return Ok(Next { job: Some(job.clone()), waiting: None, _copy: None }) };
+    let folder = Folder::open(&options.dir)?;
+    let state = store.map(|store| JobState::load(store, &job.name)).transpose()?.unwrap_or_default();
+    if state.inbox.marked && !folder.is_marked() {
+        return Err(folder.unmarked().into());
+    }
+    let failed = |source| inbox::Error::Copy { name: "the next file".to_owned(), source };
+    let laid = store.map(|store| Outbox::of(store.dir(), &job.name).laid()).transpose().map_err(failed)?;
+    let is_done = |entry: &Entry| laid.iter().flatten().any(|laid| laid.is(entry));
+    let copy = match store {
+        Some(store) => tempfile::Builder::new().prefix("looking-").tempdir_in(store.dir()),
+        None => tempfile::Builder::new().prefix("rosterd-").tempdir(),
+    };
+    let copy = copy.map_err(failed)?;
+    let mut waiting =
+        WaitingFiles { dir: options.dir.clone(), file: None, files: folder.waiting(options)?, about: String::new() };
+    let found = settled(&folder, options, clock, &is_done, &copy.path().join("copy"), &mut waiting.about)?;
+    let Some((entry, taken)) = found else {
+        let rest = store.map(|store| Rest::of(job, store, &copy.path().join("copy"))).transpose()?;
+        let (job, about) = match rest {
+            Some(Rest::Last(job, name)) => (Some(*job), format!("; this is what is open of {name}")),
+            Some(Rest::Rowless(job)) => (Some(*job), "; this is what is left of earlier files".to_owned()),
+            Some(Rest::Nothing) | None => (None, String::new()),
+        };
+        waiting.about.push_str(&about);
+        return Ok(Next { job, waiting: Some(waiting), _copy: Some(copy) });
+    };
+    let name = shown(&entry.name);
+    waiting.file = Some(name.clone());
+    if let Some(last) = staleness::again(&state.inbox, &taken, &as_before(job)) {
+        waiting.about = format!("; {name} is the same file as {}, so it will be skipped", last.name);
+        return Ok(Next { job: None, waiting: Some(waiting), _copy: Some(copy) });
+    }
+    if waiting.files.len() > 1 {
+        waiting.about.push_str(&format!("; this is about {name}"));
+    }
+    let doubt = staleness::doubt(&state.inbox, options, &name, &taken);
+    let called = Some(name.clone().into());
+    let job = Job { inbox: Some(Options { doubt, ..options.clone() }), ..over(job, taken.path, called) };
+    Ok(Next { job: Some(job), waiting: Some(waiting), _copy: Some(copy) })
+}
+
+/// A copy of the next file that can be read; none where there is none. What will be refused is told in `about`.
+fn settled(
+    folder: &Folder,
+    options: &Options,
+    clock: &Clock,
+    is_done: &dyn Fn(&Entry) -> bool,
+    into: &std::path::Path,
+    about: &mut String,
+) -> Result<Option<(Entry, inbox::Taken)>, Error> {
+    let begun = Instant::now();
+    let patience = options.settle.saturating_mul(10).saturating_add(PATIENCE);
+    let mut watcher = Watcher::default();
+    let mut unfit: BTreeSet<OsString> = BTreeSet::new();
+    loop {
+        let skip = |entry: &Entry| is_done(entry) || unfit.contains(&entry.name);
+        let mut refuse = |entry: Entry, reason: &str| {
+            about.push_str(&format!("; {} will be refused: {}", shown(&entry.name), reason.trim_end_matches('.')));
+            entry.name
+        };
+        match watcher.look(folder, options, clock, &skip)? {
+            Look::Nothing => return Ok(None),
+            Look::Unfit(entry, reason) => {
+                let name = refuse(entry, &reason);
+                unfit.insert(name);
+                continue;
+            }
+            Look::File(entry) => match take(folder, &entry, options.size_max, into) {
+                Ok(taken) => return Ok(Some((entry, taken))),
+                Err(Refusal::Changed | Refusal::Unfit(_)) => {}
+                Err(Refusal::Barred) => {
+                    let name = refuse(entry, Refusal::BARRED);
+                    unfit.insert(name);
+                    continue;
+                }
+                Err(Refusal::Unreadable(source)) => {
+                    let path = options.dir.join(&entry.name);
+                    return Err(inbox::Error::Unreadable { path, source }.into());
+                }
+                Err(Refusal::Unwritable(source)) => {
+                    return Err(inbox::Error::Copy { name: shown(&entry.name), source }.into());
+                }
+            },
+            Look::Unsettled(_) => {}
+        }
+        if begun.elapsed() > patience {
+            about.push_str("; the first of them is still being written");
+            return Ok(None);
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}

@@ -1,0 +1,129 @@
+//! A run while no file waits: what is open of earlier files.
+//!
+//! It reads nobody anew, unless it is over the last file: then all that it finds out about people counts. Else who is missing
+//! is as the last read said.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use ::csv::WriterBuilder;
+
+use super::cleanup::{is_open, is_sendable};
+use super::run::{Begun, begin};
+use super::staging::Outbox;
+use super::with_copy::{form, over};
+use crate::config::{Job, Mode};
+use crate::mirror::Mirror;
+use crate::reconcile::leavers::missing_limit::{Remembered, remembered};
+use crate::reconcile::mirrors::Mirrors;
+use crate::reconcile::model::context::{Context, Narrow};
+use crate::reconcile::model::counts::{Counts, Status};
+use crate::reconcile::model::error::Error;
+use crate::reconcile::model::job_state::JobState;
+use crate::reconcile::report::job_report::Report;
+use crate::reconcile::run_job::{one, record};
+use crate::source::{Found, Source, csv, inbox};
+use crate::store::{Batch, Store};
+
+/// What a job works on while no file waits.
+pub(crate) enum Rest {
+    /// Nothing is open.
+    Nothing,
+    /// The last file.
+    Last(Box<Job>, String),
+    /// No row at all: what is queued and released is sent, and nothing is said about anybody.
+    Rowless(Box<Job>),
+}
+
+impl Rest {
+    /// Finds out what is open. `scratch` is where a file without rows may be laid down.
+    pub(crate) fn of(job: &Job, store: &Store, scratch: &Path) -> Result<Self, Error> {
+        if !is_open(store, job)? {
+            return Ok(Self::Nothing);
+        }
+        let outbox = Outbox::of(store.dir(), &job.name);
+        let state = JobState::load(store, &job.name)?;
+        if let (Mode::Full, Some(standing), true) = (job.mode, state.inbox.standing, outbox.standing().exists()) {
+            let last = over(job, outbox.standing(), Some(standing.name.clone().into()));
+            let inbox = job.inbox.clone().map(|inbox| inbox::Options { doubt: standing.doubt, ..inbox });
+            return Ok(Self::Last(Box::new(Job { inbox, ..last }), standing.name));
+        }
+        let found = state.found.as_ref().and_then(Found::file);
+        let (Some(found), true) = (found, is_sendable(store, job)?) else { return Ok(Self::Nothing) };
+        header(found, scratch)
+            .map_err(|source| inbox::Error::Copy { name: "a file without rows".to_owned(), source })?;
+        let mut job = Job { mode: Mode::Changes, ..over(job, scratch.to_owned(), None) };
+        job.source = Source::Csv(csv::Options {
+            encoding: csv::Encoding::Named(encoding_rs::UTF_8),
+            delimiter: Some(found.delimiter),
+            header: Some(1),
+            ..form(&job)
+        });
+        job.limits.min_records = 0;
+        Ok(Self::Rowless(Box::new(job)))
+    }
+}
+
+/// One run over what is open.
+pub(crate) async fn run(
+    context: &Context<'_>,
+    job: &Job,
+    outbox: &Outbox,
+    mirrors: &mut Mirrors,
+    narrow: &Narrow,
+) -> Result<Report, Error> {
+    let begun = begin(context)?;
+    let mut report = match Rest::of(job, context.store, &outbox.copy())? {
+        Rest::Nothing => as_before(context, job, mirrors, Report::idle(job.name.clone()))?,
+        Rest::Last(last, _) => attempt(context, &last, mirrors, narrow, &begun).await,
+        Rest::Rowless(rowless) => {
+            let before = JobState::load(context.store, &job.name)?;
+            let mut report = attempt(context, &rowless, mirrors, narrow, &begun).await;
+            report.complete = false;
+            // A file without rows says nothing about how files are written, nor about what the mapping alters.
+            let state = JobState::load(context.store, &job.name)?;
+            let mut batch = Batch::default();
+            JobState { found: before.found, mapping: before.mapping, ..state }.put(&mut batch, &job.name);
+            context.store.commit(batch)?;
+            fs::remove_file(outbox.copy()).unwrap_or_else(
+                |error| tracing::warn!(%error, "the copy of a file without rows could not be removed: {error}"),
+            );
+            as_before(context, job, mirrors, report)?
+        }
+    };
+    report.is_narrow = narrow.is_narrow();
+    record(context, job, &report, begun.run, begun.started)?;
+    Ok(report)
+}
+
+/// What a run came to that read nobody, with those who are missing as before.
+fn as_before(context: &Context<'_>, job: &Job, mirrors: &Mirrors, report: Report) -> Result<Report, Error> {
+    let target = job.mapping.target;
+    let stored = Mirror::stored(context.store, target)?;
+    let mirror = mirrors.get(target).or(stored.as_ref());
+    let Some(mirror) = mirror.filter(|_| report.status != Status::Failed) else { return Ok(report) };
+    let Remembered { missed, missing, .. } = remembered(context, job, mirror)?;
+    let counts = Counts { missing: missed.len() as u64, ..report.counts };
+    Ok(Report { missed, missing, counts, ..report })
+}
+
+async fn attempt(context: &Context<'_>, job: &Job, mirrors: &mut Mirrors, narrow: &Narrow, begun: &Begun) -> Report {
+    match one(context, job, mirrors, narrow, begun.run, begun.requests).await {
+        Ok(report) => report,
+        Err(error) => context.failed(job, &error, begun.requests),
+    }
+}
+
+/// Lays down a file with the columns of the last one and no row.
+fn header(found: &csv::Found, path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
+    let mut writer = WriterBuilder::new().delimiter(found.delimiter).from_writer(file);
+    writer.write_record(&found.columns).map_err(io::Error::other)?;
+    writer.flush()
+}

@@ -1,0 +1,52 @@
+//! Polling: whether a run has something to take.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::staging::Outbox;
+use crate::clock::Clock;
+use crate::config::Job;
+use crate::reconcile::model::error::Error;
+use crate::source::inbox::{Entry, Folder, Look, Stamp, Watcher};
+
+/// Looks at one job's inbox again and again, and says when a run would have something to take. A look lists the folder and
+/// reads nothing, so it may be had every second.
+#[derive(Default)]
+pub struct Poll {
+    watcher: Watcher,
+}
+
+/// What a run would take first. It is another one once the file changes, or a file comes before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Front {
+    name: OsString,
+    stamp: Stamp,
+}
+
+impl Poll {
+    /// What has settled and a run would take now; never anything for a job without an inbox.
+    pub fn front(&mut self, job: &Job, state_dir: &Path, clock: &Clock) -> Result<Option<Front>, Error> {
+        let Some(options) = &job.inbox else { return Ok(None) };
+        let folder = Folder::open(&options.dir)?;
+        // What can't be listed of the state is for the run to tell.
+        let laid = Outbox::of(state_dir, &job.name).laid().unwrap_or_default();
+        let skip = |entry: &Entry| laid.iter().any(|laid| laid.is(entry));
+        Ok(match self.watcher.look(&folder, options, clock, &skip)? {
+            Look::File(Entry { name, stamp, .. }) | Look::Unfit(Entry { name, stamp, .. }, _) => {
+                Some(Front { name, stamp })
+            }
+            Look::Nothing | Look::Unsettled(_) => None,
+        })
+    }
+}
+
+#[cfg(test)]
+impl Front {
+    /// A file of this name and size, for tests of what is done about it.
+    pub(crate) fn of(name: &str, size: u64) -> Self {
+        let file = tempfile::tempfile().unwrap();
+        let mut stamp = Stamp::of(&file.metadata().unwrap());
+        stamp.size = size;
+        Self { name: name.into(), stamp }
+    }
+}

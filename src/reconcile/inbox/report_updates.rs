@@ -1,0 +1,173 @@
+//! The reports of a file of which something waited, brought up to date as it is settled.
+//!
+//! Who dropped a file looks at its report again once it is decided on. So the private folder keeps what the report was made
+//! of while something in it waits: what is still held, queued or approved waits; what was refused or rejected is told by the
+//! store; for the rest the audit files tell what was done.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use super::file_report::outcome_of;
+use super::staging::{Outbox, Waiting};
+use crate::config::Job;
+use crate::history::{self, Entry};
+use crate::plan::{self, Decided};
+use crate::queue::{self, State};
+use crate::receipt::{Outcome, Verdict, page, table};
+use crate::reconcile::approval::held::HeldChange;
+use crate::reconcile::model::context::Context;
+use crate::reconcile::model::error::Error;
+use crate::reconcile::report::job_report::named_as;
+use crate::record::{Action, JobName, Key, shown};
+use crate::source::inbox::Folder;
+use crate::store::{self, Keyspace, Store};
+
+/// What has become of a line that waited.
+enum Became {
+    Waits,
+    Outcome(Outcome, String),
+    /// It was approved; the audit files know whether it was done.
+    Approved,
+    /// The audit files know what was done, if anything.
+    Settled,
+}
+
+/// Brings the reports of the last file of which something waited up to date. `newer` is a file that was read since: what
+/// still waits is told there.
+pub(crate) fn settle(
+    context: &Context<'_>,
+    job: &Job,
+    folder: &Folder,
+    outbox: &Outbox,
+    newer: Option<&str>,
+) -> Result<(), Error> {
+    let path = outbox.waiting();
+    let waiting = match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        read => read.and_then(|bytes| serde_json::from_slice::<Waiting>(&bytes).map_err(io::Error::from)),
+    };
+    let failed = |error: io::Error| {
+        let job = job.name.as_str();
+        tracing::warn!(job, %error, "{job}: the report of a file of which something waits was not brought up to date: {error}");
+    };
+    let mut waiting = match waiting {
+        Ok(waiting) => waiting,
+        Err(error) => {
+            failed(error);
+            return Ok(());
+        }
+    };
+    if !waiting.update(context.store, job, context.clock.now(), newer)? {
+        return Ok(());
+    }
+    let done = waiting.put(folder).and_then(|()| match waiting.receipt.count(Outcome::Waiting) {
+        0 => outbox.drop_waiting(),
+        _ => outbox.keep_waiting(&waiting),
+    });
+    done.unwrap_or_else(failed);
+    Ok(())
+}
+
+impl Waiting {
+    /// Finds out what became of each line that waited; whether anything did.
+    fn update(&mut self, store: &Store, job: &Job, now: Timestamp, newer: Option<&str>) -> Result<bool, Error> {
+        let mut settled = Vec::new();
+        let mut moved = false;
+        for (at, line) in self.receipt.lines.iter_mut().enumerate() {
+            let (Outcome::Waiting, Some(name)) = (line.outcome, &line.key) else { continue };
+            let records = named_as(job, name);
+            match became(store, &records)? {
+                Became::Waits => {}
+                Became::Outcome(outcome, reason) => {
+                    (line.outcome, line.reason, moved) = (outcome, reason, true);
+                }
+                became => settled.push((at, records, matches!(became, Became::Approved))),
+            }
+        }
+        if !settled.is_empty() {
+            let done = done(store.dir(), self.receipt.at.timestamp()).map_err(Error::History)?;
+            for (at, records, is_approved) in settled {
+                let line = &mut self.receipt.lines[at];
+                line.outcome = match records.iter().find_map(|record| done.get(record)) {
+                    Some(action) => outcome_of(*action),
+                    // Who is in no row goes once the grace is over.
+                    None if is_approved && line.row.is_none() => Outcome::Missing,
+                    None if is_approved => continue,
+                    None => Outcome::Unchanged,
+                };
+                line.reason.clear();
+                moved = true;
+            }
+        }
+        if moved || newer.is_some() {
+            self.tell(now, newer);
+        }
+        Ok(moved || newer.is_some())
+    }
+
+    fn tell(&mut self, now: Timestamp, newer: Option<&str>) {
+        let Self { receipt, settled, .. } = self;
+        let waits = |line: &&crate::receipt::Line| line.outcome == Outcome::Waiting;
+        let reasons: Vec<&str> = receipt.lines.iter().filter(waits).map(|line| line.reason.as_str()).collect();
+        // What was said of the whole file because of lines that waited goes with them.
+        receipt.messages.retain(|message| !receipt.holds.contains(message) || reasons.contains(&message.as_str()));
+        receipt.updated = Some(now.to_zoned(receipt.at.time_zone().clone()));
+        receipt.newer = newer.map(str::to_owned);
+        if reasons.is_empty() {
+            let lacks = |line: &crate::receipt::Line| matches!(line.outcome, Outcome::NotUsed | Outcome::Refused);
+            let partly = receipt.lines.iter().any(lacks);
+            receipt.verdict = if partly { Verdict::Partly } else { *settled };
+        }
+    }
+
+    /// Puts the reports in place of those that were filed, where they still lie there.
+    fn put(&self, folder: &Folder) -> io::Result<()> {
+        let Self { filing, receipt, .. } = self;
+        for (end, bytes) in [(".report.csv", table(receipt)), (".report.html", page(receipt).into_bytes())] {
+            if folder.open_filed(filing.shelf, &format!("{}{end}", filing.filed))?.is_some() {
+                folder.put(filing, end, &mut bytes.as_slice())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What became of a record of a job or one of its parts.
+fn became(store: &Store, records: &[(JobName, Key)]) -> Result<Became, store::Error> {
+    for (job, key) in records {
+        let name = Keyspace::by_job(job, key.as_str());
+        if store.get::<HeldChange>(Keyspace::Held, &name)?.is_some() {
+            return Ok(Became::Waits);
+        }
+        match queue::get(store, job, key)?.map(|change| change.state) {
+            Some(State::Parked { words, .. }) => {
+                return Ok(Became::Outcome(Outcome::Refused, shown(&words).into_owned()));
+            }
+            Some(State::Waiting | State::Sent { .. }) => return Ok(Became::Waits),
+            None => {}
+        }
+        match store.get::<Decided>(Keyspace::Decision, &name)?.map(|decided| decided.verdict) {
+            Some(plan::Verdict::Approved(_)) => return Ok(Became::Approved),
+            Some(plan::Verdict::Rejected(_)) => return Ok(Became::Outcome(Outcome::Dropped, String::new())),
+            None => {}
+        }
+    }
+    Ok(Became::Settled)
+}
+
+/// What was done to whom since then.
+fn done(state_dir: &Path, since: Timestamp) -> io::Result<BTreeMap<(JobName, Key), Action>> {
+    let mut done = BTreeMap::new();
+    history::read(state_dir, |entry| {
+        if let Entry::Change(change) = entry
+            && change.at >= since
+        {
+            done.insert((change.job, change.key), change.action);
+        }
+    })?;
+    Ok(done)
+}

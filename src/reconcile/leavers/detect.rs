@@ -1,0 +1,293 @@
+//! Who has left, and what becomes of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::memberships::Members;
+use super::organization_transfers;
+use crate::config::{Job, Mode};
+use crate::mapping::LeaverSet;
+use crate::mirror::{Mirror, Removal};
+use crate::plan::{Change, Delta, Deltas, Held, LeaverAction, Present, Protection, absent, is_somebody_else, missing};
+use crate::reconcile::correlate::fit::fit;
+use crate::reconcile::model::candidate::Statement;
+use crate::reconcile::model::error::Error;
+use crate::reconcile::model::missing_people::Missed;
+use crate::record::{Action, Entity, Field, JobName, Key, Marks, Record, RemoteId, Target, Value, Values, Wish};
+use crate::snapshot::{Gone, Index, Known, Left};
+use crate::source::Complete;
+use crate::store::{self, Store};
+
+/// What a read says about those who are not in it.
+#[derive(Default)]
+pub(crate) struct Departed {
+    /// Leavers who are due.
+    pub(crate) changes: Vec<Change>,
+    /// Leavers whose row names somebody else than whom the job knows by its key.
+    pub(crate) doubtful: Vec<Change>,
+    /// Those for whom what is to be set can't be had.
+    pub(crate) held: Vec<Held>,
+    /// Those who would be removed were they not protected.
+    pub(crate) protected: Vec<Key>,
+    /// What is to be remembered of those whose grace runs, and of those who are as they should be.
+    pub(crate) waiting: Vec<(Key, Known)>,
+    /// Those whose entity is gone already: nothing is left to remove.
+    pub(crate) forgotten: Vec<(Key, RemoteId)>,
+    /// What those are called who leave or are missed; shown in plans alone (law 11).
+    pub(crate) names: BTreeMap<Key, String>,
+    /// Everybody whom the read misses, due or not.
+    pub(crate) missed: Vec<Missed>,
+    /// Those whom the read misses, and whose entity a record of it lays claim to under another key.
+    pub(crate) claimed: BTreeSet<Key>,
+    /// Memberships that end for another one of the same person, with the key of that person.
+    pub(crate) ended: BTreeMap<Key, Key>,
+}
+
+/// What leavers are judged by.
+pub(crate) struct Judge<'a> {
+    pub(crate) job: &'a Job,
+    pub(crate) store: &'a Store,
+    pub(crate) mirror: &'a Mirror,
+    pub(crate) now: Timestamp,
+    /// Entities that a record of this read lays claim to: nobody of them leaves.
+    pub(crate) claimed: &'a BTreeSet<RemoteId>,
+    /// Nobody of them is removed (law 6).
+    pub(crate) protection: &'a Protection,
+    /// What is set in those who leave and stay at the service.
+    pub(crate) set: &'a LeaverSet,
+    /// For memberships: what is known of their members.
+    pub(crate) members: Option<Members<'a>>,
+}
+
+impl Judge<'_> {
+    /// Judges everybody whom a complete read misses, but for those whose own row says that they are gone. Only a finished
+    /// read brings a [`Complete`] value (law 1).
+    pub(crate) fn by_absence(
+        &self,
+        index: &Index,
+        present: &Complete<Present>,
+        content: &str,
+        left: &BTreeMap<Key, Statement>,
+        departed: &mut Departed,
+    ) -> Result<(), Error> {
+        if self.job.mode == Mode::Changes {
+            return Ok(());
+        }
+        for at in missing(present) {
+            let Some(key) = Key::new(index.entry(at).key).filter(|key| !left.contains_key(key)) else { continue };
+            let Some((known, entity)) = self.leaver(&key, departed)? else { continue };
+            let mut absence = absent(known.gone.as_ref(), &self.job.leavers, self.now, content);
+            absence.gone.successor = self.successor(&known);
+            let is_replaced = absence.gone.successor.is_some();
+            if !is_replaced {
+                departed.missed.push(self.missed(&key, &known, &entity, absence.gone.since));
+            }
+            let mut remembered = Known { gone: Some(absence.gone), ..known.clone() };
+            if absence.due || is_replaced {
+                self.leave(&key, &mut remembered, &entity, None, departed)?;
+            }
+            if remembered != known {
+                departed.waiting.push((key, remembered));
+            }
+        }
+        Ok(())
+    }
+
+    /// Those whose own row says that they are gone: in any read, and without grace (law 1).
+    /// A row that names somebody else says nothing about who has its key: it waits for a person (law 6).
+    pub(crate) fn by_statement(&self, left: &BTreeMap<Key, Statement>, departed: &mut Departed) -> Result<(), Error> {
+        if self.job.leavers.action == LeaverAction::Keep {
+            return Ok(());
+        }
+        for (key, Statement { line, who }) in left {
+            let Some((known, entity)) = self.leaver(key, departed)? else { continue };
+            let before = departed.changes.len();
+            let mut remembered = known.clone();
+            if self.job.leavers.action == LeaverAction::Update {
+                // The day on which it was first said stays the same, whenever it is sent.
+                remembered.gone.get_or_insert(Gone::since(self.now));
+            }
+            if let Some(successor) = self.successor(&known) {
+                remembered.gone.get_or_insert(Gone::since(self.now)).successor = Some(successor);
+            }
+            let line = Some(*line).filter(|_| self.job.source.has_lines());
+            self.leave(key, &mut remembered, &entity, line, departed)?;
+            let sent = |field: &str| known.sent.get(field).cloned().unwrap_or(Value::Empty);
+            if is_somebody_else(sent, who) && is_somebody_else(|field| entity.value(field).clone(), who) {
+                departed.doubtful.extend(departed.changes.drain(before..));
+                continue;
+            }
+            if remembered != known {
+                departed.waiting.push((key.clone(), remembered));
+            }
+        }
+        Ok(())
+    }
+
+    /// The membership that took the place of one that is gone.
+    fn successor(&self, known: &Known) -> Option<Key> {
+        self.members.as_ref()?.successor(known)
+    }
+
+    /// Somebody whom the read misses, and from when on they are removed.
+    fn missed(&self, key: &Key, known: &Known, entity: &Entity, since: Timestamp) -> Missed {
+        let stays = match self.job.leavers.action {
+            LeaverAction::Keep => true,
+            LeaverAction::Update => false,
+            LeaverAction::Delete => self.protection.covers(key, Some(known), entity),
+        };
+        let due = since.checked_add(self.job.leavers.grace).ok().filter(|_| !stays);
+        Missed { key: key.clone(), id: known.id, since, due }
+    }
+
+    /// Those among `missed` whom an earlier complete read missed, for a read that proves nothing itself.
+    pub(crate) fn missed_before(&self, index: &Index, missed: &[usize], departed: &mut Departed) -> Result<(), Error> {
+        for at in missed.iter().copied().filter(|at| index.entry(*at).gone) {
+            let Some(key) = Key::new(index.entry(at).key) else { continue };
+            let Some((known, entity)) = self.leaver(&key, departed)? else { continue };
+            let since = known.gone.as_ref().map(|gone| gone.since);
+            departed.missed.extend(since.map(|since| self.missed(&key, &known, &entity, since)));
+        }
+        departed.forgotten.clear();
+        departed.claimed.clear();
+        Ok(())
+    }
+
+    /// What becomes of someone whom the read misses once their grace is over; none where nothing does.
+    pub(crate) fn fate(&self, key: &Key) -> Result<Option<Change>, Error> {
+        let mut departed = Departed::default();
+        let Some((mut known, entity)) = self.leaver(key, &mut departed)? else { return Ok(None) };
+        // The day of leaving is the one on which they were missed first, whenever that is decided on.
+        known.gone.get_or_insert(Gone::since(self.now));
+        self.leave(key, &mut known, &entity, None, &mut departed)?;
+        Ok(departed.changes.pop())
+    }
+
+    /// Someone of this key with whom something may still have to be done.
+    fn leaver(&self, key: &Key, departed: &mut Departed) -> Result<Option<(Known, Entity)>, Error> {
+        let Some(known) = Known::get(self.store, &self.job.name, key)? else { return Ok(None) };
+        let done = self.job.leavers.action == LeaverAction::Update && known.left.is_some();
+        if self.claimed.contains(&known.id) {
+            departed.claimed.insert(key.clone());
+            return Ok(None);
+        }
+        if done {
+            return Ok(None);
+        }
+        if self.members.as_ref().is_some_and(|members| !members.may_end(&known)) {
+            return Ok(None);
+        }
+        let entity = self.mirror.get(self.store, known.id)?;
+        match &entity {
+            None => departed.forgotten.push((key.clone(), known.id)),
+            Some(entity) => {
+                let name = entity.value(Target::NAME).as_text();
+                departed.names.extend(name.map(|name| (key.clone(), name.to_owned())));
+            }
+        }
+        Ok(entity.map(|entity| (known, entity)))
+    }
+
+    /// What becomes of someone who is gone, the grace being over.
+    fn leave(
+        &self,
+        key: &Key,
+        known: &mut Known,
+        entity: &Entity,
+        line: Option<u64>,
+        departed: &mut Departed,
+    ) -> Result<(), Error> {
+        match self.job.leavers.action {
+            LeaverAction::Keep => {}
+            LeaverAction::Delete if self.protection.covers(key, Some(known), entity) => {
+                departed.protected.push(key.clone())
+            }
+            LeaverAction::Delete => {
+                let is_replaced = known.gone.as_ref().is_some_and(|gone| gone.successor.is_some());
+                let person = is_replaced.then(|| organization_transfers::member(&known.sent)).flatten();
+                departed.ended.extend(person.map(|person| (key.clone(), person)));
+                departed.changes.push(removal(key.clone(), known, line));
+            }
+            LeaverAction::Update => match self.update(key, known, entity, line)? {
+                Ok(Some(change)) => departed.changes.push(change),
+                Ok(None) => known.left = Some(Left { at: self.now, approved: false }),
+                Err(reason) => {
+                    departed.held.push(Held { key: key.clone(), reason: reason.into(), change: None, other: None });
+                }
+            },
+        }
+        Ok(())
+    }
+
+    /// What sets the fields of someone who is gone; none where they are so already, or why they can't be set.
+    pub(crate) fn update(
+        &self,
+        key: &Key,
+        known: &Known,
+        entity: &Entity,
+        line: Option<u64>,
+    ) -> Result<Result<Option<Change>, String>, Error> {
+        let since = known.gone.as_ref().map_or(self.now, |gone| gone.since);
+        let fields: Vec<Field> = self.set.fields().cloned().collect();
+        let values = match self.set.values(&known.sent, self.job.day(since)) {
+            Ok(values) => values,
+            Err(fault) => return Ok(Err(told(fault))),
+        };
+        let mut record = Record { key: key.clone(), fields: values };
+        if let Some(fault) = fit(&mut record, &fields, self.mirror)? {
+            return Ok(Err(told(fault)));
+        }
+        let moved = |field: &Field| {
+            let (from, to) = (entity.value(&field.name), record.fields.get(&field.name)?);
+            let delta = Delta { from: from.clone(), to: to.clone() };
+            (!field.kind.same(to, from)).then(|| (field.name.clone(), delta))
+        };
+        let deltas: Deltas = fields.iter().filter_map(moved).collect();
+        if deltas.is_empty() {
+            return Ok(Ok(None));
+        }
+        let wish = Wish { action: Action::Update, id: Some(known.id), fields: record.fields, leaver: true };
+        let (key, marks) = (record.key, known.marks.clone());
+        Ok(Ok(Some(Change { key, wish, fields: deltas, line, known: true, approved: false, marks })))
+    }
+}
+
+/// Those who left a job by themselves in the last 24 hours, each by their segment; and how many of those whom the job knows
+/// have left and stay at the service.
+pub(crate) fn left_lately(
+    store: &Store,
+    target: Target,
+    job: &JobName,
+    index: &Index,
+    now: Timestamp,
+) -> Result<(Vec<Marks>, u64), store::Error> {
+    let lately =
+        |at: Timestamp, approved: bool| !approved && now.duration_since(at).abs() < SignedDuration::from_hours(24);
+    let mut marks = Vec::new();
+    for (_, removal) in Removal::list(store, target)? {
+        if removal.job == *job && lately(removal.at, !removal.counts) {
+            marks.push(Marks { segment: removal.segment, ..Marks::default() });
+        }
+    }
+    let mut staying = 0;
+    for at in (0..index.len()).filter(|at| index.entry(*at).gone) {
+        let known = Key::new(index.entry(at).key).map(|key| Known::get(store, job, &key)).transpose()?.flatten();
+        let Some((left, known)) = known.and_then(|known| Some((known.left.clone()?, known))) else { continue };
+        staying += 1;
+        if lately(left.at, left.approved) {
+            marks.push(known.marks);
+        }
+    }
+    Ok((marks, staying))
+}
+
+/// Why a field of leavers can't be set.
+pub(crate) fn told((field, reason): (String, String)) -> String {
+    format!("leavers.set.{field}: {reason}")
+}
+
+fn removal(key: Key, known: &Known, line: Option<u64>) -> Change {
+    let wish = Wish { action: Action::Delete, id: Some(known.id), fields: Values::new(), leaver: false };
+    Change { key, wish, fields: Deltas::new(), line, known: true, approved: false, marks: known.marks.clone() }
+}

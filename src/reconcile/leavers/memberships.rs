@@ -1,0 +1,73 @@
+//! What is known of the members of memberships when it is judged which memberships end.
+//!
+//! A pair that vanishes from the source ends its membership where the person is still there. What becomes of the pairs of
+//! somebody who leaves altogether goes with what becomes of them: only one who is removed loses them.
+
+use std::collections::BTreeSet;
+
+use super::organization_transfers::{self, Begun};
+use crate::config::{Config, Job};
+use crate::plan::{LeaverAction, Present};
+use crate::reconcile::model::job_plan::Prepared;
+use crate::record::{Key, Target};
+use crate::snapshot::{Index, Known};
+
+/// What is known of the members of memberships.
+pub(crate) struct Members<'a> {
+    /// Whether those who leave are removed.
+    are_removed: bool,
+    /// Who is gone; none where that is not known of everybody.
+    gone: Option<&'a BTreeSet<Key>>,
+    /// Whom nobody removes, though they are gone.
+    staying: BTreeSet<&'a Key>,
+    begun: &'a Begun,
+    index: &'a Index,
+    seen: &'a Present,
+}
+
+impl<'a> Members<'a> {
+    /// Of the members of `part`, where that is the memberships of a job: `index` is what it knows of them, and `seen` which
+    /// of that is in the read.
+    pub(crate) fn of(
+        config: &Config,
+        part: &Job,
+        earlier: &'a [Prepared],
+        begun: &'a Begun,
+        (index, seen): (&'a Index, &'a Present),
+    ) -> Option<Self> {
+        if part.mapping.target != Target::Membership {
+            return None;
+        }
+        let whole = part.name.whole();
+        let own = earlier.iter().find(|prepared| prepared.job == whole);
+        let action = config.part(&whole).map(|job| job.leavers.action);
+        Some(Self {
+            are_removed: action == Some(LeaverAction::Delete),
+            gone: own.and_then(|own| own.new.gone.as_ref()),
+            staying: own
+                .map(|own| {
+                    own.protected
+                        .iter()
+                        .chain(own.moving.iter().map(|(key, _)| key))
+                        .chain(&own.new.claimed)
+                        .chain(own.new.doubts.keys())
+                        .collect()
+                })
+                .unwrap_or_default(),
+            begun,
+            index,
+            seen,
+        })
+    }
+
+    /// Whether a membership that is gone from the source ends.
+    pub(crate) fn may_end(&self, known: &Known) -> bool {
+        let (Some(member), Some(gone)) = (organization_transfers::member(&known.sent), self.gone) else { return false };
+        (self.are_removed || !gone.contains(&member)) && !self.staying.contains(&member)
+    }
+
+    /// The membership that took the place of one that is gone from the source.
+    pub(crate) fn successor(&self, known: &Known) -> Option<Key> {
+        self.begun.successor(known, self.index, self.seen)
+    }
+}

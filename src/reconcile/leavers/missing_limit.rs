@@ -1,0 +1,146 @@
+//! Known people whom a complete read misses: who they are, since when, and what is told before any grace ends.
+//!
+//! A filter that was left on in an export looks like an orderly file of fewer people. The guard on removals acts when the
+//! grace ends; that is too late for whoever could mend the file today. So those who are missing are counted from the first
+//! complete read on: over `max_missing` their removal is held at once, whenever it is due, and a person says whether they
+//! are gone or the source was wrong.
+//!
+//! Invariants:
+//! - Being missing is counted, shown and told with every action; only what would remove or change people is held.
+//! - Whose grace is over is judged by `max_leavers` first: that one says how many may go in a day.
+//! - Who is protected is shown as missing and does not count for the limit: nothing removes them.
+//! - Who was released is removed when the grace is over, not before. Whose removal was rejected stays until they come back.
+//! - Somebody whose own row says that they are gone, or whose entity another record claims, is not missing.
+//! - Where nothing is read, because no file waits in an inbox, those are missing whom the last complete read missed, but for
+//!   those whom a person decided on or who left since: every view says the same of them as after that read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::detect::{Departed, Judge};
+use crate::config::{Job, Mode};
+use crate::mirror::Mirror;
+use crate::plan::{self, Change, Guarded, Held, LeaverAction, Limits, Verdict};
+use crate::reconcile::approval::held;
+use crate::reconcile::model::context::Context;
+use crate::reconcile::model::error::Error;
+use crate::reconcile::model::job_fields::{leaver_set, protection};
+use crate::reconcile::model::job_state::JobState;
+use crate::reconcile::model::missing_people::{Missed, Missing};
+use crate::record::Key;
+use crate::snapshot::Index;
+
+impl Missing {
+    /// What is to be told of those whom a read misses; none where it misses nobody.
+    pub(crate) fn of(missed: &[Missed], known: u64, judge: &Judge<'_>, judged: &Judged) -> Option<Self> {
+        let (target, action) = (judge.job.mapping.target, judge.job.leavers.action);
+        let since = missed.iter().map(|one| one.since).min()?;
+        let due = missed.iter().filter_map(|one| one.due).min();
+        let people = missed.len() as u64;
+        let too_many = judged.held.is_some() || judged.note.is_some();
+        Some(Self { people, of: known, target, since, due, removed: action == LeaverAction::Delete, too_many })
+    }
+}
+
+/// What the limit says of those whom a read misses.
+#[derive(Default)]
+pub(crate) struct Judged {
+    /// Where they are too many: what would become of those whose grace runs, and why it waits for a person.
+    pub(crate) held: Option<(Vec<Change>, String)>,
+    /// The same for those who are due: their keys.
+    pub(crate) due: BTreeSet<Key>,
+    /// Keys on which a person decided already, before it is due.
+    pub(crate) decided: BTreeSet<Key>,
+    /// What is worth telling where nothing is held.
+    pub(crate) note: Option<String>,
+}
+
+/// Holds the removals of those whom a read misses where they are too many of the `known` people.
+pub(crate) fn judge(
+    judge: &Judge<'_>,
+    departed: &Departed,
+    limits: &Limits,
+    known: u64,
+    verdicts: &BTreeMap<Key, Verdict>,
+) -> Result<Judged, Error> {
+    let mut judged = Judged { decided: decided(judge, departed, verdicts)?, ..Judged::default() };
+    let is_kept = judge.job.leavers.action == LeaverAction::Keep;
+    let is_open = |one: &&Missed| !judged.decided.contains(&one.key) && (is_kept || one.due.is_some());
+    let open = departed.missed.iter().filter(is_open);
+    let people = open.clone().count() as u64;
+    let Some(allowed) = limits.missing.allows(known).filter(|allowed| people > *allowed) else { return Ok(judged) };
+    let what = format!(
+        "max_missing: {people} of {known} {} are missing from the source, {allowed} are allowed; was a filter left on in the \
+         export?",
+        judge.job.mapping.target.many()
+    );
+    if is_kept {
+        judged.note = Some(what);
+        return Ok(judged);
+    }
+    judged.due = departed.changes.iter().map(|change| change.key.clone()).collect();
+    let mut changes = Vec::new();
+    for Missed { key, .. } in open.filter(|one| !judged.due.contains(&one.key)) {
+        changes.extend(judge.fate(key)?);
+    }
+    let is_missed = |key: &Key| departed.missed.binary_search_by(|one| one.key.cmp(key)).is_ok();
+    judged.due.retain(|key| !judged.decided.contains(key) && is_missed(key));
+    judged.held = Some((changes, format!("{what} approve those who are gone, reject if the source was wrong")));
+    Ok(judged)
+}
+
+/// Those on whom a person decided already.
+fn decided(judge: &Judge<'_>, departed: &Departed, verdicts: &BTreeMap<Key, Verdict>) -> Result<BTreeSet<Key>, Error> {
+    let mut decided = BTreeSet::new();
+    for Missed { key, .. } in &departed.missed {
+        if let Some(Verdict::Approved(wish) | Verdict::Rejected(wish)) = verdicts.get(key)
+            && judge.fate(key)?.is_some_and(|change| change.wish.digest() == *wish)
+        {
+            decided.insert(key.clone());
+        }
+    }
+    Ok(decided)
+}
+
+/// Takes the end of the grace from those whose removal was rejected: they stay until they come back.
+pub(crate) fn let_stay(missed: &mut [Missed], decided: &BTreeSet<Key>, verdicts: &BTreeMap<Key, Verdict>) {
+    for one in missed.iter_mut().filter(|one| decided.contains(&one.key)) {
+        one.due = one.due.filter(|_| !matches!(verdicts.get(&one.key), Some(Verdict::Rejected(_))));
+    }
+}
+
+/// Those whom the last complete read missed, as far as they are known now.
+#[derive(Default)]
+pub(crate) struct Remembered {
+    pub(crate) missed: Vec<Missed>,
+    pub(crate) missing: Option<Missing>,
+    /// What they are called; shown in plans alone (law 11).
+    pub(crate) names: BTreeMap<Key, String>,
+}
+
+/// Whom the job misses while nothing is read.
+pub(crate) fn remembered(context: &Context<'_>, job: &Job, mirror: &Mirror) -> Result<Remembered, Error> {
+    let store = context.store;
+    let told = JobState::load(store, &job.name)?.missing;
+    let Some(told) = told.filter(|_| job.mode == Mode::Full) else { return Ok(Remembered::default()) };
+    let (protection, set, claimed) = (protection(context), leaver_set(job), BTreeSet::new());
+    let now = context.clock.now();
+    // Memberships are a part of a job, and are not counted as missing.
+    let judge = Judge { job, store, mirror, now, claimed: &claimed, protection: &protection, set: &set, members: None };
+    let index = Index::load(store, &job.name)?;
+    let mut departed = Departed::default();
+    judge.missed_before(&index, &(0..index.len()).collect::<Vec<_>>(), &mut departed)?;
+    let verdicts = held::verdicts(store, &job.name)?;
+    let judged = self::judge(&judge, &departed, &job.limits, told.of, &verdicts)?;
+    let_stay(&mut departed.missed, &judged.decided, &verdicts);
+    let missing = Missing::of(&departed.missed, told.of, &judge, &judged);
+    Ok(Remembered { missed: departed.missed, missing, names: departed.names })
+}
+
+/// Holds those whom the limit on removals let pass though too many are missing.
+pub(crate) fn hold_due<C: plan::Judged>(guarded: &mut Guarded<C>, due: &BTreeSet<Key>, reason: &str) {
+    let reason: Arc<str> = reason.into();
+    let passed =
+        guarded.go.extract_if(.., |change| due.contains(change.key()) && change.leaves() && !change.is_approved());
+    guarded.held.extend(passed.map(|change| Held::change(change, &reason)));
+}

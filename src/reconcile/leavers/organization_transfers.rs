@@ -1,0 +1,170 @@
+//! People who go from one organization to another: a membership of theirs ends in the read in which another begins.
+//!
+//! The two are one update of one person. The limit on updates judges it, not the one on leavers, and what is sent is both or
+//! neither: nobody is in the organization of somebody else because a column was sorted apart, and nobody is in none.
+//!
+//! Invariants:
+//! - What ends for another membership needs no grace: the person is there, and their row says where they are now. It does
+//!   take a complete read (law 1).
+//! - What begins is sent first. What ends goes once all that begins for its person is confirmed.
+//! - Which membership took the place of one that ends is remembered, so that the end stays a part of the same update where
+//!   it is sent by a later run.
+//! - A decision on one part is a decision on all of them.
+//!
+//! Whoever has a further membership, or loses one without another, is no case of this.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::config::{Job, Mode};
+use crate::plan::{Held, Judged as _, Outline, Present};
+use crate::push::{Drained, Outcome};
+use crate::queue::Ticket;
+use crate::reconcile::correlate::classify::Stood;
+use crate::reconcile::model::candidate::{Candidate, Statement};
+use crate::reconcile::model::change_spill::Pile;
+use crate::reconcile::model::error::Error;
+use crate::reconcile::model::job_plan::Prepared;
+use crate::record::{Action, Key, Target, Value, Values};
+use crate::snapshot::{Index, Known};
+use crate::store::{self, Store};
+
+/// Why one part of a change waits for the other.
+const OTHER_HALF: &str =
+    "this person goes from one organization to another, and the other half of that is not to be sent";
+/// Why what ends waits.
+const FIRST: &str = "ends once the membership that takes its place is at the service";
+
+/// Memberships that begin with a read.
+#[derive(Default)]
+pub(crate) struct Begun(BTreeMap<Key, Vec<Key>>);
+
+impl Begun {
+    /// Those whose keys the job did not know, or missed before, by their members. A read that does not say who is gone says
+    /// nothing here.
+    pub(crate) fn of(
+        job: &Job,
+        index: &Index,
+        candidates: &[Candidate],
+        stood: &Stood,
+        pile: &Pile,
+    ) -> Result<Self, Error> {
+        let mut begun = BTreeMap::<Key, Vec<Key>>::new();
+        if job.mapping.target != Target::Membership || job.mode == Mode::Changes || index.is_empty() {
+            return Ok(Self::default());
+        }
+        let unusable = stood.held.iter().filter(|held| held.change.is_none()).map(|held| &held.key);
+        let unusable: BTreeSet<&Key> =
+            unusable.chain(stood.rejected.iter().filter_map(|row| row.key.as_ref())).collect();
+        for candidate in candidates {
+            let is_known = index.by_key(candidate.key.as_str()).is_some_and(|at| !index.entry(at).gone);
+            if is_known || unusable.contains(&candidate.key) {
+                continue;
+            }
+            if let Some(member) = member(&candidate.open(pile)?.0.fields) {
+                begun.entry(member).or_default().push(candidate.key.clone());
+            }
+        }
+        Ok(Self(begun))
+    }
+
+    /// The membership that took the place of one that is gone from the source.
+    pub(crate) fn successor(&self, known: &Known, index: &Index, seen: &Present) -> Option<Key> {
+        let before = known.gone.as_ref().and_then(|gone| gone.successor.as_ref());
+        let is_seen = |key: &&Key| index.by_key(key.as_str()).is_some_and(|at| seen.has(at));
+        before.filter(is_seen).or_else(|| self.0.get(&member(&known.sent)?)?.first()).cloned()
+    }
+
+    /// Notes which changes are parts of one update: what begins for somebody of whom a membership is not in the read, whether
+    /// that proves it gone or not, and what `ended` for it.
+    pub(crate) fn note(&self, changes: &mut [Outline], ended: &BTreeMap<Key, Key>, absent: &BTreeSet<Key>) {
+        let begun: BTreeMap<&Key, &Key> = self
+            .0
+            .iter()
+            .filter(|(member, _)| absent.contains(*member))
+            .flat_map(|(member, pairs)| pairs.iter().map(move |pair| (pair, member)))
+            .collect();
+        for change in changes {
+            let person = match change.action {
+                Action::Delete => ended.get(&change.key),
+                Action::Create => begun.get(&change.key).copied(),
+                Action::Update => None,
+            };
+            if let Some(person) = person {
+                change.make_part_of(person.clone());
+            }
+        }
+    }
+
+    /// The members of whom something begins and another membership is not in the read.
+    pub(crate) fn with_absent(
+        &self,
+        job: &Job,
+        index: &Index,
+        missed: &[usize],
+        left: &BTreeMap<Key, Statement>,
+        store: &Store,
+    ) -> Result<BTreeSet<Key>, store::Error> {
+        let mut members = BTreeSet::new();
+        if self.0.is_empty() {
+            return Ok(members);
+        }
+        let missed = missed.iter().filter_map(|at| Key::new(index.entry(*at).key));
+        for key in missed.chain(left.keys().cloned()) {
+            let known = Known::get(store, &job.name, &key)?;
+            members.extend(known.and_then(|known| member(&known.sent)).filter(|member| self.0.contains_key(member)));
+        }
+        Ok(members)
+    }
+}
+
+/// The key of the member whom a membership joins.
+pub(crate) fn member(fields: &Values) -> Option<Key> {
+    fields.get(Target::MEMBER).and_then(Value::as_text).and_then(Key::new)
+}
+
+/// Holds, of what is one update, the rest where a part is held or was rejected.
+pub(crate) fn keep_together(prepared: &mut Prepared) {
+    let held = prepared.held.iter().filter_map(|held| Some((held.change.as_ref()?.part_of()?, held.reason.clone())));
+    let dropped = prepared.dropped.iter().filter_map(|change| Some((change.part_of()?, OTHER_HALF.into())));
+    let stays: BTreeMap<Key, _> = dropped.chain(held).map(|(person, reason)| (person.clone(), reason)).collect();
+    if stays.is_empty() {
+        return;
+    }
+    let reason = |change: &Outline| stays.get(change.part_of()?).filter(|_| !change.is_approved());
+    let parts: Vec<Outline> = prepared.go.extract_if(.., |change| reason(change).is_some()).collect();
+    prepared.held.extend(parts.into_iter().filter_map(|change| {
+        let reason = reason(&change)?.clone();
+        Some(Held::change(change, &reason))
+    }));
+}
+
+/// Takes out of `tickets` what ends for something that begins.
+pub(crate) fn take_ends(prepared: &Prepared, tickets: &mut Vec<Ticket>) -> Vec<Ticket> {
+    let ends: BTreeSet<&Key> = parts(prepared, Action::Delete).map(|(_, key)| key).collect();
+    tickets.extract_if(.., |ticket| ticket.action == Action::Delete && ends.contains(&ticket.key)).collect()
+}
+
+/// Those of them for whose people all that begins is at the service; that the others wait is noted.
+pub(crate) fn ready(prepared: &Prepared, ends: Vec<Ticket>, drained: &mut Drained) -> Vec<Ticket> {
+    if ends.is_empty() {
+        return ends;
+    }
+    let persons: BTreeMap<&Key, &Key> = parts(prepared, Action::Delete).map(|(person, key)| (key, person)).collect();
+    let done = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Confirmed);
+    let made: BTreeSet<&Key> = done.map(|(key, ..)| key).collect();
+    let open: BTreeSet<&Key> =
+        parts(prepared, Action::Create).filter(|(_, key)| !made.contains(key)).map(|(person, _)| person).collect();
+    let is_open = |ticket: &Ticket| persons.get(&ticket.key).is_some_and(|person| open.contains(person));
+    let (wait, ready): (Vec<Ticket>, Vec<Ticket>) = ends.into_iter().partition(is_open);
+    let outcome = match &drained.stopped {
+        Some(reason) => Outcome::Undelivered(reason.clone()),
+        None => Outcome::Waits(FIRST.to_owned()),
+    };
+    drained.outcomes.extend(wait.into_iter().map(|ticket| (ticket.key, ticket.action, outcome.clone())));
+    ready
+}
+
+/// The parts of updates of one kind, with the person of each.
+fn parts(prepared: &Prepared, action: Action) -> impl Iterator<Item = (&Key, &Key)> {
+    prepared.go.iter().filter(move |change| change.action == action).filter_map(|one| Some((one.part_of()?, &one.key)))
+}

@@ -1,0 +1,28 @@
+//! People whose rows can't be trusted.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::record::Key;
+
+/// People of a job whose rows can't be trusted: nothing that joins them is made or ended by such a row.
+#[derive(Debug, Default)]
+pub(crate) struct Doubts {
+    /// Those whose rows may be about somebody else, and why.
+    pub(crate) held: BTreeMap<Key, Arc<str>>,
+    /// Those whose rows can't be used, and why.
+    pub(crate) rejected: BTreeMap<Key, String>,
+}
+
+impl Doubts {
+    /// All of them.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.held.keys().chain(self.rejected.keys())
+    }
+}
+
+/// What is wrong with the row of one of them.
+pub(crate) enum Doubt {
+    Held(Arc<str>),
+    Rejected(String),
+}

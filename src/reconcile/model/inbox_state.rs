@@ -1,0 +1,76 @@
+//! What is remembered of an inbox between runs.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// How many files are remembered.
+const PAST_MAX: usize = 50;
+
+/// What is remembered of an inbox between runs.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct InboxState {
+    /// Whether it had its two folders: without them it is another folder by now, or none (law 1).
+    pub(crate) marked: bool,
+    /// The file that is being read.
+    pub(crate) current: Option<Current>,
+    /// The last files that were read, the newest last.
+    pub(crate) past: Vec<Past>,
+    /// The file of which something is open.
+    pub(crate) standing: Option<Standing>,
+}
+
+/// A file that is being read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Current {
+    /// The digest of its bytes.
+    pub(crate) content: String,
+    /// The runs that read it so far.
+    pub(crate) runs: Vec<u64>,
+}
+
+/// A file that was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Past {
+    /// The run that was the last to read it.
+    pub(crate) run: u64,
+    /// Its name.
+    pub(crate) name: String,
+    /// The digest of its bytes; empty where nothing is to be known again by it.
+    pub(crate) content: String,
+    /// What the job made of rows then.
+    pub(crate) mapping: String,
+    /// Whether it was used altogether: nothing of it was held, refused or not used, and nobody was missing from it.
+    pub(crate) clean: bool,
+    /// When it was written.
+    pub(crate) modified: Option<Timestamp>,
+    /// When it was read.
+    pub(crate) read: Timestamp,
+}
+
+/// A file of which something is open.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Standing {
+    /// Its name.
+    pub(crate) name: String,
+    /// Why all that it says waits for a person, where it does.
+    pub(crate) doubt: Option<String>,
+}
+
+impl InboxState {
+    /// Remembers a file; one that is remembered already, once.
+    pub(crate) fn remember(&mut self, past: Past) {
+        if self.past.iter().any(|known| known.run == past.run) {
+            return;
+        }
+        self.past.push(past);
+        let more = self.past.len().saturating_sub(PAST_MAX);
+        self.past.drain(..more);
+    }
+
+    /// Forgets by what files would be known again.
+    pub(crate) fn forget(&mut self) {
+        self.current = None;
+        self.standing = None;
+        self.past.iter_mut().for_each(|past| past.content.clear());
+    }
+}

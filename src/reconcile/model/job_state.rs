@@ -1,0 +1,142 @@
+//! What is remembered of a job between its runs.
+
+use std::sync::{Mutex, PoisonError};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::counts::{Counts, Status};
+use super::error::Error;
+use super::inbox_state::InboxState;
+use super::missing_people::Missing;
+use super::replicas::Shown;
+use crate::history::Audit;
+use crate::record::{JobName, Rejected};
+use crate::source::Found;
+use crate::store::{self, Batch, Keyspace, Store};
+
+/// What is remembered of a job between its runs.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct JobState {
+    /// The digest of the mapping of the last run that got as far as a plan.
+    #[serde(default)]
+    pub mapping: String,
+    /// What the last read found out about its source.
+    #[serde(default)]
+    pub found: Option<Found>,
+    /// Which servers showed the people of a directory.
+    #[serde(default)]
+    pub(crate) shown: Shown,
+    /// How many copies of the state that were laid back are done with: nothing is left that would undo what the service held.
+    #[serde(default)]
+    pub(crate) copies: u64,
+    /// The number of the current set of held changes; it grows with every other set.
+    #[serde(default)]
+    pub held_set: u64,
+    /// The last run.
+    #[serde(default)]
+    pub last: Option<LastRun>,
+    /// The digest of the source's content at the last run that got as far as a plan.
+    #[serde(default)]
+    pub content: String,
+    /// When content came that was new, or the first run began.
+    #[serde(default)]
+    pub fresh: Option<Timestamp>,
+    /// Whether the last run could not write something for want of room.
+    #[serde(default)]
+    pub ran_full: bool,
+    /// Why the last run did not end as done, one by one.
+    #[serde(default)]
+    pub reasons: Vec<String>,
+    /// Rows that the last run could not use, in order of line; the first 200.
+    #[serde(default)]
+    pub rejected: Vec<RejectedRow>,
+    /// Values that the last run could not use, of records that count all the same; the first 200.
+    #[serde(default)]
+    pub bad_values: Vec<RejectedRow>,
+    /// The known people whom the last run's source misses.
+    #[serde(default)]
+    pub missing: Option<Missing>,
+    /// What is remembered of the inbox, where the source is one.
+    #[serde(default)]
+    pub(crate) inbox: InboxState,
+}
+
+/// How many rejected rows are remembered.
+pub(crate) const ROWS_MAX: usize = 200;
+
+/// A row that can't be used, without its key: what is shown where people are not (law 11).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RejectedRow {
+    /// The line on which the row begins, counted from 1; `None` for sources without lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// The column, or the mapped field, that the reason is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// What is wrong; holds no value of the row.
+    pub reason: String,
+    /// Tells it from others, though lines move: a digest of key, field and reason.
+    pub mark: u64,
+}
+
+impl RejectedRow {
+    pub(crate) fn of(row: &Rejected) -> Self {
+        let who = match &row.key {
+            Some(key) => key.as_str().to_owned(),
+            None => row.line.unwrap_or_default().to_string(),
+        };
+        let field = row.field.as_deref().unwrap_or_default();
+        let apart = Keyspace::APART;
+        let mark = xxh3_64(format!("{who}{apart}{field}{apart}{}", row.reason).as_bytes());
+        Self { line: row.line, field: row.field.clone(), reason: row.reason.clone(), mark }
+    }
+}
+
+/// The last run of a job.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LastRun {
+    /// Its number.
+    pub run: u64,
+    /// When it began.
+    pub started: Timestamp,
+    /// When it ended.
+    pub ended: Timestamp,
+    /// How it ended.
+    pub status: Status,
+    /// Whether its read proved that it saw everyone.
+    pub complete: bool,
+    /// Its numbers.
+    pub counts: Counts,
+    /// Why it did not end as done.
+    pub reason: Option<String>,
+}
+
+impl JobState {
+    /// Reads it; a job that never ran has an empty one.
+    pub fn load(store: &Store, job: &JobName) -> Result<Self, store::Error> {
+        Ok(store.get(Keyspace::Job, job.as_str())?.unwrap_or_default())
+    }
+
+    /// Puts it.
+    pub fn put(&self, batch: &mut Batch, job: &JobName) {
+        batch.put(Keyspace::Job, job.as_str(), self);
+    }
+}
+
+/// The row of the number of the last run.
+pub(crate) const RUNS: &str = "runs";
+
+/// The number of the next run, counted over all jobs. The history outlives a store, so no number of it is given again.
+pub(crate) fn next_run(store: &Store) -> Result<u64, Error> {
+    // Runs on two targets may begin at the same time.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let told = Audit::last_run(store.dir()).map_err(Error::History)?;
+    let run = store.get::<u64>(Keyspace::Meta, RUNS)?.unwrap_or(0).max(told) + 1;
+    let mut batch = Batch::default();
+    batch.put(Keyspace::Meta, RUNS, &run);
+    store.commit(batch)?;
+    Ok(run)
+}

@@ -1,0 +1,20 @@
+//! The types that the steps of a run hand on, and what is remembered of a job between its runs.
+//!
+//! They have no steps of their own, and import nothing of `reconcile` except each other.
+
+pub(crate) mod candidate;
+pub(crate) mod change_spill;
+pub(crate) mod context;
+pub(crate) mod counts;
+pub(crate) mod doubtful_rows;
+pub(crate) mod error;
+pub(crate) mod inbox_state;
+pub(crate) mod job_fields;
+pub(crate) mod job_plan;
+pub(crate) mod job_state;
+pub(crate) mod missing_people;
+pub(crate) mod plan_file_error;
+pub(crate) mod replicas;
+pub(crate) mod state_updates;
+pub(crate) mod stop_reason;
+pub(crate) mod waiting_files;

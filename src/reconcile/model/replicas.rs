@@ -1,0 +1,79 @@
+//! Which server showed the people whom a job knows last.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::record::Key;
+use crate::snapshot::Index;
+use crate::source::Standing;
+
+/// How many people are remembered one by one. Are there more, nobody is believed to be gone before they were shown again.
+const OTHERS_MAX: usize = 10_000;
+
+/// How far the servers were that showed people last.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Shown {
+    /// The server that showed everybody but `others`.
+    #[serde(default)]
+    pub(crate) last: Option<Standing>,
+    /// Those whom another server showed last, by the digests of their keys.
+    #[serde(default)]
+    others: Vec<(Standing, BTreeSet<u64>)>,
+    /// The last read that could not be believed, where it was the last.
+    #[serde(default)]
+    doubted: Option<Standing>,
+}
+
+impl Shown {
+    /// Takes the directory for right as it was read last, though that could not be believed. `None` where there is no such
+    /// doubt, else the server.
+    pub(crate) fn believe(&mut self) -> Option<String> {
+        let doubted = self.doubted.take()?;
+        let address = doubted.address.clone();
+        *self = Self { last: Some(doubted), ..Self::default() };
+        Some(address)
+    }
+
+    /// How far the server was that showed somebody last.
+    pub(crate) fn of(&self, key: &Key) -> Option<&Standing> {
+        let mark = mark(key.as_str());
+        let other = self.others.iter().find(|(_, keys)| keys.contains(&mark));
+        other.map(|(standing, _)| standing).or(self.last.as_ref())
+    }
+
+    /// What is to be remembered after a read that did not show those at `missing`.
+    pub(crate) fn after(
+        &self,
+        began: &Standing,
+        ended: &Standing,
+        missing: &[usize],
+        index: &Index,
+        doubts: bool,
+    ) -> Self {
+        let missing: BTreeSet<u64> = missing.iter().map(|at| mark(index.entry(*at).key)).collect();
+        let mut next = self.clone();
+        next.others.iter_mut().for_each(|(_, keys)| keys.retain(|key| missing.contains(key)));
+        next.doubted = (doubts || self.last.as_ref().is_some_and(|last| !began.covers(last))).then(|| ended.clone());
+        next.last = Some(match &self.last {
+            Some(last) if began.is_behind(last) => last.clone().joined(ended),
+            Some(last) if !began.covers(last) => {
+                let apart: BTreeSet<u64> = next.others.iter().flat_map(|(_, keys)| keys).copied().collect();
+                next.others.push((last.clone(), missing.difference(&apart).copied().collect()));
+                ended.clone()
+            }
+            _ => ended.clone(),
+        });
+        next.others.retain(|(_, keys)| !keys.is_empty());
+        if next.others.iter().map(|(_, keys)| keys.len()).sum::<usize>() > OTHERS_MAX {
+            next.others.clear();
+            next.last = Some(Standing::beyond());
+        }
+        next
+    }
+}
+
+fn mark(key: &str) -> u64 {
+    xxh3_64(key.as_bytes())
+}

@@ -1,0 +1,68 @@
+//! What a sync stores of a plan besides its changes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::candidate::Digests;
+use super::doubtful_rows::Doubts;
+use super::replicas::Shown;
+use crate::plan::{Base, Seen, Verdict};
+use crate::record::{Key, RemoteId};
+use crate::snapshot::{Day, Known};
+use crate::source::Found;
+
+/// An approval of what is not the change any more that was shown.
+pub(crate) struct Outdated {
+    /// The digest of what was approved.
+    pub(crate) wish: u64,
+    /// What a person would see now.
+    pub(crate) seen: Option<Seen>,
+}
+
+/// What a sync needs besides.
+pub(crate) struct Extra {
+    /// Stands for mapping, key, match fields and what of the source decides whom it shows.
+    pub(crate) mapping: String,
+    /// Whether this mapping is the one to compare the next with: not before what it alters was decided on.
+    pub(crate) mapping_settled: bool,
+    /// How many copies of the state that were laid back are done with by this run, where it found out.
+    pub(crate) copies: Option<u64>,
+    pub(crate) file: Option<Found>,
+    pub(crate) shown: Shown,
+    /// The digest of the source's content.
+    pub(crate) content: String,
+    /// Rows that need nothing, with their digests, in order of key.
+    pub(crate) settled: Vec<(Key, u128)>,
+    /// Of every row that was looked at.
+    pub(crate) digests: Digests,
+    /// The first day on which a row comes to something else.
+    pub(crate) due: BTreeMap<Key, Day>,
+    /// Known keys that this read says are gone; none where it can't say so of everybody.
+    pub(crate) gone: Option<BTreeSet<Key>>,
+    pub(crate) waiting: Vec<(Key, Known)>,
+    pub(crate) forgotten: Vec<(Key, RemoteId)>,
+    pub(crate) matched: Vec<RemoteId>,
+    /// The same by key, where other parts of the job refer to them.
+    pub(crate) found: BTreeMap<Key, RemoteId>,
+    pub(crate) verdicts: BTreeMap<Key, Verdict>,
+    /// Of the keys with a verdict, those whose verdict counts though another change is held now.
+    pub(crate) standing: BTreeSet<Key>,
+    /// Of the keys with a verdict, those whose row is there: a verdict on their removal is void.
+    pub(crate) there: BTreeSet<Key>,
+    /// What the service holds of those whom the plan changes, by digest; worked out for plan files and for what is held.
+    pub(crate) remote: BTreeMap<Key, u128>,
+    /// Known keys that the read misses and whose entities another record claims: they may not be gone.
+    pub(crate) claimed: BTreeSet<Key>,
+    /// People whose rows can't be trusted.
+    pub(crate) doubts: Doubts,
+    /// Those who changed at the service since a person approved what is done to them, with what they are now: the approval
+    /// is void.
+    pub(crate) outdated: BTreeMap<Key, Outdated>,
+    /// Whether the run judged everybody, so that what it does not mention is not wanted.
+    pub(crate) judged_all: bool,
+    /// Keys that were asked for and that neither the job nor its source knows.
+    pub(crate) unknown: BTreeSet<Key>,
+    /// What the limits were measured against.
+    pub(crate) base: Base,
+    /// Those whom the part of a job would change and on whom nobody decided.
+    pub(crate) updated: BTreeSet<Key>,
+}

@@ -1,0 +1,259 @@
+//! Pauses: while one stands, nothing is sent that changes anything at the service.
+//!
+//! Invariants:
+//! - Each pause is a file under `paused/` in the state folder, outside the store: `pause` works while a run holds the
+//!   store and stops it between two changes, and what was stopped stays stopped when the store is damaged or rebuilt.
+//! - The file's presence is the pause; what is in it only tells when, by whom and why. So a damaged one still counts.
+//! - A person may set and lift pauses. The program sets one itself, over everything, where the service emptied what
+//!   nobody meant to change (law 2), and never lifts any.
+//!
+//! Rejected: one file with all pauses. Two processes that change it at a time would need a lock, and one damaged byte
+//! would say nothing about any job.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::model::error::is_full;
+use crate::clock::Clock;
+use crate::crash::point;
+use crate::disk;
+use crate::history::{Audit, Line, acting_user};
+use crate::record::{JobName, Private};
+use crate::store::give_up_reserve;
+
+/// What a pause stops.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// One job.
+    Job(JobName),
+    /// All jobs, by a person.
+    All,
+    /// All jobs, by the program itself, until a person has looked at what the service did.
+    Alarm,
+}
+
+/// One pause that stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// What it stops.
+    pub scope: Scope,
+    /// When, by whom and why; none where its file can't be read.
+    pub note: Option<Note>,
+}
+
+/// When, by whom and why something was paused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// When.
+    pub since: Timestamp,
+    /// The user of this machine who asked for it, or the program.
+    pub by: String,
+    /// What the program saw; none where a person asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Whether the audit file has it.
+    #[serde(default)]
+    pub(crate) told: bool,
+}
+
+/// Who sets an alarm.
+const PROGRAM: &str = "rosterd";
+
+impl Scope {
+    fn file_name(&self) -> String {
+        match self {
+            Self::Job(job) => format!("job-{job}"),
+            Self::All => "all".to_owned(),
+            Self::Alarm => "alarm".to_owned(),
+        }
+    }
+
+    fn of_file(name: &str) -> Option<Self> {
+        match name {
+            "all" => Some(Self::All),
+            "alarm" => Some(Self::Alarm),
+            name => Some(Self::Job(JobName::new(name.strip_prefix("job-")?)?)),
+        }
+    }
+
+    fn job(&self) -> Option<&JobName> {
+        match self {
+            Self::Job(job) => Some(job),
+            Self::All | Self::Alarm => None,
+        }
+    }
+
+    /// Whether it stops `job`.
+    pub fn stops(&self, job: &JobName) -> bool {
+        self.job().is_none_or(|own| *own == job.whole())
+    }
+}
+
+impl Pause {
+    /// Why nothing is sent, and what lets changes go again.
+    pub fn reason(&self) -> String {
+        let by = |note: &Note| format!(" since {:.0} by {}", note.since, Private(&note.by));
+        let told = self.note.as_ref().map(by).unwrap_or_default();
+        let why = self.note.as_ref().and_then(|note| note.why.as_deref());
+        match (&self.scope, why) {
+            (Scope::Job(job), _) => format!("paused{told}; `rosterd resume {job}` lets changes go again"),
+            (Scope::All, _) => format!("paused{told}; `rosterd resume` lets changes go again"),
+            (Scope::Alarm, why) => {
+                let why = why.unwrap_or("the service did what it must not");
+                format!("stopped{told}: {why}; look at it, then `rosterd resume` lets changes go again")
+            }
+        }
+    }
+}
+
+/// The pauses that stand under the state folder `dir`.
+pub fn pauses(dir: &Path) -> io::Result<Vec<Pause>> {
+    let mut found = Vec::new();
+    let entries = match fs::read_dir(folder(dir)) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
+        let entry = entry?;
+        if let Some(scope) = entry.file_name().to_str().and_then(Scope::of_file) {
+            let note = fs::read(entry.path()).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+            found.push(Pause { scope, note });
+        }
+    }
+    found.sort_by_key(|pause| pause.scope.file_name());
+    Ok(found)
+}
+
+/// Pauses one job, or all; false where that is so already.
+pub fn pause(dir: &Path, clock: &Clock, job: Option<&JobName>) -> io::Result<bool> {
+    let scope = job.map_or(Scope::All, |job| Scope::Job(job.clone()));
+    stop(dir, clock, &scope, acting_user(), None)
+}
+
+/// Lifts the pause of one job, or all of them; returns those that were lifted.
+pub fn resume(dir: &Path, clock: &Clock, job: Option<&JobName>) -> io::Result<Vec<Pause>> {
+    let mut lifted = pauses(dir)?;
+    lifted.retain(|pause| job.is_none() || pause.scope.job() == job);
+    for pause in &lifted {
+        tell(dir, clock, &pause.scope, "resumed", acting_user(), None)?;
+        fs::remove_file(folder(dir).join(pause.scope.file_name()))?;
+    }
+    if !lifted.is_empty() {
+        disk::sync_folder(&folder(dir))?;
+    }
+    Ok(lifted)
+}
+
+/// Why nothing of a job is sent; `None` where it may be. What can't be known counts as a pause.
+pub(crate) fn reason(dir: &Path, job: &JobName) -> Option<String> {
+    match pauses(dir) {
+        Ok(pauses) => pauses.iter().find(|pause| pause.scope.stops(job)).map(Pause::reason),
+        Err(error) => Some(format!("whether it is paused can't be read: {}: {error}", folder(dir).display())),
+    }
+}
+
+/// Stops everything until a person has looked at what the service did.
+pub(crate) fn alarm(dir: &Path, clock: &Clock, why: &str) -> io::Result<()> {
+    stop(dir, clock, &Scope::Alarm, PROGRAM.to_owned(), Some(why)).map(|_| ())
+}
+
+fn folder(dir: &Path) -> PathBuf {
+    dir.join("paused")
+}
+
+/// Pauses; on a full disk with the room that the state keeps in reserve.
+fn stop(dir: &Path, clock: &Clock, scope: &Scope, by: String, why: Option<&str>) -> io::Result<bool> {
+    match make(dir, clock, scope, by.clone(), why) {
+        // What the first try made of it counts as a pause by now.
+        Err(error) if is_full(&error) && give_up_reserve(dir)? => make(dir, clock, scope, by, why).map(|_| true),
+        made => made,
+    }
+}
+
+/// The file comes first: what is asked for in an emergency must not fail by the audit file.
+fn make(dir: &Path, clock: &Clock, scope: &Scope, by: String, why: Option<&str>) -> io::Result<bool> {
+    let folder = folder(dir);
+    disk::lay_down(&folder)?;
+    let note = Note { since: clock.now(), by, why: why.map(str::to_owned), told: false };
+    let made = File::options().write(true).create_new(true).mode(0o600).open(folder.join(scope.file_name()));
+    let mut file = match made {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let standing = pauses(dir)?.into_iter().find(|pause| pause.scope == *scope).and_then(|pause| pause.note);
+            // A process that ended before it was told leaves it to whoever asks next.
+            finish(dir, clock, scope, standing.unwrap_or(note))?;
+            return Ok(false);
+        }
+        Err(error) => return Err(error),
+    };
+    point("pause: made");
+    file.write_all(&serde_json::to_vec(&note)?)?;
+    disk::sync(&file)?;
+    disk::sync_folder(&folder)?;
+    point("pause: on disk");
+    finish(dir, clock, scope, note)?;
+    Ok(true)
+}
+
+/// Tells of a pause, once.
+fn finish(dir: &Path, clock: &Clock, scope: &Scope, note: Note) -> io::Result<()> {
+    if note.told {
+        return Ok(());
+    }
+    tell(dir, clock, scope, "paused", note.by.clone(), note.why.as_deref())?;
+    disk::replace(&folder(dir).join(scope.file_name()), &serde_json::to_vec(&Note { told: true, ..note })?)
+}
+
+fn tell(dir: &Path, clock: &Clock, scope: &Scope, decision: &str, by: String, why: Option<&str>) -> io::Result<()> {
+    let at = clock.now();
+    Audit::new(dir).append(at, &Line::Decision { at, job: scope.job(), key: None, decision, by, why })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(name: &str) -> JobName {
+        JobName::new(name).unwrap()
+    }
+
+    fn clock() -> Clock {
+        Clock::fixed("2026-01-02T03:04:05Z".parse().unwrap())
+    }
+
+    #[test]
+    fn a_pause_of_a_job_stops_it_alone_and_a_pause_of_all_stops_every_job() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, other) = (job("one"), job("other"));
+        assert_eq!(reason(dir.path(), &one), None);
+        assert!(pause(dir.path(), &clock(), Some(&one)).unwrap());
+        assert!(!pause(dir.path(), &clock(), Some(&one)).unwrap(), "it is already");
+        assert!(reason(dir.path(), &one).unwrap().contains("since 2026-01-02T03:04:05Z by "));
+        assert_eq!(reason(dir.path(), &other), None);
+        pause(dir.path(), &clock(), None).unwrap();
+        assert!(reason(dir.path(), &other).unwrap().ends_with("`rosterd resume` lets changes go again"));
+        assert_eq!(resume(dir.path(), &clock(), Some(&one)).unwrap().len(), 1);
+        assert!(reason(dir.path(), &one).is_some(), "all is paused still");
+        assert_eq!(resume(dir.path(), &clock(), None).unwrap().len(), 1);
+        assert_eq!(reason(dir.path(), &one), None);
+    }
+
+    #[test]
+    fn a_pause_whose_file_is_damaged_still_stops() {
+        let dir = tempfile::tempdir().unwrap();
+        alarm(dir.path(), &clock(), "it emptied mobile").unwrap();
+        let told = reason(dir.path(), &job("one")).unwrap();
+        assert!(crate::record::shown(&told).contains("by rosterd: it emptied mobile"));
+        fs::write(folder(dir.path()).join("alarm"), b"\0\0").unwrap();
+        assert!(reason(dir.path(), &job("one")).unwrap().starts_with("stopped: "));
+        fs::remove_dir_all(folder(dir.path())).unwrap();
+        fs::write(folder(dir.path()), b"").unwrap();
+        assert!(reason(dir.path(), &job("one")).is_some(), "what can't be read is no leave to send");
+    }
+}

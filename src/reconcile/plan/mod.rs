@@ -1,0 +1,6 @@
+//! The plan of one part of a job: everything that a run would do, and why the rest waits.
+
+pub(crate) mod build;
+pub(crate) mod notes;
+pub(crate) mod precondition;
+pub(crate) mod segments;

@@ -1,0 +1,93 @@
+//! What a planned change is based on, so that it can be told later whether any of that moved.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::mirror::Mirror;
+use crate::plan::{Judged as _, Outline};
+use crate::reconcile::approval::remote_digest::{remote, text};
+use crate::reconcile::model::error::Error;
+use crate::reconcile::model::job_plan::{ON_SITE, Prepared};
+use crate::record::{Key, RemoteId};
+use crate::store::Store;
+
+/// What a planned change is based on. Presence and the service's time stamps have no part in it: someone who comes in in
+/// the morning is no other person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Basis {
+    /// The digest of the source row and of the job's mapping; none for a leaver.
+    pub(crate) row: Option<String>,
+    /// The digest of what the service holds in the fields that the job owns; none for a joiner.
+    pub(crate) remote: Option<String>,
+    /// The digest of what is wanted.
+    pub(crate) wish: String,
+}
+
+impl Basis {
+    /// What a change of a plan is based on.
+    pub(crate) fn of(prepared: &Prepared, change: &Outline) -> Self {
+        let remote = prepared.new.remote.get(&change.key).copied().map(text);
+        Self { row: row(prepared, &change.key), remote, wish: wish(change) }
+    }
+}
+
+/// A run that was just worked out, against which planned changes are held.
+pub(crate) struct Present<'a> {
+    prepared: &'a Prepared,
+    mirror: &'a Mirror,
+    store: &'a Store,
+    go: BTreeMap<&'a Key, &'a Outline>,
+    held: BTreeMap<&'a Key, &'a str>,
+}
+
+impl<'a> Present<'a> {
+    pub(crate) fn new(prepared: &'a Prepared, mirror: &'a Mirror, store: &'a Store) -> Self {
+        let go = prepared.go.iter().map(|change| (&change.key, change)).collect();
+        let held = prepared.held.iter().map(|held| (&held.key, &*held.reason)).collect();
+        Self { prepared, mirror, store, go, held }
+    }
+
+    /// The planned change as it is wanted now, with true where a person released it; or why it is not to be sent.
+    pub(crate) fn judge(
+        &self,
+        key: &Key,
+        id: Option<RemoteId>,
+        basis: &Basis,
+    ) -> Result<Result<&'a Outline, String>, Error> {
+        let row = row(self.prepared, key);
+        let remote = remote(&self.prepared.fields, id, self.mirror, self.store)?.map(text);
+        let why = if row.is_some() && basis.row.is_some() && row != basis.row {
+            "its row in the source changed since".to_owned()
+        } else if remote.is_none() && basis.remote.is_some() {
+            "the service does not have this person any more".to_owned()
+        } else if remote != basis.remote {
+            "this person changed at the service since".to_owned()
+        } else if let Some(reason) = self.held.get(key) {
+            format!("held by now: {reason}")
+        } else if self.prepared.dropped.iter().any(|dropped| dropped.key == *key) {
+            "a person rejected it since".to_owned()
+        } else {
+            match self.go.get(key) {
+                None => "it is not wanted any more".to_owned(),
+                Some(change) if wish(change) != basis.wish => {
+                    "something else is wanted for this record by now".to_owned()
+                }
+                Some(found) => match self.prepared.waits.get(key).filter(|reason| *reason != ON_SITE) {
+                    None => return Ok(Ok(found)),
+                    Some(reason) => reason.clone(),
+                },
+            }
+        };
+        Ok(Err(why))
+    }
+}
+
+fn wish(change: &Outline) -> String {
+    format!("{:016x}", change.wish())
+}
+
+fn row(prepared: &Prepared, key: &Key) -> Option<String> {
+    prepared.new.digests.get(key).map(text)
+}

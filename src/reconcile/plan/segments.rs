@@ -1,0 +1,62 @@
+//! How many people each segment of a job holds.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::config::Job;
+use crate::plan::{Base, Guarded, Judged, guard_segments};
+use crate::record::{Key, Marks};
+use crate::snapshot::Left;
+use crate::store::{self, Keyspace, Store};
+
+/// What counts of a remembered person.
+#[derive(Deserialize)]
+struct Counted {
+    #[serde(default)]
+    marks: Marks,
+    #[serde(default)]
+    left: Option<Left>,
+}
+
+/// Puts the limits of the segments on what the limits of the whole let pass. `matched` are the people found just now, and
+/// `lately` those who left in the last 24 hours. People are counted only where something is to be judged.
+pub(crate) fn guard(
+    guarded: &mut Guarded<impl Judged>,
+    job: &Job,
+    store: &Store,
+    matched: &BTreeMap<Key, String>,
+    lately: &[Marks],
+) -> Result<(), store::Error> {
+    let mut judged = guarded.go.iter().filter(|change| !change.is_approved() && !change.segment().is_empty());
+    if job.mapping.segment.is_none() || judged.next().is_none() {
+        return Ok(());
+    }
+    let mut bases: BTreeMap<String, Base> = BTreeMap::new();
+    // Whose row is there counts where it is now, not where it was.
+    let moved: BTreeMap<&str, &str> = guarded
+        .go
+        .iter()
+        .filter(|change| change.is_known())
+        .map(|change| (change.key().as_str(), change.segment()))
+        .collect();
+    let prefix = Keyspace::by_job(&job.name, "");
+    store.scan(Keyspace::Known, &prefix, |name, bytes| {
+        let key = &name[prefix.len()..];
+        let Ok(Counted { marks, left }) = serde_json::from_slice(bytes) else { return };
+        // A first run remembers whom it matches while it goes.
+        let is_matched = Key::new(key).is_some_and(|key| matched.contains_key(&key));
+        if left.is_none() && !is_matched {
+            let segment = moved.get(key).map_or(marks.segment, |segment| (*segment).to_owned());
+            bases.entry(segment).or_default().known += 1;
+        }
+    })?;
+    for segment in matched.values() {
+        bases.entry(segment.clone()).or_default().matched += 1;
+    }
+    for marks in lately {
+        bases.entry(marks.segment.clone()).or_default().removed += 1;
+    }
+    guard_segments(guarded, &job.limits, &bases);
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! What a run of one part of a job sends with: the way to the service, and who is told.
+
+use super::collect::rows;
+use super::model::context::Context;
+use super::model::error::Error;
+use super::model::job_fields::{protection, written};
+use super::model::stop_reason::INTERRUPTED;
+use super::pause;
+use super::photos::SourcePhotos;
+use crate::config::Job;
+use crate::history::{Audit, Line};
+use crate::plan::Protection;
+use crate::push::{Outcome, Presence, Push, Witness};
+use crate::queue::Change;
+use crate::record::{Action, Entity, Field, Value};
+
+/// Writes the audit file and passes on what happens.
+pub(crate) struct Session<'a> {
+    context: &'a Context<'a>,
+    job: &'a Job,
+    run: u64,
+    audit: Audit,
+    fields: Vec<Field>,
+    protection: Protection,
+    presence: Presence<'a>,
+    photos: SourcePhotos<'a>,
+    /// Why it is not known whether people whom an earlier process updated stand as they signed.
+    pub(crate) unlooked: Option<String>,
+}
+
+impl<'a> Session<'a> {
+    /// Begins, and looks after the presence of those whom an earlier process updated, unless the job is paused.
+    pub(crate) async fn open(context: &'a Context<'a>, job: &'a Job, run: u64) -> Result<Self, Error> {
+        let store = context.store;
+        let presence = Presence::open(context.client, store, context.clock, job.mapping.target)?;
+        let is_paused = pause::reason(store.dir(), &job.name).is_some();
+        let unlooked = if is_paused { None } else { presence.look().await? };
+        Ok(Self {
+            context,
+            job,
+            run,
+            audit: Audit::new(store.dir()),
+            fields: written(job, &rows::mapping(job)),
+            protection: protection(context),
+            presence,
+            photos: SourcePhotos::new(context, job),
+            unlooked,
+        })
+    }
+
+    pub(crate) fn push(&self) -> Push<'_> {
+        Push {
+            client: self.context.client,
+            store: self.context.store,
+            clock: self.context.clock,
+            target: self.job.mapping.target,
+            fields: &self.fields,
+            seed_only: &self.job.seed_only,
+            protection: &self.protection,
+            match_on: &self.job.match_on,
+            presence: &self.presence,
+            photos: &self.photos,
+            witness: self,
+        }
+    }
+}
+
+impl Witness for Session<'_> {
+    fn confirmed(&self, change: &Change, before: Option<&Entity>, after: Option<&Entity>) -> std::io::Result<()> {
+        let value = |entity: Option<&'_ Entity>, field: &str| -> Value {
+            entity.map_or(Value::Empty, |entity| entity.value(field).clone())
+        };
+        let moved: Vec<(&str, Value, Value)> = self
+            .fields
+            .iter()
+            .map(|field| (field.name.as_str(), value(before, &field.name), value(after, &field.name)))
+            .filter(|(_, before, after)| before != after)
+            .collect();
+        if moved.is_empty() && change.wish.action == Action::Update {
+            // It was found as wanted, and nothing was sent.
+            return Ok(());
+        }
+        let at = self.context.clock.now();
+        let line = Line::Change {
+            at,
+            run: self.run,
+            job: &change.job,
+            key: &change.key,
+            action: change.wish.action,
+            id: after.or(before).map(|entity| entity.id).or(change.wish.id),
+            fields: moved.iter().map(|(field, before, after)| (*field, [before, after])).collect(),
+        };
+        self.audit.append(at, &line)
+    }
+
+    fn outcome(&self, change: &Change, outcome: &Outcome) {
+        self.context.watch.outcome(change, outcome);
+    }
+
+    fn halted(&self) -> Option<String> {
+        let interrupted = self.context.watch.interrupted().then(|| INTERRUPTED.to_owned());
+        interrupted.or_else(|| pause::reason(self.context.store.dir(), &self.job.name))
+    }
+
+    fn alarm(&self, reason: &str) -> std::io::Result<()> {
+        pause::alarm(self.context.store.dir(), self.context.clock, reason)
+    }
+}

@@ -1,0 +1,309 @@
+//! What a run came to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::config::Job;
+use crate::fault::chain;
+use crate::plan::Protection;
+use crate::push::{Drained, Outcome};
+use crate::reconcile::model::context::Context;
+use crate::reconcile::model::counts::{Counts, Status};
+use crate::reconcile::model::error::{Error, is_full};
+use crate::reconcile::model::job_plan::{ON_SITE, Prepared};
+use crate::reconcile::model::missing_people::{Missed, Missing};
+use crate::reconcile::model::stop_reason::INTERRUPTED;
+use crate::record::{Action, JobName, Key, Rejected, Target};
+use crate::text::counted;
+
+/// What one part of a run came to: its plan, what became of it, and what is parked.
+pub(crate) struct Part {
+    pub(crate) prepared: Prepared,
+    pub(crate) drained: Drained,
+    pub(crate) parked: Vec<(Key, Action, String)>,
+}
+
+/// How many different reasons of held and of parked changes a report names.
+const REASONS_MAX: usize = 3;
+
+/// What a run of one job came to.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The job.
+    pub name: JobName,
+    /// How it ended.
+    pub status: Status,
+    /// Whether the read proved that it saw everyone.
+    pub complete: bool,
+    /// The numbers.
+    pub counts: Counts,
+    /// Why it did not end as done.
+    pub reasons: Vec<String>,
+    /// The rows that can't be used.
+    pub rejections: Vec<Rejected>,
+    /// Values that can't be used, of records that count all the same.
+    pub bad_values: Vec<Rejected>,
+    /// Known people whom the read misses.
+    pub missed: Vec<Missed>,
+    /// What is told of them.
+    pub missing: Option<Missing>,
+    /// What waits for a person, and why.
+    pub held: Vec<(Key, String)>,
+    /// What the service refused, and its words.
+    pub parked: Vec<(Key, Action, String)>,
+    /// Fields that somebody edited at the service and that stay so, where the job names them.
+    pub drift: Vec<(Key, Vec<String>)>,
+    /// What was done, by target; what a job manages besides its own target is in it too.
+    pub by_target: BTreeMap<Target, Counts>,
+    /// What became of each row, for whoever dropped the file.
+    pub details: Details,
+    /// Whether it was asked to end before its end.
+    pub interrupted: bool,
+    /// Of a run for some records only: the keys that neither the job nor its source knows; none where that can't be said.
+    pub unknown: Option<BTreeSet<Key>>,
+    /// Whether it was for some records only: then it says nothing of the job as a whole.
+    pub is_narrow: bool,
+}
+
+/// What became of each row of a file that somebody dropped.
+#[derive(Clone, Debug, Default)]
+pub struct Details {
+    /// Rows that can be used, with line and key, and whether they count; in order of line.
+    pub rows: Vec<(u64, Key, bool)>,
+    /// What was confirmed.
+    pub confirmed: Vec<(Key, Action)>,
+    /// What a person rejected.
+    pub dropped: Vec<Key>,
+    /// Whether the source was read to its end and everybody judged by it, so that it is known how the job stands.
+    pub judged: bool,
+    /// Whether the source was so short that nothing was taken from it.
+    pub nothing_taken: bool,
+    /// Whether it was asked to end while it sent, and another run follows.
+    pub gave_way: bool,
+}
+
+impl Report {
+    /// Why it did not end as done, on one line.
+    pub fn reason(&self) -> Option<String> {
+        (!self.reasons.is_empty()).then(|| self.reasons.join("; "))
+    }
+
+    /// The report of a job that failed before it had anything to count.
+    pub fn failed(name: JobName, reason: String, requests: u64) -> Self {
+        Self {
+            name,
+            status: Status::Failed,
+            complete: false,
+            counts: Counts { requests, ..Counts::default() },
+            reasons: vec![reason],
+            rejections: Vec::new(),
+            bad_values: Vec::new(),
+            missed: Vec::new(),
+            missing: None,
+            held: Vec::new(),
+            parked: Vec::new(),
+            drift: Vec::new(),
+            by_target: BTreeMap::new(),
+            details: Details::default(),
+            interrupted: false,
+            unknown: None,
+            is_narrow: false,
+        }
+    }
+
+    /// The report of a job that had nothing to read.
+    pub fn idle(name: JobName) -> Self {
+        Self { status: Status::Done, reasons: Vec::new(), ..Self::failed(name, String::new(), 0) }
+    }
+}
+
+/// Puts together what the parts of a job's run came to. Records and rows are counted by the job's own target.
+pub(crate) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
+    let many = parts.len() > 1;
+    let mut report = Report::failed(job.name.clone(), String::new(), requests);
+    report.complete = parts.iter().all(|part| part.prepared.complete);
+    report.reasons = reasons(&parts);
+    report.status = status(&parts, &report.reasons);
+    report.interrupted = parts.iter().any(|part| part.drained.stopped.as_deref() == Some(INTERRUPTED));
+    report.rejections = once(&parts, |prepared| &prepared.rejected).into_iter().cloned().collect();
+    report.bad_values = once(&parts, |prepared| &prepared.bad_values).into_iter().cloned().collect();
+    let mut notes: Vec<String> = Vec::new();
+    for Part { prepared, drained, parked } in parts {
+        let is_own = prepared.target == job.mapping.target;
+        let name = |key: Key| if is_own { key } else { named(prepared.target, &key) };
+        let own = held(&prepared, &drained);
+        let confirmed = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Confirmed);
+        let made: BTreeSet<&Key> =
+            confirmed.clone().filter(|(_, action, _)| *action == Action::Create).map(|(key, _, _)| key).collect();
+        let count = |action: Action| {
+            let done = |(_, done, outcome): &&(Key, Action, Outcome)| *done == action && *outcome == Outcome::Confirmed;
+            // A photo goes after what else its person needed, and makes no second change of it.
+            let keys: BTreeSet<&Key> = drained.outcomes.iter().filter(done).map(|(key, _, _)| key).collect();
+            keys.iter().filter(|key| action != Action::Update || !made.contains(*key)).count() as u64
+        };
+        let counts = Counts {
+            records: prepared.records,
+            missing: prepared.missed.len() as u64,
+            rejected: prepared.rejected.len() as u64,
+            rejected_values: prepared.bad_values.len() as u64,
+            created: count(Action::Create),
+            updated: count(Action::Update),
+            deleted: count(Action::Delete),
+            unchanged: prepared.unchanged,
+            parked: parked.len() as u64,
+            held: own.len() as u64,
+            requests: 0,
+        };
+        report.counts.add(&counts, is_own);
+        if many {
+            report.by_target.insert(prepared.target, counts);
+        }
+        if is_own {
+            report.missed = prepared.missed;
+            report.missing = prepared.missing;
+            report.unknown = Some(prepared.new.unknown);
+            let confirmed = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Confirmed);
+            report.details = Details {
+                gave_way: false,
+                rows: prepared.rows,
+                confirmed: confirmed.map(|(key, action, _)| (key.clone(), *action)).collect(),
+                dropped: prepared.dropped.iter().map(|change| change.key.clone()).collect(),
+                nothing_taken: false,
+                judged: false,
+            };
+        }
+        report.held.extend(own.into_iter().map(|(key, reason)| (name(key), reason)));
+        report.parked.extend(parked.into_iter().map(|(key, action, words)| (name(key), action, words)));
+        report.drift.extend(prepared.drift.into_iter().map(|(key, fields)| (name(key), fields)));
+        for note in prepared.notes.into_iter().chain(drained.notes) {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    report.counts.rejected = report.rejections.len() as u64;
+    report.counts.rejected_values = report.bad_values.len() as u64;
+    if !report.bad_values.is_empty() {
+        let (one, many) = (
+            "value could not be used: its field stays as it is",
+            "values could not be used: their fields stay as they are",
+        );
+        report.reasons.push(counted(report.bad_values.len(), one, many));
+    }
+    report.reasons.extend(notes);
+    report
+}
+
+/// A key of another target than the job's own, as reports name it.
+fn named(target: Target, key: &Key) -> Key {
+    Key::new(&format!("{target} {}", key.as_str())).expect("it is not empty")
+}
+
+/// The records that a report of the job may call so.
+pub(crate) fn named_as(job: &Job, name: &str) -> Vec<(JobName, Key)> {
+    let own = Key::new(name).map(|key| (job.name.clone(), key));
+    let of_part = |part: &Job| {
+        let key = Key::new(name.strip_prefix(part.mapping.target.name())?.strip_prefix(' ')?)?;
+        Some((part.name.clone(), key))
+    };
+    own.into_iter().chain(job.parts().filter(|part| part.name != job.name).filter_map(of_part)).collect()
+}
+
+/// What waits, and why.
+fn held(prepared: &Prepared, drained: &Drained) -> Vec<(Key, String)> {
+    let mut held: Vec<(Key, String)> =
+        prepared.held.iter().map(|held| (held.key.clone(), held.reason.to_string())).collect();
+    held.extend(drained.outcomes.iter().filter_map(|(key, _, outcome)| match outcome {
+        Outcome::OnSite => Some((key.clone(), ON_SITE.to_owned())),
+        Outcome::Waits(reason) => Some((key.clone(), reason.clone())),
+        Outcome::Confirmed | Outcome::Parked | Outcome::Undelivered(_) => None,
+    }));
+    held.extend(prepared.moving.iter().cloned());
+    held.extend(prepared.protected.iter().map(|key| (key.clone(), Protection::REASON.to_owned())));
+    held
+}
+
+fn undelivered(parts: &[Part]) -> impl Iterator<Item = &str> {
+    parts.iter().flat_map(|part| &part.drained.outcomes).filter_map(|(_, _, outcome)| match outcome {
+        Outcome::Undelivered(reason) => Some(reason.as_str()),
+        _ => None,
+    })
+}
+
+fn status(parts: &[Part], reasons: &[String]) -> Status {
+    let waits = |part: &Part| !part.prepared.held.is_empty() || part.prepared.hold.is_some();
+    if undelivered(parts).next().is_some() || parts.iter().any(|part| part.drained.stopped.is_some()) {
+        Status::Failed
+    } else if parts.iter().any(waits) {
+        Status::Held
+    } else if !reasons.is_empty() {
+        Status::Partial
+    } else {
+        Status::Done
+    }
+}
+
+/// What can't be used. One row may be of no use to several parts for one reason, and is told once.
+fn once(parts: &[Part], of: fn(&Prepared) -> &Vec<Rejected>) -> Vec<&Rejected> {
+    let mut told: BTreeSet<(Option<u64>, &str)> = BTreeSet::new();
+    let mut all = Vec::new();
+    for part in parts {
+        let rejected = of(&part.prepared);
+        all.extend(rejected.iter().filter(|row| !told.contains(&(row.line, row.reason.as_str()))));
+        told.extend(rejected.iter().map(|row| (row.line, row.reason.as_str())));
+    }
+    all
+}
+
+/// Why it did not end as done.
+fn reasons(parts: &[Part]) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let stopped = parts.iter().find_map(|part| part.drained.stopped.as_deref());
+    let lost: Vec<&str> = undelivered(parts).collect();
+    if let Some(reason) = lost.first() {
+        let why = stopped.unwrap_or(reason);
+        let what = counted(lost.len(), "change could not be delivered", "changes could not be delivered");
+        reasons.push(format!("{what} and will be tried again: {why}"));
+    } else if let Some(reason) = stopped {
+        reasons.push(reason.to_owned());
+    }
+    let holds: BTreeSet<&String> = parts.iter().filter_map(|part| part.prepared.hold.as_ref()).collect();
+    reasons.extend(holds.into_iter().cloned());
+    let held = parts.iter().flat_map(|part| &part.prepared.held);
+    reasons.extend(some(held.map(|held| &*held.reason).collect()));
+    let incomplete: BTreeSet<&String> = parts.iter().flat_map(|part| &part.prepared.incomplete).collect();
+    reasons
+        .extend(incomplete.into_iter().map(|reason| format!("incomplete read, so no one leaves by absence: {reason}")));
+    let doubts: BTreeSet<&String> = parts.iter().filter_map(|part| part.prepared.doubt.as_ref()).collect();
+    reasons.extend(doubts.into_iter().cloned());
+    let rejected = once(parts, |prepared| &prepared.rejected).len();
+    if rejected > 0 {
+        reasons.push(counted(rejected, "row was rejected", "rows were rejected"));
+    }
+    let parked: Vec<&str> = parts.iter().flat_map(|part| &part.parked).map(|(_, _, words)| words.as_str()).collect();
+    if !parked.is_empty() {
+        let (one, many) = ("change is parked: the service refused it", "changes are parked: the service refused them");
+        let what = counted(parked.len(), one, many);
+        reasons.push(format!("{what} ({})", some(parked.into_iter().collect()).join("; ")));
+    }
+    reasons
+}
+
+/// Some of many different reasons.
+fn some(reasons: BTreeSet<&str>) -> Vec<String> {
+    let more = reasons.len().saturating_sub(REASONS_MAX);
+    let mut some: Vec<String> = reasons.into_iter().take(REASONS_MAX).map(str::to_owned).collect();
+    if more > 0 {
+        some.push(format!("and {more} other reasons"));
+    }
+    some
+}
+
+impl Context<'_> {
+    /// The report of a job that failed before it had anything to count; `before` is how many requests were sent before it.
+    pub(crate) fn failed(&self, job: &Job, error: &Error, before: u64) -> Report {
+        if is_full(error) {
+            self.store.ran_full();
+        }
+        Report::failed(job.name.clone(), chain(error), self.client.requests() - before)
+    }
+}

@@ -1,0 +1,194 @@
+//! Whether the state is the one that the last run left, or a copy that was laid back.
+//!
+//! A copy is whole, and yet it may be older than what this program did since: it takes for somebody's edits what it wrote
+//! itself, and an old file beside it would have them undone. The store can't know, for it was copied too. So each run leaves
+//! a mark in a file of the folder, and remembers in the store which file that was and when it was changed last; both are the
+//! file system's word, and a copy has others.
+//!
+//! A copy alone is no harm: who moves to another machine makes one. Nothing but what would undo what the service holds by
+//! now waits for a person, in each job until nothing of that is left.
+//!
+//! Not noticed: a file system, or a machine, that was set back as a whole. Nothing in it can tell.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::Job;
+use crate::mirror::Mirror;
+use crate::plan::{Guarded, Held, Judged as _, Outline};
+use crate::record::{Entity, Field, Kind};
+use crate::snapshot::Known;
+use crate::store::{self, Batch, Keyspace, Store};
+
+/// The row of what the last run left.
+const ORIGIN: &str = "origin";
+/// The file of the mark.
+const FILE: &str = "origin";
+
+/// What the last run left.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Origin {
+    mark: u64,
+    /// The file, and when it was changed last, by the file system.
+    file: Place,
+    /// How many times the state was found to be a copy.
+    copies: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Place {
+    inode: u64,
+    changed: (i64, i64),
+}
+
+/// How many times the state was found to be a copy that was laid back, this time included.
+pub(crate) fn copies(store: &Store) -> Result<u64, store::Error> {
+    let Some(origin) = store.get::<Origin>(Keyspace::Meta, ORIGIN)? else { return Ok(0) };
+    Ok(origin.copies + u64::from(!origin.is_here(store.dir()).map_err(|error| fail(store, error))?))
+}
+
+/// Looks whether it is one, and leaves a new mark.
+pub(crate) fn sign(store: &Store) -> Result<(), store::Error> {
+    // Runs on two targets may begin at the same time.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let before: Origin = store.get(Keyspace::Meta, ORIGIN)?.unwrap_or_default();
+    let copies = copies(store)?;
+    if copies > before.copies {
+        tracing::warn!(
+            "the state folder was copied or laid back since the last run: what would undo what the service holds by now is held"
+        );
+    }
+    let mark = before.mark + 1;
+    let file = write(store.dir(), mark).map_err(|error| fail(store, error))?;
+    let mut batch = Batch::default();
+    batch.put(Keyspace::Meta, ORIGIN, &Origin { mark, file, copies });
+    store.commit(batch)
+}
+
+/// What a run says while it holds changes for it.
+pub(crate) const LAID_BACK: &str = "the state was copied or laid back since its last run";
+
+/// Why a change waits.
+const UNDOES: &str = "the state was copied or laid back since its last run, and what the service holds of this person is \
+                      newer: approve it if the source is right, reject it if the service is";
+
+/// Holds what would undo what the service holds by now, unless a person released it; returns how much of that waits.
+pub(crate) fn hold(
+    guarded: &mut Guarded<Outline>,
+    job: &Job,
+    store: &Store,
+    mirror: &Mirror,
+    mapped: &[Field],
+) -> Result<usize, store::Error> {
+    let mut undoing = BTreeSet::new();
+    let held = guarded.held.iter().filter_map(|held| held.change.as_ref());
+    for change in guarded.go.iter().chain(held).filter(|change| !change.is_approved()) {
+        if let Some(known) = Known::get(store, &job.name, &change.key)?
+            && is_overtaken(&known, mirror.get(store, known.id)?.as_ref(), job, mapped)
+        {
+            undoing.insert(change.key.clone());
+        }
+    }
+    let reason = UNDOES.into();
+    for held in guarded.held.iter_mut().filter(|held| undoing.contains(&held.key)) {
+        held.reason = format!("{UNDOES}; {}", held.reason).into();
+    }
+    let open = guarded.go.extract_if(.., |change| !change.is_approved() && undoing.contains(&change.key));
+    guarded.held.extend(open.map(|change| Held::change(change, &reason)));
+    Ok(undoing.len())
+}
+
+/// Whether the service holds something else than was last confirmed, in a field that the job owns and that answers show.
+fn is_overtaken(known: &Known, entity: Option<&Entity>, job: &Job, mapped: &[Field]) -> bool {
+    let Some(entity) = entity else { return true };
+    let is_shown =
+        |field: &&Field| !matches!(field.kind, Kind::Photo | Kind::Ids) && !job.seed_only.contains(&field.name);
+    mapped.iter().filter(is_shown).any(|field| {
+        let sent = known.sent.get(&field.name);
+        sent.is_some_and(|sent| !known.settled(&field.name, field.kind, sent, entity.value(&field.name)))
+    })
+}
+
+impl Origin {
+    /// Whether the file is the one that was left. A process may have ended between the file and the store.
+    fn is_here(&self, dir: &Path) -> io::Result<bool> {
+        let path = dir.join(FILE);
+        let mut text = String::new();
+        match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            file => file?.read_to_string(&mut text)?,
+        };
+        Ok(text.trim().parse() == Ok(self.mark + 1) || Place::of(&fs::metadata(&path)?) == self.file)
+    }
+}
+
+impl Place {
+    fn of(found: &fs::Metadata) -> Self {
+        Self { inode: found.ino(), changed: (found.ctime(), found.ctime_nsec()) }
+    }
+}
+
+fn write(dir: &Path, mark: u64) -> io::Result<Place> {
+    let mut file = File::options().write(true).create(true).truncate(false).mode(0o600).open(dir.join(FILE))?;
+    // As long as the one before: a file that was cut short by a kill is no mark.
+    write!(file, "{mark:020}")?;
+    Ok(Place::of(&file.metadata()?))
+}
+
+fn fail(store: &Store, error: io::Error) -> store::Error {
+    store::Error { dir: store.dir().to_owned(), kind: store::ErrorKind::from_io(error) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn copy(from: &Path, to: &Path) {
+        fs::create_dir_all(to).unwrap();
+        for entry in fs::read_dir(from).unwrap() {
+            let path = entry.unwrap().path();
+            let to = to.join(path.file_name().unwrap());
+            if path.is_dir() { copy(&path, &to) } else { fs::copy(&path, &to).map(drop).unwrap() }
+        }
+    }
+
+    fn signed(dir: &Path) -> u64 {
+        let store = Store::open(dir).unwrap();
+        sign(&store).unwrap();
+        copies(&store).unwrap()
+    }
+
+    #[test]
+    fn fault_16_a_copy_is_told_from_the_state_that_the_last_run_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = dir.path().join("state");
+        assert_eq!([signed(&state), signed(&state), signed(&state)], [0, 0, 0], "nobody touched it");
+        let aside = dir.path().join("aside");
+        copy(&state, &aside);
+        assert_eq!(signed(&state), 0);
+        copy(&aside, &state);
+        assert_eq!([signed(&state), signed(&state)], [1, 1], "files written over");
+        fs::remove_dir_all(&state).unwrap();
+        copy(&aside, &state);
+        assert_eq!(signed(&state), 1, "the folder replaced");
+        fs::rename(&state, dir.path().join("moved")).unwrap();
+        assert_eq!(signed(&dir.path().join("moved")), 1, "a folder that was moved is the same");
+        fs::remove_file(dir.path().join("moved/origin")).unwrap();
+        assert_eq!(signed(&dir.path().join("moved")), 2);
+    }
+
+    #[test]
+    fn a_process_that_ends_between_the_mark_and_its_commit_leaves_no_copy() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(signed(dir.path()), 0);
+        write(dir.path(), 2).unwrap();
+        assert_eq!(signed(dir.path()), 0);
+    }
+}
