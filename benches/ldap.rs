@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use rosterd::clock::Clock;
 use rosterd::source::ldap::{Binds, Options, Server, read};
-use rosterd::source::{Access, Name, Need, Wanted};
+use rosterd::source::{Access, ColumnRequirement, Name, RequiredColumns};
 
 const SUFFIX: &str = "dc=example,dc=org";
 const READER: &str = "cn=reader,dc=example,dc=org";
@@ -65,11 +65,14 @@ fn walk(url: &str) -> u64 {
     let (server, _) = Server::parse(url).unwrap();
     let options =
         Options { filter: FILTER.to_owned(), page_size: PAGE, ..Options::at(vec![server], vec![SUFFIX.to_owned()]) };
-    let needs = ATTRIBUTES.iter().map(|name| Need { name: Name::Plain((*name).to_owned()), optional: false }).collect();
+    let needs = ATTRIBUTES
+        .iter()
+        .map(|name| ColumnRequirement { name: Name::Plain((*name).to_owned()), optional: false })
+        .collect();
     let mut digests = 0;
     let (clock, binds) = (Clock::system(), Binds::unremembered());
     let access = Access::of_a_person(&clock, &binds);
-    let read = read(&options, &Wanted { needs, photos: Vec::new() }, None, access, &mut |row| {
+    let read = read(&options, &RequiredColumns { needs, photos: Vec::new() }, None, access, &mut |row| {
         digests ^= row.digest;
         ControlFlow::Continue(())
     });

@@ -29,7 +29,7 @@ const LENGTH: usize = size_of::<u32>();
 
 /// Where an entry lies in its spool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place(u64);
+pub struct SpillOffset(u64);
 
 /// Temporary data.
 pub struct Spool {
@@ -81,9 +81,9 @@ impl Spool {
     }
 
     /// Puts bytes aside.
-    pub fn put(&self, bytes: &[u8]) -> Result<Place, Error> {
+    pub fn put(&self, bytes: &[u8]) -> Result<SpillOffset, Error> {
         let mut inner = self.inner();
-        let place = Place(inner.written + inner.tail.len() as u64);
+        let place = SpillOffset(inner.written + inner.tail.len() as u64);
         let length = u32::try_from(bytes.len()).map_err(|_| self.fail(io::ErrorKind::FileTooLarge.into()))?;
         inner.tail.extend(length.to_le_bytes());
         inner.tail.extend(bytes);
@@ -94,7 +94,7 @@ impl Spool {
     }
 
     /// Shows `take` the bytes that were put there.
-    pub fn read<T>(&self, place: Place, take: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
+    pub fn read<T>(&self, place: SpillOffset, take: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
         let mut inner = self.inner();
         inner.entry(place.0).map(take).map_err(|error| self.fail(error))
     }

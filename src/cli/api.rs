@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::args::ApiArgs;
-use super::failure::{Exit, Failure, Words};
-use super::host::Host;
-use super::open;
+use super::backend::Backend;
+use super::failure::{Exit, Failure, Message};
+use super::session;
 use super::ui::Ui;
 use crate::api::{Client, Operation, Raw, RawAnswer, Verb, operations};
 use crate::clock::Clock;
@@ -22,7 +22,7 @@ const SHOWN_AT_MOST: [(&str, usize); 2] = [("induction.holder.list", 1000), ("no
 /// The header that is given like a parameter.
 const SINCE: &str = "If-Modified-Since";
 
-pub(super) async fn run(ui: &Ui, host: &Host, args: &ApiArgs) -> Result<Exit, Failure> {
+pub(super) async fn run(ui: &Ui, host: &Backend, args: &ApiArgs) -> Result<Exit, Failure> {
     let Some(name) = &args.operation else {
         list(ui);
         return Ok(Exit::Done);
@@ -36,9 +36,9 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &ApiArgs) -> Result<Exit, Fa
     let operation = operations().iter().find(|operation| operation.name == *name);
     let verb = operation.map(|operation| operation.verb);
     if verb == Some(Verb::Photo) && args.out.is_none() {
-        return Err(Failure::usage(Words("a photo can't be shown here".to_owned())).hint("give --out FILE"));
+        return Err(Failure::usage(Message("a photo can't be shown here".to_owned())).hint("give --out FILE"));
     }
-    let config = open::configuration_for(ui, host, Needs::Account)?;
+    let config = session::configuration_for(ui, host, Needs::Account)?;
     let client = client(&config)?;
     if args.all {
         return all(ui, &client, raw, config.api.page_size).await;
@@ -46,7 +46,7 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &ApiArgs) -> Result<Exit, Fa
     let answer = client.raw(raw).await?;
     if answer.is_success() && args.out.is_none() && !answer.body.is_empty() && !is_json(&answer) {
         show(ui, &answer);
-        return Err(Failure::failed(Words(format!("the answer {} is not JSON", answer.status)))
+        return Err(Failure::failed(Message(format!("the answer {} is not JSON", answer.status)))
             .hint("check base_url and what stands between, or give --out FILE for whatever it is"));
     }
     if verb == Some(Verb::PhotoHead) && answer.is_success() {
@@ -92,7 +92,9 @@ fn parameters(args: &ApiArgs) -> Result<Vec<(String, String)>, Failure> {
     let mut parameters = Vec::new();
     for text in &args.parameters {
         let Some((name, value)) = text.split_once('=') else {
-            return Err(Failure::usage(Words(format!("{text:?} is no NAME=VALUE"))).hint("for example: staff.get id=7"));
+            return Err(
+                Failure::usage(Message(format!("{text:?} is no NAME=VALUE"))).hint("for example: staff.get id=7")
+            );
         };
         parameters.push((name.to_owned(), value.to_owned()));
     }
@@ -110,7 +112,7 @@ fn since_header(text: &str) -> String {
 
 fn body(text: &str) -> Result<Vec<u8>, Failure> {
     let failed =
-        |what: &str, error: std::io::Error| Failure::usage(Words(format!("{what} could not be read: {error}")));
+        |what: &str, error: std::io::Error| Failure::usage(Message(format!("{what} could not be read: {error}")));
     if text == "-" {
         let mut bytes = Vec::new();
         std::io::stdin().read_to_end(&mut bytes).map_err(|error| failed("standard input", error))?;
@@ -150,13 +152,13 @@ async fn all(ui: &Ui, client: &Client, first: Raw, page_size: u32) -> Result<Exi
     };
     let takes = |name| operation.parameters.contains(&name);
     if operation.verb != Verb::List {
-        return Err(Failure::usage(Words(format!("{} is no list", operation.name))).hint("leave --all out"));
+        return Err(Failure::usage(Message(format!("{} is no list", operation.name))).hint("leave --all out"));
     }
     if !takes("q") || !takes("order") {
         return plain(ui, client, first).await;
     }
     if let Some((name, _)) = first.parameters.iter().find(|(name, _)| matches!(name.as_str(), "order" | "page")) {
-        return Err(Failure::usage(Words(format!("--all walks by id and can't be given {name}"))));
+        return Err(Failure::usage(Message(format!("--all walks by id and can't be given {name}"))));
     }
     let mut items: Vec<Value> = Vec::new();
     let mut cursor = None;
@@ -170,14 +172,14 @@ async fn all(ui: &Ui, client: &Client, first: Raw, page_size: u32) -> Result<Exi
             return Ok(ended(ui, &answer));
         }
         let Some(mut found) = answer.list() else {
-            return Err(Failure::failed(Words(format!("the answer to {} is no list", operation.name))));
+            return Err(Failure::failed(Message(format!("the answer to {} is no list", operation.name))));
         };
         if found.is_empty() {
             break;
         }
         let last = found.iter().filter_map(|item| item.get("id")?.as_i64()).max();
         if last.is_none() || last <= cursor {
-            return Err(Failure::failed(Words("the list's ids do not grow; it can't be walked".to_owned())));
+            return Err(Failure::failed(Message("the list's ids do not grow; it can't be walked".to_owned())));
         }
         cursor = last;
         items.append(&mut found);

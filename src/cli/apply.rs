@@ -5,15 +5,15 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::args::ApplyArgs;
+use super::backend::Backend;
 use super::failure::{Exit, Failure};
-use super::host::Host;
-use super::open::{self, Session, Work};
+use super::session::{self, Session, Work};
 use super::sync;
-use super::ui::{Ui, tame};
+use super::ui::{Ui, sanitize};
 use crate::operator::{self, Applied, PlanFile};
 
-pub(super) async fn run(ui: &Ui, host: &Host, args: &ApplyArgs) -> Result<Exit, Failure> {
-    let config = open::configuration(ui, host)?;
+pub(super) async fn run(ui: &Ui, host: &Backend, args: &ApplyArgs) -> Result<Exit, Failure> {
+    let config = session::configuration(ui, host)?;
     let file = read(host, &args.file)?;
     let session = Session::open(ui, host, &config, Work::of(&config.jobs)).await?;
     let applied = session.guard(operator::apply(&session.context(), &file)).await.map_err(|failure| {
@@ -34,7 +34,7 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &ApplyArgs) -> Result<Exit, 
     Ok(Exit::of_runs(applied.iter().map(|one| one.report.status)))
 }
 
-fn read(host: &Host, path: &Path) -> Result<PlanFile, Failure> {
+fn read(host: &Backend, path: &Path) -> Result<PlanFile, Failure> {
     PlanFile::decode(&host.read(path)?)
         .map_err(|error| Failure::usage(error).about(&format!("plan file {}", path.display())).hint("make a new plan"))
 }
@@ -49,7 +49,7 @@ fn show(ui: &Ui, applied: &[Applied]) {
         sync::lines(ui, &one.report);
         for skipped in &one.skipped {
             let (key, action, reason) = (skipped.key.as_str(), skipped.action.name(), &skipped.reason);
-            ui.line(format!("  skipped   {} ({action}): {}", tame(key), tame(reason)));
+            ui.line(format!("  skipped   {} ({action}): {}", sanitize(key), sanitize(reason)));
         }
     }
 }

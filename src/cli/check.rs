@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use super::args::CheckArgs;
+use super::backend::Backend;
 use super::failure::{Exit, Failure};
 use super::finding::{Finding, Verdict};
-use super::host::Host;
-use super::ui::{Ui, tame};
-use super::{finding, open, units};
+use super::ui::{Ui, sanitize};
+use super::{finding, session, units};
 use crate::api::{
     self, Api, Certification, Client, Element, ForMembers, ForStaff, Location, Member, Membership, Organization, Query,
     Staff, Walkable,
@@ -18,11 +18,11 @@ use crate::config::{Config, Job};
 use crate::fault::chain;
 use crate::mapping::{Bound, Mapped, OnBadValue};
 use crate::mirror::{Elements, Locations};
-use crate::notify::{self, Trial};
+use crate::notify::{self, ChannelTest};
 use crate::reconcile::{mapping, next, rows};
-use crate::record::{Kind, Target, Value};
+use crate::record::{FieldKind, Target, Value};
 use crate::source::inbox::Folder;
-use crate::source::{Access, Found, Read, Row, csv, ldap};
+use crate::source::{Access, Read, Row, SourceState, csv, ldap};
 
 /// The names of locations in the sources, and what has each.
 type Places = BTreeMap<String, Having>;
@@ -40,8 +40,8 @@ struct Having {
 const STRANGE_MAX: usize = 10;
 const LOCATIONS: &str = "locations";
 
-pub(super) async fn run(ui: &Ui, host: &Host, args: &CheckArgs) -> Result<Exit, Failure> {
-    let config = open::configuration(ui, host)?;
+pub(super) async fn run(ui: &Ui, host: &Backend, args: &CheckArgs) -> Result<Exit, Failure> {
+    let config = session::configuration(ui, host)?;
     let jobs = config.jobs.len();
     let plural = if jobs == 1 { "" } else { "s" };
     let fits = format!("{jobs} job{plural}, mapping and permissions fit");
@@ -52,7 +52,7 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &CheckArgs) -> Result<Exit, 
         1 => Finding::new("configuration", Verdict::Doubtful, format!("{fits}; 1 warning{listed}")),
         many => Finding::new("configuration", Verdict::Doubtful, format!("{fits}; {many} warnings{listed}")),
     }];
-    for Trial { what, result } in notify::trials(&config.notify, !args.offline).await {
+    for ChannelTest { what, result } in notify::trials(&config.notify, !args.offline).await {
         findings.push(Finding::of(what, result));
     }
     if !args.offline {
@@ -84,14 +84,14 @@ fn inbox(job: &Job) -> Vec<Finding> {
 }
 
 /// Where the entries of a directory lie.
-fn by_unit(job: &Job, now: &Found, last: Option<&Found>) -> Option<Finding> {
-    let Found::Ldap(now) = now else { return None };
+fn by_unit(job: &Job, now: &SourceState, last: Option<&SourceState>) -> Option<Finding> {
+    let SourceState::Ldap(now) = now else { return None };
     let (verdict, text) = units::compared(now, last)?;
     Some(Finding::new(format!("entries of {} by organizational unit", job.name), verdict, text))
 }
 
 /// Reads a job's source to its end and maps it; `found` takes what the read found out.
-fn source(job: &Job, binds: &ldap::Binds, places: &mut Places, found: &mut Option<Found>) -> Finding {
+fn source(job: &Job, binds: &ldap::Binds, places: &mut Places, found: &mut Option<SourceState>) -> Finding {
     let what = format!("source of {}", job.name);
     let next = match next(job, None, &Clock::system()) {
         Ok(next) => next,
@@ -169,7 +169,7 @@ fn source(job: &Job, binds: &ldap::Binds, places: &mut Places, found: &mut Optio
 /// How a source looks.
 fn described(job: &Job, read: &Read) -> String {
     match &read.found {
-        Found::Csv(found) => format!(
+        SourceState::Csv(found) => format!(
             "{}, {} columns by {}, header on line {}",
             found.encoding,
             found.columns.len(),
@@ -177,8 +177,8 @@ fn described(job: &Job, read: &Read) -> String {
             found.header_line
         ),
         // Nothing is remembered of a read that was not whole.
-        Found::Ldap(found) if found.server.is_empty() => format!("{}, {} entries", job.source, read.rows),
-        Found::Ldap(found) => {
+        SourceState::Ldap(found) if found.server.is_empty() => format!("{}, {} entries", job.source, read.rows),
+        SourceState::Ldap(found) => {
             let bases: Vec<String> =
                 found.entries.iter().map(|(base, count)| format!("{count} entries in {base}")).collect();
             let unused = found.attributes.iter().filter(|(_, count)| **count == 0).map(|(name, _)| name.as_str());
@@ -254,7 +254,7 @@ async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) 
 
 /// Whether a field holds names of locations.
 fn is_place(target: Target, field: &str) -> bool {
-    target.field(field).is_some_and(|field| matches!(field.kind, Kind::Location | Kind::Places))
+    target.field(field).is_some_and(|field| matches!(field.kind, FieldKind::Location | FieldKind::Places))
 }
 
 /// The service's locations, which those of the sources must be among: of a row with another that value is not used, or
@@ -273,7 +273,7 @@ fn known(places: &Places, locations: Vec<Location>) -> Finding {
     };
     let strange: Vec<String> = strange()
         .map(|(name, Having { records, .. })| {
-            format!("{} ({records} record{})", tame(name), if *records == 1 { "" } else { "s" })
+            format!("{} ({records} record{})", sanitize(name), if *records == 1 { "" } else { "s" })
         })
         .collect();
     if strange.is_empty() {

@@ -3,10 +3,10 @@
 use serde_json::{Value as Json, json};
 
 use super::args::ExplainArgs;
-use super::failure::{Exit, Failure, Words};
-use super::host::Host;
-use super::open::{self, Session, Work};
-use super::ui::{Paint, Ui, tame};
+use super::backend::Backend;
+use super::failure::{Exit, Failure, Message};
+use super::session::{self, Session, Work};
+use super::ui::{Paint, Ui, sanitize};
 use super::values;
 use crate::config::{Job, Needs};
 use crate::mapping::Mapped;
@@ -16,9 +16,9 @@ use crate::queue::State;
 use crate::record::{Key, RemoteId, Value};
 use crate::snapshot::Owner;
 
-pub(super) async fn run(ui: &Ui, host: &Host, args: &ExplainArgs) -> Result<Exit, Failure> {
-    let config = open::configuration_for(ui, host, Needs::Local)?;
-    let job = open::job_or_only(&config, args.job.as_deref())?;
+pub(super) async fn run(ui: &Ui, host: &Backend, args: &ExplainArgs) -> Result<Exit, Failure> {
+    let config = session::configuration_for(ui, host, Needs::Local)?;
+    let job = session::job_or_only(&config, args.job.as_deref())?;
     let key = Key::new(&args.key).ok_or_else(|| Failure::usage("a key can't be empty"))?;
     let session = Session::open(ui, host, &config, Work::Look).await?;
     let explanation = operator::explain(&session.context(), job, &key)?;
@@ -39,8 +39,8 @@ fn never_seen(job: &Job, key: &Key, explanation: &Explanation) -> Failure {
         None => format!("job {} never saw a record with key {key}, and no row of {path} has it", job.name),
         Some(reason) => format!("job {} never saw a record with key {key}, and {reason}", job.name),
     };
-    let near: Vec<String> = explanation.nearest.iter().map(|key| tame(key.as_str())).collect();
-    let failure = Failure::failed(Words(words));
+    let near: Vec<String> = explanation.nearest.iter().map(|key| sanitize(key.as_str())).collect();
+    let failure = Failure::failed(Message(words));
     if near.is_empty() {
         failure.hint(format!("keys come from {}; `rosterd preview {}` shows some", job.mapping.key, job.name))
     } else {
@@ -186,7 +186,7 @@ struct View<'a> {
 
 impl View<'_> {
     fn show(&self) {
-        self.ui.line(format!("{} of job {}", self.ui.paint(Paint::Bold, &tame(self.key.as_str())), self.job.name));
+        self.ui.line(format!("{} of job {}", self.ui.paint(Paint::Bold, &sanitize(self.key.as_str())), self.job.name));
         self.source();
         self.service();
         self.fields();
@@ -203,10 +203,10 @@ impl View<'_> {
     fn source(&self) {
         let path = &self.job.source;
         if let Some(inbox) = self.all.inbox.as_ref().filter(|_| self.all.unreadable.is_none()) {
-            self.ui.line(format!("  {}", tame(inbox)));
+            self.ui.line(format!("  {}", sanitize(inbox)));
         }
         if let Some(reason) = &self.all.unreadable {
-            self.say("source", tame(reason));
+            self.say("source", sanitize(reason));
         } else if self.all.rows.is_empty() {
             self.say("source", format!("{path}: no row has this key"));
         }
@@ -214,22 +214,22 @@ impl View<'_> {
             let said = match &row.reading.mapped {
                 Mapped::Rejected(rejected) => {
                     let field = rejected.field.as_ref().map(|field| format!("{field}: ")).unwrap_or_default();
-                    format!(": rejected: {}{}", tame(&field), tame(&rejected.reason))
+                    format!(": rejected: {}{}", sanitize(&field), sanitize(&rejected.reason))
                 }
                 _ => row.reading.absence().map(|absence| format!(": {absence}")).unwrap_or_default(),
             };
             let place = match (&row.dn, row.line) {
-                (Some(dn), _) => format!("entry {}", tame(dn)),
+                (Some(dn), _) => format!("entry {}", sanitize(dn)),
                 (None, line) => format!("line {}", line.unwrap_or_default()),
             };
             self.say("source", format!("{path}, {place}{said}"));
             if self.show_values {
                 row.cells.iter().for_each(|(column, cell)| {
-                    self.ui.line(format!("            {} = \"{}\"", tame(column), tame(cell)));
+                    self.ui.line(format!("            {} = \"{}\"", sanitize(column), sanitize(cell)));
                 });
             }
         }
-        self.all.incomplete.iter().for_each(|reason| self.say("", format!("incomplete read: {}", tame(reason))));
+        self.all.incomplete.iter().for_each(|reason| self.say("", format!("incomplete read: {}", sanitize(reason))));
     }
 
     fn service(&self) {
@@ -239,15 +239,15 @@ impl View<'_> {
         };
         let stands = match (&self.all.entity, presence(self.all)) {
             (None, _) => "gone from there at the last look".to_owned(),
-            (Some(_), Some(presence)) => format!("{} at the last look", tame(presence)),
+            (Some(_), Some(presence)) => format!("{} at the last look", sanitize(presence)),
             (Some(_), None) => "presence not known".to_owned(),
         };
         let whose = match &self.all.owner {
             Some(owner) if owner.job == self.job.name && owner.key == *self.key => "owned by this record".to_owned(),
-            Some(owner) => format!("owned by key {} of job {}", tame(owner.key.as_str()), owner.job),
+            Some(owner) => format!("owned by key {} of job {}", sanitize(owner.key.as_str()), owner.job),
             None => "owned by no record".to_owned(),
         };
-        self.say("service", format!("id {}, made there {}; {whose}; {stands}", known.id, tame(&known.created)));
+        self.say("service", format!("id {}, made there {}; {whose}; {stands}", known.id, sanitize(&known.created)));
     }
 
     fn fields(&self) {
@@ -266,7 +266,7 @@ impl View<'_> {
                 }
                 FieldState::Seeded => "  the service's own since it was made (seed_only)".to_owned(),
             };
-            self.say("field", format!("{} = {}{state}", tame(&field.name), tame(&field.template)));
+            self.say("field", format!("{} = {}{state}", sanitize(&field.name), sanitize(&field.template)));
             let echo = match &field.echo {
                 Some(echo) => format!(", which the service made {}", values::text(&field.name, echo, self.show_values)),
                 None => String::new(),
@@ -283,31 +283,31 @@ impl View<'_> {
                 Some(owner) if owner.job == self.job.name && owner.key == *self.key => {
                     format!("id {id} (this record's)")
                 }
-                Some(owner) => format!("id {id} (of key {} of job {})", tame(owner.key.as_str()), owner.job),
+                Some(owner) => format!("id {id} (of key {} of job {})", sanitize(owner.key.as_str()), owner.job),
                 None => format!("id {id} (no record's)"),
             };
             let fits: Vec<String> = people.iter().map(one).collect();
             let fits = if fits.is_empty() { "no one at the service".to_owned() } else { fits.join(", ") };
-            self.say("match", format!("by {}: {fits}", tame(field)));
+            self.say("match", format!("by {}: {fits}", sanitize(field)));
         }
     }
 
     fn outlook(&self) {
         let wanted = |change: &Change| {
-            let fields: Vec<String> = change.moves().map(|(field, ..)| tame(field)).collect();
+            let fields: Vec<String> = change.moves().map(|(field, ..)| sanitize(field)).collect();
             match fields.is_empty() {
                 true => change.wish.action.name().to_owned(),
                 false => format!("{} ({})", change.wish.action.name(), fields.join(", ")),
             }
         };
         let text = match &self.all.outlook {
-            Outlook::Unclear(reason) => format!("can't be said: {}", tame(reason)),
+            Outlook::Unclear(reason) => format!("can't be said: {}", sanitize(reason)),
             Outlook::Absent => "nothing of the source: it has no such record".to_owned(),
             Outlook::Nothing => "nothing: source and service agree".to_owned(),
-            Outlook::Rejected(reasons) => format!("nothing: the row is rejected: {}", tame(&reasons.join("; "))),
+            Outlook::Rejected(reasons) => format!("nothing: the row is rejected: {}", sanitize(&reasons.join("; "))),
             Outlook::Change(change) => wanted(change),
-            Outlook::Held { reason, change: Some(change) } => format!("{}, held: {}", wanted(change), tame(reason)),
-            Outlook::Held { reason, change: None } => format!("held: {}", tame(reason)),
+            Outlook::Held { reason, change: Some(change) } => format!("{}, held: {}", wanted(change), sanitize(reason)),
+            Outlook::Held { reason, change: None } => format!("held: {}", sanitize(reason)),
             Outlook::Dropped(change) => {
                 format!("nothing: {} was rejected, until the record changes or comes back", wanted(change))
             }
@@ -318,7 +318,7 @@ impl View<'_> {
     fn waits(&self) {
         if let Some((held, set)) = &self.all.held {
             let action = held.action.map_or("held", |action| action.name());
-            self.say("held", format!("{action} (set {set}): {}", tame(&held.reason)));
+            self.say("held", format!("{action} (set {set}): {}", sanitize(&held.reason)));
         }
         if let Some(verdict) = self.all.decision {
             self.say("decided", decision_name(verdict));
@@ -332,9 +332,9 @@ impl View<'_> {
                     State::Sent { attempts, .. } => {
                         format!("{action} was sent ({attempts} attempts), and what became of it is not known yet")
                     }
-                    State::Parked { status: 0, words } => format!("{action} is parked: {}", tame(words)),
+                    State::Parked { status: 0, words } => format!("{action} is parked: {}", sanitize(words)),
                     State::Parked { status, words } => {
-                        format!("{action} is parked: the service answered {status}: {}", tame(words))
+                        format!("{action} is parked: the service answered {status}: {}", sanitize(words))
                     }
                 },
             );
@@ -352,11 +352,11 @@ impl View<'_> {
         }
         match &self.all.leaving {
             None => {}
-            Some(Err(reason)) => self.say("leaving", tame(reason)),
+            Some(Err(reason)) => self.say("leaving", sanitize(reason)),
             Some(Ok(values)) => {
                 for (field, value) in values {
                     let text = values::text(field, value, self.show_values);
-                    self.say("leaving", format!("{} = {text} (leavers.set)", tame(field)));
+                    self.say("leaving", format!("{} = {text} (leavers.set)", sanitize(field)));
                 }
             }
         }
@@ -364,7 +364,10 @@ impl View<'_> {
 
     fn past(&self) {
         for decided in &self.all.decisions {
-            self.say("decided", format!("{:.0}  {} by {}", decided.at, tame(&decided.decision), tame(&decided.by)));
+            self.say(
+                "decided",
+                format!("{:.0}  {} by {}", decided.at, sanitize(&decided.decision), sanitize(&decided.by)),
+            );
         }
         if let Some(changed) = &self.all.last_change {
             self.say("changed", format!("{:.0}  {} by run {}", changed.at, changed.action.name(), changed.run));
@@ -372,7 +375,7 @@ impl View<'_> {
                 let text = |value| values::text(field, value, self.show_values);
                 let moved = moved.as_ref().map(|[from, to]| format!("{} → {}", text(from), text(to)));
                 let moved = moved.unwrap_or_else(|| "values dropped".to_owned());
-                self.ui.line(format!("            {}: {moved}", tame(field)));
+                self.ui.line(format!("            {}: {moved}", sanitize(field)));
             }
         }
         if let Some(last) = &self.all.last_run {

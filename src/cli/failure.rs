@@ -109,7 +109,7 @@ impl Failure {
 
     /// Says what it is about, before the rest.
     pub(super) fn about(mut self, what: &str) -> Self {
-        self.error = Words(format!("{what}: {}", crate::fault::chain(self.error.as_ref()))).into();
+        self.error = Message(format!("{what}: {}", crate::fault::chain(self.error.as_ref()))).into();
         self
     }
 
@@ -184,10 +184,10 @@ impl From<reconcile::Error> for Failure {
 impl From<api::Error> for Failure {
     fn from(error: api::Error) -> Self {
         match error.kind {
-            kind @ (api::Kind::Options(_)
-            | api::Kind::UnknownOperation { .. }
-            | api::Kind::Parameter { .. }
-            | api::Kind::Secret { .. }) => Self::usage(kind),
+            kind @ (api::ErrorKind::Options(_)
+            | api::ErrorKind::UnknownOperation { .. }
+            | api::ErrorKind::Parameter { .. }
+            | api::ErrorKind::Secret { .. }) => Self::usage(kind),
             _ => Self::failed(error),
         }
     }
@@ -201,15 +201,15 @@ impl From<config::Errors> for Failure {
 
 /// A failure that is just words.
 #[derive(Debug)]
-pub(super) struct Words(pub(super) String);
+pub(super) struct Message(pub(super) String);
 
-impl fmt::Display for Words {
+impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl Error for Words {}
+impl Error for Message {}
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::ui::{Paint, Ui, tame};
+use super::ui::{Paint, Ui, sanitize};
 
 /// One thing that was looked at.
 pub(super) struct Finding {
@@ -64,6 +64,6 @@ pub(super) fn show(ui: &Ui, findings: &[Finding]) {
             Verdict::Wrong => Paint::Red,
         };
         let label = ui.paint(paint, finding.verdict.name());
-        ui.line(format!("{}: {label}: {}", tame(&finding.what), tame(&finding.text)));
+        ui.line(format!("{}: {label}: {}", sanitize(&finding.what), sanitize(&finding.text)));
     }
 }

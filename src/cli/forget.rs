@@ -3,18 +3,18 @@
 use serde_json::json;
 
 use super::args::ForgetArgs;
-use super::failure::{Exit, Failure, Words};
-use super::host::Host;
-use super::open;
-use super::ui::{Ui, tame};
+use super::backend::Backend;
+use super::failure::{Exit, Failure, Message};
+use super::session;
+use super::ui::{Ui, sanitize};
 use crate::clock::Clock;
 use crate::config::Needs;
 use crate::notify;
 use crate::operator::{self, ForgetError};
 use crate::record::Key;
 
-pub(super) async fn run(ui: &Ui, host: &Host, args: &ForgetArgs) -> Result<Exit, Failure> {
-    let config = open::configuration_for(ui, host, Needs::State)?;
+pub(super) async fn run(ui: &Ui, host: &Backend, args: &ForgetArgs) -> Result<Exit, Failure> {
+    let config = session::configuration_for(ui, host, Needs::State)?;
     let key = Key::new(&args.key).ok_or_else(|| Failure::usage("a key can't be empty"))?;
     let mut sole = host.alone(&config).await;
     let forgotten =
@@ -24,11 +24,12 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &ForgetArgs) -> Result<Exit,
         })?;
     drop(sole);
     let Some(forgotten) = forgotten else {
-        return Err(Failure::failed(Words(format!("nothing here is about key {key}")))
+        return Err(Failure::failed(Message(format!("nothing here is about key {key}")))
             .hint("`rosterd explain JOB KEY` tells of a record; keys are case-sensitive"));
     };
-    notify::forget(&config.state.dir)
-        .map_err(|error| Failure::failed(Words(format!("notices of rejected rows could not be forgotten: {error}"))))?;
+    notify::forget(&config.state.dir).map_err(|error| {
+        Failure::failed(Message(format!("notices of rejected rows could not be forgotten: {error}")))
+    })?;
     if ui.json {
         ui.document(&json!({
             "version": 1,
@@ -42,7 +43,7 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &ForgetArgs) -> Result<Exit,
         return Ok(Exit::Done);
     }
     let (rows, lines) = (forgotten.rows, forgotten.lines);
-    ui.line(format!("forgot {}: {rows} rows of the state, {lines} lines of the audit files", tame(key.as_str())));
+    ui.line(format!("forgot {}: {rows} rows of the state, {lines} lines of the audit files", sanitize(key.as_str())));
     if forgotten.files > 0 {
         ui.line(format!("{} files of inboxes were rewritten without them, or removed", forgotten.files));
     }

@@ -6,12 +6,12 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::args::HistoryArgs;
-use super::failure::{Exit, Failure, Words};
-use super::host::Host;
-use super::ui::{Paint, Ui, tame};
-use super::{open, values};
+use super::backend::Backend;
+use super::failure::{Exit, Failure, Message};
+use super::ui::{Paint, Ui, sanitize};
+use super::{session, values};
 use crate::config::Needs;
-use crate::history::{Changed, Damage, Decisions, Event, Past, PastRun, Story};
+use crate::history::{Changed, Damage, Decisions, Event, HistoryQuery, PastRun, RunHistory};
 use crate::reconcile::Status;
 use crate::record::{Action, Key};
 
@@ -21,17 +21,17 @@ const KEYS_MAX: usize = 10;
 const CHANGES_MAX: usize = 1000;
 
 /// Reads nothing but the audit files: it works while a run is under way, and with a damaged store.
-pub(super) fn run(ui: &Ui, host: &Host, args: &HistoryArgs) -> Result<Exit, Failure> {
-    let config = open::configuration_for(ui, host, Needs::State)?;
+pub(super) fn run(ui: &Ui, host: &Backend, args: &HistoryArgs) -> Result<Exit, Failure> {
+    let config = session::configuration_for(ui, host, Needs::State)?;
     let dir = &config.state.dir;
     match args.run {
         None => {
-            let past = Past::read(dir).map_err(|error| Failure::unreadable(dir, error))?;
+            let past = HistoryQuery::read(dir).map_err(|error| Failure::unreadable(dir, error))?;
             warn(ui, &past.damaged);
             list(ui, host, &past, args.limit);
         }
         Some(run) => {
-            let story = Story::read(dir, run).map_err(|error| Failure::unreadable(dir, error))?;
+            let story = RunHistory::read(dir, run).map_err(|error| Failure::unreadable(dir, error))?;
             let story = story.ok_or_else(|| unknown(run))?;
             warn(ui, &story.damaged);
             tell(ui, &story, args.show_values);
@@ -42,7 +42,7 @@ pub(super) fn run(ui: &Ui, host: &Host, args: &HistoryArgs) -> Result<Exit, Fail
 
 /// There is no such run.
 pub(super) fn unknown(run: u64) -> Failure {
-    Failure::failed(Words(format!("no record of run {run}"))).hint("`rosterd history` lists the runs")
+    Failure::failed(Message(format!("no record of run {run}"))).hint("`rosterd history` lists the runs")
 }
 
 fn warn(ui: &Ui, damaged: &[Damage]) {
@@ -51,7 +51,7 @@ fn warn(ui: &Ui, damaged: &[Damage]) {
     }
 }
 
-fn list(ui: &Ui, host: &Host, past: &Past, limit: usize) {
+fn list(ui: &Ui, host: &Backend, past: &HistoryQuery, limit: usize) {
     let newest = past.events.iter().rev().take(if limit == 0 { usize::MAX } else { limit });
     // Only the newest run of a job can be under way.
     let mut seen = BTreeSet::new();
@@ -118,7 +118,7 @@ fn run_line(ui: &Ui, past: &PastRun, is_under_way: bool) {
     };
     let count = |name: &str| end.counts.get(name).copied().unwrap_or(0);
     let undoes = end.reverts.map(|run| format!(", undoing run {run}")).unwrap_or_default();
-    let by = end.by.as_ref().map(|by| format!(", by {}", tame(by))).unwrap_or_default();
+    let by = end.by.as_ref().map(|by| format!(", by {}", sanitize(by))).unwrap_or_default();
     ui.line(format!(
         "{begun}: {}{undoes}{by}: {} created, {} updated, {} removed, {} held, {} parked, in {}",
         ui.paint(paint(&end.status), &end.status),
@@ -130,7 +130,7 @@ fn run_line(ui: &Ui, past: &PastRun, is_under_way: bool) {
         took(past.started, end.at),
     ));
     if end.status != Status::Done.name() {
-        end.reason.iter().for_each(|reason| ui.line(format!("  {}", tame(reason))));
+        end.reason.iter().for_each(|reason| ui.line(format!("  {}", sanitize(reason))));
     }
 }
 
@@ -153,14 +153,14 @@ fn paint(status: &str) -> Paint {
 
 fn decision_line(Decisions { first, keys }: &Decisions) -> String {
     let of = first.job.as_ref().map_or_else(|| "all jobs".to_owned(), ToString::to_string);
-    let why = first.why.as_ref().map(|why| format!(": {}", tame(why))).unwrap_or_default();
+    let why = first.why.as_ref().map(|why| format!(": {}", sanitize(why))).unwrap_or_default();
     let many = if keys.is_empty() { String::new() } else { format!(" {}", keys.len()) };
     let whose = if keys.is_empty() { format!(" {of}") } else { format!(" of {of}: {}", some(keys)) };
-    format!("{:.0}  {}{many}{whose} by {}{why}", first.at, tame(&first.decision), tame(&first.by))
+    format!("{:.0}  {}{many}{whose} by {}{why}", first.at, sanitize(&first.decision), sanitize(&first.by))
 }
 
 fn some(keys: &[Key]) -> String {
-    let shown: Vec<String> = keys.iter().take(KEYS_MAX).map(|key| tame(key.as_str())).collect();
+    let shown: Vec<String> = keys.iter().take(KEYS_MAX).map(|key| sanitize(key.as_str())).collect();
     let more = keys.len().saturating_sub(KEYS_MAX);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{more}", shown.join(", "))
@@ -170,7 +170,7 @@ fn damages(damaged: &[Damage]) -> Vec<Value> {
     damaged.iter().map(|one| json!({"file": one.file, "line": one.line})).collect()
 }
 
-fn tell(ui: &Ui, story: &Story, show_values: bool) {
+fn tell(ui: &Ui, story: &RunHistory, show_values: bool) {
     if ui.json {
         ui.document(&story_document(story));
         return;
@@ -184,7 +184,7 @@ fn tell(ui: &Ui, story: &Story, show_values: bool) {
         changes: story.changes.len() as u64,
     };
     run_line(ui, &past, false);
-    let mut decisions = Past::grouped(&story.decisions).into_iter().peekable();
+    let mut decisions = HistoryQuery::grouped(&story.decisions).into_iter().peekable();
     for changed in story.changes.iter().take(CHANGES_MAX) {
         while let Some(before) = decisions.next_if(|decided| decided.first.at <= changed.at) {
             ui.line(format!("  {}", decision_line(&before)));
@@ -197,7 +197,7 @@ fn tell(ui: &Ui, story: &Story, show_values: bool) {
     }
     decisions.for_each(|decided| ui.line(format!("  {}", decision_line(&decided))));
     for undone in &story.reverts {
-        let by = undone.by.as_ref().map(|by| format!(" by {}", tame(by))).unwrap_or_default();
+        let by = undone.by.as_ref().map(|by| format!(" by {}", sanitize(by))).unwrap_or_default();
         ui.line(format!("  {:.0}  undone by run {}{by}", undone.at, undone.run));
     }
 }
@@ -209,19 +209,19 @@ fn change_lines(ui: &Ui, changed: &Changed, show_values: bool) {
         Action::Delete => ui.paint(Paint::Red, "-"),
     };
     let id = changed.id.map(|id| format!("  id {id}")).unwrap_or_default();
-    let (key, action) = (tame(changed.key.as_str()), changed.action.name());
+    let (key, action) = (sanitize(changed.key.as_str()), changed.action.name());
     ui.line(format!("  {:.0}  {sign} {key}  {action}{id}", changed.at));
     for (field, moved) in &changed.fields {
         let text = |value| values::text(field, value, show_values);
         ui.line(match moved {
-            None => format!("      {}: values dropped (retention.before_images)", tame(field)),
-            Some([_, to]) if changed.action == Action::Create => format!("      {}: {}", tame(field), text(to)),
-            Some([from, to]) => format!("      {}: {} → {}", tame(field), text(from), text(to)),
+            None => format!("      {}: values dropped (retention.before_images)", sanitize(field)),
+            Some([_, to]) if changed.action == Action::Create => format!("      {}: {}", sanitize(field), text(to)),
+            Some([from, to]) => format!("      {}: {} → {}", sanitize(field), text(from), text(to)),
         });
     }
 }
 
-fn story_document(story: &Story) -> Value {
+fn story_document(story: &RunHistory) -> Value {
     let end = story.end.as_ref();
     let change = |changed: &Changed| {
         json!({

@@ -219,7 +219,7 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// A text fit for a comment.
 pub(super) fn printable(text: &str) -> String {
-    super::ui::tame(text)
+    super::ui::sanitize(text)
 }
 
 #[cfg(test)]
@@ -267,7 +267,7 @@ mod tests {
             std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o600)).unwrap();
         }
         let config = config::load(&path, std::iter::empty(), config::Needs::Jobs).unwrap();
-        assert_eq!(config.state.dir, Path::new(config::State::DIR), "an instance would have its own");
+        assert_eq!(config.state.dir, Path::new(config::StateOptions::DIR), "an instance would have its own");
         assert!(!text.lines().any(|line| line.starts_with("dir")), "{text}");
         assert_eq!(config.jobs[0].name.as_str(), "staff");
         assert_eq!(config.jobs[0].writes, crate::plan::Writes::Approve);

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::args::InitArgs;
-use super::failure::{Exit, Failure, Words};
+use super::failure::{Exit, Failure, Message};
 use super::init::{HEAD, TAIL, printable, quoted, time_zone};
 use super::ui::Ui;
 use crate::secret::SecretSource;
 use crate::source::dn::parts;
-use crate::source::ldap::{self, Bind, Counted, Kin, Options, Probe, Server};
+use crate::source::ldap::{self, Bind, Counted, DirectoryFlavour, Options, Probe, Server};
 
 /// Fields with the attributes that hold them, the commoner first.
 const NAMES: &[(&str, &[&str])] = &[
@@ -84,7 +84,7 @@ pub(super) async fn run(ui: &Ui, args: &InitArgs, address: &str) -> Result<Exit,
     probe.doubts.iter().for_each(|doubt| ui.warn(doubt));
     if probe.people == 0 {
         let failure =
-            Failure::failed(Words("no people were seen in the directory, so this configuration is a guess".into()));
+            Failure::failed(Message("no people were seen in the directory, so this configuration is a guess".into()));
         return Err(failure.hint(match args.bind_dn {
             None => "name an account that may read people: --bind-dn and --bind-password-file",
             Some(_) => "check what the account may read, and the base behind the address: ldaps://HOST/BASE",
@@ -137,7 +137,7 @@ fn configuration(options: &Options, args: &InitArgs, people: &People<'_>) -> Str
     text
 }
 
-fn source(text: &mut String, options: &Options, args: &InitArgs, people: &People<'_>, map: &[Line]) {
+fn source(text: &mut String, options: &Options, args: &InitArgs, people: &People<'_>, map: &[SetupLine]) {
     let probe = people.probe;
     let line = |key: &str, value: String| format!("{key} = {value}\n");
     text.push_str("[job.source]\ntype = \"ldap\"\n");
@@ -171,7 +171,7 @@ fn source(text: &mut String, options: &Options, args: &InitArgs, people: &People
         ));
     }
     text.push_str(&line("filter", quoted(probe.kin.filter())));
-    if probe.kin == Kin::ActiveDirectory {
+    if probe.kin == DirectoryFlavour::ActiveDirectory {
         text.push_str("ignore_referrals = [\"DomainDnsZones\", \"ForestDnsZones\", \"CN=Configuration\"]\n");
     }
     let optional = people.optional(map);
@@ -185,13 +185,13 @@ fn source(text: &mut String, options: &Options, args: &InitArgs, people: &People
 }
 
 /// A field that is mapped, the attributes that it is made of, and whether everybody has them.
-struct Line {
+struct SetupLine {
     field: &'static str,
     names: Vec<&'static str>,
     is_whole: bool,
 }
 
-impl Line {
+impl SetupLine {
     fn template(&self) -> String {
         self.names.iter().map(|name| format!("{{{{ {name} }}}}")).collect::<Vec<_>>().join(" ")
     }
@@ -207,7 +207,7 @@ struct People<'a> {
 impl<'a> People<'a> {
     fn of(probe: &'a Probe) -> Self {
         let is_there = |name: &&str| probe.counted.iter().any(|one| one.has(name));
-        let is_mixed = probe.kin == Kin::ActiveDirectory && is_there(&NAME_OF_PEOPLE);
+        let is_mixed = probe.kin == DirectoryFlavour::ActiveDirectory && is_there(&NAME_OF_PEOPLE);
         let marks = MARKS_OF_PEOPLE.iter().copied().filter(|name| is_mixed && is_there(name)).collect();
         Self { probe, marks }
     }
@@ -224,10 +224,10 @@ impl<'a> People<'a> {
     /// Who belongs in.
     fn include(&self) -> String {
         match self.probe.kin {
-            Kin::ActiveDirectory if self.marks.is_empty() => {
+            DirectoryFlavour::ActiveDirectory if self.marks.is_empty() => {
                 "include = \"{{ not (userAccountControl | bit(2)) }}\"   # disabled accounts don't count\n".to_owned()
             }
-            Kin::ActiveDirectory => {
+            DirectoryFlavour::ActiveDirectory => {
                 let or = |form: fn(&str) -> String| self.marks.iter().map(|name| form(name)).collect::<Vec<_>>();
                 let marks = or(|name| format!("{name} != ''")).join(" or ");
                 let counted = self.probe.counted.len();
@@ -242,10 +242,10 @@ impl<'a> People<'a> {
                     self.left_out(),
                 )
             }
-            Kin::FreeIpa | Kin::Directory389 => {
+            DirectoryFlavour::FreeIpa | DirectoryFlavour::Directory389 => {
                 format!("include = \"{{{{ ({LOCK} | lower) != 'true' }}}}\"   # locked accounts don't count\n")
             }
-            Kin::OpenLdap | Kin::Other => String::new(),
+            DirectoryFlavour::OpenLdap | DirectoryFlavour::Other => String::new(),
         }
     }
 
@@ -262,9 +262,9 @@ impl<'a> People<'a> {
     /// The attribute that says when an account ends, and what makes the last day of it.
     fn expires(&self) -> Option<(&'static str, &'static str)> {
         match self.probe.kin {
-            Kin::ActiveDirectory => Some(("accountExpires", "accountExpires | filetime | last_day")),
-            Kin::FreeIpa => Some(("krbPrincipalExpiration", "krbPrincipalExpiration | last_day")),
-            Kin::Directory389 | Kin::OpenLdap | Kin::Other => None,
+            DirectoryFlavour::ActiveDirectory => Some(("accountExpires", "accountExpires | filetime | last_day")),
+            DirectoryFlavour::FreeIpa => Some(("krbPrincipalExpiration", "krbPrincipalExpiration | last_day")),
+            DirectoryFlavour::Directory389 | DirectoryFlavour::OpenLdap | DirectoryFlavour::Other => None,
         }
     }
 
@@ -308,32 +308,32 @@ impl<'a> People<'a> {
         self.probe.people > 0 && self.sampled(name) == self.probe.people
     }
 
-    fn map(&self) -> Vec<Line> {
+    fn map(&self) -> Vec<SetupLine> {
         let all = |names: &[&str]| names.iter().all(|name| self.all_sampled(name));
         let name = match () {
             () if !self.marks.is_empty() || all(&[NAME_OF_PEOPLE]) => vec![NAME_OF_PEOPLE],
             () if all(&["givenName", "sn"]) => vec!["givenName", "sn"],
             () => vec!["cn"],
         };
-        let mut map = vec![Line { field: "name", names: name, is_whole: true }];
+        let mut map = vec![SetupLine { field: "name", names: name, is_whole: true }];
         for (field, names) in NAMES {
             if let Some(name) = names.iter().find(|name| self.sampled(name) > 0) {
-                map.push(Line { field, names: vec![name], is_whole: all(&[name]) && *field != "photo" });
+                map.push(SetupLine { field, names: vec![name], is_whole: all(&[name]) && *field != "photo" });
             }
         }
         if !map.iter().any(|line| line.field == "email") {
-            map.push(Line { field: "email", names: vec!["mail"], is_whole: true });
+            map.push(SetupLine { field: "email", names: vec!["mail"], is_whole: true });
         }
         map
     }
 
     /// The attributes that are used and that some lack.
-    fn optional(&self, map: &[Line]) -> Vec<&'static str> {
+    fn optional(&self, map: &[SetupLine]) -> Vec<&'static str> {
         let mut optional: Vec<&str> =
             map.iter().filter(|line| !line.is_whole).flat_map(|line| line.names.iter().copied()).collect();
         optional.extend(self.marks.iter().filter(|name| !self.all_sampled(name)));
         optional.extend(self.expires().map(|(name, _)| name));
-        if matches!(self.probe.kin, Kin::FreeIpa | Kin::Directory389) {
+        if matches!(self.probe.kin, DirectoryFlavour::FreeIpa | DirectoryFlavour::Directory389) {
             optional.push(LOCK);
         }
         let mut seen = BTreeSet::new();

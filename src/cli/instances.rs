@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
-use super::failure::{Exit, Failure, Words};
+use super::failure::{Exit, Failure, Message};
 use super::screen::marked;
 use super::ui::{Paint, Ui};
 use crate::config::Instance;
@@ -18,7 +18,7 @@ use crate::config::Instance;
 const NAMELESS: &str = "config.toml";
 
 /// An account, and what its status was.
-struct Seen {
+struct InstanceState {
     name: String,
     config: PathBuf,
     exit: u8,
@@ -34,19 +34,19 @@ pub(super) fn status(ui: &Ui, config: &Path) -> Result<Exit, Failure> {
         _ => Path::new("."),
     };
     let files = configurations(folder)
-        .map_err(|error| Failure::usage(Words(format!("the configurations in {}: {error}", folder.display()))))?;
+        .map_err(|error| Failure::usage(Message(format!("the configurations in {}: {error}", folder.display()))))?;
     if files.is_empty() {
-        let none = Words(format!("there is no configuration in {}", folder.display()));
+        let none = Message(format!("there is no configuration in {}", folder.display()));
         return Err(Failure::usage(none).hint("name one of the folder's files with --config"));
     }
-    let seen: Vec<Seen> = files
+    let seen: Vec<InstanceState> = files
         .into_iter()
         .map(|(name, config)| {
             let output = ask(ui, &config).map_err(Failure::failed)?;
             // Ended by a signal: no code of its own.
             let exit = output.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            Ok(Seen { name, config, exit, out: text(&output.stdout), err: text(&output.stderr) })
+            Ok(InstanceState { name, config, exit, out: text(&output.stdout), err: text(&output.stderr) })
         })
         .collect::<Result<_, Failure>>()?;
     if ui.json {
@@ -82,7 +82,7 @@ fn ask(ui: &Ui, config: &Path) -> io::Result<Output> {
     command.output()
 }
 
-fn document(seen: &Seen) -> Value {
+fn document(seen: &InstanceState) -> Value {
     let parsed = |text: &str| text.lines().last().and_then(|line| serde_json::from_str::<Value>(line).ok());
     let error = parsed(&seen.err).and_then(|said| said.get("error").cloned());
     json!({
@@ -94,7 +94,7 @@ fn document(seen: &Seen) -> Value {
     })
 }
 
-fn show(ui: &Ui, number: usize, seen: &Seen) {
+fn show(ui: &Ui, number: usize, seen: &InstanceState) {
     if number > 0 {
         ui.line("");
     }

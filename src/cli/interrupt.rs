@@ -13,7 +13,7 @@ use signal_hook::low_level::unregister;
 use signal_hook_tokio::Signals;
 
 use super::failure::{Exit, Failure};
-use crate::daemon::{Ending, GRACE};
+use crate::daemon::{CancelToken, GRACE};
 
 /// What is said of a command that did not end in its grace. Whatever is unfinished then is settled by the next run, as
 /// after a power cut.
@@ -25,7 +25,7 @@ pub(super) enum Interrupt {
     /// By a signal to this process.
     Signals(Arc<AtomicBool>),
     /// By a caller that may end a command in the daemon.
-    Ending(Ending),
+    Ending(CancelToken),
 }
 
 impl Interrupt {
@@ -33,7 +33,7 @@ impl Interrupt {
         Self::Signals(Arc::default())
     }
 
-    pub(super) fn by(ending: Ending) -> Self {
+    pub(super) fn by(ending: CancelToken) -> Self {
         Self::Ending(ending)
     }
 

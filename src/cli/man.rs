@@ -10,7 +10,7 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
 use super::args::{Arguments, ManArgs};
-use super::failure::{Exit, Failure, Words};
+use super::failure::{Exit, Failure, Message};
 use crate::config::keys::{self, Key};
 
 /// The page of the configuration.
@@ -43,7 +43,7 @@ const EXITS: &[(&str, &str)] = &[
 
 pub(super) fn run(args: &ManArgs) -> Result<Exit, Failure> {
     write(&args.dir)
-        .map_err(|error| Failure::failed(Words(format!("manual pages in {}: {error}", args.dir.display()))))?;
+        .map_err(|error| Failure::failed(Message(format!("manual pages in {}: {error}", args.dir.display()))))?;
     Ok(Exit::Done)
 }
 

@@ -5,18 +5,20 @@
 //!   that no text of others steers a terminal.
 //! - `--json` renders the same data a second time: one document on one line, a version first.
 //! - A failure is printed once, here, with its causes and hints; its kind alone decides the exit code.
-//! - A command works on what its `Host` gives it; so it is the same in this process and in the daemon.
+//! - A command works on what its `Backend` gives it; so it is the same in this process and in the daemon.
 //!
 //! Rejected: printing where something happens. What a library prints can't be tested, quieted or turned into JSON.
 
 mod api;
 mod apply;
+mod approve;
 mod args;
+mod backend;
 mod check;
 mod completions;
-mod decide;
+mod daemon_client;
+mod daemon_handler;
 mod demo;
-mod desk;
 #[cfg(test)]
 mod documented;
 mod explain;
@@ -24,7 +26,6 @@ mod failure;
 mod finding;
 mod forget;
 mod history;
-mod host;
 mod init;
 mod init_directory;
 mod instances;
@@ -32,24 +33,23 @@ mod interrupt;
 mod log;
 mod man;
 mod notify;
-mod open;
-mod owner;
 mod pause;
 mod plan;
 mod preview;
+mod privileges;
 mod progress;
 mod queue;
 mod rebuild;
-mod remote;
 mod revert;
 mod run;
 mod sandbox;
 mod screen;
+mod session;
+mod startup_failure;
 mod status;
 mod sync;
 mod ui;
 mod units;
-mod unstarted;
 mod values;
 
 use std::process::ExitCode;
@@ -57,9 +57,9 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use args::{Arguments, Color, Command};
+use backend::Backend;
+use daemon_client::Sent;
 use failure::{Exit, Failure};
-use host::Host;
-use remote::Sent;
 use ui::Ui;
 
 /// The stack of every thread, as large as that of the first one: in the daemon a command of a caller has a thread of its own.
@@ -109,17 +109,17 @@ async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
     }
     let mut unreached = None;
     if arguments.command.works_at_the_daemon() {
-        match remote::send(ui, &arguments).await? {
+        match daemon_client::send(ui, &arguments).await? {
             Sent::Done(exit) => return Ok(exit),
             Sent::Here(why) => unreached = why,
         }
     }
     let path = arguments.config.clone();
-    let host = Host::Here(arguments.config);
-    work(ui, &host, arguments.command).await.map_err(|failure| remote::explained(failure, unreached, &path))
+    let host = Backend::Here(arguments.config);
+    work(ui, &host, arguments.command).await.map_err(|failure| daemon_client::explained(failure, unreached, &path))
 }
 
-async fn work(ui: &Ui, host: &Host, command: Command) -> Result<Exit, Failure> {
+async fn work(ui: &Ui, host: &Backend, command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Demo(args) => demo::run(ui, &args).await,
         Command::Init(args) => init::run(ui, &args).await,
@@ -128,8 +128,8 @@ async fn work(ui: &Ui, host: &Host, command: Command) -> Result<Exit, Failure> {
         Command::Sync(args) => sync::run(ui, host, &args).await,
         Command::Plan(args) => plan::run(ui, host, &args).await,
         Command::Apply(args) => apply::run(ui, host, &args).await,
-        Command::Approve(args) => decide::approve(ui, host, &args).await,
-        Command::Reject(args) => decide::reject(ui, host, &args).await,
+        Command::Approve(args) => approve::approve(ui, host, &args).await,
+        Command::Reject(args) => approve::reject(ui, host, &args).await,
         Command::Pause(args) => pause::pause(ui, host, &args),
         Command::Resume(args) => pause::resume(ui, host, &args),
         Command::Rebuild(args) => rebuild::run(ui, host, &args).await,

@@ -7,9 +7,9 @@ use std::io;
 use serde_json::{Value, json};
 
 use super::args::PauseArgs;
-use super::failure::{Exit, Failure, Words};
-use super::host::Host;
-use super::open;
+use super::backend::Backend;
+use super::failure::{Exit, Failure, Message};
+use super::session;
 use super::ui::Ui;
 use crate::clock::Clock;
 use crate::config::{Config, Needs};
@@ -17,9 +17,9 @@ use crate::reconcile::{self, Pause, Scope};
 use crate::record::JobName;
 use crate::store;
 
-pub(super) fn pause(ui: &Ui, host: &Host, args: &PauseArgs) -> Result<Exit, Failure> {
-    let config = open::configuration_for(ui, host, Needs::Local)?;
-    let job = args.job.as_deref().map(|name| open::job(&config, name)).transpose()?.map(|job| &job.name);
+pub(super) fn pause(ui: &Ui, host: &Backend, args: &PauseArgs) -> Result<Exit, Failure> {
+    let config = session::configuration_for(ui, host, Needs::Local)?;
+    let job = args.job.as_deref().map(|name| session::job(&config, name)).transpose()?.map(|job| &job.name);
     store::create_state_dir(&config.state.dir)?;
     let changed =
         reconcile::pause(&config.state.dir, &Clock::system(), job).map_err(|error| unwritten(&config, &error))?;
@@ -29,8 +29,8 @@ pub(super) fn pause(ui: &Ui, host: &Host, args: &PauseArgs) -> Result<Exit, Fail
     show(ui, &config, "paused", changed, &format!("{what} paused{already}: nothing is sent until `rosterd resume`"))
 }
 
-pub(super) fn resume(ui: &Ui, host: &Host, args: &PauseArgs) -> Result<Exit, Failure> {
-    let config = open::configuration_for(ui, host, Needs::Local)?;
+pub(super) fn resume(ui: &Ui, host: &Backend, args: &PauseArgs) -> Result<Exit, Failure> {
+    let config = session::configuration_for(ui, host, Needs::Local)?;
     // A job that is out of the configuration by now may be resumed too.
     let job = args.job.as_deref().map(|name| JobName::new(name).ok_or_else(|| Failure::usage("that is no job's name")));
     let job = job.transpose()?;
@@ -44,10 +44,10 @@ pub(super) fn resume(ui: &Ui, host: &Host, args: &PauseArgs) -> Result<Exit, Fai
     }
     let left = reconcile::pauses(dir).map_err(fail)?;
     if let (Some(job), Some(pause)) = (&job, left.iter().find(|pause| job.iter().any(|job| pause.scope.stops(job)))) {
-        return Err(Failure::failed(Words(format!("job {job} does not go on: {}", pause.reason()))));
+        return Err(Failure::failed(Message(format!("job {job} does not go on: {}", pause.reason()))));
     }
     if let Some(job) = job.iter().find(|_| lifted.is_empty()) {
-        open::job(&config, job.as_str())?;
+        session::job(&config, job.as_str())?;
     }
     let text = match (lifted.is_empty(), &job) {
         (true, _) => "nothing was paused".to_owned(),
@@ -84,5 +84,5 @@ pub(super) fn document(pause: &Pause) -> Value {
 }
 
 fn unwritten(config: &Config, error: &io::Error) -> Failure {
-    Failure::failed(Words(format!("the pauses under {} can't be used: {error}", config.state.dir.display())))
+    Failure::failed(Message(format!("the pauses under {} can't be used: {error}", config.state.dir.display())))
 }

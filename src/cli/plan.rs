@@ -9,11 +9,11 @@ use serde::ser::{Error as _, Serialize, SerializeMap as _, SerializeSeq as _, Se
 use serde_json::{Value, json};
 
 use super::args::PlanArgs;
+use super::backend::Backend;
 use super::failure::{Exit, Failure};
-use super::host::Host;
-use super::open::{self, Session, Work};
+use super::session::{self, Session, Work};
 use super::sync::{missing, rejections};
-use super::ui::{Paint, Ui, tame};
+use super::ui::{Paint, Ui, sanitize};
 use super::values;
 use crate::config::Config;
 use crate::fault::chain;
@@ -26,10 +26,10 @@ use crate::spool;
 /// How many changes of each kind are listed; the rest is counted.
 const LISTED_MAX: usize = 100;
 
-pub(super) async fn run(ui: &Ui, host: &Host, args: &PlanArgs) -> Result<Exit, Failure> {
-    let config = open::callers_configuration(ui, host)?;
-    let narrow = open::narrow(&args.jobs.keys)?;
-    let jobs = open::jobs(&config, &args.jobs.jobs)?;
+pub(super) async fn run(ui: &Ui, host: &Backend, args: &PlanArgs) -> Result<Exit, Failure> {
+    let config = session::callers_configuration(ui, host)?;
+    let narrow = session::narrow(&args.jobs.keys)?;
+    let jobs = session::jobs(&config, &args.jobs.jobs)?;
     let session = Session::open(ui, host, &config, Work::Look).await?;
     let what_for = if args.out.is_some() { For::File } else { For::Show };
     let plans = session.guard(reconcile::plan(&session.context(), &jobs, &narrow, what_for)).await?;
@@ -47,7 +47,7 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &PlanArgs) -> Result<Exit, F
     Ok(if args.exit_code && changes { Exit::Changes } else { Exit::Done })
 }
 
-fn save(ui: &Ui, host: &Host, path: &Path, file: &PlanFile) -> Result<(), Failure> {
+fn save(ui: &Ui, host: &Backend, path: &Path, file: &PlanFile) -> Result<(), Failure> {
     host.write(path, file.encode().as_bytes())?;
     let (go, held) = file.counts();
     let besides = if held > 0 { format!(", and shows {held} that wait for an approval") } else { String::new() };
@@ -57,12 +57,12 @@ fn save(ui: &Ui, host: &Host, path: &Path, file: &PlanFile) -> Result<(), Failur
 
 pub(super) async fn plan(
     ui: &Ui,
-    host: &Host,
+    host: &Backend,
     config: &Config,
     jobs: &[String],
     narrow: &Narrow,
 ) -> Result<Vec<Plan>, Failure> {
-    let jobs = open::jobs(config, jobs)?;
+    let jobs = session::jobs(config, jobs)?;
     let session = Session::open(ui, host, config, Work::Look).await?;
     session.guard(reconcile::plan(&session.context(), &jobs, narrow, For::Show)).await
 }
@@ -79,7 +79,9 @@ pub(super) fn show(ui: &Ui, plans: &[Plan], show_values: bool, listed_max: usize
                     lines(ui, prepared, foreign, show_values, listed_max).map_err(Failure::failed)?;
                 }
             }
-            Err(error) => ui.line(format!("{}: {}: {}", plan.job, ui.paint(Paint::Red, "failed"), tame(&chain(error)))),
+            Err(error) => {
+                ui.line(format!("{}: {}: {}", plan.job, ui.paint(Paint::Red, "failed"), sanitize(&chain(error))))
+            }
         }
     }
     Ok(())
@@ -267,7 +269,7 @@ fn lines(
     let first: u64 = plan.matched_by.values().sum();
     let by: Vec<String> = plan.matched_by.iter().map(|(field, count)| format!("{count} by {field}")).collect();
     let how = if first == 0 { String::new() } else { format!(" ({} for the first time: {})", first, by.join(", ")) };
-    let many = plan.target.many();
+    let many = plan.target.plural();
     let foreign = foreign.map(|foreign| format!("; {foreign} {many} at the service have no record here"));
     ui.line(format!(
         "{}: {} records: {matched} matched{how}, {new} new{}",
@@ -278,11 +280,11 @@ fn lines(
     if new > 0 && plan.target.has_presence() {
         ui.line("  creating people may send them mail, as the account is set up");
     }
-    plan.notes.iter().for_each(|note| ui.line(format!("  {}", tame(note))));
+    plan.notes.iter().for_each(|note| ui.line(format!("  {}", sanitize(note))));
     for reason in &plan.incomplete {
-        ui.line(format!("  incomplete read, so no one leaves by absence: {}", tame(reason)));
+        ui.line(format!("  incomplete read, so no one leaves by absence: {}", sanitize(reason)));
     }
-    plan.doubt.iter().for_each(|reason| ui.line(format!("  {}", tame(reason))));
+    plan.doubt.iter().for_each(|reason| ui.line(format!("  {}", sanitize(reason))));
     rejections(ui, "rejected", &plan.rejected);
     rejections(ui, "not used", &plan.bad_values);
     // Missing are people, not what joins them.
@@ -301,18 +303,18 @@ fn lines(
     }
     for held in plan.held.iter().filter(|held| held.change.is_none()) {
         let sign = ui.paint(Paint::Yellow, "!");
-        ui.line(format!("  {sign} {}: {}", tame(held.key.as_str()), tame(&held.reason)));
+        ui.line(format!("  {sign} {}: {}", sanitize(held.key.as_str()), sanitize(&held.reason)));
     }
     for key in &plan.protected {
         let sign = ui.paint(Paint::Yellow, "!");
-        ui.line(format!("  {sign} {}: gone from the source, and {}", tame(key.as_str()), Protection::REASON));
+        ui.line(format!("  {sign} {}: gone from the source, and {}", sanitize(key.as_str()), Protection::REASON));
     }
     for (key, reason) in &plan.moving {
         let sign = ui.paint(Paint::Yellow, "!");
-        ui.line(format!("  {sign} {}: {}", tame(key.as_str()), tame(reason)));
+        ui.line(format!("  {sign} {}: {}", sanitize(key.as_str()), sanitize(reason)));
     }
     for (key, fields) in &plan.drift {
-        ui.line(format!("  = {}  edited at the service: {}", tame(key.as_str()), tame(&fields.join(", "))));
+        ui.line(format!("  = {}  edited at the service: {}", sanitize(key.as_str()), sanitize(&fields.join(", "))));
     }
     if let Some(reason) = &plan.hold {
         ui.line(format!("  {} {reason}", ui.paint(Paint::Yellow, "held:")));
@@ -328,10 +330,10 @@ fn missed(ui: &Ui, plan: &Prepared, listed_max: usize) {
     let time = |at: Timestamp| at.to_zoned(zone.clone()).strftime("%-d %b %Y, %H:%M %Z").to_string();
     let mut waiting = plan.missed.iter().filter(|one| !changed.contains(&one.key));
     for one in waiting.by_ref().take(listed_max) {
-        let name = plan.names.get(&one.key).map(|name| format!("  {}", tame(name))).unwrap_or_default();
+        let name = plan.names.get(&one.key).map(|name| format!("  {}", sanitize(name))).unwrap_or_default();
         let then = one.due.map_or_else(|| "stays".to_owned(), |due| format!("until {}", time(due)));
         let sign = ui.paint(Paint::Yellow, "?");
-        ui.line(format!("  {sign} {}{name}  missing since {}, {then}", tame(one.key.as_str()), time(one.since)));
+        ui.line(format!("  {sign} {}{name}  missing since {}, {then}", sanitize(one.key.as_str()), time(one.since)));
     }
     let more = waiting.count();
     if more > 0 {
@@ -349,8 +351,8 @@ fn change(ui: &Ui, change: &Change, name: Option<&str>, held: Option<&str>, show
     let line = change.line.map(|line| format!("  line {line}")).unwrap_or_default();
     let leaver = if change.wish.leaver { " (gone from the source)" } else { "" };
     let what = change.wish.action.name();
-    let name = name.map(|name| format!("  {}", tame(name))).unwrap_or_default();
-    ui.line(format!("  {sign} {}{name}  {what}{leaver}{id}{line}", tame(change.key.as_str())));
+    let name = name.map(|name| format!("  {}", sanitize(name))).unwrap_or_default();
+    ui.line(format!("  {sign} {}{name}  {what}{leaver}{id}{line}", sanitize(change.key.as_str())));
     for (field, from, to) in change.moves() {
         let sensitive = values::is_sensitive(field);
         let text = |value| values::text(field, value, show_values);
@@ -362,12 +364,12 @@ fn change(ui: &Ui, change: &Change, name: Option<&str>, held: Option<&str>, show
             (false, false) => " (changed)",
         };
         match change.wish.action {
-            Action::Create => ui.line(format!("      {}: {}", tame(field), text(to))),
-            _ => ui.line(format!("      {}: {} → {}{fate}", tame(field), text(from), text(to))),
+            Action::Create => ui.line(format!("      {}: {}", sanitize(field), text(to))),
+            _ => ui.line(format!("      {}: {} → {}{fate}", sanitize(field), text(from), text(to))),
         }
     }
     if let Some(reason) = held {
-        ui.line(format!("      {} {}", ui.paint(Paint::Yellow, "held:"), tame(reason)));
+        ui.line(format!("      {} {}", ui.paint(Paint::Yellow, "held:"), sanitize(reason)));
     }
 }
 

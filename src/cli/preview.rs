@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use serde_json::{Map, Value, json};
 
 use super::args::PreviewArgs;
+use super::backend::Backend;
 use super::failure::{Exit, Failure};
-use super::host::Host;
-use super::open;
-use super::ui::{Paint, Ui, tame};
+use super::session;
+use super::ui::{Paint, Ui, sanitize};
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::mapping::{Bound, Mapped, Reading};
@@ -17,7 +17,7 @@ use crate::record::Key;
 use crate::source::{Access, Row, ldap};
 
 /// A row and what became of it.
-struct Seen {
+struct PreviewRow {
     line: Option<u64>,
     /// The name of the entry; none of a row of a file.
     dn: Option<String>,
@@ -25,9 +25,9 @@ struct Seen {
     reading: Reading,
 }
 
-pub(super) fn run(ui: &Ui, host: &Host, args: &PreviewArgs) -> Result<Exit, Failure> {
-    let config = open::configuration(ui, host)?;
-    let job = open::job_or_only(&config, args.job.as_deref())?;
+pub(super) fn run(ui: &Ui, host: &Backend, args: &PreviewArgs) -> Result<Exit, Failure> {
+    let config = session::configuration(ui, host)?;
+    let job = session::job_or_only(&config, args.job.as_deref())?;
     let key = args.key.as_deref().map(|key| Key::new(key).ok_or_else(|| Failure::usage("a key can't be empty")));
     let key = key.transpose()?;
     let next = next(job, None, &Clock::system())?;
@@ -40,20 +40,20 @@ pub(super) fn run(ui: &Ui, host: &Host, args: &PreviewArgs) -> Result<Exit, Fail
         ui.document(&json!({"version": 1, "job": job.name, "rows": rows, "inbox": inbox}));
     } else {
         if next.waiting.is_some() {
-            ui.note(tame(&next.told()));
+            ui.note(sanitize(&next.told()));
         }
         seen.iter().for_each(|seen| lines(ui, seen));
     }
     match key.filter(|_| next.job().is_some()) {
         Some(key) if seen.is_empty() => {
             let words = format!("no row of {} has the key {key}", next.job().unwrap_or(job).source);
-            Err(Failure::failed(super::failure::Words(words)))
+            Err(Failure::failed(super::failure::Message(words)))
         }
         _ => Ok(Exit::Done),
     }
 }
 
-fn look(job: &Job, binds: &ldap::Binds, key: Option<&Key>, limit: usize) -> Result<Vec<Seen>, Failure> {
+fn look(job: &Job, binds: &ldap::Binds, key: Option<&Key>, limit: usize) -> Result<Vec<PreviewRow>, Failure> {
     let mut seen = Vec::new();
     let clock = Clock::system();
     let today = job.day(clock.now());
@@ -63,14 +63,14 @@ fn look(job: &Job, binds: &ldap::Binds, key: Option<&Key>, limit: usize) -> Resu
         if key.is_none_or(|key| reading.key() == Some(key)) {
             let source =
                 row.shown(&templates.wanted().photos).map(|(column, cell)| (column.to_owned(), cell)).collect();
-            seen.push(Seen { line: row.shown_line(), dn: row.dn().map(str::to_owned), source, reading });
+            seen.push(PreviewRow { line: row.shown_line(), dn: row.dn().map(str::to_owned), source, reading });
         }
         if seen.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     let read = rows(job, &templates, Access::of_a_person(&clock, binds), &mut visit)?;
     let room = limit.saturating_sub(seen.len());
     let rejected = read.rejected.into_iter().filter(|_| key.is_none()).take(room);
-    seen.extend(rejected.map(|rejected| Seen {
+    seen.extend(rejected.map(|rejected| PreviewRow {
         line: rejected.line,
         dn: None,
         source: Vec::new(),
@@ -79,7 +79,7 @@ fn look(job: &Job, binds: &ldap::Binds, key: Option<&Key>, limit: usize) -> Resu
     Ok(seen)
 }
 
-fn document(seen: &Seen) -> Value {
+fn document(seen: &PreviewRow) -> Value {
     let source: Map<String, Value> =
         seen.source.iter().map(|(column, cell)| (column.clone(), cell.as_str().into())).collect();
     let (record, rejected) = match &seen.reading.mapped {
@@ -105,33 +105,34 @@ fn document(seen: &Seen) -> Value {
     })
 }
 
-fn lines(ui: &Ui, seen: &Seen) {
-    let key = seen.reading.key().map(|key| format!("  key {}", tame(key.as_str()))).unwrap_or_default();
+fn lines(ui: &Ui, seen: &PreviewRow) {
+    let key = seen.reading.key().map(|key| format!("  key {}", sanitize(key.as_str()))).unwrap_or_default();
     let place = match (&seen.dn, seen.line) {
-        (Some(dn), _) => tame(dn),
+        (Some(dn), _) => sanitize(dn),
         (None, Some(line)) => format!("line {line}"),
         (None, None) => "an entry".to_owned(),
     };
     ui.line(format!("{}{key}", ui.paint(Paint::Bold, &place)));
     let left: Vec<(String, String)> =
-        seen.source.iter().map(|(column, cell)| (tame(column), format!("{:?}", tame(cell)))).collect();
+        seen.source.iter().map(|(column, cell)| (sanitize(column), format!("{:?}", sanitize(cell)))).collect();
     let right: Vec<String> = match &seen.reading.mapped {
         Mapped::Record(record) => record
             .fields
             .iter()
             .map(|(field, value)| {
-                let shown = if value.is_empty() { "(empty)".to_owned() } else { format!("{:?}", tame(&value.shown())) };
-                format!("{} = {shown}", tame(field))
+                let shown =
+                    if value.is_empty() { "(empty)".to_owned() } else { format!("{:?}", sanitize(&value.shown())) };
+                format!("{} = {shown}", sanitize(field))
             })
             .chain(seen.reading.bad_values.iter().map(|bad| {
                 let field = bad.field.as_deref().unwrap_or_default();
-                ui.paint(Paint::Red, &format!("stays as it is: {}: {}", tame(field), tame(&bad.reason)))
+                ui.paint(Paint::Red, &format!("stays as it is: {}: {}", sanitize(field), sanitize(&bad.reason)))
             }))
             .collect(),
         Mapped::Left(_) | Mapped::Dropped => seen.reading.absence().into_iter().collect(),
         Mapped::Rejected(rejected) => {
-            let field = rejected.field.as_ref().map(|field| format!("{}: ", tame(field))).unwrap_or_default();
-            vec![ui.paint(Paint::Red, &format!("rejected: {field}{}", tame(&rejected.reason)))]
+            let field = rejected.field.as_ref().map(|field| format!("{}: ", sanitize(field))).unwrap_or_default();
+            vec![ui.paint(Paint::Red, &format!("rejected: {field}{}", sanitize(&rejected.reason)))]
         }
     };
     beside(&left, &right).iter().for_each(|line| ui.line(line));

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::args::{QueueArgs, QueueCommand, QueuedArgs};
-use super::failure::{Exit, Failure, Words};
-use super::host::Host;
-use super::open;
-use super::ui::{Ui, tame};
+use super::backend::Backend;
+use super::failure::{Exit, Failure, Message};
+use super::session;
+use super::ui::{Ui, sanitize};
 use crate::clock::Clock;
 use crate::config::{Job, Needs};
 use crate::operator::{self, DecisionError, Waiting};
@@ -18,7 +18,7 @@ use crate::store::{self, Store};
 
 type Decide = fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError>;
 
-pub(super) async fn run(ui: &Ui, host: &Host, args: &QueueArgs) -> Result<Exit, Failure> {
+pub(super) async fn run(ui: &Ui, host: &Backend, args: &QueueArgs) -> Result<Exit, Failure> {
     match &args.command {
         QueueCommand::List { job } => list(ui, host, job.as_deref()).await,
         QueueCommand::Retry(args) => {
@@ -35,7 +35,7 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &QueueArgs) -> Result<Exit, 
         }
         QueueCommand::Drop(args) => {
             // A run has read the queue, and would send what is dropped meanwhile.
-            let _quiet = host.quiet().await;
+            let _quiet = host.preempt_runs().await;
             let job = decide(ui, host, args, "dropped", "queued that can be dropped", operator::discard).await?;
             host.decided(Some(&[job]));
             Ok(Exit::Done)
@@ -43,10 +43,10 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &QueueArgs) -> Result<Exit, 
     }
 }
 
-async fn list(ui: &Ui, host: &Host, job: Option<&str>) -> Result<Exit, Failure> {
-    let config = open::configuration_for(ui, host, Needs::Local)?;
+async fn list(ui: &Ui, host: &Backend, job: Option<&str>) -> Result<Exit, Failure> {
+    let config = session::configuration_for(ui, host, Needs::Local)?;
     let names: Vec<String> = job.map(str::to_owned).into_iter().collect();
-    let jobs = open::jobs(&config, &names)?;
+    let jobs = session::jobs(&config, &names)?;
     let store = host.store(&config).await?;
     let queued: Result<Vec<Vec<Waiting>>, store::Error> =
         jobs.iter().map(|job| operator::waiting(&store, job)).collect();
@@ -85,14 +85,14 @@ fn document(waiting: &Waiting) -> Value {
 fn line(waiting: &Waiting) -> String {
     let Waiting { change, unclear } = waiting;
     let (state, action) = (state(change, unclear.is_some()), change.wish.action.name());
-    let (job, key) = (change.job.as_str(), tame(change.key.as_str()));
+    let (job, key) = (change.job.as_str(), sanitize(change.key.as_str()));
     let reason = match &change.state {
         State::Waiting => String::new(),
-        State::Sent { .. } if unclear.is_some() => unclear.as_deref().map(tame).unwrap_or_default(),
+        State::Sent { .. } if unclear.is_some() => unclear.as_deref().map(sanitize).unwrap_or_default(),
         State::Sent { attempts: 1, .. } => "sent once; the next run looks up what became of it".to_owned(),
         State::Sent { attempts, .. } => format!("sent {attempts} times; the next run looks up what became of it"),
-        State::Parked { status: 0, words } => tame(words),
-        State::Parked { status, words } => format!("{status}: {}", tame(words)),
+        State::Parked { status: 0, words } => sanitize(words),
+        State::Parked { status, words } => format!("{status}: {}", sanitize(words)),
     };
     let line = format!("{state:<8}  {job}  {key} ({action})");
     if reason.is_empty() { line } else { format!("{line}: {reason}") }
@@ -116,28 +116,28 @@ fn reason(change: &Change) -> Option<&str> {
 
 async fn decide(
     ui: &Ui,
-    host: &Host,
+    host: &Backend,
     args: &QueuedArgs,
     word: &str,
     what: &str,
     decide: Decide,
 ) -> Result<JobName, Failure> {
-    let config = open::configuration_for(ui, host, Needs::Local)?;
-    let job = open::job(&config, &args.job)?;
-    let keys = open::keys(&args.keys)?;
+    let config = session::configuration_for(ui, host, Needs::Local)?;
+    let job = session::job(&config, &args.job)?;
+    let keys = session::keys(&args.keys)?;
     let store = host.store(&config).await?;
     let done = decide(&store, &Clock::system(), job, &keys).map_err(|error| match error {
         DecisionError::Store(error) => error.into(),
         error => Failure::failed(error),
     })?;
     if done.is_empty() {
-        return Err(Failure::failed(Words(format!("nothing of job {} is {what}", job.name)))
+        return Err(Failure::failed(Message(format!("nothing of job {} is {what}", job.name)))
             .hint("`rosterd queue list` shows what waits"));
     }
     if ui.json {
         ui.document(&json!({"version": 1, "job": job.name, word: done}));
     } else {
-        let listed: Vec<String> = done.iter().take(10).map(|key| tame(key.as_str())).collect();
+        let listed: Vec<String> = done.iter().take(10).map(|key| sanitize(key.as_str())).collect();
         let more = if done.len() > 10 { format!(" and {} more", done.len() - 10) } else { String::new() };
         ui.line(format!("{word} {} of job {}: {}{more}", done.len(), job.name, listed.join(", ")));
     }

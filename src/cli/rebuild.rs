@@ -3,16 +3,16 @@
 use serde_json::json;
 
 use super::args::RebuildArgs;
+use super::backend::Backend;
 use super::failure::{Exit, Failure};
-use super::host::Host;
-use super::open;
-use super::ui::{Ui, tame};
+use super::session;
+use super::ui::{Ui, sanitize};
 use crate::clock::Clock;
 use crate::config::Needs;
 use crate::operator::{self, RebuildError, Rebuilt, Which};
 
-pub(super) async fn run(ui: &Ui, host: &Host, args: &RebuildArgs) -> Result<Exit, Failure> {
-    let config = open::configuration_for(ui, host, Needs::Local)?;
+pub(super) async fn run(ui: &Ui, host: &Backend, args: &RebuildArgs) -> Result<Exit, Failure> {
+    let config = session::configuration_for(ui, host, Needs::Local)?;
     let mut sole = host.alone(&config).await;
     sole.close();
     let which = if args.damaged { Which::Damaged } else { Which::Whole };
@@ -61,7 +61,7 @@ pub(super) async fn run(ui: &Ui, host: &Host, args: &RebuildArgs) -> Result<Exit
         ui.line("the store is whole; nothing was dropped");
     } else {
         if let Some(error) = &damage {
-            ui.line(format!("dropped: {}; what could be read of it:", tame(&error.kind.to_string())));
+            ui.line(format!("dropped: {}; what could be read of it:", sanitize(&error.kind.to_string())));
         }
         let known = known - leaving;
         ui.line(format!(

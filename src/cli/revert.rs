@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::args::RevertArgs;
-use super::failure::{Exit, Failure, Words};
-use super::host::Host;
-use super::open::{self, Session, Work};
-use super::ui::{Paint, Ui, tame};
+use super::backend::Backend;
+use super::failure::{Exit, Failure, Message};
+use super::session::{self, Session, Work};
+use super::ui::{Paint, Ui, sanitize};
 use super::{history, values};
-use crate::history::Story;
+use crate::history::RunHistory;
 use crate::operator::{self, Reverted};
 use crate::plan::Change;
 use crate::reconcile::Status;
@@ -17,15 +17,15 @@ use crate::record::Action;
 /// How many changes are listed, and how many things that are left as they are; the rest is counted.
 const LISTED_MAX: usize = 100;
 
-pub(super) async fn run(ui: &Ui, host: &Host, args: &RevertArgs) -> Result<Exit, Failure> {
-    let config = open::configuration(ui, host)?;
+pub(super) async fn run(ui: &Ui, host: &Backend, args: &RevertArgs) -> Result<Exit, Failure> {
+    let config = session::configuration(ui, host)?;
     let dir = &config.state.dir;
-    let story = Story::read(dir, args.run).map_err(|error| Failure::unreadable(dir, error))?;
+    let story = RunHistory::read(dir, args.run).map_err(|error| Failure::unreadable(dir, error))?;
     let story = story.ok_or_else(|| history::unknown(args.run))?;
     if story.changes.is_empty() {
-        return Err(Failure::failed(Words(format!("run {} changed no one, so there is nothing to undo", args.run))));
+        return Err(Failure::failed(Message(format!("run {} changed no one, so there is nothing to undo", args.run))));
     }
-    let job = open::job(&config, story.job.as_str())?;
+    let job = session::job(&config, story.job.as_str())?;
     let session = Session::open(ui, host, &config, if args.plan { Work::Look } else { Work::of([job]) }).await?;
     let context = session.context();
     let reverted = if args.plan {
@@ -51,7 +51,7 @@ fn changes(reverted: &Reverted) -> impl Iterator<Item = (&Change, Option<&str>)>
     reverted.go.iter().map(|change| (change, None)).chain(held)
 }
 
-fn document(story: &Story, reverted: &Reverted) -> Value {
+fn document(story: &RunHistory, reverted: &Reverted) -> Value {
     let change = |(change, held): (&Change, Option<&str>)| {
         let fields: serde_json::Map<String, Value> = change
             .fields
@@ -83,7 +83,7 @@ fn document(story: &Story, reverted: &Reverted) -> Value {
 
 struct View<'a> {
     ui: &'a Ui,
-    story: &'a Story,
+    story: &'a RunHistory,
     reverted: &'a Reverted,
     show_values: bool,
 }
@@ -96,8 +96,13 @@ impl View<'_> {
         changes(reverted).take(LISTED_MAX).for_each(|(change, held)| self.change(change, held));
         self.more(changes(reverted).count());
         for one in reverted.untouched.iter().take(LISTED_MAX) {
-            let field = one.field.as_ref().map(|field| format!(" {}", tame(field))).unwrap_or_default();
-            ui.line(format!("  {} {}{field}: {}", ui.paint(Paint::Yellow, "!"), tame(one.key.as_str()), one.reason));
+            let field = one.field.as_ref().map(|field| format!(" {}", sanitize(field))).unwrap_or_default();
+            ui.line(format!(
+                "  {} {}{field}: {}",
+                ui.paint(Paint::Yellow, "!"),
+                sanitize(one.key.as_str()),
+                one.reason
+            ));
         }
         self.more(reverted.untouched.len());
         match reverted.run {
@@ -135,7 +140,7 @@ impl View<'_> {
             counts.held,
             counts.requests,
         ));
-        report.reasons.iter().for_each(|reason| self.ui.line(format!("  {}", tame(reason))));
+        report.reasons.iter().for_each(|reason| self.ui.line(format!("  {}", sanitize(reason))));
         let job = &self.story.job;
         if !self.reverted.held.is_empty() {
             self.ui
@@ -152,13 +157,13 @@ impl View<'_> {
             Action::Create | Action::Update => self.ui.paint(Paint::Yellow, "~"),
         };
         let id = change.wish.id.map(|id| format!("  id {id}")).unwrap_or_default();
-        self.ui.line(format!("  {sign} {}  {}{id}", tame(change.key.as_str()), change.wish.action.name()));
+        self.ui.line(format!("  {sign} {}  {}{id}", sanitize(change.key.as_str()), change.wish.action.name()));
         for (field, from, to) in change.moves() {
             let text = |value| values::text(field, value, self.show_values);
-            self.ui.line(format!("      {}: {} → {}", tame(field), text(from), text(to)));
+            self.ui.line(format!("      {}: {} → {}", sanitize(field), text(from), text(to)));
         }
         if let Some(reason) = held {
-            self.ui.line(format!("      {} {}", self.ui.paint(Paint::Yellow, "held:"), tame(reason)));
+            self.ui.line(format!("      {} {}", self.ui.paint(Paint::Yellow, "held:"), sanitize(reason)));
         }
     }
 }

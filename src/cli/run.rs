@@ -4,29 +4,29 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::desk::Desk;
-use super::failure::{Exit, Failure, Words};
-use super::host::Host;
-use super::open;
+use super::backend::Backend;
+use super::daemon_handler::CommandHandler;
+use super::failure::{Exit, Failure, Message};
+use super::session;
+use super::startup_failure;
 use super::ui::Ui;
-use super::unstarted;
 use crate::clock::Clock;
 use crate::config::Needs;
-use crate::daemon::{self, Refusal, StartError};
+use crate::daemon::{self, ReloadRefusal, StartError};
 
-pub(super) async fn run(host: &Host) -> Result<Exit, Failure> {
-    let config = match open::daemons_configuration(host) {
+pub(super) async fn run(host: &Backend) -> Result<Exit, Failure> {
+    let config = match session::daemons_configuration(host) {
         Ok(config) => config,
         Err(failure) => {
-            unstarted::tell_of_configuration(host, &failure).await;
+            startup_failure::tell_of_configuration(host, &failure).await;
             return Err(failure);
         }
     };
     let config = Arc::try_unwrap(config).unwrap_or_else(|config| (*config).clone());
     let (state_dir, notify, socket) = (config.state.dir.clone(), config.notify.clone(), config.control.socket.clone());
-    let served = daemon::serve(config, &Clock::system(), Arc::new(Desk)).await;
+    let served = daemon::serve(config, &Clock::system(), Arc::new(CommandHandler)).await;
     if let Err(error) = &served {
-        unstarted::tell(&state_dir, &notify, socket.as_deref(), error).await;
+        startup_failure::tell(&state_dir, &notify, socket.as_deref(), error).await;
     }
     served.map_err(|error| match error {
         StartError::Store(error) => Failure::from(error),
@@ -39,11 +39,11 @@ pub(super) async fn run(host: &Host) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-pub(super) async fn reload(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
-    let Host::Daemon(lent) = host else {
+pub(super) async fn reload(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
+    let Backend::Daemon(lent) = host else {
         // What is wrong with the file may be what keeps the daemon from being found.
         host.config(Needs::Jobs)?;
-        let words = Words("no daemon is running that could take a configuration".to_owned());
+        let words = Message("no daemon is running that could take a configuration".to_owned());
         return Err(
             Failure::failed(words).hint("start it with `rosterd run`, or as a service: systemctl start rosterd")
         );
@@ -52,9 +52,9 @@ pub(super) async fn reload(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
     let warnings = lent.engine.reload().await.map_err(|refusal| {
         let kept = "the configuration before stays in force";
         match refusal {
-            Refusal::Config(errors) => Failure::from(errors).hint(kept),
-            Refusal::Store(error) => error.into(),
-            alarming @ Refusal::Alarming(_) => Failure::new(Exit::Held, alarming).hint(kept).hint(
+            ReloadRefusal::Config(errors) => Failure::from(errors).hint(kept),
+            ReloadRefusal::Store(error) => error.into(),
+            alarming @ ReloadRefusal::Alarming(_) => Failure::new(Exit::Held, alarming).hint(kept).hint(
                 "`rosterd plan` shows what it would change; if that is meant, restart the daemon: its first run holds \
                  these changes for `rosterd approve`",
             ),

@@ -8,12 +8,12 @@
 //!   is shown as it is. In lines it is replaced; in documents it is escaped, which leaves the document equal.
 //! - Colours are marks until the last moment, so that no text brings its own.
 //!
-//! The marks are noncharacters of Unicode, as those of [`Private`](crate::record::Private).
+//! The marks are noncharacters of Unicode, as those of [`Sensitive`](crate::record::Sensitive).
 
 use std::borrow::Cow;
 use std::io;
 
-use crate::record::shown;
+use crate::record::reveal;
 
 /// A colour, never the only sign of anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,14 +70,14 @@ fn is_colour(c: char) -> bool {
 }
 
 /// Text of others as a part of a line.
-pub(super) fn tame(text: &str) -> String {
+pub(super) fn sanitize(text: &str) -> String {
     text.chars().map(|c| if is_wild(c) { '\u{fffd}' } else { c }).collect()
 }
 
 /// Lines as they are shown, in colours or without.
 pub(super) fn rendered(text: &str, paints: bool) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in shown(text).chars() {
+    for c in reveal(text).chars() {
         match c {
             '\n' | '\t' => out.push(c),
             c if is_colour(c) => {
@@ -100,7 +100,7 @@ pub(super) fn marked(text: &str) -> String {
 
 /// A part of a JSON document: what would be obeyed can only stand in its texts, where it is escaped.
 pub(super) fn escaped(json: &str) -> Cow<'_, str> {
-    let text = shown(json);
+    let text = reveal(json);
     let is_wild = |c: char| c != '\n' && is_wild(c);
     if !text.contains(is_wild) {
         return text;
@@ -184,7 +184,7 @@ mod tests {
     fn no_text_of_others_steers_a_terminal() {
         for c in wild() {
             let text = format!("a{c}b");
-            assert_eq!(tame(&text), "a\u{fffd}b", "{c:?}");
+            assert_eq!(sanitize(&text), "a\u{fffd}b", "{c:?}");
             let meant = matches!(c, '\n' | '\t');
             for paints in [false, true] {
                 assert_eq!(rendered(&text, paints).contains(c), meant, "{c:?}");
@@ -194,8 +194,8 @@ mod tests {
             assert!(!escaped(&json).contains(c), "{c:?}");
             assert_eq!(serde_json::from_str::<String>(&escaped(&json)).unwrap(), text, "{c:?}");
         }
-        assert_eq!(tame("a\u{1b}[2Jb\nc\u{202e}d é"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d é");
-        assert_eq!(tame(&Paint::Red.on("x")), "\u{fffd}x\u{fffd}", "no text brings its own colour");
+        assert_eq!(sanitize("a\u{1b}[2Jb\nc\u{202e}d é"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d é");
+        assert_eq!(sanitize(&Paint::Red.on("x")), "\u{fffd}x\u{fffd}", "no text brings its own colour");
     }
 
     /// Every file of the program's text.

@@ -3,39 +3,39 @@
 use jiff::Timestamp;
 use serde_json::json;
 
+use super::backend::Backend;
 use super::failure::{Exit, Failure};
-use super::host::Host;
-use super::open;
 use super::pause;
-use super::ui::{Paint, Ui, tame};
+use super::session;
+use super::ui::{Paint, Ui, sanitize};
 use crate::api::BudgetState;
 use crate::clock::Clock;
 use crate::config::{Config, Job, Needs};
 use crate::daemon;
-use crate::notify::Book;
+use crate::notify::NoticeStore;
 use crate::reconcile::{self, JobState, Status};
-use crate::status::{Health, JobView, Refused, Seen, Snapshot, Unheard, Unserved};
+use crate::status::{Health, JobView, LiveJobState, Refused, Snapshot, UnreachableChannel, Unserved};
 use crate::store::{self, Store};
 
-pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
-    let config = open::configuration_for(ui, host, Needs::Local)?;
+pub(super) async fn run(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
+    let config = session::configuration_for(ui, host, Needs::Local)?;
     let store = host.store(&config).await?;
     let clock = Clock::system();
     // Pauses that can't be read are an error here, though the page is shown without them.
     reconcile::pauses(&config.state.dir).map_err(Failure::failed)?;
     let now = clock.now();
     let budget = match host {
-        Host::Here(_) => BudgetState::of(&config.api, &clock),
-        Host::Daemon(lent) => lent.engine.setup().client.budget(),
+        Backend::Here(_) => BudgetState::of(&config.api, &clock),
+        Backend::Daemon(lent) => lent.engine.setup().client.budget(),
     };
     let snapshot = Snapshot::gather(&store, &config, budget, now, &|job| seen(host, &store, job, now))?;
     let health = Health::of(&snapshot);
     let Snapshot { jobs: views, budget, is_full, .. } = snapshot;
     let (refused, unserved) = match host {
-        Host::Here(_) => (None, None),
-        Host::Daemon(lent) => (lent.engine.counters().refused(), lent.engine.unserved()),
+        Backend::Here(_) => (None, None),
+        Backend::Daemon(lent) => (lent.engine.counters().refused(), lent.engine.unserved()),
     };
-    let unheard = Book::open(&config.state.dir).unheard();
+    let unheard = NoticeStore::open(&config.state.dir).unheard();
     if ui.json {
         ui.document(&json!({
             "version": 1,
@@ -59,21 +59,22 @@ pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
         }
         if let Some(Refused { at, reason }) = &refused {
             let text = format!("the new configuration was refused {at:.0}, and the one before is in force: {reason}");
-            ui.line(ui.paint(Paint::Red, &tame(&text)));
+            ui.line(ui.paint(Paint::Red, &sanitize(&text)));
         }
         if let Some(Unserved { since, reason }) = &unserved {
-            ui.line(
-                ui.paint(Paint::Red, &tame(&format!("no status page since {since:.0}: {reason}; it is tried again"))),
-            );
+            ui.line(ui.paint(
+                Paint::Red,
+                &sanitize(&format!("no status page since {since:.0}: {reason}; it is tried again")),
+            ));
         }
-        for Unheard { channel, since, reason, waiting } in &unheard {
+        for UnreachableChannel { channel, since, reason, waiting } in &unheard {
             let waits = match waiting {
                 0 => String::new(),
                 1 => "; 1 notice waits".to_owned(),
                 many => format!("; {many} notices wait"),
             };
             let text = format!("{channel} reaches no one since {since:.0}: {reason}{waits}");
-            ui.line(ui.paint(Paint::Red, &tame(&text)));
+            ui.line(ui.paint(Paint::Red, &sanitize(&text)));
         }
         let blocked = budget.blocked_until.map(|until| format!("; the service asked to wait until {until:.0}"));
         ui.line(format!(
@@ -93,15 +94,15 @@ pub(super) async fn run(ui: &Ui, host: &Host) -> Result<Exit, Failure> {
 
 /// What is known of a job besides the store. Without the daemon it is due the first time after the last run, and where that
 /// is past, the daemon makes it up when it begins.
-fn seen(host: &Host, store: &Store, job: &Job, now: Timestamp) -> Result<Seen, store::Error> {
-    if let Host::Daemon(lent) = host {
+fn seen(host: &Backend, store: &Store, job: &Job, now: Timestamp) -> Result<LiveJobState, store::Error> {
+    if let Backend::Daemon(lent) = host {
         return Ok(lent.engine.seen(&job.name));
     }
-    let Some(schedule) = &job.schedule else { return Ok(Seen::default()) };
+    let Some(schedule) = &job.schedule else { return Ok(LiveJobState::default()) };
     let last = JobState::load(store, &job.name)?.last.map(|last| last.started);
     let served = daemon::served(store, &job.name)?.max(last);
     let next = schedule.next_after(served.unwrap_or(now).min(now), &job.time_zone);
-    Ok(Seen { next, late_from: next, running: None })
+    Ok(LiveJobState { next, late_from: next, running: None })
 }
 
 fn document(view: &JobView) -> serde_json::Value {
@@ -147,32 +148,32 @@ fn lines(ui: &Ui, config: &Config, views: &[JobView]) {
                     last.counts.deleted,
                     last.counts.unchanged,
                 ));
-                last.reason.iter().for_each(|reason| ui.line(format!("  {}", tame(reason))));
+                last.reason.iter().for_each(|reason| ui.line(format!("  {}", sanitize(reason))));
             }
         }
         if let Some(pause) = &view.paused {
-            ui.line(format!("  {}", ui.paint(Paint::Yellow, &tame(&pause.reason()))));
+            ui.line(format!("  {}", ui.paint(Paint::Yellow, &sanitize(&pause.reason()))));
         }
         let set = if view.held > 0 { format!(" (set {})", view.held_set) } else { String::new() };
         ui.line(format!(
             "  {} {} known, {} changes held{set}, {} queued, {} parked",
             view.known,
-            view.target.many(),
+            view.target.plural(),
             view.held,
             view.queued,
             view.parked.len()
         ));
         if let Some(missing) = &view.missing {
-            let people = tame(&missing.told(&view.time_zone, Clock::system().now()));
+            let people = sanitize(&missing.told(&view.time_zone, Clock::system().now()));
             ui.line(format!("  missing: {people}; `rosterd plan {}` lists them", view.name));
         }
         match &view.inbox {
-            Some(Ok(files)) if !files.is_empty() => ui.line(format!("  in the inbox: {}", tame(&files.join(", ")))),
-            Some(Err(error)) => ui.line(format!("  {}", ui.paint(Paint::Red, &tame(error)))),
+            Some(Ok(files)) if !files.is_empty() => ui.line(format!("  in the inbox: {}", sanitize(&files.join(", ")))),
+            Some(Err(error)) => ui.line(format!("  {}", ui.paint(Paint::Red, &sanitize(error)))),
             _ => {}
         }
         if let Some(overdue) = &view.overdue {
-            ui.line(format!("  {}", ui.paint(Paint::Yellow, &tame(overdue))));
+            ui.line(format!("  {}", ui.paint(Paint::Yellow, &sanitize(overdue))));
         }
         if let Some(running) = &view.running {
             let stage = if running.stage.is_empty() { String::new() } else { format!(": {}", running.stage) };

@@ -4,10 +4,10 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use super::args::JobArgs;
-use super::failure::{Exit, Failure, Words};
-use super::host::Host;
-use super::open::{self, Session, Work};
-use super::ui::{Paint, Ui, tame};
+use super::backend::Backend;
+use super::failure::{Exit, Failure, Message};
+use super::session::{self, Session, Work};
+use super::ui::{Paint, Ui, sanitize};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::reconcile::{self, Context, Missing, Narrow, Report, Status};
@@ -16,14 +16,14 @@ use crate::record::{Key, Rejected};
 /// How many rejected rows, held or parked changes are listed; the rest is counted.
 const LISTED_MAX: usize = 20;
 
-pub(super) async fn run(ui: &Ui, host: &Host, args: &JobArgs) -> Result<Exit, Failure> {
-    let config = open::configuration(ui, host)?;
-    let narrow = open::narrow(&args.keys)?;
+pub(super) async fn run(ui: &Ui, host: &Backend, args: &JobArgs) -> Result<Exit, Failure> {
+    let config = session::configuration(ui, host)?;
+    let narrow = session::narrow(&args.keys)?;
     let reports = sync(ui, host, &config, &args.jobs, &narrow).await?;
     show(ui, &reports);
     if let Some(key) = narrow.keys.iter().find(|key| is_unknown(key, &reports)) {
         let words = format!("no job that ran ever knew key {key}, and no row of its source that is included has it");
-        return Err(Failure::failed(Words(words)).hint("see `rosterd preview` for the keys of a source"));
+        return Err(Failure::failed(Message(words)).hint("see `rosterd preview` for the keys of a source"));
     }
     Ok(Exit::of_runs(reports.iter().map(|report| report.status)))
 }
@@ -37,12 +37,12 @@ fn is_unknown(key: &Key, reports: &[Report]) -> bool {
 /// One run of each job, with the store taken before anything else.
 pub(super) async fn sync(
     ui: &Ui,
-    host: &Host,
+    host: &Backend,
     config: &Config,
     jobs: &[String],
     narrow: &Narrow,
 ) -> Result<Vec<Report>, Failure> {
-    let jobs = open::jobs(config, jobs)?;
+    let jobs = session::jobs(config, jobs)?;
     let session = Session::open(ui, host, config, Work::of(jobs.iter().copied())).await?;
     let context = session.context();
     let attended = host.attend(&jobs, context.watch);
@@ -114,18 +114,24 @@ pub(super) fn lines(ui: &Ui, report: &Report) {
         counts.held,
         counts.requests,
     ));
-    report.reasons.iter().for_each(|reason| ui.line(format!("  {}", tame(reason))));
+    report.reasons.iter().for_each(|reason| ui.line(format!("  {}", sanitize(reason))));
     rejections(ui, "rejected", &report.rejections);
     rejections(ui, "not used", &report.bad_values);
     missing(ui, report.missing.as_ref());
-    list(ui, report.held.iter().map(|(key, reason)| format!("held      {}: {}", tame(key.as_str()), tame(reason))));
+    list(
+        ui,
+        report.held.iter().map(|(key, reason)| format!("held      {}: {}", sanitize(key.as_str()), sanitize(reason))),
+    );
     let drift = report.drift.iter();
-    list(ui, drift.map(|(key, fields)| format!("drift     {}: {}", tame(key.as_str()), tame(&fields.join(", ")))));
+    list(
+        ui,
+        drift.map(|(key, fields)| format!("drift     {}: {}", sanitize(key.as_str()), sanitize(&fields.join(", ")))),
+    );
     let parked = report.parked.iter();
     list(
         ui,
         parked.map(|(key, action, words)| {
-            format!("parked    {} ({}): {}", tame(key.as_str()), action.name(), tame(words))
+            format!("parked    {} ({}): {}", sanitize(key.as_str()), action.name(), sanitize(words))
         }),
     );
     if report.status == Status::Held && counts.held > 0 {
@@ -140,9 +146,9 @@ pub(super) fn rejections(ui: &Ui, what: &str, rejected: &[Rejected]) {
         ui,
         rejected.iter().map(|row| {
             let line = row.line.map(|line| format!("line {line}")).unwrap_or_default();
-            let key = row.key.as_ref().map(|key| format!(" key {}", tame(key.as_str()))).unwrap_or_default();
-            let field = row.field.as_ref().map(|field| format!(" {}", tame(field))).unwrap_or_default();
-            format!("{what:8}  {line}{key}{field}: {}", tame(&row.reason))
+            let key = row.key.as_ref().map(|key| format!(" key {}", sanitize(key.as_str()))).unwrap_or_default();
+            let field = row.field.as_ref().map(|field| format!(" {}", sanitize(field))).unwrap_or_default();
+            format!("{what:8}  {line}{key}{field}: {}", sanitize(&row.reason))
         }),
     );
 }

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::args::Color;
 use super::failure::Failure;
-pub(super) use super::screen::{Paint, tame};
+pub(super) use super::screen::{Paint, sanitize};
 use super::screen::{Pieces, escaped, rendered};
-use crate::daemon::Back;
+use crate::daemon::ReplyStream;
 
 /// Writes to stdout and stderr: this process's, or those of a caller of the daemon.
 #[derive(Clone)]
@@ -22,7 +22,7 @@ pub(super) struct Ui {
     /// Whether someone watches stdout and stderr.
     watched: (bool, bool),
     /// The way to a caller of the daemon; none where the streams are this process's.
-    back: Option<Back>,
+    back: Option<ReplyStream>,
 }
 
 /// How much of a document is written at once.
@@ -55,7 +55,7 @@ impl Ui {
     }
 
     /// What writes to a caller of the daemon, in colours where the caller's streams show them.
-    pub(super) fn over(back: Back, paints: (bool, bool), json: bool) -> Self {
+    pub(super) fn over(back: ReplyStream, paints: (bool, bool), json: bool) -> Self {
         Self { json, paints, watched: (false, false), back: Some(back) }
     }
 

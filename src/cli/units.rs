@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::Verdict;
-use super::ui::tame;
+use super::ui::sanitize;
 use crate::config::Config;
 use crate::reconcile::JobState;
 use crate::record::JobName;
-use crate::source::{Found, ldap};
+use crate::source::{SourceState, ldap};
 use crate::store::Store;
 
 /// The most units that are listed.
@@ -15,7 +15,7 @@ const LISTED_MAX: usize = 12;
 
 /// What the last whole read of each job found, if the state exists and no other process uses it: useful to show, but
 /// not worth waiting for.
-pub(super) fn last_found(config: &Config) -> BTreeMap<JobName, Found> {
+pub(super) fn last_found(config: &Config) -> BTreeMap<JobName, SourceState> {
     if !config.state.dir.join("store").is_dir() {
         return BTreeMap::new();
     }
@@ -25,9 +25,9 @@ pub(super) fn last_found(config: &Config) -> BTreeMap<JobName, Found> {
 }
 
 /// The entries by organizational unit, those first whose number changed most. Doubtful where a unit lost all of them.
-pub(super) fn compared(now: &ldap::Found, then: Option<&Found>) -> Option<(Verdict, String)> {
+pub(super) fn compared(now: &ldap::DirectoryState, then: Option<&SourceState>) -> Option<(Verdict, String)> {
     let then = match then {
-        Some(Found::Ldap(then)) => Some(&then.units),
+        Some(SourceState::Ldap(then)) => Some(&then.units),
         _ => None,
     };
     let names: BTreeSet<&String> = now.units.keys().chain(then.into_iter().flat_map(BTreeMap::keys)).collect();
@@ -41,7 +41,7 @@ pub(super) fn compared(now: &ldap::Found, then: Option<&Found>) -> Option<(Verdi
         .iter()
         .take(LISTED_MAX)
         .map(|(name, now, then)| {
-            let name = if name.is_empty() { "(in none)".to_owned() } else { tame(name) };
+            let name = if name.is_empty() { "(in none)".to_owned() } else { sanitize(name) };
             if now == then { format!("{name} {now}") } else { format!("{name} {now} ({then} at the last run)") }
         })
         .collect();
@@ -58,15 +58,15 @@ pub(super) fn compared(now: &ldap::Found, then: Option<&Found>) -> Option<(Verdi
 mod tests {
     use super::*;
 
-    fn found(units: &[(&str, u64)]) -> ldap::Found {
+    fn found(units: &[(&str, u64)]) -> ldap::DirectoryState {
         let units = units.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
-        ldap::Found { units, ..ldap::Found::default() }
+        ldap::DirectoryState { units, ..ldap::DirectoryState::default() }
     }
 
     #[test]
     fn what_changed_most_stands_first() {
         let now = found(&[("Sales", 4), ("IT", 9), ("", 1)]);
-        let then = Found::Ldap(found(&[("Sales", 5), ("HR", 7), ("IT", 9), ("", 1)]));
+        let then = SourceState::Ldap(found(&[("Sales", 5), ("HR", 7), ("IT", 9), ("", 1)]));
         let text = |compared: Option<(Verdict, String)>| compared.map(|(verdict, text)| (verdict.name(), text));
         let all = "HR 0 (7 at the last run), Sales 4 (5 at the last run), IT 9, (in none) 1".to_owned();
         assert_eq!(text(compared(&now, Some(&then))), Some((Verdict::Doubtful.name(), all)));

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, json};
 
-use super::ui::tame;
+use super::ui::sanitize;
 use crate::record::{Target, Value};
 
 /// A value as a line shows it: values of sensitive fields only where the user asks for them, and those of fields that
@@ -12,7 +12,7 @@ pub(super) fn text(field: &str, value: &Value, show_values: bool) -> String {
     match value {
         value if value.is_empty() => "(empty)".to_owned(),
         _ if sensitive && !show_values => "***".to_owned(),
-        value => format!("\"{}\"", tame(&value.shown())),
+        value => format!("\"{}\"", sanitize(&value.shown())),
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) enum Credentials {
     /// systemd handed them to this process, in this folder.
     Handed(PathBuf),
     /// Root looks where systemd does.
-    Store(Store),
+    Store(CredentialStore),
     /// They are in the store, which this user may not read; by the name that their files begin with.
     Closed(String),
     /// Nowhere: no unit has this configuration.
@@ -41,7 +41,7 @@ pub(super) enum Credentials {
 
 /// The credential store as the unit of one account sees it.
 #[derive(Clone, Debug)]
-pub(super) struct Store {
+pub(super) struct CredentialStore {
     folders: Vec<PathBuf>,
     /// What systemd handed to the service while it runs.
     handed: PathBuf,
@@ -75,7 +75,7 @@ impl Credentials {
         if !geteuid().is_root() {
             return Self::Closed(prefix);
         }
-        Self::Store(Store {
+        Self::Store(CredentialStore {
             folders: STORE.iter().map(PathBuf::from).collect(),
             handed: Path::new("/run/credentials").join(unit),
             prefix,
@@ -119,7 +119,7 @@ impl Credentials {
     }
 }
 
-impl Store {
+impl CredentialStore {
     fn find(&self, name: &str) -> Option<Stored> {
         let handed = || handed(&self.handed, name);
         if !TAKEN.contains(&name) {
@@ -163,7 +163,7 @@ mod tests {
         let handed = root.join("handed");
         fs::create_dir_all(&handed).unwrap();
         let decrypts = root.join("systemd-creds");
-        Credentials::Store(Store { folders: folders.into(), handed, prefix: prefix.to_owned(), decrypts })
+        Credentials::Store(CredentialStore { folders: folders.into(), handed, prefix: prefix.to_owned(), decrypts })
     }
 
     #[test]

@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::check::{self, Ground};
+use super::check::{self, Environment};
 use super::credentials::Credentials;
 use super::instance::Instance;
 use super::layers;
-use super::options::{Config, Needs, State};
+use super::monitoring::Notify;
+use super::options::{Config, Needs, StateOptions};
 use super::permissions::{self, CONFIG_SIZE_MAX, Content};
 use super::problem::{Errors, Problem};
 use super::report::Report;
-use super::telling::Notify;
-use super::{keys, walk};
+use super::{keys, syntax};
 
 /// Reads and checks the configuration at `path` under the variables of `environment`.
 ///
@@ -31,7 +31,7 @@ pub fn load(path: &Path, environment: impl Iterator<Item = (String, String)>, ne
 
 /// A configuration file that another process has read.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Given {
+pub struct CallerConfig {
     /// Where it lies, as an absolute path; relative paths in it begin at its folder.
     pub path: PathBuf,
     /// What is in it.
@@ -40,7 +40,7 @@ pub struct Given {
     pub mode: u32,
 }
 
-impl Given {
+impl CallerConfig {
     /// Reads the file at `path`; `None` where this user can't, or where it is none.
     pub fn read(path: &Path) -> Option<Self> {
         let (path, Content { text, mode }) = open(path).ok()?;
@@ -49,9 +49,9 @@ impl Given {
 }
 
 /// Shows no text: there may be secrets in it (law 11).
-impl fmt::Debug for Given {
+impl fmt::Debug for CallerConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Given").field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("CallerConfig").field("path", &self.path).finish_non_exhaustive()
     }
 }
 
@@ -61,7 +61,7 @@ impl fmt::Debug for Given {
 ///
 /// Every mistake at once, in the order of the file.
 pub fn load_given(
-    given: &Given,
+    given: &CallerConfig,
     environment: impl Iterator<Item = (String, String)>,
     needs: Needs,
 ) -> Result<Config, Errors> {
@@ -71,27 +71,27 @@ pub fn load_given(
 
 /// What is left of a configuration that can't be used.
 #[derive(Clone, Debug)]
-pub struct Remains {
+pub struct PartialConfig {
     /// Where the state lies, and whose it is.
-    pub state: State,
+    pub state: StateOptions,
     /// Who receives notices, as far as nothing is wrong with that.
     pub notify: Notify,
 }
 
 /// What is left of the configuration at `path`, whatever is wrong with it: enough to tell people that it is. `None` where the
 /// file can't be read, or where others could have written it.
-pub fn remains(path: &Path, environment: impl Iterator<Item = (String, String)>) -> Option<Remains> {
+pub fn remains(path: &Path, environment: impl Iterator<Item = (String, String)>) -> Option<PartialConfig> {
     let (source_path, content) = open(path).ok().filter(|(_, content)| !content.others_may_write())?;
     let variables: Vec<(String, String)> = environment.collect();
     let mut report = Report::new(path.display().to_string());
-    let file = walk::recovered(&content.text, &mut report);
+    let file = syntax::recovered(&content.text, &mut report);
     let raw = layers::merge(file, &variables, &mut report)?;
     let (state, notify) = check::remains(&raw, &ground(&source_path, &variables, Needs::Account), &mut report);
-    Some(Remains { state, notify })
+    Some(PartialConfig { state, notify })
 }
 
-fn ground(source_path: &Path, variables: &[(String, String)], needs: Needs) -> Ground {
-    Ground {
+fn ground(source_path: &Path, variables: &[(String, String)], needs: Needs) -> Environment {
+    Environment {
         config: source_path.to_owned(),
         dir: source_path.parent().unwrap_or(Path::new("/")).to_owned(),
         instance: Instance::of(source_path),
@@ -111,7 +111,7 @@ fn checked(
     let variables: Vec<(String, String)> = environment.collect();
     let mut report = Report::new(path.display().to_string());
     check_permissions(path, content, &mut report);
-    let file = walk::walk(&content.text, &mut report);
+    let file = syntax::walk(&content.text, &mut report);
     check_inline_secrets(path, content, &mut report);
     let raw = file.and_then(|file| layers::merge(file, &variables, &mut report));
     let ground = ground(&source_path, &variables, needs);

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use super::account::Account;
 use super::instance::Instance;
-use super::options::{Control, State};
+use super::options::{Control, StateOptions};
 use super::permissions::{self, CONFIG_SIZE_MAX};
 use super::report::Report;
-use super::walk;
+use super::syntax;
 
 /// Where the daemon of a configuration is to be found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub fn locate(path: &Path, environment: impl Iterator<Item = (String, String)>) 
     // Also of a file that is half written: its daemon runs, and says what is wrong with it.
     let file = permissions::read(path, CONFIG_SIZE_MAX).ok();
     let is_whole = file.as_ref().is_some_and(|content| toml::from_str::<toml::Table>(&content.text).is_ok());
-    let table = file.map(|content| walk::recovered(&content.text, &mut Report::new(String::new())));
+    let table = file.map(|content| syntax::recovered(&content.text, &mut Report::new(String::new())));
     let written = |section: &str, key: &str| {
         let variable = format!("rosterd__{section}__{key}");
         let given = variables.iter().find(|(name, _)| name.to_ascii_lowercase() == variable);
@@ -47,7 +47,7 @@ pub fn locate(path: &Path, environment: impl Iterator<Item = (String, String)>) 
         Some(written) => (!written.trim().is_empty()).then(|| folder.join(written)),
         None => Some(instance.as_ref().map_or_else(|| Control::SOCKET.into(), Instance::socket)),
     };
-    let standard = || instance.as_ref().map_or_else(|| State::DIR.into(), Instance::state_dir);
+    let standard = || instance.as_ref().map_or_else(|| StateOptions::DIR.into(), Instance::state_dir);
     let state_dir = written("state", "dir").map(|written| folder.join(written));
     // What can't be read may name another.
     let state_dir = state_dir.or_else(|| is_whole.then(standard));
@@ -69,7 +69,7 @@ mod tests {
             let found = locate(&path, variables).unwrap();
             (found.socket, found.state_dir)
         };
-        let (standard, state) = (PathBuf::from(Control::SOCKET), PathBuf::from(State::DIR));
+        let (standard, state) = (PathBuf::from(Control::SOCKET), PathBuf::from(StateOptions::DIR));
         let here = |name: &str| Some(dir.path().join(name));
         for (text, variables, expected) in [
             ("nonsense = 1", vec![], (Some(standard.clone()), Some(state.clone()))),

@@ -20,6 +20,7 @@ pub(crate) mod keys;
 mod layers;
 mod load;
 mod locate;
+mod monitoring;
 mod nearest;
 mod options;
 mod permissions;
@@ -28,20 +29,19 @@ mod raw;
 mod report;
 mod schedule;
 mod standard;
-mod telling;
+mod syntax;
 mod units;
-mod walk;
 mod weekday;
 
 pub use account::Account;
 pub use instance::{Instance, InstanceError};
-pub use load::{Given, Remains, load, load_given, remains};
+pub use load::{CallerConfig, PartialConfig, load, load_given, remains};
 pub use locate::{Located, locate};
+pub use monitoring::{Endpoint, Mail, Notify, Protection, Relay, Status};
 pub use nearest::nearest;
-pub use options::{Config, Control, Job, Mode, Needs, State};
+pub use options::{Config, Control, Job, Mode, Needs, StateOptions};
 pub use problem::{Errors, Problem};
 pub use schedule::{Schedule, ScheduleError};
-pub use telling::{Hook, Mail, Notify, Protection, Relay, Status};
 
 #[cfg(test)]
 mod tests;

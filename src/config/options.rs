@@ -8,9 +8,9 @@ use jiff::{SignedDuration, Timestamp};
 use smol_str::SmolStr;
 
 use super::account::Account;
+use super::monitoring::{Notify, Status};
 use super::schedule::Schedule;
 use super::standard::{SOCKET, STATE_DIR};
-use super::telling::{Notify, Status};
 use crate::history::Retention;
 use crate::record::JobName;
 use crate::secret::Unusable;
@@ -23,7 +23,7 @@ pub struct Config {
     /// The account at the service.
     pub api: api::Options,
     /// What is kept on this machine.
-    pub state: State,
+    pub state: StateOptions,
     /// How commands reach the daemon.
     pub control: Control,
     /// How people look at the daemon.
@@ -87,7 +87,7 @@ impl Needs {
 
 /// What is kept on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct State {
+pub struct StateOptions {
     /// The folder of the store and the audit files.
     pub dir: PathBuf,
     /// A whole listing of the service at least this often.
@@ -96,7 +96,7 @@ pub struct State {
     pub account: Option<Account>,
 }
 
-impl State {
+impl StateOptions {
     /// The default folder.
     pub const DIR: &'static str = STATE_DIR;
     /// How often a whole listing is made by default.

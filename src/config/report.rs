@@ -31,7 +31,7 @@ impl Report {
     }
 
     /// Remembers that the key at `place` stands on `line` of the file.
-    pub(super) fn stands(&mut self, place: &str, line: usize) {
+    pub(super) fn at_line(&mut self, place: &str, line: usize) {
         self.lines.entry(place.to_owned()).or_insert(line);
     }
 

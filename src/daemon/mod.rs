@@ -11,40 +11,40 @@
 //! Invariants:
 //! - One process owns the store; while the daemon runs, other commands reach it by the socket.
 //! - The loop itself waits for nothing but the next of its inputs: runs, commands and reloads have threads of their own.
-//! - One run at a time on a target ([`Turns`]), from whichever source it was started.
+//! - One run at a time on a target ([`TargetLocks`]), from whichever source it was started.
 //! - Being asked to end ends what is under way between two changes. What waits stays queued.
 //! - The watchdog is fed only while every run shows signs of life.
 //!
 //! What happens is published as [`Event`]s; nothing here knows who listens.
 
-mod attended;
+mod clock_reading;
 mod control;
-mod ending;
-mod engine;
+mod covered;
 mod event;
-mod going;
-mod inboxes;
-mod manager;
-mod moment;
-mod onlookers;
+mod event_loop;
+mod inbox_watch;
+mod monitors;
 mod page;
+mod progress;
 mod reload;
 mod scheduler;
-mod served;
-mod service;
+mod shutdown;
 mod signals;
-mod turns;
+mod state;
+mod systemd;
+mod target_locks;
+mod tracker;
 mod worker;
 
-pub use attended::Attended;
-pub use control::{Answer, Back, Brought, Call, Caller, Commands, Trusted, Unreachable, VERSION, ask};
-pub use ending::{Asker, Ending, GRACE};
-pub use engine::{Alone, Engine, Outlook, Setup, Shared};
+pub use clock_reading::ClockReading;
+pub use control::{Answer, Brought, Call, Caller, Commands, ReplyStream, Trusted, Unreachable, VERSION, ask};
+pub use covered::{remember, served};
 pub use event::Event;
-pub use going::{Going, Runs};
-pub use moment::Moment;
-pub use reload::Refusal;
+pub use event_loop::{StartError, serve};
+pub use progress::{ActiveRuns, RunProgress};
+pub use reload::ReloadRefusal;
 pub use scheduler::{Ended, SLEEP_MAX, Scheduler, Timed};
-pub use served::{remember, served};
-pub use service::{StartError, serve};
-pub use turns::{Turn, Turns};
+pub use shutdown::{CancelHandle, CancelToken, GRACE};
+pub use state::{DaemonState, ExclusiveStore, NextRun, Setup, StoreGuard};
+pub use target_locks::{TargetGuard, TargetLocks};
+pub use tracker::TrackedRun;

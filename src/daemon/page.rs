@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::engine::Engine;
 use super::event::Event;
-use super::onlookers::Seen;
+use super::monitors::LiveView;
+use super::state::DaemonState;
 use crate::fault::chain;
 use crate::status::{Server, Unserved};
 
@@ -14,7 +14,7 @@ use crate::status::{Server, Unserved};
 const AGAIN: Duration = Duration::from_secs(5);
 
 /// Takes the address; `None` where the page is turned off, or can't be served for now.
-pub(super) async fn bind(engine: &Engine) -> Option<Server> {
+pub(super) async fn bind(engine: &DaemonState) -> Option<Server> {
     let status = engine.setup().config.status.clone();
     let address = status.listen?;
     let before = engine.unserved();
@@ -45,10 +45,10 @@ pub(super) async fn bind(engine: &Engine) -> Option<Server> {
 }
 
 /// Serves the page, for as long as it is polled; as soon as its address is free.
-pub(super) async fn serve(engine: Arc<Engine>, mut server: Option<Server>) {
+pub(super) async fn serve(engine: Arc<DaemonState>, mut server: Option<Server>) {
     loop {
         if let Some(server) = server {
-            return server.serve(Arc::new(Seen(Arc::clone(&engine))), Arc::clone(engine.counters())).await;
+            return server.serve(Arc::new(LiveView(Arc::clone(&engine))), Arc::clone(engine.counters())).await;
         }
         tokio::time::sleep(AGAIN).await;
         server = bind(&engine).await;

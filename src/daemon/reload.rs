@@ -10,20 +10,20 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::engine::{Engine, Input, Setup};
 use super::event::Event;
-use super::manager::Manager;
+use super::state::{DaemonState, LoopEvent, Setup};
+use super::systemd::Manager;
 use crate::config::{self, Config, Job, Needs};
 use crate::fault::chain;
 use crate::plan::Writes;
 use crate::reconcile::{self, Context, JobState, Narrow, Plan, Prepared, Status, Unwatched};
-use crate::record::{Key, shown};
+use crate::record::{Key, reveal};
 use crate::store;
 
 /// Why a new configuration was refused. The one before stays in force.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum ReloadRefusal {
     /// It is wrong in itself.
     #[error(transparent)]
     Config(#[from] config::Errors),
@@ -38,13 +38,13 @@ pub enum Refusal {
     Store(#[from] store::Error),
 }
 
-impl Engine {
+impl DaemonState {
     /// Loads the configuration's file again and takes it, after the runs under way.
     ///
     /// # Errors
     ///
     /// Why it was refused. The one before stays in force then.
-    pub async fn reload(self: &Arc<Self>) -> Result<Vec<String>, Refusal> {
+    pub async fn reload(self: &Arc<Self>) -> Result<Vec<String>, ReloadRefusal> {
         let _one = self.reloading.lock().await;
         Manager::reloading();
         let result = self.try_reload().await;
@@ -57,7 +57,7 @@ impl Engine {
             }
             Err(refusal) => {
                 let reason = chain(refusal);
-                let text = &*shown(&reason);
+                let text = &*reveal(&reason);
                 tracing::error!(
                     reason = text,
                     "the new configuration was refused; the one before stays in force: {text}"
@@ -67,12 +67,12 @@ impl Engine {
             }
         }
         // The service manager shows what came of it.
-        self.tell(Input::Looked);
+        self.tell(LoopEvent::Looked);
         Manager::ready();
         result
     }
 
-    async fn try_reload(self: &Arc<Self>) -> Result<Vec<String>, Refusal> {
+    async fn try_reload(self: &Arc<Self>) -> Result<Vec<String>, ReloadRefusal> {
         let _turn = self.turns().of_all().await;
         let present = self.setup();
         // Rules of summer time may have been updated since they were read.
@@ -80,9 +80,9 @@ impl Engine {
         let variables =
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         let config = config::load(&present.config.source_path, variables, Needs::Jobs)?;
-        fits(&present.config, &config).map_err(Refusal::Broken)?;
+        fits(&present.config, &config).map_err(ReloadRefusal::Broken)?;
         let mut warnings = config.warnings.clone();
-        let next = Setup::new(config, self.clock()).map_err(|error| Refusal::Broken(chain(&error)))?;
+        let next = Setup::new(config, self.clock()).map_err(|error| ReloadRefusal::Broken(chain(&error)))?;
         warnings.extend(self.judge(&present, &next).await?);
         self.put_in_force(next);
         Ok(warnings)
@@ -90,7 +90,7 @@ impl Engine {
 
     /// Plans every job under the next configuration; a job with an inbox over its last file, where none waits. Returns what
     /// could not be tried.
-    async fn judge(&self, present: &Setup, next: &Setup) -> Result<Vec<String>, Refusal> {
+    async fn judge(&self, present: &Setup, next: &Setup) -> Result<Vec<String>, ReloadRefusal> {
         let store = self.store().await?;
         let context = Context {
             config: &next.config,
@@ -102,14 +102,14 @@ impl Engine {
         let jobs: Vec<&Job> = next.config.jobs.iter().collect();
         let plans = reconcile::plan(&context, &jobs, &Narrow::default(), reconcile::For::Rehearsal)
             .await
-            .map_err(|error| Refusal::Broken(chain(&error)))?;
+            .map_err(|error| ReloadRefusal::Broken(chain(&error)))?;
         let (mut alarms, mut untried) = (Vec::new(), Vec::new());
         for Plan { job: name, result } in plans {
             let state = JobState::load(&store, &name)?;
             let last = state.last.as_ref().map(|last| last.status);
             match result {
                 Err(_) if last == Some(Status::Failed) => {}
-                Err(error) => return Err(Refusal::Broken(format!("job {name}: {}", chain(&error)))),
+                Err(error) => return Err(ReloadRefusal::Broken(format!("job {name}: {}", chain(&error)))),
                 Ok((prepared, _)) => {
                     let job = next.config.jobs.iter().find(|job| job.name == name).expect("it was planned");
                     let was = present.config.jobs.iter().find(|job| job.name == name);
@@ -123,7 +123,7 @@ impl Engine {
                 }
             }
         }
-        if alarms.is_empty() { Ok(untried) } else { Err(Refusal::Alarming(alarms.join("; "))) }
+        if alarms.is_empty() { Ok(untried) } else { Err(ReloadRefusal::Alarming(alarms.join("; "))) }
     }
 }
 

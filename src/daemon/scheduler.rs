@@ -1,7 +1,7 @@
 //! Decides which job runs when: a state machine over time, without a clock of its own.
 //!
 //! Invariants:
-//! - A job's times count as served up to some time, [`Entry::served`]. It is due when a time of its schedule lies after
+//! - A job's times count as served up to some time, [`ScheduledJob::served`]. It is due when a time of its schedule lies after
 //!   that and not after now; however many do, it runs once. So a time that was missed, because the machine was off or slept
 //!   or its clock was put forward, is made up once.
 //! - A job that is under way is never started again, and of the jobs that share a target one runs at a time. Times that
@@ -21,7 +21,7 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::moment::Moment;
+use super::clock_reading::ClockReading;
 use crate::config::{Job, Schedule};
 use crate::reconcile;
 use crate::record::{JobName, Target};
@@ -69,14 +69,14 @@ pub enum Ended {
 /// Which job runs when.
 #[derive(Debug, Default)]
 pub struct Scheduler {
-    entries: Vec<Entry>,
+    entries: Vec<ScheduledJob>,
     /// What each job that runs now reads and writes; it may have left the configuration meanwhile.
     busy: BTreeMap<JobName, BTreeSet<Target>>,
-    mark: Option<Moment>,
+    mark: Option<ClockReading>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct ScheduledJob {
     name: JobName,
     targets: BTreeSet<Target>,
     schedule: Option<(Schedule, TimeZone)>,
@@ -91,7 +91,7 @@ struct Entry {
     skipped: u64,
 }
 
-impl Entry {
+impl ScheduledJob {
     fn new(timed: Timed) -> Self {
         let Timed { name, targets, schedule, served } = timed;
         let mut entry =
@@ -164,25 +164,25 @@ fn same_again(schedule: &Schedule, zone: &TimeZone, served: Timestamp) -> Option
 impl Scheduler {
     /// A scheduler of these jobs, in the order of the file.
     pub fn new(jobs: impl IntoIterator<Item = Timed>) -> Self {
-        Self { entries: jobs.into_iter().map(Entry::new).collect(), ..Self::default() }
+        Self { entries: jobs.into_iter().map(ScheduledJob::new).collect(), ..Self::default() }
     }
 
     /// Takes other jobs in place of the present ones. What is served, asked for and under way stays, by name; a schedule
     /// that is another one counts from now on.
-    pub fn replace(&mut self, jobs: impl IntoIterator<Item = Timed>, at: Moment) {
-        let mut before: BTreeMap<JobName, Entry> =
+    pub fn replace(&mut self, jobs: impl IntoIterator<Item = Timed>, at: ClockReading) {
+        let mut before: BTreeMap<JobName, ScheduledJob> =
             std::mem::take(&mut self.entries).into_iter().map(|entry| (entry.name.clone(), entry)).collect();
         let now = self.mark.map(|_| at.wall);
         let renew = |timed: Timed| match before.remove(&timed.name) {
-            Some(old) if old.schedule == timed.schedule => Entry { targets: timed.targets, ..old },
-            Some(old) => Entry { asked: old.asked, ..Entry::new(Timed { served: now, ..timed }) },
-            None => Entry::new(Timed { served: timed.served.or(now), ..timed }),
+            Some(old) if old.schedule == timed.schedule => ScheduledJob { targets: timed.targets, ..old },
+            Some(old) => ScheduledJob { asked: old.asked, ..ScheduledJob::new(Timed { served: now, ..timed }) },
+            None => ScheduledJob::new(Timed { served: timed.served.or(now), ..timed }),
         };
         self.entries = jobs.into_iter().map(renew).collect();
     }
 
     /// The jobs that start now; they count as under way until [`Scheduler::ended`].
-    pub fn due(&mut self, at: Moment) -> Vec<JobName> {
+    pub fn due(&mut self, at: ClockReading) -> Vec<JobName> {
         if !self.see(at) {
             return Vec::new();
         }
@@ -213,7 +213,7 @@ impl Scheduler {
 
     /// Takes note of a run's end. Returns up to when the job's times are served, to be remembered across restarts;
     /// `None` if the run was preempted.
-    pub fn ended(&mut self, job: &JobName, how: Ended, at: Moment) -> Option<Timestamp> {
+    pub fn ended(&mut self, job: &JobName, how: Ended, at: ClockReading) -> Option<Timestamp> {
         self.see(at);
         self.busy.remove(job);
         let entry = self.entries.iter_mut().find(|entry| entry.name == *job)?;
@@ -229,7 +229,7 @@ impl Scheduler {
 
     /// A run that was not started by the schedule has ended: it serves the times until now. Returns up to when they
     /// are, to be remembered across restarts.
-    pub(super) fn ran(&mut self, job: &JobName, at: Moment) -> Option<Timestamp> {
+    pub(super) fn ran(&mut self, job: &JobName, at: ClockReading) -> Option<Timestamp> {
         if !self.see(at) {
             return None;
         }
@@ -239,12 +239,12 @@ impl Scheduler {
     }
 
     /// How long until something may be due, where nothing else happens; never longer than [`SLEEP_MAX`].
-    pub fn sleep(&self, at: Moment) -> Duration {
+    pub fn sleep(&self, at: ClockReading) -> Duration {
         if at.wall < FLOOR {
             return WRONG_CLOCK_SLEEP;
         }
         let open = self.entries.iter().filter(|entry| is_free(&self.busy, entry));
-        let until = |entry: &Entry| {
+        let until = |entry: &ScheduledJob| {
             let left = if entry.asked { at.wall } else { entry.next? }.duration_since(at.wall);
             Some(Duration::try_from(left).unwrap_or(Duration::ZERO))
         };
@@ -252,7 +252,7 @@ impl Scheduler {
     }
 
     /// Whether the clock can't be right.
-    pub(super) fn is_clock_wrong(at: Moment) -> bool {
+    pub(super) fn is_clock_wrong(at: ClockReading) -> bool {
         at.wall < FLOOR
     }
 
@@ -274,7 +274,7 @@ impl Scheduler {
     }
 
     /// Sees what the clock says; false where it can't be right.
-    fn see(&mut self, at: Moment) -> bool {
+    fn see(&mut self, at: ClockReading) -> bool {
         if Self::is_clock_wrong(at) {
             return false;
         }
@@ -293,7 +293,7 @@ impl Scheduler {
 }
 
 /// Whether no run is under way that shares a target with the job.
-fn is_free(busy: &BTreeMap<JobName, BTreeSet<Target>>, entry: &Entry) -> bool {
+fn is_free(busy: &BTreeMap<JobName, BTreeSet<Target>>, entry: &ScheduledJob) -> bool {
     !busy.contains_key(&entry.name) && busy.values().all(|targets| targets.is_disjoint(&entry.targets))
 }
 

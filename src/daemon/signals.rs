@@ -8,7 +8,7 @@ use signal_hook_tokio::Signals;
 
 /// A request to the daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum SignalAction {
     /// SIGTERM or SIGINT: end.
     End,
     /// SIGHUP: take the new configuration.
@@ -29,11 +29,11 @@ impl Wishes {
     }
 
     /// The next one. Several of a kind may come as one.
-    pub(super) async fn next(&mut self) -> Wish {
+    pub(super) async fn next(&mut self) -> SignalAction {
         match self.signals.next().await {
-            Some(SIGHUP) => Wish::Reload,
-            Some(SIGUSR1) => Wish::RunAll,
-            Some(_) => Wish::End,
+            Some(SIGHUP) => SignalAction::Reload,
+            Some(SIGUSR1) => SignalAction::RunAll,
+            Some(_) => SignalAction::End,
             // The stream ends only when its handle is closed, which does not happen.
             None => std::future::pending().await,
         }

@@ -5,23 +5,23 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::ending::Ending;
-use super::engine::{Engine, Input, Setup};
 use super::event::Event;
 use super::scheduler::Ended;
+use super::shutdown::CancelToken;
+use super::state::{DaemonState, LoopEvent, Setup};
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::push::Outcome;
 use crate::queue::Change;
 use crate::reconcile::{self, Context, Narrow, Report, Stage, Watch};
-use crate::record::{JobName, shown};
+use crate::record::{JobName, reveal};
 
 /// How long a run sends before it starts over for a time of its schedule.
 const SENDS_MIN: Duration = Duration::from_secs(if cfg!(debug_assertions) { 2 } else { 30 });
 
 /// Starts a run on a thread of its own; the loop hears of its end, whatever that is. A run reads files and waits for disks:
 /// on a thread that also serves the socket it would keep callers waiting.
-pub(super) fn start(engine: &Arc<Engine>, job: JobName) {
+pub(super) fn start(engine: &Arc<DaemonState>, job: JobName) {
     let engine = Arc::clone(engine);
     tokio::spawn(async move {
         let handle = tokio::runtime::Handle::current();
@@ -36,15 +36,15 @@ pub(super) fn start(engine: &Arc<Engine>, job: JobName) {
                 Ended::Served
             }
         };
-        engine.tell(Input::Ended(job, how));
+        engine.tell(LoopEvent::Ended(job, how));
     });
 }
 
-async fn run(engine: &Arc<Engine>, name: &JobName) -> Ended {
+async fn run(engine: &Arc<DaemonState>, name: &JobName) -> Ended {
     let setup = engine.setup();
     let Some(job) = setup.config.jobs.iter().find(|job| job.name == *name) else { return Ended::Served };
     let _turn = engine.turns().of(reconcile::needed(job)).await;
-    let ending = Ending::of_run(engine.turns(), [engine.stopping()]);
+    let ending = CancelToken::of_run(engine.turns(), [engine.stopping()]);
     if ending.asked() {
         return Ended::GaveWay;
     }
@@ -73,15 +73,15 @@ async fn run(engine: &Arc<Engine>, name: &JobName) -> Ended {
 
 /// `None` where the run was asked to end and did not in its grace: what it left unknown is settled by the next one.
 async fn sync(
-    engine: &Arc<Engine>,
+    engine: &Arc<DaemonState>,
     setup: &Setup,
     job: &Job,
-    ending: &Ending,
+    ending: &CancelToken,
 ) -> Option<Result<Vec<Report>, reconcile::Error>> {
     let again = job.schedule.as_ref().filter(|_| job.inbox.is_none());
     let again = again.and_then(|schedule| schedule.next_after(engine.clock().now(), &job.time_zone));
     let (clock, begun, sending) = (engine.clock(), Instant::now(), OnceLock::new());
-    let (jobs, other) = ([job], GiveWay { ending, again, clock, begun, sending });
+    let (jobs, other) = ([job], PreemptionPolicy { ending, again, clock, begun, sending });
     let watch = engine.attend(&jobs, &other);
     watch.begin(&job.name);
     let store = match engine.store().await {
@@ -94,19 +94,19 @@ async fn sync(
     ending.guard(reconcile::sync(&context, &jobs, &Narrow::default())).await
 }
 
-fn broken(engine: &Engine, job: &JobName, reason: &str) {
+fn broken(engine: &DaemonState, job: &JobName, reason: &str) {
     tracing::error!(
         job = job.as_str(),
-        reason = &*shown(reason),
+        reason = &*reveal(reason),
         "{job}: the run could not be made: {}",
-        shown(reason)
+        reveal(reason)
     );
     engine.publish(Event::Broken { job: job.clone(), reason: reason.to_owned() });
 }
 
 /// Says when to stop for another run.
-struct GiveWay<'a> {
-    ending: &'a Ending,
+struct PreemptionPolicy<'a> {
+    ending: &'a CancelToken,
     /// The next time of the job's schedule, by this clock.
     again: Option<Timestamp>,
     clock: &'a Clock,
@@ -115,10 +115,10 @@ struct GiveWay<'a> {
     sending: OnceLock<Instant>,
 }
 
-impl GiveWay<'_> {
+impl PreemptionPolicy<'_> {
     /// Whether the source is to be read again though not all is sent: the next time of the schedule has come. Who left
     /// meanwhile is removed before what else waits (law 12). A run sends for at least as long as it took to get there.
-    fn starts_over(&self) -> bool {
+    fn should_restart(&self) -> bool {
         let Some(sending) = self.sending.get() else { return false };
         let sent_for = sending.elapsed();
         let is_due = self.again.is_some_and(|again| again <= self.clock.now());
@@ -126,7 +126,7 @@ impl GiveWay<'_> {
     }
 }
 
-impl Watch for GiveWay<'_> {
+impl Watch for PreemptionPolicy<'_> {
     fn stage(&self, _: &JobName, stage: Stage) {
         if matches!(stage, Stage::Sending { .. }) {
             self.sending.get_or_init(Instant::now);
@@ -136,7 +136,7 @@ impl Watch for GiveWay<'_> {
     fn outcome(&self, _: &Change, _: &Outcome) {}
 
     fn interrupted(&self) -> bool {
-        self.ending.asked() || self.starts_over()
+        self.ending.asked() || self.should_restart()
     }
 
     fn goes_on(&self) -> bool {

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 type Number = (u64, Option<SystemTime>);
 
 /// What a folder says of a name in it.
-struct Found {
+struct FoundName {
     number: Number,
     is_folder: bool,
 }
@@ -26,7 +26,7 @@ struct Disk {
     /// The bytes of each file.
     files: BTreeMap<Number, Vec<u8>>,
     /// The names in each folder.
-    folders: BTreeMap<Number, BTreeMap<OsString, Found>>,
+    folders: BTreeMap<Number, BTreeMap<OsString, FoundName>>,
 }
 
 static DISKS: Mutex<Vec<Disk>> = Mutex::new(Vec::new());
@@ -83,7 +83,7 @@ impl Disk {
                 if is_snapshot && let Ok(bytes) = fs::read(entry.path()) {
                     self.files.insert(number(&found), bytes);
                 }
-                names.insert(entry.file_name(), Found { number: number(&found), is_folder: found.is_dir() });
+                names.insert(entry.file_name(), FoundName { number: number(&found), is_folder: found.is_dir() });
             }
             self.folders.insert(number(found), names);
         } else {

@@ -11,16 +11,16 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use super::entry::{Ended, Entry};
+use super::entry::{AuditEntry, Ended};
 use super::month::months;
 use crate::crash::point;
 use crate::disk;
 use crate::record::{Action, JobName, Key, RemoteId, Value};
 
-/// One line of the audit file, as it is written; [`Entry`] is the same line as it is read.
+/// One line of the audit file, as it is written; [`AuditEntry`] is the same line as it is read.
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase", tag = "what")]
-pub enum Line<'a> {
+pub enum AuditLine<'a> {
     /// A change that the service confirmed.
     Change {
         /// When, by this machine's clock.
@@ -76,7 +76,7 @@ impl Audit {
     }
 
     /// Appends a line and returns when it is on disk.
-    pub fn append(&self, at: Timestamp, line: &Line<'_>) -> io::Result<()> {
+    pub fn append(&self, at: Timestamp, line: &AuditLine<'_>) -> io::Result<()> {
         let month = at.to_zoned(TimeZone::UTC).strftime("%Y-%m").to_string();
         let mut text = serde_json::to_string(line)?;
         text.push('\n');
@@ -105,9 +105,9 @@ impl Audit {
                 let mut bytes = Vec::new();
                 file.read_to_end(&mut bytes)?;
                 let run = |line: &[u8]| match serde_json::from_slice(line).ok()? {
-                    Entry::Change(changed) => Some(changed.run),
-                    Entry::Run(ended) => Some(ended.run),
-                    Entry::Decision(_) => None,
+                    AuditEntry::Change(changed) => Some(changed.run),
+                    AuditEntry::Run(ended) => Some(ended.run),
+                    AuditEntry::Decision(_) => None,
                 };
                 if let Some(run) = bytes.split(|byte| *byte == b'\n').filter_map(run).max() {
                     return Ok(run);
@@ -165,7 +165,7 @@ mod tests {
         let (from, to) = (Value::Empty, Value::text("Ana"));
         let fields = BTreeMap::from([("name", [&from, &to])]);
         let (at, action, id) = (at(when), Action::Create, RemoteId::new(5));
-        Audit::new(dir).append(at, &Line::Change { at, run, job: &job, key: &key, action, id, fields }).unwrap();
+        Audit::new(dir).append(at, &AuditLine::Change { at, run, job: &job, key: &key, action, id, fields }).unwrap();
     }
 
     #[test]
@@ -203,16 +203,16 @@ mod tests {
             by: Some("root".into()),
         };
         let audit = Audit::new(dir.path());
-        audit.append(at, &Line::Run(&ended)).unwrap();
+        audit.append(at, &AuditLine::Run(&ended)).unwrap();
         let (why, by) = (Some("why"), "root".to_owned());
-        let decision = Line::Decision { at, job: Some(&job), key: Some(&key), decision: "approved", by, why };
+        let decision = AuditLine::Decision { at, job: Some(&job), key: Some(&key), decision: "approved", by, why };
         audit.append(at, &decision).unwrap();
         let mut seen = Vec::new();
         assert_eq!(read(dir.path(), |entry| seen.push(entry)).unwrap(), []);
         let text = fs::read_to_string(dir.path().join("audit/2026-02.ndjson")).unwrap();
         let again: Vec<String> = seen.iter().map(|entry| serde_json::to_string(entry).unwrap()).collect();
         assert_eq!(again, text.lines().collect::<Vec<_>>());
-        assert_eq!(seen[1], Entry::Run(ended));
+        assert_eq!(seen[1], AuditEntry::Run(ended));
     }
 
     #[test]

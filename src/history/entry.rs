@@ -14,7 +14,7 @@ use crate::record::{Action, JobName, Key, RemoteId, Value};
 /// A line of the audit file as it is read back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "what")]
-pub enum Entry {
+pub enum AuditEntry {
     /// A change that the service confirmed.
     Change(Changed),
     /// What was decided.
@@ -101,7 +101,7 @@ impl fmt::Debug for Changed {
     }
 }
 
-impl Entry {
+impl AuditEntry {
     /// When it was.
     pub fn at(&self) -> Timestamp {
         match self {

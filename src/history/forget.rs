@@ -4,10 +4,10 @@ use std::io;
 use std::path::Path;
 
 use super::audit::{folder, lock};
-use super::entry::{Decided, Ended, Entry};
+use super::entry::{AuditEntry, Decided, Ended};
 use super::month::months;
 use super::rewrite::{Fate, rewrite};
-use crate::record::{Key, without};
+use crate::record::{Key, erase_key};
 
 /// Takes every line about a key out of the audit files under the state folder `dir`, whatever its job, and its name out of
 /// the others; returns how many lines that concerned. What can't be read stays unless the key is in it.
@@ -23,17 +23,17 @@ pub fn forget(dir: &Path, key: &Key) -> io::Result<u64> {
     Ok(changed)
 }
 
-fn fate(line: &[u8], entry: Option<&Entry>, key: &Key) -> Fate {
-    let without = |reason: &Option<String>| reason.as_ref().and_then(|reason| without(reason, key));
+fn fate(line: &[u8], entry: Option<&AuditEntry>, key: &Key) -> Fate {
+    let without = |reason: &Option<String>| reason.as_ref().and_then(|reason| erase_key(reason, key));
     match entry {
-        Some(Entry::Change(changed)) if changed.key.is_about(&changed.job, key) => Fate::Goes,
-        Some(Entry::Decision(decided)) if is_about(decided, key) => Fate::Goes,
-        Some(Entry::Decision(decided)) => match without(&decided.why) {
-            Some(why) => Fate::Becomes(Entry::Decision(Decided { why: Some(why), ..decided.clone() })),
+        Some(AuditEntry::Change(changed)) if changed.key.is_about(&changed.job, key) => Fate::Goes,
+        Some(AuditEntry::Decision(decided)) if is_about(decided, key) => Fate::Goes,
+        Some(AuditEntry::Decision(decided)) => match without(&decided.why) {
+            Some(why) => Fate::Becomes(AuditEntry::Decision(Decided { why: Some(why), ..decided.clone() })),
             None => Fate::Stays,
         },
-        Some(Entry::Run(ended)) => match without(&ended.reason) {
-            Some(reason) => Fate::Becomes(Entry::Run(Ended { reason: Some(reason), ..ended.clone() })),
+        Some(AuditEntry::Run(ended)) => match without(&ended.reason) {
+            Some(reason) => Fate::Becomes(AuditEntry::Run(Ended { reason: Some(reason), ..ended.clone() })),
             None => Fate::Stays,
         },
         Some(_) => Fate::Stays,

@@ -5,7 +5,7 @@
 //!   survives a store that is thrown away (law 9). People's data goes from it when it has grown too old, in one step a file.
 //! - One line a confirmed change, a decision and the end of a run, as JSON. A line is on disk before what it tells of is
 //!   committed; so after a crash a line may be there twice, and none is missing.
-//! - A key in a reason keeps the marks of [`Private`](crate::record::Private) around it, so that it can be found again by
+//! - A key in a reason keeps the marks of [`Sensitive`](crate::record::Sensitive) around it, so that it can be found again by
 //!   what it is, whatever it holds.
 //! - A reader takes lines of other versions, and names by file and line what it can't read.
 //! - It holds people's values, as few other files do, and only its owner may read it.
@@ -17,17 +17,17 @@ mod audit;
 mod entry;
 mod forget;
 mod month;
-mod past;
+mod query;
 mod retention;
 mod rewrite;
-mod story;
+mod run_history;
 mod user;
 
-pub use audit::{Audit, Line};
-pub use entry::{Changed, Decided, Ended, Entry};
+pub use audit::{Audit, AuditLine};
+pub use entry::{AuditEntry, Changed, Decided, Ended};
 pub use forget::forget;
 pub use month::{Damage, read};
-pub use past::{Decisions, Event, Past, PastRun};
+pub use query::{Decisions, Event, HistoryQuery, PastRun};
 pub use retention::Retention;
-pub use story::Story;
+pub use run_history::RunHistory;
 pub use user::{acting_user, on_behalf_of, user_named, user_of};

@@ -12,10 +12,10 @@ use super::compile::Mapping;
 use super::error::Error;
 use super::marks::{Mark, Marked};
 use super::options::OnBadValue;
-use super::outcome::{Outcome, PHOTO_TEXT_BYTES_MAX, VALUE_BYTES_MAX, damage};
+use super::outcome::{PHOTO_TEXT_BYTES_MAX, Rendered, VALUE_BYTES_MAX, damage};
 use super::reach::Reach;
 use super::template::{Compiled, Ready};
-use crate::record::{Field, Key, Kind, Marks, Private, Record, Rejected, Target, Values, is_marked};
+use crate::record::{Field, FieldKind, Key, Record, Rejected, RowMetadata, Sensitive, Target, Values, is_marked};
 use crate::source::{Columns, Match, Name, Row};
 
 /// The longest key, in bytes.
@@ -39,7 +39,7 @@ pub struct Reading {
     /// What it came to.
     pub mapped: Mapped,
     /// What it says about itself besides.
-    pub marks: Marks,
+    pub marks: RowMetadata,
     /// Whose row does not count yet: they are not to be made, and not gone either.
     pub early: Option<Key>,
     /// The first day on which the same row comes to something else.
@@ -57,7 +57,7 @@ impl Reading {
     }
 
     fn plain(mapped: Mapped) -> Self {
-        Self { mapped, marks: Marks::default(), early: None, due: None, past: None, bad_values: Vec::new() }
+        Self { mapped, marks: RowMetadata::default(), early: None, due: None, past: None, bad_values: Vec::new() }
     }
 
     /// Whose row it is, where that could be read.
@@ -145,7 +145,7 @@ impl<'m> Bound<'m> {
     /// Reads one row of the source that this was bound to, as it counts on the day `today`.
     pub fn read(&self, row: &Row, today: Option<Date>) -> Reading {
         let variables = OnceCell::new();
-        let seen = Seen { row, slots: &self.slots, variables: &variables };
+        let seen = RowView { row, slots: &self.slots, variables: &variables };
         let included = match &self.include {
             None => Ok(true),
             Some(include) => seen.on(include).and_then(|outcome| outcome.truth()),
@@ -168,7 +168,7 @@ impl<'m> Bound<'m> {
     fn on(
         &self,
         today: Option<Date>,
-        seen: &Seen<'_>,
+        seen: &RowView<'_>,
         key: Key,
         marked: Marked,
         mut bad_values: Vec<Rejected>,
@@ -187,7 +187,7 @@ impl<'m> Bound<'m> {
     }
 
     /// The row's metadata. A bad segment or preference does not reject the row, since neither says who is there.
-    fn marked(&self, seen: &Seen<'_>, key: &Key) -> Result<(Marked, Vec<Rejected>), (Mark, String)> {
+    fn marked(&self, seen: &RowView<'_>, key: &Key) -> Result<(Marked, Vec<Rejected>), (Mark, String)> {
         let mut marked = Marked::default();
         let mut bad_values = Vec::new();
         for (mark, template) in &self.marks {
@@ -203,7 +203,7 @@ impl<'m> Bound<'m> {
         Ok((marked, bad_values))
     }
 
-    fn key(&self, seen: &Seen<'_>) -> Result<Key, String> {
+    fn key(&self, seen: &RowView<'_>) -> Result<Key, String> {
         let key = self.half(seen, &self.key)?;
         let Some(joined) = &self.joined else { return Ok(key) };
         // A half that is missing says nothing about whose row it is.
@@ -211,7 +211,7 @@ impl<'m> Bound<'m> {
         if key.as_str().len() > KEY_BYTES_MAX { Err(too_long()) } else { Ok(key) }
     }
 
-    fn half(&self, seen: &Seen<'_>, slot: &Slot<'_>) -> Result<Key, String> {
+    fn half(&self, seen: &RowView<'_>, slot: &Slot<'_>) -> Result<Key, String> {
         let text = seen.on(slot)?.text()?;
         if text.len() > KEY_BYTES_MAX {
             return Err(too_long());
@@ -228,25 +228,25 @@ impl<'m> Bound<'m> {
 
     /// The photo of a row, where the job maps photos and the row has one that can be used.
     pub fn photo(&self, row: &Row) -> Option<Vec<u8>> {
-        let (.., template) = self.fields.iter().find(|(field, ..)| field.kind == Kind::Photo)?;
+        let (.., template) = self.fields.iter().find(|(field, ..)| field.kind == FieldKind::Photo)?;
         let variables = OnceCell::new();
-        let seen = Seen { row, slots: &self.slots, variables: &variables };
-        seen.at_most(PHOTO_TEXT_BYTES_MAX, template).and_then(Outcome::photo).ok().map(|(bytes, _)| bytes)
+        let seen = RowView { row, slots: &self.slots, variables: &variables };
+        seen.at_most(PHOTO_TEXT_BYTES_MAX, template).and_then(Rendered::photo).ok().map(|(bytes, _)| bytes)
     }
 
     /// Who a row is about, as far as its name and email can be read: what tells one person from another.
     pub fn identity(&self, row: &Row) -> Values {
         let variables = OnceCell::new();
-        let seen = Seen { row, slots: &self.slots, variables: &variables };
+        let seen = RowView { row, slots: &self.slots, variables: &variables };
         let own = self.fields.iter().filter(|(field, ..)| Target::IDENTITY.contains(&field.name.as_str()));
-        let value = |template| seen.on(template).and_then(|outcome| outcome.value(Kind::Text)).ok();
+        let value = |template| seen.on(template).and_then(|outcome| outcome.value(FieldKind::Text)).ok();
         Values::in_order(own.filter_map(|(field, _, template)| Some((field.name.clone(), value(template)?))).collect())
     }
 
-    fn record(&self, seen: &Seen<'_>, key: Key, bad_values: &mut Vec<Rejected>) -> Mapped {
+    fn record(&self, seen: &RowView<'_>, key: Key, bad_values: &mut Vec<Rejected>) -> Mapped {
         let mut fields = Vec::with_capacity(self.fields.len());
         for (field, reach, template) in &self.fields {
-            let bytes_max = if field.kind == Kind::Photo { PHOTO_TEXT_BYTES_MAX } else { VALUE_BYTES_MAX };
+            let bytes_max = if field.kind == FieldKind::Photo { PHOTO_TEXT_BYTES_MAX } else { VALUE_BYTES_MAX };
             let value = match seen.at_most(bytes_max, template).and_then(|outcome| outcome.value(field.kind)) {
                 Ok(value) if field.required && value.is_empty() => Err("it is empty, and must not be".to_owned()),
                 value => value,
@@ -277,18 +277,18 @@ struct Slot<'m> {
 }
 
 /// A row, and how the engine sees it once it is asked.
-struct Seen<'r> {
+struct RowView<'r> {
     row: &'r Row,
     slots: &'r Arc<Slots>,
     variables: &'r OnceCell<Given>,
 }
 
-impl Seen<'_> {
-    fn on(&self, slot: &Slot<'_>) -> Result<Outcome, String> {
+impl RowView<'_> {
+    fn on(&self, slot: &Slot<'_>) -> Result<Rendered, String> {
         self.at_most(VALUE_BYTES_MAX, slot)
     }
 
-    fn at_most(&self, bytes_max: usize, Slot { template, columns }: &Slot<'_>) -> Result<Outcome, String> {
+    fn at_most(&self, bytes_max: usize, Slot { template, columns }: &Slot<'_>) -> Result<Rendered, String> {
         if let Some(reason) = self.row.flaw_in(columns) {
             return Err(reason.to_owned());
         }
@@ -307,7 +307,7 @@ fn reject(row: &Row, key: Option<Key>, field: &str, reason: String) -> Mapped {
 
 fn rejected(row: &Row, key: Option<Key>, field: &str, reason: String) -> Rejected {
     let reason = match (row.dn(), &key) {
-        (Some(dn), None) => format!("{reason} (entry {})", Private(dn)),
+        (Some(dn), None) => format!("{reason} (entry {})", Sensitive(dn)),
         _ => reason,
     };
     Rejected { key, line: row.shown_line(), field: Some(field.to_owned()), reason }

@@ -6,7 +6,7 @@ use super::engine::{BLOCKS, FILTERS, KEYWORDS, TESTS, text_of_literal};
 use super::error::Error;
 use super::filters::{check_date_format, knows_country};
 use super::options::Tables;
-use super::scan::{Kind, Piece, Scan};
+use super::scan::{Piece, Scan, TokenKind};
 use crate::source::Name;
 
 /// The variables that hold the whole row.
@@ -43,7 +43,7 @@ impl Check<'_> {
             self.block(piece);
         }
         for at in 0..piece.tokens.len() {
-            let Some(Kind::Word(word)) = piece.kind(at) else { continue };
+            let Some(TokenKind::Word(word)) = piece.kind(at) else { continue };
             match role(piece, at) {
                 Role::Filter => self.filter(piece, at, word),
                 Role::Test => self.known(piece, at, "test", word, TESTS),
@@ -52,7 +52,7 @@ impl Check<'_> {
                 Role::Variable if word == "self" => {
                     self.fault(piece, at, "`self` is a word of the template language; write source[\"self\"]");
                 }
-                Role::Variable if piece.kind(at + 1) == Some(Kind::Sign('(')) && !KEYWORDS.contains(&word) => {
+                Role::Variable if piece.kind(at + 1) == Some(TokenKind::Sign('(')) && !KEYWORDS.contains(&word) => {
                     let said = format!("there is no function `{word}`; templates know the row and filters only");
                     self.fault(piece, at, said);
                 }
@@ -76,7 +76,7 @@ impl Check<'_> {
     fn filter(&mut self, piece: &Piece<'_>, at: usize, word: &str) {
         self.known(piece, at, "filter", word, FILTERS);
         let literal = match (piece.kind(at + 1), piece.kind(at + 2)) {
-            (Some(Kind::Sign('(')), Some(Kind::Text(literal))) => text_of_literal(literal),
+            (Some(TokenKind::Sign('(')), Some(TokenKind::Text(literal))) => text_of_literal(literal),
             _ => return,
         };
         match word {
@@ -99,8 +99,10 @@ impl Check<'_> {
     /// `source["…"]` and `source.name` can be known beforehand; the row as a whole, or an item worked out, cannot.
     fn whole_row(&mut self, piece: &Piece<'_>, at: usize, word: &str) {
         let name = match (piece.kind(at + 1), piece.kind(at + 2), piece.kind(at + 3)) {
-            (Some(Kind::Sign('[')), Some(Kind::Text(literal)), Some(Kind::Sign(']'))) => text_of_literal(literal),
-            (Some(Kind::Sign('.')), Some(Kind::Word(name)), _) => name.to_owned(),
+            (Some(TokenKind::Sign('[')), Some(TokenKind::Text(literal)), Some(TokenKind::Sign(']'))) => {
+                text_of_literal(literal)
+            }
+            (Some(TokenKind::Sign('.')), Some(TokenKind::Word(name)), _) => name.to_owned(),
             _ => {
                 self.fault(piece, at, format!("`{word}` takes a column's name in quotes: {word}[\"…\"]"));
                 return;
@@ -110,7 +112,7 @@ impl Check<'_> {
     }
 
     fn block(&mut self, piece: &Piece<'_>) {
-        let Some(Kind::Word(tag)) = piece.kind(0) else { return };
+        let Some(TokenKind::Word(tag)) = piece.kind(0) else { return };
         if !BLOCKS.contains(&tag) {
             self.fault(piece, 0, format!("`{{% {tag} %}}` cannot be used here; there are if, for, set and with"));
         }
@@ -125,14 +127,14 @@ impl Check<'_> {
         let mut depth = 0usize;
         for at in 1..piece.tokens.len() {
             match piece.kind(at) {
-                Some(Kind::Sign('(' | '[' | '{')) => depth += 1,
-                Some(Kind::Sign(')' | ']' | '}')) => depth = depth.saturating_sub(1),
-                Some(Kind::Word(word)) if depth == 0 && assigns(piece, at) => targets.push(word),
+                Some(TokenKind::Sign('(' | '[' | '{')) => depth += 1,
+                Some(TokenKind::Sign(')' | ']' | '}')) => depth = depth.saturating_sub(1),
+                Some(TokenKind::Word(word)) if depth == 0 && assigns(piece, at) => targets.push(word),
                 _ => {}
             }
         }
         for at in 1..piece.tokens.len() {
-            if let Some(Kind::Word(word)) = piece.kind(at)
+            if let Some(TokenKind::Word(word)) = piece.kind(at)
                 && targets.contains(&word)
                 && role(piece, at) == Role::Variable
                 && !assigns(piece, at)
@@ -146,8 +148,8 @@ impl Check<'_> {
 /// Whether the word at a position is followed by a lone `=`, or by other names before one.
 pub(super) fn assigns(piece: &Piece<'_>, at: usize) -> bool {
     match (piece.kind(at + 1), piece.kind(at + 2)) {
-        (Some(Kind::Sign('=')), after) => after != Some(Kind::Sign('=')),
-        (Some(Kind::Sign(',')), Some(Kind::Word(_))) => assigns(piece, at + 2),
+        (Some(TokenKind::Sign('=')), after) => after != Some(TokenKind::Sign('=')),
+        (Some(TokenKind::Sign(',')), Some(TokenKind::Word(_))) => assigns(piece, at + 2),
         _ => false,
     }
 }
@@ -162,12 +164,12 @@ pub(super) enum Role {
 }
 
 pub(super) fn role(piece: &Piece<'_>, at: usize) -> Role {
-    let word = |at: usize, word: &str| piece.before(at) == Some(Kind::Word(word));
+    let word = |at: usize, word: &str| piece.before(at) == Some(TokenKind::Word(word));
     match piece.before(at) {
-        Some(Kind::Sign('|')) => Role::Filter,
-        Some(Kind::Sign('.')) => Role::Attribute,
-        Some(Kind::Word("is")) if piece.kind(at) != Some(Kind::Word("not")) => Role::Test,
-        Some(Kind::Word("not")) if word(at - 1, "is") => Role::Test,
+        Some(TokenKind::Sign('|')) => Role::Filter,
+        Some(TokenKind::Sign('.')) => Role::Attribute,
+        Some(TokenKind::Word("is")) if piece.kind(at) != Some(TokenKind::Word("not")) => Role::Test,
+        Some(TokenKind::Word("not")) if word(at - 1, "is") => Role::Test,
         _ => Role::Variable,
     }
 }

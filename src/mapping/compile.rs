@@ -16,8 +16,8 @@ use super::options::{OnBadValue, Options};
 use super::outcome::place_of;
 use super::reach::Reach;
 use super::template::Compiled;
-use crate::record::{Field, Kind};
-use crate::source::{Columns, Match, Name, Need, Wanted};
+use crate::record::{Field, FieldKind};
+use crate::source::{ColumnRequirement, Columns, Match, Name, RequiredColumns};
 
 /// Moves whenever the same templates could come to something else: filters, trimming, kinds.
 const VERSION: &str = "mapping 1";
@@ -35,7 +35,7 @@ pub struct Mapping {
     pub(super) prefix: &'static str,
     /// What makes the other half of its keys, where they are made of two.
     pub(super) joined: Option<Compiled>,
-    wanted: Wanted,
+    wanted: RequiredColumns,
     digest: u128,
 }
 
@@ -80,9 +80,9 @@ impl Mapping {
                 let (include, joined) = (include.flatten(), joined.flatten());
                 let templates = std::iter::once(&key).chain(&joined).chain(&include);
                 let templates = templates.chain(marks.iter().map(|it| &it.1)).chain(fields.iter().map(|it| &it.2));
-                let photos = fields.iter().filter(|(field, ..)| field.kind == Kind::Photo);
+                let photos = fields.iter().filter(|(field, ..)| field.kind == FieldKind::Photo);
                 let photos = photos.flat_map(|(.., template)| template.names.iter().cloned()).collect();
-                let wanted = Wanted { photos, ..wanted(options, templates) };
+                let wanted = RequiredColumns { photos, ..wanted(options, templates) };
                 let (prefix, digest) = (options.prefix, digest(options));
                 let on_bad_value = options.on_bad_value;
                 Ok(Self { environment, key, joined, include, marks, fields, on_bad_value, prefix, wanted, digest })
@@ -98,7 +98,7 @@ impl Mapping {
     }
 
     /// The columns that the templates use.
-    pub fn wanted(&self) -> &Wanted {
+    pub fn wanted(&self) -> &RequiredColumns {
         &self.wanted
     }
 
@@ -144,13 +144,15 @@ impl fmt::Debug for Mapping {
     }
 }
 
-fn wanted<'c>(options: &Options, templates: impl Iterator<Item = &'c Compiled>) -> Wanted {
+fn wanted<'c>(options: &Options, templates: impl Iterator<Item = &'c Compiled>) -> RequiredColumns {
     let mut names: Vec<&Name> = templates.flat_map(|template| &template.names).collect();
     names.sort();
     names.dedup();
-    let need =
-        |name: &Name| Need { name: name.clone(), optional: options.optional.iter().any(|column| name.means(column)) };
-    Wanted { needs: names.into_iter().map(need).collect(), photos: Vec::new() }
+    let need = |name: &Name| ColumnRequirement {
+        name: name.clone(),
+        optional: options.optional.iter().any(|column| name.means(column)),
+    };
+    RequiredColumns { needs: names.into_iter().map(need).collect(), photos: Vec::new() }
 }
 
 /// Every part with its length before it, every list with its number of parts.

@@ -7,7 +7,7 @@ use minijinja::value::ValueKind;
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, Output, State, UndefinedBehavior, Value};
 
 use super::filters;
-use super::filters::Refusal;
+use super::filters::FilterRefusal;
 use super::options::Tables;
 
 /// How many steps one template may take on one row.
@@ -154,13 +154,16 @@ fn print(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Resu
     let printed = state.get_or_insert_extension(Printed::default());
     printed.0 = printed.0.saturating_add(value.as_str().map_or(0, str::len));
     if printed.0 > PRINTED_BYTES_MAX {
-        return Err(Refusal::error(format!("the template prints more than {} MiB", PRINTED_BYTES_MAX / 1024 / 1024)));
+        return Err(FilterRefusal::error(format!(
+            "the template prints more than {} MiB",
+            PRINTED_BYTES_MAX / 1024 / 1024
+        )));
     }
     match value.kind() {
         ValueKind::None => Ok(()),
         ValueKind::String | ValueKind::Number | ValueKind::Bool => Ok(write_value(out, value)?),
         ValueKind::Undefined => Err(Error::from(ErrorKind::UndefinedError)),
-        _ => Err(Refusal::error("a list cannot stand inside text; use `join`, or `first`")),
+        _ => Err(FilterRefusal::error("a list cannot stand inside text; use `join`, or `first`")),
     }
 }
 

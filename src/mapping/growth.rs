@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use super::check::{Role, WHOLE_ROW, assigns, role};
 use super::engine::KEYWORDS;
 use super::error::Error;
-use super::scan::{Kind, Piece, Scan};
+use super::scan::{Piece, Scan, TokenKind};
 
 /// The longest template, in bytes.
 const TEMPLATE_BYTES_MAX: usize = 64 * 1024;
@@ -62,18 +62,18 @@ pub(super) fn check_growth(place: &str, text: &str, scan: &Scan<'_>) -> Vec<Erro
         faults.extend(bare.map(|at| fault(piece, at, "`*` takes numbers; make them of text with `int` or `float`")));
     }
     let code: usize = scan.pieces.iter().map(|piece| piece.inner.len()).sum();
-    let loops = scan.pieces.iter().any(|piece| piece.block && piece.kind(0) == Some(Kind::Word("for")));
+    let loops = scan.pieces.iter().any(|piece| piece.block && piece.kind(0) == Some(TokenKind::Word("for")));
     if loops && text.len() - code > LOOPED_BYTES_MAX {
         faults.push(Error::whole(place, "there is too much text around the code of a template that loops"));
     }
     faults
 }
 
-fn is_operator(kind: Kind<'_>) -> bool {
+fn is_operator(kind: TokenKind<'_>) -> bool {
     match kind {
-        Kind::Sign(sign) => !matches!(sign, ',' | ':' | ')' | ']' | '}'),
-        Kind::Word(word) => KEYWORDS.contains(&word),
-        Kind::Text(_) | Kind::Number => false,
+        TokenKind::Sign(sign) => !matches!(sign, ',' | ':' | ')' | ']' | '}'),
+        TokenKind::Word(word) => KEYWORDS.contains(&word),
+        TokenKind::Text(_) | TokenKind::Number => false,
     }
 }
 
@@ -91,7 +91,7 @@ impl<'t> Values<'t> {
         let mut count = 0u64;
         let mut targets = Vec::new();
         for (at, token) in piece.tokens.iter().enumerate() {
-            let Kind::Word(word) = token.kind else { continue };
+            let TokenKind::Word(word) = token.kind else { continue };
             if role(piece, at) != Role::Variable || KEYWORDS.contains(&word) || (piece.block && at == 0) {
                 continue;
             }
@@ -106,12 +106,12 @@ impl<'t> Values<'t> {
             *so_far = so_far.saturating_add(count);
         }
         match piece.kind(0) {
-            Some(Kind::Word("set")) if piece.block && targets.is_empty() => {
-                if let Some(Kind::Word(name)) = piece.kind(1) {
+            Some(TokenKind::Word("set")) if piece.block && targets.is_empty() => {
+                if let Some(TokenKind::Word(name)) = piece.kind(1) {
                     self.captures.push((name, 0));
                 }
             }
-            Some(Kind::Word("endset")) if piece.block => {
+            Some(TokenKind::Word("endset")) if piece.block => {
                 if let Some((name, count)) = self.captures.pop() {
                     self.remember(name, count);
                 }
@@ -129,12 +129,13 @@ impl<'t> Values<'t> {
 
 /// Whether the word at a position is a name that a loop gives to its entries.
 fn is_looped(piece: &Piece<'_>, at: usize) -> bool {
-    piece.kind(0) == Some(Kind::Word("for")) && (1..at).all(|before| piece.kind(before) != Some(Kind::Word("in")))
+    piece.kind(0) == Some(TokenKind::Word("for"))
+        && (1..at).all(|before| piece.kind(before) != Some(TokenKind::Word("in")))
 }
 
 /// Whether a lone `*` stands at a position.
 fn is_times(piece: &Piece<'_>, at: usize) -> bool {
-    let sign = Some(Kind::Sign('*'));
+    let sign = Some(TokenKind::Sign('*'));
     piece.kind(at) == sign && piece.kind(at + 1) != sign && piece.before(at) != sign
 }
 
@@ -150,9 +151,9 @@ fn is_product_of_numbers(piece: &Piece<'_>, at: usize) -> bool {
 /// Whether an operand may begin at a position: not within one, as a filter or what it takes does.
 fn begins_operand(piece: &Piece<'_>, at: usize) -> bool {
     match (piece.before(at), piece.kind(at)) {
-        (_, Some(Kind::Word(_))) => role(piece, at) == Role::Variable,
-        (Some(Kind::Word(before)), Some(Kind::Sign('(' | '['))) => KEYWORDS.contains(&before),
-        (Some(Kind::Sign(')' | ']')), Some(Kind::Sign('['))) => false,
+        (_, Some(TokenKind::Word(_))) => role(piece, at) == Role::Variable,
+        (Some(TokenKind::Word(before)), Some(TokenKind::Sign('(' | '['))) => KEYWORDS.contains(&before),
+        (Some(TokenKind::Sign(')' | ']')), Some(TokenKind::Sign('['))) => false,
         (_, Some(_)) => true,
         (_, None) => false,
     }
@@ -167,27 +168,27 @@ struct Operand {
 /// The operand that begins at a position: a sign, a value, what is taken of it, and filters.
 fn operand(piece: &Piece<'_>, start: usize) -> Option<Operand> {
     let mut at = start;
-    while matches!(piece.kind(at), Some(Kind::Sign('-' | '+'))) {
+    while matches!(piece.kind(at), Some(TokenKind::Sign('-' | '+'))) {
         at += 1;
     }
     let (mut end, mut is_number) = match piece.kind(at)? {
-        Kind::Number => (at + 1, true),
-        Kind::Text(_) => (at + 1, false),
-        Kind::Word(word) => (at + 1, role(piece, at) == Role::Attribute && !KEYWORDS.contains(&word)),
-        Kind::Sign('(') => {
+        TokenKind::Number => (at + 1, true),
+        TokenKind::Text(_) => (at + 1, false),
+        TokenKind::Word(word) => (at + 1, role(piece, at) == Role::Attribute && !KEYWORDS.contains(&word)),
+        TokenKind::Sign('(') => {
             let end = closing(piece, at)?;
             (end, is_sum(piece, at + 1, end - 1))
         }
-        Kind::Sign('[' | '{') => (closing(piece, at)?, false),
-        Kind::Sign(_) => return None,
+        TokenKind::Sign('[' | '{') => (closing(piece, at)?, false),
+        TokenKind::Sign(_) => return None,
     };
     loop {
         match (piece.kind(end), piece.kind(end + 1)) {
-            (Some(Kind::Sign('.')), Some(Kind::Word(_))) => (end, is_number) = (end + 2, false),
-            (Some(Kind::Sign('[')), _) => (end, is_number) = (closing(piece, end)?, false),
-            (Some(Kind::Sign('|')), Some(Kind::Word(filter))) => {
+            (Some(TokenKind::Sign('.')), Some(TokenKind::Word(_))) => (end, is_number) = (end + 2, false),
+            (Some(TokenKind::Sign('[')), _) => (end, is_number) = (closing(piece, end)?, false),
+            (Some(TokenKind::Sign('|')), Some(TokenKind::Word(filter))) => {
                 (end, is_number) = (end + 2, NUMBERS.contains(&filter));
-                if piece.kind(end) == Some(Kind::Sign('(')) {
+                if piece.kind(end) == Some(TokenKind::Sign('(')) {
                     end = closing(piece, end)?;
                 }
             }
@@ -204,7 +205,7 @@ fn is_sum(piece: &Piece<'_>, mut at: usize, end: usize) -> bool {
             Some(operand) if operand.is_number && operand.end < end => at = operand.end,
             _ => return false,
         }
-        while matches!(piece.kind(at), Some(Kind::Sign('+' | '-' | '*' | '/' | '%'))) && at < end {
+        while matches!(piece.kind(at), Some(TokenKind::Sign('+' | '-' | '*' | '/' | '%'))) && at < end {
             at += 1;
         }
     }
@@ -215,8 +216,8 @@ fn closing(piece: &Piece<'_>, open: usize) -> Option<usize> {
     let mut depth = 0usize;
     for at in open..piece.tokens.len() {
         match piece.kind(at) {
-            Some(Kind::Sign('(' | '[' | '{')) => depth += 1,
-            Some(Kind::Sign(')' | ']' | '}')) => depth = depth.saturating_sub(1),
+            Some(TokenKind::Sign('(' | '[' | '{')) => depth += 1,
+            Some(TokenKind::Sign(')' | ']' | '}')) => depth = depth.saturating_sub(1),
             _ => {}
         }
         if depth == 0 {

@@ -3,8 +3,8 @@
 use jiff::civil::Date;
 
 use super::options::Options;
-use super::outcome::Outcome;
-use crate::record::{Marks, Number};
+use super::outcome::Rendered;
+use crate::record::{Number, RowMetadata};
 
 /// The longest name of a segment, in bytes: it stands in messages.
 const SEGMENT_BYTES_MAX: usize = 200;
@@ -51,7 +51,7 @@ impl Mark {
 /// What the marks of one row came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Marked {
-    pub(super) marks: Marks,
+    pub(super) marks: RowMetadata,
     /// The first and the last day on which the row counts.
     pub(super) from: Option<Date>,
     pub(super) until: Option<Date>,
@@ -59,7 +59,7 @@ pub(super) struct Marked {
 
 impl Marked {
     /// Takes what the template of a mark came to; the error is a reason without any value of the row.
-    pub(super) fn take(&mut self, mark: Mark, outcome: Outcome) -> Result<(), String> {
+    pub(super) fn take(&mut self, mark: Mark, outcome: Rendered) -> Result<(), String> {
         let text = outcome.text()?;
         match mark {
             Mark::From => self.from = date(&text)?,

@@ -8,8 +8,8 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use minijinja::value::ValueKind;
 use minijinja::{ErrorKind, Value as Given};
 
-use super::filters::Refusal;
-use crate::record::{Kind, Target, Value, photo_mark};
+use super::filters::FilterRefusal;
+use crate::record::{FieldKind, Target, Value, photo_mark};
 
 /// Base64 as exports write it, with its padding or without.
 const PHOTO_BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -56,7 +56,7 @@ fn is_cut_number(text: &str) -> bool {
 
 /// What a template came to on one row.
 #[derive(PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum Rendered {
     Nothing,
     /// Not empty, without outer white space.
     Text(String),
@@ -65,21 +65,21 @@ pub(super) enum Outcome {
 }
 
 /// Text as an outcome.
-pub(super) fn from_text(text: &str, bytes_max: usize) -> Result<Outcome, String> {
+pub(super) fn from_text(text: &str, bytes_max: usize) -> Result<Rendered, String> {
     let text = text.trim();
     match () {
-        () if text.is_empty() => Ok(Outcome::Nothing),
+        () if text.is_empty() => Ok(Rendered::Nothing),
         () if text.len() > bytes_max => Err(format!("the value has more than {} KiB", bytes_max / 1024)),
         () if text.contains('\0') => Err("the value holds a NUL character, which is no text".to_owned()),
-        () => Ok(Outcome::Text(text.to_owned())),
+        () => Ok(Rendered::Text(text.to_owned())),
     }
 }
 
 /// A value of the template engine as an outcome.
-pub(super) fn from_value(value: &Given, bytes_max: usize) -> Result<Outcome, String> {
+pub(super) fn from_value(value: &Given, bytes_max: usize) -> Result<Rendered, String> {
     match value.kind() {
-        ValueKind::None | ValueKind::Undefined => Ok(Outcome::Nothing),
-        ValueKind::Bool => Ok(Outcome::Flag(value.is_true())),
+        ValueKind::None | ValueKind::Undefined => Ok(Rendered::Nothing),
+        ValueKind::Bool => Ok(Rendered::Flag(value.is_true())),
         ValueKind::String => from_text(value.as_str().unwrap_or_default(), bytes_max),
         ValueKind::Number => from_text(&value.to_string(), bytes_max),
         ValueKind::Seq | ValueKind::Iterable => list(value),
@@ -87,27 +87,27 @@ pub(super) fn from_value(value: &Given, bytes_max: usize) -> Result<Outcome, Str
     }
 }
 
-fn list(value: &Given) -> Result<Outcome, String> {
+fn list(value: &Given) -> Result<Rendered, String> {
     let mut entries = Vec::new();
     for entry in value.try_iter().map_err(|error| reason(&error))?.take(LIST_MAX + 1) {
         match from_value(&entry, VALUE_BYTES_MAX)? {
-            Outcome::Nothing => {}
-            Outcome::Text(text) => entries.push(text),
-            Outcome::Flag(flag) => entries.push(flag.to_string()),
-            Outcome::List(_) => return Err("the template gives lists within a list".to_owned()),
+            Rendered::Nothing => {}
+            Rendered::Text(text) => entries.push(text),
+            Rendered::Flag(flag) => entries.push(flag.to_string()),
+            Rendered::List(_) => return Err("the template gives lists within a list".to_owned()),
         }
     }
     if entries.len() > LIST_MAX {
         return Err(format!("the list has more than {LIST_MAX} entries"));
     }
-    Ok(Outcome::List(entries))
+    Ok(Rendered::List(entries))
 }
 
 /// Why a template failed on a row, without anything that the row holds.
 pub(super) fn reason(error: &minijinja::Error) -> String {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = error.source();
     while let Some(inner) = cause {
-        if let Some(refusal) = inner.downcast_ref::<Refusal>() {
+        if let Some(refusal) = inner.downcast_ref::<FilterRefusal>() {
             return refusal.to_string();
         }
         cause = inner.source();
@@ -119,7 +119,7 @@ pub(super) fn reason(error: &minijinja::Error) -> String {
     }
 }
 
-impl Outcome {
+impl Rendered {
     /// Whether it is true or false.
     pub(super) fn truth(&self) -> Result<bool, String> {
         match self {
@@ -141,25 +141,33 @@ impl Outcome {
     }
 
     /// The value of a field of some kind.
-    pub(super) fn value(self, kind: Kind) -> Result<Value, String> {
+    pub(super) fn value(self, kind: FieldKind) -> Result<Value, String> {
         match (kind, self) {
             (_, Self::Nothing) => Ok(Value::Empty),
-            (Kind::Text | Kind::Phone | Kind::Location | Kind::Custom, Self::Text(text)) => match damage(&text) {
-                Some(reason) => Err(reason),
-                None if kind == Kind::Phone && !text.contains(|letter: char| letter.is_ascii_digit()) => {
-                    Err("the value is no phone number: it holds no digit".to_owned())
+            (FieldKind::Text | FieldKind::Phone | FieldKind::Location | FieldKind::Custom, Self::Text(text)) => {
+                match damage(&text) {
+                    Some(reason) => Err(reason),
+                    None if kind == FieldKind::Phone && !text.contains(|letter: char| letter.is_ascii_digit()) => {
+                        Err("the value is no phone number: it holds no digit".to_owned())
+                    }
+                    None => Ok(Value::text(text)),
                 }
-                None => Ok(Value::text(text)),
-            },
-            (Kind::Flag, outcome) => outcome.flag(),
-            (Kind::Date, outcome) => outcome.text().and_then(day),
-            (Kind::Names | Kind::Places, outcome) => outcome.entries().map(Value::list),
-            (Kind::Ids, outcome) => outcome.entries().and_then(|entries| ids(&entries)).map(Value::ids),
-            (Kind::Photo, outcome) => outcome.photo().map(|(_, mark)| Value::text(mark)),
-            (Kind::Custom, Self::Flag(flag)) => Ok(Value::text(if flag { "1" } else { "0" })),
-            (Kind::Link | Kind::Text | Kind::Email | Kind::Phone | Kind::Location | Kind::Custom, outcome) => {
-                outcome.text().map(Value::text)
             }
+            (FieldKind::Flag, outcome) => outcome.flag(),
+            (FieldKind::Date, outcome) => outcome.text().and_then(day),
+            (FieldKind::Names | FieldKind::Places, outcome) => outcome.entries().map(Value::list),
+            (FieldKind::Ids, outcome) => outcome.entries().and_then(|entries| ids(&entries)).map(Value::ids),
+            (FieldKind::Photo, outcome) => outcome.photo().map(|(_, mark)| Value::text(mark)),
+            (FieldKind::Custom, Self::Flag(flag)) => Ok(Value::text(if flag { "1" } else { "0" })),
+            (
+                FieldKind::Link
+                | FieldKind::Text
+                | FieldKind::Email
+                | FieldKind::Phone
+                | FieldKind::Location
+                | FieldKind::Custom,
+                outcome,
+            ) => outcome.text().map(Value::text),
         }
     }
 
@@ -226,38 +234,38 @@ pub(super) fn place_of(field: &str) -> String {
 mod tests {
     use super::*;
 
-    fn text(text: &str) -> Outcome {
+    fn text(text: &str) -> Rendered {
         from_text(text, VALUE_BYTES_MAX).unwrap()
     }
 
     #[test]
     fn a_field_makes_a_value_of_what_it_is_given() {
-        let list = |names: &[&str]| Outcome::List(names.iter().map(|name| (*name).to_owned()).collect());
+        let list = |names: &[&str]| Rendered::List(names.iter().map(|name| (*name).to_owned()).collect());
         let names = |names: &[&str]| Value::list(names.iter().map(|name| (*name).to_owned()).collect());
         for (kind, given, value) in [
-            (Kind::Text, text(" Ana  B\n"), Some(Value::text("Ana  B"))),
-            (Kind::Text, text("  "), Some(Value::Empty)),
-            (Kind::Text, Outcome::Flag(true), Some(Value::text("true"))),
-            (Kind::Text, list(&["a"]), None),
-            (Kind::Custom, Outcome::Flag(false), Some(Value::text("0"))),
-            (Kind::Flag, Outcome::Flag(false), Some(Value::Flag(false))),
-            (Kind::Flag, text("Yes"), Some(Value::Flag(true))),
-            (Kind::Flag, text("0"), Some(Value::Flag(false))),
-            (Kind::Flag, text("perhaps"), None),
-            (Kind::Flag, text(""), Some(Value::Empty)),
-            (Kind::Names, text("a; b,,c "), Some(names(&["a", "b", "c"]))),
-            (Kind::Names, list(&["a, b"]), Some(names(&["a, b"]))),
-            (Kind::Names, text(";"), Some(Value::Empty)),
-            (Kind::Phone, text("ext. 4711"), Some(Value::text("ext. 4711"))),
-            (Kind::Phone, text("ask reception"), None),
-            (Kind::Date, text("2026-02-28"), Some(Value::text("2026-02-28"))),
-            (Kind::Date, text("2026-02-30"), None),
-            (Kind::Date, text("28/02/2026"), None),
-            (Kind::Date, text(""), Some(Value::Empty)),
-            (Kind::Places, text("a; b"), Some(names(&["a", "b"]))),
-            (Kind::Ids, text("4;7"), Some(Value::ids(vec![4, 7]))),
-            (Kind::Ids, text("4;x"), None),
-            (Kind::Ids, text("0"), None),
+            (FieldKind::Text, text(" Ana  B\n"), Some(Value::text("Ana  B"))),
+            (FieldKind::Text, text("  "), Some(Value::Empty)),
+            (FieldKind::Text, Rendered::Flag(true), Some(Value::text("true"))),
+            (FieldKind::Text, list(&["a"]), None),
+            (FieldKind::Custom, Rendered::Flag(false), Some(Value::text("0"))),
+            (FieldKind::Flag, Rendered::Flag(false), Some(Value::Flag(false))),
+            (FieldKind::Flag, text("Yes"), Some(Value::Flag(true))),
+            (FieldKind::Flag, text("0"), Some(Value::Flag(false))),
+            (FieldKind::Flag, text("perhaps"), None),
+            (FieldKind::Flag, text(""), Some(Value::Empty)),
+            (FieldKind::Names, text("a; b,,c "), Some(names(&["a", "b", "c"]))),
+            (FieldKind::Names, list(&["a, b"]), Some(names(&["a, b"]))),
+            (FieldKind::Names, text(";"), Some(Value::Empty)),
+            (FieldKind::Phone, text("ext. 4711"), Some(Value::text("ext. 4711"))),
+            (FieldKind::Phone, text("ask reception"), None),
+            (FieldKind::Date, text("2026-02-28"), Some(Value::text("2026-02-28"))),
+            (FieldKind::Date, text("2026-02-30"), None),
+            (FieldKind::Date, text("28/02/2026"), None),
+            (FieldKind::Date, text(""), Some(Value::Empty)),
+            (FieldKind::Places, text("a; b"), Some(names(&["a", "b"]))),
+            (FieldKind::Ids, text("4;7"), Some(Value::ids(vec![4, 7]))),
+            (FieldKind::Ids, text("4;x"), None),
+            (FieldKind::Ids, text("0"), None),
         ] {
             assert!(given.value(kind).ok() == value, "{kind:?} {value:?}");
         }
@@ -269,7 +277,7 @@ mod tests {
             ["#N/A", "#n/a", " #REF! ", "#DIV/0!", "#NAME?", "#NV", "####", "4.1E+03", "4,12E+10", "1E+5", "-4.1e+03"]
         {
             assert!(damage(damaged).is_some(), "{damaged}");
-            assert!(text(damaged).value(Kind::Text).is_err(), "{damaged}");
+            assert!(text(damaged).value(FieldKind::Text).is_err(), "{damaged}");
         }
         for sound in ["", "#", "#12", "# 1!", "#4711", "1E05", "E+1", "4.1E", "P+1", "12", "1.5", "Ana!", "1E+x"] {
             assert!(damage(sound).is_none(), "{sound}");
@@ -279,10 +287,10 @@ mod tests {
     #[test]
     fn only_true_and_false_are_a_truth() {
         for (given, truth) in [
-            (Outcome::Flag(true), Ok(true)),
+            (Rendered::Flag(true), Ok(true)),
             (text("false"), Ok(false)),
             (text("yes"), Err(())),
-            (Outcome::Nothing, Err(())),
+            (Rendered::Nothing, Err(())),
         ] {
             assert_eq!(given.truth().map_err(|_| ()), truth);
         }

@@ -27,14 +27,14 @@ pub(super) struct Piece<'t> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Token<'t> {
     /// What it is.
-    pub(super) kind: Kind<'t>,
+    pub(super) kind: TokenKind<'t>,
     /// Where it begins in the template.
     pub(super) at: usize,
 }
 
 /// A token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind<'t> {
+pub(super) enum TokenKind<'t> {
     /// A name or a keyword.
     Word(&'t str),
     /// A text, with its quotes and escapes.
@@ -47,12 +47,12 @@ pub(super) enum Kind<'t> {
 
 impl<'t> Piece<'t> {
     /// The kind of the token at a position, where there is one.
-    pub(super) fn kind(&self, at: usize) -> Option<Kind<'t>> {
+    pub(super) fn kind(&self, at: usize) -> Option<TokenKind<'t>> {
         self.tokens.get(at).map(|token| token.kind)
     }
 
     /// The kind of the token before a position.
-    pub(super) fn before(&self, at: usize) -> Option<Kind<'t>> {
+    pub(super) fn before(&self, at: usize) -> Option<TokenKind<'t>> {
         at.checked_sub(1).and_then(|at| self.kind(at))
     }
 }
@@ -102,8 +102,8 @@ fn piece(text: &str, start: usize, block: bool) -> (Piece<'_>, usize) {
         }
         let (kind, length) = token(rest, c);
         match kind {
-            Some(Kind::Sign('(' | '[' | '{')) => depth += 1,
-            Some(Kind::Sign(')' | ']' | '}')) => depth = depth.saturating_sub(1),
+            Some(TokenKind::Sign('(' | '[' | '{')) => depth += 1,
+            Some(TokenKind::Sign(')' | ']' | '}')) => depth = depth.saturating_sub(1),
             _ => {}
         }
         tokens.extend(kind.map(|kind| Token { kind, at }));
@@ -113,21 +113,23 @@ fn piece(text: &str, start: usize, block: bool) -> (Piece<'_>, usize) {
 }
 
 /// The token that `rest` begins with, `None` for white space, and its length.
-fn token(rest: &str, first: char) -> (Option<Kind<'_>>, usize) {
+fn token(rest: &str, first: char) -> (Option<TokenKind<'_>>, usize) {
     let span = |belongs: &dyn Fn(char) -> bool| rest.find(|c| !belongs(c)).unwrap_or(rest.len());
     let in_word = |c: char| c == '_' || c.is_alphanumeric() || (!c.is_ascii() && !c.is_whitespace());
     match first {
         c if c.is_whitespace() => (None, span(&char::is_whitespace)),
         '"' | '\'' => {
             let length = text_length(rest, first);
-            (Some(Kind::Text(&rest[..length])), length)
+            (Some(TokenKind::Text(&rest[..length])), length)
         }
-        c if c.is_ascii_digit() => (Some(Kind::Number), span(&|c| c == '.' || c == '_' || c.is_ascii_alphanumeric())),
+        c if c.is_ascii_digit() => {
+            (Some(TokenKind::Number), span(&|c| c == '.' || c == '_' || c.is_ascii_alphanumeric()))
+        }
         c if in_word(c) => {
             let length = span(&in_word);
-            (Some(Kind::Word(&rest[..length])), length)
+            (Some(TokenKind::Word(&rest[..length])), length)
         }
-        c => (Some(Kind::Sign(c)), c.len_utf8()),
+        c => (Some(TokenKind::Sign(c)), c.len_utf8()),
     }
 }
 
@@ -171,11 +173,20 @@ mod tests {
     #[test]
     fn tokens_are_told_apart() {
         let scan = scan("{{ straße|f('x', 1.5) }}");
-        let kinds: Vec<Kind<'_>> = scan.pieces[0].tokens.iter().map(|token| token.kind).collect();
-        let (word, sign) = (Kind::Word, Kind::Sign);
+        let kinds: Vec<TokenKind<'_>> = scan.pieces[0].tokens.iter().map(|token| token.kind).collect();
+        let (word, sign) = (TokenKind::Word, TokenKind::Sign);
         assert_eq!(
             kinds,
-            [word("straße"), sign('|'), word("f"), sign('('), Kind::Text("'x'"), sign(','), Kind::Number, sign(')')]
+            [
+                word("straße"),
+                sign('|'),
+                word("f"),
+                sign('('),
+                TokenKind::Text("'x'"),
+                sign(','),
+                TokenKind::Number,
+                sign(')')
+            ]
         );
     }
 

@@ -9,8 +9,8 @@ use super::check::{WHOLE_ROW, check};
 use super::error::Error;
 use super::growth::{check_growth, check_size};
 use super::options::Tables;
-use super::outcome::{Outcome, VALUE_BYTES_MAX, from_text, from_value, reason};
-use super::scan::{Kind, Scan, is_template, scan};
+use super::outcome::{Rendered, VALUE_BYTES_MAX, from_text, from_value, reason};
+use super::scan::{Scan, TokenKind, is_template, scan};
 use crate::source::{Name, Row};
 
 /// One template of a job, found to be right.
@@ -98,7 +98,11 @@ impl Compiled {
     }
 
     /// What it comes to on variables that are no row; the error is a reason without any value of theirs.
-    pub(super) fn on_variables(&self, environment: &Environment<'static>, variables: Value) -> Result<Outcome, String> {
+    pub(super) fn on_variables(
+        &self,
+        environment: &Environment<'static>,
+        variables: Value,
+    ) -> Result<Rendered, String> {
         match &self.shape {
             Shape::Literal => from_text(&self.text, VALUE_BYTES_MAX),
             Shape::Mixed => {
@@ -143,7 +147,12 @@ pub(super) enum Ready<'m> {
 impl Ready<'_> {
     /// What it comes to on a row, at most so many bytes; the error is a reason without any value of the row. `variables` is
     /// asked for the row as the engine sees it, where the engine is needed.
-    pub(super) fn on(&self, row: &Row, bytes_max: usize, variables: impl FnOnce() -> Value) -> Result<Outcome, String> {
+    pub(super) fn on(
+        &self,
+        row: &Row,
+        bytes_max: usize,
+        variables: impl FnOnce() -> Value,
+    ) -> Result<Rendered, String> {
         match self {
             Self::Literal(text) => from_text(text, bytes_max),
             Self::Column(column, filters) => {
@@ -173,10 +182,12 @@ fn shape(scan: &Scan<'_>, names: &BTreeSet<Name>) -> Shape {
     if piece.block || scan.text_around {
         return Shape::Mixed;
     }
-    let kinds: Vec<Kind<'_>> = piece.tokens.iter().map(|token| token.kind).collect();
+    let kinds: Vec<TokenKind<'_>> = piece.tokens.iter().map(|token| token.kind).collect();
     let filters = match &kinds[..] {
-        [Kind::Word("source"), Kind::Sign('['), Kind::Text(_), Kind::Sign(']'), filters @ ..] => plain(filters),
-        [Kind::Word(_), filters @ ..] => plain(filters),
+        [TokenKind::Word("source"), TokenKind::Sign('['), TokenKind::Text(_), TokenKind::Sign(']'), filters @ ..] => {
+            plain(filters)
+        }
+        [TokenKind::Word(_), filters @ ..] => plain(filters),
         _ => None,
     };
     match names.first().zip(filters) {
@@ -186,9 +197,9 @@ fn shape(scan: &Scan<'_>, names: &BTreeSet<Name>) -> Shape {
 }
 
 /// A chain of plain filters; none where there is anything else.
-fn plain(tokens: &[Kind<'_>]) -> Option<Vec<Plain>> {
+fn plain(tokens: &[TokenKind<'_>]) -> Option<Vec<Plain>> {
     let chain = tokens.chunks(2).map(|link| match link {
-        [Kind::Sign('|'), Kind::Word(name)] => Plain::named(name),
+        [TokenKind::Sign('|'), TokenKind::Word(name)] => Plain::named(name),
         _ => None,
     });
     chain.collect()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::api::Certification;
-use crate::record::{RemoteId, fold};
+use crate::record::{RemoteId, normalize};
 
 /// The service's certifications.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ impl Certifications {
     pub(super) fn of(listed: Vec<Certification>) -> Self {
         let mut by_name: BTreeMap<String, Vec<RemoteId>> = BTreeMap::new();
         for certification in listed {
-            let name = certification.name.as_deref().map(fold).unwrap_or_default();
+            let name = certification.name.as_deref().map(normalize).unwrap_or_default();
             by_name.entry(name).or_default().push(certification.id);
         }
         Self { by_name }
@@ -26,7 +26,7 @@ impl Certifications {
 
     /// The certification that a name or an id means; otherwise what is wrong with it.
     pub fn resolve(&self, text: &str) -> Result<RemoteId, &'static str> {
-        match self.by_name.get(&fold(text)).map(Vec::as_slice) {
+        match self.by_name.get(&normalize(text)).map(Vec::as_slice) {
             Some([one]) => return Ok(*one),
             Some(_) => return Err("the service has several certifications of that name; write its id"),
             None => {}

@@ -6,11 +6,11 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::api::Location;
-use crate::record::{Kind, RemoteId, Target};
+use crate::record::{FieldKind, RemoteId, Target};
 
 /// What the jobs need of the service.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct PullSet {
     /// What is pulled.
     pub target: Target,
     /// The fields that are kept.
@@ -24,14 +24,14 @@ pub struct Wanted {
     pub doubted: bool,
 }
 
-impl Wanted {
+impl PullSet {
     /// Kept whatever the jobs map: who it is, and whether they stand inside.
     fn always(target: Target) -> &'static [&'static str] {
         match target {
             Target::Staff | Target::Contractor => &["name", "onsite_status"],
             Target::Organization => &["name"],
-            Target::Membership => &[Target::MEMBER, Target::ORGANIZATION, Target::PAIR],
-            Target::Holder => &["certification", "record_type", "holder", Target::PAIR],
+            Target::Membership => &[Target::MEMBER, Target::ORGANIZATION, Target::COMPOSITE],
+            Target::Holder => &["certification", "record_type", "holder", Target::COMPOSITE],
         }
     }
 
@@ -47,14 +47,14 @@ impl Wanted {
     }
 
     pub(super) fn locations(&self) -> bool {
-        let is_place = |kind: Kind| matches!(kind, Kind::Location | Kind::Places);
+        let is_place = |kind: FieldKind| matches!(kind, FieldKind::Location | FieldKind::Places);
         self.fields.iter().any(|field| self.target.field(field).is_some_and(|field| is_place(field.kind)))
     }
 }
 
 /// What is remembered of the last finished pull.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Last {
+pub(super) struct PullState {
     /// From when on a delta must read.
     pub(super) watermark: Option<Timestamp>,
     /// The newest `modified` seen.
@@ -74,12 +74,12 @@ pub(super) struct Last {
     pub(super) certifications: BTreeSet<RemoteId>,
 }
 
-impl Last {
+impl PullState {
     /// What two clocks, a slow transaction and a granularity of a second may be apart.
     const OVERLAP: SignedDuration = SignedDuration::from_mins(2);
 
     /// From when on to read, or `None` for a whole listing.
-    pub(super) fn since(&self, wanted: &Wanted, now: Timestamp) -> Option<Timestamp> {
+    pub(super) fn since(&self, wanted: &PullSet, now: Timestamp) -> Option<Timestamp> {
         let full_at = self.full_at?;
         let age = now.duration_since(full_at);
         // A clock that was set back says nothing about the age.
@@ -151,7 +151,7 @@ mod tests {
             (Some("2026-01-01T12:00:00Z"), None, None),
             (None, Some("2026-01-01T12:00:00Z"), None),
         ] {
-            let mut last = Last::default();
+            let mut last = PullState::default();
             last.moved(date.map(at), newest.map(at));
             assert_eq!(last.watermark, expected.map(at), "{date:?} {newest:?}");
         }
@@ -160,13 +160,13 @@ mod tests {
     #[test]
     fn a_whole_listing_comes_when_it_is_due_and_when_a_field_is_new() {
         let wanted = |fields: &[&str]| {
-            Wanted::new(Target::Staff, fields.iter().map(|field| (*field).to_owned()), SignedDuration::from_hours(24))
+            PullSet::new(Target::Staff, fields.iter().map(|field| (*field).to_owned()), SignedDuration::from_hours(24))
         };
-        let last = Last {
+        let last = PullState {
             watermark: Some(at("2026-01-01T10:00:00Z")),
             full_at: Some(at("2026-01-01T10:00:00Z")),
             fields: wanted(&["email"]).fields,
-            ..Last::default()
+            ..PullState::default()
         };
         for (fields, now, delta) in [
             (&["email"][..], "2026-01-02T09:59:00Z", true),
@@ -176,6 +176,6 @@ mod tests {
         ] {
             assert_eq!(last.since(&wanted(fields), at(now)).is_some(), delta, "{fields:?} {now}");
         }
-        assert_eq!(Last::default().since(&wanted(&[]), at("2026-01-01T09:00:00Z")), None);
+        assert_eq!(PullState::default().since(&wanted(&[]), at("2026-01-01T09:00:00Z")), None);
     }
 }

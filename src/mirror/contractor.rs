@@ -2,7 +2,7 @@
 //! names.
 
 use super::elements::Elements;
-use super::shown::{AsEntity, entity, text};
+use super::fields::{AsEntity, entity, text};
 use crate::api::{CertificationHolder, Member, Membership, Organization};
 use crate::record::{Entity, Target, Value};
 
@@ -55,7 +55,7 @@ impl AsEntity for Membership {
             (Target::ORGANIZATION, number(self.org_id)),
             ("roles", Value::ids(ids(self.roles.iter().map(|role| role.id)))),
             ("locations", Value::list(self.locations.iter().filter_map(|place| place.name.clone()).collect())),
-            (Target::PAIR, pair(&[self.member_id, self.org_id].map(|id| number(id).shown()))),
+            (Target::COMPOSITE, pair(&[self.member_id, self.org_id].map(|id| number(id).shown()))),
         ];
         entity(self.id, &self.created, fields, None)
     }
@@ -68,7 +68,7 @@ impl AsEntity for CertificationHolder {
         let (certification, record) = (number(self.certification_id), number(self.record_id));
         let record_type = self.record_type.clone().unwrap_or_default();
         let fields = [
-            (Target::PAIR, pair(&[certification.shown(), record_type, record.shown()])),
+            (Target::COMPOSITE, pair(&[certification.shown(), record_type, record.shown()])),
             ("certification", certification),
             ("record_type", text(&self.record_type)),
             ("holder", record),
@@ -100,7 +100,7 @@ mod tests {
 
     use super::*;
     use crate::api::{Element, Wire as _};
-    use crate::record::Kind;
+    use crate::record::FieldKind;
 
     fn object(json: Json) -> Map<String, Json> {
         json.as_object().unwrap().clone()
@@ -115,7 +115,7 @@ mod tests {
             .fields()
             .map(|field| {
                 let value = match field.kind {
-                    Kind::Ids | Kind::Places => json!([{"id": 4, "name": "Quay"}]),
+                    FieldKind::Ids | FieldKind::Places => json!([{"id": 4, "name": "Quay"}]),
                     _ => json!("1"),
                 };
                 (field.response.to_owned(), value)
@@ -144,9 +144,9 @@ mod tests {
     fn a_membership_is_found_by_both_its_ids() {
         let read = |json: Json| Membership::read(object(json)).unwrap().entity(&elements());
         let entity = read(json!({"id": 1, "org_id": 7, "member_id": 12, "roles": [{"id": 61}], "locations": []}));
-        assert_eq!(*entity.value(Target::PAIR), pair(&["12".into(), "7".into()]));
+        assert_eq!(*entity.value(Target::COMPOSITE), pair(&["12".into(), "7".into()]));
         assert_eq!(*entity.value("roles"), Value::ids(vec![61]));
-        assert!(read(json!({"id": 1, "org_id": 7, "member_id": null})).value(Target::PAIR).is_empty());
+        assert!(read(json!({"id": 1, "org_id": 7, "member_id": null})).value(Target::COMPOSITE).is_empty());
     }
 
     #[test]

@@ -3,18 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::certifications::Certifications;
-use super::collection::{Last, Locations};
+use super::collection::{Locations, PullState};
 use super::elements::Elements;
-use super::remote::At;
+use super::remote::EntityRef;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Entity, JobName, RemoteId, Target, Values};
-use crate::snapshot::{Known, Owner};
+use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::{self, Batch, BulkLoader, Keyspace, Store};
 
 /// By id: what a pull found, as it is stored; `None` for what is gone. Only what differs from the store.
-pub(super) type Found = BTreeMap<RemoteId, Option<Box<[u8]>>>;
+pub(super) type PulledEntities = BTreeMap<RemoteId, Option<Box<[u8]>>>;
 
 /// How many entities are stored at once.
 const FLUSHED_AT_ONCE: usize = 1000;
@@ -23,12 +23,12 @@ const FLUSHED_AT_ONCE: usize = 1000;
 #[derive(Clone)]
 pub struct Mirror {
     pub(super) target: Target,
-    pub(super) found: Found,
+    pub(super) found: PulledEntities,
     /// Whether changes are stored at once, page by page, or only kept in memory over the store.
-    pub(super) through: bool,
+    pub(super) persist: bool,
     /// Whether the watermark was stored.
     pub(super) saved: bool,
-    pub(super) last: Last,
+    pub(super) last: PullState,
     pub(super) fields: BTreeSet<String>,
     pub(super) locations: Locations,
     pub(super) elements: Elements,
@@ -52,10 +52,10 @@ impl Mirror {
     }
 
     /// Where an entity lies at the service; `None` for an unknown holder.
-    pub fn at(&self, store: &Store, id: RemoteId) -> Result<Option<At>, store::Error> {
+    pub fn at(&self, store: &Store, id: RemoteId) -> Result<Option<EntityRef>, store::Error> {
         let target = self.target;
         if target != Target::Holder {
-            return Ok(Some(At { target, id, below: None }));
+            return Ok(Some(EntityRef { target, id, below: None }));
         }
         // What a whole listing lacks is still stored.
         let entity = match self.get(store, id)? {
@@ -63,7 +63,7 @@ impl Mirror {
             None => store.get(Keyspace::Mirror, &Keyspace::by_target(target, id))?,
         };
         let below = entity.and_then(|entity| RemoteId::new(entity.value("certification").as_text()?.parse().ok()?));
-        Ok(below.map(|below| At { target, id, below: Some(below) }))
+        Ok(below.map(|below| EntityRef { target, id, below: Some(below) }))
     }
 
     /// Shows every entity, in no order that matters.
@@ -95,7 +95,12 @@ impl Mirror {
     }
 
     /// Supposes, in a copy that is never saved, that an entity has these values, or is gone.
-    pub fn suppose(&mut self, store: &Store, id: RemoteId, fields: Option<&Values>) -> Result<(), store::Error> {
+    pub fn overlay_hypothetical(
+        &mut self,
+        store: &Store,
+        id: RemoteId,
+        fields: Option<&Values>,
+    ) -> Result<(), store::Error> {
         let entity = self.get(store, id)?.zip(fields).map(|(mut entity, fields)| {
             entity.fields.extend(fields.iter().map(|(field, value)| (field.clone(), value.clone())));
             serde_json::to_vec(&self.kept(entity)).expect("plain values").into_boxed_slice()
@@ -145,7 +150,7 @@ impl Mirror {
 
 /// Stores what was found: first the marks of the records whose entities moved, so that none of them is taken for unchanged
 /// before it was looked at, and then the entities, which may be found again; or, where they are many, all at once.
-pub(super) fn flush(found: &mut Found, store: &Store, target: Target) -> Result<(), store::Error> {
+pub(super) fn flush(found: &mut PulledEntities, store: &Store, target: Target) -> Result<(), store::Error> {
     if found.len() as u64 > store.many(Keyspace::Mirror) {
         let mut bulk = store.bulk_loader();
         gather(found, store, target, &mut bulk)?;
@@ -160,7 +165,7 @@ pub(super) fn flush(found: &mut Found, store: &Store, target: Target) -> Result<
 
 /// Adds what was found to what is stored at once at the end.
 pub(super) fn gather(
-    found: &mut Found,
+    found: &mut PulledEntities,
     store: &Store,
     target: Target,
     bulk: &mut BulkLoader<'_>,
@@ -173,14 +178,14 @@ pub(super) fn gather(
 }
 
 /// Takes some of what was found: the marks of its records, and the entities.
-fn part(found: &mut Found, store: &Store, target: Target) -> Result<Option<(Batch, Batch)>, store::Error> {
+fn part(found: &mut PulledEntities, store: &Store, target: Target) -> Result<Option<(Batch, Batch)>, store::Error> {
     if found.is_empty() {
         return Ok(None);
     }
     let (mut marks, mut batch) = (Batch::default(), Batch::default());
     for (id, bytes) in std::iter::from_fn(|| found.pop_first()).take(FLUSHED_AT_ONCE) {
         if let Some(owner) = Owner::of(store, target, id)? {
-            Known::mark(&mut marks, &owner.job, &owner.key);
+            SyncedRecord::mark_dirty(&mut marks, &owner.job, &owner.key);
         }
         match bytes {
             Some(bytes) => batch.put_bytes(Keyspace::Mirror, &Keyspace::by_target(target, id), &bytes),
@@ -196,9 +201,9 @@ pub fn put(batch: &mut Batch, target: Target, entity: &Entity) {
 }
 
 /// Asks for a whole listing at the next pull: one answer said that an entity is gone, and one answer may be wrong.
-pub fn doubt(batch: &mut Batch, store: &Store, target: Target) -> Result<(), store::Error> {
-    if let Some(last) = store.get::<Last>(Keyspace::Pull, target.name())? {
-        batch.put(Keyspace::Pull, target.name(), &Last { full_at: None, ..last });
+pub fn force_full_listing(batch: &mut Batch, store: &Store, target: Target) -> Result<(), store::Error> {
+    if let Some(last) = store.get::<PullState>(Keyspace::Pull, target.name())? {
+        batch.put(Keyspace::Pull, target.name(), &PullState { full_at: None, ..last });
     }
     Ok(())
 }
@@ -292,7 +297,8 @@ mod tests {
             store.commit_chunked(batch).unwrap();
             Index::save(&store, &job, std::iter::empty()).unwrap();
             assert!(Index::is_current(&store, &job).unwrap());
-            let mut found: Found = ids.iter().map(|id| (*id, Some(b"{}".to_vec().into_boxed_slice()))).collect();
+            let mut found: PulledEntities =
+                ids.iter().map(|id| (*id, Some(b"{}".to_vec().into_boxed_slice()))).collect();
             flush(&mut found, &store, Target::Staff).unwrap();
             let mut marked = 0;
             store.scan(Keyspace::Dirty, &Keyspace::by_job(&job, ""), |_, _| marked += 1).unwrap();

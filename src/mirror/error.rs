@@ -13,13 +13,13 @@ pub struct Error {
     pub what: &'static str,
     /// What went wrong.
     #[source]
-    pub kind: Kind,
+    pub kind: ErrorKind,
 }
 
 /// What went wrong with a pull.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ErrorKind {
     /// A request failed.
     #[error(transparent)]
     Api(#[from] api::Error),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::certifications::Certifications;
 use super::entities::Mirror;
-use super::error::Kind;
+use super::error::ErrorKind;
 use super::remote::{Remote, holders};
 use crate::api::{Api, Certification, Client, Query};
 use crate::record::RemoteId;
@@ -18,7 +18,7 @@ impl Mirror {
         store: &Store,
         wanted: &BTreeSet<String>,
         mut visit: impl FnMut(&Self, Vec<Remote>),
-    ) -> Result<Option<jiff::Timestamp>, Kind> {
+    ) -> Result<Option<jiff::Timestamp>, ErrorKind> {
         let answered = client.send(Api::<Certification>::root().list(&Query::default())).await?;
         let date = answered.date;
         self.certifications = Certifications::of(answered.value);
@@ -38,7 +38,7 @@ impl Mirror {
             let listed = listed.unwrap_or_default();
             let before = held.get(&certification.to_string()).copied().unwrap_or_default();
             if listed.is_empty() && before > 0 {
-                return Err(Kind::Emptied { before, not_found });
+                return Err(ErrorKind::Emptied { before, not_found });
             }
             let holders: Vec<Remote> = listed
                 .into_iter()
@@ -49,7 +49,7 @@ impl Mirror {
                 })
                 .collect();
             if let Some(doubled) = holders.iter().find(|holder| !seen.insert(holder.id())) {
-                return Err(Kind::Doubled { id: doubled.id() });
+                return Err(ErrorKind::Doubled { id: doubled.id() });
             }
             visit(self, holders);
         }

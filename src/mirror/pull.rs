@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::certifications::Certifications;
-use super::collection::{Last, Locations, Wanted};
+use super::collection::{Locations, PullSet, PullState};
 use super::elements::Elements;
 use super::entities::{Mirror, Removal, flush, gather, kept};
-use super::error::{Error, Kind};
+use super::error::{Error, ErrorKind};
 use super::remote::Remote;
 use crate::api::{self, Answered, Api, Client, Element, ForMembers, ForStaff, Location, Query};
 use crate::clock::Clock;
 use crate::record::{RemoteId, Target};
-use crate::snapshot::{Known, Owner};
+use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::{self, BulkLoader, Keyspace, Store};
 
 /// How long a list may still show what was removed.
@@ -29,19 +29,19 @@ impl Mirror {
     pub async fn pull(
         client: &Client,
         store: &Store,
-        wanted: &Wanted,
+        wanted: &PullSet,
         clock: &Clock,
-        through: bool,
+        persist: bool,
     ) -> Result<Self, Error> {
-        let fail = |what| move |kind: Kind| Error { what, kind };
+        let fail = |what| move |kind: ErrorKind| Error { what, kind };
         let target = wanted.target;
         let what = what(target);
-        let last: Last =
-            store.get(Keyspace::Pull, target.name()).map_err(Kind::from).map_err(fail(what))?.unwrap_or_default();
+        let last: PullState =
+            store.get(Keyspace::Pull, target.name()).map_err(ErrorKind::from).map_err(fail(what))?.unwrap_or_default();
         let mut mirror = Self {
             target,
             found: BTreeMap::new(),
-            through: through && !wanted.doubted,
+            persist: persist && !wanted.doubted,
             saved: false,
             fields: wanted.fields.union(&last.fields).cloned().collect(),
             last,
@@ -68,12 +68,12 @@ impl Mirror {
     /// Reads what changed since the last finished pull once more, for looking up what became of a request (law 3).
     pub async fn refresh(&mut self, client: &Client, store: &Store, clock: &Clock) -> Result<(), Error> {
         let since = self.last.watermark;
-        let wanted = Wanted::new(self.target, [], SignedDuration::ZERO);
+        let wanted = PullSet::new(self.target, [], SignedDuration::ZERO);
         let what = what(self.target);
         self.pull_entities(client, store, since, &wanted, clock).await.map_err(|kind| Error { what, kind })
     }
 
-    async fn pull_elements(&mut self, client: &Client) -> Result<(), Kind> {
+    async fn pull_elements(&mut self, client: &Client) -> Result<(), ErrorKind> {
         let elements = Api::<Element>::root();
         // The service has two lists: that of contractors counts for their organizations too.
         let elements: Option<Vec<Element>> = none_by_404(match self.target {
@@ -86,7 +86,7 @@ impl Mirror {
         Ok(())
     }
 
-    async fn pull_locations(&mut self, client: &Client) -> Result<(), Kind> {
+    async fn pull_locations(&mut self, client: &Client) -> Result<(), ErrorKind> {
         let query = Query::default().limit(client.page_size());
         let locations: Option<Vec<Location>> = none_by_404(client.send(Api::<Location>::root().list(&query)).await)?;
         self.last.locations = counted(&locations, self.last.locations)?;
@@ -100,9 +100,9 @@ impl Mirror {
         client: &Client,
         store: &Store,
         since: Option<Timestamp>,
-        wanted: &Wanted,
+        wanted: &PullSet,
         clock: &Clock,
-    ) -> Result<(), Kind> {
+    ) -> Result<(), ErrorKind> {
         let target = self.target;
         // The holders of a certification come as a whole each time.
         let mut seen = Listing::new(clock.now(), since.is_none() || target == Target::Holder);
@@ -120,7 +120,7 @@ impl Mirror {
         }
         seen.many.take().map_or(Ok(()), BulkLoader::commit)?;
         if wanted.doubted {
-            self.recognize(store, &seen.listed)?;
+            self.verify_account(store, &seen.listed)?;
         }
         if seen.whole {
             self.find_gone(client, store, &seen.listed, not_found).await?;
@@ -152,7 +152,7 @@ impl Mirror {
                 Err(error) => seen.failure = Some(error),
             }
         }
-        if self.through && seen.failure.is_none() {
+        if self.persist && seen.failure.is_none() {
             seen.failure = self.keep(store, seen).err();
         }
     }
@@ -181,10 +181,10 @@ impl Mirror {
 
     /// Fails if a whole listing does not show the known people. An entity of another creation time is another person,
     /// and where most people are missing, the listing is that of another account (law 2).
-    fn recognize(&self, store: &Store, listed: &BTreeSet<RemoteId>) -> Result<(), Kind> {
+    fn verify_account(&self, store: &Store, listed: &BTreeSet<RemoteId>) -> Result<(), ErrorKind> {
         let (mut known, mut missing, mut others) = (0u64, 0u64, 0u64);
         for (_, owner) in store.list::<Owner>(Keyspace::Owner, &Keyspace::all_of(self.target))? {
-            let Some(before) = Known::get(store, &owner.job, &owner.key)? else { continue };
+            let Some(before) = SyncedRecord::get(store, &owner.job, &owner.key)? else { continue };
             known += 1;
             match self.get(store, before.id)?.filter(|_| listed.contains(&before.id)) {
                 None => missing += 1,
@@ -195,7 +195,7 @@ impl Mirror {
                 }
             }
         }
-        if others > 0 || missing * 2 > known { Err(Kind::Strangers { known, missing, others }) } else { Ok(()) }
+        if others > 0 || missing * 2 > known { Err(ErrorKind::Strangers { known, missing, others }) } else { Ok(()) }
     }
 
     /// Finds stored entities that a whole listing lacks, and checks some of them at the service.
@@ -205,7 +205,7 @@ impl Mirror {
         store: &Store,
         listed: &BTreeSet<RemoteId>,
         not_found: bool,
-    ) -> Result<(), Kind> {
+    ) -> Result<(), ErrorKind> {
         let prefix = Keyspace::all_of(self.target);
         let mut stored = 0;
         let mut lacking = Vec::new();
@@ -215,12 +215,12 @@ impl Mirror {
             lacking.extend(id.filter(|id| !listed.contains(id)));
         })?;
         if listed.is_empty() && stored > 0 && self.target != Target::Holder {
-            return Err(Kind::Emptied { before: stored, not_found });
+            return Err(ErrorKind::Emptied { before: stored, not_found });
         }
         for id in lacking.iter().take(GONE_ASKED_MAX) {
             let Some(at) = self.at(store, *id)? else { continue };
             if Remote::get(client, at).await?.value.is_some() {
-                return Err(Kind::Lacks { id: *id });
+                return Err(ErrorKind::Lacks { id: *id });
             }
         }
         self.changed.extend(&lacking);
@@ -261,7 +261,7 @@ fn what(target: Target) -> &'static str {
 }
 
 /// Treats 404 as no list. The service may be wrong about it, so the caller compares with the previous size.
-fn none_by_404<R>(answer: Result<Answered<Vec<R>>, api::Error>) -> Result<Option<Vec<R>>, Kind> {
+fn none_by_404<R>(answer: Result<Answered<Vec<R>>, api::Error>) -> Result<Option<Vec<R>>, ErrorKind> {
     match answer {
         Ok(answered) => Ok(Some(answered.value)),
         Err(error) if error.code() == Some(404) => Ok(None),
@@ -270,10 +270,10 @@ fn none_by_404<R>(answer: Result<Answered<Vec<R>>, api::Error>) -> Result<Option
 }
 
 /// The number of a list's entries; a list that held some before must not hold none (law 1).
-fn counted<R>(list: &Option<Vec<R>>, before: u64) -> Result<u64, Kind> {
+fn counted<R>(list: &Option<Vec<R>>, before: u64) -> Result<u64, ErrorKind> {
     let now = list.as_ref().map_or(0, Vec::len);
     if now == 0 && before > 0 {
-        return Err(Kind::Emptied { before, not_found: list.is_none() });
+        return Err(ErrorKind::Emptied { before, not_found: list.is_none() });
     }
     Ok(now as u64)
 }

@@ -10,7 +10,7 @@ use crate::record::{RemoteId, Target};
 
 /// Where an entity lies at the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct At {
+pub struct EntityRef {
     /// What it is.
     pub target: Target,
     /// Its id.
@@ -77,7 +77,7 @@ impl Remote {
     }
 
     /// Reads one; `None` where there is none of that id.
-    pub async fn get(client: &Client, at: At) -> Result<Answered<Option<Self>>, api::Error> {
+    pub async fn get(client: &Client, at: EntityRef) -> Result<Answered<Option<Self>>, api::Error> {
         let id = at.id;
         match at.target {
             Target::Staff => client.send(Api::<Staff>::root().get(id)).await.map(shown!(Staff)),

@@ -1,7 +1,7 @@
 //! Employees in the program's own field names.
 
 use super::elements::Elements;
-use super::shown::{AsEntity, entity, text};
+use super::fields::{AsEntity, entity, text};
 use crate::api::Staff;
 use crate::record::{Entity, Value};
 
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
     use crate::api::{Element, Wire as _};
     use crate::mirror::Remote;
-    use crate::record::{Kind, Target};
+    use crate::record::{FieldKind, Target};
 
     fn staff(text: &str) -> Staff {
         Staff::read(serde_json::from_str(text).unwrap()).unwrap()
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn every_field_of_the_target_is_read() {
-        let shown = || Target::Staff.fields().filter(|field| field.kind != Kind::Photo);
+        let shown = || Target::Staff.fields().filter(|field| field.kind != FieldKind::Photo);
         let json = shown().map(|field| (field.response.to_owned(), Json::from("1"))).collect();
         let mut staff = Staff::read({
             let mut object: Map<String, Json> = json;

@@ -6,10 +6,10 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::notice::{Kind, Notice, RowNote};
-use super::trouble::Trouble;
+use super::notice::{Notice, NoticeKind, RowNote};
+use super::outage::Outage;
 use crate::reconcile::{RejectedRow, Status};
-use crate::record::{JobName, keyless};
+use crate::record::{JobName, redact};
 use crate::status::{JobView, Snapshot};
 
 /// How long a leaver may be on site before a notice: longer than any shift.
@@ -22,7 +22,7 @@ const REASON_MAX: usize = 300;
 /// What was notified.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Told {
+pub struct NotifiedState {
     jobs: BTreeMap<JobName, Job>,
     disk_full: bool,
     /// A digest of why the configuration was refused, where it was.
@@ -50,7 +50,7 @@ struct Down {
 #[serde(default)]
 struct Job {
     /// How it is, as far as that is not well.
-    kinds: BTreeSet<Kind>,
+    kinds: BTreeSet<NoticeKind>,
     held_set: u64,
     /// Digests of rejected rows.
     rejected: BTreeSet<u64>,
@@ -60,7 +60,7 @@ struct Job {
     on_site: BTreeMap<u64, (Timestamp, bool)>,
 }
 
-impl Told {
+impl NotifiedState {
     /// Forgets the digests of rows and people.
     pub(super) fn forget(&mut self) {
         for job in self.jobs.values_mut() {
@@ -72,7 +72,7 @@ impl Told {
 }
 
 /// Decides on a notice while nothing works. Returns what counts as notified after it; the jobs stay as they are.
-pub(super) fn decide_down(told: &Told, trouble: &Trouble, at: Timestamp) -> (Told, Option<Notice>) {
+pub(super) fn decide_down(told: &NotifiedState, trouble: &Outage, at: Timestamp) -> (NotifiedState, Option<Notice>) {
     let before = told.down.as_ref();
     let same = before.filter(|down| down.kind == trouble.kind && down.since <= at);
     let since = same.map_or(at, |down| down.since);
@@ -80,29 +80,29 @@ pub(super) fn decide_down(told: &Told, trouble: &Trouble, at: Timestamp) -> (Tol
     let is_told = was_told || at.duration_since(since) >= trouble.patience;
     let any_told = is_told || before.is_some_and(|down| down.any_told);
     let down = Down { kind: trouble.kind.to_owned(), since, told: is_told, any_told };
-    let next = Told { down: Some(down), ..told.clone() };
+    let next = NotifiedState { down: Some(down), ..told.clone() };
     let notice = (is_told && !was_told).then(|| Notice {
         id: format!("{:x}-0", at.as_millisecond()),
         reasons: listed(trouble.reasons.iter()),
-        ..Notice::new(at, Kind::Down, keyless(&trouble.text))
+        ..Notice::new(at, NoticeKind::Down, redact(&trouble.text))
     });
     (next, notice)
 }
 
 /// Decides on the notices now. Returns what counts as notified after them.
-pub fn decide(told: &Told, snapshot: &Snapshot) -> (Told, Vec<Notice>) {
+pub fn decide(told: &NotifiedState, snapshot: &Snapshot) -> (NotifiedState, Vec<Notice>) {
     let mut notices = Vec::new();
     let config_refused = snapshot.refused.as_ref().map(|refused| xxh3_64(refused.reason.as_bytes()));
     let no_page = snapshot.unserved.is_some();
-    let mut next = Told { disk_full: snapshot.is_full, config_refused, no_page, ..Told::default() };
+    let mut next = NotifiedState { disk_full: snapshot.is_full, config_refused, no_page, ..NotifiedState::default() };
     if told.down.as_ref().is_some_and(|down| down.any_told) {
-        notices.push(notice(snapshot, None, Kind::Recovered, "rosterd works again".to_owned()));
+        notices.push(notice(snapshot, None, NoticeKind::Recovered, "rosterd works again".to_owned()));
     }
     if snapshot.is_full != told.disk_full {
         let (event, text) = if snapshot.is_full {
-            (Kind::DiskFull, "the disk of rosterd's state is full: nothing is sent before 8 MiB are free")
+            (NoticeKind::DiskFull, "the disk of rosterd's state is full: nothing is sent before 8 MiB are free")
         } else {
-            (Kind::Recovered, "the disk of rosterd's state has room again")
+            (NoticeKind::Recovered, "the disk of rosterd's state has room again")
         };
         notices.push(notice(snapshot, None, event, text.to_owned()));
     }
@@ -110,10 +110,10 @@ pub fn decide(told: &Told, snapshot: &Snapshot) -> (Told, Vec<Notice>) {
         Some(refused) if config_refused != told.config_refused => {
             let text = "the new configuration was refused; the one before stays in force".to_owned();
             let reasons = listed(std::iter::once(&refused.reason));
-            notices.push(Notice { reasons, ..notice(snapshot, None, Kind::ConfigRefused, text) });
+            notices.push(Notice { reasons, ..notice(snapshot, None, NoticeKind::ConfigRefused, text) });
         }
         None if told.config_refused.is_some() => {
-            notices.push(notice(snapshot, None, Kind::Recovered, "the configuration is in force now".to_owned()));
+            notices.push(notice(snapshot, None, NoticeKind::Recovered, "the configuration is in force now".to_owned()));
         }
         _ => {}
     }
@@ -121,10 +121,15 @@ pub fn decide(told: &Told, snapshot: &Snapshot) -> (Told, Vec<Notice>) {
         Some(unserved) if !told.no_page => {
             let text = "rosterd works without its status page, metrics and health, and tries again".to_owned();
             let reasons = listed(std::iter::once(&unserved.reason));
-            notices.push(Notice { reasons, ..notice(snapshot, None, Kind::NoPage, text) });
+            notices.push(Notice { reasons, ..notice(snapshot, None, NoticeKind::NoPage, text) });
         }
         None if told.no_page => {
-            notices.push(notice(snapshot, None, Kind::Recovered, "rosterd's status page is served again".to_owned()));
+            notices.push(notice(
+                snapshot,
+                None,
+                NoticeKind::Recovered,
+                "rosterd's status page is served again".to_owned(),
+            ));
         }
         _ => {}
     }
@@ -142,24 +147,24 @@ pub fn decide(told: &Told, snapshot: &Snapshot) -> (Told, Vec<Notice>) {
 
 fn of_job(snapshot: &Snapshot, job: &JobView, before: &Job, notices: &mut Vec<Notice>) -> Job {
     let ended = match job.status() {
-        Some(Status::Failed) => Some(Kind::Failed),
-        Some(Status::Held) => Some(Kind::Held),
-        Some(Status::Partial) => Some(Kind::Partial),
+        Some(Status::Failed) => Some(NoticeKind::Failed),
+        Some(Status::Held) => Some(NoticeKind::Held),
+        Some(Status::Partial) => Some(NoticeKind::Partial),
         Some(Status::Done) | None => None,
     };
-    let overdue = job.overdue.is_some().then_some(Kind::Overdue);
+    let overdue = job.overdue.is_some().then_some(NoticeKind::Overdue);
     // What is held for it says so itself.
     let too_many = job.missing.as_ref().is_some_and(|missing| missing.too_many);
-    let missing = (too_many && ended != Some(Kind::Held)).then_some(Kind::Missing);
+    let missing = (too_many && ended != Some(NoticeKind::Held)).then_some(NoticeKind::Missing);
     let mut after = Job {
         kinds: ended.into_iter().chain(missing).chain(overdue).collect(),
-        held_set: if ended == Some(Kind::Held) { job.held_set } else { before.held_set },
+        held_set: if ended == Some(NoticeKind::Held) { job.held_set } else { before.held_set },
         rejected: job.rejected.iter().map(|row| row.mark).collect(),
         parked: job.parked.iter().copied().collect(),
         on_site: BTreeMap::new(),
     };
     // A failed run saw no rows; those of the one before are as they were.
-    if ended == Some(Kind::Failed) {
+    if ended == Some(NoticeKind::Failed) {
         after.rejected.extend(&before.rejected);
     }
     let rows: Vec<&RejectedRow> = job.rejected.iter().filter(|row| !before.rejected.contains(&row.mark)).collect();
@@ -167,8 +172,8 @@ fn of_job(snapshot: &Snapshot, job: &JobView, before: &Job, notices: &mut Vec<No
     for kind in &after.kinds {
         let is_new = !before.kinds.contains(kind);
         let has_more = match kind {
-            Kind::Held => before.held_set != job.held_set || !rows.is_empty() || refused > 0,
-            Kind::Partial => !rows.is_empty() || refused > 0,
+            NoticeKind::Held => before.held_set != job.held_set || !rows.is_empty() || refused > 0,
+            NoticeKind::Partial => !rows.is_empty() || refused > 0,
             _ => false,
         };
         if is_new || has_more {
@@ -178,49 +183,49 @@ fn of_job(snapshot: &Snapshot, job: &JobView, before: &Job, notices: &mut Vec<No
     if after.kinds.is_empty() && !before.kinds.is_empty() {
         let was: Vec<&str> = before.kinds.iter().map(|kind| kind.name()).collect();
         let text = format!("job {} is well again (it was {})", job.name, was.join(" and "));
-        notices.push(notice(snapshot, Some(job), Kind::Recovered, text));
+        notices.push(notice(snapshot, Some(job), NoticeKind::Recovered, text));
     }
     on_site(snapshot, job, before, &mut after, notices);
     after
 }
 
-fn trouble(snapshot: &Snapshot, job: &JobView, kind: Kind, rows: &[&RejectedRow]) -> Notice {
+fn trouble(snapshot: &Snapshot, job: &JobView, kind: NoticeKind, rows: &[&RejectedRow]) -> Notice {
     let name = &job.name;
     let text = match kind {
-        Kind::Failed => format!("job {name} failed"),
-        Kind::Held if job.held > 0 => format!(
+        NoticeKind::Failed => format!("job {name} failed"),
+        NoticeKind::Held if job.held > 0 => format!(
             "job {name} holds {} changes (set {}) until someone decides: `rosterd approve {name}` or `rosterd reject {name}`",
             job.held, job.held_set
         ),
-        Kind::Held => format!("job {name} is held"),
-        Kind::Missing => {
+        NoticeKind::Held => format!("job {name} is held"),
+        NoticeKind::Missing => {
             let (people, of) = job.missing.as_ref().map_or((0, 0), |missing| (missing.people, missing.of));
             format!("the source of job {name} misses {people} of {of} known people; `rosterd plan {name}` lists them")
         }
-        Kind::Overdue => format!("job {name} is overdue"),
+        NoticeKind::Overdue => format!("job {name} is overdue"),
         _ => format!("job {name} could do only a part"),
     };
     let reasons = match kind {
-        Kind::Overdue => job.overdue.iter().collect(),
+        NoticeKind::Overdue => job.overdue.iter().collect(),
         _ => job.reasons.iter().collect::<Vec<_>>(),
     };
     let mut notice = notice(snapshot, Some(job), kind, text);
     notice.reasons = listed(reasons.into_iter());
-    if matches!(kind, Kind::Partial | Kind::Held) {
+    if matches!(kind, NoticeKind::Partial | NoticeKind::Held) {
         notice.rows = rows.iter().take(LISTED_MAX).map(|row| row_note(row)).collect();
         let more = rows.len().saturating_sub(LISTED_MAX);
         if more > 0 {
             notice.rows.push(RowNote { line: None, reason: format!("and {more} more rows") });
         }
     }
-    notice.held_set = (kind == Kind::Held).then_some(job.held_set);
+    notice.held_set = (kind == NoticeKind::Held).then_some(job.held_set);
     notice
 }
 
 /// The first of the reasons, as notices may show them.
 fn listed<'a>(reasons: impl ExactSizeIterator<Item = &'a String>) -> Vec<String> {
     let more = reasons.len().saturating_sub(LISTED_MAX);
-    let mut listed: Vec<String> = reasons.take(LISTED_MAX).map(|reason| short(&keyless(reason))).collect();
+    let mut listed: Vec<String> = reasons.take(LISTED_MAX).map(|reason| short(&redact(reason))).collect();
     if more > 0 {
         listed.push(format!("and {more} more reasons"));
     }
@@ -229,7 +234,7 @@ fn listed<'a>(reasons: impl ExactSizeIterator<Item = &'a String>) -> Vec<String>
 
 fn row_note(row: &RejectedRow) -> RowNote {
     let field = row.field.as_deref().map(|field| format!("{field}: ")).unwrap_or_default();
-    RowNote { line: row.line, reason: short(&format!("{field}{}", keyless(&row.reason))) }
+    RowNote { line: row.line, reason: short(&format!("{field}{}", redact(&row.reason))) }
 }
 
 fn on_site(snapshot: &Snapshot, job: &JobView, before: &Job, after: &mut Job, notices: &mut Vec<Notice>) {
@@ -249,11 +254,11 @@ fn on_site(snapshot: &Snapshot, job: &JobView, before: &Job, after: &mut Job, no
             "job {}: {who} on site for 7 days or more, and can't be removed before they sign out; `rosterd plan {}` names them",
             job.name, job.name
         );
-        notices.push(notice(snapshot, Some(job), Kind::OnSite, text));
+        notices.push(notice(snapshot, Some(job), NoticeKind::OnSite, text));
     }
 }
 
-fn notice(snapshot: &Snapshot, job: Option<&JobView>, event: Kind, text: String) -> Notice {
+fn notice(snapshot: &Snapshot, job: Option<&JobView>, event: NoticeKind, text: String) -> Notice {
     Notice {
         job: job.map(|job| job.name.clone()),
         run: job.and_then(|job| job.last.as_ref()).map(|last| last.run),

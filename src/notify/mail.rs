@@ -13,7 +13,7 @@ use lettre::transport::smtp::extension::ClientId;
 use lettre::{Message, SmtpTransport, Transport as _};
 use secrecy::ExposeSecret as _;
 
-use super::notice::{Kind, Notice};
+use super::notice::{Notice, NoticeKind};
 use super::web::{self, Failure};
 use crate::config::{Mail, Notify, Protection};
 use crate::fault::chain;
@@ -63,7 +63,8 @@ pub(super) fn knock(mail: &Mail, ca_file: Option<&Path>, host: &str) -> Result<(
 
 /// Whether a mail can be written from and to the addresses that are configured.
 pub(super) fn is_writable(mail: &Mail, host: &str) -> Result<(), String> {
-    message(mail, host, None, &Notice::new(Timestamp::UNIX_EPOCH, Kind::Recovered, "nothing".to_owned())).map(drop)
+    message(mail, host, None, &Notice::new(Timestamp::UNIX_EPOCH, NoticeKind::Recovered, "nothing".to_owned()))
+        .map(drop)
 }
 
 /// What went wrong, and what to do about it.

@@ -1,7 +1,7 @@
 //! Notices to people when something needs them.
 //!
 //! ```text
-//! Snapshot ──▶ decide ──▶ Book: what is sent, what waits  ──▶ Teller ──┬─▶ webhook
+//! Snapshot ──▶ decide ──▶ NoticeStore: what is sent, what waits  ──▶ Notifier ──┬─▶ webhook
 //!               (pure)         (a small durable file)                  ├─▶ mail
 //!                                                                      └─▶ heartbeat
 //! ```
@@ -16,25 +16,25 @@
 //!   there is none, nothing is sent. No proxy is taken from the environment.
 //!
 //! What was notified lies in a file of its own next to the store: a notice that the store can't be used must not need
-//! it. So a daemon that can't start sends that notice too, once however often it is started again ([`Trouble`]).
+//! it. So a daemon that can't start sends that notice too, once however often it is started again ([`Outage`]).
 //!
 //! Rejected: a notice of the result at the end of each run. Overdue jobs have no run, and two failures in a row are one
 //! piece of news; people want to know the difference between the last notice and the present state.
 
-mod book;
+mod channel_test;
 mod decide;
 mod error;
 mod mail;
 mod notice;
-mod teller;
-mod trial;
-mod trouble;
+mod notice_store;
+mod notifier;
+mod outage;
 mod web;
 
-pub use book::{Book, forget};
-pub use decide::{Told, decide};
+pub use channel_test::{ChannelTest, test, trials};
+pub use decide::{NotifiedState, decide};
 pub use error::SetupError;
-pub use notice::{Kind, Notice, RowNote};
-pub use teller::Teller;
-pub use trial::{Trial, test, trials};
-pub use trouble::{Trouble, told};
+pub use notice::{Notice, NoticeKind, RowNote};
+pub use notice_store::{NoticeStore, forget};
+pub use notifier::Notifier;
+pub use outage::{Outage, told};

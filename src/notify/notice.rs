@@ -8,7 +8,7 @@ use crate::record::JobName;
 /// What a notice is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum NoticeKind {
     /// A job fails.
     Failed,
     /// Changes wait for a person.
@@ -43,7 +43,7 @@ pub struct Notice {
     /// When it was noticed, by this machine's clock.
     pub at: Timestamp,
     /// What it is about.
-    pub event: Kind,
+    pub event: NoticeKind,
     /// The job; none where it is about all of them.
     pub job: Option<JobName>,
     /// The job's last run.
@@ -67,7 +67,7 @@ pub struct RowNote {
     pub reason: String,
 }
 
-impl Kind {
+impl NoticeKind {
     /// Its name in notices.
     pub fn name(self) -> &'static str {
         match self {
@@ -89,7 +89,7 @@ impl Kind {
 
 impl Notice {
     /// A notice of no job in particular, with nothing but a sentence.
-    pub(super) fn new(at: Timestamp, event: Kind, text: String) -> Self {
+    pub(super) fn new(at: Timestamp, event: NoticeKind, text: String) -> Self {
         Self {
             id: String::new(),
             at,
@@ -168,7 +168,8 @@ mod tests {
         let row = RowNote { line: Some(2), reason: file.to_owned() };
         let at = Timestamp::UNIX_EPOCH;
         let text = format!("job staff failed: {file}");
-        let notice = Notice { reasons: vec![file.to_owned()], rows: vec![row], ..Notice::new(at, Kind::Failed, text) };
+        let notice =
+            Notice { reasons: vec![file.to_owned()], rows: vec![row], ..Notice::new(at, NoticeKind::Failed, text) };
         let document = notice.document("host", None);
         let shown = document["text"].as_str().unwrap();
         for meaning in ["<", ">", "@everyone", "@here", "](", "![", "\n- b", "&amp; a"] {

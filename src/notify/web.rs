@@ -8,7 +8,7 @@ use secrecy::ExposeSecret as _;
 
 use super::error::SetupError;
 use crate::api::THIS_MACHINE;
-use crate::config::{Hook, Notify};
+use crate::config::{Endpoint, Notify};
 use crate::fault::chain;
 use crate::tls;
 
@@ -45,7 +45,11 @@ pub(super) fn client(options: &Notify) -> Result<Client, SetupError> {
 }
 
 /// Sends a document, or nothing but the call itself.
-pub(super) async fn call(client: &Client, hook: &Hook, document: Option<&serde_json::Value>) -> Result<(), Failure> {
+pub(super) async fn call(
+    client: &Client,
+    hook: &Endpoint,
+    document: Option<&serde_json::Value>,
+) -> Result<(), Failure> {
     let url = hook.url.expose_secret();
     let request = match document {
         Some(document) => client.post(url).header(CONTENT_TYPE, "application/json").body(document.to_string()),

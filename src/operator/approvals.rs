@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::clock::Clock;
 use crate::config::Job;
-use crate::history::{Audit, Line, acting_user};
+use crate::history::{Audit, AuditLine, acting_user};
 use crate::plan::{Decided, Verdict};
 use crate::queue::{self, Change, State};
 use crate::reconcile::approval::held::{HeldChange, held};
 use crate::reconcile::model::job_state::JobState;
-use crate::record::{Key, Marks};
+use crate::record::{Key, RowMetadata};
 use crate::store::{self, Batch, Keyspace, Store};
 
 /// Releases held changes: all of them, or those of `keys`. Returns the keys; none where none of them can be approved.
@@ -108,7 +108,7 @@ fn decide_part(
     let audit = Audit::new(store.dir());
     for key in waiting.keys() {
         let at = clock.now();
-        let line = Line::Decision { at, job: Some(job), key: Some(key), decision, by: acting_user(), why: None };
+        let line = AuditLine::Decision { at, job: Some(job), key: Some(key), decision, by: acting_user(), why: None };
         audit.append(at, &line).map_err(DecisionError::Audit)?;
     }
     let mut sent = BTreeSet::new();
@@ -134,7 +134,7 @@ fn decide_part(
                 target: part.mapping.target,
                 wish,
                 approved: true,
-                marks: Marks::default(),
+                marks: RowMetadata::default(),
                 undo: change.undo.clone(),
                 state: State::Waiting,
             };
@@ -159,7 +159,8 @@ pub fn believe(store: &Store, clock: &Clock, job: &Job) -> Result<Option<String>
     if let Some(server) = &server {
         let (at, why) = (clock.now(), Some(server.as_str()));
         let by = acting_user();
-        let line = Line::Decision { at, job: Some(&job.name), key: None, decision: "believed the server", by, why };
+        let line =
+            AuditLine::Decision { at, job: Some(&job.name), key: None, decision: "believed the server", by, why };
         Audit::new(store.dir()).append(at, &line).map_err(DecisionError::Audit)?;
         store.commit(batch)?;
     }

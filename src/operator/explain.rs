@@ -27,8 +27,8 @@ use crate::reconcile::model::job_fields::leaver_set;
 use crate::reconcile::model::job_plan::Prepared;
 use crate::reconcile::model::job_state::{JobState, LastRun};
 use crate::reconcile::plan::build::prepare;
-use crate::record::{Entity, Key, Kind, Record, RemoteId, Value, Values, fold};
-use crate::snapshot::{Index, Known, Owner};
+use crate::record::{Entity, FieldKind, Key, Record, RemoteId, Value, Values, normalize};
+use crate::snapshot::{Index, Owner, SyncedRecord};
 use crate::source::Row;
 use crate::spool;
 use crate::store::{self, Store};
@@ -44,7 +44,7 @@ pub struct Explanation {
     /// Why the source does not prove who is absent.
     pub incomplete: Vec<String>,
     /// What was confirmed of it.
-    pub known: Option<Known>,
+    pub known: Option<SyncedRecord>,
     /// Its entity, as the service held it at the last pull.
     pub entity: Option<Entity>,
     /// Whose the entity is.
@@ -188,7 +188,7 @@ fn explain_part(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanati
     let store = context.store;
     let mirrors = Mirrors::stored(store, job)?;
     let mirror = mirrors.as_ref().map(|mirrors| mirrors.of(job.mapping.target));
-    let known = Known::get(store, &job.name, key)?;
+    let known = SyncedRecord::get(store, &job.name, key)?;
     let entity = match (mirror, &known) {
         (Some(mirror), Some(known)) => mirror.get(store, known.id)?,
         _ => None,
@@ -284,7 +284,7 @@ impl Nearest {
     }
 }
 
-fn fields(job: &Job, record: Option<&Record>, entity: Option<&Entity>, known: Option<&Known>) -> Vec<FieldView> {
+fn fields(job: &Job, record: Option<&Record>, entity: Option<&Entity>, known: Option<&SyncedRecord>) -> Vec<FieldView> {
     let templates = job.mapping.fields.iter();
     let view = |(name, template): (&String, &String)| {
         let kind = job.mapping.target.field(name)?.kind;
@@ -292,10 +292,10 @@ fn fields(job: &Job, record: Option<&Record>, entity: Option<&Entity>, known: Op
         let holds = entity.map(|entity| entity.value(name).clone());
         let sent = known.and_then(|known| known.sent.get(name.as_str())).cloned();
         // No list shows photos: the one that was sent last is the one that the service has, as far as is known.
-        let holds = if kind == Kind::Photo { holds.and(sent.clone()) } else { holds };
+        let holds = if kind == FieldKind::Photo { holds.and(sent.clone()) } else { holds };
         let state = match (&wanted, &holds) {
             (Some(wanted), Some(holds)) => {
-                let same = known.map_or(kind.same(wanted, holds), |known| known.settled(name, kind, wanted, holds));
+                let same = known.map_or(kind.same(wanted, holds), |known| known.is_in_sync(name, kind, wanted, holds));
                 match () {
                     () if same => FieldState::Same,
                     () if known.is_some() && job.seed_only.iter().any(|own| own == name) => FieldState::Seeded,
@@ -315,7 +315,7 @@ fn fields(job: &Job, record: Option<&Record>, entity: Option<&Entity>, known: Op
 /// Who at the service fits the record, field by field.
 fn fits(store: &Store, job: &Job, mirror: Option<&Mirror>, record: Option<&Record>) -> Result<Vec<Fit>, store::Error> {
     let (Some(mirror), Some(record)) = (mirror, record) else { return Ok(Vec::new()) };
-    let folded = |value: Option<&Value>| value.and_then(Value::as_text).map(fold).filter(|text| !text.is_empty());
+    let folded = |value: Option<&Value>| value.and_then(Value::as_text).map(normalize).filter(|text| !text.is_empty());
     let wanted: Vec<(&SmolStr, Option<String>)> =
         job.match_on.iter().map(|field| (field, folded(record.fields.get(field)))).collect();
     let mut found: Vec<Vec<RemoteId>> = vec![Vec::new(); wanted.len()];
@@ -385,7 +385,7 @@ fn of_prepared(prepared: &Prepared, key: &Key) -> Result<Outlook, spool::Error> 
     }
 }
 
-fn due(job: &Job, known: Option<&Known>) -> Option<Timestamp> {
+fn due(job: &Job, known: Option<&SyncedRecord>) -> Option<Timestamp> {
     let gone = known?.gone.as_ref()?;
     if job.leavers.action == LeaverAction::Keep { None } else { gone.since.checked_add(job.leavers.grace).ok() }
 }
@@ -395,7 +395,7 @@ fn leaving(
     context: &Context<'_>,
     job: &Job,
     rows: &[SourceRow],
-    known: Option<&Known>,
+    known: Option<&SyncedRecord>,
 ) -> Option<Result<Values, String>> {
     let says_so = rows.iter().any(|row| matches!(row.reading.mapped, Mapped::Left(_)));
     let known = known.filter(|known| known.left.is_none() && (says_so || known.gone.is_some()))?;
@@ -411,8 +411,8 @@ fn told(context: &Context<'_>, job: &Job, key: &Key) -> Result<(Option<Changed>,
     let mut last = None;
     let mut decisions = Vec::new();
     history::read(context.store.dir(), |entry| match entry {
-        history::Entry::Change(changed) if changed.job == job.name && changed.key == *key => last = Some(changed),
-        history::Entry::Decision(decided)
+        history::AuditEntry::Change(changed) if changed.job == job.name && changed.key == *key => last = Some(changed),
+        history::AuditEntry::Decision(decided)
             if decided.job.as_ref() == Some(&job.name) && decided.key.as_ref() == Some(key) =>
         {
             decisions.push(decided);

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::approvals::DecisionError;
 use crate::clock::Clock;
 use crate::config::Job;
-use crate::history::{Audit, Line, acting_user};
+use crate::history::{Audit, AuditLine, acting_user};
 use crate::plan::Decided;
 use crate::queue::{self, Change, State};
 use crate::reconcile::approval::held::held;
@@ -104,7 +104,7 @@ fn decide(
     let mut batch = Batch::default();
     for waiting in chosen {
         let (at, job, key) = (clock.now(), Some(&waiting.change.job), Some(&waiting.change.key));
-        let line = Line::Decision { at, job, key, decision, by: acting_user(), why: None };
+        let line = AuditLine::Decision { at, job, key, decision, by: acting_user(), why: None };
         audit.append(at, &line).map_err(DecisionError::Audit)?;
         carry_out(&mut batch, waiting);
     }

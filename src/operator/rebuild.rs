@@ -11,13 +11,13 @@ use std::io;
 
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::history::{Audit, Line, acting_user};
+use crate::history::{Audit, AuditLine, acting_user};
 use crate::plan::{Decided, Verdict};
 use crate::queue::{Change, State};
 use crate::reconcile::account::ADDRESS;
 use crate::reconcile::model::job_state::RUNS;
 use crate::record::{Action, JobName, Key};
-use crate::snapshot::{Known, Owner};
+use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::{self, Batch, Keyspace, OldStore, ResetOutcome, reset};
 
 /// What was dropped of a store, and what was kept; of a damaged one, what of it could be read.
@@ -69,7 +69,7 @@ pub fn rebuild(config: &Config, clock: &Clock, which: Which) -> Result<Option<Re
             return Ok((None, seen));
         }
         let at = clock.now();
-        let line = Line::Decision { at, job: None, key: None, decision: "rebuilt", by: acting_user(), why: None };
+        let line = AuditLine::Decision { at, job: None, key: None, decision: "rebuilt", by: acting_user(), why: None };
         Audit::new(dir).append(at, &line).map_err(RebuildError::Audit)?;
         Ok((Some(batch), seen))
     })
@@ -95,9 +95,9 @@ fn keep(old: &OldStore<'_>, base_url: &str) -> Result<(Batch, Rebuilt), store::E
         Ok((all, carried))
     };
     let mut leaving = BTreeSet::new();
-    (seen.known, seen.leaving) = carry(Keyspace::Known, &mut |name, row| {
+    (seen.known, seen.leaving) = carry(Keyspace::Synced, &mut |name, row| {
         let is_gone =
-            serde_json::from_slice(row).is_ok_and(|known: Known| known.gone.is_some() || known.left.is_some());
+            serde_json::from_slice(row).is_ok_and(|known: SyncedRecord| known.gone.is_some() || known.left.is_some());
         is_gone && leaving.insert(name.to_owned())
     })?;
     carry(Keyspace::Owner, &mut |_, row| {
@@ -120,10 +120,10 @@ fn keep(old: &OldStore<'_>, base_url: &str) -> Result<(Batch, Rebuilt), store::E
     carry(Keyspace::Removed, &mut |_, _| true)?;
     carry(Keyspace::Echo, &mut |_, _| true)?;
     for name in leaving.iter().filter(|_| ours) {
-        if let Some((job, key)) = name.split_once(Keyspace::APART)
+        if let Some((job, key)) = name.split_once(Keyspace::SEPARATOR)
             && let (Some(job), Some(key)) = (JobName::new(job), Key::new(key))
         {
-            Known::mark(&mut batch, &job, &key);
+            SyncedRecord::mark_dirty(&mut batch, &job, &key);
         }
     }
     Ok((batch, seen))

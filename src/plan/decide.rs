@@ -4,8 +4,10 @@ use smol_str::SmolStr;
 
 use super::rules::{OnDrift, Rules};
 use super::{Change, Delta, Deltas, Held};
-use crate::record::{Action, Entity, Field, Key, Kind, Marks, Record, RemoteId, Target, Value, Values, Wish};
-use crate::snapshot::Known;
+use crate::record::{
+    Action, DesiredState, Entity, Field, FieldKind, Key, Record, RemoteId, RowMetadata, Target, Value, Values,
+};
+use crate::snapshot::SyncedRecord;
 
 /// A record and where it stands.
 #[derive(Clone, Debug)]
@@ -15,7 +17,7 @@ pub struct Subject {
     /// The line of its row, where the source has lines.
     pub line: Option<u64>,
     /// What its row says about itself.
-    pub marks: Marks,
+    pub marks: RowMetadata,
     /// Where it stands.
     pub standing: Standing,
 }
@@ -26,14 +28,14 @@ pub enum Standing {
     /// It was confirmed before and is there.
     Mine {
         /// What was confirmed.
-        known: Known,
+        known: SyncedRecord,
         /// What the service holds.
         entity: Entity,
     },
     /// It was confirmed before, and the service has it no more: a request for just this entity said so.
     Vanished {
         /// What was confirmed.
-        known: Known,
+        known: SyncedRecord,
     },
     /// It was found by a field, the first time.
     Matched {
@@ -117,7 +119,7 @@ pub enum Decision {
     /// Nothing is to be sent; what was found is to be remembered, where it is new.
     Settled {
         /// What is to be remembered.
-        remember: Option<Known>,
+        remember: Option<SyncedRecord>,
     },
     /// A change.
     Change(Change),
@@ -126,7 +128,7 @@ pub enum Decision {
         /// The change.
         change: Change,
         /// What is to be remembered.
-        remember: Option<Known>,
+        remember: Option<SyncedRecord>,
     },
     /// A person.
     Held(Held),
@@ -135,7 +137,7 @@ pub enum Decision {
 /// Decides what one record needs.
 pub fn decide(subject: Subject, rules: Rules<'_>) -> Decision {
     let Subject { record, line, marks, standing } = subject;
-    let one = rules.target.one();
+    let one = rules.target.noun();
     let is_new = |record: Record, known| create(record, line, marks.clone(), known);
     match standing {
         Standing::Mine { known, entity } => {
@@ -169,7 +171,7 @@ pub fn decide(subject: Subject, rules: Rules<'_>) -> Decision {
             }
         }
         Standing::Borrowed { entity } => {
-            let remember = Known { borrowed: true, ..Known::of(entity.id, entity.created) };
+            let remember = SyncedRecord { borrowed: true, ..SyncedRecord::of(entity.id, entity.created) };
             Decision::Settled { remember: Some(remember) }
         }
         Standing::Vanished { .. } => Decision::Change(is_new(record, true)),
@@ -180,7 +182,7 @@ pub fn decide(subject: Subject, rules: Rules<'_>) -> Decision {
                 record.key,
                 format!(
                     "{by} fits several {} at the service (ids {}); make it unique there",
-                    rules.target.many(),
+                    rules.target.plural(),
                     ids.join(", ")
                 ),
             )
@@ -248,7 +250,7 @@ fn held_new(change: Change, reason: String) -> Decision {
 }
 
 /// What is known of a record, and which of its fields keep edits made at the service.
-type Before<'a> = Option<(&'a Known, &'a [&'a str])>;
+type Before<'a> = Option<(&'a SyncedRecord, &'a [&'a str])>;
 
 fn deltas(record: &Record, entity: &Entity, rules: Rules<'_>, before: Before<'_>) -> Deltas {
     rules
@@ -258,7 +260,7 @@ fn deltas(record: &Record, entity: &Entity, rules: Rules<'_>, before: Before<'_>
             let value = entity.value(&field.name);
             let settled = match before {
                 Some((known, drifted)) => {
-                    drifted.contains(&field.name.as_str()) || known.settled(&field.name, field.kind, wanted, value)
+                    drifted.contains(&field.name.as_str()) || known.is_in_sync(&field.name, field.kind, wanted, value)
                 }
                 None => field.kind.same(wanted, value),
             };
@@ -270,7 +272,13 @@ fn deltas(record: &Record, entity: &Entity, rules: Rules<'_>, before: Before<'_>
 
 /// What is remembered of a record whose entity needs nothing: what was wanted, and what the service changed it into
 /// where that differs. An edit made at the service does not count as such a change.
-fn remembered(record: &Record, entity: &Entity, rules: Rules<'_>, marks: Marks, before: Before<'_>) -> Known {
+fn remembered(
+    record: &Record,
+    entity: &Entity,
+    rules: Rules<'_>,
+    marks: RowMetadata,
+    before: Before<'_>,
+) -> SyncedRecord {
     let drifted = before.map_or(&[][..], |(_, drifted)| drifted);
     let echo = rules
         .owned()
@@ -286,13 +294,13 @@ fn remembered(record: &Record, entity: &Entity, rules: Rules<'_>, marks: Marks, 
         .collect();
     let created = before.map_or_else(|| entity.created.clone(), |(known, _)| known.created.clone());
     let sent = seedless(record.fields.clone(), rules);
-    let known = Known { sent, echo, marks, ..Known::of(entity.id, created) };
+    let known = SyncedRecord { sent, echo, marks, ..SyncedRecord::of(entity.id, created) };
     known.with_photo_of(before.map(|(known, _)| known))
 }
 
 /// What the service holds in a field as far as it is known: of a photo, what was last sent.
-fn last_known<'a>(field: &Field, known: &'a Known, value: &'a Value) -> &'a Value {
-    if field.kind == Kind::Photo { known.sent.get(&field.name).unwrap_or(value) } else { value }
+fn last_known<'a>(field: &Field, known: &'a SyncedRecord, value: &'a Value) -> &'a Value {
+    if field.kind == FieldKind::Photo { known.sent.get(&field.name).unwrap_or(value) } else { value }
 }
 
 /// Whether nothing but the photo differs.
@@ -307,18 +315,25 @@ fn photo(
     id: RemoteId,
     fields: Deltas,
     line: Option<u64>,
-    marks: Marks,
-    known: Option<&Known>,
+    marks: RowMetadata,
+    known: Option<&SyncedRecord>,
 ) -> Change {
     let wanted = fields.iter().map(|(field, delta)| (field.clone(), delta.to.clone())).collect();
-    let wish = Wish { action: Action::Update, id: Some(id), fields: wanted, leaver: false };
+    let wish = DesiredState { action: Action::Update, id: Some(id), fields: wanted, leaver: false };
     let was_sent = known.is_some_and(|known| known.sent.contains_key(Target::PHOTO));
     Change { key: record.key, wish, fields, line, known: was_sent, approved: false, marks }
 }
 
-fn update(record: Record, id: RemoteId, fields: Deltas, line: Option<u64>, marks: Marks, rules: Rules<'_>) -> Change {
+fn update(
+    record: Record,
+    id: RemoteId,
+    fields: Deltas,
+    line: Option<u64>,
+    marks: RowMetadata,
+    rules: Rules<'_>,
+) -> Change {
     let wanted = seedless(record.fields, rules);
-    let wish = Wish { action: Action::Update, id: Some(id), fields: wanted, leaver: false };
+    let wish = DesiredState { action: Action::Update, id: Some(id), fields: wanted, leaver: false };
     Change { key: record.key, wish, fields, line, known: true, approved: false, marks }
 }
 
@@ -328,8 +343,8 @@ fn seedless(mut fields: Values, rules: Rules<'_>) -> Values {
     fields
 }
 
-fn create(record: Record, line: Option<u64>, marks: Marks, known: bool) -> Change {
-    let wish = Wish { action: Action::Create, id: None, fields: record.fields, leaver: false };
+fn create(record: Record, line: Option<u64>, marks: RowMetadata, known: bool) -> Change {
+    let wish = DesiredState { action: Action::Create, id: None, fields: record.fields, leaver: false };
     Change { key: record.key, wish, fields: Deltas::new(), line, known, approved: false, marks }
 }
 
@@ -353,9 +368,9 @@ mod tests {
         Record { key: Key::new("42").unwrap(), fields: values(pairs) }
     }
 
-    fn known(sent: &[(&str, &str)], echo: &[(&str, &str)]) -> Known {
+    fn known(sent: &[(&str, &str)], echo: &[(&str, &str)]) -> SyncedRecord {
         let id = RemoteId::new(5).unwrap();
-        Known { sent: values(sent), echo: values(echo), ..Known::of(id, "then".into()) }
+        SyncedRecord { sent: values(sent), echo: values(echo), ..SyncedRecord::of(id, "then".into()) }
     }
 
     fn moved(standing: Standing, wanted: &[(&str, &str)]) -> Vec<String> {
@@ -363,7 +378,7 @@ mod tests {
     }
 
     fn under(on_drift: OnDrift, seed_only: &[&str], standing: Standing, wanted: &[(&str, &str)]) -> Vec<String> {
-        let subject = Subject { record: record(wanted), line: Some(2), marks: Marks::default(), standing };
+        let subject = Subject { record: record(wanted), line: Some(2), marks: RowMetadata::default(), standing };
         let seed_only: Vec<_> = seed_only.iter().copied().map(SmolStr::from).collect();
         let fields = [field("name"), field("mobile"), field("email")];
         match decide(subject, Rules { target: Target::Staff, fields: &fields, seed_only: &seed_only, on_drift }) {
@@ -371,7 +386,7 @@ mod tests {
             Decision::Change(change) | Decision::Photo { change, .. } => {
                 change.moves().map(|(field, ..)| field.to_owned()).collect()
             }
-            Decision::Held(held) => vec![crate::record::shown(&held.reason).into_owned()],
+            Decision::Held(held) => vec![crate::record::reveal(&held.reason).into_owned()],
         }
     }
 
@@ -421,11 +436,11 @@ mod tests {
     fn an_edit_at_the_service_stays_until_the_sources_own_value_changes() {
         let sent = [("email", "a@example.com"), ("mobile", "21"), ("name", "Ana")];
         let holds = || entity(&[("email", "a@example.com"), ("mobile", "99"), ("name", "Ana")]);
-        let mine = |known: Known| Standing::Mine { known, entity: holds() };
+        let mine = |known: SyncedRecord| Standing::Mine { known, entity: holds() };
         let same = &sent[..];
         let other_name = &[("email", "a@example.com"), ("mobile", "21"), ("name", "Bo")][..];
         let other_mobile = &[("email", "a@example.com"), ("mobile", "22"), ("name", "Ana")][..];
-        let left = Known {
+        let left = SyncedRecord {
             left: Some(crate::snapshot::Left { at: jiff::Timestamp::UNIX_EPOCH, approved: false }),
             ..known(&sent, &[])
         };
@@ -452,7 +467,7 @@ mod tests {
         let before = known(&wanted, &[("name", "Ana B")]);
         let holds = entity(&[("email", "edited@example.com"), ("mobile", "21"), ("name", "Ana B")]);
         let standing = Standing::Mine { known: before, entity: holds };
-        let subject = Subject { record: record(&wanted), line: None, marks: Marks::default(), standing };
+        let subject = Subject { record: record(&wanted), line: None, marks: RowMetadata::default(), standing };
         assert!(matches!(decide(subject, rules), Decision::Settled { remember: None }));
     }
 }

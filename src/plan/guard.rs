@@ -35,12 +35,12 @@ pub struct Decided {
     pub verdict: Verdict,
     /// What the service held of the person when the change was shown that was approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seen: Option<Seen>,
+    pub seen: Option<RemoteDigest>,
 }
 
 /// What the service holds of a person in the fields that a job owns, by digest.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Seen {
+pub struct RemoteDigest {
     /// The person.
     pub id: RemoteId,
     /// The digest.
@@ -216,12 +216,12 @@ mod tests {
 
     use super::*;
     use crate::plan::{Delta, Deltas, Outline};
-    use crate::record::{Marks, RemoteId, Value, Values, Wish};
+    use crate::record::{DesiredState, RemoteId, RowMetadata, Value, Values};
     use crate::spool::Spool;
 
     fn change(key: usize, action: Action) -> Change {
         let id = (action != Action::Create).then(|| RemoteId::new(key as i64 + 1).unwrap());
-        let wish = Wish { action, id, fields: Values::new(), leaver: false };
+        let wish = DesiredState { action, id, fields: Values::new(), leaver: false };
         let known = action != Action::Create;
         Change {
             key: Key::new(&key.to_string()).unwrap(),
@@ -230,7 +230,7 @@ mod tests {
             line: None,
             known,
             approved: false,
-            marks: Marks::default(),
+            marks: RowMetadata::default(),
         }
     }
 

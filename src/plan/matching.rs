@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::record::{Entity, Record, RemoteId, Value, Values, fold};
+use crate::record::{Entity, Record, RemoteId, Value, Values, normalize};
 
 /// An index over entities by the fields that records are matched by, at 12 bytes an entity and field.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ impl Matcher {
     /// Finds what a record is: the first field of `match_on` that hits decides. A field that the record leaves empty hits
     /// nothing.
     pub fn find(&self, fields: &Values) -> Match {
-        self.find_by(self.by.iter().map(|(field, _)| mark(fields, field)))
+        self.find_by(self.by.iter().map(|(field, _)| match_hash(fields, field)))
     }
 
     /// The same by the marks of a record, one for each field of `match_on`.
@@ -93,18 +93,18 @@ impl Matcher {
 
     /// Whether a hit by `field` is one in truth and not two texts with one hash.
     pub fn confirmed(record: &Record, entity: &Entity, field: &str) -> bool {
-        let text = |value: &Value| value.as_text().map(fold);
+        let text = |value: &Value| value.as_text().map(normalize);
         record.fields.get(field).and_then(text) == text(entity.value(field))
     }
 }
 
 /// What a record is matched by in a field: the hash of its folded text, never 0; none where it leaves the field empty.
-pub fn mark(fields: &Values, field: &str) -> Option<u64> {
+pub fn match_hash(fields: &Values, field: &str) -> Option<u64> {
     fields.get(field).and_then(hash)
 }
 
 fn hash(value: &Value) -> Option<u64> {
-    let folded = fold(value.as_text()?);
+    let folded = normalize(value.as_text()?);
     (!folded.is_empty()).then(|| xxh3_64(folded.as_bytes()).max(1))
 }
 

@@ -32,9 +32,9 @@ mod tests;
 use std::sync::Arc;
 
 pub use decide::{Decision, NAMESAKE, Standing, Subject, decide};
-pub use guard::{Base, Decided, Guarded, Seen, Verdict, guard, leavers_held, updates_held};
+pub use guard::{Base, Decided, Guarded, RemoteDigest, Verdict, guard, leavers_held, updates_held};
 pub use leavers::{Absence, Present, absent, is_due, missing};
-pub use matching::{Match, Matcher, mark};
+pub use matching::{Match, Matcher, match_hash};
 pub use options::{LeaverAction, Leavers, Limit, Limits, Writes};
 pub use outline::{Judged, Outline};
 pub use person::is_somebody_else;
@@ -42,7 +42,7 @@ pub use protect::Protection;
 pub use rules::{OnDrift, Rules};
 pub use segment::guard_segments;
 
-use crate::record::{Action, ByField, Key, Marks, Value, Wish};
+use crate::record::{Action, DesiredState, FieldMap, Key, RowMetadata, Value};
 
 /// One change that a run would make.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub struct Change {
     /// The record.
     pub key: Key,
     /// What is wanted.
-    pub wish: Wish,
+    pub wish: DesiredState,
     /// The fields that move in an update; what a create moves is what it sets ([`Change::moves`]).
     pub fields: Deltas,
     /// The line of the source row, where there is one.
@@ -61,11 +61,11 @@ pub struct Change {
     /// Whether a person released it past the guard.
     pub approved: bool,
     /// What its row says about itself.
-    pub marks: Marks,
+    pub marks: RowMetadata,
 }
 
 /// The fields that move, by name.
-pub type Deltas = ByField<Delta>;
+pub type Deltas = FieldMap<Delta>;
 
 /// One field that moves.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The summary of a change, as the guard needs it.
 
 use super::{Change, Deltas};
-use crate::record::{Action, Key, Marks, RemoteId, Values, Wish};
-use crate::spool::Place;
+use crate::record::{Action, DesiredState, Key, RemoteId, RowMetadata, Values};
+use crate::spool::SpillOffset;
 
 /// What the guard asks of a change, in whichever form it is.
 pub trait Judged {
@@ -57,7 +57,7 @@ pub struct Outline {
     /// What few changes have.
     rare: Option<Box<Rare>>,
     /// Where the rest lies.
-    pub place: Place,
+    pub place: SpillOffset,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,7 +69,7 @@ struct Rare {
 
 impl Outline {
     /// The outline of a change that lies at `place`.
-    pub fn of(change: &Change, place: Place) -> Self {
+    pub fn of(change: &Change, place: SpillOffset) -> Self {
         let rare = Rare {
             segment: change.marks.segment.clone(),
             blanked: change.blanked().map(str::to_owned).collect(),
@@ -94,8 +94,8 @@ impl Outline {
     }
 
     /// The whole change again, with what lay at its place.
-    pub fn with(&self, wanted: Values, fields: Deltas, line: Option<u64>, marks: Marks) -> Change {
-        let wish = Wish { action: self.action, id: self.id, fields: wanted, leaver: self.leaver };
+    pub fn with(&self, wanted: Values, fields: Deltas, line: Option<u64>, marks: RowMetadata) -> Change {
+        let wish = DesiredState { action: self.action, id: self.id, fields: wanted, leaver: self.leaver };
         let Self { known, approved, .. } = *self;
         Change { key: self.key.clone(), wish, fields, line, known, approved, marks }
     }

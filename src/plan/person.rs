@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::record::{Target, Value, Values, fold};
+use crate::record::{Target, Value, Values, normalize};
 
 /// Whether `after` belongs to another person than `before`; fields that `after` does not have are left out.
 pub fn is_somebody_else(before: impl Fn(&str) -> Value, after: &Values) -> bool {
@@ -40,7 +40,7 @@ fn words(name: &str) -> BTreeSet<&str> {
 }
 
 fn text(value: &Value) -> String {
-    value.as_text().map(fold).unwrap_or_default()
+    value.as_text().map(normalize).unwrap_or_default()
 }
 
 #[cfg(test)]

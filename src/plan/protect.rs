@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::record::{Entity, Key, fold};
-use crate::snapshot::Known;
+use crate::record::{Entity, Key, normalize};
+use crate::snapshot::SyncedRecord;
 
 /// People that no job may remove, named by key or email; case, outer spaces and leading zeros don't matter (law 6).
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -19,14 +19,14 @@ impl Protection {
 
     /// Protects the people of these names.
     pub fn new<'a>(names: impl IntoIterator<Item = &'a String>) -> Self {
-        Self(names.into_iter().map(|name| fold(name)).filter(|name| !name.is_empty()).collect())
+        Self(names.into_iter().map(|name| normalize(name)).filter(|name| !name.is_empty()).collect())
     }
 
     /// Whether someone is protected: by key, by the email at the service, or by the one that was last sent.
-    pub fn covers(&self, key: &Key, known: Option<&Known>, entity: &Entity) -> bool {
+    pub fn covers(&self, key: &Key, known: Option<&SyncedRecord>, entity: &Entity) -> bool {
         let emails = [Some(entity.value(Self::FIELD)), known.and_then(|known| known.sent.get(Self::FIELD))];
         let emails = emails.into_iter().flatten().filter_map(|value| value.as_text());
-        emails.chain([key.as_str()]).any(|name| self.0.contains(&fold(name)))
+        emails.chain([key.as_str()]).any(|name| self.0.contains(&normalize(name)))
     }
 }
 
@@ -47,7 +47,7 @@ mod tests {
         let id = RemoteId::new(1).unwrap();
         let email = |text: &str| Values::from([("email".into(), Value::text(text))]);
         let entity = Entity { id, created: String::new(), fields: email("ana@example.com") };
-        let known = Known { sent: email("a.smith@example.com"), ..Known::of(id, String::new()) };
+        let known = SyncedRecord { sent: email("a.smith@example.com"), ..SyncedRecord::of(id, String::new()) };
         for (name, covered) in [
             ("0042", true),
             ("42", true),

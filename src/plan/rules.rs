@@ -6,7 +6,7 @@
 use smol_str::SmolStr;
 
 use crate::record::{Entity, Field, Target, Values};
-use crate::snapshot::Known;
+use crate::snapshot::SyncedRecord;
 
 /// What happens to a field that was edited at the service while the source stayed the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,14 +40,14 @@ impl<'a> Rules<'a> {
     }
 
     /// The fields that were edited at the service and stay so. What a job sets for a missing person is no such edit.
-    pub fn drifted(self, wanted: &Values, known: &Known, entity: &Entity) -> Vec<&'a str> {
+    pub fn drifted(self, wanted: &Values, known: &SyncedRecord, entity: &Entity) -> Vec<&'a str> {
         if self.on_drift == OnDrift::Overwrite || known.left.is_some() {
             return Vec::new();
         }
         let drifted = |field: &&Field| {
             wanted.get(&field.name).is_some_and(|wanted| {
                 known.sent.get(&field.name) == Some(wanted)
-                    && !known.settled(&field.name, field.kind, wanted, entity.value(&field.name))
+                    && !known.is_in_sync(&field.name, field.kind, wanted, entity.value(&field.name))
             })
         };
         self.owned().filter(drifted).map(|field| field.name.as_str()).collect()

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::guard::{Base, Guarded, Reasons};
 use super::options::{Limit, Limits, Writes};
 use super::{Held, Judged};
-use crate::record::Private;
+use crate::record::Sensitive;
 
 /// The fewest people who make segments that lose everybody suspect.
 const EMPTIED_MIN: u64 = 2;
@@ -41,7 +41,7 @@ pub fn guard_segments<C: Judged>(guarded: &mut Guarded<C>, limits: &Limits, base
             let alone = emptied.as_deref().filter(|_| change.leaves());
             match reasons.for_change(&change).map(|reason| &**reason).or(alone) {
                 Some(reason) => {
-                    let reason = format!("segment \"{}\": {reason}", Private(&segment)).into();
+                    let reason = format!("segment \"{}\": {reason}", Sensitive(&segment)).into();
                     guarded.held.push(Held::change(change, &reason));
                 }
                 None => guarded.go.push(change),
@@ -70,18 +70,18 @@ fn emptied<C: Judged>(go: &[C], limits: &Limits, bases: &BTreeMap<String, Base>)
 mod tests {
     use super::*;
     use crate::plan::{Change, Deltas};
-    use crate::record::{Action, Key, Marks, RemoteId, Values, Wish, shown};
+    use crate::record::{Action, DesiredState, Key, RemoteId, RowMetadata, Values, reveal};
 
     fn leaver(number: usize, segment: &str) -> Change {
         let id = RemoteId::new(number as i64 + 1);
         Change {
             key: Key::new(&number.to_string()).unwrap(),
-            wish: Wish { action: Action::Delete, id, fields: Values::new(), leaver: false },
+            wish: DesiredState { action: Action::Delete, id, fields: Values::new(), leaver: false },
             fields: Deltas::new(),
             line: None,
             known: true,
             approved: false,
-            marks: Marks { segment: segment.to_owned(), preference: None },
+            marks: RowMetadata { segment: segment.to_owned(), preference: None },
         }
     }
 
@@ -105,7 +105,7 @@ mod tests {
         guard_segments(&mut guarded, &Limits::default(), &bases);
         let count = |segment: &str| guarded.go.iter().filter(|change| change.marks.segment == segment).count();
         assert_eq!(["A", "B", "C", ""].map(count), [1, 10, 0, 9]);
-        let mut reasons: Vec<_> = guarded.held.iter().map(|held| shown(&held.reason)).collect();
+        let mut reasons: Vec<_> = guarded.held.iter().map(|held| reveal(&held.reason)).collect();
         reasons.dedup();
         assert_eq!(
             reasons,
@@ -149,7 +149,7 @@ mod tests {
         let go = vec![Change { approved: true, ..leaver(0, "A") }, leaver(1, "A")];
         let mut guarded = Guarded { go, ..Guarded::default() };
         guard_segments(&mut guarded, &Limits::default(), &bases);
-        let reasons: Vec<_> = guarded.held.iter().map(|held| shown(&held.reason)).collect();
+        let reasons: Vec<_> = guarded.held.iter().map(|held| reveal(&held.reason)).collect();
         assert_eq!((guarded.go.len(), reasons), (1, vec!["segment \"A\": all 2 people in it would leave".into()]));
     }
 }

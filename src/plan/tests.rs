@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::record::{Entity, Field, Record, RemoteId, Target, Values};
-use crate::snapshot::Known;
+use crate::snapshot::SyncedRecord;
 
 fn values(pairs: &[(&str, &str)]) -> Values {
     pairs.iter().map(|(name, value)| ((*name).into(), Value::text(*value))).collect()
 }
 
-fn known() -> Known {
-    Known { sent: values(&[("name", "Ana"), ("mobile", "1")]), ..Known::of(id(), "then".into()) }
+fn known() -> SyncedRecord {
+    SyncedRecord { sent: values(&[("name", "Ana"), ("mobile", "1")]), ..SyncedRecord::of(id(), "then".into()) }
 }
 
 fn id() -> RemoteId {
@@ -26,7 +26,7 @@ fn decided(number: usize, standing: Standing, on_drift: OnDrift) -> Decision {
     let record = Record { key: key(number), fields: values(&[("name", "Ana"), ("mobile", "2")]) };
     let fields: Vec<Field> = ["name", "mobile"].into_iter().filter_map(|name| Target::Staff.field(name)).collect();
     let rules = Rules { target: Target::Staff, fields: &fields, seed_only: &[], on_drift };
-    decide(Subject { record, line: None, marks: Marks::default(), standing }, rules)
+    decide(Subject { record, line: None, marks: RowMetadata::default(), standing }, rules)
 }
 
 #[test]

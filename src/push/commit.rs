@@ -6,8 +6,8 @@ use super::{Outcome, Push};
 use crate::mirror::{self, Mirror, Removal};
 use crate::plan::Decided;
 use crate::queue::{self, Change, State};
-use crate::record::{Entity, RemoteId, Target, Value, fold};
-use crate::snapshot::{Gone, Known, Left, Owner};
+use crate::record::{Entity, RemoteId, Target, Value, normalize};
+use crate::snapshot::{Gone, Left, Owner, SyncedRecord};
 use crate::store::{Batch, Keyspace};
 
 impl Push<'_> {
@@ -70,7 +70,7 @@ impl Push<'_> {
         after: Entity,
     ) -> Result<Outcome, Error> {
         let spelling = |wanted: &Value, value: &Value| match (wanted.as_text(), value.as_text()) {
-            (Some(wanted), Some(value)) => fold(wanted) == fold(value),
+            (Some(wanted), Some(value)) => normalize(wanted) == normalize(value),
             _ => false,
         };
         self.confirm_as(mirror, change, before, after, spelling)
@@ -88,19 +88,19 @@ impl Push<'_> {
         self.witness.confirmed(change, before, Some(&after)).map_err(Error::Audit)?;
         let mut batch = Batch::default();
         let was = before;
-        let before = Known::get(self.store, &change.job, &change.key)?;
+        let before = SyncedRecord::get(self.store, &change.job, &change.key)?;
         if let Some(before) = before.as_ref().filter(|before| before.id != after.id) {
             // The earlier entity is gone, and was created again under another id.
             Owner::release(&mut batch, self.store, &change.job, change.target, before.id)?;
         }
         let edited = before.as_ref().zip(was).is_some_and(|(known, was)| self.was_edited(change, known, was));
         let known = self.remembered(change, before.filter(|before| before.id == after.id), &after, echoes);
-        let known = Known { edits: if edited { known.edits + 1 } else { 0 }, ..known };
+        let known = SyncedRecord { edits: if edited { known.edits + 1 } else { 0 }, ..known };
         if let Some(other) = Owner::of(self.store, change.target, after.id)?
             && (other.job != change.job || other.key != change.key)
         {
             // The person has a new key, or belonged to a job that is no more.
-            Known::remove(&mut batch, &other.job, &other.key);
+            SyncedRecord::remove(&mut batch, &other.job, &other.key);
         }
         let rest = self.photo_after(change, &known, after.id);
         known.put(&mut batch, &change.job, &change.key);
@@ -114,12 +114,12 @@ impl Push<'_> {
 
     /// Whether a write reverted an edit made at the service: what is wanted is what was last sent, and the service no
     /// longer held it.
-    fn was_edited(&self, change: &Change, known: &Known, was: &Entity) -> bool {
+    fn was_edited(&self, change: &Change, known: &SyncedRecord, was: &Entity) -> bool {
         !change.wish.leaver
             && change.undo.is_none()
             && self.fields.iter().filter(|field| !self.seed_only.contains(&field.name)).any(|field| {
                 let wanted = change.wish.fields.get(&field.name);
-                let settled = |wanted| known.settled(&field.name, field.kind, wanted, was.value(&field.name));
+                let settled = |wanted| known.is_in_sync(&field.name, field.kind, wanted, was.value(&field.name));
                 wanted.is_some_and(|wanted| known.sent.get(&field.name) == Some(wanted) && !settled(wanted))
             })
     }
@@ -128,11 +128,11 @@ impl Push<'_> {
     fn remembered(
         &self,
         change: &Change,
-        before: Option<Known>,
+        before: Option<SyncedRecord>,
         after: &Entity,
         echoes: impl Fn(&Value, &Value) -> bool,
-    ) -> Known {
-        let mut known = before.unwrap_or_else(|| Known::of(after.id, after.created.clone()));
+    ) -> SyncedRecord {
+        let mut known = before.unwrap_or_else(|| SyncedRecord::of(after.id, after.created.clone()));
         if change.undo.is_some() {
             // The source did not say so: what was last sent for it stays known.
             known.echo.retain(|field, _| !change.wish.fields.contains_key(field));
@@ -156,7 +156,7 @@ impl Push<'_> {
             }
         }
         let marks = if change.marks.is_empty() { known.marks } else { change.marks.clone() };
-        Known { created: after.created.clone(), gone: None, left: None, marks, ..known }
+        SyncedRecord { created: after.created.clone(), gone: None, left: None, marks, ..known }
     }
 
     /// Puts on disk that the service no longer holds the entity of a leaver.
@@ -167,9 +167,9 @@ impl Push<'_> {
         before: Option<&Entity>,
     ) -> Result<Outcome, Error> {
         self.witness.confirmed(change, before, None).map_err(Error::Audit)?;
-        let gone = Known::get(self.store, &change.job, &change.key)?.and_then(|known| known.gone);
+        let gone = SyncedRecord::get(self.store, &change.job, &change.key)?.and_then(|known| known.gone);
         let mut batch = Batch::default();
-        Known::remove(&mut batch, &change.job, &change.key);
+        SyncedRecord::remove(&mut batch, &change.job, &change.key);
         Owner::remove(&mut batch, change.target, id);
         let removal = Removal {
             at: self.clock.now(),
@@ -189,7 +189,7 @@ impl Push<'_> {
     pub(super) fn vanished(&self, change: &Change, id: RemoteId) -> Result<Outcome, Error> {
         let mut batch = Batch::default();
         mirror::drop_gone(&mut batch, change.target, id);
-        mirror::doubt(&mut batch, self.store, change.target)?;
+        mirror::force_full_listing(&mut batch, self.store, change.target)?;
         queue::remove(&mut batch, &change.job, &change.key);
         self.store.commit(batch)?;
         Ok(Outcome::Undelivered(format!("id {id} is gone from the service; the next run creates it again")))

@@ -196,7 +196,7 @@ impl Stand {
     }
 
     /// The same movement once more; what it does not name is taken from what is known of the person.
-    pub(super) fn again(&self, target: Target, person: RemoteId, place: &Place) -> Result<Again, Astray> {
+    pub(super) fn again(&self, target: Target, person: RemoteId, place: &KnownPlace) -> Result<Again, Astray> {
         let lacks = |lacks| Astray { onsite: self.onsite, lacks };
         let onsite_status = Some(if self.onsite { "onsite" } else { "offsite" }.to_owned());
         let location_id = Some(self.location.or(place.location).ok_or(lacks(Lacks::Location))?);
@@ -223,14 +223,14 @@ impl Stand {
 
 /// Where a person is for certain, or the only place that they belong to, as the service shows them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct KnownPlace {
     pub(super) location: Option<i64>,
     /// The location by its name, where only that is shown.
     pub(super) name: Option<String>,
     pub(super) organization: Option<i64>,
 }
 
-impl Place {
+impl KnownPlace {
     pub(super) fn of(person: &Remote) -> Self {
         match person {
             Remote::Staff(staff) => Self { name: staff.cur_location.clone(), ..Self::default() },
@@ -294,9 +294,9 @@ mod tests {
     #[test]
     fn law_10_a_movement_is_repeated_with_its_own_location_and_zone() {
         let person = RemoteId::new(9).unwrap();
-        let nowhere = Place::default();
+        let nowhere = KnownPlace::default();
         let own = stand(r#""signed_in":"2026-01-02T09:30:00+00:00","zone_id":7,"remote":1"#).unwrap();
-        let elsewhere = Place { location: Some(8), ..Place::default() };
+        let elsewhere = KnownPlace { location: Some(8), ..KnownPlace::default() };
         let Ok(Again::Staff(input)) = own.again(Target::Staff, person, &elsewhere) else {
             panic!("it says where it was")
         };
@@ -337,7 +337,7 @@ mod tests {
             let moved = r#"{"id":5,"sp_member_id":9,"signed_in":"2026-01-02T09:30:00+00:00"}"#;
             let movement = MemberMovement::read(serde_json::from_str(moved).unwrap()).unwrap();
             let stand = Stand::of(&movement.into()).unwrap();
-            let again = stand.again(Target::Contractor, RemoteId::new(9).unwrap(), &Place::of_member(&member));
+            let again = stand.again(Target::Contractor, RemoteId::new(9).unwrap(), &KnownPlace::of_member(&member));
             match (again, expected) {
                 (Ok(Again::Member(input)), Ok((location, organization))) => {
                     assert_eq!((input.location_id, input.sp_org_id), (Some(location), Some(organization)), "{text}");

@@ -4,10 +4,10 @@ use smol_str::SmolStr;
 
 use super::set::{Names, Settable};
 use crate::api::{
-    self, Answered, Api, Carry, CarryError, CertificationHolder, Client, Fields, HolderInput, Input as _, Member,
-    MemberInput, Membership, MembershipInput, Organization, OrganizationInput, Staff, StaffInput,
+    self, Answered, Api, Carry, CarryError, CertificationHolder, Client, Fields, HolderInput, Member, MemberInput,
+    Membership, MembershipInput, Organization, OrganizationInput, RequestInput as _, Staff, StaffInput,
 };
-use crate::mirror::{At, Elements, Mirror, Remote, holders};
+use crate::mirror::{Elements, EntityRef, Mirror, Remote, holders};
 use crate::record::{RemoteId, Target, Value, Values};
 
 /// One entity as it is sent.
@@ -42,7 +42,7 @@ impl Sent {
         fresh: &Remote,
         wanted: &Values,
         moved: &[&str],
-        at: At,
+        at: EntityRef,
         mirror: &Mirror,
     ) -> Result<Self, String> {
         let names = Names::of(mirror);
@@ -96,7 +96,7 @@ impl Sent {
 }
 
 /// Removes an entity; `None` where the API has no such operation.
-pub(super) async fn delete(client: &Client, at: At) -> Option<Result<(), api::Error>> {
+pub(super) async fn delete(client: &Client, at: EntityRef) -> Option<Result<(), api::Error>> {
     let id = at.id;
     let done = match at.target {
         Target::Staff => client.send(Api::<Staff>::root().delete(id)).await,
@@ -141,9 +141,9 @@ fn new<I: Settable + Default>(fields: &Values, names: Names<'_>) -> Result<Box<I
     Ok(input)
 }
 
-fn changed<R: Carry>(fresh: &R, wanted: &Values, moved: &[&str], names: Names<'_>) -> Result<Box<R::Input>, String>
+fn changed<R: Carry>(fresh: &R, wanted: &Values, moved: &[&str], names: Names<'_>) -> Result<Box<R::Sent>, String>
 where
-    R::Input: Settable,
+    R::Sent: Settable,
 {
     let mut input = fresh.carried(|field| wanted.contains_key(field)).map_err(|error| error.to_string())?;
     // What no answer shows is sent as it is wanted, or not at all.

@@ -3,10 +3,10 @@
 use super::Push;
 use super::photo::without_photo;
 use crate::api;
-use crate::mirror::{At, Remote, pair};
+use crate::mirror::{EntityRef, Remote, pair};
 use crate::queue::Change;
 use crate::record::{Entity, Key, RemoteId, Target, Value, Values};
-use crate::snapshot::{Known, Links};
+use crate::snapshot::{Links, SyncedRecord};
 use crate::store;
 
 impl Push<'_> {
@@ -47,7 +47,7 @@ impl Push<'_> {
             Target::Holder => pair(&["certification", "record_type", "holder"].map(text)),
             Target::Staff | Target::Contractor | Target::Organization => return Ok(fields),
         };
-        fields.insert(Target::PAIR.into(), found);
+        fields.insert(Target::COMPOSITE.into(), found);
         Ok(fields)
     }
 
@@ -55,7 +55,7 @@ impl Push<'_> {
     pub(super) async fn member(&self, fresh: &Remote) -> Result<Option<Remote>, api::Error> {
         let Remote::Membership(membership) = fresh else { return Ok(None) };
         let Some(id) = membership.member_id.and_then(RemoteId::new) else { return Ok(None) };
-        let at = At { target: Target::Contractor, id, below: None };
+        let at = EntityRef { target: Target::Contractor, id, below: None };
         Ok(Remote::get(self.client, at).await?.value)
     }
 
@@ -63,12 +63,12 @@ impl Push<'_> {
     pub(super) fn covers_member(
         &self,
         change: &Change,
-        known: Option<&Known>,
+        known: Option<&SyncedRecord>,
         member: &Entity,
     ) -> Result<bool, store::Error> {
         let key = known.and_then(|known| known.sent.get(Target::MEMBER)?.as_text()).and_then(Key::new);
         let Some(key) = key else { return Ok(false) };
-        let known = Known::get(self.store, &change.job.whole(), &key)?;
+        let known = SyncedRecord::get(self.store, &change.job.root(), &key)?;
         Ok(self.protection.covers(&key, known.as_ref(), member))
     }
 }

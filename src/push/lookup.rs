@@ -25,7 +25,7 @@ pub(super) struct Looked {
 }
 
 /// What one look at the service says about one create.
-enum Seen {
+enum LookupResult {
     Nobody,
     One(Entity),
     Several(Vec<RemoteId>),
@@ -47,14 +47,14 @@ impl Push<'_> {
             let finder = Finder::new(self, mirror)?;
             for change in std::mem::take(&mut looked.absent) {
                 match finder.find(&change, &taken)? {
-                    Seen::Nobody => looked.absent.push(change),
-                    Seen::Several(ids) => {
+                    LookupResult::Nobody => looked.absent.push(change),
+                    LookupResult::Several(ids) => {
                         let ids: Vec<String> = ids.iter().map(RemoteId::to_string).collect();
                         let reason =
-                            format!("several {} at the service fit (ids {})", self.target.many(), ids.join(", "));
+                            format!("several {} at the service fit (ids {})", self.target.plural(), ids.join(", "));
                         looked.unclear.push((change, reason));
                     }
-                    Seen::One(entity) => {
+                    LookupResult::One(entity) => {
                         taken.insert(entity.id);
                         self.confirm_found(mirror, &change, None, entity)?;
                         looked.found.push(change);
@@ -93,7 +93,7 @@ impl Push<'_> {
         let mut taken = BTreeSet::new();
         let finder = Finder::new(self, mirror)?;
         for (mut change, status, words) in conflicts {
-            if let Seen::One(entity) = finder.find(&change, &taken)? {
+            if let LookupResult::One(entity) = finder.find(&change, &taken)? {
                 taken.insert(entity.id);
                 change.wish.action = Action::Update;
                 change.wish.id = Some(entity.id);
@@ -124,7 +124,7 @@ impl<'a> Finder<'a> {
         Ok(Self { push, mirror, matcher: matcher.finish() })
     }
 
-    fn find(&self, change: &Change, taken: &BTreeSet<RemoteId>) -> Result<Seen, store::Error> {
+    fn find(&self, change: &Change, taken: &BTreeSet<RemoteId>) -> Result<LookupResult, store::Error> {
         let fields = self.push.findable(change)?;
         let hits = match self.matcher.find(&fields) {
             Match::One { id, .. } => vec![id],
@@ -143,9 +143,9 @@ impl<'a> Finder<'a> {
             }
         }
         Ok(match free.as_slice() {
-            [] => Seen::Nobody,
-            [id] => self.mirror.get(self.push.store, *id)?.map_or(Seen::Nobody, Seen::One),
-            _ => Seen::Several(free),
+            [] => LookupResult::Nobody,
+            [id] => self.mirror.get(self.push.store, *id)?.map_or(LookupResult::Nobody, LookupResult::One),
+            _ => LookupResult::Several(free),
         })
     }
 

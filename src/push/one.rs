@@ -8,11 +8,11 @@ use super::input::{self, Sent, lost};
 use super::{LOOK_AGAIN, Outcome, Push};
 use crate::api::{self, Fate};
 use crate::fault::chain;
-use crate::mirror::{At, Elements, Mirror, Remote};
+use crate::mirror::{Elements, EntityRef, Mirror, Remote};
 use crate::plan::Protection;
 use crate::queue::{Change, State};
-use crate::record::{Action, Entity, Kind, Value, digits, fold};
-use crate::snapshot::Known;
+use crate::record::{Action, Entity, FieldKind, Value, digits, normalize};
+use crate::snapshot::SyncedRecord;
 use crate::store::Batch;
 
 /// The status under which a change stays parked that the service took and did not carry out.
@@ -86,7 +86,7 @@ impl Push<'_> {
                     Ok(Step::Done(self.confirm(mirror, change, None, after)?))
                 }
                 None => {
-                    let one = self.target.one();
+                    let one = self.target.noun();
                     Ok(Step::Unknown(format!("the service confirmed the {one} without showing what it made")))
                 }
             },
@@ -112,7 +112,7 @@ impl Push<'_> {
         };
         let Some(fresh) = fresh else { return Ok(Step::Done(self.vanished(change, id)?)) };
         let before = fresh.entity(mirror.elements());
-        let known = Known::get(self.store, &change.job, &change.key)?;
+        let known = SyncedRecord::get(self.store, &change.job, &change.key)?;
         if let Some(words) = somebody_else(known.as_ref(), &before) {
             return Ok(Step::Done(self.park(change, 0, &words)?));
         }
@@ -120,7 +120,8 @@ impl Push<'_> {
             .fields
             .iter()
             .filter(|field| {
-                let Some(wanted) = change.wish.fields.get(&field.name).filter(|_| field.kind != Kind::Photo) else {
+                let Some(wanted) = change.wish.fields.get(&field.name).filter(|_| field.kind != FieldKind::Photo)
+                else {
                     return false;
                 };
                 let value = before.value(&field.name);
@@ -128,7 +129,7 @@ impl Push<'_> {
                     return false;
                 }
                 match &known {
-                    Some(known) => !known.settled(&field.name, field.kind, wanted, value),
+                    Some(known) => !known.is_in_sync(&field.name, field.kind, wanted, value),
                     None => !field.kind.same(wanted, value),
                 }
             })
@@ -190,9 +191,10 @@ impl Push<'_> {
                 _ => false,
             };
             let taken = spelt
-                || kind.is_some_and(|kind| kind.same(wanted, new) || kind == Kind::Phone && rewritten(wanted, new));
+                || kind
+                    .is_some_and(|kind| kind.same(wanted, new) || kind == FieldKind::Phone && rewritten(wanted, new));
             // Where people may roam is in no answer (specification, Employee).
-            let unseen = kind == Some(Kind::Ids) && old.is_empty() && new.is_empty();
+            let unseen = kind == Some(FieldKind::Ids) && old.is_empty() && new.is_empty();
             !taken && !unseen && (old == new || new.is_empty() != wanted.is_empty())
         })
     }
@@ -225,7 +227,7 @@ impl Push<'_> {
             return Ok(Step::Done(self.confirm_removed(change, id, earlier(change).as_ref())?));
         };
         let before = fresh.entity(mirror.elements());
-        let known = Known::get(self.store, &change.job, &change.key)?;
+        let known = SyncedRecord::get(self.store, &change.job, &change.key)?;
         let member = match self.member(&fresh).await {
             Ok(member) => member,
             Err(error) => return self.unread(change, &error, brake),
@@ -255,7 +257,7 @@ impl Push<'_> {
 
     /// A fresh copy of an entity, and the date of the answer; one that seems to be gone is asked for once more after 3
     /// seconds.
-    pub(super) async fn look(&self, at: At) -> Result<(Option<Remote>, Option<Timestamp>), api::Error> {
+    pub(super) async fn look(&self, at: EntityRef) -> Result<(Option<Remote>, Option<Timestamp>), api::Error> {
         let get = || Remote::get(self.client, at);
         let mut answered = get().await?;
         if answered.value.is_none() {
@@ -296,7 +298,7 @@ impl Push<'_> {
             let what = change.wish.action.name();
             brake.deny(
                 change.wish.action,
-                format!("this credential may not {what} {}: {}", self.target.many(), chain(error)),
+                format!("this credential may not {what} {}: {}", self.target.plural(), chain(error)),
             );
         } else if error.fate() == Fate::NotSent || error.code() == Some(503) {
             brake.stop(chain(error));
@@ -326,11 +328,11 @@ fn rewritten(wanted: &Value, new: &Value) -> bool {
 
 /// A text under which spellings that a service may change count as one.
 fn squeezed(text: &str) -> String {
-    fold(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+    normalize(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// Why an entity is not the one that the record was: the service made it at another time.
-fn somebody_else(known: Option<&Known>, now: &Entity) -> Option<String> {
+fn somebody_else(known: Option<&SyncedRecord>, now: &Entity) -> Option<String> {
     // An entity that was created again at the service, and matched again, has another id.
     let before = &known.filter(|known| known.id == now.id)?.created;
     let other = !before.is_empty() && !now.created.is_empty() && *before != now.created;

@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::queue::Change;
-use crate::record::{Entity, shown};
+use crate::record::{Entity, reveal};
 
 /// What became of one change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,8 +27,8 @@ impl Outcome {
             Self::Confirmed => "confirmed".to_owned(),
             Self::Parked => "parked".to_owned(),
             Self::OnSite => "on site".to_owned(),
-            Self::Waits(reason) => format!("waits: {}", shown(reason)),
-            Self::Undelivered(reason) => format!("undelivered: {}", shown(reason)),
+            Self::Waits(reason) => format!("waits: {}", reveal(reason)),
+            Self::Undelivered(reason) => format!("undelivered: {}", reveal(reason)),
         }
     }
 }

@@ -22,8 +22,8 @@ use super::{Outcome, Push};
 use crate::api::{Api, Photo, Staff};
 use crate::mirror::Mirror;
 use crate::queue::{self, Change, State, Ticket};
-use crate::record::{Action, Entity, JobName, Key, RemoteId, Target, Value, Values, Wish};
-use crate::snapshot::Known;
+use crate::record::{Action, DesiredState, Entity, JobName, Key, RemoteId, Target, Value, Values};
+use crate::snapshot::SyncedRecord;
 use crate::store::Batch;
 
 /// Where photos come from when they are sent.
@@ -37,14 +37,14 @@ pub trait Photos: Sync {
 
 impl Push<'_> {
     /// What is left to be done of a change that is confirmed except for the photo.
-    pub(super) fn photo_after(&self, change: &Change, known: &Known, id: RemoteId) -> Option<Change> {
+    pub(super) fn photo_after(&self, change: &Change, known: &SyncedRecord, id: RemoteId) -> Option<Change> {
         let photo = change.wish.fields.get(Target::PHOTO).filter(|photo| !photo.is_empty())?;
         let is_sent = known.sent.get(Target::PHOTO) == Some(photo);
         if change.target != Target::Staff || is_sent || change.wish.leaver || change.undo.is_some() {
             return None;
         }
         let fields = Values::from([(Target::PHOTO.into(), photo.clone())]);
-        let wish = Wish { action: Action::Update, id: Some(id), fields, leaver: false };
+        let wish = DesiredState { action: Action::Update, id: Some(id), fields, leaver: false };
         Some(Change { wish, state: State::Waiting, ..change.clone() })
     }
 
@@ -91,7 +91,7 @@ impl Push<'_> {
             Ok(photo) => photo,
             Err(error) => return Ok(Step::Done(self.park(change, 0, &error.to_string())?)),
         };
-        let known = Known::get(self.store, &change.job, &change.key)?.filter(|known| known.id == id);
+        let known = SyncedRecord::get(self.store, &change.job, &change.key)?.filter(|known| known.id == id);
         let was = known.as_ref().and_then(|known| known.sent.get(Target::PHOTO)).cloned();
         if was.is_none() {
             match self.client.send(Api::<Staff>::root().photo(id)).await {
@@ -130,7 +130,7 @@ impl Push<'_> {
         let now = Value::text(mark);
         let before = was.map_or_else(|| entity(&now), entity);
         self.witness.confirmed(change, Some(&before), Some(&entity(&now))).map_err(Error::Audit)?;
-        let known = Known::get(self.store, &change.job, &change.key)?.filter(|known| known.id == id);
+        let known = SyncedRecord::get(self.store, &change.job, &change.key)?.filter(|known| known.id == id);
         let mut batch = Batch::default();
         if let Some(mut known) = known {
             known.sent.insert(Target::PHOTO.into(), now);

@@ -28,11 +28,11 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-use super::echo::{Again, Astray, Echo, Moved, Place, Stand};
+use super::echo::{Again, Astray, Echo, KnownPlace, Moved, Stand};
 use crate::api::{self, Api, Client, Location, MemberMovement, Query, StaffMovement, Walked, walk};
 use crate::clock::Clock;
 use crate::fault::chain;
-use crate::mirror::{At, Locations, Remote};
+use crate::mirror::{EntityRef, Locations, Remote};
 use crate::record::{RemoteId, Target};
 use crate::store::{self, Batch, Store};
 
@@ -61,12 +61,12 @@ pub struct Presence<'a> {
     store: &'a Store,
     clock: &'a Clock,
     target: Target,
-    state: Mutex<State>,
+    state: Mutex<PresenceState>,
     wake: Notify,
 }
 
 #[derive(Default)]
-struct State {
+struct PresenceState {
     open: BTreeMap<RemoteId, Open>,
     /// Movements that this process made, as they were answered.
     own: BTreeMap<RemoteId, Stand>,
@@ -114,11 +114,11 @@ enum Why {
     /// Their movement can't be repeated.
     Astray(Astray),
     /// It could not be.
-    Trouble(Trouble),
+    Failure(PresenceFailure),
 }
 
 /// Why a look, or what it asked for, did not end well.
-struct Trouble {
+struct PresenceFailure {
     reason: String,
     denied: bool,
 }
@@ -126,7 +126,7 @@ struct Trouble {
 impl<'a> Presence<'a> {
     /// Begins with the echoes that an earlier process left.
     pub fn open(client: &Client, store: &'a Store, clock: &'a Clock, target: Target) -> Result<Self, store::Error> {
-        let mut state = State::default();
+        let mut state = PresenceState::default();
         for (id, echo) in Echo::list(store, target)? {
             state.open.insert(id, Open { echo, serial: 0, sent: Instant::now(), is_done: true });
         }
@@ -214,7 +214,7 @@ impl<'a> Presence<'a> {
         for (id, why) in wrong {
             match why {
                 Why::Astray(astray) => self.mark(id, left[&id].1, astray)?,
-                Why::Trouble(trouble) => troubles.push(trouble),
+                Why::Failure(trouble) => troubles.push(trouble),
             }
         }
         let count = troubles.len();
@@ -223,7 +223,7 @@ impl<'a> Presence<'a> {
     }
 
     /// Looks again later, and says why.
-    fn postpone(&self, count: usize, trouble: Trouble) -> String {
+    fn postpone(&self, count: usize, trouble: PresenceFailure) -> String {
         let reason = trouble.reason.as_str();
         let people = if count == 1 { "1 person" } else { &format!("{count} people") };
         tracing::warn!(people = count, reason, "presence of {people} could not be verified: {reason}");
@@ -273,7 +273,7 @@ impl<'a> Presence<'a> {
     /// In each round, everything that this process sent lies before the first listing. A person who moved after it has
     /// the right presence, so only the others are restored. Returns the failures by person; one failure does not affect
     /// the others.
-    async fn put_right(&self, people: &BTreeMap<RemoteId, Echo>) -> Result<BTreeMap<RemoteId, Why>, Trouble> {
+    async fn put_right(&self, people: &BTreeMap<RemoteId, Echo>) -> Result<BTreeMap<RemoteId, Why>, PresenceFailure> {
         let mut people = people.clone();
         let mut wrong = BTreeMap::new();
         for round in 0..ROUNDS_MAX {
@@ -307,13 +307,15 @@ impl<'a> Presence<'a> {
         }
         let reason = "presence changes too often to be restored";
         wrong.extend(
-            people.into_keys().map(|id| (id, Why::Trouble(Trouble { reason: reason.to_owned(), denied: false }))),
+            people
+                .into_keys()
+                .map(|id| (id, Why::Failure(PresenceFailure { reason: reason.to_owned(), denied: false }))),
         );
         Ok(wrong)
     }
 
     /// Where the latest movement since its echo leaves each person who moved; those of this process apart.
-    async fn moved(&self, people: &BTreeMap<RemoteId, Echo>) -> Result<BTreeMap<RemoteId, Stand>, Trouble> {
+    async fn moved(&self, people: &BTreeMap<RemoteId, Echo>) -> Result<BTreeMap<RemoteId, Stand>, PresenceFailure> {
         let since = people.values().map(|echo| echo.since).min().unwrap_or(Timestamp::MIN);
         let (own, over) = {
             let state = self.state();
@@ -353,8 +355,8 @@ impl<'a> Presence<'a> {
         &self,
         people: &BTreeMap<RemoteId, Echo>,
         asked: &BTreeSet<RemoteId>,
-    ) -> Result<BTreeMap<RemoteId, (bool, Place)>, Trouble> {
-        let shown = |person: &Remote| (person.id(), (person.is_onsite(), Place::of(person)));
+    ) -> Result<BTreeMap<RemoteId, (bool, KnownPlace)>, PresenceFailure> {
+        let shown = |person: &Remote| (person.id(), (person.is_onsite(), KnownPlace::of(person)));
         let mut standing = BTreeMap::new();
         if asked.len() > READ_ALONE_MAX {
             // Everybody who was sent has changed since.
@@ -375,14 +377,14 @@ impl<'a> Presence<'a> {
     }
 
     /// Signs people in or out as they did themselves. Returns the failures by person.
-    async fn repeat(&self, stands: Vec<(RemoteId, &Stand, &Place)>) -> Vec<(RemoteId, Why)> {
+    async fn repeat(&self, stands: Vec<(RemoteId, &Stand, &KnownPlace)>) -> Vec<(RemoteId, Why)> {
         let sent = stream::iter(stands)
             .map(|(person, stand, place)| async move { (person, self.repeat_one(person, stand, place).await) })
             .buffer_unordered(self.client.in_flight());
         sent.filter_map(|(person, result)| async move { Some((person, result.err()?)) }).collect().await
     }
 
-    async fn repeat_one(&self, person: RemoteId, stand: &Stand, place: &Place) -> Result<(), Why> {
+    async fn repeat_one(&self, person: RemoteId, stand: &Stand, place: &KnownPlace) -> Result<(), Why> {
         let again = match stand.again(self.target, person, place) {
             Err(_) => stand.again(self.target, person, &self.located(place).await.map_err(Why::from)?),
             again => again,
@@ -411,11 +413,11 @@ impl<'a> Presence<'a> {
     }
 
     /// A place of which only the name is shown, with its id where one location alone has that name.
-    async fn located(&self, place: &Place) -> Result<Place, api::Error> {
+    async fn located(&self, place: &KnownPlace) -> Result<KnownPlace, api::Error> {
         let Some(name) = place.name.as_deref().filter(|_| place.location.is_none()) else { return Ok(place.clone()) };
         let listed = self.client.send(Api::<Location>::root().list(&Query::default())).await?.value;
         let locations = Locations::of(&listed);
-        Ok(Place { location: locations.id(name).map(|id| id.get().into()), ..place.clone() })
+        Ok(KnownPlace { location: locations.id(name).map(|id| id.get().into()), ..place.clone() })
     }
 
     async fn put(&self, person: RemoteId, again: &Again) -> Result<Option<Moved>, api::Error> {
@@ -431,8 +433,8 @@ impl<'a> Presence<'a> {
         }
     }
 
-    fn at(&self, id: RemoteId) -> At {
-        At { target: self.target, id, below: None }
+    fn at(&self, id: RemoteId) -> EntityRef {
+        EntityRef { target: self.target, id, below: None }
     }
 
     fn is_due(&self) -> bool {
@@ -453,7 +455,7 @@ impl<'a> Presence<'a> {
         age >= LOOK_AFTER || (is_lull && age.saturating_add(wait) >= LOOK_AFTER)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PresenceState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -508,11 +510,11 @@ impl Drop for Room<'_> {
 
 impl From<api::Error> for Why {
     fn from(error: api::Error) -> Self {
-        Self::Trouble(error.into())
+        Self::Failure(error.into())
     }
 }
 
-impl From<api::Error> for Trouble {
+impl From<api::Error> for PresenceFailure {
     fn from(error: api::Error) -> Self {
         Self { reason: chain(&error), denied: error.permission() }
     }

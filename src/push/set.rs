@@ -265,18 +265,18 @@ mod tests {
 
     fn check<I: Settable + serde::Serialize + Default>(target: Target) {
         let mut input = I::default();
-        use crate::record::Kind;
-        for field in target.fields().filter(|field| field.name != "certification" && field.kind != Kind::Photo) {
+        use crate::record::FieldKind;
+        for field in target.fields().filter(|field| field.name != "certification" && field.kind != FieldKind::Photo) {
             let value = match field.kind {
-                Kind::Flag => Value::Flag(true),
-                Kind::Names | Kind::Places => Value::List(vec!["Quay".into()]),
-                Kind::Ids => Value::Ids(vec![1]),
+                FieldKind::Flag => Value::Flag(true),
+                FieldKind::Names | FieldKind::Places => Value::List(vec!["Quay".into()]),
+                FieldKind::Ids => Value::Ids(vec![1]),
                 _ => Value::text("1"),
             };
             let before = serde_json::to_value(&input).unwrap();
             set(&mut input, &field.name, &value).unwrap();
             assert_ne!(before, serde_json::to_value(&input).unwrap(), "{} of {target} is not sent", field.name);
-            if field.kind != Kind::Link && field.name != "holder" {
+            if field.kind != FieldKind::Link && field.name != "holder" {
                 set(&mut input, &field.name, &Value::Empty).unwrap();
                 let after = serde_json::to_value(&input).unwrap();
                 let sent = &after[field.name.as_str()];

@@ -9,7 +9,7 @@ use super::one::earlier;
 use super::{Outcome, Push};
 use crate::mirror::Mirror;
 use crate::queue::Change;
-use crate::record::{Action, Entity, Field, Key, Kind, Value};
+use crate::record::{Action, Entity, Field, FieldKind, Key, Value};
 
 impl Push<'_> {
     /// Settles changes of unknown fate, without sending any of them again; returns the creates of which several people at
@@ -47,7 +47,7 @@ impl Push<'_> {
         // A leaver's wish, and one that takes something back, names only what it sets.
         let names_all = !change.wish.leaver && change.undo.is_none();
         let is_named = |field: &&Field| names_all || change.wish.fields.contains_key(&field.name);
-        let named = self.fields.iter().filter(|field| field.kind != Kind::Photo).filter(is_named);
+        let named = self.fields.iter().filter(|field| field.kind != FieldKind::Photo).filter(is_named);
         let to_move = named.filter(|field| {
             let wanted = change.wish.fields.get(&field.name).unwrap_or(&Value::Empty);
             !field.kind.same(wanted, before.value(&field.name))

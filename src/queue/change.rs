@@ -4,7 +4,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::undo::Undo;
-use crate::record::{Action, Entity, JobName, Key, Marks, Target, Wish};
+use crate::record::{Action, DesiredState, Entity, JobName, Key, RowMetadata, Target};
 
 /// How far a change is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,12 +39,12 @@ pub struct Change {
     /// What the record is.
     pub target: Target,
     /// What is wanted.
-    pub wish: Wish,
+    pub wish: DesiredState,
     /// Whether a person released it past the guard.
     pub approved: bool,
     /// What its row says about itself.
-    #[serde(default, skip_serializing_if = "Marks::is_empty")]
-    pub marks: Marks,
+    #[serde(default, skip_serializing_if = "RowMetadata::is_empty")]
+    pub marks: RowMetadata,
     /// What it takes back, where it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<Undo>,

@@ -91,21 +91,21 @@ pub fn order(tickets: &mut [Ticket]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Action, Marks, Target, Value, Values, Wish};
+    use crate::record::{Action, DesiredState, RowMetadata, Target, Value, Values};
 
     fn change(key: &str, action: Action) -> Change {
         Change {
             job: JobName::new("employees").unwrap(),
             key: Key::new(key).unwrap(),
             target: Target::Staff,
-            wish: Wish {
+            wish: DesiredState {
                 action,
                 id: None,
                 fields: Values::from([("name".into(), Value::text("Ana Secret"))]),
                 leaver: false,
             },
             approved: false,
-            marks: Marks::default(),
+            marks: RowMetadata::default(),
             undo: None,
             state: State::Waiting,
         }

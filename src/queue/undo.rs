@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::{Kind, Value, Values};
+use crate::record::{FieldKind, Value, Values};
 
 /// What a change takes back: it answers to a person who reverts a run, not to the source.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub struct Undo {
 
 impl Undo {
     /// Whether a field still holds what the run left.
-    pub fn is_left(&self, field: &str, kind: Kind, value: &Value) -> bool {
+    pub fn is_left(&self, field: &str, kind: FieldKind, value: &Value) -> bool {
         self.left.get(field).is_none_or(|left| kind.same(left, value))
     }
 }

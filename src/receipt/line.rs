@@ -4,20 +4,20 @@ use serde::{Deserialize, Serialize};
 
 /// What happened to one row, or to a person who is in no row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Line {
+pub struct ReportLine {
     /// The line on which the row begins, counted from 1.
     pub row: Option<u64>,
     /// The key, where it could be read.
     pub key: Option<String>,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: RowOutcome,
     /// Why; empty where there is nothing to say.
     pub reason: String,
 }
 
 /// What became of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Outcome {
+pub enum RowOutcome {
     /// The row can't be used.
     NotUsed,
     /// A value of the row can't be used; the rest of the row counts.
@@ -42,7 +42,7 @@ pub enum Outcome {
     Unchanged,
 }
 
-impl Outcome {
+impl RowOutcome {
     /// Its name in the table.
     pub fn name(self) -> &'static str {
         match self {

@@ -16,7 +16,7 @@ mod line;
 mod page;
 mod table;
 
-pub use line::{Line, Outcome};
+pub use line::{ReportLine, RowOutcome};
 pub use page::{is_page, keyed, markup_of, page, text_of};
 pub use table::{MARK, harmless, is_table, table};
 
@@ -43,7 +43,7 @@ pub struct Receipt {
     /// The file that was read since, where something still waited.
     pub newer: Option<String>,
     /// Its rows in their order, then what is about none of them.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ReportLine>,
     /// What stands between two cells of the file, and of the table.
     pub delimiter: u8,
 }
@@ -67,7 +67,7 @@ pub enum Verdict {
 
 impl Receipt {
     /// How many lines have this outcome.
-    pub fn count(&self, outcome: Outcome) -> usize {
+    pub fn count(&self, outcome: RowOutcome) -> usize {
         self.lines.iter().filter(|line| line.outcome == outcome).count()
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 
 use jiff::Zoned;
 
-use super::{Line, Outcome, Receipt, Verdict};
+use super::{Receipt, ReportLine, RowOutcome, Verdict};
 
 /// How many lines of one kind the page lists; the rest is in the table.
 const LISTED_MAX: usize = 200;
@@ -146,18 +146,18 @@ fn sentence(receipt: &Receipt) -> &'static str {
 }
 
 fn counts(receipt: &Receipt, page: &mut String) -> fmt::Result {
-    const SHOWN: [(Outcome, &str); 11] = [
-        (Outcome::Added, "added"),
-        (Outcome::Changed, "changed"),
-        (Outcome::Removed, "removed"),
-        (Outcome::Unchanged, "already right"),
-        (Outcome::NotIncluded, "not included"),
-        (Outcome::Waiting, "waiting"),
-        (Outcome::Dropped, "rejected before"),
-        (Outcome::Refused, "refused"),
-        (Outcome::Missing, "missing"),
-        (Outcome::NotUsed, "not used"),
-        (Outcome::ValueNotUsed, "values not used"),
+    const SHOWN: [(RowOutcome, &str); 11] = [
+        (RowOutcome::Added, "added"),
+        (RowOutcome::Changed, "changed"),
+        (RowOutcome::Removed, "removed"),
+        (RowOutcome::Unchanged, "already right"),
+        (RowOutcome::NotIncluded, "not included"),
+        (RowOutcome::Waiting, "waiting"),
+        (RowOutcome::Dropped, "rejected before"),
+        (RowOutcome::Refused, "refused"),
+        (RowOutcome::Missing, "missing"),
+        (RowOutcome::NotUsed, "not used"),
+        (RowOutcome::ValueNotUsed, "values not used"),
     ];
     if receipt.lines.is_empty() {
         return Ok(());
@@ -165,7 +165,9 @@ fn counts(receipt: &Receipt, page: &mut String) -> fmt::Result {
     writeln!(page, "<dl>")?;
     for (outcome, name) in SHOWN {
         let count = receipt.count(outcome);
-        if count > 0 || matches!(outcome, Outcome::Added | Outcome::Changed | Outcome::Removed | Outcome::NotUsed) {
+        if count > 0
+            || matches!(outcome, RowOutcome::Added | RowOutcome::Changed | RowOutcome::Removed | RowOutcome::NotUsed)
+        {
             writeln!(page, "<div><dt>{name}</dt><dd>{count}</dd></div>")?;
         }
     }
@@ -174,62 +176,62 @@ fn counts(receipt: &Receipt, page: &mut String) -> fmt::Result {
 
 /// A list of lines, its heading, and what to do about them.
 struct Section {
-    outcome: Outcome,
+    outcome: RowOutcome,
     heading: &'static str,
     help: &'static str,
 }
 
 const SECTIONS: &[Section] = &[
     Section {
-        outcome: Outcome::NotUsed,
+        outcome: RowOutcome::NotUsed,
         heading: "Rows that were not used",
         help: "Nothing was done with these rows: the people in them stay as they are, or are not there yet. As long as such a row \
                may be anybody's, because its key is unreadable, unknown or in another row too, no person is removed for not being \
                in the file. Mend them in your system; the next export brings them.",
     },
     Section {
-        outcome: Outcome::ValueNotUsed,
+        outcome: RowOutcome::ValueNotUsed,
         heading: "Values that were not used",
         help: "The rest of these rows was used. Each of these fields stays as it is, or empty for a new person, until the value \
                is mended in your system.",
     },
     Section {
-        outcome: Outcome::Missing,
+        outcome: RowOutcome::Missing,
         heading: "Not in this file",
         help: "These people were known before and are in no row. Was a filter left on in the export? A person who has not left must \
                be in the next file.",
     },
     Section {
-        outcome: Outcome::Refused,
+        outcome: RowOutcome::Refused,
         heading: "Refused by the service",
         help: "The service did not take these. Mend what it says; a row that has changed is tried again.",
     },
     Section {
-        outcome: Outcome::Waiting,
+        outcome: RowOutcome::Waiting,
         heading: "Waiting",
         help: "Nothing happens to these until IT approves them, or, for a person who is on site, until they have left.",
     },
     Section {
-        outcome: Outcome::Dropped,
+        outcome: RowOutcome::Dropped,
         heading: "Rejected before",
         help: "A person rejected these. They stay so until the row changes.",
     },
-    Section { outcome: Outcome::Added, heading: "Added", help: "" },
-    Section { outcome: Outcome::Changed, heading: "Changed", help: "" },
+    Section { outcome: RowOutcome::Added, heading: "Added", help: "" },
+    Section { outcome: RowOutcome::Changed, heading: "Changed", help: "" },
     Section {
-        outcome: Outcome::Removed,
+        outcome: RowOutcome::Removed,
         heading: "Removed",
         help: "Those who were in the file before and are not in this one, or whose row says so.",
     },
     Section {
-        outcome: Outcome::NotIncluded,
+        outcome: RowOutcome::NotIncluded,
         heading: "Not included",
         help: "These rows say that the person is not to be there.",
     },
 ];
 
 fn list(receipt: &Receipt, section: &Section, page: &mut String) -> fmt::Result {
-    let lines: Vec<&Line> = receipt.lines.iter().filter(|line| line.outcome == section.outcome).collect();
+    let lines: Vec<&ReportLine> = receipt.lines.iter().filter(|line| line.outcome == section.outcome).collect();
     if lines.is_empty() {
         return Ok(());
     }
@@ -259,8 +261,8 @@ fn list(receipt: &Receipt, section: &Section, page: &mut String) -> fmt::Result 
 }
 
 /// Lines with one reason, each group of several in order of its first; then those that are alone with theirs, or have none.
-fn grouped<'a>(lines: &[&'a Line]) -> (Vec<Vec<&'a Line>>, Vec<&'a Line>) {
-    let mut groups: Vec<Vec<&Line>> = Vec::new();
+fn grouped<'a>(lines: &[&'a ReportLine]) -> (Vec<Vec<&'a ReportLine>>, Vec<&'a ReportLine>) {
+    let mut groups: Vec<Vec<&ReportLine>> = Vec::new();
     let mut by_reason: BTreeMap<&str, usize> = BTreeMap::new();
     let mut singles = Vec::new();
     for line in lines {
@@ -279,7 +281,7 @@ fn grouped<'a>(lines: &[&'a Line]) -> (Vec<Vec<&'a Line>>, Vec<&'a Line>) {
     (groups, singles)
 }
 
-fn table(lines: &[&Line], page: &mut String) -> fmt::Result {
+fn table(lines: &[&ReportLine], page: &mut String) -> fmt::Result {
     let has_reasons = lines.iter().any(|line| !line.reason.is_empty());
     let why = if has_reasons { "<th>Why</th>" } else { "" };
     writeln!(page, "<table>\n<thead><tr><th>Row</th><th>Key</th>{why}</tr></thead>\n<tbody>")?;
@@ -294,6 +296,6 @@ fn table(lines: &[&Line], page: &mut String) -> fmt::Result {
     writeln!(page, "</tbody>\n</table>")
 }
 
-fn key(line: &Line) -> Text<'_> {
+fn key(line: &ReportLine) -> Text<'_> {
     Text(line.key.as_deref().unwrap_or("unknown"))
 }

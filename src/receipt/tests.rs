@@ -2,7 +2,7 @@ use super::table::harmless;
 use super::*;
 
 pub(super) fn receipt() -> Receipt {
-    let line = |row, key: &str, outcome, reason: &str| Line {
+    let line = |row, key: &str, outcome, reason: &str| ReportLine {
         row,
         key: Some(key.to_owned()),
         outcome,
@@ -18,9 +18,9 @@ pub(super) fn receipt() -> Receipt {
         updated: None,
         newer: None,
         lines: vec![
-            line(Some(2), "=cmd()", Outcome::Added, ""),
-            line(Some(3), "</td><script>alert(1)</script>", Outcome::NotUsed, "\"a\" & 'b'\nc"),
-            line(None, "E7\u{202e}", Outcome::Removed, ""),
+            line(Some(2), "=cmd()", RowOutcome::Added, ""),
+            line(Some(3), "</td><script>alert(1)</script>", RowOutcome::NotUsed, "\"a\" & 'b'\nc"),
+            line(None, "E7\u{202e}", RowOutcome::Removed, ""),
         ],
         delimiter: b';',
     }
@@ -74,7 +74,8 @@ fn named(page: &str) -> Vec<&str> {
 #[test]
 fn a_page_lists_so_many_and_counts_the_rest() {
     for reason in ["why", ""] {
-        let line = Line { row: Some(2), key: Some("E1".into()), outcome: Outcome::NotUsed, reason: reason.into() };
+        let line =
+            ReportLine { row: Some(2), key: Some("E1".into()), outcome: RowOutcome::NotUsed, reason: reason.into() };
         let page = page(&Receipt { lines: vec![line; 1000], ..receipt() });
         assert_eq!(named(&page), ["E1"; 200]);
         assert!(page.contains("… and 800 more: see the table."));
@@ -83,10 +84,10 @@ fn a_page_lists_so_many_and_counts_the_rest() {
 
 #[test]
 fn equal_reasons_are_told_once_with_everybody_whom_they_concern() {
-    let lines = (2..62).map(|row| Line {
+    let lines = (2..62).map(|row| ReportLine {
         row: (row != 9).then_some(row),
         key: Some(format!("E{row}")),
-        outcome: Outcome::Waiting,
+        outcome: RowOutcome::Waiting,
         reason: if row == 5 { "its own".into() } else { "too <many>".into() },
     });
     let page = page(&Receipt { lines: lines.collect(), ..receipt() });

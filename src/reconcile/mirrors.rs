@@ -12,7 +12,7 @@ use super::model::job_state::JobState;
 use super::{account, restored_state};
 use crate::config::Job;
 use crate::mapping::Mapped;
-use crate::mirror::{Mirror, Wanted};
+use crate::mirror::{Mirror, PullSet};
 use crate::record::{Target, Value};
 use crate::snapshot::Owner;
 use crate::store::{self, Keyspace, Store};
@@ -52,7 +52,7 @@ impl Mirrors {
     }
 
     /// Pulls what a job needs and what was not pulled yet. With `through`, what is found is stored.
-    pub(crate) async fn pull(&mut self, context: &Context<'_>, job: &Job, through: bool) -> Result<(), Error> {
+    pub(crate) async fn pull(&mut self, context: &Context<'_>, job: &Job, persist: bool) -> Result<(), Error> {
         let doubted = match self.doubted {
             Some(doubted) => doubted,
             None => *self.doubted.insert(account::is_doubted(context)?),
@@ -73,15 +73,15 @@ impl Mirrors {
         for target in missing {
             let fields = context.config.parts().filter(|part| part.mapping.target == target).flat_map(Job::fields);
             let known_by = context.config.jobs.iter().flat_map(|job| found_by(job, target));
-            let mut wanted = Wanted { doubted, ..Wanted::new(target, fields.chain(known_by), full_pull) };
+            let mut wanted = PullSet { doubted, ..PullSet::new(target, fields.chain(known_by), full_pull) };
             if target == Target::Holder {
                 wanted.certifications.clone_from(&named);
                 wanted.certifications.extend(self.by_target.get(&target).into_iter().flat_map(Mirror::listed));
             }
-            let mirror = Mirror::pull(context.client, context.store, &wanted, context.clock, through).await?;
+            let mirror = Mirror::pull(context.client, context.store, &wanted, context.clock, persist).await?;
             self.by_target.insert(target, mirror);
         }
-        if doubted && through && self.shows_all_known(context.store)? {
+        if doubted && persist && self.shows_all_known(context.store)? {
             let mut mirrors: Vec<&mut Mirror> = self.by_target.values_mut().collect();
             account::trust(context, &mut mirrors)?;
             self.doubted = Some(false);

@@ -22,8 +22,8 @@ use super::model::error::is_full;
 use crate::clock::Clock;
 use crate::crash::point;
 use crate::disk;
-use crate::history::{Audit, Line, acting_user};
-use crate::record::{JobName, Private};
+use crate::history::{Audit, AuditLine, acting_user};
+use crate::record::{JobName, Sensitive};
 use crate::store::give_up_reserve;
 
 /// What a pause stops.
@@ -90,14 +90,14 @@ impl Scope {
 
     /// Whether it stops `job`.
     pub fn stops(&self, job: &JobName) -> bool {
-        self.job().is_none_or(|own| *own == job.whole())
+        self.job().is_none_or(|own| *own == job.root())
     }
 }
 
 impl Pause {
     /// Why nothing is sent, and what lets changes go again.
     pub fn reason(&self) -> String {
-        let by = |note: &Note| format!(" since {:.0} by {}", note.since, Private(&note.by));
+        let by = |note: &Note| format!(" since {:.0} by {}", note.since, Sensitive(&note.by));
         let told = self.note.as_ref().map(by).unwrap_or_default();
         let why = self.note.as_ref().and_then(|note| note.why.as_deref());
         match (&self.scope, why) {
@@ -212,7 +212,7 @@ fn finish(dir: &Path, clock: &Clock, scope: &Scope, note: Note) -> io::Result<()
 
 fn tell(dir: &Path, clock: &Clock, scope: &Scope, decision: &str, by: String, why: Option<&str>) -> io::Result<()> {
     let at = clock.now();
-    Audit::new(dir).append(at, &Line::Decision { at, job: scope.job(), key: None, decision, by, why })
+    Audit::new(dir).append(at, &AuditLine::Decision { at, job: scope.job(), key: None, decision, by, why })
 }
 
 #[cfg(test)]
@@ -249,7 +249,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         alarm(dir.path(), &clock(), "it emptied mobile").unwrap();
         let told = reason(dir.path(), &job("one")).unwrap();
-        assert!(crate::record::shown(&told).contains("by rosterd: it emptied mobile"));
+        assert!(crate::record::reveal(&told).contains("by rosterd: it emptied mobile"));
         fs::write(folder(dir.path()).join("alarm"), b"\0\0").unwrap();
         assert!(reason(dir.path(), &job("one")).unwrap().starts_with("stopped: "));
         fs::remove_dir_all(folder(dir.path())).unwrap();

@@ -8,7 +8,7 @@ use super::model::stop_reason::INTERRUPTED;
 use super::pause;
 use super::photos::SourcePhotos;
 use crate::config::Job;
-use crate::history::{Audit, Line};
+use crate::history::{Audit, AuditLine};
 use crate::plan::Protection;
 use crate::push::{Outcome, Presence, Push, Witness};
 use crate::queue::Change;
@@ -81,7 +81,7 @@ impl Witness for Session<'_> {
             return Ok(());
         }
         let at = self.context.clock.now();
-        let line = Line::Change {
+        let line = AuditLine::Change {
             at,
             run: self.run,
             job: &change.job,

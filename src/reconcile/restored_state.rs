@@ -22,8 +22,8 @@ use serde::{Deserialize, Serialize};
 use crate::config::Job;
 use crate::mirror::Mirror;
 use crate::plan::{Guarded, Held, Judged as _, Outline};
-use crate::record::{Entity, Field, Kind};
-use crate::snapshot::Known;
+use crate::record::{Entity, Field, FieldKind};
+use crate::snapshot::SyncedRecord;
 use crate::store::{self, Batch, Keyspace, Store};
 
 /// The row of what the last run left.
@@ -90,7 +90,7 @@ pub(crate) fn hold(
     let mut undoing = BTreeSet::new();
     let held = guarded.held.iter().filter_map(|held| held.change.as_ref());
     for change in guarded.go.iter().chain(held).filter(|change| !change.is_approved()) {
-        if let Some(known) = Known::get(store, &job.name, &change.key)?
+        if let Some(known) = SyncedRecord::get(store, &job.name, &change.key)?
             && is_overtaken(&known, mirror.get(store, known.id)?.as_ref(), job, mapped)
         {
             undoing.insert(change.key.clone());
@@ -106,13 +106,14 @@ pub(crate) fn hold(
 }
 
 /// Whether the service holds something else than was last confirmed, in a field that the job owns and that answers show.
-fn is_overtaken(known: &Known, entity: Option<&Entity>, job: &Job, mapped: &[Field]) -> bool {
+fn is_overtaken(known: &SyncedRecord, entity: Option<&Entity>, job: &Job, mapped: &[Field]) -> bool {
     let Some(entity) = entity else { return true };
-    let is_shown =
-        |field: &&Field| !matches!(field.kind, Kind::Photo | Kind::Ids) && !job.seed_only.contains(&field.name);
+    let is_shown = |field: &&Field| {
+        !matches!(field.kind, FieldKind::Photo | FieldKind::Ids) && !job.seed_only.contains(&field.name)
+    };
     mapped.iter().filter(is_shown).any(|field| {
         let sent = known.sent.get(&field.name);
-        sent.is_some_and(|sent| !known.settled(&field.name, field.kind, sent, entity.value(&field.name)))
+        sent.is_some_and(|sent| !known.is_in_sync(&field.name, field.kind, sent, entity.value(&field.name)))
     })
 }
 

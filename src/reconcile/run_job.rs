@@ -26,7 +26,7 @@ use super::push_session::Session;
 use super::report::job_report::{Part, Report, report};
 use super::report::{log, warnings};
 use crate::config::Job;
-use crate::history::{Audit, Ended, Line};
+use crate::history::{Audit, AuditLine, Ended};
 use crate::mirror::Removal;
 use crate::plan::Protection;
 use crate::push::{Drained, Outcome};
@@ -246,7 +246,7 @@ pub(crate) fn record(
 ) -> Result<(), Error> {
     log::log(run, report);
     let line = ended(context, job, report, run, started);
-    if let Err(error) = Audit::new(context.store.dir()).append(line.at, &Line::Run(&line)) {
+    if let Err(error) = Audit::new(context.store.dir()).append(line.at, &AuditLine::Run(&line)) {
         if is_full(&error) {
             context.store.ran_full();
         }

@@ -7,7 +7,7 @@ use super::value::Value;
 
 /// What a field holds; decides how it is mapped, compared and sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FieldKind {
     /// Plain text.
     Text,
     /// An email address: case and outer spaces don't matter, and the service may change them.
@@ -36,7 +36,7 @@ pub enum Kind {
     Custom,
 }
 
-impl Kind {
+impl FieldKind {
     /// Whether `ours` and `theirs` mean the same for a field of this kind.
     pub fn same(self, ours: &Value, theirs: &Value) -> bool {
         if ours == theirs {
@@ -80,12 +80,12 @@ fn truth(value: &Value) -> bool {
 /// One row of a target's field table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Its name in a job's `[job.map]`; the input name at the service unless `kind` is [`Kind::Custom`].
+    /// Its name in a job's `[job.map]`; the input name at the service unless `kind` is [`FieldKind::Custom`].
     pub name: SmolStr,
     /// Its name in the service's answers.
     pub response: &'static str,
     /// What it holds.
-    pub kind: Kind,
+    pub kind: FieldKind,
     /// Whether a record without a value in it is rejected.
     pub required: bool,
     /// Whether a plan shows `***` instead of its values.
@@ -100,24 +100,24 @@ mod tests {
     fn values_are_compared_by_what_they_mean() {
         let list = |names: &[&str]| Value::list(names.iter().map(|name| (*name).to_owned()).collect());
         for (kind, ours, theirs, same) in [
-            (Kind::Text, Value::text("Ana"), Value::text("ana"), false),
-            (Kind::Phone, Value::text("+64 29 838 5771"), Value::text("64 298385771"), true),
-            (Kind::Phone, Value::text("n/a"), Value::text("none"), false),
-            (Kind::Phone, Value::text("+64"), Value::Empty, false),
-            (Kind::Flag, Value::Flag(false), Value::Empty, true),
-            (Kind::Flag, Value::Flag(true), Value::text("1"), true),
-            (Kind::Names, list(&["a", "b"]), list(&["b", "a"]), true),
-            (Kind::Names, list(&["a"]), list(&["a", "a"]), false),
-            (Kind::Custom, Value::text("1"), Value::text("1"), true),
-            (Kind::Custom, Value::text("true"), Value::text("1"), false),
-            (Kind::Email, Value::text("Ana@Example.com "), Value::text("ana@example.com"), true),
-            (Kind::Email, Value::text("ana@example.com"), Value::text("bo@example.com"), false),
-            (Kind::Date, Value::text("2026-03-01"), Value::text("2026-03-01T00:00:00+13:00"), true),
-            (Kind::Date, Value::text("2026-03-01"), Value::text("2026-03-11"), false),
-            (Kind::Date, Value::Empty, Value::text("2026-03-11"), false),
-            (Kind::Places, list(&["a", "b"]), list(&["b", "a"]), true),
-            (Kind::Link, Value::text("0042"), Value::text("7"), true),
-            (Kind::Ids, Value::ids(vec![2, 1]), Value::ids(vec![1, 2]), true),
+            (FieldKind::Text, Value::text("Ana"), Value::text("ana"), false),
+            (FieldKind::Phone, Value::text("+64 29 838 5771"), Value::text("64 298385771"), true),
+            (FieldKind::Phone, Value::text("n/a"), Value::text("none"), false),
+            (FieldKind::Phone, Value::text("+64"), Value::Empty, false),
+            (FieldKind::Flag, Value::Flag(false), Value::Empty, true),
+            (FieldKind::Flag, Value::Flag(true), Value::text("1"), true),
+            (FieldKind::Names, list(&["a", "b"]), list(&["b", "a"]), true),
+            (FieldKind::Names, list(&["a"]), list(&["a", "a"]), false),
+            (FieldKind::Custom, Value::text("1"), Value::text("1"), true),
+            (FieldKind::Custom, Value::text("true"), Value::text("1"), false),
+            (FieldKind::Email, Value::text("Ana@Example.com "), Value::text("ana@example.com"), true),
+            (FieldKind::Email, Value::text("ana@example.com"), Value::text("bo@example.com"), false),
+            (FieldKind::Date, Value::text("2026-03-01"), Value::text("2026-03-01T00:00:00+13:00"), true),
+            (FieldKind::Date, Value::text("2026-03-01"), Value::text("2026-03-11"), false),
+            (FieldKind::Date, Value::Empty, Value::text("2026-03-11"), false),
+            (FieldKind::Places, list(&["a", "b"]), list(&["b", "a"]), true),
+            (FieldKind::Link, Value::text("0042"), Value::text("7"), true),
+            (FieldKind::Ids, Value::ids(vec![2, 1]), Value::ids(vec![1, 2]), true),
         ] {
             assert_eq!(kind.same(&ours, &theirs), same, "{kind:?}");
         }

@@ -1,20 +1,20 @@
 //! Removes the name of a forgotten person from a text (law 11).
 
 use super::key::Key;
-use super::private::{Private, replaced};
+use super::sensitive::{Sensitive, replaced};
 
 /// What is put in place of a key that was forgotten.
 const FORGOTTEN: &str = "(forgotten)";
 
 /// A text without the name of one person: `None` where it does not name them by their key. A name that may be that of a
 /// membership of theirs is left out too: a text about others then loses a name, but no person loses a row.
-pub fn without(text: &str, key: &Key) -> Option<String> {
+pub fn erase_key(text: &str, key: &Key) -> Option<String> {
     let mut found = false;
     let told = replaced(text, |own| {
-        let joined = || Key::new(own)?.halves();
+        let joined = || Key::new(own)?.split_membership();
         let is_about = own == key.as_str() || joined().is_some_and(|(member, _)| member == *key);
         found |= is_about;
-        if is_about { Private(FORGOTTEN).to_string() } else { Private(own).to_string() }
+        if is_about { Sensitive(FORGOTTEN).to_string() } else { Sensitive(own).to_string() }
     });
     found.then_some(told)
 }
@@ -22,7 +22,7 @@ pub fn without(text: &str, key: &Key) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::shown;
+    use crate::record::reveal;
 
     fn key(text: &str) -> Key {
         Key::new(text).unwrap()
@@ -31,9 +31,9 @@ mod tests {
     #[test]
     fn law_11_whoever_is_forgotten_is_named_no_more() {
         let text = format!("{}: name; {}: title; {} @ x", key("A"), key("AB"), key("C"));
-        assert_eq!(shown(&without(&text, &key("A")).unwrap()), "(forgotten): name; AB: title; C @ x");
-        assert_eq!(without(&text, &key("B")), None);
+        assert_eq!(reveal(&erase_key(&text, &key("A")).unwrap()), "(forgotten): name; AB: title; C @ x");
+        assert_eq!(erase_key(&text, &key("B")), None);
         let membership = format!("of key {}", Key::joined(&key("A"), &key("Org")));
-        assert_eq!(shown(&without(&membership, &key("A")).unwrap()), "of key (forgotten)");
+        assert_eq!(reveal(&erase_key(&membership, &key("A")).unwrap()), "of key (forgotten)");
     }
 }

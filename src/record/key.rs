@@ -5,13 +5,13 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use smol_str::{SmolStr, ToSmolStr as _};
 
-use super::private::Private;
+use super::sensitive::Sensitive;
 use super::target::Target;
 
 /// Identifies a record at its source for ever: a staff number, an entryUUID, an objectGUID. Never empty.
 ///
 /// A key may be shown in logs; it is how they name a person (law 11). Written into a text it is marked as what it is
-/// ([`Private`]), so that it can be left out where no person may be named; [`Key::as_str`] is the bare key.
+/// ([`Sensitive`]), so that it can be left out where no person may be named; [`Key::as_str`] is the bare key.
 ///
 /// Up to 23 bytes lie in the key itself, which takes 24; a copy of a longer one shares its text.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -26,24 +26,24 @@ impl Key {
     }
 
     /// What stands between the two keys of a membership.
-    const APART: &'static str = " @ ";
+    const SEPARATOR: &'static str = " @ ";
 
     /// The key of what joins two others, which no other two have: an `@` behind a space in the first one gets a backslash, so
     /// that the first ` @ ` is the one between them.
     pub fn joined(member: &Self, organization: &Self) -> Self {
-        let mut text = String::with_capacity(member.0.len() + Self::APART.len() + organization.0.len());
+        let mut text = String::with_capacity(member.0.len() + Self::SEPARATOR.len() + organization.0.len());
         for c in member.0.chars() {
             if c == '@' && may_be_apart(&text) {
                 text.push('\\');
             }
             text.push(c);
         }
-        Self([&text, Self::APART, organization.as_str()].concat().into())
+        Self([&text, Self::SEPARATOR, organization.as_str()].concat().into())
     }
 
     /// The two keys that this one joins, where it is that of a membership; nothing in it tells whether it is.
-    pub fn halves(&self) -> Option<(Self, Self)> {
-        let (member, organization) = self.0.split_once(Self::APART)?;
+    pub fn split_membership(&self) -> Option<(Self, Self)> {
+        let (member, organization) = self.0.split_once(Self::SEPARATOR)?;
         let mut text = String::with_capacity(member.len());
         for c in member.chars() {
             if c == '@' && text.ends_with('\\') && may_be_apart(&text) {
@@ -57,7 +57,7 @@ impl Key {
     /// Whether this record of `job` is that of `person`, or a membership of theirs.
     pub fn is_about(&self, job: &JobName, person: &Self) -> bool {
         match job.part_of() {
-            Some(Target::Membership) => self.halves().is_some_and(|(member, _)| member == *person),
+            Some(Target::Membership) => self.split_membership().is_some_and(|(member, _)| member == *person),
             _ => self == person,
         }
     }
@@ -75,7 +75,7 @@ fn may_be_apart(before: &str) -> bool {
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Private(&self.0).fmt(f)
+        Sensitive(&self.0).fmt(f)
     }
 }
 
@@ -95,12 +95,12 @@ impl JobName {
     pub const LENGTH_MAX: usize = 64;
 
     /// What stands between the name of a job and that of a part of it.
-    pub const APART: char = '/';
+    pub const SEPARATOR: char = '/';
 
     /// Makes a name of 1 to 64 ASCII letters, digits, `-`, `_` and `.`, beginning with a letter or digit; that of a part is
     /// followed by what the part manages.
     pub fn new(text: &str) -> Option<Self> {
-        let whole = match text.split_once(Self::APART) {
+        let whole = match text.split_once(Self::SEPARATOR) {
             Some((whole, part)) => Target::ALL.iter().any(|target| target.name() == part).then_some(whole)?,
             None => text,
         };
@@ -115,23 +115,23 @@ impl JobName {
 
     /// The name of the part of this job that manages `target`, in whose name its state is kept.
     pub fn part(&self, target: Target) -> Self {
-        Self(format!("{}{}{target}", self.whole().0, Self::APART))
+        Self(format!("{}{}{target}", self.root().0, Self::SEPARATOR))
     }
 
     /// The job's own name, whichever part this is.
-    pub fn whole(&self) -> Self {
-        Self(self.0.split(Self::APART).next().unwrap_or_default().to_owned())
+    pub fn root(&self) -> Self {
+        Self(self.0.split(Self::SEPARATOR).next().unwrap_or_default().to_owned())
     }
 
     /// What the part manages, where this names a part of a job.
     pub fn part_of(&self) -> Option<Target> {
-        let (_, part) = self.0.split_once(Self::APART)?;
+        let (_, part) = self.0.split_once(Self::SEPARATOR)?;
         Target::ALL.iter().copied().find(|target| target.name() == part)
     }
 
     /// Whether it names a part of a job.
     pub fn is_part(&self) -> bool {
-        self.0.contains(Self::APART)
+        self.0.contains(Self::SEPARATOR)
     }
 
     /// The name as text.
@@ -191,7 +191,7 @@ mod tests {
         for member in &keys {
             for organization in &keys {
                 let pair = Key::joined(member, organization);
-                assert_eq!(pair.halves(), Some((member.clone(), organization.clone())), "{pair:?}");
+                assert_eq!(pair.split_membership(), Some((member.clone(), organization.clone())), "{pair:?}");
                 assert_eq!(Key::new(pair.as_str()), Some(pair.clone()), "it stays as it is when it is read back");
                 for person in &keys {
                     assert_eq!(pair.is_about(&memberships, person), person == member, "{pair:?} {person:?}");
@@ -202,7 +202,7 @@ mod tests {
         let key = |text: &str| Key::new(text).unwrap();
         assert_eq!(Key::joined(&key("a@b.c"), &key("Acme @ Quay")).as_str(), "a@b.c @ Acme @ Quay");
         assert_eq!(Key::joined(&key("Z1 @ Q"), &key("Acme")).as_str(), "Z1 \\@ Q @ Acme");
-        assert_eq!(key("0042").halves(), None);
+        assert_eq!(key("0042").split_membership(), None);
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
         for own in &keys {
             for person in &keys {
                 assert_eq!(own.is_about(&job, person), own == person, "{own:?} {person:?}");
-                let is_member = own.halves().is_some_and(|(member, _)| member == *person);
+                let is_member = own.split_membership().is_some_and(|(member, _)| member == *person);
                 assert_eq!(own.is_about(&job.part(Target::Membership), person), is_member, "{own:?} {person:?}");
             }
         }
@@ -234,6 +234,6 @@ mod tests {
             assert_eq!(JobName::new(text).is_some(), fits, "{text}");
         }
         let part = JobName::new("a").unwrap().part(Target::Membership);
-        assert_eq!((part.as_str(), part.whole().as_str(), part.is_part()), ("a/membership", "a", true));
+        assert_eq!((part.as_str(), part.root().as_str(), part.is_part()), ("a/membership", "a", true));
     }
 }

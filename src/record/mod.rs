@@ -5,36 +5,36 @@
 //!
 //! Invariants:
 //! - `Debug` of a record, an entity or a value never shows a person's data, only keys, ids and field names (law 11).
-//! - Equality of what was mapped and what the service holds is decided in one place, [`Kind::same`].
+//! - Equality of what was mapped and what the service holds is decided in one place, [`FieldKind::same`].
 //!
 //! Rejected: one struct per target with typed fields. The engine compares, limits and reports fields by name; a struct
 //! would need the same table again to be walked, and a further target would touch every module.
 
-mod by_field;
+mod desired_state;
 mod entity;
 mod field;
+mod field_map;
 mod forgotten;
 mod key;
-mod marks;
 mod normal;
 mod photo;
-mod private;
 mod reject;
+mod row_metadata;
+mod sensitive;
 mod target;
 mod value;
-mod wish;
 
-pub use by_field::ByField;
+pub use desired_state::{Action, DesiredState};
 pub use entity::{Entity, Record};
-pub use field::{Field, Kind};
-pub use forgotten::without;
+pub use field::{Field, FieldKind};
+pub use field_map::FieldMap;
+pub use forgotten::erase_key;
 pub use key::{JobName, Key};
-pub use marks::{Marks, Number};
-pub use normal::{digits, fold};
+pub use normal::{digits, normalize};
 pub use photo::photo_mark;
-pub use private::{Private, is_marked, keyless, shown};
 pub use reject::Rejected;
 pub use rosterd_client::RemoteId;
+pub use row_metadata::{Number, RowMetadata};
+pub use sensitive::{Sensitive, is_marked, redact, reveal};
 pub use target::Target;
 pub use value::{Value, Values};
-pub use wish::{Action, Wish};

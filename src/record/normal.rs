@@ -4,7 +4,7 @@ use unicode_normalization::UnicodeNormalization;
 
 /// The form under which records are matched to entities: case, outer spaces, Unicode form (NFKC) and leading zeros don't
 /// matter. Empty where nothing is left to match by.
-pub fn fold(text: &str) -> String {
+pub fn normalize(text: &str) -> String {
     let text = text.trim();
     // ASCII has one form only.
     let folded: String = match text.is_ascii() {
@@ -35,17 +35,17 @@ mod tests {
             ("000", "0"),
             ("ＡＢ", "ab"),
         ] {
-            assert_eq!(fold(one), fold(other), "{one} / {other}");
+            assert_eq!(normalize(one), normalize(other), "{one} / {other}");
         }
-        assert_ne!(fold("123"), fold("1230"));
-        assert_eq!(fold("  "), "");
+        assert_ne!(normalize("123"), normalize("1230"));
+        assert_eq!(normalize("  "), "");
     }
 
     proptest::proptest! {
         #[test]
         fn ascii_folds_as_any_other_text(text in "[ -~\\t\\n]{0,12}") {
             let long: String = text.trim().nfkc().flat_map(char::to_lowercase).nfkc().collect();
-            proptest::prop_assert_eq!(fold(&text), fold(&format!("{long}\u{a0}")));
+            proptest::prop_assert_eq!(normalize(&text), normalize(&format!("{long}\u{a0}")));
         }
     }
 

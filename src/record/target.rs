@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
-use super::field::{Field, Kind};
+use super::field::{Field, FieldKind};
 
 /// What a job manages at the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -27,71 +27,71 @@ pub enum Target {
 }
 
 /// (name, name in answers, kind, required, sensitive)
-type Row = (&'static str, &'static str, Kind, bool, bool);
+type FieldRow = (&'static str, &'static str, FieldKind, bool, bool);
 
 /// Employee input fields (specification, Employee) without presence, which no job may map.
-const STAFF: &[Row] = &[
-    ("name", "name", Kind::Text, true, false),
-    ("title", "title", Kind::Text, false, false),
-    ("altname", "altname", Kind::Text, false, false),
-    ("email", "email", Kind::Email, false, false),
-    ("phone", "phone", Kind::Phone, false, true),
-    ("mobile", "mobile", Kind::Phone, false, true),
-    ("ice", "ice", Kind::Phone, false, true),
-    ("employee_id", "employee_id", Kind::Text, false, false),
-    ("location", "location", Kind::Location, false, false),
-    ("roletype", "role_types", Kind::Names, false, false),
-    ("globalroaming", "globalroaming", Kind::Flag, false, false),
-    ("globalroaming_locations", "globalroaming_locations", Kind::Ids, false, false),
-    (Target::PHOTO, "photo", Kind::Photo, false, false),
+const STAFF: &[FieldRow] = &[
+    ("name", "name", FieldKind::Text, true, false),
+    ("title", "title", FieldKind::Text, false, false),
+    ("altname", "altname", FieldKind::Text, false, false),
+    ("email", "email", FieldKind::Email, false, false),
+    ("phone", "phone", FieldKind::Phone, false, true),
+    ("mobile", "mobile", FieldKind::Phone, false, true),
+    ("ice", "ice", FieldKind::Phone, false, true),
+    ("employee_id", "employee_id", FieldKind::Text, false, false),
+    ("location", "location", FieldKind::Location, false, false),
+    ("roletype", "role_types", FieldKind::Names, false, false),
+    ("globalroaming", "globalroaming", FieldKind::Flag, false, false),
+    ("globalroaming_locations", "globalroaming_locations", FieldKind::Ids, false, false),
+    (Target::PHOTO, "photo", FieldKind::Photo, false, false),
 ];
 
 /// Member input fields (specification, Contractor member) without presence.
-const CONTRACTOR: &[Row] = &[
-    ("name", "name", Kind::Text, true, false),
-    ("title", "title", Kind::Text, false, false),
-    ("email", "email", Kind::Email, false, false),
-    ("altemail", "altemail", Kind::Email, false, false),
-    ("phone", "phone", Kind::Phone, false, true),
-    ("mobile", "mobile", Kind::Phone, false, true),
-    ("ice", "ice", Kind::Phone, false, true),
-    ("extension", "extension", Kind::Text, false, true),
-    ("valid_from", "valid_from", Kind::Date, false, false),
-    ("valid_to", "valid_to", Kind::Date, false, false),
-    ("service_provider_id", "service_provider_id", Kind::Text, false, false),
+const CONTRACTOR: &[FieldRow] = &[
+    ("name", "name", FieldKind::Text, true, false),
+    ("title", "title", FieldKind::Text, false, false),
+    ("email", "email", FieldKind::Email, false, false),
+    ("altemail", "altemail", FieldKind::Email, false, false),
+    ("phone", "phone", FieldKind::Phone, false, true),
+    ("mobile", "mobile", FieldKind::Phone, false, true),
+    ("ice", "ice", FieldKind::Phone, false, true),
+    ("extension", "extension", FieldKind::Text, false, true),
+    ("valid_from", "valid_from", FieldKind::Date, false, false),
+    ("valid_to", "valid_to", FieldKind::Date, false, false),
+    ("service_provider_id", "service_provider_id", FieldKind::Text, false, false),
 ];
 
 /// Organization input fields (specification, Contractor organization) without places and owner, which stay the
 /// service's.
-const ORGANIZATION: &[Row] = &[
-    ("name", "name", Kind::Text, true, false),
-    ("legalid", "legalid", Kind::Text, false, false),
-    ("legalid_type", "legalid_type", Kind::Text, false, false),
-    ("type", "type", Kind::Text, false, false),
-    ("tradingas", "tradingas", Kind::Text, false, false),
-    ("address", "address", Kind::Text, false, false),
-    ("country", "country", Kind::Text, false, false),
-    ("email", "email", Kind::Email, false, false),
-    ("phone", "phone", Kind::Phone, false, false),
-    ("status", "status", Kind::Text, false, false),
+const ORGANIZATION: &[FieldRow] = &[
+    ("name", "name", FieldKind::Text, true, false),
+    ("legalid", "legalid", FieldKind::Text, false, false),
+    ("legalid_type", "legalid_type", FieldKind::Text, false, false),
+    ("type", "type", FieldKind::Text, false, false),
+    ("tradingas", "tradingas", FieldKind::Text, false, false),
+    ("address", "address", FieldKind::Text, false, false),
+    ("country", "country", FieldKind::Text, false, false),
+    ("email", "email", FieldKind::Email, false, false),
+    ("phone", "phone", FieldKind::Phone, false, false),
+    ("status", "status", FieldKind::Text, false, false),
 ];
 
 /// Membership input fields (specification, Contractor membership). The first two hold the keys of what it joins.
-const MEMBERSHIP: &[Row] = &[
-    (Target::MEMBER, "member_id", Kind::Link, true, false),
-    (Target::ORGANIZATION, "org_id", Kind::Link, true, false),
-    ("roles", "roles", Kind::Ids, false, false),
-    ("locations", "locations", Kind::Places, false, false),
+const MEMBERSHIP: &[FieldRow] = &[
+    (Target::MEMBER, "member_id", FieldKind::Link, true, false),
+    (Target::ORGANIZATION, "org_id", FieldKind::Link, true, false),
+    ("roles", "roles", FieldKind::Ids, false, false),
+    ("locations", "locations", FieldKind::Places, false, false),
 ];
 
 /// Holder input fields (specification, Certification holder); `holder` is an employee id or an email.
-const HOLDER: &[Row] = &[
-    ("certification", "certification_id", Kind::Text, true, false),
-    ("record_type", "record_type", Kind::Text, true, false),
-    ("holder", "record_id", Kind::Text, true, false),
-    ("validfrom", "validfrom", Kind::Date, false, false),
-    ("validto", "validto", Kind::Date, false, false),
-    ("certification_number", "certification_number", Kind::Text, false, true),
+const HOLDER: &[FieldRow] = &[
+    ("certification", "certification_id", FieldKind::Text, true, false),
+    ("record_type", "record_type", FieldKind::Text, true, false),
+    ("holder", "record_id", FieldKind::Text, true, false),
+    ("validfrom", "validfrom", FieldKind::Date, false, false),
+    ("validto", "validto", FieldKind::Date, false, false),
+    ("certification_number", "certification_number", FieldKind::Text, false, true),
 ];
 
 impl Target {
@@ -100,7 +100,7 @@ impl Target {
     /// The field of a membership that holds its organization's key.
     pub const ORGANIZATION: &'static str = "organization";
     /// The field by which what joins two entities is found: both ids. It is worked out and never sent.
-    pub const PAIR: &'static str = "pair";
+    pub const COMPOSITE: &'static str = "pair";
 
     /// The field of an employee that holds the mark of their photo.
     pub const PHOTO: &'static str = "photo";
@@ -151,7 +151,7 @@ impl Target {
     }
 
     /// What a person calls one of its entities.
-    pub fn one(self) -> &'static str {
+    pub fn noun(self) -> &'static str {
         match self {
             Self::Staff | Self::Contractor => "person",
             Self::Organization => "organization",
@@ -161,7 +161,7 @@ impl Target {
     }
 
     /// What a person calls several of its entities.
-    pub fn many(self) -> &'static str {
+    pub fn plural(self) -> &'static str {
         match self {
             Self::Staff | Self::Contractor => "people",
             Self::Organization => "organizations",
@@ -170,7 +170,7 @@ impl Target {
         }
     }
 
-    fn rows(self) -> &'static [Row] {
+    fn rows(self) -> &'static [FieldRow] {
         match self {
             Self::Staff => STAFF,
             Self::Contractor => CONTRACTOR,
@@ -197,7 +197,7 @@ impl Target {
             return (self.has_custom() && !title.trim().is_empty()).then(|| Field {
                 name: name.into(),
                 response: "customfields",
-                kind: Kind::Custom,
+                kind: FieldKind::Custom,
                 required: false,
                 sensitive: true,
             });
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_custom_field_is_named_by_its_title() {
-        assert_eq!(Target::Staff.field("cf.Locker").unwrap().kind, Kind::Custom);
+        assert_eq!(Target::Staff.field("cf.Locker").unwrap().kind, FieldKind::Custom);
         assert_eq!(Target::Staff.field("cf. "), None);
         assert_eq!(Target::Holder.field("cf.Locker"), None);
         assert_eq!(Target::Staff.field("locker"), None);

@@ -6,7 +6,7 @@ use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smol_str::SmolStr;
 
-use super::by_field::ByField;
+use super::field_map::FieldMap;
 
 /// One value of one field, as mapped from a source or as read from the service.
 ///
@@ -27,7 +27,7 @@ pub enum Value {
 }
 
 /// Values by field name. A name takes no memory of its own: that of a table is a constant, nearly every other is short.
-pub type Values = ByField<Value>;
+pub type Values = FieldMap<Value>;
 
 impl Value {
     /// Text, or [`Value::Empty`] where `text` has no characters.

@@ -41,13 +41,13 @@ impl DirtyKeys {
         let prefix = Keyspace::by_job(job, "");
         store.scan(Keyspace::Dirty, &prefix, |name, _| dirty.push(&name[prefix.len()..]))?;
         dirty.states.resize(dirty.ends.len(), None);
-        if dirty.ends.len() as u64 > store.many(Keyspace::Known) {
+        if dirty.ends.len() as u64 > store.many(Keyspace::Synced) {
             dirty.find_all(store, &prefix)?;
             return Ok(dirty);
         }
         for at in 0..dirty.ends.len() {
             let Some(key) = Key::new(dirty.key(at)) else { continue };
-            let brief: Option<SyncedSummary> = store.get(Keyspace::Known, &Keyspace::by_job(job, key.as_str()))?;
+            let brief: Option<SyncedSummary> = store.get(Keyspace::Synced, &Keyspace::by_job(job, key.as_str()))?;
             dirty.states[at] = brief.and_then(SyncedSummary::state);
         }
         Ok(dirty)
@@ -56,7 +56,7 @@ impl DirtyKeys {
     /// Walks over all that is known: so many rows are not looked up one by one.
     fn find_all(&mut self, store: &Store, prefix: &str) -> Result<(), store::Error> {
         let (mut at, mut unreadable) = (0, None);
-        store.scan(Keyspace::Known, prefix, |name, row| {
+        store.scan(Keyspace::Synced, prefix, |name, row| {
             let key = &name[prefix.len()..];
             while at < self.ends.len() && self.key(at) < key {
                 at += 1;
@@ -70,7 +70,7 @@ impl DirtyKeys {
         })?;
         unreadable.map_or(Ok(()), |name| {
             let kind =
-                store::ErrorKind::Damaged(format!("row {} has another form", name.replace(Keyspace::APART, "/")));
+                store::ErrorKind::Damaged(format!("row {} has another form", name.replace(Keyspace::SEPARATOR, "/")));
             Err(store::Error { dir: store.dir().to_owned(), kind })
         })
     }

@@ -52,7 +52,7 @@ impl Index {
         })?;
         if let Some(page) = torn {
             let kind =
-                store::ErrorKind::Damaged(format!("page {} has another form", page.replace(Keyspace::APART, "/")));
+                store::ErrorKind::Damaged(format!("page {} has another form", page.replace(Keyspace::SEPARATOR, "/")));
             return Err(store::Error { dir: store.dir().to_owned(), kind });
         }
         while let Some((key, state)) = dirty.take() {
@@ -225,15 +225,15 @@ mod tests {
 
     use super::*;
     use crate::record::Key;
-    use crate::snapshot::Known;
+    use crate::snapshot::SyncedRecord;
 
     fn job() -> JobName {
         JobName::new("employees").unwrap()
     }
 
-    fn known(id: i32) -> Known {
+    fn known(id: i32) -> SyncedRecord {
         let id = RemoteId::new(id.into()).unwrap();
-        Known::of(id, String::new())
+        SyncedRecord::of(id, String::new())
     }
 
     fn entries(index: &Index) -> Vec<(String, u128, i32)> {
@@ -275,7 +275,7 @@ mod tests {
                     }
                     Step::Remove(key) => {
                         let key = format!("k{key}");
-                        Known::remove(&mut batch, &job(), &Key::new(&key).unwrap());
+                        SyncedRecord::remove(&mut batch, &job(), &Key::new(&key).unwrap());
                         settled.remove(&key);
                         truth.remove(&key);
                     }

@@ -1,6 +1,6 @@
 //! The two links of a membership.
 
-use super::known::Known;
+use super::synced_record::SyncedRecord;
 use crate::record::{JobName, Key, RemoteId, Target, Value, Values};
 use crate::store::{self, Store};
 
@@ -23,8 +23,8 @@ impl Links {
     pub fn of(store: &Store, job: &JobName, fields: &Values) -> Result<Option<Self>, store::Error> {
         let key = |field: &str| fields.get(field).and_then(Value::as_text).and_then(Key::new);
         let Some((member, organization)) = key(Target::MEMBER).zip(key(Target::ORGANIZATION)) else { return Ok(None) };
-        let id = |job: &JobName, key: &Key| Ok(Known::get(store, job, key)?.map(|known| known.id));
-        let member_id = id(&job.whole(), &member)?;
+        let id = |job: &JobName, key: &Key| Ok(SyncedRecord::get(store, job, key)?.map(|known| known.id));
+        let member_id = id(&job.root(), &member)?;
         let organization_id = id(&job.part(Target::Organization), &organization)?;
         Ok(Some(Self { member, member_id, organization, organization_id }))
     }

@@ -1,7 +1,7 @@
 //! Per job: what each key last was, what was last confirmed at the service, and its remote id.
 //!
 //! Two layers:
-//! - [`Known`], one row a key, is the truth. It moves only with a confirmed answer, in the commit that takes the change out
+//! - [`SyncedRecord`], one row a key, is the truth. It moves only with a confirmed answer, in the commit that takes the change out
 //!   of the queue (law 5).
 //! - [`Index`], a few large pages a job in order of key, is what makes a run with nothing to do cheap: a source row whose
 //!   digest stands in it needs no mapping and no comparison. It is written at the end of a run and may be behind; keys
@@ -16,13 +16,13 @@
 mod dirty;
 mod entry;
 mod index;
-mod known;
 mod link;
 mod owner;
 mod pages;
+mod synced_record;
 
 pub use entry::{Day, IndexEntry};
 pub use index::Index;
-pub use known::{Gone, Known, Left};
 pub use link::Links;
 pub use owner::Owner;
+pub use synced_record::{Gone, Left, SyncedRecord};

@@ -1,7 +1,7 @@
 //! The proof that a source was read to its end.
 
-use super::found::Found;
-use super::standing::Span;
+use super::replica_position::Span;
+use super::source_state::SourceState;
 use crate::record::Rejected;
 
 /// A value that was read from the whole source: the source has no further entries (law 1). Only [`Read::finish`] makes
@@ -37,7 +37,7 @@ pub struct Read {
     /// The digest of the whole file's bytes.
     pub content: u128,
     /// What was found out about the source; to be given to the next read.
-    pub found: Found,
+    pub found: SourceState,
     /// How far the server was that was read, where it is one.
     pub span: Option<Span>,
     /// Rows that count no more, by their lines, since their entry was handed out again further on.
@@ -75,7 +75,7 @@ mod tests {
             rows: 0,
             rejected: Vec::new(),
             content: 0,
-            found: Found::Csv(csv::Found {
+            found: SourceState::Csv(csv::DetectedFormat {
                 encoding: "UTF-8".into(),
                 delimiter: b',',
                 header_line: 1,

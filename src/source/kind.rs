@@ -8,10 +8,10 @@ use std::sync::Arc;
 use super::cached::CachedRows;
 use super::complete::Read;
 use super::csv;
-use super::found::Found;
 use super::ldap;
-use super::name::Wanted;
+use super::name::RequiredColumns;
 use super::row::Row;
+use super::source_state::SourceState;
 use crate::clock::Clock;
 
 /// What a job says about its source.
@@ -57,7 +57,7 @@ impl Source {
 
 impl Source {
     /// Reads it to its end and keeps its rows in the folder `dir`.
-    pub fn cached(&self, wanted: &Wanted, access: Access<'_>, dir: &Path) -> Result<Self, Error> {
+    pub fn cached(&self, wanted: &RequiredColumns, access: Access<'_>, dir: &Path) -> Result<Self, Error> {
         let mut rows = CachedRows::create(dir).map_err(Error::Cached)?;
         let seen = read(self, wanted, access, &mut |row| rows.push(row))?;
         let rows = Arc::new(rows.finish(seen).map_err(Error::Cached)?);
@@ -106,7 +106,7 @@ pub enum Error {
 #[derive(Clone, Copy)]
 pub struct Access<'a> {
     /// What the read before found.
-    pub known: Option<&'a Found>,
+    pub known: Option<&'a SourceState>,
     /// The time.
     pub clock: &'a Clock,
     /// Which accounts of directories are tried.
@@ -126,7 +126,7 @@ impl<'a> Access<'a> {
 /// which then proves nothing.
 pub fn read(
     source: &Source,
-    wanted: &Wanted,
+    wanted: &RequiredColumns,
     access: Access<'_>,
     visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
 ) -> Result<Read, Error> {
@@ -135,15 +135,15 @@ pub fn read(
     match source {
         Source::Csv(options) => {
             let known = known.and_then(|known| match known {
-                Found::Csv(known) => Some(known),
-                Found::Ldap(_) => None,
+                SourceState::Csv(known) => Some(known),
+                SourceState::Ldap(_) => None,
             });
             Ok(csv::read(options, wanted, known, clock, visit)?)
         }
         Source::Ldap(options) => {
             let known = known.and_then(|known| match known {
-                Found::Ldap(known) => Some(known),
-                Found::Csv(_) => None,
+                SourceState::Ldap(known) => Some(known),
+                SourceState::Csv(_) => None,
             });
             Ok(ldap::read(options, wanted, known, access, visit)?)
         }

@@ -43,7 +43,7 @@ impl fmt::Display for Name {
 
 /// A column that a mapping uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Need {
+pub struct ColumnRequirement {
     /// How it is called.
     pub name: Name,
     /// Whether the source may lack it; its value is empty then.
@@ -52,14 +52,14 @@ pub struct Need {
 
 /// The columns that a mapping uses: what a header must hold to be one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct RequiredColumns {
     /// Each column once.
-    pub needs: Vec<Need>,
+    pub needs: Vec<ColumnRequirement>,
     /// Those of them that hold photos, whose cells are longer than any text.
     pub photos: Vec<Name>,
 }
 
-impl Wanted {
+impl RequiredColumns {
     /// Adds what another mapping uses. A column that one of them needs must be there.
     pub fn add(&mut self, other: &Self) {
         for need in &other.needs {

@@ -56,7 +56,7 @@ impl Counters {
     /// The service confirmed a change so long after the source changed.
     pub fn confirmed(&self, job: &JobName, delay: Duration) {
         let mut counts = self.lock();
-        counts.delays.entry(job.whole()).or_insert_with(|| Histogram::new(DELAY_BOUNDS)).observe(delay);
+        counts.delays.entry(job.root()).or_insert_with(|| Histogram::new(DELAY_BOUNDS)).observe(delay);
     }
 
     /// A notice was delivered over a channel, or could not be.

@@ -9,7 +9,7 @@
 //! Invariants:
 //! - A [`Snapshot`] is plain data, gathered in one go and only by reading. What is made of it is pure.
 //! - Page, metrics and health name no person, not even by key (law 11): jobs, lines and counts only. What a reason says
-//!   of a key is marked as such from the beginning, and left out here ([`keyless`](crate::record::keyless)).
+//!   of a key is marked as such from the beginning, and left out here ([`redact`](crate::record::redact)).
 //! - The page works without scripts and loads nothing.
 //! - Who connects takes no more than a small part of what the daemon needs, and sees nothing under a name that is not this
 //!   machine's.
@@ -31,4 +31,4 @@ pub use health::Health;
 pub use metrics::metrics;
 pub use page::{page, unreadable};
 pub use server::{Gather, Server, StartError};
-pub use snapshot::{Budget, JobView, OnSite, Running, Seen, Snapshot, Unheard, Unserved};
+pub use snapshot::{Budget, JobView, LiveJobState, OnSite, Running, Snapshot, UnreachableChannel, Unserved};

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::snapshot::{JobView, Snapshot};
 use crate::receipt::markup_of as text;
 use crate::reconcile::{LastRun, RejectedRow, Status};
-use crate::record::{Target, keyless};
+use crate::record::{Target, redact};
 
 /// The beginning of every page of this program, and of this one.
 const HEAD: &str = concat!(include_str!("../receipt/base.html"), include_str!("head.html"));
@@ -77,7 +77,7 @@ fn build(snapshot: &Snapshot, page: &mut String) -> fmt::Result {
             page,
             "<p>The new configuration was refused on {}; the one before is in force: {}</p>",
             refused.at.strftime("%-d %b %Y, %H:%M UTC"),
-            text(&keyless(&refused.reason))
+            text(&redact(&refused.reason))
         )?;
     }
     for place in &snapshot.unheard {
@@ -86,7 +86,7 @@ fn build(snapshot: &Snapshot, page: &mut String) -> fmt::Result {
             "<p>{} reaches no one since {}: {}.</p>",
             text(&place.channel),
             place.since.strftime("%-d %b %Y, %H:%M UTC"),
-            text(&keyless(&place.reason))
+            text(&redact(&place.reason))
         )?;
     }
     writeln!(page, "</header>")?;
@@ -180,11 +180,11 @@ fn of_job(job: &JobView, at: Timestamp, page: &mut String) -> fmt::Result {
     let overdue = job.overdue.iter().cloned();
     let inbox = job.inbox.as_ref().and_then(|inbox| inbox.as_ref().err());
     let inbox = inbox.map(|error| format!("the inbox can't be looked at: {error}"));
-    let paused = job.paused.as_ref().map(|pause| keyless(&pause.reason()));
+    let paused = job.paused.as_ref().map(|pause| redact(&pause.reason()));
     // What is true now comes first; the last run may have said the same.
     let said = |reason: &str| job.overdue.as_deref() == Some(reason) || (job.paused.is_some() && is_of_pause(reason));
     let is_held = |reason: &String| job.held_by.iter().any(|(held, _)| held == reason);
-    let reasons = job.reasons.iter().filter(|reason| !said(reason)).map(|reason| keyless(reason));
+    let reasons = job.reasons.iter().filter(|reason| !said(reason)).map(|reason| redact(reason));
     // What is held is listed below, all of it.
     let is_counted = |reason: &str| !job.held_by.is_empty() && reason.ends_with(" other reasons");
     let reasons = reasons.filter(|reason| !is_held(reason) && !is_counted(reason));
@@ -284,7 +284,7 @@ fn rows(page: &mut String, heading: &str, count: u64, rows: &[RejectedRow]) -> f
     let mut by_reason: Vec<(String, Vec<u64>, usize)> = Vec::new();
     for row in rows {
         let field = row.field.as_deref().map(|field| format!("{}: ", text(field))).unwrap_or_default();
-        let why = format!("{field}{}", text(&keyless(&row.reason)));
+        let why = format!("{field}{}", text(&redact(&row.reason)));
         let at = by_reason.iter().position(|(known, ..)| *known == why).unwrap_or_else(|| {
             by_reason.push((why, Vec::new(), 0));
             by_reason.len() - 1

@@ -14,8 +14,8 @@ use crate::operator;
 use crate::plan::LeaverAction;
 use crate::queue::{self, State};
 use crate::reconcile::{self, JobState, LastRun, Missing, ON_SITE, Pause, RejectedRow, Status};
-use crate::record::{Action, JobName, Key, Target, keyless};
-use crate::snapshot::{Index, Known};
+use crate::record::{Action, JobName, Key, Target, redact};
+use crate::snapshot::{Index, SyncedRecord};
 use crate::source::inbox::Folder;
 use crate::store::{self, Store};
 
@@ -34,7 +34,7 @@ pub struct Snapshot {
     /// Whether the disk is so full that nothing is sent.
     pub is_full: bool,
     /// Channels of notification that can't be reached.
-    pub unheard: Vec<Unheard>,
+    pub unheard: Vec<UnreachableChannel>,
     /// The configuration that the daemon refused last, where the one before is still in force.
     pub refused: Option<Refused>,
     /// Why this page itself is not served, where it should be.
@@ -52,7 +52,7 @@ pub struct Unserved {
 
 /// A channel of notification that can't be reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unheard {
+pub struct UnreachableChannel {
     /// `webhook`, `mail` or `heartbeat`.
     pub channel: String,
     /// Since when.
@@ -138,7 +138,7 @@ pub struct Running {
 
 /// What is known of a job by who runs it, and not by the store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct LiveJobState {
     /// When it is due, or was, where it is late; `None` without a schedule.
     pub next: Option<Timestamp>,
     /// Since when it could run and does not: from a little later on it is overdue. `None` where it is not due.
@@ -167,7 +167,7 @@ impl Snapshot {
         config: &Config,
         budget: BudgetState,
         at: Timestamp,
-        see: &dyn Fn(&Job) -> Result<Seen, store::Error>,
+        see: &dyn Fn(&Job) -> Result<LiveJobState, store::Error>,
     ) -> Result<Self, store::Error> {
         let pauses = reconcile::pauses(&config.state.dir);
         let view = |job: &Job| JobView::gather(store, job, see(job)?, at);
@@ -197,8 +197,8 @@ impl Budget {
 }
 
 impl JobView {
-    fn gather(store: &Store, job: &Job, seen: Seen, now: Timestamp) -> Result<Self, store::Error> {
-        let Seen { next, late_from, running } = seen;
+    fn gather(store: &Store, job: &Job, seen: LiveJobState, now: Timestamp) -> Result<Self, store::Error> {
+        let LiveJobState { next, late_from, running } = seen;
         let (mut queued, mut requests, mut parked) = (0, 0, Vec::new());
         let (mut held, mut by_reason, mut on_site) = (0, BTreeMap::<String, usize>::new(), Vec::new());
         for part in job.parts() {
@@ -213,9 +213,9 @@ impl JobView {
             })?;
             for (key, change) in reconcile::held(store, &part.name)? {
                 held += 1;
-                *by_reason.entry(keyless(&change.reason)).or_default() += 1;
+                *by_reason.entry(redact(&change.reason)).or_default() += 1;
                 if change.reason == ON_SITE {
-                    let known = Known::get(store, &part.name, &key)?;
+                    let known = SyncedRecord::get(store, &part.name, &key)?;
                     let since = known.and_then(|known| known.gone).map(|gone| gone.since);
                     on_site.push(OnSite { mark: mark(&[part.name.as_str(), key.as_str()]), since });
                 }
@@ -305,7 +305,7 @@ fn oldest_leaver(store: &Store, job: &Job) -> Result<Option<Timestamp>, store::E
     let mut oldest: Option<Timestamp> = None;
     for at in (0..index.len()).filter(|at| index.entry(*at).gone) {
         let key = Key::new(index.entry(at).key);
-        let known = key.map(|key| Known::get(store, &job.name, &key)).transpose()?.flatten();
+        let known = key.map(|key| SyncedRecord::get(store, &job.name, &key)).transpose()?.flatten();
         let since = known.and_then(|known| known.gone).map(|gone| gone.since);
         oldest = [oldest, since].into_iter().flatten().min();
     }

@@ -9,7 +9,7 @@ pub enum Keyspace {
     /// About the store itself.
     Meta = b'a',
     /// By job and key: what was confirmed.
-    Known = b'k',
+    Synced = b'k',
     /// By job: the pages of row digests.
     Pages = b'p',
     /// By job and key: changed since the pages were written.
@@ -37,7 +37,7 @@ pub enum Keyspace {
 impl Keyspace {
     /// The spaces that can have so many rows that they lie in a file: all but the few about the store itself.
     pub(super) const FILED: [Self; 12] = [
-        Self::Known,
+        Self::Synced,
         Self::Pages,
         Self::Dirty,
         Self::Owner,
@@ -57,11 +57,11 @@ impl Keyspace {
     }
 
     /// Parts of a name are put apart by this character, which no job name and no key holds.
-    pub const APART: char = '\u{1f}';
+    pub const SEPARATOR: char = '\u{1f}';
 
     /// The name of a row by job and key.
     pub fn by_job(job: &JobName, key: &str) -> String {
-        format!("{job}{}{key}", Self::APART)
+        format!("{job}{}{key}", Self::SEPARATOR)
     }
 
     /// The name of a row by collection and id; the ids stand in their order.
@@ -71,7 +71,7 @@ impl Keyspace {
 
     /// What the names of all rows of a collection begin with.
     pub fn all_of(target: Target) -> String {
-        format!("{target}{}", Self::APART)
+        format!("{target}{}", Self::SEPARATOR)
     }
 
     pub(super) fn key(self, name: &str) -> Vec<u8> {
@@ -85,6 +85,6 @@ impl Keyspace {
     /// their key.
     pub(super) fn shown(key: &[u8]) -> String {
         let name = String::from_utf8_lossy(key.get(1..).unwrap_or_default());
-        format!("{}:{}", char::from(*key.first().unwrap_or(&b'?')), name.replace(Self::APART, "/"))
+        format!("{}:{}", char::from(*key.first().unwrap_or(&b'?')), name.replace(Self::SEPARATOR, "/"))
     }
 }

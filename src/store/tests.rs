@@ -8,7 +8,7 @@ use super::*;
 
 fn put(store: &Store, name: &str, value: u32) {
     let mut batch = Batch::default();
-    batch.put(Keyspace::Known, name, &value);
+    batch.put(Keyspace::Synced, name, &value);
     store.commit(batch).unwrap();
 }
 
@@ -20,9 +20,9 @@ fn what_was_committed_is_there_after_a_reopen() {
     put(&store, "b", 2);
     drop(store);
     let store = Store::open(dir.path()).unwrap();
-    assert_eq!(store.get::<u32>(Keyspace::Known, "a").unwrap(), Some(1));
+    assert_eq!(store.get::<u32>(Keyspace::Synced, "a").unwrap(), Some(1));
     assert_eq!(store.get::<u32>(Keyspace::Owner, "a").unwrap(), None);
-    assert_eq!(store.list::<u32>(Keyspace::Known, "").unwrap(), vec![("a".into(), 1), ("b".into(), 2)]);
+    assert_eq!(store.list::<u32>(Keyspace::Synced, "").unwrap(), vec![("a".into(), 1), ("b".into(), 2)]);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn fault_14_what_an_unfinished_step_left_beside_a_whole_store_is_removed_and_not
             fs::write(&path, &whole[..size.min(whole.len())]).unwrap();
             for _ in 0..2 {
                 let store = Store::open(dir.path()).unwrap_or_else(|error| panic!("{name}, {size} bytes: {error}"));
-                assert_eq!(store.list::<u32>(Keyspace::Known, "").unwrap().len(), 110, "{name}, {size} bytes");
+                assert_eq!(store.list::<u32>(Keyspace::Synced, "").unwrap().len(), 110, "{name}, {size} bytes");
                 put(&store, "109", 109);
             }
             assert_eq!(names(dir.path()), before, "{name}, {size} bytes");
@@ -122,7 +122,7 @@ fn fault_9_a_first_start_that_failed_at_any_file_is_begun_anew() {
             fs::write(dir.path().join(name), "").unwrap();
         }
         put(&Store::open(dir.path()).unwrap_or_else(|error| panic!("{size} bytes: {error}")), "a", 1);
-        assert_eq!(Store::open(dir.path()).unwrap().get::<u32>(Keyspace::Known, "a").unwrap(), Some(1));
+        assert_eq!(Store::open(dir.path()).unwrap().get::<u32>(Keyspace::Synced, "a").unwrap(), Some(1));
     }
 }
 
@@ -146,16 +146,16 @@ fn law_5_a_row_that_was_merged_counts_no_more_while_somebody_walks_over_the_file
     let store = Store::open(dir.path()).unwrap();
     let load = |value: u32| {
         let mut batch = Batch::default();
-        (0..Store::LOAD_MERGED_MIN).for_each(|number| batch.put(Keyspace::Known, &format!("{number:05}"), &value));
+        (0..Store::LOAD_MERGED_MIN).for_each(|number| batch.put(Keyspace::Synced, &format!("{number:05}"), &value));
         store.commit_chunked(batch).unwrap();
     };
     load(1);
     put(&store, "00000", 2);
     // Until it is let go, what is merged stays in sled.
-    let walked = store.file_of(Keyspace::Known);
+    let walked = store.file_of(Keyspace::Synced);
     load(3);
-    assert_eq!(store.get::<u32>(Keyspace::Known, "00000").unwrap(), Some(3));
-    assert!(store.list::<u32>(Keyspace::Known, "").unwrap().iter().all(|(_, value)| *value == 3));
+    assert_eq!(store.get::<u32>(Keyspace::Synced, "00000").unwrap(), Some(3));
+    assert!(store.list::<u32>(Keyspace::Synced, "").unwrap().iter().all(|(_, value)| *value == 3));
     drop(walked);
 }
 
@@ -181,7 +181,7 @@ fn fault_12_a_flipped_byte_is_an_error_and_never_another_value() {
         drop(file);
         let Ok(store) = Store::open(dir.path()) else { continue };
         for number in 0..40 {
-            match store.get::<u32>(Keyspace::Known, &format!("key{number:02}")) {
+            match store.get::<u32>(Keyspace::Synced, &format!("key{number:02}")) {
                 Ok(Some(value)) => assert_eq!(value, number, "at byte {offset}"),
                 Ok(None) => panic!("key{number:02} is silently gone, at byte {offset}"),
                 Err(_) => break,
@@ -215,7 +215,7 @@ fn a_store_thrown_away_whole_begins_anew_and_one_thrown_away_in_part_does_not() 
     fs::remove_dir_all(state.join("store")).unwrap();
     assert!(matches!(Store::open(&state).err().unwrap().kind, ErrorKind::Damaged(_)));
     fs::remove_dir_all(&state).unwrap();
-    assert_eq!(Store::open(&state).unwrap().get::<u32>(Keyspace::Known, "a").unwrap(), None);
+    assert_eq!(Store::open(&state).unwrap().get::<u32>(Keyspace::Synced, "a").unwrap(), None);
 }
 
 /// What is done to a store and to a map that says what it should hold.
@@ -231,10 +231,10 @@ enum Step {
     Reopen,
 }
 
-const SPACES: [Keyspace; 3] = [Keyspace::Known, Keyspace::Mirror, Keyspace::Held];
+const SPACES: [Keyspace; 3] = [Keyspace::Synced, Keyspace::Mirror, Keyspace::Held];
 
 fn name(number: u16) -> String {
-    format!("{}{}{number:03}", number % 2, Keyspace::APART)
+    format!("{}{}{number:03}", number % 2, Keyspace::SEPARATOR)
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -348,13 +348,13 @@ fn who_walks_over_rows_while_they_are_merged_sees_each_of_them_once() {
                 while !done.load(std::sync::atomic::Ordering::SeqCst) {
                     let mut seen = 0;
                     store
-                        .scan(Keyspace::Known, "", |name, _| {
+                        .scan(Keyspace::Synced, "", |name, _| {
                             assert_eq!(name, format!("{seen:04}"));
                             seen += 1;
                         })
                         .unwrap();
                     assert_eq!(seen, ROWS);
-                    assert!(store.get_bytes(Keyspace::Known, "0077").unwrap().is_some());
+                    assert!(store.get_bytes(Keyspace::Synced, "0077").unwrap().is_some());
                 }
             });
         }
@@ -366,7 +366,7 @@ fn who_walks_over_rows_while_they_are_merged_sees_each_of_them_once() {
         }
         done.store(true, std::sync::atomic::Ordering::SeqCst);
     });
-    let rows = store.list::<u32>(Keyspace::Known, "").unwrap();
+    let rows = store.list::<u32>(Keyspace::Synced, "").unwrap();
     assert!(rows.iter().enumerate().all(|(number, (_, value))| *value == if number % 3 == 0 { 3 } else { 0 }));
 }
 
@@ -376,15 +376,15 @@ fn who_walks_slowly_over_rows_that_are_merged_again_and_again_sees_each_of_them(
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path()).unwrap();
     let rows = |value: u32| (0..ROWS).map(move |number| (format!("{number:04}"), value));
-    store.put_sorted(Keyspace::Known, ROWS as usize, rows(0)).unwrap();
+    store.put_sorted(Keyspace::Synced, ROWS as usize, rows(0)).unwrap();
     (ROWS..ROWS + 10).for_each(|number| put(&store, &format!("{number:04}"), 0));
-    let in_sled = || store.with(|sled| Ok(sled.tree.scan_prefix([Keyspace::Known as u8]).count())).unwrap();
+    let in_sled = || store.with(|sled| Ok(sled.tree.scan_prefix([Keyspace::Synced as u8]).count())).unwrap();
     let (begun, goes_on) = (std::sync::Barrier::new(2), std::sync::Barrier::new(2));
     std::thread::scope(|scope| {
         let walk = scope.spawn(|| {
             let mut seen = Vec::new();
             store
-                .scan(Keyspace::Known, "", |name, _| {
+                .scan(Keyspace::Synced, "", |name, _| {
                     if seen.is_empty() {
                         begun.wait();
                         goes_on.wait();
@@ -396,16 +396,16 @@ fn who_walks_slowly_over_rows_that_are_merged_again_and_again_sees_each_of_them(
         });
         begun.wait();
         for value in 1..4 {
-            store.put_sorted(Keyspace::Known, ROWS as usize, rows(value)).unwrap();
+            store.put_sorted(Keyspace::Synced, ROWS as usize, rows(value)).unwrap();
         }
         assert_eq!(in_sled(), 10, "they are merged, and it still looks for them");
         goes_on.wait();
         let all: Vec<String> = (0..ROWS + 10).map(|number| format!("{number:04}")).collect();
         assert_eq!(walk.join().unwrap(), all);
     });
-    store.put_sorted(Keyspace::Known, ROWS as usize, rows(4)).unwrap();
+    store.put_sorted(Keyspace::Synced, ROWS as usize, rows(4)).unwrap();
     assert_eq!(in_sled(), 0, "no reader looks for them any more");
-    assert_eq!(store.list::<u32>(Keyspace::Known, "").unwrap().len(), ROWS as usize + 10);
+    assert_eq!(store.list::<u32>(Keyspace::Synced, "").unwrap().len(), ROWS as usize + 10);
 }
 
 #[test]
@@ -444,7 +444,7 @@ fn fault_12_a_file_that_is_missing_another_or_changed_is_damage() {
     fs::write(&file, whole).unwrap();
     fs::write(file.with_file_name("rows-k-99"), b"left by a merge that did not end").unwrap();
     let store = Store::open(dir.path()).unwrap();
-    assert_eq!(store.list::<u32>(Keyspace::Known, "").unwrap().len(), 200);
+    assert_eq!(store.list::<u32>(Keyspace::Synced, "").unwrap().len(), 200);
     assert_eq!(lsm::compaction::files(&dir.path().join("store")).unwrap(), [file]);
 }
 
@@ -455,13 +455,13 @@ fn fault_19_a_store_of_the_oldest_format_is_taken_over_row_by_row() {
     let store = Store::open(dir.path()).unwrap();
     let mut batch = Batch::default();
     batch.put(Keyspace::Meta, "format", &row::FORMAT_OLDEST);
-    batch.put(Keyspace::Known, "ana", &1);
+    batch.put(Keyspace::Synced, "ana", &1);
     store.commit(batch).unwrap();
     drop(store);
     let store = Store::open(dir.path()).unwrap();
-    assert_eq!(store.get::<u32>(Keyspace::Known, "ana").unwrap(), Some(1));
+    assert_eq!(store.get::<u32>(Keyspace::Synced, "ana").unwrap(), Some(1));
     store.vacuum().unwrap();
-    assert_eq!(store.get::<u32>(Keyspace::Known, "ana").unwrap(), Some(1));
+    assert_eq!(store.get::<u32>(Keyspace::Synced, "ana").unwrap(), Some(1));
     assert_eq!(
         store.get::<u32>(Keyspace::Meta, "format").unwrap(),
         Some(row::FORMAT),
@@ -482,7 +482,7 @@ fn fault_12_rows_that_the_storage_library_lost_are_noticed() {
         drop(sled);
         Store::open(dir.path()).err().map(|error| error.kind)
     };
-    let key = Keyspace::Known.key("key1");
+    let key = Keyspace::Synced.key("key1");
     assert!(spoil(&|_| ()).is_none());
     let lost = std::cell::RefCell::new(None);
     let kind = spoil(&|tree| *lost.borrow_mut() = tree.remove(&key).unwrap());

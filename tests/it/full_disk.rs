@@ -58,7 +58,7 @@ impl Drop for Mounted {
 
 fn put(store: &Store, name: &str, value: u32) -> Result<(), ErrorKind> {
     let mut batch = Batch::default();
-    batch.put(Keyspace::Known, name, &value);
+    batch.put(Keyspace::Synced, name, &value);
     store.commit(batch).map_err(|error| error.kind)
 }
 
@@ -103,7 +103,7 @@ fn fault_9_a_disk_that_is_full_while_the_state_is_made_or_opened_damages_nothing
         }
         mounted.free();
         let store = whole(pages);
-        let rows = store.list::<u32>(Keyspace::Known, "").unwrap().len();
+        let rows = store.list::<u32>(Keyspace::Synced, "").unwrap().len();
         assert!(rows >= written as usize, "{pages} pages free: {rows} of {written}");
         put(&store, "more", 1).unwrap();
     }

@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use random::{Garbage, Sort, garbage};
-use rosterd::api::{Client, Credential, Kind, Options, SecretSource};
+use rosterd::api::{Client, Credential, ErrorKind, Options, SecretSource};
 use tokio::runtime::Runtime;
 
 use crate::support::answering::{Answering, answer, json};
@@ -158,8 +158,8 @@ fn law_1_an_answer_above_sixteen_mebibytes_is_an_error_before_it_is_read() {
     for (name, bytes) in &bombs {
         for asked in calls().iter().filter(|asked| asked.name != "photo head") {
             match rig.ask(asked, std::slice::from_ref(bytes)) {
-                Outcome::Refused(Kind::TooLarge { limit }) => assert_eq!(limit, 16 * MEBIBYTE),
-                Outcome::Refused(Kind::Token { problem, .. }) => assert!(problem.contains("larger"), "{problem}"),
+                Outcome::Refused(ErrorKind::TooLarge { limit }) => assert_eq!(limit, 16 * MEBIBYTE),
+                Outcome::Refused(ErrorKind::Token { problem, .. }) => assert!(problem.contains("larger"), "{problem}"),
                 outcome => panic!("{} of {name}: {outcome:?}", asked.name),
             }
         }

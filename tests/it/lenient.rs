@@ -1,9 +1,9 @@
 //! Answers in the many forms that services of this kind give them: read as what they mean, and written back whole.
 
 use rosterd::api::{
-    Api, CarryError, Client, Community, CommunityMember, Filter, Gettable, Induction, InductionHolder, Insurance, Kind,
-    Listable, Member, Membership, Organization, Placed, Query, Question, Root, Staff, StaffMovement, VisitorEvent,
-    Zone,
+    Api, CarryError, Client, Community, CommunityMember, ErrorKind, Filter, Gettable, Induction, InductionHolder,
+    Insurance, Listable, Member, Membership, Organization, Placed, Query, Question, Root, Staff, StaffMovement,
+    VisitorEvent, Zone,
 };
 use serde_json::{Value, json};
 
@@ -226,7 +226,7 @@ async fn law_2_a_field_in_no_known_form_keeps_its_entity_from_being_written() {
     ] {
         rig.service.answers(&[answered(body)]);
         let refused = rig.client.modify::<Zone>(id(7), |_| ()).await.unwrap_err().kind;
-        let is_named = matches!(&refused, Kind::Carry(CarryError::Unreadable { field: named }) if *named == field);
+        let is_named = matches!(&refused, ErrorKind::Carry(CarryError::Unreadable { field: named }) if *named == field);
         assert!(is_named, "{body}: {refused:?}");
         assert_eq!(rig.service.seen().len(), 1, "{body}: nothing is sent");
     }

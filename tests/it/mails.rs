@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rosterd::clock::Clock;
-use rosterd::notify::Teller;
+use rosterd::notify::Notifier;
 use rosterd::sandbox::Options;
 use tokio::runtime::Runtime;
 
@@ -29,7 +29,7 @@ fn world(notify: &str) -> World {
 fn tell(world: &World) -> Vec<String> {
     let runtime = Runtime::new().unwrap();
     let config = world.checked();
-    let mut teller = Teller::open(&config.state.dir, &config.notify, &Arc::default()).unwrap();
+    let mut teller = Notifier::open(&config.state.dir, &config.notify, &Arc::default()).unwrap();
     runtime.block_on(teller.look(&world.snapshot()));
     runtime.block_on(teller.deliver(Clock::system().now()));
     teller.unheard().into_iter().map(|place| place.reason).collect()

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use rosterd::clock::Clock;
-use rosterd::notify::Teller;
+use rosterd::notify::Notifier;
 use rosterd::sandbox::Options;
 use serde_json::json;
 use tokio::runtime::Runtime;
@@ -128,7 +128,7 @@ impl Seen<'_> {
     /// Fails if a person is named anywhere, or if these texts were not reported.
     fn check(&self, stage: &str, told: &[&str]) {
         let config = self.world.checked();
-        let mut teller = Teller::open(&config.state.dir, &config.notify, &Arc::default()).unwrap();
+        let mut teller = Notifier::open(&config.state.dir, &config.notify, &Arc::default()).unwrap();
         self.runtime.block_on(teller.look(&self.world.snapshot()));
         self.runtime.block_on(teller.deliver(Clock::system().now()));
         let (documents, mails) = (self.web.heard().concat(), self.mail.heard().concat());

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use jiff::{SignedDuration, Timestamp};
 use rosterd::clock::Clock;
-use rosterd::notify::Teller;
+use rosterd::notify::Notifier;
 use rosterd::status::{Counters, Snapshot, metrics};
 use serde_json::Value;
 use tokio::runtime::Runtime;
@@ -126,13 +126,13 @@ impl Told {
     }
 
     /// As a process that has just started does.
-    fn teller(&self) -> Teller {
+    fn teller(&self) -> Notifier {
         let config = self.world.checked();
-        Teller::open(&config.state.dir, &config.notify, &self.counters).unwrap()
+        Notifier::open(&config.state.dir, &config.notify, &self.counters).unwrap()
     }
 
     /// Looks at how things are, tells what is new at that moment, and says what arrived: documents and mails.
-    fn look(&self, teller: &mut Teller, snapshot: &Snapshot, now: Timestamp) -> (Vec<Value>, Vec<String>) {
+    fn look(&self, teller: &mut Notifier, snapshot: &Snapshot, now: Timestamp) -> (Vec<Value>, Vec<String>) {
         let _inside = self.runtime.enter();
         self.runtime.block_on(teller.look(snapshot));
         self.runtime.block_on(teller.deliver(now));
@@ -144,7 +144,7 @@ impl Told {
     }
 
     /// The same for how things are in the world now.
-    fn tell(&self, teller: &mut Teller) -> (Vec<Value>, Vec<String>) {
+    fn tell(&self, teller: &mut Notifier) -> (Vec<Value>, Vec<String>) {
         self.look(teller, &self.world.snapshot(), Clock::system().now())
     }
 }
@@ -252,7 +252,7 @@ fn a_notice_that_never_arrives_is_given_up_after_a_week() {
 fn the_heartbeat_is_called_while_all_is_well_and_only_then() {
     let told = Told::new("");
     let mut teller = told.teller();
-    let beats = |teller: &mut Teller| {
+    let beats = |teller: &mut Notifier| {
         told.runtime.block_on(teller.look(&told.world.snapshot()));
         told.web.heard().iter().filter(|heard| heard.starts_with("GET /beat ")).count()
     };

@@ -5,7 +5,7 @@ mod conflicts;
 mod faults;
 mod requests;
 
-use rosterd::api::{Answer, Call, Client, Error, Fate, Kind};
+use rosterd::api::{Answer, Call, Client, Error, ErrorKind, Fate};
 use rosterd::sandbox::{Options, Sandbox};
 
 use crate::support::caller::{client, key_options};
@@ -34,7 +34,7 @@ async fn refused<T: Answer>(client: &Client, call: Call<T>) -> Error {
 async fn expect_status<T: Answer>(client: &Client, call: Call<T>, status: u16) {
     let name = call.operation().name;
     let error = refused(client, call).await;
-    assert!(matches!(&error.kind, Kind::Status { code, .. } if *code == status), "{name}: {:?}", error.kind);
+    assert!(matches!(&error.kind, ErrorKind::Status { code, .. } if *code == status), "{name}: {:?}", error.kind);
     assert_eq!((error.fate(), error.permission()), (Fate::Refused, false), "{name}");
     assert!(error.words().is_some(), "{name}: the service says why");
 }

@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use rosterd::api::{Api, Query, Staff};
 use rosterd::reconcile::{Counts, Pause, Report, Scope, Status};
 use rosterd::record::{JobName, RemoteId};
-use rosterd::status::{Budget, Health, JobView, Running, Snapshot, Unheard, metrics, page};
+use rosterd::status::{Budget, Health, JobView, Running, Snapshot, UnreachableChannel, metrics, page};
 
 use crate::pages::{browser, look, picture};
 use crate::support::looked::Served;
@@ -77,7 +77,7 @@ fn everything() -> Snapshot {
         blocked_until: Some(snapshot.at),
         finish: Some(snapshot.at + SignedDuration::from_hours(17)),
     };
-    snapshot.unheard = vec![Unheard {
+    snapshot.unheard = vec![UnreachableChannel {
         channel: "mail".to_owned(),
         since: earlier(5),
         reason: "mail.example.com: the mail server refused the login (535); check notify.mail.user and its password"

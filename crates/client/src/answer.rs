@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::RemoteId;
-use crate::error::Kind;
+use crate::error::ErrorKind;
 use crate::json;
 use crate::operation::Verb;
 use crate::page::Page;
@@ -75,12 +75,12 @@ pub(crate) fn meaning(status: u16, verb: Verb, since: bool) -> Meaning {
 /// A type that an answer can be read as.
 pub trait Answer: Sized {
     /// Reads an answer.
-    fn read(received: &Received) -> Result<Self, Kind>;
+    fn read(received: &Received) -> Result<Self, ErrorKind>;
 }
 
 /// One entity, or none: absent (get) or confirmed without being shown (create, replace).
 impl<R: Resource> Answer for Option<R> {
-    fn read(received: &Received) -> Result<Self, Kind> {
+    fn read(received: &Received) -> Result<Self, ErrorKind> {
         let Some(entity) = received.shown::<R>("id")? else { return Ok(None) };
         if received.id.is_some_and(|id| id != entity.id()) {
             return Err(decode("$.id".to_owned(), "another id than the one asked for"));
@@ -91,7 +91,7 @@ impl<R: Resource> Answer for Option<R> {
 
 /// What was done with an asset; `None` where the service confirms it without showing it.
 impl Answer for Option<AssetMovement> {
-    fn read(received: &Received) -> Result<Self, Kind> {
+    fn read(received: &Received) -> Result<Self, ErrorKind> {
         let Some(movement) = received.shown::<AssetMovement>("asset_id")? else { return Ok(None) };
         match movement.asset_id.and_then(RemoteId::new) {
             None => Err(decode("$.asset_id".to_owned(), "no id that is a whole int32")),
@@ -105,7 +105,7 @@ impl Answer for Option<AssetMovement> {
 
 /// A list. A 404 is an empty one only where a filter or a time limits what was asked for.
 impl<R: Resource> Answer for Vec<R> {
-    fn read(received: &Received) -> Result<Self, Kind> {
+    fn read(received: &Received) -> Result<Self, ErrorKind> {
         match Page::read(received)? {
             Page::Items(items) => Ok(items),
             Page::NotModified => Ok(Vec::new()),
@@ -115,7 +115,7 @@ impl<R: Resource> Answer for Vec<R> {
 }
 
 impl<R: Resource> Answer for Page<R> {
-    fn read(received: &Received) -> Result<Self, Kind> {
+    fn read(received: &Received) -> Result<Self, ErrorKind> {
         match received.status {
             304 => return Ok(Self::NotModified),
             404 => return Ok(Self::Absent),
@@ -125,21 +125,21 @@ impl<R: Resource> Answer for Page<R> {
         let mut seen = BTreeSet::new();
         match items.iter().all(|item| seen.insert(item.id())) {
             true => Ok(Self::Items(items)),
-            false => Err(Kind::Lying { rule: "an id is there twice on one page" }),
+            false => Err(ErrorKind::Lying { rule: "an id is there twice on one page" }),
         }
     }
 }
 
 /// What a bulk upload left; `None` where the service confirms it without showing it.
 impl<R: Resource> Answer for Option<Vec<R>> {
-    fn read(received: &Received) -> Result<Self, Kind> {
+    fn read(received: &Received) -> Result<Self, ErrorKind> {
         if received.is_blank() { Ok(None) } else { Vec::read(received).map(Some) }
     }
 }
 
 /// The groups of an organization. One without an id is an error, as any entity is.
 impl Answer for Vec<GroupRef> {
-    fn read(received: &Received) -> Result<Self, Kind> {
+    fn read(received: &Received) -> Result<Self, ErrorKind> {
         if received.status == 404 {
             return received.nothing();
         }
@@ -153,23 +153,23 @@ impl Answer for Vec<GroupRef> {
 
 /// The same after a change; `None` where the service confirms it without showing them.
 impl Answer for Option<Vec<GroupRef>> {
-    fn read(received: &Received) -> Result<Self, Kind> {
+    fn read(received: &Received) -> Result<Self, ErrorKind> {
         if received.is_blank() { Ok(None) } else { Vec::read(received).map(Some) }
     }
 }
 
 impl Answer for Option<Photo> {
-    fn read(received: &Received) -> Result<Self, Kind> {
+    fn read(received: &Received) -> Result<Self, ErrorKind> {
         let photo = |media_type: &str| Photo::received(media_type.to_owned(), received.body.clone());
         match received.image()? {
-            Some(_) if received.body.is_empty() => Err(Kind::Photo { problem: "came without its bytes" }),
+            Some(_) if received.body.is_empty() => Err(ErrorKind::Photo { problem: "came without its bytes" }),
             media_type => Ok(media_type.map(photo)),
         }
     }
 }
 
 impl Answer for Option<PhotoHead> {
-    fn read(received: &Received) -> Result<Self, Kind> {
+    fn read(received: &Received) -> Result<Self, ErrorKind> {
         let head = |media_type: &str| PhotoHead { media_type: media_type.to_owned(), length: received.length };
         Ok(received.image()?.map(head))
     }
@@ -180,7 +180,7 @@ impl Answer for Option<PhotoHead> {
 pub struct Done;
 
 impl Answer for Done {
-    fn read(received: &Received) -> Result<Self, Kind> {
+    fn read(received: &Received) -> Result<Self, ErrorKind> {
         if !received.is_blank() {
             received.json()?;
         }
@@ -189,7 +189,7 @@ impl Answer for Done {
 }
 
 impl Answer for Deleted {
-    fn read(received: &Received) -> Result<Self, Kind> {
+    fn read(received: &Received) -> Result<Self, ErrorKind> {
         if received.status == 404 {
             return Ok(Self::Already);
         }
@@ -203,16 +203,16 @@ impl Received {
     }
 
     /// The format of a photo; `None` where there is no photo. A proxy's page is none.
-    fn image(&self) -> Result<Option<&str>, Kind> {
+    fn image(&self) -> Result<Option<&str>, ErrorKind> {
         match self.content_type.as_deref() {
             _ if self.status == 404 => Ok(None),
             Some(media_type) if media_type.starts_with("image/") => Ok(Some(media_type)),
-            _ => Err(Kind::Photo { problem: "came as something that is no image" }),
+            _ => Err(ErrorKind::Photo { problem: "came as something that is no image" }),
         }
     }
 
     /// One object that has `key`; `None` where it is absent, or confirmed without being shown.
-    fn shown<T: Wire>(&self, key: &str) -> Result<Option<T>, Kind> {
+    fn shown<T: Wire>(&self, key: &str) -> Result<Option<T>, ErrorKind> {
         if self.status == 404 || (self.verb != Verb::Get && self.is_blank()) {
             return Ok(None);
         }
@@ -220,20 +220,20 @@ impl Received {
     }
 
     /// The objects of a list; where one id was asked for, its entity may come alone.
-    fn items<T: Wire>(&self) -> Result<Vec<T>, Kind> {
+    fn items<T: Wire>(&self) -> Result<Vec<T>, ErrorKind> {
         let read = |(index, object)| T::read(object).map_err(|problem| decode(format!("[{index}]"), problem));
         list(self.json()?, self.alone)?.into_iter().enumerate().map(read).collect()
     }
 
     /// What a 404 to a list means.
-    fn nothing<T>(&self) -> Result<Vec<T>, Kind> {
-        let absent = Kind::Status { code: 404, words: String::new(), retry_after: None };
+    fn nothing<T>(&self) -> Result<Vec<T>, ErrorKind> {
+        let absent = ErrorKind::Status { code: 404, words: String::new(), retry_after: None };
         if self.narrowed { Ok(Vec::new()) } else { Err(absent) }
     }
 
     /// The body as JSON, if it says so and is so.
-    fn json(&self) -> Result<Value, Kind> {
-        let not_json = || Kind::NotJson { status: self.status, content_type: self.content_type.clone() };
+    fn json(&self) -> Result<Value, ErrorKind> {
+        let not_json = || ErrorKind::NotJson { status: self.status, content_type: self.content_type.clone() };
         let media_type = self.content_type.as_deref().unwrap_or_default();
         if !is_json(media_type) {
             return Err(not_json());
@@ -248,12 +248,12 @@ fn is_json(content_type: &str) -> bool {
     media_type == "application/json" || (media_type.starts_with("application/") && media_type.ends_with("+json"))
 }
 
-fn decode(path: String, problem: &'static str) -> Kind {
-    Kind::Decode { path, problem }
+fn decode(path: String, problem: &'static str) -> ErrorKind {
+    ErrorKind::Decode { path, problem }
 }
 
 /// A list: an array, or an object without an id that has exactly one array of objects.
-pub(crate) fn list(value: Value, alone: bool) -> Result<Vec<Map<String, Value>>, Kind> {
+pub(crate) fn list(value: Value, alone: bool) -> Result<Vec<Map<String, Value>>, ErrorKind> {
     let items = match value {
         Value::Array(items) => items,
         Value::Object(object) if alone && object.contains_key("id") => return Ok(vec![object]),
@@ -280,7 +280,7 @@ pub(crate) fn list(value: Value, alone: bool) -> Result<Vec<Map<String, Value>>,
 }
 
 /// One entity: an object with its key, or an object that has exactly one object.
-fn single(value: Value, key: &str) -> Result<Map<String, Value>, Kind> {
+fn single(value: Value, key: &str) -> Result<Map<String, Value>, ErrorKind> {
     let Value::Object(object) = value else {
         return Err(decode("$".to_owned(), "no object where one entity is due"));
     };

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::RemoteId;
 use crate::asked::Asked;
-use crate::error::Kind;
+use crate::error::ErrorKind;
 use crate::operation::{Operation, path_parameters};
 use crate::zone::TimeZone;
 
@@ -171,9 +171,9 @@ pub(crate) fn target<'a>(path: &str, query: impl Iterator<Item = (&'a str, &'a s
 }
 
 /// One path segment. An empty one is refused, or reading one would become listing all; `.` and `..` would walk about.
-pub(crate) fn segment(name: &str, value: &str) -> Result<String, Kind> {
+pub(crate) fn segment(name: &str, value: &str) -> Result<String, ErrorKind> {
     match value {
-        "" | "." | ".." => Err(Kind::Parameter { name: name.to_owned(), problem: "is empty or no name" }),
+        "" | "." | ".." => Err(ErrorKind::Parameter { name: name.to_owned(), problem: "is empty or no name" }),
         value => Ok(encode(value)),
     }
 }

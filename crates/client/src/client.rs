@@ -16,7 +16,7 @@ use crate::call::{Body, Call};
 use crate::clock::Clock;
 use crate::crash::point;
 use crate::credential::{Authority, Authorization};
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorKind};
 use crate::operation::{Operation, Verb};
 use crate::options::{Credential, Options, Paths};
 use crate::retry::{ATTEMPTS_MAX, Allowance, Backoff, jitter};
@@ -117,7 +117,7 @@ impl Client {
         Self::build(options, clock, Backoff::STANDARD).map_err(|kind| Error::new("client", kind))
     }
 
-    pub(crate) fn build(options: &Options, clock: &Clock, backoff: Backoff) -> Result<Self, Kind> {
+    pub(crate) fn build(options: &Options, clock: &Clock, backoff: Backoff) -> Result<Self, ErrorKind> {
         let base_url = transport::url("base_url", &options.base_url)?;
         let token_url = match &options.credential {
             Credential::Client { auth_url, .. } => {
@@ -220,11 +220,11 @@ impl Client {
 
     /// The same for a page of a list: one that takes too long is the walk's own to ask for again, in smaller parts.
     pub(crate) async fn send_page<T: Answer>(&self, call: Call<T>) -> Result<Answered<T>, Error> {
-        let again = |kind: &Kind| kind.is_transient() && !matches!(kind, Kind::TimeOut { .. });
+        let again = |kind: &ErrorKind| kind.is_transient() && !matches!(kind, ErrorKind::TimeOut { .. });
         self.deliver_while(&call, again).await.map_err(|kind| Error::new(call.operation.name, kind))
     }
 
-    async fn deliver<T: Answer>(&self, call: &Call<T>) -> Result<Answered<T>, Kind> {
+    async fn deliver<T: Answer>(&self, call: &Call<T>) -> Result<Answered<T>, ErrorKind> {
         self.deliver_while(call, |kind| call.operation.verb.is_read() && kind.is_transient()).await
     }
 
@@ -232,8 +232,8 @@ impl Client {
     async fn deliver_while<T: Answer>(
         &self,
         call: &Call<T>,
-        passes: impl Fn(&Kind) -> bool,
-    ) -> Result<Answered<T>, Kind> {
+        passes: impl Fn(&ErrorKind) -> bool,
+    ) -> Result<Answered<T>, ErrorKind> {
         let mut attempt = 1;
         loop {
             let kind = match self.attempt(call).await {
@@ -245,7 +245,7 @@ impl Client {
                 return Err(kind);
             }
             if !self.allowance.take() {
-                return Err(Kind::RetriesExhausted { last: Box::new(kind) });
+                return Err(ErrorKind::RetriesExhausted { last: Box::new(kind) });
             }
             attempt += 1;
             let operation = call.operation.name;
@@ -256,7 +256,7 @@ impl Client {
 
     /// One attempt. Waiting after a 429 is no failure: it is the service that says how long. A refused token is renewed
     /// once.
-    async fn attempt<T: Answer>(&self, call: &Call<T>) -> Result<Answered<T>, Kind> {
+    async fn attempt<T: Answer>(&self, call: &Call<T>) -> Result<Answered<T>, ErrorKind> {
         let mut renewed = false;
         let mut throttled = 0;
         loop {
@@ -278,14 +278,16 @@ impl Client {
                     }
                     serial => {
                         self.note_denied(call.operation, serial);
-                        return Err(Kind::Denied { code: head.status, words: said() });
+                        return Err(ErrorKind::Denied { code: head.status, words: said() });
                     }
                 },
                 status => match meaning(status, call.operation.verb, call.since.is_some()) {
-                    Meaning::Failure if (300..=399).contains(&status) => return Err(Kind::Redirect { code: status }),
+                    Meaning::Failure if (300..=399).contains(&status) => {
+                        return Err(ErrorKind::Redirect { code: status });
+                    }
                     Meaning::Failure => {
                         let retry_after = head.retry_after(self.inner.clock.now());
-                        return Err(Kind::Status { code: status, words: said(), retry_after });
+                        return Err(ErrorKind::Status { code: status, words: said(), retry_after });
                     }
                     Meaning::Body | Meaning::Absent | Meaning::NotModified => {}
                 },
@@ -297,7 +299,7 @@ impl Client {
     }
 
     /// Sends one request as soon as the budget has a slot. A 429, or a 503 that says how long, holds up all others.
-    pub(crate) async fn exchange(&self, out: &Outgoing, authorization: &Authorization) -> Result<Incoming, Kind> {
+    pub(crate) async fn exchange(&self, out: &Outgoing, authorization: &Authorization) -> Result<Incoming, ErrorKind> {
         let inner = &self.inner;
         let _in_flight = match self.urgent {
             true => None,
@@ -339,7 +341,7 @@ impl Client {
     }
 
     /// Whatever the service asks for holds for every request of the credential.
-    fn heed(&self, head: &Head) -> Result<(), Kind> {
+    fn heed(&self, head: &Head) -> Result<(), ErrorKind> {
         let asked = head.retry_after(self.inner.clock.now());
         let pause = match (head.status, asked) {
             (429, None) => PAUSE_DEFAULT,
@@ -355,9 +357,9 @@ impl Client {
         self.inner.budget.pause(pause + Duration::from_millis(jitter(PAUSE_JITTER)), head.status == 429)
     }
 
-    fn request(&self, out: &Outgoing) -> Result<RequestBuilder, Kind> {
+    fn request(&self, out: &Outgoing) -> Result<RequestBuilder, ErrorKind> {
         let url = Url::parse(&format!("{}{}", self.inner.base_url, out.target))
-            .map_err(|_| Kind::Options("base_url makes no URL with the operation's path".to_owned()))?;
+            .map_err(|_| ErrorKind::Options("base_url makes no URL with the operation's path".to_owned()))?;
         let method = out.verb.method();
         let mut request = self.inner.http.request(method.clone(), url);
         if out.verb == Verb::Photo {
@@ -398,7 +400,7 @@ impl Client {
         &self.inner.authority
     }
 
-    pub(crate) async fn authorization(&self) -> Result<Authorization, Kind> {
+    pub(crate) async fn authorization(&self) -> Result<Authorization, ErrorKind> {
         self.inner.authority.authorization().await
     }
 

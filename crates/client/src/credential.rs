@@ -8,7 +8,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::error::Kind;
+use crate::error::ErrorKind;
 use crate::fault::chain;
 use crate::options::{Credential, SecretSource};
 use crate::retry::{ATTEMPTS_MAX, Backoff};
@@ -30,11 +30,11 @@ pub(crate) struct Authority {
     timeout: Duration,
     backoff: Backoff,
     /// Held while a token is fetched, so that only one is.
-    state: tokio::sync::Mutex<State>,
+    state: tokio::sync::Mutex<TokenState>,
 }
 
 #[derive(Default)]
-struct State {
+struct TokenState {
     token: Option<Held>,
     /// How many tokens there were; names the present one.
     serial: u64,
@@ -69,7 +69,7 @@ impl Authority {
         timeout: Duration,
         token_url: Option<Url>,
         backoff: Backoff,
-    ) -> Result<Self, Kind> {
+    ) -> Result<Self, ErrorKind> {
         let key = match credential {
             Credential::ApiKey(SecretSource::Missing(_)) | Credential::ApiKeyBasic(SecretSource::Missing(_)) => None,
             Credential::ApiKey(source) | Credential::ApiKeyBasic(source) => Some(secret(source)?),
@@ -89,7 +89,7 @@ impl Authority {
     }
 
     /// What to sign the next request with; fetches a token where there is none that lasts.
-    pub(crate) async fn authorization(&self) -> Result<Authorization, Kind> {
+    pub(crate) async fn authorization(&self) -> Result<Authorization, ErrorKind> {
         let key = |source| self.key.clone().map_or_else(|| secret(source), Ok);
         match &self.credential {
             Credential::ApiKey(source) => Ok(Authorization::Key(key(source)?)),
@@ -114,11 +114,11 @@ impl Authority {
 
     async fn renew(
         &self,
-        state: &mut State,
+        state: &mut TokenState,
         client_id: &str,
         source: &SecretSource,
         scopes: &[String],
-    ) -> Result<Authorization, Kind> {
+    ) -> Result<Authorization, ErrorKind> {
         let secret = secret(source)?;
         let now = Instant::now();
         if let Some(failure) = &state.failure
@@ -126,7 +126,7 @@ impl Authority {
             && failure.secret.expose_secret() == secret.expose_secret()
         {
             let again = (!failure.refused).then(|| failure.until - now);
-            return Err(Kind::Token { problem: failure.problem.clone(), again });
+            return Err(ErrorKind::Token { problem: failure.problem.clone(), again });
         }
         match self.fetch(client_id, &secret, scopes).await {
             Ok(Token { access_token: token, life, .. }) => {
@@ -136,7 +136,7 @@ impl Authority {
                 state.token = Some(Held { token: token.clone(), renew_at });
                 Ok(Authorization::Bearer { token, serial: state.serial })
             }
-            Err(Refusal { problem, refused }) => {
+            Err(TokenRefusal { problem, refused }) => {
                 let wait = match &state.failure {
                     Some(failure) => (failure.wait * 2).min(FAILURE_WAIT_MAX),
                     None => FAILURE_WAIT,
@@ -144,13 +144,13 @@ impl Authority {
                 let until = Instant::now() + wait;
                 state.token = None;
                 state.failure = Some(Failure { until, wait, problem: problem.clone(), refused, secret });
-                Err(Kind::Token { problem, again: (!refused).then_some(wait) })
+                Err(ErrorKind::Token { problem, again: (!refused).then_some(wait) })
             }
         }
     }
 
     /// Asks for a token; what may pass by itself is tried again at once, a refusal is not.
-    async fn fetch(&self, client_id: &str, secret: &SecretString, scopes: &[String]) -> Result<Token, Refusal> {
+    async fn fetch(&self, client_id: &str, secret: &SecretString, scopes: &[String]) -> Result<Token, TokenRefusal> {
         let grant = Grant::ClientCredentials { scopes: scopes.to_vec() };
         let mut attempt = 1;
         loop {
@@ -165,29 +165,34 @@ impl Authority {
     }
 
     /// Makes one attempt at a grant, with the client's id and secret as they are now.
-    pub(crate) async fn token(&self, grant: &Grant) -> Result<Token, Kind> {
+    pub(crate) async fn token(&self, grant: &Grant) -> Result<Token, ErrorKind> {
         let (client_id, secret) = self.client()?;
         Ok(self.granted(client_id, &secret, grant).await?)
     }
 
     /// Sends a grant's form as it is.
-    pub(crate) async fn ask(&self, form: &[(&str, String)]) -> Result<Response, Kind> {
+    pub(crate) async fn ask(&self, form: &[(&str, String)]) -> Result<Response, ErrorKind> {
         let (client_id, secret) = self.client()?;
         self.post(client_id, &secret, form).await
     }
 
-    fn client(&self) -> Result<(&str, SecretString), Kind> {
+    fn client(&self) -> Result<(&str, SecretString), ErrorKind> {
         match &self.credential {
             Credential::Client { client_id, secret: source, .. } => Ok((client_id, secret(source)?)),
             Credential::ApiKey(_) | Credential::ApiKeyBasic(_) => {
                 let problem = "access tokens are for OAuth clients (client_id and its secret), not for API keys";
-                Err(Kind::Options(problem.to_owned()))
+                Err(ErrorKind::Options(problem.to_owned()))
             }
         }
     }
 
-    async fn post(&self, client_id: &str, secret: &SecretString, form: &[(&str, String)]) -> Result<Response, Kind> {
-        let url = self.token_url.clone().ok_or_else(|| Kind::Options("auth_url is not set".to_owned()))?;
+    async fn post(
+        &self,
+        client_id: &str,
+        secret: &SecretString,
+        form: &[(&str, String)],
+    ) -> Result<Response, ErrorKind> {
+        let url = self.token_url.clone().ok_or_else(|| ErrorKind::Options("auth_url is not set".to_owned()))?;
         let request = self.http.post(url).basic_auth(client_id, Some(secret.expose_secret())).form(form);
         request.send().await.map_err(|error| transport::failure(error, self.timeout))
     }
@@ -197,28 +202,29 @@ impl Authority {
         self.timeout
     }
 
-    async fn granted(&self, client_id: &str, secret: &SecretString, grant: &Grant) -> Result<Token, Refusal> {
+    async fn granted(&self, client_id: &str, secret: &SecretString, grant: &Grant) -> Result<Token, TokenRefusal> {
         let response = self.post(client_id, secret, &grant.form()).await.map_err(|kind| unreached(&kind))?;
         let head = Head::of(&response);
         if !head.is_success() {
             return Err(refusal(head.status, &transport::error_body(response).await));
         }
-        let body = transport::body(response, self.timeout).await.map_err(|kind| Refusal::passing(&kind.to_string()))?;
-        Token::read(&body).map_err(Refusal::passing)
+        let body =
+            transport::body(response, self.timeout).await.map_err(|kind| TokenRefusal::passing(&kind.to_string()))?;
+        Token::read(&body).map_err(TokenRefusal::passing)
     }
 }
 
-fn unreached(kind: &Kind) -> Refusal {
-    Refusal::passing(&format!("auth_url can't be reached: {}", chain(kind)))
+fn unreached(kind: &ErrorKind) -> TokenRefusal {
+    TokenRefusal::passing(&format!("auth_url can't be reached: {}", chain(kind)))
 }
 
 /// Why there is no token, and whether asking again with the same secret makes sense.
-struct Refusal {
+struct TokenRefusal {
     problem: String,
     refused: bool,
 }
 
-impl Refusal {
+impl TokenRefusal {
     fn passing(problem: &str) -> Self {
         Self { problem: problem.to_owned(), refused: false }
     }
@@ -228,22 +234,22 @@ impl Refusal {
     }
 }
 
-impl From<Refusal> for Kind {
-    fn from(Refusal { problem, refused }: Refusal) -> Self {
+impl From<TokenRefusal> for ErrorKind {
+    fn from(TokenRefusal { problem, refused }: TokenRefusal) -> Self {
         Self::Token { problem, again: (!refused).then_some(FAILURE_WAIT) }
     }
 }
 
 /// The service's own code (RFC 6749) is shown where it is one; its other words may hold what was sent.
-fn refusal(status: u16, body: &[u8]) -> Refusal {
+fn refusal(status: u16, body: &[u8]) -> TokenRefusal {
     let answer = serde_json::from_slice::<Value>(body).unwrap_or_default();
     let code = answer.get("error").and_then(Value::as_str).unwrap_or_default();
     let known = !code.is_empty() && code.len() <= 40 && code.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
     let code = if known { format!(" {code}") } else { String::new() };
     match status {
-        300..=399 => Refusal::lasting(&format!("auth_url answers with a redirect ({status}); check auth_url")),
-        408 | 429 | 500.. => Refusal::passing(&format!("auth_url answers {status}{code}")),
-        _ => Refusal::lasting(&format!(
+        300..=399 => TokenRefusal::lasting(&format!("auth_url answers with a redirect ({status}); check auth_url")),
+        408 | 429 | 500.. => TokenRefusal::passing(&format!("auth_url answers {status}{code}")),
+        _ => TokenRefusal::lasting(&format!(
             "the service refuses the client ({status}{code}); check client_id, its secret and its scopes"
         )),
     }
@@ -282,8 +288,8 @@ impl Authorization {
 }
 
 /// Reads a secret.
-fn secret(source: &SecretSource) -> Result<SecretString, Kind> {
-    source.read().map_err(|unusable| Kind::Secret { path: unusable.path, problem: unusable.problem })
+fn secret(source: &SecretSource) -> Result<SecretString, ErrorKind> {
+    source.read().map_err(|unusable| ErrorKind::Secret { path: unusable.path, problem: unusable.problem })
 }
 
 #[cfg(test)]

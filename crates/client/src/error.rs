@@ -18,13 +18,13 @@ pub struct Error {
     pub operation: &'static str,
     /// What happened.
     #[source]
-    pub kind: Kind,
+    pub kind: ErrorKind,
 }
 
 /// What happened to a request.
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ErrorKind {
     /// The options can't be used.
     #[error("{0}")]
     Options(String),
@@ -163,7 +163,7 @@ pub enum Kind {
     RetriesExhausted {
         /// The last failure.
         #[source]
-        last: Box<Kind>,
+        last: Box<ErrorKind>,
     },
 }
 
@@ -195,7 +195,7 @@ pub enum Retry {
 }
 
 impl Error {
-    pub(crate) fn new(operation: &'static str, kind: Kind) -> Self {
+    pub(crate) fn new(operation: &'static str, kind: ErrorKind) -> Self {
         Self { operation, kind }
     }
 
@@ -225,7 +225,7 @@ impl Error {
     }
 }
 
-impl Kind {
+impl ErrorKind {
     fn fate(&self) -> Fate {
         match self {
             Self::Options(_)
@@ -327,13 +327,13 @@ impl Kind {
 mod tests {
     use super::*;
 
-    fn status(code: u16) -> Kind {
-        Kind::Status { code, words: String::new(), retry_after: None }
+    fn status(code: u16) -> ErrorKind {
+        ErrorKind::Status { code, words: String::new(), retry_after: None }
     }
 
     #[test]
     fn law_3_never_sent_refused_and_unknown_are_told_apart() {
-        let check = |kind: Kind, fate: Fate| assert_eq!(kind.fate(), fate, "{kind:?}");
+        let check = |kind: ErrorKind, fate: Fate| assert_eq!(kind.fate(), fate, "{kind:?}");
         for code in [400, 404, 405, 409, 412, 422] {
             check(status(code), Fate::Refused);
         }
@@ -341,27 +341,30 @@ mod tests {
             check(status(code), Fate::Unknown);
         }
         check(status(429), Fate::NotSent);
-        check(Kind::Denied { code: 403, words: String::new() }, Fate::Refused);
-        check(Kind::TimeOut { limit: Duration::from_secs(1) }, Fate::Unknown);
-        check(Kind::NotJson { status: 200, content_type: None }, Fate::Unknown);
-        check(Kind::Redirect { code: 302 }, Fate::Unknown);
-        check(Kind::Token { problem: String::new(), again: None }, Fate::NotSent);
-        check(Kind::RetriesExhausted { last: Box::new(status(500)) }, Fate::Unknown);
+        check(ErrorKind::Denied { code: 403, words: String::new() }, Fate::Refused);
+        check(ErrorKind::TimeOut { limit: Duration::from_secs(1) }, Fate::Unknown);
+        check(ErrorKind::NotJson { status: 200, content_type: None }, Fate::Unknown);
+        check(ErrorKind::Redirect { code: 302 }, Fate::Unknown);
+        check(ErrorKind::Token { problem: String::new(), again: None }, Fate::NotSent);
+        check(ErrorKind::RetriesExhausted { last: Box::new(status(500)) }, Fate::Unknown);
     }
 
     #[test]
     fn what_can_be_tried_again_is_told() {
-        let check = |kind: Kind, retry: Retry| assert_eq!(kind.retry(), retry, "{kind:?}");
+        let check = |kind: ErrorKind, retry: Retry| assert_eq!(kind.retry(), retry, "{kind:?}");
         check(status(409), Retry::Never("the service refuses the request"));
         check(status(500), Retry::Later);
         let delay = Duration::from_secs(7);
-        check(Kind::Status { code: 503, words: String::new(), retry_after: Some(delay) }, Retry::After(delay));
-        check(Kind::Denied { code: 401, words: String::new() }, Retry::Never("the credential lacks the permission"));
+        check(ErrorKind::Status { code: 503, words: String::new(), retry_after: Some(delay) }, Retry::After(delay));
+        check(
+            ErrorKind::Denied { code: 401, words: String::new() },
+            Retry::Never("the credential lacks the permission"),
+        );
     }
 
     #[test]
     fn the_message_of_an_error_does_not_repeat_its_source() {
-        let error = Error::new("staff.get", Kind::RetriesExhausted { last: Box::new(status(500)) });
+        let error = Error::new("staff.get", ErrorKind::RetriesExhausted { last: Box::new(status(500)) });
         let source = std::error::Error::source(&error).and_then(std::error::Error::source);
         assert!(!error.to_string().contains(&source.unwrap().to_string()));
     }

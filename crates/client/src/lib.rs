@@ -62,7 +62,7 @@ pub use answer::{Answer, Answered, Done, Received};
 pub use api::Api;
 pub use call::{Body, Call};
 pub use client::{BudgetState, Client};
-pub use error::{Error, Fate, Kind, Retry};
+pub use error::{Error, ErrorKind, Fate, Retry};
 pub use extra::{GroupFunction, Part};
 pub use filter::{Filter, FilterError, Operator};
 pub use id::RemoteId;

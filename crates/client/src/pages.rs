@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use crate::RemoteId;
 use crate::api::Api;
 use crate::client::Client;
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorKind};
 use crate::page::Page;
 use crate::query::Query;
 use crate::resource::{Tracked, Walkable};
@@ -66,9 +66,10 @@ impl<'c, R: Walkable> Pages<'c, R> {
     /// The next page, or `None` at the end of the list. A page that takes too long is asked for again in parts.
     pub async fn next(&mut self) -> Result<Option<Vec<R>>, Error> {
         while !self.ended {
-            self.left = self.left.checked_sub(1).ok_or_else(|| failed::<R>(Kind::TooManyPages { limit: PAGES_MAX }))?;
+            self.left =
+                self.left.checked_sub(1).ok_or_else(|| failed::<R>(ErrorKind::TooManyPages { limit: PAGES_MAX }))?;
             let answered = match self.client.send_page(Api::<R>::root().page(&self.asked())).await {
-                Err(Error { kind: Kind::TimeOut { .. }, .. }) if self.may_ask_again() => {
+                Err(Error { kind: ErrorKind::TimeOut { .. }, .. }) if self.may_ask_again() => {
                     self.size = (self.size / DIVISOR).max(PAGE_SIZE_MIN.min(self.size));
                     continue;
                 }
@@ -82,7 +83,7 @@ impl<'c, R: Walkable> Pages<'c, R> {
             match answered.value {
                 Page::Items(items) => {
                     let last = advance(self.cursor, items.iter().map(|item| item.id()))
-                        .map_err(|rule| failed::<R>(Kind::Lying { rule }))?;
+                        .map_err(|rule| failed::<R>(ErrorKind::Lying { rule }))?;
                     if last.is_some() {
                         self.cursor = last;
                         self.walked.entities += items.len() as u64;
@@ -141,7 +142,7 @@ pub async fn walk<R: Walkable + Tracked>(
     Ok(pages.walked())
 }
 
-fn failed<R: Walkable>(kind: Kind) -> Error {
+fn failed<R: Walkable>(kind: ErrorKind) -> Error {
     Error::new(R::LIST.name, kind)
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::error::Kind;
+use crate::error::ErrorKind;
 
 /// The largest photo, in bytes. The service's own limit is not known (specification, limits).
 pub const PHOTO_BYTES_MAX: usize = 1024 * 1024;
@@ -34,8 +34,8 @@ pub struct PhotoHead {
 
 impl Photo {
     /// A PNG or JPEG of at most 1 MiB; the format is that of the bytes, whatever the file was called.
-    pub fn new(bytes: Vec<u8>) -> Result<Self, Kind> {
-        let wrong = |problem| Kind::Photo { problem };
+    pub fn new(bytes: Vec<u8>) -> Result<Self, ErrorKind> {
+        let wrong = |problem| ErrorKind::Photo { problem };
         let media_type = photo_format(&bytes).ok_or_else(|| wrong("is neither PNG nor JPEG"))?.to_owned();
         if bytes.len() > PHOTO_BYTES_MAX {
             return Err(wrong("is larger than 1 MiB"));

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::answer;
 use crate::call::{segment, target};
 use crate::client::{Client, JSON, Outgoing};
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorKind};
 use crate::json;
 use crate::operation::{Operation, Verb, path_parameters};
 use crate::photo::photo_format;
@@ -68,12 +68,12 @@ impl Client {
     pub async fn raw(&self, request: Raw) -> Result<RawAnswer, Error> {
         let Some(operation) = table::by_name(&request.operation) else {
             let nearest = table::nearest(&request.operation);
-            return Err(Error::new("api", Kind::UnknownOperation { name: request.operation, nearest }));
+            return Err(Error::new("api", ErrorKind::UnknownOperation { name: request.operation, nearest }));
         };
         self.answer(operation, request).await.map_err(|kind| Error::new(operation.name, kind))
     }
 
-    async fn answer(&self, operation: &'static Operation, request: Raw) -> Result<RawAnswer, Kind> {
+    async fn answer(&self, operation: &'static Operation, request: Raw) -> Result<RawAnswer, ErrorKind> {
         if operation.verb == Verb::Token {
             return self.raw_token(operation, request).await;
         }
@@ -84,7 +84,7 @@ impl Client {
     }
 
     /// A token request takes its fields from the parameters; whose it is, from the client's own id and secret.
-    async fn raw_token(&self, operation: &'static Operation, request: Raw) -> Result<RawAnswer, Kind> {
+    async fn raw_token(&self, operation: &'static Operation, request: Raw) -> Result<RawAnswer, ErrorKind> {
         let grant = if operation == GRANT { "client_credentials" } else { "refresh_token" };
         let mut form = vec![("grant_type", grant.to_owned())];
         form.extend(request.parameters.iter().map(|(name, value)| (name.as_str(), value.clone())));
@@ -99,12 +99,12 @@ impl Client {
 }
 
 /// Puts each value where its name belongs: the path, the header, else the query.
-fn outgoing(operation: &Operation, template: &str, request: Raw) -> Result<Outgoing, Kind> {
+fn outgoing(operation: &Operation, template: &str, request: Raw) -> Result<Outgoing, ErrorKind> {
     let mut path = template.to_owned();
     for name in path_parameters(template) {
         let value = request.parameters.iter().find(|(given, _)| given == name);
         let Some((_, value)) = value else {
-            return Err(Kind::Parameter { name: name.to_owned(), problem: "is missing" });
+            return Err(ErrorKind::Parameter { name: name.to_owned(), problem: "is missing" });
         };
         path = path.replace(&format!("{{{name}}}"), &segment(name, value)?);
     }
@@ -115,7 +115,7 @@ fn outgoing(operation: &Operation, template: &str, request: Raw) -> Result<Outgo
         .partition(|(name, _)| name.eq_ignore_ascii_case(SINCE));
     let since = match since.first() {
         Some((name, value)) if value.chars().any(|c| c.is_control() || !c.is_ascii()) => {
-            return Err(Kind::Parameter { name: name.clone(), problem: "can't be sent as a header" });
+            return Err(ErrorKind::Parameter { name: name.clone(), problem: "can't be sent as a header" });
         }
         since => since.map(|(_, value)| value.clone()),
     };
@@ -145,7 +145,7 @@ impl fmt::Debug for RawAnswer {
 mod tests {
     use super::*;
 
-    fn outgoing_of(name: &str, parameters: &[(&str, &str)]) -> Result<Outgoing, Kind> {
+    fn outgoing_of(name: &str, parameters: &[(&str, &str)]) -> Result<Outgoing, ErrorKind> {
         let parameters = parameters.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
         let operation = table::by_name(name).unwrap();
         outgoing(operation, operation.path, Raw { operation: name.to_owned(), parameters, ..Raw::default() })

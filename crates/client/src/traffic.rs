@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::error::Kind;
+use crate::error::ErrorKind;
 use crate::histogram::Histogram;
 use crate::operation::Verb;
 use crate::transport::Head;
@@ -27,7 +27,7 @@ pub(crate) struct Meter(Mutex<Traffic>);
 
 impl Meter {
     /// A request was answered, or failed, after so long.
-    pub(crate) fn count(&self, verb: Verb, outcome: Result<&Head, &Kind>, took: Duration) {
+    pub(crate) fn count(&self, verb: Verb, outcome: Result<&Head, &ErrorKind>, took: Duration) {
         let mut traffic = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (verb, outcome) = (verb.name(), named(outcome));
         *traffic.outcomes.entry((verb, outcome)).or_default() += 1;
@@ -40,7 +40,7 @@ impl Meter {
     }
 }
 
-fn named(outcome: Result<&Head, &Kind>) -> &'static str {
+fn named(outcome: Result<&Head, &ErrorKind>) -> &'static str {
     match outcome {
         Ok(head) => match head.status {
             200..=299 => "2xx",
@@ -51,7 +51,7 @@ fn named(outcome: Result<&Head, &Kind>) -> &'static str {
             500..=599 => "5xx",
             _ => "other",
         },
-        Err(Kind::TimeOut { .. }) => "timeout",
+        Err(ErrorKind::TimeOut { .. }) => "timeout",
         Err(kind) if kind.is_never_sent() => "unsent",
         Err(_) => "broken",
     }

@@ -9,7 +9,7 @@ use reqwest::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Response, Url, redirect};
 use rustls::ClientConfig;
 
-use crate::error::Kind;
+use crate::error::ErrorKind;
 use crate::options::Options;
 use crate::tls;
 
@@ -35,7 +35,7 @@ pub(crate) struct Head {
 }
 
 /// The one HTTP client of an account.
-pub(crate) fn client(options: &Options, urls: &[&Url]) -> Result<reqwest::Client, Kind> {
+pub(crate) fn client(options: &Options, urls: &[&Url]) -> Result<reqwest::Client, ErrorKind> {
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
     let mut builder = reqwest::Client::builder()
@@ -50,16 +50,19 @@ pub(crate) fn client(options: &Options, urls: &[&Url]) -> Result<reqwest::Client
         .pool_idle_timeout(IDLE_MAX)
         .no_proxy();
     if let Some(proxy) = &options.proxy {
-        let proxy = reqwest::Proxy::all(proxy).map_err(|_| Kind::Options("proxy is not a usable URL".to_owned()))?;
+        let proxy =
+            reqwest::Proxy::all(proxy).map_err(|_| ErrorKind::Options("proxy is not a usable URL".to_owned()))?;
         // What goes to this machine itself may go in clear, so no other machine is to see it.
         builder = builder.proxy(proxy.no_proxy(reqwest::NoProxy::from_string(THIS_MACHINE)));
     }
-    builder.build().map_err(|error| Kind::Options(format!("the HTTP client can't be made: {}", error.without_url())))
+    builder
+        .build()
+        .map_err(|error| ErrorKind::Options(format!("the HTTP client can't be made: {}", error.without_url())))
 }
 
 /// An address that credentials may be sent to: https, or plain http to this machine.
-pub(crate) fn url(setting: &str, text: &str) -> Result<Url, Kind> {
-    let wrong = |problem: &str| Kind::Options(format!("{setting} {problem}"));
+pub(crate) fn url(setting: &str, text: &str) -> Result<Url, ErrorKind> {
+    let wrong = |problem: &str| ErrorKind::Options(format!("{setting} {problem}"));
     let url = Url::parse(text).map_err(|_| wrong("is not a URL"))?;
     if !url.username().is_empty() || url.password().is_some() || url.query().is_some() || url.fragment().is_some() {
         return Err(wrong("must have no user, query or fragment"));
@@ -79,26 +82,26 @@ fn is_loopback(url: &Url) -> bool {
 
 /// TLS where any of the addresses asks for it. Where only plain http is spoken the system's roots are not asked for: a
 /// machine without any can still rehearse.
-fn tls(ca_file: Option<&Path>, urls: &[&Url]) -> Result<ClientConfig, Kind> {
+fn tls(ca_file: Option<&Path>, urls: &[&Url]) -> Result<ClientConfig, ErrorKind> {
     let config = if urls.iter().any(|url| url.scheme() == "https") {
         tls::verified(ca_file)
     } else {
         tls::without_roots(ca_file)
     };
-    config.map_err(Kind::Options)
+    config.map_err(ErrorKind::Options)
 }
 
 /// What a failed exchange means.
-pub(crate) fn failure(error: reqwest::Error, limit: Duration) -> Kind {
+pub(crate) fn failure(error: reqwest::Error, limit: Duration) -> ErrorKind {
     let error = error.without_url();
     if error.is_connect() {
-        Kind::Connect(error)
+        ErrorKind::Connect(error)
     } else if error.is_timeout() {
-        Kind::TimeOut { limit }
+        ErrorKind::TimeOut { limit }
     } else if error.is_builder() {
-        Kind::Options("the request can't be built from base_url".to_owned())
+        ErrorKind::Options("the request can't be built from base_url".to_owned())
     } else {
-        Kind::Cut(error)
+        ErrorKind::Cut(error)
     }
 }
 
@@ -137,11 +140,11 @@ fn http_date(text: &str) -> Option<Timestamp> {
 }
 
 /// Reads the body of a success; more than the limit is an error.
-pub(crate) async fn body(mut response: Response, limit: Duration) -> Result<Vec<u8>, Kind> {
+pub(crate) async fn body(mut response: Response, limit: Duration) -> Result<Vec<u8>, ErrorKind> {
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| failure(error, limit))? {
         if bytes.len() + chunk.len() > BODY_MAX {
-            return Err(Kind::TooLarge { limit: BODY_MAX });
+            return Err(ErrorKind::TooLarge { limit: BODY_MAX });
         }
         bytes.extend_from_slice(&chunk);
     }

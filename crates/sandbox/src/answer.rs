@@ -15,7 +15,7 @@ pub(crate) struct Answer {
 
 /// Why a request isn't carried out. Its message holds names of fields, never people's values.
 #[derive(Clone, Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct Rejection {
     pub(crate) status: StatusCode,
     pub(crate) message: String,
 }
@@ -59,7 +59,7 @@ impl Answer {
     }
 }
 
-impl Refusal {
+impl Rejection {
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self { status, message: message.into() }
     }
@@ -75,8 +75,8 @@ impl Refusal {
     }
 }
 
-impl From<Refusal> for Answer {
-    fn from(refusal: Refusal) -> Self {
+impl From<Rejection> for Answer {
+    fn from(refusal: Rejection) -> Self {
         Self::error(refusal.status, &refusal.message)
     }
 }

@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::answer::{Answer, Refusal};
-use crate::credential::{ApiKey, Client, Restriction, State, fresh_secret};
+use crate::answer::{Answer, Rejection};
+use crate::credential::{ApiKey, Client, ClientState, Restriction, fresh_secret};
 use crate::fault::Fault;
 use crate::operation::scopes;
 use crate::service::Service;
@@ -24,7 +24,7 @@ struct Route {
     method: Method,
     /// Literal segments, and `*` for the one that names an entry.
     path: &'static [&'static str],
-    act: fn(&Request<'_>) -> Result<Answer, Refusal>,
+    act: fn(&Request<'_>) -> Result<Answer, Rejection>,
 }
 
 /// A request to the control interface.
@@ -57,7 +57,7 @@ pub(crate) fn answer(service: &Service, method: &Method, path: &[String], body: 
     let Some(route) = fitting.iter().find(|route| route.method == method) else {
         let methods: Vec<&str> = fitting.iter().map(|route| route.method.as_str()).collect();
         return if methods.is_empty() {
-            Refusal::missing("there is no such path").into()
+            Rejection::missing("there is no such path").into()
         } else {
             Answer::other_method(&methods)
         };
@@ -88,25 +88,25 @@ struct Assets {
 
 /// A client as it is shown, never with its secret.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct ClientView<'a> {
     id: &'a str,
     name: &'a str,
     scopes: &'a [String],
-    state: State,
+    state: ClientState,
 }
 
-fn list_clients(request: &Request<'_>) -> Result<Answer, Refusal> {
+fn list_clients(request: &Request<'_>) -> Result<Answer, Rejection> {
     request.service.credentials.see(|account| {
-        let clients: Vec<Shown<'_>> = account.clients.iter().map(Shown::of).collect();
+        let clients: Vec<ClientView<'_>> = account.clients.iter().map(ClientView::of).collect();
         Ok(document(StatusCode::OK, &clients))
     })
 }
 
-fn create_client(request: &Request<'_>) -> Result<Answer, Refusal> {
+fn create_client(request: &Request<'_>) -> Result<Answer, Rejection> {
     let wanted: NewClient = request.object("an object of name, a text, and scopes, a list of texts")?;
     check_name(&wanted.name)?;
     if wanted.scopes.is_empty() || wanted.scopes.iter().any(|scope| !scopes().contains(scope)) {
-        return Err(Refusal::bad(format!("scopes takes at least one of {}", scopes().join(", "))));
+        return Err(Rejection::bad(format!("scopes takes at least one of {}", scopes().join(", "))));
     }
     let client = Client::new(format!("client-{}", fresh_secret()), wanted.name, wanted.scopes);
     let shown = json!({
@@ -118,86 +118,86 @@ fn create_client(request: &Request<'_>) -> Result<Answer, Refusal> {
     })
 }
 
-fn rotate_client(request: &Request<'_>) -> Result<Answer, Refusal> {
+fn rotate_client(request: &Request<'_>) -> Result<Answer, Rejection> {
     request.change_client(|client| {
-        if client.state != State::Active {
-            return Err(Refusal::new(StatusCode::CONFLICT, "the client is disabled"));
+        if client.state != ClientState::Active {
+            return Err(Rejection::new(StatusCode::CONFLICT, "the client is disabled"));
         }
         client.rotate(fresh_secret());
         Ok(document(StatusCode::OK, &json!({ "id": client.id, "secret": client.secret })))
     })
 }
 
-fn revoke_client(request: &Request<'_>) -> Result<Answer, Refusal> {
+fn revoke_client(request: &Request<'_>) -> Result<Answer, Rejection> {
     request.change_client(|client| {
-        client.state = State::Disabled;
-        Ok(document(StatusCode::OK, &Shown::of(client)))
+        client.state = ClientState::Disabled;
+        Ok(document(StatusCode::OK, &ClientView::of(client)))
     })
 }
 
-fn delete_client(request: &Request<'_>) -> Result<Answer, Refusal> {
+fn delete_client(request: &Request<'_>) -> Result<Answer, Rejection> {
     request.service.credentials.change(|account| {
         let place = account.clients.iter().position(|client| client.id == request.name);
-        account.clients.remove(place.ok_or_else(|| Refusal::missing("there is no client of that id"))?);
+        account.clients.remove(place.ok_or_else(|| Rejection::missing("there is no client of that id"))?);
         Ok(Answer::bare(StatusCode::NO_CONTENT))
     })
 }
 
-fn list_keys(request: &Request<'_>) -> Result<Answer, Refusal> {
+fn list_keys(request: &Request<'_>) -> Result<Answer, Rejection> {
     request.service.credentials.see(|account| {
         let shown = |key: &ApiKey| json!({ "name": key.name, "restrictions": key.restrictions });
         Ok(document(StatusCode::OK, &account.keys.iter().map(shown).collect::<Vec<_>>()))
     })
 }
 
-fn create_key(request: &Request<'_>) -> Result<Answer, Refusal> {
+fn create_key(request: &Request<'_>) -> Result<Answer, Rejection> {
     let wanted: NewKey = request.object("an object of name, a text, and restrictions, a list of texts")?;
     check_name(&wanted.name)?;
     if wanted.restrictions.is_empty() {
-        return Err(Refusal::bad(
+        return Err(Rejection::bad(
             "restrictions takes at least one name, unrestricted for a key that may do everything",
         ));
     }
     for name in &wanted.restrictions {
-        name.parse::<Restriction>().map_err(|error| Refusal::bad(error.to_string()))?;
+        name.parse::<Restriction>().map_err(|error| Rejection::bad(error.to_string()))?;
     }
     let key = ApiKey { name: wanted.name, key: fresh_secret(), restrictions: wanted.restrictions, scopes: Vec::new() };
     let shown = json!({ "name": key.name, "restrictions": key.restrictions, "key": key.key });
     request.service.credentials.change(|account| {
         if account.keys.iter().any(|other| other.name == key.name) {
-            return Err(Refusal::new(StatusCode::CONFLICT, "there is a key of that name"));
+            return Err(Rejection::new(StatusCode::CONFLICT, "there is a key of that name"));
         }
         account.keys.push(key);
         Ok(document(StatusCode::CREATED, &shown))
     })
 }
 
-fn delete_key(request: &Request<'_>) -> Result<Answer, Refusal> {
+fn delete_key(request: &Request<'_>) -> Result<Answer, Rejection> {
     request.service.credentials.change(|account| {
         let place = account.keys.iter().position(|key| key.name == request.name);
-        account.keys.remove(place.ok_or_else(|| Refusal::missing("there is no key of that name"))?);
+        account.keys.remove(place.ok_or_else(|| Rejection::missing("there is no key of that name"))?);
         Ok(Answer::bare(StatusCode::NO_CONTENT))
     })
 }
 
-fn set_faults(request: &Request<'_>) -> Result<Answer, Refusal> {
+fn set_faults(request: &Request<'_>) -> Result<Answer, Rejection> {
     let specs: Vec<String> = request.body("a list of texts, one for each fault")?;
     let faults: Result<Vec<Fault>, _> = specs.iter().map(|spec| spec.parse()).collect();
-    let faults = faults.map_err(|error| Refusal::bad(error.to_string()))?;
+    let faults = faults.map_err(|error| Rejection::bad(error.to_string()))?;
     request.service.set_faults(faults);
     Ok(Answer::bare(StatusCode::NO_CONTENT))
 }
 
 /// How many requests wait for their release.
-fn count_held(request: &Request<'_>) -> Result<Answer, Refusal> {
+fn count_held(request: &Request<'_>) -> Result<Answer, Rejection> {
     Ok(document(StatusCode::OK, &json!({ "held": request.service.gate.waiting() })))
 }
 
-fn release_held(request: &Request<'_>) -> Result<Answer, Refusal> {
+fn release_held(request: &Request<'_>) -> Result<Answer, Rejection> {
     Ok(document(StatusCode::OK, &json!({ "released": request.service.gate.open() })))
 }
 
-fn set_assets(request: &Request<'_>) -> Result<Answer, Refusal> {
+fn set_assets(request: &Request<'_>) -> Result<Answer, Rejection> {
     let assets: Assets = request.object("an object of enabled, true or false")?;
     request.service.assets.store(assets.enabled, Ordering::Relaxed);
     Ok(Answer::bare(StatusCode::NO_CONTENT))
@@ -211,36 +211,39 @@ impl Route {
 
 impl Request<'_> {
     /// The body as an object; a list of its values, which serde would take as well, is none.
-    fn object<T: DeserializeOwned>(&self, expected: &str) -> Result<T, Refusal> {
+    fn object<T: DeserializeOwned>(&self, expected: &str) -> Result<T, Rejection> {
         let members: Map<String, Value> = self.body(expected)?;
         serde_json::from_value(Value::Object(members)).map_err(|_| not(expected))
     }
 
-    fn body<T: DeserializeOwned>(&self, expected: &str) -> Result<T, Refusal> {
+    fn body<T: DeserializeOwned>(&self, expected: &str) -> Result<T, Rejection> {
         serde_json::from_slice(self.body).map_err(|_| not(expected))
     }
 
-    fn change_client(&self, change: impl FnOnce(&mut Client) -> Result<Answer, Refusal>) -> Result<Answer, Refusal> {
+    fn change_client(
+        &self,
+        change: impl FnOnce(&mut Client) -> Result<Answer, Rejection>,
+    ) -> Result<Answer, Rejection> {
         self.service.credentials.change(|account| {
             let client = account.clients.iter_mut().find(|client| client.id == self.name);
-            change(client.ok_or_else(|| Refusal::missing("there is no client of that id"))?)
+            change(client.ok_or_else(|| Rejection::missing("there is no client of that id"))?)
         })
     }
 }
 
-impl<'a> Shown<'a> {
+impl<'a> ClientView<'a> {
     fn of(client: &'a Client) -> Self {
         Self { id: &client.id, name: &client.name, scopes: &client.scopes, state: client.state }
     }
 }
 
-fn not(expected: &str) -> Refusal {
-    Refusal::bad(format!("the body is not {expected}, as JSON"))
+fn not(expected: &str) -> Rejection {
+    Rejection::bad(format!("the body is not {expected}, as JSON"))
 }
 
-fn check_name(name: &str) -> Result<(), Refusal> {
+fn check_name(name: &str) -> Result<(), Rejection> {
     let is_good = !name.trim().is_empty() && name.len() <= NAME_MAX;
-    if is_good { Ok(()) } else { Err(Refusal::bad(format!("name takes a text of 1 to {NAME_MAX} bytes"))) }
+    if is_good { Ok(()) } else { Err(Rejection::bad(format!("name takes a text of 1 to {NAME_MAX} bytes"))) }
 }
 
 fn document(status: StatusCode, value: &impl Serialize) -> Answer {

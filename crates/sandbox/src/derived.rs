@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use crate::resource::{Derived, Kind};
-use crate::row::Row;
+use crate::resource::{Derived, FieldKind};
+use crate::row::EntityRow;
 use crate::tables::{self, EVENT, MEMBER, MEMBERSHIP, ORG};
 use crate::view::View;
 use crate::zone;
 
 impl<'e> View<'e> {
     /// What follows for an entity; null where nothing does.
-    pub(crate) fn derived(&self, row: &Row, derived: Derived) -> Value {
+    pub(crate) fn derived(&self, row: &EntityRow, derived: Derived) -> Value {
         match derived {
             Derived::Of(references, field) => {
                 let mut followed = references.iter().filter_map(|(from, other)| self.followed(row, from, other, field));
@@ -47,57 +47,57 @@ impl<'e> View<'e> {
     }
 
     /// The places that count for the entity: its own, or those of its organization.
-    pub(crate) fn effective_places<'s>(&'s self, row: &'s Row, position: usize) -> &'s Value {
+    pub(crate) fn effective_places<'s>(&'s self, row: &'s EntityRow, position: usize) -> &'s Value {
         let own = row.value(position);
         match self.resource.fields[position].kind {
-            Kind::Places(Some(from)) if is_empty(own) => self.organizations_places(row, from).unwrap_or(own),
+            FieldKind::Places(Some(from)) if is_empty(own) => self.organizations_places(row, from).unwrap_or(own),
             _ => own,
         }
     }
 
-    fn organizations_places(&self, row: &Row, from: &str) -> Option<&'e Value> {
+    fn organizations_places(&self, row: &EntityRow, from: &str) -> Option<&'e Value> {
         let org = row.integer(self.resource.at(from))?;
         self.entities.rows(ORG.name).get(&org).map(|org| org.value(ORG.at("locations")))
     }
 
-    fn text<'r>(&self, row: &'r Row, field: &str) -> Option<&'r str> {
+    fn text<'r>(&self, row: &'r EntityRow, field: &str) -> Option<&'r str> {
         row.text(self.resource.at(field))
     }
 
     /// A field of the entity that another field refers to.
-    fn followed(&self, row: &Row, from: &str, other: &str, field: &str) -> Option<Value> {
+    fn followed(&self, row: &EntityRow, from: &str, other: &str, field: &str) -> Option<Value> {
         let id = row.integer(self.resource.at(from))?;
         let found = self.entities.rows(other).get(&id)?;
         tables::resource(other).map(|resource| found.value(resource.at(field)).clone())
     }
 
-    fn count(&self, row: &Row, other: &'static str, by: &'static str) -> usize {
+    fn count(&self, row: &EntityRow, other: &'static str, by: &'static str) -> usize {
         let by_name = tables::resource(other)
-            .is_some_and(|resource| matches!(resource.fields[resource.at(by)].kind, Kind::NameOf(_)));
+            .is_some_and(|resource| matches!(resource.fields[resource.at(by)].kind, FieldKind::NameOf(_)));
         let target = if by_name { self.text(row, "name").unwrap_or_default().into() } else { row.id.into() };
         self.entities.count(other, by, &target)
     }
 
-    fn duration(&self, row: &Row) -> Option<Value> {
+    fn duration(&self, row: &EntityRow) -> Option<Value> {
         let time = |field| row.text(EVENT.at(field)).and_then(zone::read);
         let seconds = time("signed_out").unwrap_or(self.sight.now).duration_since(time("signed_in")?).as_secs().max(0);
         Some(zone::in_words(seconds.unsigned_abs()).into())
     }
 
     /// The members of an organization as objects of id and name.
-    fn members(&self, org: &Row) -> Value {
+    fn members(&self, org: &EntityRow) -> Value {
         let referring = self.referring(MEMBERSHIP.name, "org_id");
         let members = referring.get(&org.id).into_iter().flatten();
         let ids: Value = members.map(|membership| membership.value(MEMBERSHIP.at("member_id")).clone()).collect();
         self.named(&ids, MEMBER.name)
     }
 
-    fn memberships(&self, member: i64) -> Vec<&'e Row> {
+    fn memberships(&self, member: i64) -> Vec<&'e EntityRow> {
         self.referring(MEMBERSHIP.name, "member_id").get(&member).cloned().unwrap_or_default()
     }
 
     /// An organization as one of its members shows it (specification, Contractor member).
-    fn organization(&self, membership: &Row) -> Value {
+    fn organization(&self, membership: &EntityRow) -> Value {
         let id = membership.integer(MEMBERSHIP.at("org_id")).unwrap_or(0);
         let org = self.entities.rows(ORG.name).get(&id);
         let shared = org.map(|org| org.value(ORG.at("locations")));
@@ -112,7 +112,7 @@ impl<'e> View<'e> {
         })
     }
 
-    fn learner_from(&self, row: &Row) -> Value {
+    fn learner_from(&self, row: &EntityRow) -> Value {
         if let Some(location) = self.followed(row, "staff_id", "staff", "location") {
             return location;
         }

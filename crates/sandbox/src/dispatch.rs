@@ -9,11 +9,11 @@ use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use tokio::time::{Instant, sleep};
 
-use crate::answer::{Answer, Refusal};
+use crate::answer::{Answer, Rejection};
 use crate::control;
 use crate::decode;
 use crate::engine::{self, Order};
-use crate::fault::{Effect, Target};
+use crate::fault::{Effect, FaultTarget};
 use crate::fault_rules::Strike;
 use crate::media;
 use crate::openapi;
@@ -118,7 +118,7 @@ impl Service {
         }
         let operation = arrival.operation();
         let path = below_root(parts).unwrap_or_default();
-        let strike = self.faults().strike(Target { method: parts.method.as_str(), path, operation });
+        let strike = self.faults().strike(FaultTarget { method: parts.method.as_str(), path, operation });
         if let Some(operation) = operation.filter(|operation| !caller.may(&operation.scope)) {
             let message = format!("the credential lacks the scope {}", operation.scope);
             return Err(Answer::error(StatusCode::FORBIDDEN, &message));
@@ -126,11 +126,11 @@ impl Service {
         Ok(strike)
     }
 
-    fn act(&self, arrival: &Arrival, parts: &Parts, body: &[u8]) -> Result<Answer, Refusal> {
+    fn act(&self, arrival: &Arrival, parts: &Parts, body: &[u8]) -> Result<Answer, Rejection> {
         let (operation, path) = match &arrival.route {
             Route::Operation(operation, path) => (operation, path),
             Route::OtherMethod(methods) => return Ok(Answer::other_method(methods)),
-            Route::Unknown => return Err(Refusal::missing("there is no such path")),
+            Route::Unknown => return Err(Rejection::missing("there is no such path")),
         };
         let query = parts.uri.query().unwrap_or_default();
         let order = Order {
@@ -194,7 +194,7 @@ impl Service {
             return Outcome::Answered(description(&parts.method));
         }
         if parts.uri.path() != TOKEN {
-            let answer = Refusal::missing("the API is below /v1").into();
+            let answer = Rejection::missing("the API is below /v1").into();
             return Outcome::Answered(media::accepted(answer, &parts.headers, None));
         }
         if parts.method != Method::POST {
@@ -204,7 +204,7 @@ impl Service {
         self.traffic().token_requests += 1;
         let name = token::operation(&parts.headers, &body);
         let operation = operations().iter().find(|operation| operation.name == name);
-        let strike = self.faults().strike(Target { method: "POST", path: TOKEN, operation });
+        let strike = self.faults().strike(FaultTarget { method: "POST", path: TOKEN, operation });
         self.strike(&strike, || token::answer(&self.credentials, &parts.headers, &body)).await
     }
 }
@@ -224,8 +224,8 @@ fn description(method: &Method) -> Answer {
     Answer::document(StatusCode::OK, openapi::document().to_string().into_bytes())
 }
 
-fn too_large() -> Refusal {
-    Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large")
+fn too_large() -> Rejection {
+    Rejection::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large")
 }
 
 async fn wait(time: Duration) {

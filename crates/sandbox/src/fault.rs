@@ -9,14 +9,14 @@ use crate::operation::{Operation, operations};
 /// One thing that goes wrong on purpose: which requests, what, and when. Made of text, see its error for the grammar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
-    place: Place,
+    place: FaultPlace,
     pub(crate) effect: Effect,
     pub(crate) when: When,
 }
 
 /// Which requests a fault fits.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Place {
+struct FaultPlace {
     method: Option<Method>,
     path: Option<String>,
     operation: Option<String>,
@@ -72,7 +72,7 @@ pub(crate) struct When {
 
 /// A request as faults see it.
 #[derive(Clone, Copy)]
-pub(crate) struct Target<'a> {
+pub(crate) struct FaultTarget<'a> {
     pub(crate) method: &'a str,
     pub(crate) path: &'a str,
     pub(crate) operation: Option<&'a Operation>,
@@ -80,8 +80,8 @@ pub(crate) struct Target<'a> {
 
 impl Fault {
     /// Whether the fault is about such requests. Token requests are meant only where they are named.
-    pub(crate) fn fits(&self, target: Target<'_>) -> bool {
-        let Place { method, path, operation, lists_only } = &self.place;
+    pub(crate) fn fits(&self, target: FaultTarget<'_>) -> bool {
+        let FaultPlace { method, path, operation, lists_only } = &self.place;
         let reads = matches!(target.method, "GET" | "HEAD");
         let method = method.as_ref().is_none_or(|method| match method {
             Method::Named(name) => name == target.method,
@@ -111,7 +111,7 @@ impl FromStr for Fault {
 }
 
 fn read(spec: &str) -> Result<Fault, String> {
-    let mut place = Place::default();
+    let mut place = FaultPlace::default();
     let mut effect = None;
     let mut when = When::default();
     let mut retry_after = None;
@@ -172,7 +172,7 @@ fn read_when(word: &str, when: &mut When) -> Result<bool, String> {
     Ok(true)
 }
 
-fn read_place(word: &str, place: &mut Place) -> Result<(), String> {
+fn read_place(word: &str, place: &mut FaultPlace) -> Result<(), String> {
     match word {
         "GET" | "HEAD" | "POST" | "PUT" | "DELETE" => place.method = Some(Method::Named(word.to_owned())),
         "read" => place.method = Some(Method::Read),
@@ -232,7 +232,7 @@ mod tests {
             Route::Operation(operation, _) => Some(operation),
             _ => operations().iter().find(|operation| operation.is_token_request() && path == "/oauth2/token"),
         };
-        spec.parse::<Fault>().unwrap().fits(Target { method, path, operation })
+        spec.parse::<Fault>().unwrap().fits(FaultTarget { method, path, operation })
     }
 
     #[test]

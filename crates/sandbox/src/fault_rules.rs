@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::chance::draw;
-use crate::fault::{Effect, Fault, Target, When};
+use crate::fault::{Effect, Fault, FaultTarget, When};
 
 /// The faults of a sandbox and how often each was asked and struck.
 #[derive(Default)]
@@ -38,7 +38,7 @@ impl FaultRules {
     }
 
     /// Counts the request and says what goes wrong with it. Waits add up; of other effects the first wins.
-    pub(crate) fn strike(&mut self, target: Target<'_>) -> Strike {
+    pub(crate) fn strike(&mut self, target: FaultTarget<'_>) -> Strike {
         let mut strike = Strike::default();
         for (fault, count) in self.rules.iter_mut().filter(|(fault, _)| fault.fits(target)) {
             if !count.is_due(&fault.when) {
@@ -75,7 +75,7 @@ mod tests {
 
     fn struck(specs: &[&str], requests: usize) -> Vec<Strike> {
         let mut rules = FaultRules::new(specs.iter().map(|spec| spec.parse().unwrap()).collect());
-        let target = Target { method: "GET", path: "/staff", operation: None };
+        let target = FaultTarget { method: "GET", path: "/staff", operation: None };
         (0..requests).map(|_| rules.strike(target)).collect()
     }
 

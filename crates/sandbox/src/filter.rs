@@ -8,9 +8,9 @@ use std::cmp::Ordering;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::answer::Refusal;
-use crate::resource::{Kind, Resource};
-use crate::row::Row;
+use crate::answer::Rejection;
+use crate::resource::{FieldKind, Resource};
+use crate::row::EntityRow;
 use crate::view::{Comparison, View};
 use crate::zone;
 
@@ -46,26 +46,26 @@ pub(crate) enum Manner {
 }
 
 /// Reads a filter; 400 names the term's field that can't be used.
-pub(crate) fn read(view: &View<'_>, text: &str) -> Result<Vec<Term>, Refusal> {
+pub(crate) fn read(view: &View<'_>, text: &str) -> Result<Vec<Term>, Rejection> {
     let terms: Vec<&str> = text.split(',').collect();
     if terms.len() > TERMS_MAX {
-        return Err(Refusal::bad(format!("q has more than {TERMS_MAX} terms")));
+        return Err(Rejection::bad(format!("q has more than {TERMS_MAX} terms")));
     }
     terms.into_iter().map(|term| read_term(view, term)).collect()
 }
 
-fn read_term(view: &View<'_>, term: &str) -> Result<Term, Refusal> {
-    let end = term.find([':', '%', '>', '<', '~']).ok_or_else(|| Refusal::bad("q has a term without an operator"))?;
+fn read_term(view: &View<'_>, term: &str) -> Result<Term, Rejection> {
+    let end = term.find([':', '%', '>', '<', '~']).ok_or_else(|| Rejection::bad("q has a term without an operator"))?;
     let (name, operator, value) = (&term[..end], &term[end..=end], &term[end + 1..]);
     if let Some(position) = tokens(view.resource).filter(|_| name == "token") {
         return match operator {
             ":" => Ok(Term { position, test: Test::Token(value.to_lowercase()) }),
-            _ => Err(Refusal::bad("q: token takes : only")),
+            _ => Err(Rejection::bad("q: token takes : only")),
         };
     }
-    let unusable = || Refusal::bad(format!("q: {} can't be filtered by", printable(name)));
+    let unusable = || Rejection::bad(format!("q: {} can't be filtered by", printable(name)));
     let position = view.position(name).ok_or_else(unusable)?;
-    let wrong = |what: &str| Refusal::bad(format!("q: {name}{operator} takes {what}"));
+    let wrong = |what: &str| Rejection::bad(format!("q: {name}{operator} takes {what}"));
     let ordering = match operator {
         ":" => Some(Ordering::Equal),
         "<" => Some(Ordering::Less),
@@ -98,7 +98,7 @@ fn read_term(view: &View<'_>, term: &str) -> Result<Term, Refusal> {
 
 impl Term {
     /// Whether an entity fits.
-    pub(crate) fn fits(&self, view: &View<'_>, row: &Row) -> bool {
+    pub(crate) fn fits(&self, view: &View<'_>, row: &EntityRow) -> bool {
         match &self.test {
             Test::Number(ordering, Some(wanted)) => {
                 view.number(row, self.position).is_some_and(|own| own.total_cmp(wanted) == *ordering)
@@ -178,7 +178,7 @@ fn is_token(token: &Value, wanted: &str) -> bool {
 }
 
 fn tokens(resource: &Resource) -> Option<usize> {
-    resource.fields.iter().position(|field| matches!(field.kind, Kind::Tokens))
+    resource.fields.iter().position(|field| matches!(field.kind, FieldKind::Tokens))
 }
 
 fn number(text: &str) -> Option<f64> {
@@ -206,8 +206,8 @@ mod tests {
     use crate::tables::STAFF;
     use crate::view::Sight;
 
-    fn person() -> Row {
-        let mut row = Row::new(&STAFF, 7, "2026-01-02T03:04:05Z".parse().unwrap());
+    fn person() -> EntityRow {
+        let mut row = EntityRow::new(&STAFF, 7, "2026-01-02T03:04:05Z".parse().unwrap());
         let Value::Object(fields) = json!({
             "name": "Ana Maria van Dyk", "email": "Ana@Example.com", "employee_id": "E00007", "globalroaming": 1,
             "last_login": null, "roles": [["Warden", "First Aider"]], "tokens": [{ "type": "card", "number": 12_696_447 }],

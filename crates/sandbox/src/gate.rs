@@ -4,11 +4,11 @@ use tokio::sync::watch;
 
 /// The gate before what a fault holds.
 pub(crate) struct Gate {
-    state: watch::Sender<State>,
+    state: watch::Sender<GateState>,
 }
 
 #[derive(Default)]
-struct State {
+struct GateState {
     /// How often it was opened.
     opened: u64,
     /// How many wait since it was opened last.
@@ -17,7 +17,7 @@ struct State {
 
 impl Gate {
     pub(crate) fn new() -> Self {
-        Self { state: watch::Sender::new(State::default()) }
+        Self { state: watch::Sender::new(GateState::default()) }
     }
 
     /// Waits until the gate is opened the next time.

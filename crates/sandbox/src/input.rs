@@ -3,17 +3,17 @@
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-use crate::answer::Refusal;
+use crate::answer::Rejection;
 use crate::part::Parts;
-use crate::resource::{Field, Kind, Resource, Sent, Shown};
-use crate::row::{self, Row};
+use crate::resource::{Field, FieldKind, Resource, Sent, Visibility};
+use crate::row::{self, EntityRow};
 use crate::sent;
 use crate::store::Entities;
 use crate::tables;
 use crate::zone;
 
 /// A body, and what it is read against.
-pub(crate) struct Input<'a> {
+pub(crate) struct RequestBody<'a> {
     pub(crate) resource: &'static Resource,
     pub(crate) entities: &'a Entities,
     pub(crate) body: &'a Map<String, Value>,
@@ -25,17 +25,17 @@ pub(crate) struct Input<'a> {
     pub(crate) normalize: bool,
 }
 
-impl Input<'_> {
+impl RequestBody<'_> {
     /// Checks that every name is one of the resource. What only answers have is taken and ignored; a name that is
     /// neither is a mistake worth an answer.
-    pub(crate) fn check_names(&self) -> Result<(), Refusal> {
+    pub(crate) fn check_names(&self) -> Result<(), Rejection> {
         for name in self.body.keys() {
             let is_known = |field: &Field| {
-                field.shown != Shown::Never && field.name == name
+                field.shown != Visibility::Never && field.name == name
                     || self.takes(field) && field.inputs.contains(&name.as_str())
             };
             if !self.resource.fields.iter().any(is_known) {
-                return Err(Refusal::bad(format!("the {} has a field that doesn't exist", self.resource.name)));
+                return Err(Rejection::bad(format!("the {} has a field that doesn't exist", self.resource.name)));
             }
         }
         Ok(())
@@ -47,7 +47,7 @@ impl Input<'_> {
             self.resource
                 .fields
                 .iter()
-                .any(|field| matches!(field.kind, Kind::Custom(_)) && field.inputs.contains(&name))
+                .any(|field| matches!(field.kind, FieldKind::Custom(_)) && field.inputs.contains(&name))
         };
         self.resource.is_partial_by_custom
             && self.body.contains_key("id")
@@ -56,7 +56,7 @@ impl Input<'_> {
     }
 
     /// Replaces every input field: one that isn't sent becomes empty.
-    pub(crate) fn replace(&self, row: &mut Row) -> Result<(), Refusal> {
+    pub(crate) fn replace(&self, row: &mut EntityRow) -> Result<(), Rejection> {
         self.each(|position, field, sent| {
             let value =
                 sent.map_or_else(|| Ok(row::empty(field.kind)), |sent| self.value(field, sent, row, position))?;
@@ -66,7 +66,7 @@ impl Input<'_> {
     }
 
     /// Sets the fields that are sent; the others stay.
-    pub(crate) fn fill(&self, row: &mut Row) -> Result<(), Refusal> {
+    pub(crate) fn fill(&self, row: &mut EntityRow) -> Result<(), Rejection> {
         self.each(|position, field, sent| {
             if let Some(sent) = sent.filter(|sent| !sent.is_null()) {
                 row.set(position, self.value(field, sent, row, position)?);
@@ -76,9 +76,9 @@ impl Input<'_> {
     }
 
     /// Sets the custom fields that are sent; the others stay.
-    pub(crate) fn merge_custom(&self, row: &mut Row) -> Result<(), Refusal> {
+    pub(crate) fn merge_custom(&self, row: &mut EntityRow) -> Result<(), Rejection> {
         self.each(|position, field, sent| {
-            let Kind::Custom(_) = field.kind else { return Ok(()) };
+            let FieldKind::Custom(_) = field.kind else { return Ok(()) };
             let Some(sent) = sent else { return Ok(()) };
             let mut kept = row.value(position).as_object().cloned().unwrap_or_default();
             if let Value::Object(changed) = self.value(field, sent, row, position)? {
@@ -90,9 +90,9 @@ impl Input<'_> {
     }
 
     /// Checks that everything is there without which there is no such entity.
-    pub(crate) fn check_required(&self, row: &Row) -> Result<(), Refusal> {
+    pub(crate) fn check_required(&self, row: &EntityRow) -> Result<(), Rejection> {
         let empty = self.resource.required.iter().find(|name| row.value(self.resource.at(name)).is_null());
-        empty.map_or(Ok(()), |name| Err(Refusal::bad(format!("{name} is required"))))
+        empty.map_or(Ok(()), |name| Err(Rejection::bad(format!("{name} is required"))))
     }
 
     fn takes(&self, field: &Field) -> bool {
@@ -105,8 +105,8 @@ impl Input<'_> {
 
     fn each(
         &self,
-        mut set: impl FnMut(usize, &'static Field, Option<&Value>) -> Result<(), Refusal>,
-    ) -> Result<(), Refusal> {
+        mut set: impl FnMut(usize, &'static Field, Option<&Value>) -> Result<(), Rejection>,
+    ) -> Result<(), Rejection> {
         let inputs = self.resource.fields.iter().enumerate().filter(|(_, field)| field.is_input() && self.takes(field));
         for (position, field) in inputs {
             // Each of several names for one field is read, so that none hides a mistake; the first one counts.
@@ -122,14 +122,14 @@ impl Input<'_> {
     }
 
     /// What a field of the entity holds from now on.
-    fn value(&self, field: &Field, sent: &Value, row: &Row, position: usize) -> Result<Value, Refusal> {
-        let wrong = |what: &str| Refusal::bad(format!("{} takes {what}", field.name));
+    fn value(&self, field: &Field, sent: &Value, row: &EntityRow, position: usize) -> Result<Value, Rejection> {
+        let wrong = |what: &str| Rejection::bad(format!("{} takes {what}", field.name));
         if sent.is_null() {
             return Ok(row::empty(field.kind));
         }
         match field.kind {
-            Kind::Custom(elements) => self.custom(sent, elements),
-            Kind::Parts(fields) => {
+            FieldKind::Custom(elements) => self.custom(sent, elements),
+            FieldKind::Parts(fields) => {
                 let parts = Parts { fields, of: row.id, known: row.value(position), normalize: self.normalize };
                 parts.read(sent).ok_or_else(|| wrong("a list of objects with their own fields"))
             }
@@ -137,10 +137,10 @@ impl Input<'_> {
         }
     }
 
-    fn plain(&self, kind: Kind, sent: &Value, known: &Value) -> Result<Value, &'static str> {
+    fn plain(&self, kind: FieldKind, sent: &Value, known: &Value) -> Result<Value, &'static str> {
         match kind {
-            Kind::NestedNames => sent::nested_names(sent).ok_or("a list of names"),
-            Kind::IdOf(other) => {
+            FieldKind::NestedNames => sent::nested_names(sent).ok_or("a list of names"),
+            FieldKind::IdOf(other) => {
                 let id = sent::id(sent).ok_or("an id")?;
                 // Who refers to what is gone may say so again.
                 let is_there = |id: i64| self.entities.rows(other).contains_key(&id) || known.as_i64() == Some(id);
@@ -150,15 +150,15 @@ impl Input<'_> {
                     is_there(id).then(|| id.into()).ok_or("the id of one that exists")
                 }
             }
-            Kind::IdsOf(other) => self.ids(sent, other).ok_or("a list of ids that exist"),
-            Kind::AccessPoint => {
+            FieldKind::IdsOf(other) => self.ids(sent, other).ok_or("a list of ids that exist"),
+            FieldKind::AccessPoint => {
                 let id = sent::id(sent).ok_or("an id")?;
                 let is_there = id == 0 || self.entities.access_point(id).is_some() || known.as_i64() == Some(id);
                 let stored = if id == 0 { Value::Null } else { id.into() };
                 is_there.then_some(stored).ok_or("the id of an access point that exists")
             }
-            Kind::Places(_) => self.places(sent).ok_or("a list of locations that exist, with days"),
-            Kind::LocalTime => {
+            FieldKind::Places(_) => self.places(sent).ok_or("a list of locations that exist, with days"),
+            FieldKind::LocalTime => {
                 let at = sent.as_str().map(|text| (text, zone::read_locally(text, self.zone)));
                 match at {
                     Some(("", _)) => Ok(Value::Null),
@@ -166,7 +166,7 @@ impl Input<'_> {
                     _ => Err("a date and a time"),
                 }
             }
-            Kind::NameOf(other) => {
+            FieldKind::NameOf(other) => {
                 let value = sent::plain(kind, sent, self.normalize)?;
                 let is_there = value.as_str().is_none_or(|name| self.entities.is_name_of(name, other));
                 is_there.then_some(value).ok_or("the name of one that exists")
@@ -189,7 +189,8 @@ impl Input<'_> {
             stored.insert("id".to_owned(), id.into());
             for day in ["start", "expires"] {
                 let sent = place.get(day).unwrap_or(&Value::Null);
-                let value = if sent.is_null() { Some(Value::Null) } else { sent::plain(Kind::Date, sent, false).ok() };
+                let value =
+                    if sent.is_null() { Some(Value::Null) } else { sent::plain(FieldKind::Date, sent, false).ok() };
                 stored.insert(day.to_owned(), value?);
             }
             place
@@ -201,8 +202,8 @@ impl Input<'_> {
     }
 
     /// Custom fields by element id; the deprecated list has objects of id and value.
-    fn custom(&self, sent: &Value, elements: Option<&'static str>) -> Result<Value, Refusal> {
-        let wrong = |what: &str| Refusal::bad(format!("custom fields take {what}"));
+    fn custom(&self, sent: &Value, elements: Option<&'static str>) -> Result<Value, Rejection> {
+        let wrong = |what: &str| Rejection::bad(format!("custom fields take {what}"));
         let pairs: Option<Vec<(String, &Value)>> = match sent {
             Value::Object(map) => Some(map.iter().map(|(id, value)| (id.clone(), value)).collect()),
             Value::Array(items) => items

@@ -16,7 +16,7 @@ const LOCK: &str = "lock";
 
 /// One line of a journal.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Entry {
+pub(crate) enum JournalEntry {
     /// An entity of a resource, as it is from here on.
     Put(String, Value),
     /// An entity is gone.
@@ -33,7 +33,7 @@ pub(crate) struct Journal {
 
 impl Journal {
     /// Opens the journal of a folder, makes folder and journal where there are none, and hands over every line.
-    pub(crate) fn open(folder: &Path, mut replay: impl FnMut(Entry)) -> Result<Self, Error> {
+    pub(crate) fn open(folder: &Path, mut replay: impl FnMut(JournalEntry)) -> Result<Self, Error> {
         let path = folder.join(JOURNAL);
         let failed = |source| Error::Data { path: path.clone(), source };
         fs::create_dir_all(folder).map_err(failed)?;
@@ -50,7 +50,7 @@ impl Journal {
         };
         let lines = whole.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
         for (index, line) in lines.enumerate() {
-            replay(Entry::read(line).ok_or_else(|| Error::Journal { path: path.clone(), line: index + 1 })?);
+            replay(JournalEntry::read(line).ok_or_else(|| Error::Journal { path: path.clone(), line: index + 1 })?);
         }
         let file = OpenOptions::new().create(true).append(true).open(&path).map_err(failed)?;
         Ok(Self { file, _lock: lock })
@@ -58,7 +58,7 @@ impl Journal {
 
     /// Replaces the journal by one that has just these lines.
     #[expect(clippy::disallowed_methods, reason = "the stand-in shares nothing with the program")]
-    pub(crate) fn rewrite(&mut self, folder: &Path, entries: impl Iterator<Item = Entry>) -> Result<(), Error> {
+    pub(crate) fn rewrite(&mut self, folder: &Path, entries: impl Iterator<Item = JournalEntry>) -> Result<(), Error> {
         let path = folder.join(JOURNAL);
         let fresh: PathBuf = folder.join("journal.new");
         let write = || -> io::Result<File> {
@@ -75,13 +75,13 @@ impl Journal {
     }
 
     /// Appends lines; when this returns, the system has them.
-    pub(crate) fn append(&mut self, entries: &[Entry]) -> io::Result<()> {
-        let lines: String = entries.iter().map(Entry::line).collect();
+    pub(crate) fn append(&mut self, entries: &[JournalEntry]) -> io::Result<()> {
+        let lines: String = entries.iter().map(JournalEntry::line).collect();
         self.file.write_all(lines.as_bytes())
     }
 }
 
-impl Entry {
+impl JournalEntry {
     fn line(&self) -> String {
         let document = match self {
             Self::Put(resource, entity) => json!({ "in": resource, "put": entity }),
@@ -108,7 +108,7 @@ impl Entry {
 mod tests {
     use super::*;
 
-    fn replayed(folder: &Path) -> Result<Vec<Entry>, Error> {
+    fn replayed(folder: &Path) -> Result<Vec<JournalEntry>, Error> {
         let mut entries = Vec::new();
         Journal::open(folder, |entry| entries.push(entry)).map(|_| entries)
     }
@@ -117,9 +117,9 @@ mod tests {
     fn what_was_appended_is_replayed() {
         let folder = tempfile::tempdir().unwrap();
         let entries = [
-            Entry::Put("staff".into(), json!({ "id": 7, "name": "Ana\nB" })),
-            Entry::Gone("staff".into(), 7),
-            Entry::Next("staff".into(), 8),
+            JournalEntry::Put("staff".into(), json!({ "id": 7, "name": "Ana\nB" })),
+            JournalEntry::Gone("staff".into(), 7),
+            JournalEntry::Next("staff".into(), 8),
         ];
         Journal::open(folder.path(), |_| {}).unwrap().append(&entries).unwrap();
         assert_eq!(replayed(folder.path()).unwrap(), entries);
@@ -135,7 +135,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(JOURNAL);
         fs::write(&path, "{\"in\":\"staff\",\"gone\":1}\n{\"in\":\"sta").unwrap();
-        assert_eq!(replayed(folder.path()).unwrap(), [Entry::Gone("staff".into(), 1)]);
+        assert_eq!(replayed(folder.path()).unwrap(), [JournalEntry::Gone("staff".into(), 1)]);
         fs::write(&path, "{\"in\":\"staff\",\"gone\":1}\nnonsense\n{}\n").unwrap();
         assert!(matches!(replayed(folder.path()), Err(Error::Journal { line: 2, .. })));
     }
@@ -143,9 +143,9 @@ mod tests {
     #[test]
     fn a_journal_cut_anywhere_is_replayed_as_far_as_it_goes() {
         let folder = tempfile::tempdir().unwrap();
-        let entries: Vec<Entry> =
-            (0..4).map(|id| Entry::Put("staff".into(), json!({ "id": id, "name": "Zoë" }))).collect();
-        let whole: Vec<u8> = entries.iter().map(Entry::line).collect::<String>().into_bytes();
+        let entries: Vec<JournalEntry> =
+            (0..4).map(|id| JournalEntry::Put("staff".into(), json!({ "id": id, "name": "Zoë" }))).collect();
+        let whole: Vec<u8> = entries.iter().map(JournalEntry::line).collect::<String>().into_bytes();
         for length in 0..=whole.len() {
             fs::write(folder.path().join(JOURNAL), &whole[..length]).unwrap();
             let lines = whole[..length].iter().filter(|byte| **byte == b'\n').count();

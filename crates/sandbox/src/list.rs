@@ -5,10 +5,10 @@ use std::ops::Bound;
 
 use jiff::Timestamp;
 
-use crate::answer::Refusal;
+use crate::answer::Rejection;
 use crate::filter::{self, Term, Test};
-use crate::resource::Kind;
-use crate::row::Row;
+use crate::resource::FieldKind;
+use crate::row::EntityRow;
 use crate::view::{Comparison, View};
 
 /// Up to so many that changed are looked up by when they did, instead of walking over all there are.
@@ -25,12 +25,12 @@ pub(crate) struct Listing<'a> {
     pub(crate) page: Option<&'a str>,
     /// The most that is answered, whatever `limit` says.
     pub(crate) page_max: u32,
-    pub(crate) scope: Scope<'a>,
+    pub(crate) scope: ListScope<'a>,
 }
 
 /// Which entities of the resource belong to a list at all.
 #[derive(Debug, Default)]
-pub(crate) enum Scope<'a> {
+pub(crate) enum ListScope<'a> {
     #[default]
     Everything,
     /// Those with this number in the field at a position.
@@ -49,25 +49,26 @@ enum Sorted {
 }
 
 /// Selects the entities of a page, in order.
-pub(crate) fn select<'a>(view: &View<'a>, listing: &Listing<'_>) -> Result<Vec<&'a Row>, Refusal> {
+pub(crate) fn select<'a>(view: &View<'a>, listing: &Listing<'_>) -> Result<Vec<&'a EntityRow>, Rejection> {
     let terms = listing.filter.map_or(Ok(Vec::new()), |text| filter::read(view, text))?;
     let limit = limit(listing)?;
     let skipped = skipped(listing, limit)?;
     let (position, descending) = order(view, listing.order)?;
-    let fits = |row: &&Row| {
+    let fits = |row: &&EntityRow| {
         listing.scope.holds(row)
             && listing.since.is_none_or(|since| row.modified >= since)
             && terms.iter().all(|term| term.fits(view, row))
     };
     let rows = walked(view, listing, &terms);
-    if matches!(view.resource.fields[position].kind, Kind::Id) {
+    if matches!(view.resource.fields[position].kind, FieldKind::Id) {
         return Ok(if descending {
             rows.rev().filter(fits).skip(skipped).take(limit).collect()
         } else {
             rows.filter(fits).skip(skipped).take(limit).collect()
         });
     }
-    let mut sorted: Vec<(Sorted, &Row)> = rows.filter(fits).map(|row| (sort_value(view, row, position), row)).collect();
+    let mut sorted: Vec<(Sorted, &EntityRow)> =
+        rows.filter(fits).map(|row| (sort_value(view, row, position), row)).collect();
     sorted.sort_by(|(one, _), (other, _)| if descending { other.order(one) } else { one.order(other) });
     Ok(sorted.into_iter().skip(skipped).take(limit).map(|(_, row)| row).collect())
 }
@@ -77,7 +78,7 @@ fn walked<'a>(
     view: &View<'a>,
     listing: &Listing<'_>,
     terms: &[Term],
-) -> Box<dyn DoubleEndedIterator<Item = &'a Row> + 'a> {
+) -> Box<dyn DoubleEndedIterator<Item = &'a EntityRow> + 'a> {
     let after = highest_bound(view, terms);
     match listing.since.and_then(|since| view.changed_since(since, FEW)) {
         Some(changed) => Box::new(changed.into_iter().filter(move |row| row.id > after)),
@@ -85,8 +86,8 @@ fn walked<'a>(
     }
 }
 
-impl Scope<'_> {
-    fn holds(&self, row: &Row) -> bool {
+impl ListScope<'_> {
+    fn holds(&self, row: &EntityRow) -> bool {
         match self {
             Self::Everything => true,
             Self::Of(position, id) => row.integer(*position) == Some(*id),
@@ -96,33 +97,33 @@ impl Scope<'_> {
 }
 
 /// How many entities come before the page asked for.
-fn skipped(listing: &Listing<'_>, limit: usize) -> Result<usize, Refusal> {
+fn skipped(listing: &Listing<'_>, limit: usize) -> Result<usize, Rejection> {
     match listing.page.map(str::parse::<usize>) {
         None => Ok(0),
         Some(Ok(page)) if page > 0 => Ok((page - 1).saturating_mul(limit)),
-        Some(_) => Err(Refusal::bad("page takes a number above zero")),
+        Some(_) => Err(Rejection::bad("page takes a number above zero")),
     }
 }
 
-fn limit(listing: &Listing<'_>) -> Result<usize, Refusal> {
+fn limit(listing: &Listing<'_>) -> Result<usize, Rejection> {
     let most = listing.page_max as usize;
     match listing.limit {
         None => Ok(most),
         Some(text) => match text.parse::<u64>() {
             Ok(limit) if limit > 0 => Ok(usize::try_from(limit).unwrap_or(most).min(most)),
-            _ => Err(Refusal::bad("limit takes a number above zero")),
+            _ => Err(Rejection::bad("limit takes a number above zero")),
         },
     }
 }
 
-fn order(view: &View<'_>, text: Option<&str>) -> Result<(usize, bool), Refusal> {
+fn order(view: &View<'_>, text: Option<&str>) -> Result<(usize, bool), Rejection> {
     let text = text.unwrap_or("id");
     let (name, descending) = text.strip_prefix('-').map_or((text, false), |name| (name, true));
     let position = view.position(name);
     let position =
         position.filter(|position| !matches!(view.comparison(*position), Comparison::Never | Comparison::Texts));
     Ok((
-        position.ok_or_else(|| Refusal::bad("order takes the name of a field, with - before it to turn it round"))?,
+        position.ok_or_else(|| Rejection::bad("order takes the name of a field, with - before it to turn it round"))?,
         descending,
     ))
 }
@@ -133,7 +134,7 @@ fn order(view: &View<'_>, text: Option<&str>) -> Result<(usize, bool), Refusal> 
     reason = "a float turns into the nearest integer, and the terms apply anyway"
 )]
 fn highest_bound(view: &View<'_>, terms: &[Term]) -> i64 {
-    let is_id = |term: &Term| matches!(view.resource.fields[term.position].kind, Kind::Id);
+    let is_id = |term: &Term| matches!(view.resource.fields[term.position].kind, FieldKind::Id);
     let bounds = terms.iter().filter(|term| is_id(term)).filter_map(|term| match term.test {
         Test::Number(Ordering::Greater, Some(number)) => Some(number.floor() as i64),
         _ => None,
@@ -141,7 +142,7 @@ fn highest_bound(view: &View<'_>, terms: &[Term]) -> i64 {
     bounds.max().unwrap_or(i64::MIN)
 }
 
-fn sort_value(view: &View<'_>, row: &Row, position: usize) -> Sorted {
+fn sort_value(view: &View<'_>, row: &EntityRow, position: usize) -> Sorted {
     match view.comparison(position) {
         Comparison::Number => view.number(row, position).map_or(Sorted::Nothing, Sorted::Number),
         Comparison::Time => view.time(row, position).map_or(Sorted::Nothing, Sorted::Time),
@@ -177,7 +178,7 @@ mod tests {
         let store = Store::open(None).unwrap();
         let rows = [(1, "Cy"), (2, "ana"), (3, ""), (4, "Bo"), (9, "Ana")].map(|(id, name)| {
             let at = format!("2026-01-0{id}T00:00:00Z").parse().unwrap();
-            let mut row = Row::new(&STAFF, id, at);
+            let mut row = EntityRow::new(&STAFF, id, at);
             if !name.is_empty() {
                 row.set(STAFF.position("name").unwrap(), name.into());
             }

@@ -7,7 +7,7 @@ use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use serde_json::Value;
 
-use crate::answer::{Answer, Refusal};
+use crate::answer::{Answer, Rejection};
 use crate::operation::Operation;
 use crate::xml;
 
@@ -29,17 +29,17 @@ pub(crate) fn sent(headers: &HeaderMap) -> String {
 
 /// Reads a body, whatever its media type, as a JSON value. A body of XML may leave the types of values out; they are
 /// texts then, and it is for the reader of a field to take them.
-pub(crate) fn read(headers: &HeaderMap, body: &[u8]) -> Result<Value, Refusal> {
+pub(crate) fn read(headers: &HeaderMap, body: &[u8]) -> Result<Value, Rejection> {
     let value: Value = match sent(headers).as_str() {
-        JSON => serde_json::from_slice(body).map_err(|_| Refusal::bad("the body is no JSON"))?,
+        JSON => serde_json::from_slice(body).map_err(|_| Rejection::bad("the body is no JSON"))?,
         XML | TEXT_XML => xml::value(body)
-            .map_err(|reason| Refusal::bad(format!("the body is no XML that can be taken: {reason}")))?,
+            .map_err(|reason| Rejection::bad(format!("the body is no XML that can be taken: {reason}")))?,
         _ => {
             let message = "the body is neither application/json nor application/xml";
-            return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+            return Err(Rejection::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
         }
     };
-    if is_deeper(&value, DEPTH_MAX) { Err(Refusal::bad("the body lies too deep in itself")) } else { Ok(value) }
+    if is_deeper(&value, DEPTH_MAX) { Err(Rejection::bad("the body lies too deep in itself")) } else { Ok(value) }
 }
 
 /// The answer in the media type that the caller accepts. Every document is made as JSON; `operation` names its entity.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::resource::{Field, Kind};
+use crate::resource::{Field, FieldKind};
 use crate::row;
 use crate::sent;
 
@@ -43,7 +43,7 @@ impl Parts<'_> {
         let mut part = Map::new();
         for field in self.fields {
             let value = match (field.kind, sent.get(field.name)) {
-                (Kind::Id, _) => id.into(),
+                (FieldKind::Id, _) => id.into(),
                 (kind, None | Some(Value::Null)) => row::empty(kind),
                 (kind, Some(sent)) => sent::plain(kind, sent, self.normalize).ok()?,
             };

@@ -4,15 +4,15 @@ use axum::http::StatusCode;
 use serde_json::Value;
 
 use crate::answer::Answer;
-use crate::row::Row;
+use crate::row::EntityRow;
 use crate::view::View;
 
 /// What an operation answers with.
 pub(crate) enum Reply<'v, 'e> {
     /// One entity.
-    One(&'v View<'e>, &'v Row),
+    One(&'v View<'e>, &'v EntityRow),
     /// Entities in the order of the list.
-    List(&'v View<'e>, Vec<&'v Row>),
+    List(&'v View<'e>, Vec<&'v EntityRow>),
     /// A document that is no entity.
     Document(Value),
     /// Bytes in a format of their own, such as an image.

@@ -50,9 +50,9 @@ pub(crate) struct Field {
     /// When it can be sent.
     pub(crate) sent: Sent,
     /// When it is in answers.
-    pub(crate) shown: Shown,
+    pub(crate) shown: Visibility,
     /// What it holds.
-    pub(crate) kind: Kind,
+    pub(crate) kind: FieldKind,
 }
 
 /// When a field can be sent.
@@ -65,7 +65,7 @@ pub(crate) enum Sent {
 
 /// When a field is in answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum Visibility {
     Always,
     /// Empty in lists.
     Whole,
@@ -77,7 +77,7 @@ pub(crate) enum Shown {
 
 /// What a field holds; decides how it is read, written, compared and rewritten.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum FieldKind {
     /// The entity's id.
     Id,
     /// When it was made.
@@ -183,13 +183,13 @@ impl Resource {
 
 impl Field {
     /// A field that the service alone decides.
-    pub(crate) const fn own(name: &'static str, kind: Kind) -> Self {
+    pub(crate) const fn own(name: &'static str, kind: FieldKind) -> Self {
         Self::sent_as(name, &[], kind)
     }
 
     /// A field that is sent to the service under other names.
-    pub(crate) const fn sent_as(name: &'static str, inputs: &'static [&'static str], kind: Kind) -> Self {
-        Self { name, inputs, sent: Sent::Always, shown: Shown::Always, kind }
+    pub(crate) const fn sent_as(name: &'static str, inputs: &'static [&'static str], kind: FieldKind) -> Self {
+        Self { name, inputs, sent: Sent::Always, shown: Visibility::Always, kind }
     }
 
     /// The same, sent at that time only.
@@ -198,7 +198,7 @@ impl Field {
     }
 
     /// The same, in those answers only.
-    pub(crate) const fn shown(self, shown: Shown) -> Self {
+    pub(crate) const fn shown(self, shown: Visibility) -> Self {
         Self { shown, ..self }
     }
 

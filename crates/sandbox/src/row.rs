@@ -4,12 +4,12 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-use crate::resource::{Field, Kind, Resource};
+use crate::resource::{Field, FieldKind, Resource};
 use crate::zone;
 
 /// One entity. Values lie in the order of the resource's fields, which takes far less memory than a map each.
 #[derive(Clone)]
-pub(crate) struct Row {
+pub(crate) struct EntityRow {
     pub(crate) id: i64,
     pub(crate) created: Timestamp,
     pub(crate) modified: Timestamp,
@@ -18,7 +18,7 @@ pub(crate) struct Row {
     pub(crate) extra: Map<String, Value>,
 }
 
-impl Row {
+impl EntityRow {
     /// An entity with nothing in it but its defaults.
     pub(crate) fn new(resource: &Resource, id: i64, now: Timestamp) -> Self {
         let values = resource.fields.iter().map(|field| {
@@ -56,7 +56,7 @@ impl Row {
         object.insert("modified".to_owned(), zone::written(self.modified, &TimeZone::UTC).into());
         for (position, field) in resource.fields.iter().enumerate() {
             let value = &self.values[position];
-            if is_stored(field) && !(value.is_null() && matches!(field.kind, Kind::Derived(_))) {
+            if is_stored(field) && !(value.is_null() && matches!(field.kind, FieldKind::Derived(_))) {
                 object.insert(field.name.to_owned(), value.clone());
             }
         }
@@ -83,27 +83,30 @@ impl Row {
 /// follows from elsewhere has none.
 fn is_stored(field: &Field) -> bool {
     match field.kind {
-        Kind::Id | Kind::Created | Kind::LocalCreated | Kind::Modified => false,
-        Kind::Derived(_) => field.is_input(),
+        FieldKind::Id | FieldKind::Created | FieldKind::LocalCreated | FieldKind::Modified => false,
+        FieldKind::Derived(_) => field.is_input(),
         _ => true,
     }
 }
 
 /// What a field of that kind holds when it holds nothing.
-pub(crate) fn empty(kind: Kind) -> Value {
+pub(crate) fn empty(kind: FieldKind) -> Value {
     match kind {
-        Kind::Flag => 0.into(),
-        Kind::Bool | Kind::Minutes => false.into(),
-        Kind::NestedNames | Kind::IdsOf(_) | Kind::Places(_) | Kind::Tokens | Kind::List(_) | Kind::Parts(_) => {
-            Value::Array(Vec::new())
-        }
-        Kind::Custom(_) => Value::Object(Map::new()),
+        FieldKind::Flag => 0.into(),
+        FieldKind::Bool | FieldKind::Minutes => false.into(),
+        FieldKind::NestedNames
+        | FieldKind::IdsOf(_)
+        | FieldKind::Places(_)
+        | FieldKind::Tokens
+        | FieldKind::List(_)
+        | FieldKind::Parts(_) => Value::Array(Vec::new()),
+        FieldKind::Custom(_) => Value::Object(Map::new()),
         _ => Value::Null,
     }
 }
 
 /// The form in which the values of a group of unique fields are compared; `None` where one is empty.
-pub(crate) fn unique_form(resource: &Resource, group: &[&str], row: &Row) -> Option<String> {
+pub(crate) fn unique_form(resource: &Resource, group: &[&str], row: &EntityRow) -> Option<String> {
     let mut form = String::new();
     for name in group {
         let text = match row.value(resource.at(name)) {

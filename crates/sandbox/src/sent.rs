@@ -6,43 +6,43 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use crate::normal;
-use crate::resource::Kind;
+use crate::resource::FieldKind;
 use crate::zone;
 
 /// A value of a field, or what the field takes instead.
-pub(crate) fn plain(kind: Kind, sent: &Value, normalize: bool) -> Result<Value, &'static str> {
+pub(crate) fn plain(kind: FieldKind, sent: &Value, normalize: bool) -> Result<Value, &'static str> {
     if let Some(text) = sent.as_str()
         && text.is_empty()
-        && matches!(kind, Kind::Integer | Kind::Timestamp | Kind::Date)
+        && matches!(kind, FieldKind::Integer | FieldKind::Timestamp | FieldKind::Date)
     {
         return Ok(Value::Null);
     }
     match kind {
-        Kind::Integer => integer(sent).map(Value::from).ok_or("a whole number"),
-        Kind::Flag => flag(sent).map(|set| i64::from(set).into()).ok_or("1 or 0"),
-        Kind::Bool => flag(sent).map(Value::Bool).ok_or("true or false"),
-        Kind::Minutes => flag(sent)
+        FieldKind::Integer => integer(sent).map(Value::from).ok_or("a whole number"),
+        FieldKind::Flag => flag(sent).map(|set| i64::from(set).into()).ok_or("1 or 0"),
+        FieldKind::Bool => flag(sent).map(Value::Bool).ok_or("true or false"),
+        FieldKind::Minutes => flag(sent)
             .or_else(|| integer(sent).filter(|minutes| *minutes >= 0).map(|minutes| minutes > 0))
             .map(Value::Bool)
             .ok_or("a number of minutes"),
-        Kind::Timestamp => {
+        FieldKind::Timestamp => {
             let at = sent.as_str().and_then(zone::read).ok_or("a date and a time")?;
             Ok(zone::written(at, &TimeZone::UTC).into())
         }
-        Kind::Date => sent.as_str().filter(|text| zone::is_day(text)).map(Value::from).ok_or("a day, YYYY-MM-DD"),
-        Kind::Number if sent.is_i64() => Ok(sent.to_string().into()),
-        Kind::Loose if sent.is_number() || sent.is_boolean() => Ok(sent.to_string().into()),
+        FieldKind::Date => sent.as_str().filter(|text| zone::is_day(text)).map(Value::from).ok_or("a day, YYYY-MM-DD"),
+        FieldKind::Number if sent.is_i64() => Ok(sent.to_string().into()),
+        FieldKind::Loose if sent.is_number() || sent.is_boolean() => Ok(sent.to_string().into()),
         kind => text(kind, sent, normalize),
     }
 }
 
-fn text(kind: Kind, sent: &Value, normalize: bool) -> Result<Value, &'static str> {
+fn text(kind: FieldKind, sent: &Value, normalize: bool) -> Result<Value, &'static str> {
     let text = sent.as_str().ok_or("text")?;
     let text = if normalize { normalized(kind, text) } else { text.to_owned() };
     match kind {
         _ if text.is_empty() => Ok(Value::Null),
-        Kind::Choice(words) if !words.contains(&text.as_str()) => Err("one of its words"),
-        Kind::Email if !text.contains('@') => Err("an email address"),
+        FieldKind::Choice(words) if !words.contains(&text.as_str()) => Err("one of its words"),
+        FieldKind::Email if !text.contains('@') => Err("an email address"),
         _ => Ok(text.into()),
     }
 }
@@ -94,10 +94,10 @@ pub(crate) fn custom_value(sent: &Value, is_checkbox: bool) -> Option<Value> {
     }
 }
 
-fn normalized(kind: Kind, text: &str) -> String {
+fn normalized(kind: FieldKind, text: &str) -> String {
     match kind {
-        Kind::Phone => normal::phone(text),
-        Kind::Email => text.trim().to_lowercase(),
+        FieldKind::Phone => normal::phone(text),
+        FieldKind::Email => text.trim().to_lowercase(),
         _ => text.trim().to_owned(),
     }
 }
@@ -110,37 +110,37 @@ mod tests {
 
     #[test]
     fn a_value_is_stored_as_its_field_has_it_or_refused() {
-        let choice = Kind::Choice(&["onsite", "offsite"]);
+        let choice = FieldKind::Choice(&["onsite", "offsite"]);
         for (kind, sent, expected) in [
-            (Kind::Integer, json!(7), Some(json!(7))),
-            (Kind::Integer, json!("7"), Some(json!(7))),
-            (Kind::Integer, json!(""), Some(Value::Null)),
-            (Kind::Integer, json!("07"), None),
-            (Kind::Integer, json!(7.5), None),
-            (Kind::Integer, json!(2_147_483_648_i64), None),
-            (Kind::Flag, json!(true), Some(json!(1))),
-            (Kind::Flag, json!("0"), Some(json!(0))),
-            (Kind::Flag, json!(2), None),
-            (Kind::Bool, json!(1), Some(json!(true))),
-            (Kind::Bool, json!("false"), Some(json!(false))),
-            (Kind::Bool, json!("yes"), None),
-            (Kind::Minutes, json!(30), Some(json!(true))),
-            (Kind::Minutes, json!(0), Some(json!(false))),
-            (Kind::Minutes, json!(-1), None),
-            (Kind::Timestamp, json!("2021-10-06T15:35:50+13:00"), Some(json!("2021-10-06T02:35:50+00:00"))),
-            (Kind::Timestamp, json!("2021-10-06 02:35:50"), Some(json!("2021-10-06T02:35:50+00:00"))),
-            (Kind::Timestamp, json!("soon"), None),
-            (Kind::Date, json!("2026-02-28"), Some(json!("2026-02-28"))),
-            (Kind::Date, json!("2026-02-30"), None),
-            (Kind::Date, json!("2026-02-28T00:00:00Z"), None),
-            (Kind::Number, json!(123), Some(json!("123"))),
-            (Kind::Loose, json!(true), Some(json!("true"))),
-            (Kind::Loose, json!(-36.8485), Some(json!("-36.8485"))),
-            (Kind::Text, json!(7), None),
-            (Kind::Text, json!(""), Some(Value::Null)),
+            (FieldKind::Integer, json!(7), Some(json!(7))),
+            (FieldKind::Integer, json!("7"), Some(json!(7))),
+            (FieldKind::Integer, json!(""), Some(Value::Null)),
+            (FieldKind::Integer, json!("07"), None),
+            (FieldKind::Integer, json!(7.5), None),
+            (FieldKind::Integer, json!(2_147_483_648_i64), None),
+            (FieldKind::Flag, json!(true), Some(json!(1))),
+            (FieldKind::Flag, json!("0"), Some(json!(0))),
+            (FieldKind::Flag, json!(2), None),
+            (FieldKind::Bool, json!(1), Some(json!(true))),
+            (FieldKind::Bool, json!("false"), Some(json!(false))),
+            (FieldKind::Bool, json!("yes"), None),
+            (FieldKind::Minutes, json!(30), Some(json!(true))),
+            (FieldKind::Minutes, json!(0), Some(json!(false))),
+            (FieldKind::Minutes, json!(-1), None),
+            (FieldKind::Timestamp, json!("2021-10-06T15:35:50+13:00"), Some(json!("2021-10-06T02:35:50+00:00"))),
+            (FieldKind::Timestamp, json!("2021-10-06 02:35:50"), Some(json!("2021-10-06T02:35:50+00:00"))),
+            (FieldKind::Timestamp, json!("soon"), None),
+            (FieldKind::Date, json!("2026-02-28"), Some(json!("2026-02-28"))),
+            (FieldKind::Date, json!("2026-02-30"), None),
+            (FieldKind::Date, json!("2026-02-28T00:00:00Z"), None),
+            (FieldKind::Number, json!(123), Some(json!("123"))),
+            (FieldKind::Loose, json!(true), Some(json!("true"))),
+            (FieldKind::Loose, json!(-36.8485), Some(json!("-36.8485"))),
+            (FieldKind::Text, json!(7), None),
+            (FieldKind::Text, json!(""), Some(Value::Null)),
             (choice, json!("onsite"), Some(json!("onsite"))),
             (choice, json!("away"), None),
-            (Kind::Email, json!("nobody"), None),
+            (FieldKind::Email, json!("nobody"), None),
         ] {
             assert_eq!(plain(kind, &sent, false).ok(), expected, "{kind:?} {sent}");
         }

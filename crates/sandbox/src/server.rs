@@ -24,7 +24,7 @@ use crate::error::Error;
 use crate::fault::Fault;
 use crate::options::Options;
 use crate::resource::Resource;
-use crate::row::Row;
+use crate::row::EntityRow;
 use crate::seed;
 use crate::service::Service;
 use crate::store::Store;
@@ -103,7 +103,7 @@ impl Sandbox {
     pub fn put(&self, resource: &str, entity: Value) -> i64 {
         let (resource, entity) = (known(resource), object(entity));
         let mut entities = self.service.store.write();
-        let mut row = Row::new(resource, entities.next_id(resource), self.service.clock.now());
+        let mut row = EntityRow::new(resource, entities.next_id(resource), self.service.clock.now());
         row.merge(resource, entity);
         let id = row.id;
         entities.put(resource, vec![row]).expect("the journal takes the entity");

@@ -9,9 +9,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::error::Error;
-use crate::journal::{Entry, Journal};
-use crate::resource::{Derived, Kind, Resource};
-use crate::row::{Row, unique_form};
+use crate::journal::{Journal, JournalEntry};
+use crate::resource::{Derived, FieldKind, Resource};
+use crate::row::{EntityRow, unique_form};
 use crate::tables::{DEPENDENTS, LOCATION, RESOURCES, resource};
 
 /// All entities. The holder of the lock sees one state; nothing is awaited meanwhile.
@@ -29,13 +29,13 @@ pub(crate) struct Entities {
 /// What a write does to one entity.
 pub(crate) enum Change {
     /// It is so from here on.
-    Put(&'static Resource, Row),
+    Put(&'static Resource, EntityRow),
     /// It is gone.
     Gone(&'static Resource, i64),
 }
 
 struct Collection {
-    rows: BTreeMap<i64, Row>,
+    rows: BTreeMap<i64, EntityRow>,
     /// (values of a group of unique fields, id)
     unique: BTreeSet<(String, i64)>,
     /// (when it changed last, id)
@@ -82,12 +82,12 @@ impl Store {
 
 impl Entities {
     /// The entities of a resource by id.
-    pub(crate) fn rows(&self, resource: &str) -> &BTreeMap<i64, Row> {
+    pub(crate) fn rows(&self, resource: &str) -> &BTreeMap<i64, EntityRow> {
         &self.collection(resource).rows
     }
 
     /// The entities of a resource that changed since then, in order of id; `None` where they are more than `most`.
-    pub(crate) fn changed_since(&self, resource: &str, since: Timestamp, most: usize) -> Option<Vec<&Row>> {
+    pub(crate) fn changed_since(&self, resource: &str, since: Timestamp, most: usize) -> Option<Vec<&EntityRow>> {
         let Collection { rows, modified, .. } = self.collection(resource);
         let mut ids: Vec<i64> = modified.range((since, i64::MIN)..).map(|(_, id)| *id).take(most + 1).collect();
         ids.sort_unstable();
@@ -101,14 +101,14 @@ impl Entities {
     }
 
     /// Whether another entity has the same values in a group of unique fields.
-    pub(crate) fn is_taken(&self, resource: &Resource, group: &[&str], row: &Row) -> bool {
+    pub(crate) fn is_taken(&self, resource: &Resource, group: &[&str], row: &EntityRow) -> bool {
         let Some(form) = unique_form(resource, group, row) else { return false };
         let holders = self.collection(resource.name).unique.range((form.clone(), i64::MIN)..=(form, i64::MAX));
         holders.into_iter().any(|(_, holder)| *holder != row.id)
     }
 
     /// The entity that has these values in a group of unique fields; the oldest of several.
-    pub(crate) fn holder_of(&self, resource: &Resource, group: &[&str], row: &Row) -> Option<i64> {
+    pub(crate) fn holder_of(&self, resource: &Resource, group: &[&str], row: &EntityRow) -> Option<i64> {
         let form = unique_form(resource, group, row)?;
         let mut holders = self.collection(resource.name).unique.range((form.clone(), i64::MIN)..=(form, i64::MAX));
         holders.next().map(|(_, holder)| *holder)
@@ -155,7 +155,7 @@ impl Entities {
     }
 
     /// Lays entities down, in place of those of the same ids.
-    pub(crate) fn put(&mut self, resource: &'static Resource, rows: Vec<Row>) -> io::Result<()> {
+    pub(crate) fn put(&mut self, resource: &'static Resource, rows: Vec<EntityRow>) -> io::Result<()> {
         self.apply(rows.into_iter().map(|row| Change::Put(resource, row)).collect())
     }
 
@@ -188,33 +188,33 @@ impl Entities {
         if self.closed { Err(io::Error::other("the sandbox has stopped")) } else { Ok(()) }
     }
 
-    fn replay(&mut self, entry: Entry) {
+    fn replay(&mut self, entry: JournalEntry) {
         // A resource that this version doesn't know is left behind.
         match entry {
-            Entry::Put(name, Value::Object(entity)) => {
+            JournalEntry::Put(name, Value::Object(entity)) => {
                 let Some(resource) = resource(&name) else { return };
-                let mut row = Row::new(resource, 0, Timestamp::UNIX_EPOCH);
+                let mut row = EntityRow::new(resource, 0, Timestamp::UNIX_EPOCH);
                 row.merge(resource, entity);
                 self.collection_mut(resource.name).put(resource, row);
             }
-            Entry::Gone(name, id) => {
+            JournalEntry::Gone(name, id) => {
                 let Some(resource) = resource(&name) else { return };
                 self.collection_mut(resource.name).remove(resource, id);
             }
-            Entry::Next(name, id) => {
+            JournalEntry::Next(name, id) => {
                 let Some(resource) = resource(&name) else { return };
                 self.collection_mut(resource.name).next_id = id;
             }
-            Entry::Put(..) => {}
+            JournalEntry::Put(..) => {}
         }
     }
 
-    fn entries(&self) -> impl Iterator<Item = Entry> {
+    fn entries(&self) -> impl Iterator<Item = JournalEntry> {
         RESOURCES.iter().flat_map(|resource| {
             let collection = self.collection(resource.name);
             let rows = collection.rows.values();
-            let puts = rows.map(|row| Entry::Put(resource.name.to_owned(), row.to_json(resource)));
-            puts.chain([Entry::Next(resource.name.to_owned(), collection.next_id)])
+            let puts = rows.map(|row| JournalEntry::Put(resource.name.to_owned(), row.to_json(resource)));
+            puts.chain([JournalEntry::Next(resource.name.to_owned(), collection.next_id)])
         })
     }
 
@@ -228,10 +228,10 @@ impl Entities {
 }
 
 impl Change {
-    fn entry(&self) -> Entry {
+    fn entry(&self) -> JournalEntry {
         match self {
-            Self::Put(resource, row) => Entry::Put(resource.name.to_owned(), row.to_json(resource)),
-            Self::Gone(resource, id) => Entry::Gone(resource.name.to_owned(), *id),
+            Self::Put(resource, row) => JournalEntry::Put(resource.name.to_owned(), row.to_json(resource)),
+            Self::Gone(resource, id) => JournalEntry::Gone(resource.name.to_owned(), *id),
         }
     }
 }
@@ -242,7 +242,7 @@ impl Collection {
         Self { rows, unique, modified, counted: Counted::all(resource), next_id: resource.first_id }
     }
 
-    fn put(&mut self, resource: &Resource, row: Row) {
+    fn put(&mut self, resource: &Resource, row: EntityRow) {
         self.remove(resource, row.id);
         self.next_id = self.next_id.max(row.id + 1);
         for form in resource.unique.iter().filter_map(|group| unique_form(resource, group, &row)) {
@@ -269,14 +269,14 @@ impl Counted {
         let fields = RESOURCES.iter().flat_map(|other| other.fields);
         let by: BTreeSet<&'static str> = fields
             .filter_map(|field| match field.kind {
-                Kind::Derived(Derived::Count(name, by)) if name == resource.name => Some(by),
+                FieldKind::Derived(Derived::Count(name, by)) if name == resource.name => Some(by),
                 _ => None,
             })
             .collect();
         by.into_iter().map(|by| Self { by, position: resource.at(by), referring: HashMap::new() }).collect()
     }
 
-    fn add(&mut self, row: &Row) {
+    fn add(&mut self, row: &EntityRow) {
         let target = row.value(self.position);
         match self.referring.get_mut(target) {
             Some(count) => *count += 1,
@@ -285,7 +285,7 @@ impl Counted {
         }
     }
 
-    fn remove(&mut self, row: &Row) {
+    fn remove(&mut self, row: &EntityRow) {
         let target = row.value(self.position);
         let Some(count) = self.referring.get_mut(target) else { return };
         *count -= 1;
@@ -300,8 +300,8 @@ mod tests {
     use super::*;
     use crate::tables::STAFF;
 
-    fn person(id: i64, email: &str) -> Row {
-        let mut row = Row::new(&STAFF, id, "2026-01-02T03:04:05Z".parse().unwrap());
+    fn person(id: i64, email: &str) -> EntityRow {
+        let mut row = EntityRow::new(&STAFF, id, "2026-01-02T03:04:05Z".parse().unwrap());
         row.set(STAFF.position("email").unwrap(), email.into());
         row
     }

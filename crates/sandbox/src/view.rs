@@ -12,8 +12,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
-use crate::resource::{Derived, Kind, Resource, Shown};
-use crate::row::{self, Row};
+use crate::resource::{Derived, FieldKind, Resource, Visibility};
+use crate::row::{self, EntityRow};
 use crate::store::Entities;
 use crate::tables;
 use crate::zone;
@@ -31,38 +31,41 @@ pub(crate) enum Comparison {
 
 impl Comparison {
     /// How what a field of that kind shows can be compared.
-    pub(crate) fn of(kind: Kind) -> Self {
+    pub(crate) fn of(kind: FieldKind) -> Self {
         match kind {
-            Kind::Id
-            | Kind::Integer
-            | Kind::Decimal
-            | Kind::IdOf(_)
-            | Kind::AccessPoint
-            | Kind::Flag
-            | Kind::Bool
-            | Kind::Minutes
-            | Kind::Derived(Derived::Count(..) | Derived::SameAsOrganization) => Self::Number,
-            Kind::Created | Kind::LocalCreated | Kind::Modified | Kind::Timestamp | Kind::LocalTime | Kind::Date => {
-                Self::Time
-            }
-            Kind::NestedNames => Self::Texts,
-            Kind::IdsOf(_)
-            | Kind::Places(_)
-            | Kind::Custom(_)
-            | Kind::Tokens
-            | Kind::List(_)
-            | Kind::Any
-            | Kind::Parts(_)
-            | Kind::Derived(Derived::Members | Derived::Organizations) => Self::Never,
-            Kind::Text
-            | Kind::Name
-            | Kind::Email
-            | Kind::Phone
-            | Kind::Number
-            | Kind::Loose
-            | Kind::Choice(_)
-            | Kind::NameOf(_)
-            | Kind::Derived(_) => Self::Text,
+            FieldKind::Id
+            | FieldKind::Integer
+            | FieldKind::Decimal
+            | FieldKind::IdOf(_)
+            | FieldKind::AccessPoint
+            | FieldKind::Flag
+            | FieldKind::Bool
+            | FieldKind::Minutes
+            | FieldKind::Derived(Derived::Count(..) | Derived::SameAsOrganization) => Self::Number,
+            FieldKind::Created
+            | FieldKind::LocalCreated
+            | FieldKind::Modified
+            | FieldKind::Timestamp
+            | FieldKind::LocalTime
+            | FieldKind::Date => Self::Time,
+            FieldKind::NestedNames => Self::Texts,
+            FieldKind::IdsOf(_)
+            | FieldKind::Places(_)
+            | FieldKind::Custom(_)
+            | FieldKind::Tokens
+            | FieldKind::List(_)
+            | FieldKind::Any
+            | FieldKind::Parts(_)
+            | FieldKind::Derived(Derived::Members | Derived::Organizations) => Self::Never,
+            FieldKind::Text
+            | FieldKind::Name
+            | FieldKind::Email
+            | FieldKind::Phone
+            | FieldKind::Number
+            | FieldKind::Loose
+            | FieldKind::Choice(_)
+            | FieldKind::NameOf(_)
+            | FieldKind::Derived(_) => Self::Text,
         }
     }
 }
@@ -72,7 +75,7 @@ impl Comparison {
 pub(crate) struct Sight {
     pub(crate) zone: TimeZone,
     pub(crate) now: Timestamp,
-    /// Whether what is [`Shown::Roaming`] is in answers.
+    /// Whether what is [`Visibility::Roaming`] is in answers.
     pub(crate) show_roaming: bool,
     /// The fields in answers, where they are not all.
     pub(crate) only: Option<&'static [&'static str]>,
@@ -87,7 +90,7 @@ pub(crate) struct View<'e> {
 }
 
 /// The entities of a resource by the id that a field of theirs refers to.
-pub(crate) type Referring<'e> = HashMap<i64, Vec<&'e Row>>;
+pub(crate) type Referring<'e> = HashMap<i64, Vec<&'e EntityRow>>;
 
 #[cfg(test)]
 impl Sight {
@@ -103,12 +106,12 @@ impl<'e> View<'e> {
     }
 
     /// The entities by id.
-    pub(crate) fn rows(&self) -> &'e BTreeMap<i64, Row> {
+    pub(crate) fn rows(&self) -> &'e BTreeMap<i64, EntityRow> {
         self.entities.rows(self.resource.name)
     }
 
     /// Those that changed since then, in order of id; `None` where they are more than `most`.
-    pub(crate) fn changed_since(&self, since: Timestamp, most: usize) -> Option<Vec<&'e Row>> {
+    pub(crate) fn changed_since(&self, since: Timestamp, most: usize) -> Option<Vec<&'e EntityRow>> {
         self.entities.changed_since(self.resource.name, since, most)
     }
 
@@ -120,8 +123,8 @@ impl<'e> View<'e> {
     fn is_shown(&self, position: usize) -> bool {
         let field = &self.resource.fields[position];
         match field.shown {
-            Shown::Never => false,
-            Shown::Roaming if !self.sight.show_roaming => false,
+            Visibility::Never => false,
+            Visibility::Roaming if !self.sight.show_roaming => false,
             _ => self.sight.only.is_none_or(|only| only.contains(&field.name)),
         }
     }
@@ -135,19 +138,21 @@ impl<'e> View<'e> {
     pub(crate) fn is_name(&self, position: usize) -> bool {
         let is_name = |other: &str, field: &str| {
             let other = tables::resource(other);
-            other.is_some_and(|other| matches!(other.fields[other.at(field)].kind, Kind::Name))
+            other.is_some_and(|other| matches!(other.fields[other.at(field)].kind, FieldKind::Name))
         };
         match self.resource.fields[position].kind {
-            Kind::Name => true,
-            Kind::Derived(Derived::Of(references, field)) => references.iter().any(|(_, other)| is_name(other, field)),
-            Kind::Derived(Derived::OfRecord(field)) => is_name("staff", field),
+            FieldKind::Name => true,
+            FieldKind::Derived(Derived::Of(references, field)) => {
+                references.iter().any(|(_, other)| is_name(other, field))
+            }
+            FieldKind::Derived(Derived::OfRecord(field)) => is_name("staff", field),
             _ => false,
         }
     }
 
     /// The number in a field.
     #[expect(clippy::cast_precision_loss, reason = "ids and counts are far below 2^53")]
-    pub(crate) fn number(&self, row: &Row, position: usize) -> Option<f64> {
+    pub(crate) fn number(&self, row: &EntityRow, position: usize) -> Option<f64> {
         match &*self.value(row, position) {
             Value::Bool(set) => Some(f64::from(u8::from(*set))),
             Value::Number(number) => number.as_i64().map(|number| number as f64).or_else(|| number.as_f64()),
@@ -156,19 +161,19 @@ impl<'e> View<'e> {
     }
 
     /// The time in a field.
-    pub(crate) fn time(&self, row: &Row, position: usize) -> Option<Timestamp> {
+    pub(crate) fn time(&self, row: &EntityRow, position: usize) -> Option<Timestamp> {
         match self.resource.fields[position].kind {
-            Kind::Created | Kind::LocalCreated => Some(row.created),
-            Kind::Modified => Some(row.modified),
+            FieldKind::Created | FieldKind::LocalCreated => Some(row.created),
+            FieldKind::Modified => Some(row.modified),
             _ => row.text(position).and_then(zone::read),
         }
     }
 
     /// What a field holds, or what follows in it from elsewhere; times as they are stored.
-    pub(crate) fn value<'r>(&self, row: &'r Row, position: usize) -> Cow<'r, Value> {
+    pub(crate) fn value<'r>(&self, row: &'r EntityRow, position: usize) -> Cow<'r, Value> {
         match self.resource.fields[position].kind {
-            Kind::Id => Cow::Owned(row.id.into()),
-            Kind::Derived(derived) => match self.derived(row, derived) {
+            FieldKind::Id => Cow::Owned(row.id.into()),
+            FieldKind::Derived(derived) => match self.derived(row, derived) {
                 Value::Null => Cow::Borrowed(row.value(position)),
                 value => Cow::Owned(value),
             },
@@ -177,7 +182,7 @@ impl<'e> View<'e> {
     }
 
     /// Appends the entity's JSON; `whole` where it is the answer, not one of a list.
-    pub(crate) fn write(&self, row: &Row, whole: bool, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, row: &EntityRow, whole: bool, out: &mut Vec<u8>) {
         out.push(b'{');
         let mut first = true;
         self.each(row, whole, |name, value| {
@@ -192,10 +197,10 @@ impl<'e> View<'e> {
     }
 
     /// Hands over the names and values of an answer in their order; `whole` as for [`View::write`].
-    pub(crate) fn each(&self, row: &Row, whole: bool, mut member: impl FnMut(&str, &Value)) {
+    pub(crate) fn each(&self, row: &EntityRow, whole: bool, mut member: impl FnMut(&str, &Value)) {
         for (position, field) in self.resource.fields.iter().enumerate() {
             if !self.is_shown(position) {
-            } else if field.shown == Shown::Whole && !whole {
+            } else if field.shown == Visibility::Whole && !whole {
                 member(field.name, &row::empty(field.kind));
             } else {
                 member(field.name, &self.shown(row, position));
@@ -223,21 +228,21 @@ impl<'e> View<'e> {
     }
 
     /// What a field shows.
-    fn shown<'r>(&self, row: &'r Row, position: usize) -> Cow<'r, Value> {
+    fn shown<'r>(&self, row: &'r EntityRow, position: usize) -> Cow<'r, Value> {
         let stored = row.value(position);
         Cow::Owned(match self.resource.fields[position].kind {
-            Kind::Created => self.written(row.created),
-            Kind::LocalCreated => self.written_locally(row.created),
-            Kind::Modified => self.written(row.modified),
-            Kind::Timestamp => self.zoned(stored),
-            Kind::LocalTime => match stored.as_str().and_then(zone::read) {
+            FieldKind::Created => self.written(row.created),
+            FieldKind::LocalCreated => self.written_locally(row.created),
+            FieldKind::Modified => self.written(row.modified),
+            FieldKind::Timestamp => self.zoned(stored),
+            FieldKind::LocalTime => match stored.as_str().and_then(zone::read) {
                 Some(at) => self.written_locally(at),
                 None => return Cow::Borrowed(stored),
             },
-            Kind::Tokens => self.timed(stored, &["issued", "expiry"]),
-            Kind::List(times) if !times.is_empty() => self.timed(stored, times),
-            Kind::IdsOf(other) => self.named(stored, other),
-            Kind::Places(_) => self.places(self.effective_places(row, position)),
+            FieldKind::Tokens => self.timed(stored, &["issued", "expiry"]),
+            FieldKind::List(times) if !times.is_empty() => self.timed(stored, times),
+            FieldKind::IdsOf(other) => self.named(stored, other),
+            FieldKind::Places(_) => self.places(self.effective_places(row, position)),
             _ => return self.value(row, position),
         })
     }

@@ -10,7 +10,7 @@
 //! - Everything lies in one folder that only its owner may read, and goes when the demonstration ends, however it ends.
 //! - It works with what the other commands work with; nothing here knows a way around them.
 
-mod ground;
+mod fixture;
 mod serve;
 mod story;
 
@@ -30,7 +30,7 @@ use super::failure::{Exit, Failure};
 use super::interrupt::Flags;
 use super::ui::Ui;
 use crate::sandbox::{Options, Sandbox};
-use ground::{Ground, SEEDED};
+use fixture::{DemoEnv, SEEDED};
 
 /// How often the folder is tried to be removed at the end.
 const REMOVALS_MAX: u32 = 100;
@@ -45,7 +45,7 @@ pub(super) async fn run(ui: &Ui, args: &DemoArgs) -> Result<Exit, Failure> {
     let folder = tempfile::Builder::new().prefix("rosterd-demo-").tempdir().map_err(Failure::failed)?;
     let options = Options { seed_staff: SEEDED, ..Options::default() };
     let sandbox = Sandbox::start(options).await.map_err(Failure::failed)?;
-    let ground = Ground { ui: ui.clone(), dir: folder.path().to_owned(), sandbox };
+    let ground = DemoEnv { ui: ui.clone(), dir: folder.path().to_owned(), sandbox };
     let ended = tokio::select! {
         ended = story::tell(&ground) => Some(ended),
         _ = signals.next() => None,

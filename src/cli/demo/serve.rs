@@ -16,7 +16,7 @@ use signal_hook::consts::SIGHUP;
 use signal_hook_tokio::Signals;
 use tokio::net::TcpStream;
 
-use super::ground::{Ground, Row};
+use super::fixture::{DemoEnv, DemoPerson};
 use crate::cli::failure::Failure;
 use crate::cli::run;
 
@@ -24,7 +24,7 @@ use crate::cli::run;
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Runs the daemon until someone ends it. `rows` are HR's, as the service has them by now.
-pub(super) async fn serve(ground: &Ground, rows: Vec<Row>, signals: &mut Signals) -> Result<(), Failure> {
+pub(super) async fn serve(ground: &DemoEnv, rows: Vec<DemoPerson>, signals: &mut Signals) -> Result<(), Failure> {
     let page = free_address()?;
     ground.reconfigure(&[
         // Users of the demo are not expected to rename files into place.
@@ -57,10 +57,10 @@ fn free_address() -> Result<SocketAddr, Failure> {
 }
 
 /// Lays down files to be dropped.
-fn lay_out(ground: &Ground, mut rows: Vec<Row>) -> Result<(), Failure> {
+fn lay_out(ground: &DemoEnv, mut rows: Vec<DemoPerson>) -> Result<(), Failure> {
     let folder = ground.dir.join("try");
     fs::create_dir(&folder).map_err(Failure::failed)?;
-    rows.push(Row::new("E09004", "Dora", "Dropped", "Gardener", &rows[0].site));
+    rows.push(DemoPerson::new("E09004", "Dora", "Dropped", "Gardener", &rows[0].site));
     "Master of Files".clone_into(&mut rows[2].title);
     ground.write(&folder.join(JOINER), &rows)?;
     ground.write(&folder.join(LEAVERS), &rows[4..])
@@ -70,7 +70,7 @@ const JOINER: &str = "joiner.csv";
 const LEAVERS: &str = "leavers.csv";
 
 /// Says where everything is as soon as it is there, and from then on what became of files, and how many people there are.
-async fn show(ground: &Ground, page: SocketAddr) -> std::convert::Infallible {
+async fn show(ground: &DemoEnv, page: SocketAddr) -> std::convert::Infallible {
     while TcpStream::connect(page).await.is_err() {
         tokio::time::sleep(LOOK_EVERY).await;
     }
@@ -91,7 +91,7 @@ async fn show(ground: &Ground, page: SocketAddr) -> std::convert::Infallible {
     }
 }
 
-fn explain(ground: &Ground, page: SocketAddr) {
+fn explain(ground: &DemoEnv, page: SocketAddr) {
     let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("rosterd"));
     let rosterd = format!("{} -c {}", quoted(&program), quoted(&ground.config()));
     let inbox = ground.inbox();

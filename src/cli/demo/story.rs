@@ -3,15 +3,15 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::ground::{Ground, Row};
+use super::fixture::{DemoEnv, DemoPerson};
 use crate::cli::args::{ApproveArgs, DecideArgs};
-use crate::cli::failure::{Failure, Words};
-use crate::cli::ui::{Paint, tame};
-use crate::cli::{decide, open, plan, sync};
+use crate::cli::failure::{Failure, Message};
+use crate::cli::ui::{Paint, sanitize};
+use crate::cli::{approve, plan, session, sync};
 use crate::reconcile::{Narrow, Report, Status};
 
 /// Tells it, and returns HR's rows as they are at its end.
-pub(super) async fn tell(ground: &Ground) -> Result<Vec<Row>, Failure> {
+pub(super) async fn tell(ground: &DemoEnv) -> Result<Vec<DemoPerson>, Failure> {
     let mut rows = ground.lay_down()?;
     ground.heading("A plan: what would change, before anything does");
     ground.plan().await?;
@@ -26,7 +26,7 @@ pub(super) async fn tell(ground: &Ground) -> Result<Vec<Row>, Failure> {
     expect(&report, Status::Done, (0, 0, 0))?;
 
     ground.heading("One person joins, and another gets a new title");
-    rows.push(Row::new("E09001", "Joan", "Joiner", "Receptionist", &rows[0].site));
+    rows.push(DemoPerson::new("E09001", "Joan", "Joiner", "Receptionist", &rows[0].site));
     "Head of Moving".clone_into(&mut rows[1].title);
     ground.write(&ground.file(), &rows)?;
     ground.plan().await?;
@@ -45,7 +45,7 @@ pub(super) async fn tell(ground: &Ground) -> Result<Vec<Row>, Failure> {
     ground.says(&format!("approve employees {}", left.join(" ")));
     let decide = DecideArgs { job: Some("employees".into()), keys: left, set: None };
     let decision = ApproveArgs { decide, server: false };
-    decide::approve(&ground.ui, &ground.host(), &decision).await?;
+    approve::approve(&ground.ui, &ground.host(), &decision).await?;
     let report = ground.sync().await?;
     expect(&report, Status::Done, (0, 0, 5))?;
     ground.expect_people(56)?;
@@ -58,8 +58,8 @@ pub(super) async fn tell(ground: &Ground) -> Result<Vec<Row>, Failure> {
     ground.expect_people(56)?;
 
     ground.heading("HR may also drop files into a folder, and finds what became of them beside each");
-    rows.push(Row::new("E09002", "Ina", "Inbox", "Archivist", &rows[0].site));
-    rows.push(Row::new("E09003", "Nils", "Nowhere", "Archivist", "Atlantis"));
+    rows.push(DemoPerson::new("E09002", "Ina", "Inbox", "Archivist", &rows[0].site));
+    rows.push(DemoPerson::new("E09003", "Nils", "Nowhere", "Archivist", "Atlantis"));
     ground.drop_into_inbox(&rows)?;
     let report = ground.sync().await?;
     expect(&report, Status::Done, (2, 0, 0))?;
@@ -69,7 +69,7 @@ pub(super) async fn tell(ground: &Ground) -> Result<Vec<Row>, Failure> {
 }
 
 /// What is said at the end.
-pub(super) fn bow(ground: &Ground) {
+pub(super) fn bow(ground: &DemoEnv) {
     ground.heading("That is all");
     let ui = &ground.ui;
     ui.line("Everything above happened on this machine, against a stand-in for the service.");
@@ -77,7 +77,7 @@ pub(super) fn bow(ground: &Ground) {
     ui.line("`rosterd init FILE` prints a configuration for a file of yours; docs/first-configuration.md goes on from there.");
 }
 
-impl Ground {
+impl DemoEnv {
     /// Shows a command as one would type it.
     fn says(&self, command: &str) {
         self.ui.line(self.ui.paint(Paint::Bold, &format!("$ rosterd {command}")));
@@ -85,7 +85,7 @@ impl Ground {
 
     async fn plan(&self) -> Result<(), Failure> {
         self.says("plan");
-        let config = open::configuration(&self.ui, &self.host())?;
+        let config = session::configuration(&self.ui, &self.host())?;
         let plans = plan::plan(&self.ui, &self.host(), &config, &[], &Narrow::default()).await?;
         plan::show(&self.ui, &plans, false, 3)?;
         Ok(())
@@ -93,7 +93,7 @@ impl Ground {
 
     async fn sync(&self) -> Result<Report, Failure> {
         self.says("sync");
-        let config = open::configuration(&self.ui, &self.host())?;
+        let config = session::configuration(&self.ui, &self.host())?;
         let mut reports = sync::sync(&self.ui, &self.host(), &config, &[], &Narrow::default()).await?;
         sync::show(&self.ui, &reports);
         reports.pop().ok_or_else(|| Failure::failed("the run was interrupted"))
@@ -102,11 +102,11 @@ impl Ground {
     fn expect_people(&self, people: usize) -> Result<(), Failure> {
         let now = self.people();
         self.ui.line(format!("people at the service: {now}"));
-        if now == people { Ok(()) } else { Err(Failure::failed(Words(format!("{people} were expected")))) }
+        if now == people { Ok(()) } else { Err(Failure::failed(Message(format!("{people} were expected")))) }
     }
 
     /// Makes the job's source a folder, and puts a file into it.
-    fn drop_into_inbox(&self, rows: &[Row]) -> Result<(), Failure> {
+    fn drop_into_inbox(&self, rows: &[DemoPerson]) -> Result<(), Failure> {
         fs::create_dir(self.inbox()).map_err(Failure::failed)?;
         self.reconfigure(&[("path = \"employees.csv\"", "path = \"inbox\"")])?;
         self.write(&self.file(), rows)?;
@@ -123,10 +123,10 @@ impl Ground {
             self.ui.line(file.strip_prefix(&self.dir).unwrap_or(file).display().to_string());
         }
         let table = files.iter().find(|file| file.to_string_lossy().ends_with(".report.csv"));
-        let table = table.ok_or_else(|| Failure::failed(Words("there is no report".to_owned())))?;
+        let table = table.ok_or_else(|| Failure::failed(Message("there is no report".to_owned())))?;
         let table = fs::read_to_string(table).map_err(Failure::failed)?;
         let rows = table.lines().filter(|line| !line.contains("already right"));
-        rows.for_each(|line| self.ui.line(format!("  {}", tame(line.trim_start_matches('\u{feff}')))));
+        rows.for_each(|line| self.ui.line(format!("  {}", sanitize(line.trim_start_matches('\u{feff}')))));
         Ok(())
     }
 }
@@ -137,5 +137,5 @@ fn expect(report: &Report, status: Status, changes: (u64, u64, u64)) -> Result<(
     if (report.status, (counts.created, counts.updated, counts.deleted)) == (status, changes) {
         return Ok(());
     }
-    Err(Failure::failed(Words(format!("this should have ended as {} with {changes:?} changes", status.name()))))
+    Err(Failure::failed(Message(format!("this should have ended as {} with {changes:?} changes", status.name()))))
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Ground, credential, text, url};
+use super::{Environment, credential, text, url};
 use crate::api::{Options, Paths};
 use crate::config::raw::RawApi;
 use crate::config::report::Report;
@@ -17,7 +17,7 @@ const PAGE_SIZE_MAX: i64 = 10_000;
 /// The file under `state.dir` that keeps the times of sent requests.
 const BUDGET_FILE: &str = "budget";
 
-pub(super) fn check(raw: &RawApi, state_dir: &Path, ground: &Ground, report: &mut Report) -> Option<Options> {
+pub(super) fn check(raw: &RawApi, state_dir: &Path, ground: &Environment, report: &mut Report) -> Option<Options> {
     let base_url = base_url(raw, report);
     let credential = credential::check(raw, ground, report);
     let requests_per_minute = requests_per_minute(raw, report);
@@ -47,7 +47,7 @@ pub(super) fn check(raw: &RawApi, state_dir: &Path, ground: &Ground, report: &mu
 }
 
 /// A file with certificates of authorities; an empty text does without.
-pub(super) fn ca_file(place: &str, given: Option<&str>, ground: &Ground, report: &mut Report) -> Option<PathBuf> {
+pub(super) fn ca_file(place: &str, given: Option<&str>, ground: &Environment, report: &mut Report) -> Option<PathBuf> {
     let file = ground.path(text::unless_empty(given)?);
     if !file.is_file() {
         report.problem(place, format!("there is no file {}", file.display()), None);

@@ -136,13 +136,13 @@ impl Parts {
             prefix: MEMBERSHIP,
             joined: Some(self.key.clone()),
             fields,
-            match_on: vec![Target::PAIR.into()],
+            match_on: vec![Target::COMPOSITE.into()],
             ..job.mapping.clone()
         };
         compile(place, &mapping, &["key", "include", "active_from", "active_until", "prefer", "guard.segment"], report);
         // Which pairs end though the person stays does not depend on what becomes of those who leave.
         let leavers = Leavers { action: LeaverAction::Delete, ..job.leavers };
-        let part = self.part(job, mapping, vec![Target::PAIR.into()]);
+        let part = self.part(job, mapping, vec![Target::COMPOSITE.into()]);
         // People who leave are counted once, with the job's own.
         let limits = Limits { leavers: Limit::Off, ..part.limits };
         Some(Job { leavers, limits, ..part })
@@ -170,6 +170,6 @@ impl Parts {
 }
 
 fn is_text(name: &str) -> bool {
-    use crate::record::Kind;
-    Target::Organization.field(name).is_some_and(|field| matches!(field.kind, Kind::Text | Kind::Email))
+    use crate::record::FieldKind;
+    Target::Organization.field(name).is_some_and(|field| matches!(field.kind, FieldKind::Text | FieldKind::Email))
 }

@@ -1,7 +1,7 @@
 //! Checks the credential: exactly one kind, and complete.
 
-use super::secret::{self, Found};
-use super::{Ground, text, url};
+use super::secret::{self, FoundSecret};
+use super::{Environment, text, url};
 use crate::api::Credential;
 use crate::config::raw::RawApi;
 use crate::config::report::Report;
@@ -12,7 +12,7 @@ enum Scheme {
     Basic,
 }
 
-pub(super) fn check(raw: &RawApi, ground: &Ground, report: &mut Report) -> Option<Credential> {
+pub(super) fn check(raw: &RawApi, ground: &Environment, report: &mut Report) -> Option<Credential> {
     let given = |places: &[(&'static str, bool)], report: &Report| -> Option<&'static str> {
         places.iter().find(|(place, given)| *given || report.is_bad(place)).map(|(place, _)| *place)
     };
@@ -47,7 +47,7 @@ pub(super) fn check(raw: &RawApi, ground: &Ground, report: &mut Report) -> Optio
     }
 }
 
-fn key_credential(raw: &RawApi, ground: &Ground, report: &mut Report) -> Option<Credential> {
+fn key_credential(raw: &RawApi, ground: &Environment, report: &mut Report) -> Option<Credential> {
     let schemes = [("header", Scheme::Header), ("basic", Scheme::Basic)];
     let scheme = text::choice("api.api_key_scheme", raw.api_key_scheme.as_deref(), &schemes, report);
     if !raw.scopes.is_empty() {
@@ -62,15 +62,15 @@ fn key_credential(raw: &RawApi, ground: &Ground, report: &mut Report) -> Option<
         report,
     );
     match key {
-        Found::Secret(key) => Some(match scheme.unwrap_or(Scheme::Header) {
+        FoundSecret::Secret(key) => Some(match scheme.unwrap_or(Scheme::Header) {
             Scheme::Header => Credential::ApiKey(key),
             Scheme::Basic => Credential::ApiKeyBasic(key),
         }),
-        Found::Nothing | Found::Bad => None,
+        FoundSecret::Nothing | FoundSecret::Bad => None,
     }
 }
 
-fn client_credential(raw: &RawApi, ground: &Ground, report: &mut Report) -> Option<Credential> {
+fn client_credential(raw: &RawApi, ground: &Environment, report: &mut Report) -> Option<Credential> {
     if raw.api_key_scheme.is_some() {
         report.problem("api.api_key_scheme", "goes with an API key, not with client_id", Some("leave it out"));
     }
@@ -89,12 +89,12 @@ fn client_credential(raw: &RawApi, ground: &Ground, report: &mut Report) -> Opti
         ground,
         report,
     );
-    if matches!(secret, Found::Nothing) {
+    if matches!(secret, FoundSecret::Nothing) {
         let places = ground.credentials.places("client_secret");
         let hint = format!("put it into a file of its own and name that file as client_secret_file{places}");
         report.problem("api.client_secret_file", "the client's secret is missing", Some(&hint));
     }
-    let Found::Secret(secret) = secret else { return None };
+    let FoundSecret::Secret(secret) = secret else { return None };
     Some(Credential::Client {
         auth_url: auth_url?,
         client_id: client_id?.to_owned(),

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use secrecy::ExposeSecret as _;
 
-use super::secret::{self, Found};
-use super::{Ground, text};
+use super::secret::{self, FoundSecret};
+use super::{Environment, text};
 use crate::config::options::Job;
 use crate::config::raw::RawSource;
 use crate::config::report::Report;
 use crate::config::units;
 use crate::record::{JobName, Target};
 use crate::source::Source;
-use crate::source::ldap::{self, Bind, Options, Scope, Server};
+use crate::source::ldap::{self, Bind, Options, SearchScope, Server};
 
 /// Keys that a directory has and a file has not.
 pub(super) const KEYS: &[&str] = &[
@@ -62,7 +62,7 @@ pub(super) fn check(
     place: &str,
     job: Option<&str>,
     raw: &RawSource,
-    ground: &Ground,
+    ground: &Environment,
     report: &mut Report,
 ) -> Option<Options> {
     let at = |key: &str| format!("{place}.{key}");
@@ -96,7 +96,7 @@ pub(super) fn check(
             report.warning(&at("url"), message, Some("use ldaps://, or start_tls = true"));
         }
     }
-    let scopes = [("sub", Scope::Subtree), ("one", Scope::One), ("base", Scope::Base)];
+    let scopes = [("sub", SearchScope::Subtree), ("one", SearchScope::One), ("base", SearchScope::Base)];
     let scope = text::choice(&at("scope"), raw.scope.as_deref(), &scopes, report);
     let filter = filter(&at("filter"), raw.filter.as_deref(), report);
     let page_size = text::number(&at("page_size"), raw.page_size, (0, PAGE_SIZE_MAX), report);
@@ -175,7 +175,13 @@ fn filter(place: &str, given: Option<&str>, report: &mut Report) -> Option<Strin
 }
 
 /// The account that asks; the inner `None` is an anonymous bind.
-fn bind(place: &str, job: Option<&str>, raw: &RawSource, ground: &Ground, report: &mut Report) -> Option<Option<Bind>> {
+fn bind(
+    place: &str,
+    job: Option<&str>,
+    raw: &RawSource,
+    ground: &Environment,
+    report: &mut Report,
+) -> Option<Option<Bind>> {
     let at = |key: &str| format!("{place}.{key}");
     let dn = text::unless_empty(raw.bind_dn.as_deref());
     let variable = job.and_then(|job| ground.passwords.iter().find(|(_, of, _)| *of == spelled(job)));
@@ -191,19 +197,19 @@ fn bind(place: &str, job: Option<&str>, raw: &RawSource, ground: &Ground, report
         }
     };
     match (dn, found) {
-        (Some(dn), Found::Secret(password)) => Some(Some(Bind { dn: dn.to_owned(), password })),
-        (None, Found::Nothing) => Some(None),
-        (Some(_), Found::Nothing) => {
+        (Some(dn), FoundSecret::Secret(password)) => Some(Some(Bind { dn: dn.to_owned(), password })),
+        (None, FoundSecret::Nothing) => Some(None),
+        (Some(_), FoundSecret::Nothing) => {
             let places = ground.credentials.places("bind_password");
             let hint = format!("put it into a file of its own and name that file as bind_password_file{places}");
             report.problem(&at("bind_dn"), "its password is missing", Some(&hint));
             None
         }
-        (None, Found::Secret(_)) => {
+        (None, FoundSecret::Secret(_)) => {
             report.problem(&at("bind_dn"), "is missing, and a password is there", Some("say whose it is"));
             None
         }
-        (_, Found::Bad) => None,
+        (_, FoundSecret::Bad) => None,
     }
 }
 
@@ -213,7 +219,7 @@ fn spelled(job: &str) -> String {
 }
 
 /// What no single job can see: two that read the same people (law 6), and passwords for no job.
-pub(super) fn check_all(jobs: &[Option<Job>], ground: &Ground, report: &mut Report) {
+pub(super) fn check_all(jobs: &[Option<Job>], ground: &Environment, report: &mut Report) {
     let mut seen: BTreeMap<(Target, Vec<String>, &str), &JobName> = BTreeMap::new();
     for (number, job) in jobs.iter().enumerate() {
         let Some(job) = job else { continue };

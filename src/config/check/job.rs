@@ -2,7 +2,7 @@
 
 use jiff::tz::{self, TimeZone};
 
-use super::{Ground, contractor, directory, guard, leavers, mapping, source, text};
+use super::{Environment, contractor, directory, guard, leavers, mapping, source, text};
 use crate::config::nearest;
 use crate::config::options::Job;
 use crate::config::raw::RawJob;
@@ -17,7 +17,7 @@ const ON_DRIFT: &[(&str, OnDrift)] =
 const SCHEDULE_HINT: &str = "write five fields as in crontab: minute hour day month weekday";
 
 /// Checks the job at `place`, such as `job[0]`.
-pub(super) fn check(place: &str, mut raw: RawJob, ground: &Ground, report: &mut Report) -> Option<Job> {
+pub(super) fn check(place: &str, mut raw: RawJob, ground: &Environment, report: &mut Report) -> Option<Job> {
     let at = |key: &str| format!("{place}.{key}");
     let name = name(&at("name"), raw.name.as_deref(), report);
     let target = target(&at("target"), raw.target.as_deref(), report);

@@ -8,7 +8,7 @@ use crate::config::nearest;
 use crate::config::raw::RawJob;
 use crate::config::report::Report;
 use crate::mapping::{Mapping, OnBadValue, Options};
-use crate::record::{Kind, Target};
+use crate::record::{FieldKind, Target};
 
 /// Fields of a person's presence: never changed by a sync (law 10).
 const PRESENCE: &[&str] =
@@ -20,13 +20,13 @@ fn usual_match(target: Target) -> &'static [&'static str] {
         Target::Staff => &["employee_id", "email"],
         Target::Contractor => &["service_provider_id", "email"],
         Target::Organization => &["legalid", "name"],
-        Target::Membership | Target::Holder => &[Target::PAIR],
+        Target::Membership | Target::Holder => &[Target::COMPOSITE],
     }
 }
 
 /// The usual fields that are mapped.
 pub(super) fn default_match(target: Target, is_mapped: impl Fn(&str) -> bool) -> Vec<SmolStr> {
-    let fields = usual_match(target).iter().filter(|name| is_mapped(name) || **name == Target::PAIR);
+    let fields = usual_match(target).iter().filter(|name| is_mapped(name) || **name == Target::COMPOSITE);
     fields.map(|name| SmolStr::new_static(name)).collect()
 }
 
@@ -155,14 +155,15 @@ fn nearest_field(name: &str, target: Target) -> String {
 
 /// The mapped text fields by which records are matched.
 fn match_on(place: &str, raw: &RawJob, target: Target, report: &mut Report) -> Option<Vec<SmolStr>> {
-    let is_text = |name: &str| target.field(name).is_some_and(|field| matches!(field.kind, Kind::Text | Kind::Email));
+    let is_text =
+        |name: &str| target.field(name).is_some_and(|field| matches!(field.kind, FieldKind::Text | FieldKind::Email));
     let mapped = || raw.map.keys().map(String::as_str).filter(|name| is_text(name));
     let Some(given) = &raw.match_on else {
         let default = default_match(target, |name| raw.map.contains_key(name));
         if default.is_empty() && !report.is_bad(place) {
             let usual = usual_match(target).join(" or ");
             let hint = format!("map {usual}, or name other mapped fields in match_on");
-            report.problem(place, format!("nothing to find {} by at the service", target.many()), Some(&hint));
+            report.problem(place, format!("nothing to find {} by at the service", target.plural()), Some(&hint));
             return None;
         }
         return Some(default);

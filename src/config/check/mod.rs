@@ -14,11 +14,11 @@ mod guard;
 mod job;
 mod leavers;
 mod mapping;
+mod monitoring;
 mod root;
 mod secret;
 mod source;
-mod telling;
 mod text;
 mod url;
 
-pub(super) use root::{Checked, Ground, check, remains};
+pub(super) use root::{Checked, Environment, check, remains};

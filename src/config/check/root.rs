@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
-use super::{api, directory, job, telling, text};
+use super::{api, directory, job, monitoring, text};
 use crate::api as client;
 use crate::config::account::Account;
 use crate::config::credentials::Credentials;
 use crate::config::instance::Instance;
-use crate::config::options::{Control, Job, Needs, State};
+use crate::config::monitoring::{Notify, Status};
+use crate::config::options::{Control, Job, Needs, StateOptions};
 use crate::config::raw::{Raw, RawControl, RawRetention, RawState};
 use crate::config::report::Report;
-use crate::config::telling::{Notify, Status};
 use crate::config::units;
 use crate::history::Retention;
 use crate::record::{JobName, Target};
@@ -23,7 +23,7 @@ use crate::source::Source;
 const SOCKET_PATH_MAX: usize = 107;
 
 /// What the checks stand on besides the text.
-pub(in crate::config) struct Ground {
+pub(in crate::config) struct Environment {
     /// The configuration file, as an absolute path.
     pub(in crate::config) config: PathBuf,
     /// The folder of the configuration file; relative paths begin here.
@@ -38,7 +38,7 @@ pub(in crate::config) struct Ground {
     pub(in crate::config) passwords: Vec<(String, String, SecretString)>,
 }
 
-impl Ground {
+impl Environment {
     /// A path as the configuration means it.
     pub(super) fn path(&self, written: &str) -> PathBuf {
         self.dir.join(written)
@@ -48,7 +48,7 @@ impl Ground {
 /// The parts of a configuration in which nothing is wrong.
 pub(in crate::config) struct Checked {
     pub(in crate::config) api: client::Options,
-    pub(in crate::config) state: State,
+    pub(in crate::config) state: StateOptions,
     pub(in crate::config) control: Control,
     pub(in crate::config) status: Status,
     pub(in crate::config) notify: Notify,
@@ -57,11 +57,11 @@ pub(in crate::config) struct Checked {
 }
 
 /// Checks everything; `None` where anything is wrong.
-pub(in crate::config) fn check(raw: Raw, needs: Needs, ground: &Ground, report: &mut Report) -> Option<Checked> {
+pub(in crate::config) fn check(raw: Raw, needs: Needs, ground: &Environment, report: &mut Report) -> Option<Checked> {
     let state = state(&raw.state, ground, report);
     let control = control(&raw.control, ground, report);
-    let status = telling::status(&raw.status, ground, report);
-    let notify = telling::notify(&raw.notify, &raw.api, ground, report);
+    let status = monitoring::status(&raw.status, ground, report);
+    let notify = monitoring::notify(&raw.notify, &raw.api, ground, report);
     let notify = Notify { page: status.url.clone(), ..notify };
     let retention = retention(&raw.retention, report);
     let api = api::check(&raw.api, &state.dir, ground, report);
@@ -96,24 +96,24 @@ pub(in crate::config) fn check(raw: Raw, needs: Needs, ground: &Ground, report: 
 }
 
 /// Where the state lies and who receives notices, whatever is wrong with the rest.
-pub(in crate::config) fn remains(raw: &Raw, ground: &Ground, report: &mut Report) -> (State, Notify) {
-    (state(&raw.state, ground, report), telling::notify(&raw.notify, &raw.api, ground, report))
+pub(in crate::config) fn remains(raw: &Raw, ground: &Environment, report: &mut Report) -> (StateOptions, Notify) {
+    (state(&raw.state, ground, report), monitoring::notify(&raw.notify, &raw.api, ground, report))
 }
 
-fn state(raw: &RawState, ground: &Ground, report: &mut Report) -> State {
+fn state(raw: &RawState, ground: &Environment, report: &mut Report) -> StateOptions {
     let dir = text::filled("state.dir", raw.dir.as_deref(), report);
-    let standard = || ground.instance.as_ref().map_or_else(|| State::DIR.into(), Instance::state_dir);
+    let standard = || ground.instance.as_ref().map_or_else(|| StateOptions::DIR.into(), Instance::state_dir);
     let dir = dir.map_or_else(standard, |written| ground.path(written));
     let full_pull = text::parsed("state.full_pull", raw.full_pull.as_deref(), text::DURATION_HINT, report, |text| {
         units::duration(text).and_then(text::more_than_nothing)
     });
     let given = text::filled("state.user", raw.user.as_deref(), report);
     let account = Account::of(given, &ground.config, Some(&dir));
-    State { dir, full_pull: full_pull.unwrap_or(State::FULL_PULL), account }
+    StateOptions { dir, full_pull: full_pull.unwrap_or(StateOptions::FULL_PULL), account }
 }
 
 /// An empty text turns the socket off.
-fn control(raw: &RawControl, ground: &Ground, report: &mut Report) -> Control {
+fn control(raw: &RawControl, ground: &Environment, report: &mut Report) -> Control {
     let path = match raw.socket.as_deref() {
         None => Some(ground.instance.as_ref().map_or_else(|| Control::SOCKET.into(), Instance::socket)),
         given => text::unless_empty(given).map(|written| ground.path(written)),

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::Ground;
+use super::Environment;
 use crate::config::credentials::Stored;
 use crate::config::permissions::{self, SECRET_SIZE_MAX};
 use crate::config::report::Report;
 use crate::secret::{SecretSource, Unusable};
 
 /// What was found.
-pub(super) enum Found {
+pub(super) enum FoundSecret {
     Secret(SecretSource),
     Nothing,
     /// Something that can't be used; the report says why.
@@ -34,7 +34,7 @@ enum Open {
 }
 
 /// Whether systemd brings a credential of that name.
-pub(super) fn has_credential(name: &str, ground: &Ground) -> bool {
+pub(super) fn has_credential(name: &str, ground: &Environment) -> bool {
     ground.credentials.find(name).is_some()
 }
 
@@ -45,13 +45,13 @@ pub(super) fn check(
     credentials: &[&str],
     inline: Option<&str>,
     file: Option<&str>,
-    ground: &Ground,
+    ground: &Environment,
     report: &mut Report,
-) -> Found {
+) -> FoundSecret {
     let inline_place = format!("{place}.{name}");
     let file_place = format!("{place}.{name}_file");
     if report.is_bad(&inline_place) || report.is_bad(&file_place) {
-        return Found::Bad;
+        return FoundSecret::Bad;
     }
     let (inline, file) = match (inline, file) {
         (Some(inline), Some(file)) => {
@@ -61,13 +61,14 @@ pub(super) fn check(
                 _ => {
                     let message = format!("{name} and {name}_file are both given");
                     report.problem(&file_place, message, Some("keep one of them"));
-                    return Found::Bad;
+                    return FoundSecret::Bad;
                 }
             }
         }
         one => one,
     };
-    let missing = |path: PathBuf, problem: String| Found::Secret(SecretSource::Missing(Unusable { path, problem }));
+    let missing =
+        |path: PathBuf, problem: String| FoundSecret::Secret(SecretSource::Missing(Unusable { path, problem }));
     let (place, found) = match (inline, file) {
         (Some(text), _) => return in_place(&inline_place, text, report),
         (None, Some(written)) => (file_place, in_file(&ground.path(written), Open::Refused)),
@@ -75,7 +76,7 @@ pub(super) fn check(
             Some(Stored::Handed(path)) => (inline_place, in_file(&path, Open::Fine)),
             Some(Stored::Plain(path)) => (inline_place, in_file(&path, Open::Refused)),
             Some(Stored::Encrypted { path, name }) => (inline_place, encrypted(path, &name, ground)),
-            None if ground.wants_secrets || credentials.is_empty() => return Found::Nothing,
+            None if ground.wants_secrets || credentials.is_empty() => return FoundSecret::Nothing,
             None => {
                 let places = ground.credentials.places(name);
                 return missing(PathBuf::from(&inline_place), format!("is missing{places}"));
@@ -83,22 +84,22 @@ pub(super) fn check(
         },
     };
     match found {
-        Ok(secret) => Found::Secret(secret),
+        Ok(secret) => FoundSecret::Secret(secret),
         Err(Bad { path, message, .. }) if !ground.wants_secrets => missing(path, format!("can't be used: {message}")),
         Err(Bad { message, hint, .. }) => {
             report.problem(&place, message, Some(&hint));
-            Found::Bad
+            FoundSecret::Bad
         }
     }
 }
 
-pub(super) fn in_place(place: &str, text: &str, report: &mut Report) -> Found {
+pub(super) fn in_place(place: &str, text: &str, report: &mut Report) -> FoundSecret {
     let text = text.trim_end();
     if text.trim().is_empty() {
         report.problem(place, "is empty", None);
-        return Found::Bad;
+        return FoundSecret::Bad;
     }
-    Found::Secret(SecretSource::Text(SecretString::from(text)))
+    FoundSecret::Secret(SecretSource::Text(SecretString::from(text)))
 }
 
 /// A file must be closed to others. Its first line is what counts, without white space at its end.
@@ -119,7 +120,7 @@ fn in_file(path: &Path, open: Open) -> Result<SecretSource, Bad> {
     Ok(SecretSource::File(path.to_owned()))
 }
 
-fn encrypted(path: PathBuf, name: &str, ground: &Ground) -> Result<SecretSource, Bad> {
+fn encrypted(path: PathBuf, name: &str, ground: &Environment) -> Result<SecretSource, Bad> {
     let decrypted = ground.credentials.decrypt(&path, name);
     let usable = decrypted.and_then(|secret| {
         if secret.expose_secret().is_empty() { Err("has nothing in its first line".to_owned()) } else { Ok(secret) }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-use super::{Ground, directory, text};
+use super::{Environment, directory, text};
 use crate::config::options::Mode;
 use crate::config::raw::{RawSource, Scalar};
 use crate::config::report::Report;
@@ -32,13 +32,13 @@ pub(super) fn check(
     place: &str,
     job: Option<&str>,
     raw: &RawSource,
-    ground: &Ground,
+    ground: &Environment,
     report: &mut Report,
 ) -> Option<Checked> {
     let at = |key: &str| format!("{place}.{key}");
     match kind(&at("type"), raw.kind.as_deref(), report)? {
-        Kind::Csv => {}
-        Kind::Ldap => {
+        SourceKind::Csv => {}
+        SourceKind::Ldap => {
             let source = Source::Ldap(directory::check(place, job, raw, ground, report)?);
             return Some(Checked { source, mode: Mode::Full, inbox: None, expect_every: None });
         }
@@ -109,18 +109,18 @@ fn inbox(place: &str, raw: &RawSource, options: &Options, report: &mut Report) -
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum SourceKind {
     Csv,
     Ldap,
 }
 
-fn kind(place: &str, given: Option<&str>, report: &mut Report) -> Option<Kind> {
+fn kind(place: &str, given: Option<&str>, report: &mut Report) -> Option<SourceKind> {
     if given.is_none() {
         report.problem(place, "is missing", Some("say type = \"csv\" or \"ldap\""));
     }
     let kind = match given? {
-        "csv" => Some(Kind::Csv),
-        "ldap" => Some(Kind::Ldap),
+        "csv" => Some(SourceKind::Csv),
+        "ldap" => Some(SourceKind::Ldap),
         _ => None,
     };
     if kind.is_none() {
@@ -130,7 +130,7 @@ fn kind(place: &str, given: Option<&str>, report: &mut Report) -> Option<Kind> {
     kind
 }
 
-fn path(place: &str, given: Option<&str>, ground: &Ground, report: &mut Report) -> Option<std::path::PathBuf> {
+fn path(place: &str, given: Option<&str>, ground: &Environment, report: &mut Report) -> Option<std::path::PathBuf> {
     if given.is_none() {
         report.problem(
             place,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::support::{API, Place, check};
 use crate::secret::SecretSource;
 use crate::source::Source;
-use crate::source::ldap::{Options, Scope};
+use crate::source::ldap::{Options, SearchScope};
 
 const JOB: &str = r#"[[job]]
 name = "employees"
@@ -34,7 +34,7 @@ fn loaded(lines: &str, variables: &[(&str, &str)]) -> Options {
 #[test]
 fn a_directory_has_defaults_and_a_key_of_its_own() {
     let options = loaded("", &[]);
-    assert_eq!((options.page_size, options.scope, options.tls_verify), (500, Scope::Subtree, true));
+    assert_eq!((options.page_size, options.scope, options.tls_verify), (500, SearchScope::Subtree, true));
     assert_eq!((options.timeout, options.total_timeout), (Duration::from_secs(30), Duration::from_secs(900)));
     assert!(options.bind.is_none());
     let config = Place::with(&with("")).load(&[]).unwrap();

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 
 use super::support::{API, JOB, Place, bare, check};
 use crate::api::Credential;
-use crate::config::{Job, Mode, Protection, State};
+use crate::config::{Job, Mode, Protection, StateOptions};
 use crate::plan::{LeaverAction, Leavers, Limit, Limits, OnDrift, Writes};
 use crate::source::Source;
 use crate::source::csv::{self, Encoding};
@@ -26,7 +26,7 @@ fn what_is_left_out_has_its_default() {
     assert_eq!(config.api.timeout, Duration::from_secs(60));
     assert_eq!(config.api.page_size, 1000);
     assert_eq!(config.state.dir.to_str(), Some("/var/lib/rosterd"));
-    assert_eq!(config.state.full_pull, State::FULL_PULL);
+    assert_eq!(config.state.full_pull, StateOptions::FULL_PULL);
     assert_eq!(config.source_path, place.dir.path().join("config.toml"));
     assert!(config.warnings.is_empty(), "{:?}", config.warnings);
     let job = &config.jobs[0];

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::Given;
+use crate::config::CallerConfig;
 use crate::history::user_named;
 
 /// The form of calls and frames; another one is refused. Both sides are the same program, but an upgrade leaves the old
@@ -38,7 +38,7 @@ pub struct Call {
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Brought {
     /// The configuration itself, for the commands that use the caller's.
-    pub given: Option<Given>,
+    pub given: Option<CallerConfig>,
     /// What is in the file that the command reads, or why it could not be read.
     pub file: Option<Result<String, String>>,
 }

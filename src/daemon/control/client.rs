@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tokio::net::UnixStream;
 
 use super::call::Call;
-use super::frame::{self, Kind};
+use super::frame::{self, FrameKind};
 use crate::history::user_named;
 
 /// What comes back while a command runs in the daemon.
@@ -119,11 +119,11 @@ pub async fn ask(
         return Err(Unreachable::Untrusted { socket: socket.to_owned(), words });
     }
     let json = serde_json::to_vec(call).map_err(|error| refused(error.into()))?;
-    frame::write(&mut stream, Kind::Call, &json).await.map_err(refused)?;
+    frame::write(&mut stream, FrameKind::Call, &json).await.map_err(refused)?;
     if call.brings {
         let json = serde_json::to_vec(&call.brought).map_err(|error| refused(error.into()))?;
         // A daemon that wants none of it says so before it goes, and that is read below.
-        let _ = frame::write(&mut stream, Kind::Brought, &json).await;
+        let _ = frame::write(&mut stream, FrameKind::Brought, &json).await;
     }
     let (mut from, mut to) = stream.into_split();
     let frames = async {
@@ -134,15 +134,17 @@ pub async fn ask(
                 Err(error) => return Ok(Err(error)),
             };
             match kind {
-                Kind::Out => answer.out(&bytes),
-                Kind::Err => answer.err(&bytes),
-                Kind::File => answer.file(&bytes),
-                Kind::Exit => return Ok(bytes.first().copied().ok_or_else(|| io::ErrorKind::InvalidData.into())),
-                Kind::Elsewhere => {
+                FrameKind::Out => answer.out(&bytes),
+                FrameKind::Err => answer.err(&bytes),
+                FrameKind::File => answer.file(&bytes),
+                FrameKind::Exit => return Ok(bytes.first().copied().ok_or_else(|| io::ErrorKind::InvalidData.into())),
+                FrameKind::Elsewhere => {
                     let words = String::from_utf8_lossy(&bytes).into_owned();
                     return Err(Unreachable::Elsewhere { words });
                 }
-                Kind::Call | Kind::Brought | Kind::Stop => return Ok(Err(io::ErrorKind::InvalidData.into())),
+                FrameKind::Call | FrameKind::Brought | FrameKind::Stop => {
+                    return Ok(Err(io::ErrorKind::InvalidData.into()));
+                }
             }
         }
     };
@@ -152,6 +154,6 @@ pub async fn ask(
         () = stop => {}
     }
     // Where the daemon is gone already, reading tells.
-    let _ = frame::write(&mut to, Kind::Stop, &[]).await;
+    let _ = frame::write(&mut to, FrameKind::Stop, &[]).await;
     frames.await
 }

@@ -6,9 +6,9 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// A call, as JSON. The caller sends one, with [`Kind::Brought`] after it where it says so, and then nothing else but
-    /// [`Kind::Stop`].
+pub(super) enum FrameKind {
+    /// A call, as JSON. The caller sends one, with [`FrameKind::Brought`] after it where it says so, and then nothing else but
+    /// [`FrameKind::Stop`].
     Call = b'c' as isize,
     /// What the caller read for the command, as JSON.
     Brought = b'b' as isize,
@@ -26,7 +26,7 @@ pub(super) enum Kind {
     Elsewhere = b'n' as isize,
 }
 
-impl Kind {
+impl FrameKind {
     const ALL: [Self; 8] =
         [Self::Call, Self::Brought, Self::Stop, Self::Out, Self::Err, Self::File, Self::Exit, Self::Elsewhere];
 
@@ -41,7 +41,10 @@ pub(super) const SIZE_MAX: u32 = 520 * 1024 * 1024;
 pub(super) const CALL_SIZE_MAX: u32 = 3 * 1024 * 1024;
 
 /// Reads a frame of at most so many bytes; `None` where the other side has closed the connection between two.
-pub(super) async fn read(from: &mut (impl AsyncRead + Unpin), size_max: u32) -> io::Result<Option<(Kind, Vec<u8>)>> {
+pub(super) async fn read(
+    from: &mut (impl AsyncRead + Unpin),
+    size_max: u32,
+) -> io::Result<Option<(FrameKind, Vec<u8>)>> {
     let mut head = [0; 5];
     match from.read_exact(&mut head[..1]).await {
         Ok(_) => {}
@@ -50,7 +53,8 @@ pub(super) async fn read(from: &mut (impl AsyncRead + Unpin), size_max: u32) -> 
     }
     from.read_exact(&mut head[1..]).await?;
     let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
-    let kind = Kind::ALL.into_iter().find(|kind| kind.byte() == head[0]).ok_or_else(|| wrong("no kind of frame"))?;
+    let kind =
+        FrameKind::ALL.into_iter().find(|kind| kind.byte() == head[0]).ok_or_else(|| wrong("no kind of frame"))?;
     let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]);
     if length > size_max {
         return Err(wrong("a frame that is too large"));
@@ -65,7 +69,7 @@ pub(super) async fn read(from: &mut (impl AsyncRead + Unpin), size_max: u32) -> 
 }
 
 /// Writes a frame.
-pub(super) async fn write(to: &mut (impl AsyncWrite + Unpin), kind: Kind, payload: &[u8]) -> io::Result<()> {
+pub(super) async fn write(to: &mut (impl AsyncWrite + Unpin), kind: FrameKind, payload: &[u8]) -> io::Result<()> {
     let length = u32::try_from(payload.len()).ok().filter(|length| *length <= SIZE_MAX);
     let Some(length) = length else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "more than a frame may hold"));
@@ -85,11 +89,11 @@ mod tests {
     #[tokio::test]
     async fn frames_come_as_they_went_and_what_is_none_is_refused() {
         let mut bytes = Vec::new();
-        for kind in Kind::ALL {
+        for kind in FrameKind::ALL {
             write(&mut bytes, kind, &[kind.byte(); 3]).await.unwrap();
         }
         let mut from = bytes.as_slice();
-        for kind in Kind::ALL {
+        for kind in FrameKind::ALL {
             assert_eq!(read(&mut from, SIZE_MAX).await.unwrap(), Some((kind, vec![kind.byte(); 3])));
         }
         assert_eq!(read(&mut from, SIZE_MAX).await.unwrap(), None);

@@ -29,4 +29,4 @@ mod server;
 pub use call::{Brought, Call, Caller, VERSION};
 pub use client::{Answer, Trusted, Unreachable, ask};
 pub(super) use server::Listener;
-pub use server::{Back, Commands};
+pub use server::{Commands, ReplyStream};

@@ -17,25 +17,25 @@ const PLACES_OF_OTHERS: usize = 24;
 
 /// The places for commands.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct CallSlots {
     all: Arc<Semaphore>,
     others: Mutex<BTreeMap<u32, usize>>,
 }
 
 /// A place, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct CallSlot {
     _permit: OwnedSemaphorePermit,
-    of: Option<(Arc<Places>, u32)>,
+    of: Option<(Arc<CallSlots>, u32)>,
 }
 
-impl Places {
+impl CallSlots {
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self { all: Arc::new(Semaphore::new(PLACES)), others: Mutex::default() })
     }
 
     /// A place for a caller, or why there is none.
-    pub(super) fn take(self: &Arc<Self>, caller: Caller) -> Result<Place, String> {
+    pub(super) fn take(self: &Arc<Self>, caller: Caller) -> Result<CallSlot, String> {
         let busy = || "the daemon runs as many commands as it can: try again when one has ended".to_owned();
         let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         if !caller.is_privileged() {
@@ -49,10 +49,10 @@ impl Places {
         }
         let permit = Arc::clone(&self.all).try_acquire_owned().map_err(|_| busy())?;
         if caller.is_privileged() {
-            return Ok(Place { _permit: permit, of: None });
+            return Ok(CallSlot { _permit: permit, of: None });
         }
         *others.entry(caller.uid).or_default() += 1;
-        Ok(Place { _permit: permit, of: Some((Arc::clone(self), caller.uid)) })
+        Ok(CallSlot { _permit: permit, of: Some((Arc::clone(self), caller.uid)) })
     }
 
     /// Waits until every command has ended, for as long as that may take.
@@ -63,7 +63,7 @@ impl Places {
     }
 }
 
-impl Drop for Place {
+impl Drop for CallSlot {
     fn drop(&mut self) {
         let Some((places, uid)) = &self.of else { return };
         let mut others = places.others.lock().unwrap_or_else(PoisonError::into_inner);
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn no_user_takes_all_places_but_root() {
-        let places = Places::new();
+        let places = CallSlots::new();
         let of = |uid| places.take(Caller { uid });
         let mut taken = Vec::new();
         for uid in [70_001, 70_002, 70_003] {

@@ -11,11 +11,11 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 
 use super::call::{Call, Caller};
-use super::frame::{self, Kind};
-use super::places::{PLACES, Places};
+use super::frame::{self, FrameKind};
+use super::places::{CallSlots, PLACES};
 use crate::admission::{Admission, Silence};
-use crate::daemon::ending::{Asker, Ending};
-use crate::daemon::engine::Engine;
+use crate::daemon::shutdown::{CancelHandle, CancelToken};
+use crate::daemon::state::DaemonState;
 
 /// Who may use the socket: its owner and its group.
 const MODE: u32 = 0o660;
@@ -34,42 +34,42 @@ pub trait Commands: Send + Sync + 'static {
     fn brings_at_most(&self, call: &Call) -> u32;
 
     /// Runs a command to its end and returns its exit code. May block: it is called on a thread of its own.
-    fn carry_out(&self, engine: &Arc<Engine>, call: Call, caller: Caller, back: Back) -> u8;
+    fn carry_out(&self, engine: &Arc<DaemonState>, call: Call, caller: Caller, back: ReplyStream) -> u8;
 }
 
 /// The way back to a caller.
 #[derive(Clone)]
-pub struct Back {
-    frames: mpsc::UnboundedSender<(Kind, Vec<u8>)>,
-    ending: Ending,
+pub struct ReplyStream {
+    frames: mpsc::UnboundedSender<(FrameKind, Vec<u8>)>,
+    ending: CancelToken,
 }
 
-impl Back {
+impl ReplyStream {
     /// The most that goes one way at a time.
     pub const BYTES_MAX: u32 = frame::SIZE_MAX;
 
     /// Writes to the caller's stdout.
     pub fn out(&self, bytes: &[u8]) {
-        self.send(Kind::Out, bytes);
+        self.send(FrameKind::Out, bytes);
     }
 
     /// Writes to the caller's stderr.
     pub fn err(&self, bytes: &[u8]) {
-        self.send(Kind::Err, bytes);
+        self.send(FrameKind::Err, bytes);
     }
 
     /// Has the caller write the file that the command makes.
     pub fn file(&self, bytes: &[u8]) {
-        self.send(Kind::File, bytes);
+        self.send(FrameKind::File, bytes);
     }
 
     /// Whether the command was asked to end: by its caller, or because the daemon ends.
-    pub fn ending(&self) -> &Ending {
+    pub fn ending(&self) -> &CancelToken {
         &self.ending
     }
 
     /// A caller that went away needs no answer.
-    fn send(&self, kind: Kind, bytes: &[u8]) {
+    fn send(&self, kind: FrameKind, bytes: &[u8]) {
         let _ = self.frames.send((kind, bytes.to_vec()));
     }
 }
@@ -79,7 +79,7 @@ impl Back {
 pub(in crate::daemon) struct Listener {
     socket: UnixListener,
     path: PathBuf,
-    places: Arc<Places>,
+    places: Arc<CallSlots>,
 }
 
 impl Drop for Listener {
@@ -89,7 +89,7 @@ impl Drop for Listener {
 }
 
 /// The callers that are served.
-pub(in crate::daemon) struct Callers(Arc<Places>);
+pub(in crate::daemon) struct Callers(Arc<CallSlots>);
 
 impl Callers {
     /// Waits until each has its answer, for as long as that may take.
@@ -118,7 +118,7 @@ impl Listener {
         // The umask keeps other users out until the mode says who may connect.
         let socket = UnixListener::bind(path)?;
         fs::set_permissions(path, fs::Permissions::from_mode(MODE))?;
-        Ok(Self { socket, path: path.to_owned(), places: Places::new() })
+        Ok(Self { socket, path: path.to_owned(), places: CallSlots::new() })
     }
 
     /// The callers that are served.
@@ -127,7 +127,7 @@ impl Listener {
     }
 
     /// Serves callers for as long as it is polled.
-    pub(in crate::daemon) async fn serve(&self, engine: &Arc<Engine>, commands: &Arc<dyn Commands>) {
+    pub(in crate::daemon) async fn serve(&self, engine: &Arc<DaemonState>, commands: &Arc<dyn Commands>) {
         let mut admission = Admission::new(CONNECTIONS_MAX);
         loop {
             let stream = match self.socket.accept().await {
@@ -153,25 +153,25 @@ impl Listener {
 /// Hears what a caller wants, and does it.
 async fn heard(
     mut stream: UnixStream,
-    engine: Arc<Engine>,
+    engine: Arc<DaemonState>,
     commands: Arc<dyn Commands>,
-    places: &Arc<Places>,
+    places: &Arc<CallSlots>,
     silence: &Silence,
 ) -> io::Result<()> {
     let caller = Caller { uid: stream.peer_cred()?.uid() };
     let first = tokio::time::timeout(CALL_MAX, frame::read(&mut stream, frame::CALL_SIZE_MAX)).await??;
-    let Some((Kind::Call, json)) = first else { return Err(io::ErrorKind::InvalidData.into()) };
+    let Some((FrameKind::Call, json)) = first else { return Err(io::ErrorKind::InvalidData.into()) };
     let place = if silence.end() { places.take(caller) } else { return Ok(()) };
     let elsewhere = async |mut stream: UnixStream, words: &str| {
         // A client that does not read this does not need it.
-        let written = tokio::time::timeout(CALL_MAX, frame::write(&mut stream, Kind::Elsewhere, words.as_bytes()));
+        let written = tokio::time::timeout(CALL_MAX, frame::write(&mut stream, FrameKind::Elsewhere, words.as_bytes()));
         written.await?
     };
     let Ok(mut call) = serde_json::from_slice::<Call>(&json) else {
         return elsewhere(stream, "the daemon does not understand this program: they are of different versions").await;
     };
     drop(json);
-    if let Some(words) = engine.disowns(&call) {
+    if let Some(words) = engine.rejected_by_config(&call) {
         return elsewhere(stream, &words).await;
     }
     let _place = match place {
@@ -181,7 +181,7 @@ async fn heard(
     if call.brings {
         let size_max = commands.brings_at_most(&call);
         let next = tokio::time::timeout(BROUGHT_MAX, frame::read(&mut stream, size_max)).await??;
-        let Some((Kind::Brought, json)) = next else { return Err(io::ErrorKind::InvalidData.into()) };
+        let Some((FrameKind::Brought, json)) = next else { return Err(io::ErrorKind::InvalidData.into()) };
         call.brought = serde_json::from_slice(&json)?;
     }
     answer(stream, engine, commands, call, caller).await
@@ -190,15 +190,15 @@ async fn heard(
 /// Runs a command and sends back what it prints.
 async fn answer(
     stream: UnixStream,
-    engine: Arc<Engine>,
+    engine: Arc<DaemonState>,
     commands: Arc<dyn Commands>,
     call: Call,
     caller: Caller,
 ) -> io::Result<()> {
     let (mut from, mut to) = stream.into_split();
-    let stop = Asker::new(0);
+    let stop = CancelHandle::new(0);
     let (frames, mut written) = mpsc::unbounded_channel();
-    let back = Back { frames, ending: Ending::by([&stop, engine.stopping()]) };
+    let back = ReplyStream { frames, ending: CancelToken::by([&stop, engine.stopping()]) };
     let work = tokio::task::spawn_blocking(move || commands.carry_out(&engine, call, caller, back));
     let hears = async {
         // Whatever comes means the same: the caller was asked to end, or is gone.
@@ -223,5 +223,5 @@ async fn answer(
     }
     // A panic is a command that failed; its thread has reported it.
     let code = work.await.unwrap_or(1);
-    frame::write(&mut to, Kind::Exit, &[code]).await
+    frame::write(&mut to, FrameKind::Exit, &[code]).await
 }

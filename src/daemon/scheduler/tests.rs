@@ -10,12 +10,12 @@ use super::*;
 /// A machine whose two clocks the test moves, and what its jobs did.
 struct Machine {
     scheduler: Scheduler,
-    at: Moment,
+    at: ClockReading,
     /// How long a run of a job takes.
     takes: BTreeMap<JobName, Duration>,
     running: Vec<(JobName, Duration)>,
     /// Each start: the job, and what both clocks said.
-    starts: Vec<(JobName, Moment)>,
+    starts: Vec<(JobName, ClockReading)>,
     /// What would be remembered across a restart.
     served: BTreeMap<JobName, Timestamp>,
     jobs: Vec<Timed>,
@@ -38,7 +38,7 @@ fn at(text: &str) -> Timestamp {
 
 impl Machine {
     fn new(start: &str, jobs: Vec<Timed>) -> Self {
-        let at = Moment { wall: at(start), elapsed: Duration::from_secs(1_000) };
+        let at = ClockReading { wall: at(start), elapsed: Duration::from_secs(1_000) };
         let mut machine = Self {
             scheduler: Scheduler::new(jobs.clone()),
             at,
@@ -340,7 +340,7 @@ fn fault_113_a_run_that_did_not_end_is_due_again_after_a_restart() {
 #[test]
 fn fault_22_a_run_that_gave_way_is_due_again_at_once_and_not_remembered_as_served() {
     let mut scheduler = Scheduler::new([timed("night", "30 2 * * *", "UTC")]);
-    let at = |wall: &str| Moment { wall: wall.parse().unwrap(), elapsed: Duration::from_secs(1_000) };
+    let at = |wall: &str| ClockReading { wall: wall.parse().unwrap(), elapsed: Duration::from_secs(1_000) };
     scheduler.due(at("2027-06-10T02:00:00Z"));
     let job = name("night");
     assert!(scheduler.ask(&job));
@@ -355,7 +355,7 @@ fn fault_22_a_run_that_gave_way_is_due_again_at_once_and_not_remembered_as_serve
 
 #[test]
 fn fault_62_a_reload_keeps_what_is_served_and_counts_another_schedule_from_now() {
-    let now = Moment { wall: at("2027-06-10T12:00:00Z"), elapsed: Duration::from_secs(1_000) };
+    let now = ClockReading { wall: at("2027-06-10T12:00:00Z"), elapsed: Duration::from_secs(1_000) };
     let mut kept = timed("kept", "30 2 * * *", "UTC");
     kept.served = Some(at("2027-06-10T02:30:00Z"));
     let mut moved = timed("moved", "30 2 * * *", "UTC");
@@ -399,7 +399,8 @@ proptest! {
 
 #[test]
 fn a_run_that_nobody_s_schedule_started_serves_the_times_until_now_and_keeps_the_schedule() {
-    let moment = |wall: &str, seconds: u64| Moment { wall: at(wall), elapsed: Duration::from_secs(1_000 + seconds) };
+    let moment =
+        |wall: &str, seconds: u64| ClockReading { wall: at(wall), elapsed: Duration::from_secs(1_000 + seconds) };
     let mut scheduler = Scheduler::new([timed("staff", "30 2 * * *", "UTC")]);
     assert_eq!(scheduler.due(moment("2027-06-10T02:00:00Z", 0)), [] as [JobName; 0]);
     // It came due while the command ran, before the loop looked.

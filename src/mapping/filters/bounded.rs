@@ -3,7 +3,7 @@
 use minijinja::value::{Rest, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, State, Value};
 
-use super::Refusal;
+use super::FilterRefusal;
 
 /// The longest text that a filter makes, in bytes: the largest photo as base64 fits.
 const TEXT_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -38,9 +38,10 @@ pub(super) fn add(environment: &mut Environment<'static>) {
         environment.add_filter(*name, move |state: &mut State<'_, '_>, args: Rest<ValueOrKwargs>| {
             let args: Vec<Value> = args.iter().map(|arg| Value::clone(arg)).collect();
             match estimate(&args)? {
-                bytes if bytes > TEXT_BYTES_MAX => {
-                    Err(Refusal::error(format!("`{name}` would make more than {} MiB", TEXT_BYTES_MAX / 1024 / 1024)))
-                }
+                bytes if bytes > TEXT_BYTES_MAX => Err(FilterRefusal::error(format!(
+                    "`{name}` would make more than {} MiB",
+                    TEXT_BYTES_MAX / 1024 / 1024
+                ))),
                 _ => state.apply_filter(own, &args),
             }
         });
@@ -55,7 +56,7 @@ fn narrow(args: &[Value]) -> Result<usize, Error> {
     });
     let is_wide = |arg: &Value| arg.kind() == ValueKind::Number && arg.as_i64().is_none_or(|number| number > WIDTH_MAX);
     if args.iter().skip(1).any(is_wide) || named.collect::<Vec<_>>().iter().any(is_wide) {
-        return Err(Refusal::error(format!("widths and counts go up to {WIDTH_MAX}")));
+        return Err(FilterRefusal::error(format!("widths and counts go up to {WIDTH_MAX}")));
     }
     Ok(0)
 }
@@ -72,7 +73,7 @@ fn formatted(args: &[Value]) -> Result<usize, Error> {
     let format = text(args.first());
     let is_wide = |digits: &str| digits.parse::<i64>().map_or(!digits.is_empty(), |number| number > WIDTH_MAX);
     if format.contains('*') || format.split(|c: char| !c.is_ascii_digit()).any(is_wide) {
-        return Err(Refusal::error(format!("widths and counts go up to {WIDTH_MAX}")));
+        return Err(FilterRefusal::error(format!("widths and counts go up to {WIDTH_MAX}")));
     }
     Ok(format.len() + args.iter().skip(1).map(length).sum::<usize>())
 }

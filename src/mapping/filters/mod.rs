@@ -23,22 +23,22 @@ use super::options::Tables;
 
 /// Why a filter does not take a value. Shown to people as it stands, unlike what the engine says.
 #[derive(Debug)]
-pub(super) struct Refusal(String);
+pub(super) struct FilterRefusal(String);
 
-impl Refusal {
+impl FilterRefusal {
     /// As an error of the engine.
     pub(super) fn error(reason: impl Into<String>) -> Error {
         Error::from(ErrorKind::InvalidOperation).with_source(Self(reason.into()))
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for FilterRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for FilterRefusal {}
 
 /// Adds the filters to an engine.
 pub(super) fn add(environment: &mut Environment<'static>, tables: Arc<Tables>, time_zone: TimeZone) {
@@ -54,12 +54,13 @@ pub(super) fn add(environment: &mut Environment<'static>, tables: Arc<Tables>, t
     environment.add_filter("phone", |value: Value, country: String| each(&value, |it| phone::phone(it, &country)));
     environment.add_filter("guid", |value: Value| match value.as_bytes() {
         Some(bytes) if value.kind() == ValueKind::Bytes => {
-            text::guid_of_bytes(bytes).map_err(Refusal::error).map(Value::from)
+            text::guid_of_bytes(bytes).map_err(FilterRefusal::error).map(Value::from)
         }
         _ => each(&value, text::guid),
     });
     environment.add_filter("lookup", move |value: Value, table: String| {
-        let rows = tables.get(&table).ok_or_else(|| Refusal::error("the template names a table that is not there"))?;
+        let rows =
+            tables.get(&table).ok_or_else(|| FilterRefusal::error("the template names a table that is not there"))?;
         each(&value, |it| rows.get(it).cloned().ok_or_else(|| format!("the value is not in the table `{table}`")))
     });
 }
@@ -68,7 +69,7 @@ pub(super) fn add(environment: &mut Environment<'static>, tables: Arc<Tables>, t
 fn each<T: Into<Value>>(value: &Value, filter: impl Fn(&str) -> Result<T, String> + Copy) -> Result<Value, Error> {
     let on_text = |text: &str| match text.trim() {
         "" => Ok(Value::from("")),
-        text => filter(text).map(Into::into).map_err(Refusal::error),
+        text => filter(text).map(Into::into).map_err(FilterRefusal::error),
     };
     match value.kind() {
         ValueKind::Undefined | ValueKind::None => Ok(Value::from("")),
@@ -78,6 +79,6 @@ fn each<T: Into<Value>>(value: &Value, filter: impl Fn(&str) -> Result<T, String
             let filtered = value.try_iter()?.map(|entry| each(&entry, filter));
             Ok(Value::from(filtered.collect::<Result<Vec<Value>, Error>>()?))
         }
-        _ => Err(Refusal::error("the filter takes text only")),
+        _ => Err(FilterRefusal::error("the filter takes text only")),
     }
 }

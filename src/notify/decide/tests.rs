@@ -36,8 +36,8 @@ fn snapshot(hour: i64, jobs: impl IntoIterator<Item = JobView>) -> Snapshot {
 }
 
 /// Looks at one state after the other, and returns the kinds of the notices at each.
-fn told(snapshots: impl IntoIterator<Item = Snapshot>) -> Vec<Vec<Kind>> {
-    let mut told = Told::default();
+fn told(snapshots: impl IntoIterator<Item = Snapshot>) -> Vec<Vec<NoticeKind>> {
+    let mut told = NotifiedState::default();
     let tell = |snapshot: Snapshot| {
         let (next, notices) = decide(&told, &snapshot);
         // What is on disk is what is known: nothing is lost on the way.
@@ -48,7 +48,7 @@ fn told(snapshots: impl IntoIterator<Item = Snapshot>) -> Vec<Vec<Kind>> {
     snapshots.into_iter().map(tell).collect()
 }
 
-fn of(states: &[Status]) -> Vec<Vec<Kind>> {
+fn of(states: &[Status]) -> Vec<Vec<NoticeKind>> {
     told(states.iter().enumerate().map(|(hour, status)| snapshot(hour as i64, [job("staff", *status, &[])])))
 }
 
@@ -60,7 +60,7 @@ fn a_status_page_that_is_not_served_is_told_once_and_so_is_its_return() {
     };
     assert_eq!(
         told([page(0, None), page(1, Some("taken")), page(2, Some("taken")), page(3, None), page(4, None)]),
-        [vec![], vec![Kind::NoPage], vec![], vec![Kind::Recovered], vec![]]
+        [vec![], vec![NoticeKind::NoPage], vec![], vec![NoticeKind::Recovered], vec![]]
     );
 }
 
@@ -70,9 +70,12 @@ fn a_change_is_told_once_and_a_recovery_once() {
     assert_eq!(of(&[Done, Done]), [vec![], vec![]], "nothing to tell of what was always well");
     assert_eq!(
         of(&[Failed, Failed, Done, Done, Failed]),
-        [vec![Kind::Failed], vec![], vec![Kind::Recovered], vec![], vec![Kind::Failed]]
+        [vec![NoticeKind::Failed], vec![], vec![NoticeKind::Recovered], vec![], vec![NoticeKind::Failed]]
     );
-    assert_eq!(of(&[Partial, Held, Failed, Partial]), [[Kind::Partial], [Kind::Held], [Kind::Failed], [Kind::Partial]]);
+    assert_eq!(
+        of(&[Partial, Held, Failed, Partial]),
+        [[NoticeKind::Partial], [NoticeKind::Held], [NoticeKind::Failed], [NoticeKind::Partial]]
+    );
 }
 
 #[test]
@@ -83,7 +86,7 @@ fn two_jobs_don_t_mix() {
         both(1, Status::Failed, Status::Failed),
         both(2, Status::Done, Status::Failed),
     ]);
-    assert_eq!(told, [[Kind::Failed], [Kind::Failed], [Kind::Recovered]]);
+    assert_eq!(told, [[NoticeKind::Failed], [NoticeKind::Failed], [NoticeKind::Recovered]]);
 }
 
 #[test]
@@ -94,7 +97,7 @@ fn another_rejected_row_is_told_and_one_that_moved_is_not() {
         snapshot(hour, [job])
     };
     let (first, same, other) = (partial(0, &[(4, 1)]), partial(1, &[(9, 1)]), partial(2, &[(9, 1), (5, 2)]));
-    let (told, _) = decide(&Told::default(), &first);
+    let (told, _) = decide(&NotifiedState::default(), &first);
     let (told, nothing) = decide(&told, &same);
     assert_eq!(nothing, []);
     let (_, notices) = decide(&told, &other);
@@ -102,7 +105,11 @@ fn another_rejected_row_is_told_and_one_that_moved_is_not() {
     assert_eq!(notices[0].rows, [RowNote { line: Some(5), reason: "email: is empty".to_owned() }]);
     let failed = snapshot(3, [job("staff", Status::Failed, &[])]);
     let kinds = self::told([first, failed, same]);
-    assert_eq!(kinds, [[Kind::Partial], [Kind::Failed], [Kind::Partial]], "the state changed, though no row did");
+    assert_eq!(
+        kinds,
+        [[NoticeKind::Partial], [NoticeKind::Failed], [NoticeKind::Partial]],
+        "the state changed, though no row did"
+    );
 }
 
 #[test]
@@ -112,7 +119,7 @@ fn another_held_set_is_told_with_its_number() {
         (job.held, job.held_set) = (9, set);
         snapshot(hour, [job])
     };
-    let (told, notices) = decide(&Told::default(), &held(0, 1));
+    let (told, notices) = decide(&NotifiedState::default(), &held(0, 1));
     assert_eq!(notices[0].held_set, Some(1));
     assert!(notices[0].text.starts_with("job staff holds 9 changes (set 1) until"), "{notices:?}");
     let (told, nothing) = decide(&told, &held(1, 1));
@@ -134,7 +141,7 @@ fn an_overdue_job_is_told_of_beside_how_its_last_run_ended() {
         late(2, Status::Partial, false),
         late(3, Status::Done, false),
     ]);
-    assert_eq!(told, [vec![Kind::Overdue], vec![Kind::Partial], vec![], vec![Kind::Recovered]]);
+    assert_eq!(told, [vec![NoticeKind::Overdue], vec![NoticeKind::Partial], vec![], vec![NoticeKind::Recovered]]);
 }
 
 #[test]
@@ -146,16 +153,16 @@ fn a_leaver_on_site_for_a_week_is_told_of_once() {
     };
     let week = 7 * 24;
     let known = told([waits(0, Some(-1)), waits(week - 2, Some(-1)), waits(week - 1, Some(-1)), waits(week, Some(-1))]);
-    assert_eq!(known, [vec![], vec![], vec![Kind::OnSite], vec![]]);
+    assert_eq!(known, [vec![], vec![], vec![NoticeKind::OnSite], vec![]]);
     let noticed = told([waits(0, None), waits(week - 1, None), waits(week, None), waits(2 * week, None)]);
-    assert_eq!(noticed, [vec![], vec![], vec![Kind::OnSite], vec![]], "it counts from when it was noticed");
+    assert_eq!(noticed, [vec![], vec![], vec![NoticeKind::OnSite], vec![]], "it counts from when it was noticed");
 }
 
 #[test]
 fn a_full_disk_is_told_once() {
     let full = |hour, is_full| Snapshot { is_full, ..snapshot(hour, []) };
     let told = told([full(0, false), full(1, true), full(2, true), full(3, false)]);
-    assert_eq!(told, [vec![], vec![Kind::DiskFull], vec![], vec![Kind::Recovered]]);
+    assert_eq!(told, [vec![], vec![NoticeKind::DiskFull], vec![], vec![NoticeKind::Recovered]]);
 }
 
 #[test]
@@ -164,24 +171,24 @@ fn law_11_no_notice_names_a_key() {
     let reason = format!("moves to job b as key {key}, and leaves here once they are there");
     let mut job = job("staff", Status::Held, &[&reason]);
     job.rejected = vec![RejectedRow { reason: format!("fits that of key {key}"), ..row(4, 1) }];
-    let (_, notices) = decide(&Told::default(), &snapshot(0, [job]));
+    let (_, notices) = decide(&NotifiedState::default(), &snapshot(0, [job]));
     let text = format!("{notices:?}{}", notices[0].document("host", None));
     assert!(!text.contains("Canary"), "{text}");
     assert!(text.contains("moves to job b as key …, and leaves here"), "{text}");
 }
 
-fn down(kind: &'static str, minutes: i64) -> Trouble {
-    Trouble {
+fn down(kind: &'static str, minutes: i64) -> Outage {
+    Outage {
         kind,
         patience: SignedDuration::from_mins(minutes),
-        ..Trouble::at_start(kind, vec![format!("it is {kind}")])
+        ..Outage::at_start(kind, vec![format!("it is {kind}")])
     }
 }
 
 #[test]
 fn what_keeps_everything_from_working_is_told_once_a_kind_and_once_when_it_works_again() {
-    let mut told = Told::default();
-    let mut tell = |trouble: Option<Trouble>, hour: i64| {
+    let mut told = NotifiedState::default();
+    let mut tell = |trouble: Option<Outage>, hour: i64| {
         let (next, kinds) = match trouble {
             Some(trouble) => {
                 let (next, notice) = decide_down(&told, &trouble, at(hour));
@@ -195,26 +202,26 @@ fn what_keeps_everything_from_working_is_told_once_a_kind_and_once_when_it_works
         told = serde_json::from_str(&serde_json::to_string(&next).unwrap()).unwrap();
         kinds
     };
-    assert_eq!(tell(Some(down("damaged", 0)), 0), [Kind::Down]);
+    assert_eq!(tell(Some(down("damaged", 0)), 0), [NoticeKind::Down]);
     assert_eq!(tell(Some(down("damaged", 0)), 1), []);
-    assert_eq!(tell(Some(down("configuration", 0)), 2), [Kind::Down], "another trouble is news");
+    assert_eq!(tell(Some(down("configuration", 0)), 2), [NoticeKind::Down], "another trouble is news");
     assert_eq!(tell(Some(down("in_use", 5)), 3), [], "that one passes by itself");
-    assert_eq!(tell(None, 4), [Kind::Recovered], "the earlier trouble is over as well");
+    assert_eq!(tell(None, 4), [NoticeKind::Recovered], "the earlier trouble is over as well");
     assert_eq!(tell(None, 5), []);
     assert_eq!(tell(Some(down("in_use", 5)), 6), []);
     assert_eq!(tell(None, 7), [], "no notice was sent of it");
     assert_eq!(tell(Some(down("in_use", 5)), 8), []);
     assert_eq!(tell(Some(down("in_use", 5)), 7), [], "a clock that was set back starts the patience again");
-    assert_eq!(tell(Some(down("in_use", 5)), 9), [Kind::Down]);
+    assert_eq!(tell(Some(down("in_use", 5)), 9), [NoticeKind::Down]);
 }
 
 #[test]
 fn a_job_that_was_in_trouble_before_everything_was_is_not_told_anew() {
     let partial = |hour| snapshot(hour, [job("staff", Status::Partial, &[])]);
-    let (told, _) = decide(&Told::default(), &partial(0));
+    let (told, _) = decide(&NotifiedState::default(), &partial(0));
     let (told, _) = decide_down(&told, &down("damaged", 0), at(1));
     let (_, notices) = decide(&told, &partial(2));
-    assert_eq!(notices.iter().map(|notice| notice.event).collect::<Vec<_>>(), [Kind::Recovered]);
+    assert_eq!(notices.iter().map(|notice| notice.event).collect::<Vec<_>>(), [NoticeKind::Recovered]);
 }
 
 #[test]
@@ -231,6 +238,6 @@ fn a_refused_configuration_is_told_once_for_each_reason_and_so_is_the_one_that_i
         refused(4, None),
         refused(5, None),
     ]);
-    let (news, good) = (vec![Kind::ConfigRefused], vec![Kind::Recovered]);
+    let (news, good) = (vec![NoticeKind::ConfigRefused], vec![NoticeKind::Recovered]);
     assert_eq!(told, [vec![], news.clone(), vec![], news, good, vec![]]);
 }

@@ -24,7 +24,7 @@ use crate::reconcile::inbox::staging::Outbox;
 use crate::reconcile::inbox::with_copy::{form, over};
 use crate::reconcile::report::job_report::named_as;
 use crate::record::Key;
-use crate::source::inbox::{self, Folder, Shelf, take_filed};
+use crate::source::inbox::{self, Destination, Folder, take_filed};
 use crate::source::{Access, Row, ldap};
 use crate::store::Store;
 
@@ -110,7 +110,7 @@ fn filed(store: &Store, job: &Job, key: &Key, files: &mut u64) -> io::Result<()>
     // Nothing is being written now: what is unfinished was left there by a process that was killed.
     folder.sweep(SignedDuration::MAX, Clock::system().now());
     let mut failed = None;
-    for shelf in Shelf::ALL {
+    for shelf in Destination::ALL {
         let (dropped, reports) = folder.filed(shelf)?;
         for name in dropped.into_iter().chain(reports) {
             match searched.settle(&folder, shelf, &name, options.size_max) {
@@ -133,7 +133,7 @@ fn scratch(store: &Store) -> io::Result<TempDir> {
 
 impl Searched<'_> {
     /// Finds out what becomes of a filed file, and makes it so.
-    fn settle(&self, folder: &Folder, shelf: Shelf, name: &str, size_max: u64) -> io::Result<Fate> {
+    fn settle(&self, folder: &Folder, shelf: Destination, name: &str, size_max: u64) -> io::Result<Fate> {
         let fate = match take_filed(folder, shelf, name, size_max, &self.copy) {
             Ok(Some(_)) => self.fate(name)?,
             Ok(None) => Fate::Stays,

@@ -6,12 +6,12 @@ use super::error::ForgetError;
 use super::inbox;
 use crate::clock::Clock;
 use crate::config::Job;
-use crate::history::{self, Audit, Line, acting_user};
+use crate::history::{self, Audit, AuditLine, acting_user};
 use crate::mirror;
 use crate::reconcile::approval::held::HeldChange;
 use crate::reconcile::model::job_state::JobState;
-use crate::record::{JobName, Key, RemoteId, Target, without};
-use crate::snapshot::{Index, Known, Owner};
+use crate::record::{JobName, Key, RemoteId, Target, erase_key};
+use crate::snapshot::{Index, Owner, SyncedRecord};
 use crate::store::{self, Batch, Keyspace, Store};
 
 /// What was forgotten.
@@ -30,7 +30,7 @@ pub struct Forgotten {
 }
 
 /// Rows by job and key.
-const BY_KEY: [Keyspace; 5] = [Keyspace::Known, Keyspace::Dirty, Keyspace::Queue, Keyspace::Held, Keyspace::Decision];
+const BY_KEY: [Keyspace; 5] = [Keyspace::Synced, Keyspace::Dirty, Keyspace::Queue, Keyspace::Held, Keyspace::Decision];
 
 /// Stands while somebody's rows are removed and may still be in the store's file.
 const UNFINISHED: &str = "forgetting";
@@ -47,7 +47,7 @@ pub fn forget(store: Store, clock: &Clock, jobs: &[Job], key: &Key) -> Result<Op
         // A listing of the whole fills the mirror again with those who are still there: one that lacks them would have
         // them made a second time.
         mirror::drop_gone(&mut batch, target, id);
-        mirror::doubt(&mut batch, &store, target)?;
+        mirror::force_full_listing(&mut batch, &store, target)?;
     }
     forgotten.lines = history::forget(store.dir(), key).map_err(ForgetError::Audit)?;
     let (files, failed) = inbox::forget(&store, jobs, key);
@@ -66,7 +66,8 @@ pub fn forget(store: Store, clock: &Clock, jobs: &[Job], key: &Key) -> Result<Op
         Index::save(&store, job, (0..index.len()).map(|at| index.entry(at)))?;
     }
     let at = clock.now();
-    let line = Line::Decision { at, job: None, key: None, decision: "forgot a person", by: acting_user(), why: None };
+    let line =
+        AuditLine::Decision { at, job: None, key: None, decision: "forgot a person", by: acting_user(), why: None };
     Audit::new(store.dir()).append(at, &line).map_err(ForgetError::Audit)?;
     store.vacuum()?;
     let mut batch = Batch::default();
@@ -92,7 +93,7 @@ fn rows(store: &Store, key: &Key, batch: &mut Batch, forgotten: &mut Forgotten) 
     for space in BY_KEY {
         let mut found = Vec::new();
         store.scan(space, "", |name, row| {
-            if let Some((job, own)) = name.split_once(Keyspace::APART)
+            if let Some((job, own)) = name.split_once(Keyspace::SEPARATOR)
                 && let Some((job, own)) = JobName::new(job).zip(Key::new(own))
                 && own.is_about(&job, key)
             {
@@ -102,13 +103,13 @@ fn rows(store: &Store, key: &Key, batch: &mut Batch, forgotten: &mut Forgotten) 
         for (name, job, own, row) in found {
             batch.remove(space, &name);
             forgotten.rows += 1;
-            forgotten.jobs.insert(job.whole());
-            if space == Keyspace::Known
-                && let Ok(known) = serde_json::from_slice::<Known>(&row)
+            forgotten.jobs.insert(job.root());
+            if space == Keyspace::Synced
+                && let Ok(known) = serde_json::from_slice::<SyncedRecord>(&row)
             {
                 forgotten.ids.insert(known.id);
                 // Until the pages are written anew, the mark says that the key is not there.
-                Known::mark(batch, &job, &own);
+                SyncedRecord::mark_dirty(batch, &job, &own);
             }
         }
     }
@@ -120,7 +121,7 @@ fn known_jobs(store: &Store) -> Result<BTreeSet<JobName>, store::Error> {
     let mut jobs = BTreeSet::new();
     for space in [Keyspace::Job, Keyspace::Pages] {
         store.scan(space, "", |name, _| {
-            jobs.extend(name.split(Keyspace::APART).next().and_then(JobName::new));
+            jobs.extend(name.split(Keyspace::SEPARATOR).next().and_then(JobName::new));
         })?;
     }
     Ok(jobs)
@@ -132,7 +133,7 @@ fn mentions(store: &Store, key: &Key, jobs: &BTreeSet<JobName>, batch: &mut Batc
         let prefix = Keyspace::by_job(job, "");
         for (other, held) in store.list::<HeldChange>(Keyspace::Held, &prefix)? {
             if other != key.as_str()
-                && let Some(reason) = without(&held.reason, key)
+                && let Some(reason) = erase_key(&held.reason, key)
             {
                 batch.put(Keyspace::Held, &Keyspace::by_job(job, &other), &HeldChange { reason, ..held });
             }
@@ -141,12 +142,12 @@ fn mentions(store: &Store, key: &Key, jobs: &BTreeSet<JobName>, batch: &mut Batc
         state.inbox.forget();
         state.rejected.clear();
         for told in &mut state.reasons {
-            if let Some(reason) = without(told, key) {
+            if let Some(reason) = erase_key(told, key) {
                 *told = reason;
             }
         }
         if let Some(last) = &mut state.last
-            && let Some(reason) = last.reason.as_ref().and_then(|reason| without(reason, key))
+            && let Some(reason) = last.reason.as_ref().and_then(|reason| erase_key(reason, key))
         {
             last.reason = Some(reason);
         }

@@ -2,7 +2,7 @@
 
 use super::file::{PlanFile, PlannedJob};
 use crate::config::Job;
-use crate::history::{Audit, Line, acting_user};
+use crate::history::{Audit, AuditLine, acting_user};
 use crate::plan::Outline;
 use crate::push::Drained;
 use crate::queue::{self, Ticket};
@@ -26,7 +26,7 @@ use crate::reconcile::report::job_report::{Part, Report, report};
 use crate::reconcile::run_job::{self, prune, record, settled, wait};
 use crate::reconcile::{account, pause};
 use crate::record::{Action, Key};
-use crate::snapshot::Known;
+use crate::snapshot::SyncedRecord;
 use crate::store::Batch;
 use crate::text::counted;
 
@@ -91,7 +91,7 @@ impl Application<'_> {
     async fn one(&mut self, job: &Job, planned: &PlannedJob, run: u64, requests_before: u64) -> Result<Applied, Error> {
         let context = self.context;
         let store = context.store;
-        let whole = context.config.part(&job.name.whole()).unwrap_or(job);
+        let whole = context.config.part(&job.name.root()).unwrap_or(job);
         let next = peek::next(whole, Some(store), context.clock)?;
         let Some(whole) = next.job() else {
             let skip = |key: &Key, action| Skipped { key: key.clone(), action, reason: next.told() };
@@ -139,7 +139,7 @@ impl Application<'_> {
             state.shown.clone_from(&prepared.new.shown);
             state.put(&mut batch, &job.name);
             // What ends for something else stays a part of that, whenever it goes.
-            let replaced = |known: &Known| known.gone.as_ref().is_some_and(|gone| gone.successor.is_some());
+            let replaced = |known: &SyncedRecord| known.gone.as_ref().is_some_and(|gone| gone.successor.is_some());
             for (key, known) in prepared.new.waiting.iter().filter(|(_, known)| replaced(known)) {
                 known.put(&mut batch, &job.name, key);
             }
@@ -199,7 +199,7 @@ impl Application<'_> {
         let at = self.context.clock.now();
         let why = format!("plan {}", self.file.id());
         let job = Some(&job.name);
-        let line = Line::Decision { at, job, key: None, decision: "applied", by: acting_user(), why: Some(&why) };
+        let line = AuditLine::Decision { at, job, key: None, decision: "applied", by: acting_user(), why: Some(&why) };
         Audit::new(dir).append(at, &line).map_err(|error| Error::Push(crate::push::Error::Audit(error)))
     }
 }

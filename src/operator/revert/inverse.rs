@@ -6,8 +6,8 @@ use crate::config::Job;
 use crate::history::Changed;
 use crate::mirror::Mirror;
 use crate::plan::{Change, Delta, Deltas, Protection};
-use crate::record::{Action, Entity, Field, Key, Kind, RemoteId, Target, Value, Wish};
-use crate::snapshot::{Known, Owner};
+use crate::record::{Action, DesiredState, Entity, Field, FieldKind, Key, RemoteId, Target, Value};
+use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::{self, Store};
 
 /// Something that a run did and that is not undone.
@@ -82,7 +82,7 @@ impl Takeback {
             leave(None, "was removed, which can't be undone; who is in the source joins again by a sync");
             return Ok(None);
         }
-        let known = Known::get(store, &job.name, key)?;
+        let known = SyncedRecord::get(store, &job.name, key)?;
         let Some((known, id)) = known.zip(self.id).filter(|(known, id)| known.id == *id) else {
             leave(None, "the record is no longer the person that the run changed");
             return Ok(None);
@@ -119,17 +119,17 @@ impl Takeback {
         let mut change = self.wished(key, known, id, Action::Update, deltas);
         // What no answer shows must be sent as it was last sent, or the person could not be written at all.
         let hidden =
-            mapped.iter().filter(|field| field.kind == Kind::Ids && !change.wish.fields.contains_key(&field.name));
-        let known = Known::get(store, &job.name, key)?;
+            mapped.iter().filter(|field| field.kind == FieldKind::Ids && !change.wish.fields.contains_key(&field.name));
+        let known = SyncedRecord::get(store, &job.name, key)?;
         let sent = |field: &Field| known.as_ref()?.sent.get(&field.name).filter(|value| !value.is_empty()).cloned();
         let hidden: Vec<_> = hidden.filter_map(|field| Some((field.name.clone(), sent(field)?))).collect();
         change.wish.fields.extend(hidden);
         Ok(Some(change))
     }
 
-    fn wished(&self, key: &Key, known: Known, id: RemoteId, action: Action, deltas: Deltas) -> Change {
+    fn wished(&self, key: &Key, known: SyncedRecord, id: RemoteId, action: Action, deltas: Deltas) -> Change {
         let fields = deltas.iter().map(|(field, delta)| (field.clone(), delta.to.clone())).collect();
-        let wish = Wish { action, id: Some(id), fields, leaver: false };
+        let wish = DesiredState { action, id: Some(id), fields, leaver: false };
         Change { key: key.clone(), wish, fields: deltas, line: None, known: true, approved: false, marks: known.marks }
     }
 }
@@ -147,7 +147,7 @@ fn restored(
     let Some(known) = mapped.iter().find(|known| known.name == field) else {
         return Err("the job does not map it any more, so it is the service's own");
     };
-    if known.kind == Kind::Photo {
+    if known.kind == FieldKind::Photo {
         return Err("photos are not kept, so the one before can't be put back; sync sends what the source has");
     }
     let value = entity.value(field);

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::inverse::{Ground, Takeback, Untouched};
 use crate::config::Job;
-use crate::history::{Audit, Line, Story, acting_user};
+use crate::history::{Audit, AuditLine, RunHistory, acting_user};
 use crate::plan::{Base, Change, Guarded, Held, Judged as _, Writes, guard};
 use crate::push::{Drained, Outcome};
 use crate::queue::{self, Undo};
@@ -61,7 +61,7 @@ pub struct Reverted {
 const MADE: &str = "undoing the run removes this person, whom it made; approve it if that is meant";
 
 /// Works out what undoes a run, and changes nothing here or there.
-pub async fn plan_revert(context: &Context<'_>, job: &Job, story: &Story) -> Result<Reverted, Error> {
+pub async fn plan_revert(context: &Context<'_>, job: &Job, story: &RunHistory) -> Result<Reverted, Error> {
     account::check(context)?;
     context.client.begin_run();
     let mut mirrors = Mirrors::default();
@@ -77,12 +77,12 @@ pub async fn plan_revert(context: &Context<'_>, job: &Job, story: &Story) -> Res
 }
 
 /// The parts of a job that a run changed, what joins two before the two, each with its own share of the story.
-fn parts<'j>(job: &'j Job, story: &Story) -> Vec<(&'j Job, Story)> {
-    let mut parts: Vec<(&Job, Story)> = job
+fn parts<'j>(job: &'j Job, story: &RunHistory) -> Vec<(&'j Job, RunHistory)> {
+    let mut parts: Vec<(&Job, RunHistory)> = job
         .parts()
         .map(|part| {
             let changes = story.changes.iter().filter(|changed| changed.job == part.name).cloned().collect();
-            (part, Story { changes, ..story.clone() })
+            (part, RunHistory { changes, ..story.clone() })
         })
         .filter(|(_, story)| !story.changes.is_empty())
         .collect();
@@ -127,7 +127,7 @@ impl Reverted {
 }
 
 /// Undoes a run.
-pub async fn revert(context: &Context<'_>, job: &Job, story: &Story) -> Result<Reverted, Error> {
+pub async fn revert(context: &Context<'_>, job: &Job, story: &RunHistory) -> Result<Reverted, Error> {
     account::claim(context)?;
     let (before, started) = (context.client.requests(), context.clock.now());
     context.client.begin_run();
@@ -148,11 +148,11 @@ pub async fn revert(context: &Context<'_>, job: &Job, story: &Story) -> Result<R
     let mut line = ended(context, job, &report, run, started);
     line.reverts = Some(story.run);
     line.by = Some(acting_user());
-    Audit::new(context.store.dir()).append(line.at, &Line::Run(&line)).map_err(Error::History)?;
+    Audit::new(context.store.dir()).append(line.at, &AuditLine::Run(&line)).map_err(Error::History)?;
     Ok(Reverted { report, ..reverted })
 }
 
-async fn all(context: &Context<'_>, job: &Job, story: &Story, run: u64) -> Result<Reverted, Error> {
+async fn all(context: &Context<'_>, job: &Job, story: &RunHistory, run: u64) -> Result<Reverted, Error> {
     let mut mirrors = Mirrors::default();
     let mut whole = Reverted { run: Some(run), ..Reverted::nothing(job) };
     for (part, story) in parts(job, story) {
@@ -166,7 +166,7 @@ async fn one(
     whole: &Job,
     job: &Job,
     mirrors: &mut Mirrors,
-    story: &Story,
+    story: &RunHistory,
     run: u64,
 ) -> Result<Reverted, Error> {
     let store = context.store;
@@ -194,7 +194,7 @@ async fn one(
 fn judged(
     context: &Context<'_>,
     job: &Job,
-    story: &Story,
+    story: &RunHistory,
     mirrors: &Mirrors,
 ) -> Result<(Guarded, Vec<Untouched>), Error> {
     let store = context.store;
@@ -240,7 +240,11 @@ fn overruled(
     let supposed = all.of_mut(job.mapping.target);
     for change in changes() {
         let Some(id) = change.wish.id else { continue };
-        supposed.suppose(context.store, id, (change.wish.action != Action::Delete).then_some(&change.wish.fields))?;
+        supposed.overlay_hypothetical(
+            context.store,
+            id,
+            (change.wish.action != Action::Delete).then_some(&change.wish.fields),
+        )?;
     }
     let narrow = Narrow { keys };
     // A dropped file that is not kept any more wants nothing; the next one may.
@@ -260,7 +264,7 @@ fn held_changes(guarded: &Guarded) -> impl Iterator<Item = &Change> {
 fn keep(
     context: &Context<'_>,
     job: &Job,
-    story: &Story,
+    story: &RunHistory,
     guarded: &Guarded,
     again: &BTreeMap<Key, u64>,
 ) -> Result<Vec<queue::Change>, Error> {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::clock::Clock;
 use crate::disk::{self, forgetful::Forgetful};
-use crate::history::{Audit, Line, read};
+use crate::history::{Audit, AuditLine, read};
 use crate::reconcile::pause::{alarm, pause, pauses, resume};
 use crate::source::inbox::{Folder, take};
 use crate::store::{Batch, Keyspace, Store};
@@ -26,7 +26,7 @@ fn name(number: usize) -> String {
 fn commit(store: &Store, numbers: std::ops::Range<usize>) {
     for number in numbers {
         let mut batch = Batch::default();
-        batch.put(Keyspace::Known, &name(number), &number);
+        batch.put(Keyspace::Synced, &name(number), &number);
         store.commit(batch).unwrap();
     }
 }
@@ -34,14 +34,14 @@ fn commit(store: &Store, numbers: std::ops::Range<usize>) {
 /// Whether the store opens and holds just these rows.
 fn holds(dir: &Path, numbers: std::ops::Range<usize>) -> bool {
     let store = Store::open(dir).unwrap_or_else(|error| panic!("{}: {error:?}", dir.display()));
-    let rows = store.list::<usize>(Keyspace::Known, "").unwrap();
+    let rows = store.list::<usize>(Keyspace::Synced, "").unwrap();
     rows.into_iter().map(|(_, number)| number).eq(numbers)
 }
 
 fn decide(dir: &Path, at: &str) {
     let at: Timestamp = at.parse().unwrap();
     let (decision, by) = ("approved", "uid 0".to_owned());
-    Audit::new(dir).append(at, &Line::Decision { at, job: None, key: None, decision, by, why: None }).unwrap();
+    Audit::new(dir).append(at, &AuditLine::Decision { at, job: None, key: None, decision, by, why: None }).unwrap();
 }
 
 fn told(dir: &Path) -> Vec<String> {
@@ -78,7 +78,7 @@ fn law_3_what_was_committed_outlives_a_power_cut() {
     let load = |dir: &Path, count: usize| {
         let store = Store::open(dir).unwrap();
         let rows = (0..count).map(|number| (name(number), number));
-        store.put_sorted(Keyspace::Known, count, rows).unwrap();
+        store.put_sorted(Keyspace::Synced, count, rows).unwrap();
     };
     for count in [ROWS, 10 * ROWS] {
         check("a load", laid_down, |dir| load(dir, count), |dir| holds(dir, 0..count));
@@ -88,7 +88,7 @@ fn law_3_what_was_committed_outlives_a_power_cut() {
         |dir| commit(&Store::open(dir).unwrap(), 0..ROWS),
         |dir| {
             let rows = (0..3usize).map(|number| (name(number), serde_json::to_vec(&number).unwrap()));
-            Store::open(dir).unwrap().replace_prefix(Keyspace::Known, "", rows).unwrap();
+            Store::open(dir).unwrap().replace_prefix(Keyspace::Synced, "", rows).unwrap();
         },
         |dir| holds(dir, 0..3),
     );

@@ -21,7 +21,7 @@ use super::*;
 use crate::api::Client;
 use crate::clock::Clock;
 use crate::config::{self, Config, Job, Needs};
-use crate::history::{Changed, Entry, read};
+use crate::history::{AuditEntry, Changed, read};
 use crate::push::Outcome;
 use crate::queue::Change;
 use crate::reconcile::*;
@@ -174,7 +174,7 @@ impl Rig {
         let mut told = Vec::new();
         read(&self.state(), |entry| {
             told.extend(match entry {
-                Entry::Change(changed) => Some(changed),
+                AuditEntry::Change(changed) => Some(changed),
                 _ => None,
             })
         })

@@ -1,7 +1,7 @@
 //! What others do while changes are sent.
 
 use super::*;
-use crate::history::Story;
+use crate::history::RunHistory;
 
 #[tokio::test]
 async fn law_9_what_can_t_be_written_to_the_audit_file_ends_the_push() {
@@ -41,7 +41,7 @@ async fn a_revert_leaves_alone_what_is_edited_while_it_is_under_way() {
     let id = rig.id(1);
     let watch = When::sending(|| rig.service.edit("staff", id, json!({"title": "Chief"})));
     let bench = rig.bench();
-    let story = Story::read(&rig.state(), 2).unwrap().unwrap();
+    let story = RunHistory::read(&rig.state(), 2).unwrap().unwrap();
     revert(&bench.context(&rig.clock, &watch), &bench.config.jobs[0], &story).await.unwrap();
     assert_eq!([0, 1, 2].map(|number| rig.title(number)), ["Clerk", "Chief", "Clerk"]);
 }

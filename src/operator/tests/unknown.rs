@@ -3,8 +3,8 @@
 use super::*;
 use crate::queue::{self, State};
 use crate::reconcile::commit::enqueue::left_unknown;
-use crate::record::{Entity, Marks, RemoteId, Target, Values, Wish};
-use crate::snapshot::Known;
+use crate::record::{DesiredState, Entity, RemoteId, RowMetadata, Target, Values};
+use crate::snapshot::SyncedRecord;
 use crate::store::Batch;
 
 /// A new record with the email of somebody known, once a person said that they are two.
@@ -45,9 +45,9 @@ fn sent(id: i64, created: &str, before: &[(&str, &str)], wanted: &[(&str, &str)]
         job: JobName::new("staff").unwrap(),
         key: key(1),
         target: Target::Staff,
-        wish: Wish { action: Action::Update, id: Some(id), fields: values(wanted), leaver: false },
+        wish: DesiredState { action: Action::Update, id: Some(id), fields: values(wanted), leaver: false },
         approved: false,
-        marks: Marks::default(),
+        marks: RowMetadata::default(),
         undo: None,
         state: State::Sent { attempts: 1, before: Some(Box::new(before)) },
     }
@@ -77,7 +77,7 @@ async fn law_3_an_update_of_unknown_fate_is_done_only_where_all_of_it_is() {
         let wanted = [&[("name", "Ana One"), ("title", title)][..], &rest].concat();
         {
             let bench = rig.bench();
-            let known = Known::get(&bench.store, &bench.config.jobs[0].name, &key(1)).unwrap().unwrap();
+            let known = SyncedRecord::get(&bench.store, &bench.config.jobs[0].name, &key(1)).unwrap().unwrap();
             let mut batch = Batch::default();
             queue::put(&mut batch, &sent(id, &known.created, &before, &wanted));
             bench.store.commit(batch).unwrap();

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::remote_digest;
-use crate::plan::{self, Decided, Guarded, Held, Judged, Outline, Seen, Verdict, Writes};
+use crate::plan::{self, Decided, Guarded, Held, Judged, Outline, RemoteDigest, Verdict, Writes};
 use crate::queue::Undo;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::Prepared;
 use crate::reconcile::model::job_state::JobState;
-use crate::record::{Action, JobName, Key, Wish};
+use crate::record::{Action, DesiredState, JobName, Key};
 use crate::spool;
 use crate::store::{self, Batch, Keyspace, Store};
 
@@ -23,7 +23,7 @@ pub struct HeldChange {
     pub wish: u64,
     /// What is wanted: a file that holds changes only does not say it a second time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub change: Option<Wish>,
+    pub change: Option<DesiredState>,
     /// What it takes back, where it does: such a change waits until it is decided on, whatever the source wants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<Undo>,
@@ -34,7 +34,7 @@ pub struct HeldChange {
     pub part_of: Option<Key>,
     /// What the service held of the person when it was held: an approval is of a change as it was shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seen: Option<Seen>,
+    pub seen: Option<RemoteDigest>,
 }
 
 /// The held changes of a job, by key.
@@ -208,7 +208,7 @@ impl HeldChange {
     }
 
     /// What was approved and is to be looked at again, as it is queued.
-    pub(crate) fn again(wish: Wish, reason: &str, seen: Option<Seen>) -> Self {
+    pub(crate) fn again(wish: DesiredState, reason: &str, seen: Option<RemoteDigest>) -> Self {
         let (action, digest) = (Some(wish.action), wish.digest());
         Self { action, wish: digest, change: Some(wish), undo: None, reason: reason.to_owned(), part_of: None, seen }
     }

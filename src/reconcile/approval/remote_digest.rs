@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::mirror::Mirror;
-use crate::plan::Seen;
+use crate::plan::RemoteDigest;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::Prepared;
 use crate::record::{Field, Key, RemoteId, Value};
@@ -32,8 +32,8 @@ pub(crate) fn of_held(prepared: &Prepared, mirror: &Mirror, store: &Store) -> Re
 }
 
 /// What the service holds of a person, to be remembered with what was shown of it.
-pub(crate) fn seen(id: RemoteId, remote: u128) -> Seen {
-    Seen { id, remote: text(remote) }
+pub(crate) fn seen(id: RemoteId, remote: u128) -> RemoteDigest {
+    RemoteDigest { id, remote: text(remote) }
 }
 
 pub(crate) fn remote(

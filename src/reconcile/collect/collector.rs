@@ -14,8 +14,8 @@ use crate::reconcile::model::change_spill::Pile;
 use crate::reconcile::model::context::{Context, Narrow};
 use crate::reconcile::model::error::Error;
 use crate::record::{Key, Rejected, Value, Values};
-use crate::snapshot::{Day, Index, Known};
-use crate::source::{Found, Read, Row};
+use crate::snapshot::{Day, Index, SyncedRecord};
+use crate::source::{Read, Row, SourceState};
 use crate::spool;
 use crate::store::Store;
 
@@ -89,7 +89,7 @@ impl<'a> Gatherer<'a> {
         job: &Job,
         mapping: &Mapping,
         dirty: &BTreeSet<usize>,
-        found: Option<&Found>,
+        found: Option<&SourceState>,
         narrow: &Narrow,
     ) -> Result<Self, Error> {
         let index = self.index;
@@ -189,7 +189,7 @@ impl<'a> Gatherer<'a> {
                 standing.into_iter().for_each(|at| self.lines[at] = 0);
                 continue;
             }
-            let known = standing.map(|_| Known::get(store, &job.name, &key)).transpose()?.flatten();
+            let known = standing.map(|_| SyncedRecord::get(store, &job.name, &key)).transpose()?.flatten();
             let choice = match standing {
                 None if group.len() == 1 => Choice::Row(group.pop().expect("one row")),
                 _ => choose(group, standing.map(|at| (self.lines[at], known)), &job.seed_only, pile)?,
@@ -264,7 +264,7 @@ impl<'a> Gatherer<'a> {
             let counted = match kept.binary_search_by(|row| row.key.cmp(key)) {
                 Ok(at) => kept[at].open(self.pile)?.0.fields,
                 Err(_) if self.index.by_key(key.as_str()).is_some_and(|at| self.lines[at] > 0) => {
-                    Known::get(store, &job.name, key)?.map(|known| known.sent).unwrap_or_default()
+                    SyncedRecord::get(store, &job.name, key)?.map(|known| known.sent).unwrap_or_default()
                 }
                 Err(_) => continue,
             };

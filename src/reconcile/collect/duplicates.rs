@@ -6,7 +6,7 @@ use crate::plan::is_somebody_else;
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::change_spill::Pile;
 use crate::record::{Number, Value, Values};
-use crate::snapshot::Known;
+use crate::snapshot::SyncedRecord;
 use crate::spool;
 
 /// What becomes of the rows of one key.
@@ -23,7 +23,7 @@ pub(crate) enum Choice {
 /// stood, by its line and by what is known of it; fields of `seed_only` say nothing about whether rows are equal to it.
 pub(crate) fn choose(
     rows: Vec<Candidate>,
-    standing: Option<(u64, Option<Known>)>,
+    standing: Option<(u64, Option<SyncedRecord>)>,
     seed_only: &[SmolStr],
     pile: &Pile,
 ) -> Result<Choice, spool::Error> {
@@ -59,14 +59,17 @@ pub(crate) fn choose(
 }
 
 /// Whether all rows of a key name one person: to prefer one of two people would lose the other.
-fn are_one_person(rows: &[(Candidate, Values, Option<Number>)], standing: Option<&(u64, Option<Known>)>) -> bool {
+fn are_one_person(
+    rows: &[(Candidate, Values, Option<Number>)],
+    standing: Option<&(u64, Option<SyncedRecord>)>,
+) -> bool {
     let sent = standing.and_then(|(_, known)| known.as_ref()).map(|known| &known.sent);
     let Some(first) = sent.or_else(|| rows.first().map(|(_, fields, _)| fields)) else { return true };
     let named = |field: &str| first.get(field).cloned().unwrap_or(Value::Empty);
     rows.iter().all(|(_, fields, _)| !is_somebody_else(named, fields))
 }
 
-fn is_as_sent(fields: &Values, known: &Known, seed_only: &[SmolStr]) -> bool {
+fn is_as_sent(fields: &Values, known: &SyncedRecord, seed_only: &[SmolStr]) -> bool {
     let sent = |field: &str| known.sent.get(field).unwrap_or(&Value::Empty);
     fields.iter().all(|(field, value)| seed_only.contains(field) || value == sent(field))
 }

@@ -19,7 +19,7 @@ use super::collector::Gathered;
 use crate::reconcile::model::replicas::Shown;
 use crate::record::Key;
 use crate::snapshot::Index;
-use crate::source::Standing;
+use crate::source::ReplicaPosition;
 use crate::text::counted;
 
 /// How many people a reason names.
@@ -64,7 +64,7 @@ impl Shown {
     }
 }
 
-fn reason_of(now: &Standing, shown: &Standing, doubted: &[Key]) -> String {
+fn reason_of(now: &ReplicaPosition, shown: &ReplicaPosition, doubted: &[Key]) -> String {
     let mut named: Vec<String> = doubted.iter().take(NAMED).map(Key::to_string).collect();
     if doubted.len() > NAMED {
         named.push("…".to_owned());
@@ -87,7 +87,7 @@ fn reason_of(now: &Standing, shown: &Standing, doubted: &[Key]) -> String {
     format!("{how}; if the directory is right as it is: `rosterd approve JOB --server`")
 }
 
-fn note(now: &Standing, last: &Standing) -> String {
+fn note(now: &ReplicaPosition, last: &ReplicaPosition) -> String {
     let what = if now.is_behind(last) { "is behind" } else { "may be behind" };
     format!(
         "the server {} {what} what was read before from {}: some values and joiners may be old",

@@ -6,7 +6,7 @@ use crate::config::Job;
 use crate::mapping::{Bound, Mapping};
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
-use crate::source::{self, Access, Found, Read, Row, ldap};
+use crate::source::{self, Access, Read, Row, SourceState, ldap};
 
 /// The mapping of a job, which the configuration was checked with.
 pub fn mapping(job: &Job) -> Mapping {
@@ -18,14 +18,14 @@ pub(crate) fn read(
     context: &Context<'_>,
     job: &Job,
     mapping: &Mapping,
-    known: Option<&Found>,
+    known: Option<&SourceState>,
     visit: &mut dyn FnMut(&Row, &Bound<'_>) -> ControlFlow<()>,
 ) -> Result<Read, Error> {
     accessed(context, known, |access| rows(job, mapping, access, visit))
 }
 
 /// Reads as a run does.
-pub(crate) fn accessed<T>(context: &Context<'_>, known: Option<&Found>, read: impl FnOnce(Access<'_>) -> T) -> T {
+pub(crate) fn accessed<T>(context: &Context<'_>, known: Option<&SourceState>, read: impl FnOnce(Access<'_>) -> T) -> T {
     let binds = ldap::Binds::of_a_run(context.store.dir());
     let stop = || context.watch.interrupted();
     read(Access { known, clock: context.clock, binds: &binds, stop: &stop })

@@ -6,7 +6,7 @@
 
 use crate::config::Job;
 use crate::record::Key;
-use crate::snapshot::{Known, Owner};
+use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::{self, Batch, BulkLoader, Keyspace, Store};
 
 /// Writes what is remembered of people who need nothing. Each is there once, and nobody reads them before
@@ -25,13 +25,13 @@ impl<'a> Adoption<'a> {
     const PART: u64 = 200;
 
     pub(crate) fn new(job: &'a Job, store: &'a Store) -> Self {
-        let few = store.many(Keyspace::Known);
+        let few = store.many(Keyspace::Synced);
         Self { job, store, batch: Batch::default(), count: 0, few, many: store.bulk_loader() }
     }
 
-    pub(crate) fn take(&mut self, key: Key, known: Known) -> Result<(), store::Error> {
+    pub(crate) fn take(&mut self, key: Key, known: SyncedRecord) -> Result<(), store::Error> {
         let owner = Owner { job: self.job.name.clone(), key };
-        let before = Known::get(self.store, &self.job.name, &owner.key)?;
+        let before = SyncedRecord::get(self.store, &self.job.name, &owner.key)?;
         if let Some(before) = before.filter(|before| before.id != known.id) {
             // The entity that it was is gone, and somebody made it anew at the service.
             Owner::release(&mut self.batch, self.store, &owner.job, self.job.mapping.target, before.id)?;
@@ -42,7 +42,7 @@ impl<'a> Adoption<'a> {
         }
         if let Some(other) = Owner::of(self.store, self.job.mapping.target, known.id)?.filter(|other| *other != owner) {
             // The person has a new key, or belonged to a job that is no more.
-            Known::remove(&mut self.batch, &other.job, &other.key);
+            SyncedRecord::remove(&mut self.batch, &other.job, &other.key);
         }
         owner.put(&mut self.batch, self.job.mapping.target, known.id);
         known.put(&mut self.batch, &self.job.name, &owner.key);

@@ -11,8 +11,8 @@ use crate::reconcile::model::context::Narrow;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::Prepared;
 use crate::reconcile::model::job_state::JobState;
-use crate::record::{Action, Key, Private};
-use crate::snapshot::{Known, Owner};
+use crate::record::{Action, Key, Sensitive};
+use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::{self, Batch, Keyspace, Store};
 
 /// Changes that left an earlier process and whose fate nobody knows; everything else of the queue is planned anew.
@@ -38,7 +38,7 @@ pub(crate) fn commit(store: &Store, job: &Job, prepared: &mut Prepared, narrow: 
         known.put(&mut batch, &job.name, key);
     }
     for (key, id) in &extra.forgotten {
-        Known::remove(&mut batch, &job.name, key);
+        SyncedRecord::remove(&mut batch, &job.name, key);
         Owner::release(&mut batch, store, &job.name, job.mapping.target, *id)?;
     }
     store.commit(batch)?;
@@ -165,7 +165,7 @@ pub(crate) fn parked(store: &Store, job: &Job) -> Result<Vec<(Key, Action, Strin
         State::Parked { status: 0, words } => parked.push((change.key, change.action, words)),
         // What a service says may name somebody.
         State::Parked { status, words } => {
-            parked.push((change.key, change.action, format!("{status}: {}", Private(&words))));
+            parked.push((change.key, change.action, format!("{status}: {}", Sensitive(&words))));
         }
         State::Waiting | State::Sent { .. } => {}
     })?;

@@ -8,7 +8,7 @@ use crate::mirror::Mirror;
 use crate::push::{Drained, Outcome};
 use crate::reconcile::model::job_plan::Prepared;
 use crate::record::{Action, Field, Key, RemoteId, Value};
-use crate::snapshot::{Index, IndexEntry, Known};
+use crate::snapshot::{Index, IndexEntry, SyncedRecord};
 use crate::store::{self, Store};
 
 /// Writes the index: a digest for every row that needs nothing any more. `before` are the entities that were seen to have
@@ -68,11 +68,11 @@ fn along<'a, T>(rows: &mut Peekable<impl Iterator<Item = (&'a str, T)>>, key: &s
 
 /// Whether the service holds all that was last sent, or what it makes of that.
 fn is_as_wanted(store: &Store, job: &Job, mirror: &Mirror, fields: &[Field], key: &Key) -> Result<bool, store::Error> {
-    let Some(known) = Known::get(store, &job.name, key)? else { return Ok(true) };
+    let Some(known) = SyncedRecord::get(store, &job.name, key)? else { return Ok(true) };
     let Some(entity) = mirror.get(store, known.id)? else { return Ok(false) };
     let owned = fields.iter().filter(|field| !job.seed_only.contains(&field.name));
     Ok(owned.filter(|field| job.mapping.fields.contains_key(field.name.as_str())).all(|field| {
         let wanted = known.sent.get(&field.name).unwrap_or(&Value::Empty);
-        known.settled(&field.name, field.kind, wanted, entity.value(&field.name))
+        known.is_in_sync(&field.name, field.kind, wanted, entity.value(&field.name))
     }))
 }

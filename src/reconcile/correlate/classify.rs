@@ -14,8 +14,8 @@ use crate::reconcile::model::context::Narrow;
 use crate::reconcile::model::doubtful_rows::Doubt;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
-use crate::record::{Action, Entity, Field, JobName, Key, Record, Rejected, RemoteId, Target, Value, fold};
-use crate::snapshot::Known;
+use crate::record::{Action, Entity, Field, JobName, Key, Record, Rejected, RemoteId, Target, Value, normalize};
+use crate::snapshot::SyncedRecord;
 use crate::store;
 
 /// What the candidates need.
@@ -51,7 +51,7 @@ pub(crate) struct Stood {
 }
 
 /// Takes what is to be remembered of a candidate that needs nothing.
-pub(crate) type Remember<'a> = dyn FnMut(Key, Known) -> Result<(), store::Error> + 'a;
+pub(crate) type Remember<'a> = dyn FnMut(Key, SyncedRecord) -> Result<(), store::Error> + 'a;
 
 /// Finds out where each candidate stands and decides what it needs.
 pub(crate) fn stand(
@@ -84,7 +84,7 @@ pub(crate) fn stand(
         };
         let has_bad_values = stood.bad_values.len() > bad_before;
         let as_read = as_read && !has_bad_values;
-        let pair = record.fields.remove(Target::PAIR);
+        let pair = record.fields.remove(Target::COMPOSITE);
         match identity.doubt_of_member(&record) {
             None => {}
             Some(Doubt::Held(reason)) => {
@@ -123,7 +123,7 @@ pub(crate) fn stand(
             }
             standing => standing,
         };
-        let is_other = |entity: &Entity| pair.as_ref().is_some_and(|pair| pair != entity.value(Target::PAIR));
+        let is_other = |entity: &Entity| pair.as_ref().is_some_and(|pair| pair != entity.value(Target::COMPOSITE));
         let standing = match standing {
             // One of the two was made anew, so this joins somebody who is no more.
             Standing::Mine { known, entity } if job.mapping.target == Target::Membership && is_other(&entity) => {
@@ -167,7 +167,7 @@ pub(crate) fn stand(
             let fields: Vec<String> = rules.owned().filter(differs).map(|field| field.name.to_string()).collect();
             let owner = identity.owner(entity.id, &candidate.key)?;
             if let Some(owner) = owner.filter(|_| !fields.is_empty()) {
-                stood.lent.entry(owner.job.whole()).or_default().insert(candidate.key.clone(), fields);
+                stood.lent.entry(owner.job.root()).or_default().insert(candidate.key.clone(), fields);
             }
         }
         if let Standing::Mine { known, entity } = &standing
@@ -232,7 +232,7 @@ const REFUSED: &str = "it was rejected that this row is still about the same per
 
 /// As whom a record names its person: by name and by email.
 fn named_by(record: &Record) -> Vec<(&'static str, String)> {
-    let named = |field| Some((field, fold(record.fields.get(field)?.as_text()?)));
+    let named = |field| Some((field, normalize(record.fields.get(field)?.as_text()?)));
     Target::IDENTITY.into_iter().filter_map(named).filter(|(_, text)| !text.is_empty()).collect()
 }
 
@@ -244,9 +244,9 @@ fn named_among(
     let mut named = Vec::new();
     for at in identity.missed.iter().filter(|_| !doubted.is_empty()) {
         let key = Key::new(identity.index.entry(*at).key);
-        let known = key.map(|key| Known::get(identity.store, identity.job, &key)).transpose()?.flatten();
-        let is_named = |known: &Known| {
-            let text = |field| known.sent.get(field).and_then(Value::as_text).map(fold);
+        let known = key.map(|key| SyncedRecord::get(identity.store, identity.job, &key)).transpose()?.flatten();
+        let is_named = |known: &SyncedRecord| {
+            let text = |field| known.sent.get(field).and_then(Value::as_text).map(normalize);
             Target::IDENTITY.into_iter().any(|field| text(field).is_some_and(|text| doubted.contains(&(field, text))))
         };
         named.extend(known.filter(is_named).map(|known| known.id));

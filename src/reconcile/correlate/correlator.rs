@@ -7,13 +7,13 @@ use smol_str::SmolStr;
 
 use super::references::Resolver;
 use crate::mirror::Mirror;
-use crate::plan::{Match, Matcher, Standing, mark};
+use crate::plan::{Match, Matcher, Standing, match_hash};
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::change_spill::Pile;
 use crate::reconcile::model::doubtful_rows::{Doubt, Doubts};
 use crate::reconcile::model::error::Error;
-use crate::record::{Entity, JobName, Key, Record, RemoteId, Target, fold};
-use crate::snapshot::{Index, Known, Owner};
+use crate::record::{Entity, JobName, Key, Record, RemoteId, Target, normalize};
+use crate::snapshot::{Index, Owner, SyncedRecord};
 use crate::store::{self, Store};
 
 /// What decides whose an entity is.
@@ -203,7 +203,7 @@ impl Claims {
             }
         }
         if let Some(field) = self.contradicts(&record, &entity, &by) {
-            let one = identity.mirror.target().one();
+            let one = identity.mirror.target().noun();
             let reason = format!(
                 "{by} fits the {one} with id {id}, whose {field} is another; approve it if they are the same {one}"
             );
@@ -224,8 +224,8 @@ impl Claims {
     fn contradicts(&self, record: &Record, entity: &Entity, by: &str) -> Option<&str> {
         let earlier = self.match_on.iter().take_while(|field| *field != by);
         earlier.map(SmolStr::as_str).find(|field| {
-            let wanted = record.fields.get(*field).and_then(|value| value.as_text().map(fold));
-            let held = entity.value(field).as_text().map(fold);
+            let wanted = record.fields.get(*field).and_then(|value| value.as_text().map(normalize));
+            let held = entity.value(field).as_text().map(normalize);
             wanted.is_some() && held.is_some() && wanted != held
         })
     }
@@ -247,13 +247,13 @@ impl Identity<'_> {
         }
         // That is known only when it is known what the record names.
         let fields = self.record(candidate)?.fields;
-        Ok(match_on.iter().map(|field| mark(&fields, field)).collect())
+        Ok(match_on.iter().map(|field| match_hash(&fields, field)).collect())
     }
 
     /// What was confirmed of a key of this job.
-    pub(crate) fn known(&self, key: &Key) -> Result<Option<Known>, store::Error> {
+    pub(crate) fn known(&self, key: &Key) -> Result<Option<SyncedRecord>, store::Error> {
         match self.index.by_key(key.as_str()) {
-            Some(_) => Known::get(self.store, self.job, key),
+            Some(_) => SyncedRecord::get(self.store, self.job, key),
             None => Ok(None),
         }
     }

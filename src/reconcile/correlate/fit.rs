@@ -5,7 +5,7 @@ use crate::mapping::OnBadValue;
 use crate::mirror::{ElementError, Mirror};
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::error::Error;
-use crate::record::{Field, Key, Kind, Record, Rejected, Target, Value};
+use crate::record::{Field, FieldKind, Key, Record, Rejected, Target, Value};
 
 /// What the service can take, as far as its lists tell.
 pub(crate) struct Fitting<'a> {
@@ -64,7 +64,7 @@ pub(crate) fn fit(record: &mut Record, fields: &[Field], mirror: &Mirror) -> Res
 /// mapping of the whole job.
 fn checkboxes<'a>(fields: &'a [Field], mirror: &Mirror) -> Result<Vec<&'a str>, Error> {
     let mut checkboxes = Vec::new();
-    for field in fields.iter().filter(|field| field.kind == Kind::Custom) {
+    for field in fields.iter().filter(|field| field.kind == FieldKind::Custom) {
         let title = field.name.trim_start_matches(Target::CUSTOM);
         let resolved = mirror.elements().resolve(title);
         let fail = |error: ElementError| Error::Element { field: field.name.to_string(), problem: error.to_string() };
@@ -95,8 +95,8 @@ fn location_fault(record: &Record, fields: &[Field], mirror: &Mirror) -> Option<
     fields.iter().find_map(|field| {
         let value = || record.fields.get(&field.name);
         let reason = match field.kind {
-            Kind::Location => fault(value()?.as_text()?)?,
-            Kind::Places => match value()? {
+            FieldKind::Location => fault(value()?.as_text()?)?,
+            FieldKind::Places => match value()? {
                 Value::List(names) => names.iter().find_map(|name| fault(name))?,
                 _ => return None,
             },

@@ -11,8 +11,8 @@ use smol_str::SmolStr;
 use super::correlator::Identity;
 use crate::plan::{Match, Matcher, Rules, Standing, is_somebody_else};
 use crate::reconcile::model::error::Error;
-use crate::record::{Entity, Field, Kind, Record, RemoteId, Target, Value, Values, fold};
-use crate::snapshot::Known;
+use crate::record::{Entity, Field, FieldKind, Record, RemoteId, Target, Value, Values, normalize};
+use crate::snapshot::SyncedRecord;
 
 /// Who has which name, email and number at the service.
 pub(crate) struct People<'a> {
@@ -26,7 +26,7 @@ pub(crate) struct People<'a> {
 impl<'a> People<'a> {
     pub(crate) fn new(match_on: &[SmolStr], rules: Rules<'a>) -> Self {
         let names = |field: &&Field| match_on.contains(&field.name) || Target::IDENTITY.contains(&field.name.as_str());
-        let plain = |field: &&Field| !matches!(field.kind, Kind::Link | Kind::Photo);
+        let plain = |field: &&Field| !matches!(field.kind, FieldKind::Link | FieldKind::Photo);
         let fields = rules.owned().filter(names).filter(plain).map(|field| field.name.clone()).collect();
         Self { rules, fields, holders: None }
     }
@@ -54,7 +54,7 @@ impl<'a> People<'a> {
                 let whose = match identity.owner(id, &record.key)? {
                     Some(owner) if owner.job == *identity.job => format!("key {}", owner.key),
                     Some(owner) => format!("key {} of job {}", owner.key, owner.job),
-                    None => format!("the {} with id {id} at the service", self.rules.target.one()),
+                    None => format!("the {} with id {id} at the service", self.rules.target.noun()),
                 };
                 return Ok(Some(format!(
                     "it would get the {field} that {whose} has; were columns sorted apart, or is a row mistyped? approve it if \
@@ -108,7 +108,7 @@ impl<'a> People<'a> {
 }
 
 /// What was last sent, where that is known.
-fn sent(known: &Known) -> Option<&Values> {
+fn sent(known: &SyncedRecord) -> Option<&Values> {
     Some(&known.sent).filter(|sent| !sent.is_empty())
 }
 
@@ -120,5 +120,5 @@ fn replaces(record: &Record, entity: &Entity, sent: Option<&Values>) -> bool {
 }
 
 fn text(value: Option<&Value>) -> Option<String> {
-    value.and_then(Value::as_text).map(fold).filter(|text| !text.is_empty())
+    value.and_then(Value::as_text).map(normalize).filter(|text| !text.is_empty())
 }

@@ -75,7 +75,7 @@ impl<'a> Resolver<'a> {
         let member = found(Target::Contractor, &links.member).or(links.member_id);
         let organization = found(Target::Organization, &links.organization).or(links.organization_id);
         if let (Some(member), Some(organization)) = (member, organization) {
-            record.fields.insert(Target::PAIR.into(), pair(&[member.to_string(), organization.to_string()]));
+            record.fields.insert(Target::COMPOSITE.into(), pair(&[member.to_string(), organization.to_string()]));
         }
         Ok(())
     }
@@ -113,7 +113,7 @@ impl<'a> Resolver<'a> {
             ("certification", Value::text(certification)),
             ("record_type", Value::text(record_type)),
             ("holder", Value::text(id)),
-            (Target::PAIR, pair),
+            (Target::COMPOSITE, pair),
         ] {
             record.fields.insert(field.into(), value);
         }

@@ -20,8 +20,8 @@ use crate::reconcile::approval::held;
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
-use crate::record::{Key, Record, RemoteId, Target, Value, fold};
-use crate::snapshot::Known;
+use crate::record::{Key, Record, RemoteId, Target, Value, normalize};
+use crate::snapshot::SyncedRecord;
 use crate::store;
 
 /// The people whom new records are compared with.
@@ -88,7 +88,7 @@ impl Namesakes {
                 continue;
             }
             let Some(key) = Key::new(entry.key) else { continue };
-            let Some(known) = Known::get(identity.store, identity.job, &key)? else { continue };
+            let Some(known) = SyncedRecord::get(identity.store, identity.job, &key)? else { continue };
             let missed = Missed { key, id: known.id, before: entry.gone };
             for field in Target::IDENTITY {
                 if let Some(value) = known.sent.get(field).and_then(hash) {
@@ -123,7 +123,7 @@ impl Namesakes {
         let hash = whole(|field| record.fields.get(field).cloned().unwrap_or(Value::Empty));
         let Some(id) = hash.and_then(|hash| self.twins.get(&hash)).copied() else { return Ok(None) };
         let Some(entity) = identity.mirror.get(identity.store, id)? else { return Ok(None) };
-        let one = identity.mirror.target().one();
+        let one = identity.mirror.target().noun();
         Ok(Some(match identity.owner(id, &record.key)? {
             Some(owner) if owner.job != *identity.job => {
                 Standing::Taken { by: BY.into(), id, job: owner.job.to_string(), key: owner.key }
@@ -163,7 +163,7 @@ impl Namesakes {
             let reason = format!(
                 "this new record has the {field} of the {} with id {}, whose key {} is gone from the source; approve it if \
                  they are the same person with a new key",
-                identity.mirror.target().one(),
+                identity.mirror.target().noun(),
                 entity.id,
                 first.key
             );
@@ -190,6 +190,6 @@ fn whole(of: impl Fn(&str) -> Value) -> Option<u64> {
 
 fn hash(name: &Value) -> Option<u64> {
     let words: Vec<&str> = name.as_text()?.split_whitespace().collect();
-    let folded = fold(&words.join(" "));
+    let folded = normalize(&words.join(" "));
     (!folded.is_empty()).then(|| xxh3_64(folded.as_bytes()))
 }

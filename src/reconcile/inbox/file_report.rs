@@ -5,13 +5,13 @@ use std::io;
 use std::path::Path;
 
 use crate::config::Job;
-use crate::history::{self, Entry};
-use crate::receipt::{Line, Outcome, Receipt, Verdict};
+use crate::history::{self, AuditEntry};
+use crate::receipt::{Receipt, ReportLine, RowOutcome, Verdict};
 use crate::reconcile::collect::rows;
 use crate::reconcile::model::counts::Status;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::report::job_report::Report;
-use crate::record::{Action, Key, Rejected, shown};
+use crate::record::{Action, Key, Rejected, reveal};
 use crate::source::{self, Columns, csv};
 use crate::text::counted;
 
@@ -35,7 +35,7 @@ pub(crate) fn of_run(receipt: Receipt, report: &Report, known: &Known) -> Receip
         Status::Done => Verdict::Used,
     };
     let lines = match verdict {
-        Verdict::NotUsed => report.rejections.iter().map(|row| known.unused(row, Outcome::NotUsed)).collect(),
+        Verdict::NotUsed => report.rejections.iter().map(|row| known.unused(row, RowOutcome::NotUsed)).collect(),
         _ => lines(report, known),
     };
     let rejected = counted(report.rejections.len(), "row was rejected", "rows were rejected");
@@ -44,9 +44,9 @@ pub(crate) fn of_run(receipt: Receipt, report: &Report, known: &Known) -> Receip
         format!("not in this file: {told}. Was a filter left on in the export, or is it the export of a part?")
     });
     let messages = report.reasons.iter().filter(|reason| **reason != rejected || lines.is_empty());
-    let messages = missing.into_iter().chain(messages.map(|message| shown(message).into_owned()));
+    let messages = missing.into_iter().chain(messages.map(|message| reveal(message).into_owned()));
     let messages: Vec<String> = messages.collect();
-    let waiting = lines.iter().filter(|line| line.outcome == Outcome::Waiting);
+    let waiting = lines.iter().filter(|line| line.outcome == RowOutcome::Waiting);
     let holds: BTreeSet<String> = waiting.map(|line| line.reason.clone()).collect();
     let holds = messages.iter().filter(|message| holds.contains(*message)).cloned().collect();
     Receipt { verdict, messages, holds, lines, ..receipt }
@@ -62,20 +62,21 @@ pub(crate) fn settled(report: &Report) -> Verdict {
 }
 
 /// What a change that was confirmed comes to for whoever dropped the file.
-pub(crate) fn outcome_of(action: Action) -> Outcome {
+pub(crate) fn outcome_of(action: Action) -> RowOutcome {
     match action {
-        Action::Create => Outcome::Added,
-        Action::Update => Outcome::Changed,
-        Action::Delete => Outcome::Removed,
+        Action::Create => RowOutcome::Added,
+        Action::Update => RowOutcome::Changed,
+        Action::Delete => RowOutcome::Removed,
     }
 }
 
 /// The rows of a file that can't be used because of them.
 pub(crate) fn bad_rows(error: &Error) -> Vec<Rejected> {
     match error {
-        Error::Source(source::Error::Csv(csv::Error { kind: csv::Kind::TooManyBadRows { rejected, .. }, .. })) => {
-            rejected.clone()
-        }
+        Error::Source(source::Error::Csv(csv::Error {
+            kind: csv::CsvErrorKind::TooManyBadRows { rejected, .. },
+            ..
+        })) => rejected.clone(),
         _ => Vec::new(),
     }
 }
@@ -85,7 +86,7 @@ pub(crate) fn confirmed(state_dir: &Path, job: &Job, runs: &[u64]) -> io::Result
     let mut confirmed = BTreeMap::new();
     if !runs.is_empty() {
         history::read(state_dir, |entry| match entry {
-            Entry::Change(change) if change.job == job.name && runs.contains(&change.run) => {
+            AuditEntry::Change(change) if change.job == job.name && runs.contains(&change.run) => {
                 // Who was made and then changed was made.
                 confirmed.entry(change.key).or_insert(change.action);
             }
@@ -98,36 +99,36 @@ pub(crate) fn confirmed(state_dir: &Path, job: &Job, runs: &[u64]) -> io::Result
 /// What whoever dropped a file that can't be used may do about it, where the error itself does not say so.
 pub(crate) fn advice(error: &Error) -> Option<&'static str> {
     match error {
-        Error::Mapping(_) | Error::Source(source::Error::Csv(csv::Error { kind: csv::Kind::Header { .. }, .. })) => {
-            Some(
-                "The first line must have the same column names as always. Export the file again with all of them; if a column \
+        Error::Mapping(_)
+        | Error::Source(source::Error::Csv(csv::Error { kind: csv::CsvErrorKind::Header { .. }, .. })) => Some(
+            "The first line must have the same column names as always. Export the file again with all of them; if a column \
              was renamed on purpose, tell IT before the next file",
-            )
-        }
-        Error::Source(source::Error::Csv(csv::Error { kind: csv::Kind::TooManyBadRows { .. }, .. })) => Some(
+        ),
+        Error::Source(source::Error::Csv(csv::Error { kind: csv::CsvErrorKind::TooManyBadRows { .. }, .. })) => Some(
             "So many rows are damaged that the file as a whole is in doubt. Export it again; don't edit it by hand in between",
         ),
         _ => None,
     }
 }
 
-fn lines(report: &Report, known: &Known) -> Vec<Line> {
-    let mut told: BTreeMap<&Key, (Outcome, &str)> = BTreeMap::new();
+fn lines(report: &Report, known: &Known) -> Vec<ReportLine> {
+    let mut told: BTreeMap<&Key, (RowOutcome, &str)> = BTreeMap::new();
     for (key, action) in known.before.iter().chain(report.details.confirmed.iter().map(|(key, action)| (key, action))) {
         told.entry(key).or_insert((outcome_of(*action), ""));
     }
-    told.extend(report.details.dropped.iter().map(|key| (key, (Outcome::Dropped, ""))));
+    told.extend(report.details.dropped.iter().map(|key| (key, (RowOutcome::Dropped, ""))));
     let held: BTreeSet<&Key> = report.held.iter().map(|(key, _)| key).collect();
-    told.extend(report.held.iter().map(|(key, reason)| (key, (Outcome::Waiting, reason.as_str()))));
-    told.extend(report.parked.iter().map(|(key, _, words)| (key, (Outcome::Refused, words.as_str()))));
+    told.extend(report.held.iter().map(|(key, reason)| (key, (RowOutcome::Waiting, reason.as_str()))));
+    told.extend(report.parked.iter().map(|(key, _, words)| (key, (RowOutcome::Refused, words.as_str()))));
     let unusable: BTreeSet<u64> = report.rejections.iter().filter_map(|row| row.line).collect();
     told.extend(
-        report.missed.iter().filter(|one| !held.contains(&one.key)).map(|one| (&one.key, (Outcome::Missing, ""))),
+        report.missed.iter().filter(|one| !held.contains(&one.key)).map(|one| (&one.key, (RowOutcome::Missing, ""))),
     );
-    let mut lines: Vec<Line> = report.rejections.iter().map(|row| known.unused(row, Outcome::NotUsed)).collect();
-    lines.extend(report.bad_values.iter().map(|row| known.unused(row, Outcome::ValueNotUsed)));
+    let mut lines: Vec<ReportLine> =
+        report.rejections.iter().map(|row| known.unused(row, RowOutcome::NotUsed)).collect();
+    lines.extend(report.bad_values.iter().map(|row| known.unused(row, RowOutcome::ValueNotUsed)));
     for (row, key, counts) in report.details.rows.iter().filter(|(row, _, _)| !unusable.contains(row)) {
-        let otherwise = if *counts { Outcome::Unchanged } else { Outcome::NotIncluded };
+        let otherwise = if *counts { RowOutcome::Unchanged } else { RowOutcome::NotIncluded };
         lines.push(line(Some(*row), key, told.remove(key).unwrap_or((otherwise, ""))));
     }
     lines.sort_by_key(|line| (line.row.is_none(), line.row));
@@ -137,8 +138,8 @@ fn lines(report: &Report, known: &Known) -> Vec<Line> {
     lines
 }
 
-fn line(row: Option<u64>, key: &Key, (outcome, reason): (Outcome, &str)) -> Line {
-    Line { row, key: Some(key.as_str().to_owned()), outcome, reason: shown(reason).into_owned() }
+fn line(row: Option<u64>, key: &Key, (outcome, reason): (RowOutcome, &str)) -> ReportLine {
+    ReportLine { row, key: Some(key.as_str().to_owned()), outcome, reason: reveal(reason).into_owned() }
 }
 
 /// The headings of a job's columns, by the fields of the job and its parts.
@@ -147,14 +148,14 @@ pub(crate) fn headings(job: &Job, columns: &Columns) -> BTreeMap<String, String>
 }
 
 impl Known {
-    fn unused(&self, row: &Rejected, outcome: Outcome) -> Line {
+    fn unused(&self, row: &Rejected, outcome: RowOutcome) -> ReportLine {
         let field = row.field.as_ref().map(|field| self.headings.get(field).unwrap_or(field));
-        let field = field.map(|field| format!("{}: ", shown(field))).unwrap_or_default();
-        Line {
+        let field = field.map(|field| format!("{}: ", reveal(field))).unwrap_or_default();
+        ReportLine {
             row: row.line,
             key: row.key.as_ref().map(|key| key.as_str().to_owned()),
             outcome,
-            reason: format!("{field}{}", shown(&row.reason)),
+            reason: format!("{field}{}", reveal(&row.reason)),
         }
     }
 }

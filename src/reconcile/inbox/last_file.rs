@@ -7,7 +7,7 @@ use super::with_copy::over;
 use crate::config::Job;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
-use crate::source::inbox::{self, Folder, Shelf, take_filed};
+use crate::source::inbox::{self, Destination, Folder, take_filed};
 use crate::store::Store;
 
 /// How many filed files of that name are looked through.
@@ -31,9 +31,9 @@ pub(crate) fn last(job: &Job, store: &Store) -> Result<Option<(Job, Option<TempD
     let scratch = tempfile::Builder::new().prefix("looking-").tempdir_in(store.dir()).map_err(failed)?;
     let copy = scratch.path().join("copy");
     let end = format!("_{}", past.name);
-    let (filed, _) = folder.filed(Shelf::Processed).map_err(failed)?;
+    let (filed, _) = folder.filed(Destination::Processed).map_err(failed)?;
     for name in filed.iter().rev().filter(|name| name.ends_with(&end)).take(LOOKED_AT_MAX) {
-        let content = take_filed(&folder, Shelf::Processed, name, options.size_max, &copy);
+        let content = take_filed(&folder, Destination::Processed, name, options.size_max, &copy);
         if content.is_ok_and(|content| content.as_ref() == Some(&past.content)) {
             return Ok(Some((over(job, copy, Some(past.name.clone().into())), Some(scratch))));
         }

@@ -15,7 +15,7 @@ use crate::config::Job;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::waiting_files::WaitingFiles;
-use crate::source::inbox::{self, Entry, Folder, Look, Options, Refusal, Watcher, shown, take};
+use crate::source::inbox::{self, Folder, InboxEntry, Look, Options, TakeRefusal, Watcher, shown, take};
 use crate::store::Store;
 
 /// How long an unsettled file is waited for beyond ten times its settling time.
@@ -68,7 +68,7 @@ pub fn next(job: &Job, store: Option<&Store>, clock: &Clock) -> Result<Next, Err
     }
     let failed = |source| inbox::Error::Copy { name: "the next file".to_owned(), source };
     let laid = store.map(|store| Outbox::of(store.dir(), &job.name).laid()).transpose().map_err(failed)?;
-    let is_done = |entry: &Entry| laid.iter().flatten().any(|laid| laid.is(entry));
+    let is_done = |entry: &InboxEntry| laid.iter().flatten().any(|laid| laid.is(entry));
     let copy = match store {
         Some(store) => tempfile::Builder::new().prefix("looking-").tempdir_in(store.dir()),
         None => tempfile::Builder::new().prefix("rosterd-").tempdir(),
@@ -107,17 +107,17 @@ fn settled(
     folder: &Folder,
     options: &Options,
     clock: &Clock,
-    is_done: &dyn Fn(&Entry) -> bool,
+    is_done: &dyn Fn(&InboxEntry) -> bool,
     into: &std::path::Path,
     about: &mut String,
-) -> Result<Option<(Entry, inbox::Taken)>, Error> {
+) -> Result<Option<(InboxEntry, inbox::Taken)>, Error> {
     let begun = Instant::now();
     let patience = options.settle.saturating_mul(10).saturating_add(PATIENCE);
     let mut watcher = Watcher::default();
     let mut unfit: BTreeSet<OsString> = BTreeSet::new();
     loop {
-        let skip = |entry: &Entry| is_done(entry) || unfit.contains(&entry.name);
-        let mut refuse = |entry: Entry, reason: &str| {
+        let skip = |entry: &InboxEntry| is_done(entry) || unfit.contains(&entry.name);
+        let mut refuse = |entry: InboxEntry, reason: &str| {
             about.push_str(&format!("; {} will be refused: {}", shown(&entry.name), reason.trim_end_matches('.')));
             entry.name
         };
@@ -130,17 +130,17 @@ fn settled(
             }
             Look::File(entry) => match take(folder, &entry, options.size_max, into) {
                 Ok(taken) => return Ok(Some((entry, taken))),
-                Err(Refusal::Changed | Refusal::Unfit(_)) => {}
-                Err(Refusal::Barred) => {
-                    let name = refuse(entry, Refusal::BARRED);
+                Err(TakeRefusal::Changed | TakeRefusal::Unfit(_)) => {}
+                Err(TakeRefusal::Barred) => {
+                    let name = refuse(entry, TakeRefusal::BARRED);
                     unfit.insert(name);
                     continue;
                 }
-                Err(Refusal::Unreadable(source)) => {
+                Err(TakeRefusal::Unreadable(source)) => {
                     let path = options.dir.join(&entry.name);
                     return Err(inbox::Error::Unreadable { path, source }.into());
                 }
-                Err(Refusal::Unwritable(source)) => {
+                Err(TakeRefusal::Unwritable(source)) => {
                     return Err(inbox::Error::Copy { name: shown(&entry.name), source }.into());
                 }
             },

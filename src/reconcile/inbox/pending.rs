@@ -24,7 +24,7 @@ use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::report::job_report::Report;
 use crate::reconcile::run_job::{one, record};
-use crate::source::{Found, Source, csv, inbox};
+use crate::source::{Source, SourceState, csv, inbox};
 use crate::store::{Batch, Store};
 
 /// What a job works on while no file waits.
@@ -50,7 +50,7 @@ impl Rest {
             let inbox = job.inbox.clone().map(|inbox| inbox::Options { doubt: standing.doubt, ..inbox });
             return Ok(Self::Last(Box::new(Job { inbox, ..last }), standing.name));
         }
-        let found = state.found.as_ref().and_then(Found::file);
+        let found = state.found.as_ref().and_then(SourceState::file);
         let (Some(found), true) = (found, is_sendable(store, job)?) else { return Ok(Self::Nothing) };
         header(found, scratch)
             .map_err(|source| inbox::Error::Copy { name: "a file without rows".to_owned(), source })?;
@@ -117,7 +117,7 @@ async fn attempt(context: &Context<'_>, job: &Job, mirrors: &mut Mirrors, narrow
 }
 
 /// Lays down a file with the columns of the last one and no row.
-fn header(found: &csv::Found, path: &Path) -> io::Result<()> {
+fn header(found: &csv::DetectedFormat, path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

@@ -7,7 +7,7 @@ use super::staging::Outbox;
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::reconcile::model::error::Error;
-use crate::source::inbox::{Entry, Folder, Look, Stamp, Watcher};
+use crate::source::inbox::{Folder, InboxEntry, Look, Stamp, Watcher};
 
 /// Looks at one job's inbox again and again, and says when a run would have something to take. A look lists the folder and
 /// reads nothing, so it may be had every second.
@@ -30,9 +30,9 @@ impl Poll {
         let folder = Folder::open(&options.dir)?;
         // What can't be listed of the state is for the run to tell.
         let laid = Outbox::of(state_dir, &job.name).laid().unwrap_or_default();
-        let skip = |entry: &Entry| laid.iter().any(|laid| laid.is(entry));
+        let skip = |entry: &InboxEntry| laid.iter().any(|laid| laid.is(entry));
         Ok(match self.watcher.look(&folder, options, clock, &skip)? {
-            Look::File(Entry { name, stamp, .. }) | Look::Unfit(Entry { name, stamp, .. }, _) => {
+            Look::File(InboxEntry { name, stamp, .. }) | Look::Unfit(InboxEntry { name, stamp, .. }, _) => {
                 Some(Front { name, stamp })
             }
             Look::Nothing | Look::Unsettled(_) => None,

@@ -19,8 +19,10 @@ use crate::reconcile::model::job_state::{JobState, next_run};
 use crate::reconcile::report::job_report::Report;
 use crate::reconcile::run_job::{one, record};
 use crate::reconcile::{freshness, pause};
-use crate::source::inbox::{Entry, Filing, Folder, Look, Options, Refusal, Shelf, Taken, Watcher, shown, take};
-use crate::source::{self, Columns, Found, csv};
+use crate::source::inbox::{
+    Destination, Filing, Folder, InboxEntry, Look, Options, TakeRefusal, Taken, Watcher, shown, take,
+};
+use crate::source::{self, Columns, SourceState, csv};
 use crate::store::Batch;
 
 /// How long an unsettled file is waited for beyond ten times its settling time.
@@ -112,7 +114,7 @@ impl Visit<'_> {
                 return Ok(());
             }
             let laid = outbox.laid().map_err(|error| copy_failed("what is done", error))?;
-            let skip = |entry: &Entry| laid.iter().any(|laid| laid.is(entry));
+            let skip = |entry: &InboxEntry| laid.iter().any(|laid| laid.is(entry));
             let step = match watcher.look(&folder, self.options, self.context.clock, &skip)? {
                 Look::Nothing => break,
                 Look::Unsettled(entry) if Instant::now() > patience => {
@@ -132,7 +134,7 @@ impl Visit<'_> {
                 Look::File(entry) => match self.take(&folder, &outbox, &entry)? {
                     Copied::Whole(taken) => self.read(&folder, &outbox, &entry, taken, mirrors, narrow).await?,
                     Copied::Barred if !narrow.is_narrow() => {
-                        self.refuse(&folder, &outbox, &entry, Refusal::BARRED.to_owned())?
+                        self.refuse(&folder, &outbox, &entry, TakeRefusal::BARRED.to_owned())?
                     }
                     Copied::Barred => {
                         self.notes.push(format!("{} can't be read", shown(&entry.name)));
@@ -168,17 +170,17 @@ impl Visit<'_> {
     }
 
     /// Takes a copy of a file.
-    fn take(&mut self, folder: &Folder, outbox: &Outbox, entry: &Entry) -> Result<Copied, Error> {
+    fn take(&mut self, folder: &Folder, outbox: &Outbox, entry: &InboxEntry) -> Result<Copied, Error> {
         let name = || shown(&entry.name);
         match take(folder, entry, self.options.size_max, &outbox.copy()) {
             Ok(taken) => Ok(Copied::Whole(taken)),
             // The next look finds what it is by now.
-            Err(Refusal::Changed | Refusal::Unfit(_)) => Ok(Copied::Changed),
-            Err(Refusal::Barred) => Ok(Copied::Barred),
-            Err(Refusal::Unreadable(source)) => {
+            Err(TakeRefusal::Changed | TakeRefusal::Unfit(_)) => Ok(Copied::Changed),
+            Err(TakeRefusal::Barred) => Ok(Copied::Barred),
+            Err(TakeRefusal::Unreadable(source)) => {
                 Err(crate::source::inbox::Error::Unreadable { path: self.options.dir.join(&entry.name), source }.into())
             }
-            Err(Refusal::Unwritable(error)) => Err(copy_failed(&name(), error)),
+            Err(TakeRefusal::Unwritable(error)) => Err(copy_failed(&name(), error)),
         }
     }
 
@@ -187,7 +189,7 @@ impl Visit<'_> {
         &mut self,
         folder: &Folder,
         outbox: &Outbox,
-        entry: &Entry,
+        entry: &InboxEntry,
         taken: Taken,
         mirrors: &mut Mirrors,
         narrow: &Narrow,
@@ -202,7 +204,7 @@ impl Visit<'_> {
             let same = format!("{name} is the same file as {}, read on {:.0}, so it was skipped", last.name, last.read);
             let report = Report { reasons: vec![same], ..Report::idle(self.job.name.clone()) };
             let blank = self.blank(&state, &name, Verdict::Again);
-            let order = self.order(folder, entry, &taken, Shelf::Processed, None);
+            let order = self.order(folder, entry, &taken, Destination::Processed, None);
             return self.close(folder, outbox, begun, report, blank, order);
         }
         let doubt = staleness::doubt(&state.inbox, self.options, &name, &taken);
@@ -222,11 +224,11 @@ impl Visit<'_> {
         let result = one(self.context, &job, mirrors, narrow, begun.run, begun.requests).await;
         let is_paused = pause::reason(self.context.store.dir(), &self.job.name).is_some();
         let (report, shelf) = match result {
-            Ok(report) if report.details.nothing_taken => (report, Some(Shelf::Failed)),
+            Ok(report) if report.details.nothing_taken => (report, Some(Destination::Failed)),
             Ok(report) if report.status == Status::Failed || is_paused => (report, None),
-            Ok(report) => (report, Some(Shelf::Processed)),
+            Ok(report) => (report, Some(Destination::Processed)),
             Err(error) => {
-                let shelf = is_of_the_file(&error).then_some(Shelf::Failed);
+                let shelf = is_of_the_file(&error).then_some(Destination::Failed);
                 let mut report = self.context.failed(self.job, &error, begun.requests);
                 report.rejections = file_report::bad_rows(&error);
                 report.reasons.extend(shelf.and_then(|_| file_report::advice(&error)).map(str::to_owned));
@@ -241,7 +243,7 @@ impl Visit<'_> {
         // What became of requests under way when a run was cut off was found out, and told, by this one.
         let runs: Vec<u64> = if before.is_empty() { before } else { before.into_iter().chain([begun.run]).collect() };
         let confirmed = file_report::confirmed(self.context.store.dir(), self.job, &runs).map_err(Error::History)?;
-        let columns = state.found.as_ref().and_then(Found::file).map(|found| found.columns.as_slice());
+        let columns = state.found.as_ref().and_then(SourceState::file).map(|found| found.columns.as_slice());
         let headings = file_report::headings(self.job, &Columns::new(columns.unwrap_or_default()));
         let known = file_report::Known { before: confirmed, headings };
         let receipt = file_report::of_run(self.blank(&state, &name, Verdict::Used), &report, &known);
@@ -259,16 +261,16 @@ impl Visit<'_> {
             modified: taken.stamp.modified(),
             read: begun.started,
         };
-        let past = (shelf == Shelf::Processed).then_some((past, doubt));
+        let past = (shelf == Destination::Processed).then_some((past, doubt));
         let settled = file_report::settled(&report);
         let order = Order { settled, ..self.order(folder, entry, &taken, shelf, past) };
         self.close(folder, outbox, begun, report, receipt, order)
     }
 
     /// Something that is never read goes to where whoever dropped it finds out why.
-    fn refuse(&mut self, folder: &Folder, outbox: &Outbox, entry: &Entry, reason: String) -> Result<Step, Error> {
+    fn refuse(&mut self, folder: &Folder, outbox: &Outbox, entry: &InboxEntry, reason: String) -> Result<Step, Error> {
         let name = shown(&entry.name);
-        let why = crate::record::shown(&reason);
+        let why = crate::record::reveal(&reason);
         let job = self.job.name.as_str();
         tracing::error!(job, file = name, "{job}: the file {name} in the inbox was refused: {why}");
         let begun = self.begin()?;
@@ -276,7 +278,7 @@ impl Visit<'_> {
         let report = Report::failed(self.job.name.clone(), format!("{name} was refused. {reason}"), 0);
         let receipt = Receipt { messages: vec![reason], ..self.blank(&state, &name, Verdict::NotUsed) };
         let taken = Taken { path: outbox.copy(), content: String::new(), stamp: entry.stamp, mode: REPORT_MODE };
-        let order = self.order(folder, entry, &taken, Shelf::Failed, None);
+        let order = self.order(folder, entry, &taken, Destination::Failed, None);
         self.close(folder, outbox, begun, report, receipt, order)
     }
 
@@ -353,9 +355,9 @@ impl Visit<'_> {
     fn order(
         &self,
         folder: &Folder,
-        entry: &Entry,
+        entry: &InboxEntry,
         taken: &Taken,
-        shelf: Shelf,
+        shelf: Destination,
         past: Option<(Past, Option<String>)>,
     ) -> Order {
         let at = self.context.clock.now();
@@ -375,7 +377,7 @@ impl Visit<'_> {
 
     /// A receipt on which nothing stands yet.
     fn blank(&self, state: &JobState, name: &str, verdict: Verdict) -> Receipt {
-        let found = state.found.as_ref().and_then(Found::file).map(|found| found.delimiter);
+        let found = state.found.as_ref().and_then(SourceState::file).map(|found| found.delimiter);
         Receipt {
             file: name.to_owned(),
             job: self.job.name.to_string(),
@@ -408,7 +410,7 @@ impl Visit<'_> {
 
     fn warn(&mut self, warning: String) {
         let job = self.job.name.as_str();
-        tracing::warn!(job, "{job}: {}", crate::record::shown(&warning));
+        tracing::warn!(job, "{job}: {}", crate::record::reveal(&warning));
         self.notes.push(warning);
     }
 
@@ -423,7 +425,7 @@ impl Visit<'_> {
 fn is_of_the_file(error: &Error) -> bool {
     match error {
         Error::Source(source::Error::Csv(error)) => {
-            !matches!(error.kind, csv::Kind::Unreadable(_) | csv::Kind::Missing)
+            !matches!(error.kind, csv::CsvErrorKind::Unreadable(_) | csv::CsvErrorKind::Missing)
         }
         Error::Mapping(_) => true,
         _ => false,

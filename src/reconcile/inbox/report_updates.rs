@@ -14,22 +14,22 @@ use jiff::Timestamp;
 use super::file_report::outcome_of;
 use super::staging::{Outbox, Waiting};
 use crate::config::Job;
-use crate::history::{self, Entry};
+use crate::history::{self, AuditEntry};
 use crate::plan::{self, Decided};
 use crate::queue::{self, State};
-use crate::receipt::{Outcome, Verdict, page, table};
+use crate::receipt::{RowOutcome, Verdict, page, table};
 use crate::reconcile::approval::held::HeldChange;
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::report::job_report::named_as;
-use crate::record::{Action, JobName, Key, shown};
+use crate::record::{Action, JobName, Key, reveal};
 use crate::source::inbox::Folder;
 use crate::store::{self, Keyspace, Store};
 
 /// What has become of a line that waited.
 enum Became {
     Waits,
-    Outcome(Outcome, String),
+    Outcome(RowOutcome, String),
     /// It was approved; the audit files know whether it was done.
     Approved,
     /// The audit files know what was done, if anything.
@@ -64,7 +64,7 @@ pub(crate) fn settle(
     if !waiting.update(context.store, job, context.clock.now(), newer)? {
         return Ok(());
     }
-    let done = waiting.put(folder).and_then(|()| match waiting.receipt.count(Outcome::Waiting) {
+    let done = waiting.put(folder).and_then(|()| match waiting.receipt.count(RowOutcome::Waiting) {
         0 => outbox.drop_waiting(),
         _ => outbox.keep_waiting(&waiting),
     });
@@ -78,7 +78,7 @@ impl Waiting {
         let mut settled = Vec::new();
         let mut moved = false;
         for (at, line) in self.receipt.lines.iter_mut().enumerate() {
-            let (Outcome::Waiting, Some(name)) = (line.outcome, &line.key) else { continue };
+            let (RowOutcome::Waiting, Some(name)) = (line.outcome, &line.key) else { continue };
             let records = named_as(job, name);
             match became(store, &records)? {
                 Became::Waits => {}
@@ -95,9 +95,9 @@ impl Waiting {
                 line.outcome = match records.iter().find_map(|record| done.get(record)) {
                     Some(action) => outcome_of(*action),
                     // Who is in no row goes once the grace is over.
-                    None if is_approved && line.row.is_none() => Outcome::Missing,
+                    None if is_approved && line.row.is_none() => RowOutcome::Missing,
                     None if is_approved => continue,
-                    None => Outcome::Unchanged,
+                    None => RowOutcome::Unchanged,
                 };
                 line.reason.clear();
                 moved = true;
@@ -111,14 +111,15 @@ impl Waiting {
 
     fn tell(&mut self, now: Timestamp, newer: Option<&str>) {
         let Self { receipt, settled, .. } = self;
-        let waits = |line: &&crate::receipt::Line| line.outcome == Outcome::Waiting;
+        let waits = |line: &&crate::receipt::ReportLine| line.outcome == RowOutcome::Waiting;
         let reasons: Vec<&str> = receipt.lines.iter().filter(waits).map(|line| line.reason.as_str()).collect();
         // What was said of the whole file because of lines that waited goes with them.
         receipt.messages.retain(|message| !receipt.holds.contains(message) || reasons.contains(&message.as_str()));
         receipt.updated = Some(now.to_zoned(receipt.at.time_zone().clone()));
         receipt.newer = newer.map(str::to_owned);
         if reasons.is_empty() {
-            let lacks = |line: &crate::receipt::Line| matches!(line.outcome, Outcome::NotUsed | Outcome::Refused);
+            let lacks =
+                |line: &crate::receipt::ReportLine| matches!(line.outcome, RowOutcome::NotUsed | RowOutcome::Refused);
             let partly = receipt.lines.iter().any(lacks);
             receipt.verdict = if partly { Verdict::Partly } else { *settled };
         }
@@ -145,14 +146,14 @@ fn became(store: &Store, records: &[(JobName, Key)]) -> Result<Became, store::Er
         }
         match queue::get(store, job, key)?.map(|change| change.state) {
             Some(State::Parked { words, .. }) => {
-                return Ok(Became::Outcome(Outcome::Refused, shown(&words).into_owned()));
+                return Ok(Became::Outcome(RowOutcome::Refused, reveal(&words).into_owned()));
             }
             Some(State::Waiting | State::Sent { .. }) => return Ok(Became::Waits),
             None => {}
         }
         match store.get::<Decided>(Keyspace::Decision, &name)?.map(|decided| decided.verdict) {
             Some(plan::Verdict::Approved(_)) => return Ok(Became::Approved),
-            Some(plan::Verdict::Rejected(_)) => return Ok(Became::Outcome(Outcome::Dropped, String::new())),
+            Some(plan::Verdict::Rejected(_)) => return Ok(Became::Outcome(RowOutcome::Dropped, String::new())),
             None => {}
         }
     }
@@ -163,7 +164,7 @@ fn became(store: &Store, records: &[(JobName, Key)]) -> Result<Became, store::Er
 fn done(state_dir: &Path, since: Timestamp) -> io::Result<BTreeMap<(JobName, Key), Action>> {
     let mut done = BTreeMap::new();
     history::read(state_dir, |entry| {
-        if let Entry::Change(change) = entry
+        if let AuditEntry::Change(change) = entry
             && change.at >= since
         {
             done.insert((change.job, change.key), change.action);

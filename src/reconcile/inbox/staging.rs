@@ -18,10 +18,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::Job;
 use crate::disk;
-use crate::receipt::{Outcome, Receipt, Verdict, page, table};
+use crate::receipt::{Receipt, RowOutcome, Verdict, page, table};
 use crate::reconcile::model::inbox_state::{Past, Standing};
 use crate::record::JobName;
-use crate::source::inbox::{Entry, Filing, Folder, Options};
+use crate::source::inbox::{Filing, Folder, InboxEntry, Options};
 
 /// The private folder of one inbox.
 pub(crate) struct Outbox {
@@ -105,7 +105,7 @@ impl Outbox {
         gone(fs::remove_dir_all(&laying))?;
         DirBuilder::new().mode(0o700).create(&laying)?;
         write(&laying.join("order"), &serde_json::to_vec(&order).map_err(io::Error::from)?)?;
-        if receipt.count(Outcome::Waiting) > 0 {
+        if receipt.count(RowOutcome::Waiting) > 0 {
             write(&laying.join("receipt"), &serde_json::to_vec(receipt)?)?;
         }
         write(&laying.join("report.csv"), &table(receipt))?;
@@ -141,7 +141,7 @@ impl Outbox {
 
 impl Laid {
     /// Whether this is the file in the inbox that is done.
-    pub(crate) fn is(&self, entry: &Entry) -> bool {
+    pub(crate) fn is(&self, entry: &InboxEntry) -> bool {
         entry.name == self.order.filing.in_inbox() && entry.stamp.same_file(&self.order.filing.stamp)
     }
 

@@ -14,8 +14,10 @@ use crate::reconcile::correlate::fit::fit;
 use crate::reconcile::model::candidate::Statement;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::missing_people::Missed;
-use crate::record::{Action, Entity, Field, JobName, Key, Marks, Record, RemoteId, Target, Value, Values, Wish};
-use crate::snapshot::{Gone, Index, Known, Left};
+use crate::record::{
+    Action, DesiredState, Entity, Field, JobName, Key, Record, RemoteId, RowMetadata, Target, Value, Values,
+};
+use crate::snapshot::{Gone, Index, Left, SyncedRecord};
 use crate::source::Complete;
 use crate::store::{self, Store};
 
@@ -31,7 +33,7 @@ pub(crate) struct Departed {
     /// Those who would be removed were they not protected.
     pub(crate) protected: Vec<Key>,
     /// What is to be remembered of those whose grace runs, and of those who are as they should be.
-    pub(crate) waiting: Vec<(Key, Known)>,
+    pub(crate) waiting: Vec<(Key, SyncedRecord)>,
     /// Those whose entity is gone already: nothing is left to remove.
     pub(crate) forgotten: Vec<(Key, RemoteId)>,
     /// What those are called who leave or are missed; shown in plans alone (law 11).
@@ -83,7 +85,7 @@ impl Judge<'_> {
             if !is_replaced {
                 departed.missed.push(self.missed(&key, &known, &entity, absence.gone.since));
             }
-            let mut remembered = Known { gone: Some(absence.gone), ..known.clone() };
+            let mut remembered = SyncedRecord { gone: Some(absence.gone), ..known.clone() };
             if absence.due || is_replaced {
                 self.leave(&key, &mut remembered, &entity, None, departed)?;
             }
@@ -126,12 +128,12 @@ impl Judge<'_> {
     }
 
     /// The membership that took the place of one that is gone.
-    fn successor(&self, known: &Known) -> Option<Key> {
+    fn successor(&self, known: &SyncedRecord) -> Option<Key> {
         self.members.as_ref()?.successor(known)
     }
 
     /// Somebody whom the read misses, and from when on they are removed.
-    fn missed(&self, key: &Key, known: &Known, entity: &Entity, since: Timestamp) -> Missed {
+    fn missed(&self, key: &Key, known: &SyncedRecord, entity: &Entity, since: Timestamp) -> Missed {
         let stays = match self.job.leavers.action {
             LeaverAction::Keep => true,
             LeaverAction::Update => false,
@@ -165,8 +167,8 @@ impl Judge<'_> {
     }
 
     /// Someone of this key with whom something may still have to be done.
-    fn leaver(&self, key: &Key, departed: &mut Departed) -> Result<Option<(Known, Entity)>, Error> {
-        let Some(known) = Known::get(self.store, &self.job.name, key)? else { return Ok(None) };
+    fn leaver(&self, key: &Key, departed: &mut Departed) -> Result<Option<(SyncedRecord, Entity)>, Error> {
+        let Some(known) = SyncedRecord::get(self.store, &self.job.name, key)? else { return Ok(None) };
         let done = self.job.leavers.action == LeaverAction::Update && known.left.is_some();
         if self.claimed.contains(&known.id) {
             departed.claimed.insert(key.clone());
@@ -193,7 +195,7 @@ impl Judge<'_> {
     fn leave(
         &self,
         key: &Key,
-        known: &mut Known,
+        known: &mut SyncedRecord,
         entity: &Entity,
         line: Option<u64>,
         departed: &mut Departed,
@@ -224,7 +226,7 @@ impl Judge<'_> {
     pub(crate) fn update(
         &self,
         key: &Key,
-        known: &Known,
+        known: &SyncedRecord,
         entity: &Entity,
         line: Option<u64>,
     ) -> Result<Result<Option<Change>, String>, Error> {
@@ -247,7 +249,7 @@ impl Judge<'_> {
         if deltas.is_empty() {
             return Ok(Ok(None));
         }
-        let wish = Wish { action: Action::Update, id: Some(known.id), fields: record.fields, leaver: true };
+        let wish = DesiredState { action: Action::Update, id: Some(known.id), fields: record.fields, leaver: true };
         let (key, marks) = (record.key, known.marks.clone());
         Ok(Ok(Some(Change { key, wish, fields: deltas, line, known: true, approved: false, marks })))
     }
@@ -261,18 +263,18 @@ pub(crate) fn left_lately(
     job: &JobName,
     index: &Index,
     now: Timestamp,
-) -> Result<(Vec<Marks>, u64), store::Error> {
+) -> Result<(Vec<RowMetadata>, u64), store::Error> {
     let lately =
         |at: Timestamp, approved: bool| !approved && now.duration_since(at).abs() < SignedDuration::from_hours(24);
     let mut marks = Vec::new();
     for (_, removal) in Removal::list(store, target)? {
         if removal.job == *job && lately(removal.at, !removal.counts) {
-            marks.push(Marks { segment: removal.segment, ..Marks::default() });
+            marks.push(RowMetadata { segment: removal.segment, ..RowMetadata::default() });
         }
     }
     let mut staying = 0;
     for at in (0..index.len()).filter(|at| index.entry(*at).gone) {
-        let known = Key::new(index.entry(at).key).map(|key| Known::get(store, job, &key)).transpose()?.flatten();
+        let known = Key::new(index.entry(at).key).map(|key| SyncedRecord::get(store, job, &key)).transpose()?.flatten();
         let Some((left, known)) = known.and_then(|known| Some((known.left.clone()?, known))) else { continue };
         staying += 1;
         if lately(left.at, left.approved) {
@@ -287,7 +289,7 @@ pub(crate) fn told((field, reason): (String, String)) -> String {
     format!("leavers.set.{field}: {reason}")
 }
 
-fn removal(key: Key, known: &Known, line: Option<u64>) -> Change {
-    let wish = Wish { action: Action::Delete, id: Some(known.id), fields: Values::new(), leaver: false };
+fn removal(key: Key, known: &SyncedRecord, line: Option<u64>) -> Change {
+    let wish = DesiredState { action: Action::Delete, id: Some(known.id), fields: Values::new(), leaver: false };
     Change { key, wish, fields: Deltas::new(), line, known: true, approved: false, marks: known.marks.clone() }
 }

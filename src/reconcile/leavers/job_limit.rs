@@ -15,7 +15,7 @@ use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::Prepared;
 use crate::reconcile::model::missing_people::Missed;
 use crate::record::{Key, Target};
-use crate::snapshot::{Index, Known};
+use crate::snapshot::{Index, SyncedRecord};
 use crate::store::{self, Store};
 
 /// Holds the leavers of all parts where they are too many people together, and likewise the updates.
@@ -133,7 +133,7 @@ fn person(store: &Store, prepared: &Prepared, key: &Key) -> Result<Option<Key>, 
     if prepared.target != Target::Membership {
         return Ok(Some(key.clone()));
     }
-    let known = Known::get(store, &prepared.job, key)?;
+    let known = SyncedRecord::get(store, &prepared.job, key)?;
     let member = known.and_then(|known| organization_transfers::member(&known.sent));
     Ok(Some(member.unwrap_or_else(|| key.clone())))
 }

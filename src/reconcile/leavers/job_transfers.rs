@@ -14,8 +14,8 @@ use crate::plan::Change;
 use crate::reconcile::collect::rows;
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
-use crate::record::{Key, fold};
-use crate::snapshot::Known;
+use crate::record::{Key, normalize};
+use crate::snapshot::SyncedRecord;
 use crate::store::Store;
 
 /// The field by which a person is known on both sides.
@@ -83,7 +83,7 @@ impl Moving {
                 stay.push(change);
                 continue;
             };
-            let known = Known::get(store, &other.name, there)?;
+            let known = SyncedRecord::get(store, &other.name, there)?;
             if known.is_some_and(|known| known.gone.is_none() && known.left.is_none()) {
                 moved.push(change.key.clone());
                 stay.push(change);
@@ -109,7 +109,7 @@ fn emails(store: &Store, mirror: &Mirror, changes: &[Change]) -> Result<BTreeMap
     let mut emails = BTreeMap::new();
     for change in changes.iter().filter(|change| change.wish.leaves()) {
         let entity = change.wish.id.map(|id| mirror.get(store, id)).transpose()?.flatten();
-        let email = entity.and_then(|entity| entity.value(SAME).as_text().map(fold));
+        let email = entity.and_then(|entity| entity.value(SAME).as_text().map(normalize));
         emails.extend(email.filter(|email| !email.is_empty()).map(|email| (change.key.clone(), email)));
     }
     Ok(emails)
@@ -121,7 +121,7 @@ fn appear(context: &Context<'_>, job: &Job, emails: &BTreeSet<&String>) -> Resul
     let today = context.clock.now().to_zoned(job.time_zone.clone()).date();
     rows::read(context, job, &rows::mapping(job), None, &mut |row, bound| {
         if let Mapped::Record(record) = bound.read(row, Some(today)).mapped
-            && let Some(email) = record.fields.get(SAME).and_then(|value| value.as_text().map(fold))
+            && let Some(email) = record.fields.get(SAME).and_then(|value| value.as_text().map(normalize))
             && emails.contains(&email)
         {
             found.insert(email, record.key);

@@ -10,7 +10,7 @@ use crate::config::{Config, Job};
 use crate::plan::{LeaverAction, Present};
 use crate::reconcile::model::job_plan::Prepared;
 use crate::record::{Key, Target};
-use crate::snapshot::{Index, Known};
+use crate::snapshot::{Index, SyncedRecord};
 
 /// What is known of the members of memberships.
 pub(crate) struct Members<'a> {
@@ -38,7 +38,7 @@ impl<'a> Members<'a> {
         if part.mapping.target != Target::Membership {
             return None;
         }
-        let whole = part.name.whole();
+        let whole = part.name.root();
         let own = earlier.iter().find(|prepared| prepared.job == whole);
         let action = config.part(&whole).map(|job| job.leavers.action);
         Some(Self {
@@ -61,13 +61,13 @@ impl<'a> Members<'a> {
     }
 
     /// Whether a membership that is gone from the source ends.
-    pub(crate) fn may_end(&self, known: &Known) -> bool {
+    pub(crate) fn may_end(&self, known: &SyncedRecord) -> bool {
         let (Some(member), Some(gone)) = (organization_transfers::member(&known.sent), self.gone) else { return false };
         (self.are_removed || !gone.contains(&member)) && !self.staying.contains(&member)
     }
 
     /// The membership that took the place of one that is gone from the source.
-    pub(crate) fn successor(&self, known: &Known) -> Option<Key> {
+    pub(crate) fn successor(&self, known: &SyncedRecord) -> Option<Key> {
         self.begun.successor(known, self.index, self.seen)
     }
 }

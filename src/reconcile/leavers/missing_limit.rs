@@ -72,7 +72,7 @@ pub(crate) fn judge(
     let what = format!(
         "max_missing: {people} of {known} {} are missing from the source, {allowed} are allowed; was a filter left on in the \
          export?",
-        judge.job.mapping.target.many()
+        judge.job.mapping.target.plural()
     );
     if is_kept {
         judged.note = Some(what);

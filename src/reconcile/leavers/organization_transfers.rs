@@ -25,7 +25,7 @@ use crate::reconcile::model::change_spill::Pile;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::Prepared;
 use crate::record::{Action, Key, Target, Value, Values};
-use crate::snapshot::{Index, Known};
+use crate::snapshot::{Index, SyncedRecord};
 use crate::store::{self, Store};
 
 /// Why one part of a change waits for the other.
@@ -68,7 +68,7 @@ impl Begun {
     }
 
     /// The membership that took the place of one that is gone from the source.
-    pub(crate) fn successor(&self, known: &Known, index: &Index, seen: &Present) -> Option<Key> {
+    pub(crate) fn successor(&self, known: &SyncedRecord, index: &Index, seen: &Present) -> Option<Key> {
         let before = known.gone.as_ref().and_then(|gone| gone.successor.as_ref());
         let is_seen = |key: &&Key| index.by_key(key.as_str()).is_some_and(|at| seen.has(at));
         before.filter(is_seen).or_else(|| self.0.get(&member(&known.sent)?)?.first()).cloned()
@@ -110,7 +110,7 @@ impl Begun {
         }
         let missed = missed.iter().filter_map(|at| Key::new(index.entry(*at).key));
         for key in missed.chain(left.keys().cloned()) {
-            let known = Known::get(store, &job.name, &key)?;
+            let known = SyncedRecord::get(store, &job.name, &key)?;
             members.extend(known.and_then(|known| member(&known.sent)).filter(|member| self.0.contains_key(member)));
         }
         Ok(members)

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use super::change_spill::Pile;
 use super::context::Narrow;
-use crate::record::{Key, Marks, Record, Rejected, Values};
+use crate::record::{Key, Record, Rejected, RowMetadata, Values};
 use crate::snapshot::Day;
-use crate::spool::{self, Place};
+use crate::spool::{self, SpillOffset};
 
 /// A record that must be looked at, as small as it can be: a first run has one for everybody. The rest of it lies in the
 /// pile of its run.
@@ -16,7 +16,7 @@ pub(crate) struct Candidate {
     /// Of the row and of the job's mapping.
     pub(crate) digest: u128,
     /// Its entry in the pile.
-    pub(crate) place: Place,
+    pub(crate) place: SpillOffset,
     pub(crate) rare: Option<Box<Rare>>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Rare {
 
 impl Candidate {
     /// The record, and what its row says about itself.
-    pub(crate) fn open(&self, pile: &Pile) -> Result<(Record, Marks), spool::Error> {
+    pub(crate) fn open(&self, pile: &Pile) -> Result<(Record, RowMetadata), spool::Error> {
         let (fields, marks) = pile.record(self.place)?;
         Ok((Record { key: self.key.clone(), fields }, marks))
     }

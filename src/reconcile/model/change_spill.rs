@@ -13,9 +13,9 @@ use serde::ser::SerializeSeq as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smol_str::SmolStr;
 
-use crate::plan::{Change, Delta, Outline, mark};
-use crate::record::{ByField, Marks, Value, Values};
-use crate::spool::{Error, Place, Spool};
+use crate::plan::{Change, Delta, Outline, match_hash};
+use crate::record::{FieldMap, RowMetadata, Value, Values};
+use crate::spool::{Error, SpillOffset, Spool};
 
 /// So long is what a record is matched by in one field, in bytes.
 const MARK: usize = size_of::<u64>();
@@ -52,21 +52,21 @@ impl<T: Serialize, I: Iterator<Item = T> + Clone> Serialize for Packed<I> {
 struct Unpack<'s, U>(&'s [Vec<SmolStr>], PhantomData<U>);
 
 impl<'de, U: Deserialize<'de>> DeserializeSeed<'de> for Unpack<'_, U> {
-    type Value = ByField<U>;
+    type Value = FieldMap<U>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<ByField<U>, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<FieldMap<U>, D::Error> {
         deserializer.deserialize_seq(self)
     }
 }
 
 impl<'de, U: Deserialize<'de>> Visitor<'de> for Unpack<'_, U> {
-    type Value = ByField<U>;
+    type Value = FieldMap<U>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a set of fields")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<ByField<U>, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<FieldMap<U>, A::Error> {
         let short = || A::Error::invalid_length(0, &"a value for each field");
         let shape: usize = list.next_element()?.ok_or_else(short)?;
         let names = self.0.get(shape).ok_or_else(short)?;
@@ -74,7 +74,7 @@ impl<'de, U: Deserialize<'de>> Visitor<'de> for Unpack<'_, U> {
         for name in names {
             entries.push((name.clone(), list.next_element()?.ok_or_else(short)?));
         }
-        Ok(ByField::in_order(entries))
+        Ok(FieldMap::in_order(entries))
     }
 }
 
@@ -86,10 +86,10 @@ impl Pile {
     }
 
     /// Puts a record aside: its fields, what its row says about itself, and its line.
-    pub(crate) fn put_record(&self, fields: &Values, marks: &Marks, line: u64) -> Result<Place, Error> {
+    pub(crate) fn put_record(&self, fields: &Values, marks: &RowMetadata, line: u64) -> Result<SpillOffset, Error> {
         let mut bytes = Vec::with_capacity(ENTRY);
         for field in &self.match_on {
-            bytes.extend(mark(fields, field).unwrap_or_default().to_le_bytes());
+            bytes.extend(match_hash(fields, field).unwrap_or_default().to_le_bytes());
         }
         self.pack(&mut bytes, fields.keys(), fields.values());
         add(&mut bytes, &(marks, Some(line).filter(|_| self.has_lines), false));
@@ -97,17 +97,17 @@ impl Pile {
     }
 
     /// A record that was put aside.
-    pub(crate) fn record(&self, place: Place) -> Result<(Values, Marks), Error> {
+    pub(crate) fn record(&self, place: SpillOffset) -> Result<(Values, RowMetadata), Error> {
         self.spool.read(place, |bytes| {
             let mut entry = self.entry(bytes);
             let fields = self.unpack(&mut entry);
-            let (marks, ..): (Marks, Option<u64>, bool) = next(&mut entry);
+            let (marks, ..): (RowMetadata, Option<u64>, bool) = next(&mut entry);
             (fields, marks)
         })
     }
 
     /// What a record that was put aside is matched by.
-    pub(crate) fn marks(&self, place: Place) -> Result<Vec<Option<u64>>, Error> {
+    pub(crate) fn marks(&self, place: SpillOffset) -> Result<Vec<Option<u64>>, Error> {
         self.spool.read(place, |bytes| {
             let (marks, _) = bytes.split_at(self.marks_end());
             let mark = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
@@ -130,7 +130,7 @@ impl Pile {
     }
 
     /// The outline of a change that makes somebody just as their record is, which lies at `place`.
-    pub(crate) fn made(&self, change: &Change, place: Place) -> Outline {
+    pub(crate) fn made(&self, change: &Change, place: SpillOffset) -> Outline {
         let outline = Outline::of(change, place);
         debug_assert!(self.change(&outline).map_or(true, |found| found == *change), "another change than its record");
         outline
@@ -145,7 +145,7 @@ impl Pile {
             let mut entry = self.entry(bytes);
             let wanted = self.unpack(&mut entry);
             let (marks, line, moves) = next(&mut entry);
-            let moved: ByField<(Value, Value)> = if moves { self.unpack(&mut entry) } else { ByField::new() };
+            let moved: FieldMap<(Value, Value)> = if moves { self.unpack(&mut entry) } else { FieldMap::new() };
             let moved = moved.into_iter().map(|(field, (from, to))| (field, Delta { from, to })).collect();
             outline.with(wanted, moved, line, marks)
         })
@@ -169,7 +169,7 @@ impl Pile {
         add(entry, &Packed(self.shape(names), values));
     }
 
-    fn unpack<'e, U: Deserialize<'e>>(&self, entry: &mut Entry<'e>) -> ByField<U> {
+    fn unpack<'e, U: Deserialize<'e>>(&self, entry: &mut Entry<'e>) -> FieldMap<U> {
         Unpack(&self.shapes(), PhantomData).deserialize(entry).expect("a pile reads what it wrote")
     }
 
@@ -202,7 +202,7 @@ fn next<'e, T: Deserialize<'e>>(entry: &mut Entry<'e>) -> T {
 mod tests {
     use super::*;
     use crate::plan::{Deltas, Judged as _};
-    use crate::record::{Action, Key, Number, RemoteId, Wish};
+    use crate::record::{Action, DesiredState, Key, Number, RemoteId};
 
     fn values(pairs: &[(&str, Value)]) -> Values {
         pairs.iter().map(|(name, value)| ((*name).into(), value.clone())).collect()
@@ -212,7 +212,7 @@ mod tests {
     fn what_was_put_aside_comes_back_as_it_was() {
         let dir = tempfile::tempdir().unwrap();
         let pile = Pile::new(dir.path(), &["name", "email"].map(SmolStr::from), true);
-        let marks = Marks { segment: "North".into(), preference: Number::parse("2.5") };
+        let marks = RowMetadata { segment: "North".into(), preference: Number::parse("2.5") };
         let fields = values(&[
             ("name", Value::text("Ana")),
             ("mobile", Value::Empty),
@@ -220,11 +220,12 @@ mod tests {
             ("sites", Value::list(vec!["A".into(), "B".into()])),
             ("ids", Value::ids(vec![4, 7])),
         ]);
-        let places: Vec<Place> = (0..50).map(|_| pile.put_record(&fields, &marks, 3).unwrap()).collect();
+        let places: Vec<SpillOffset> = (0..50).map(|_| pile.put_record(&fields, &marks, 3).unwrap()).collect();
         assert_eq!(pile.record(places[7]).unwrap(), (fields.clone(), marks.clone()));
         let delta = |from: Value, to: Value| Delta { from, to };
-        let bare = pile.put_record(&values(&[("email", Value::text("A \"B\"\n"))]), &Marks::default(), 4).unwrap();
-        assert_eq!(pile.marks(places[7]).unwrap(), [mark(&fields, "name"), None]);
+        let bare =
+            pile.put_record(&values(&[("email", Value::text("A \"B\"\n"))]), &RowMetadata::default(), 4).unwrap();
+        assert_eq!(pile.marks(places[7]).unwrap(), [match_hash(&fields, "name"), None]);
         assert_eq!(pile.marks(bare).unwrap().iter().map(Option::is_some).collect::<Vec<_>>(), [false, true]);
         assert_eq!(pile.record(bare).unwrap().0["email"].shown(), "A \"B\"\n");
         for (action, moved) in [
@@ -236,7 +237,7 @@ mod tests {
             let wanted = if action == Action::Delete { Values::new() } else { fields.clone() };
             let change = Change {
                 key: Key::new("42").unwrap(),
-                wish: Wish { action, id, fields: wanted, leaver: action == Action::Update },
+                wish: DesiredState { action, id, fields: wanted, leaver: action == Action::Update },
                 fields: moved,
                 line: Some(3),
                 known: true,

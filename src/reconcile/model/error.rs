@@ -71,7 +71,7 @@ pub enum Kind {
 impl Error {
     /// Whether nothing failed but that someone asked to end.
     pub(crate) fn is_interruption(&self) -> bool {
-        matches!(self, Self::Source(source::Error::Ldap(ldap::Error { kind: ldap::Kind::Interrupted, .. })))
+        matches!(self, Self::Source(source::Error::Ldap(ldap::Error { kind: ldap::LdapErrorKind::Interrupted, .. })))
     }
 
     /// What kind of failure it is.

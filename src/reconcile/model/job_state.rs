@@ -13,7 +13,7 @@ use super::missing_people::Missing;
 use super::replicas::Shown;
 use crate::history::Audit;
 use crate::record::{JobName, Rejected};
-use crate::source::Found;
+use crate::source::SourceState;
 use crate::store::{self, Batch, Keyspace, Store};
 
 /// What is remembered of a job between its runs.
@@ -24,7 +24,7 @@ pub struct JobState {
     pub mapping: String,
     /// What the last read found out about its source.
     #[serde(default)]
-    pub found: Option<Found>,
+    pub found: Option<SourceState>,
     /// Which servers showed the people of a directory.
     #[serde(default)]
     pub(crate) shown: Shown,
@@ -88,7 +88,7 @@ impl RejectedRow {
             None => row.line.unwrap_or_default().to_string(),
         };
         let field = row.field.as_deref().unwrap_or_default();
-        let apart = Keyspace::APART;
+        let apart = Keyspace::SEPARATOR;
         let mark = xxh3_64(format!("{who}{apart}{field}{apart}{}", row.reason).as_bytes());
         Self { line: row.line, field: row.field.clone(), reason: row.reason.clone(), mark }
     }

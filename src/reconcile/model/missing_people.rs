@@ -50,6 +50,6 @@ impl Missing {
             Some(due) => format!("{fate} from {} on, unless they come back", time(due)),
         };
         let Self { people, of, target, .. } = self;
-        format!("{people} of {of} {} since {}; {then}", target.many(), time(self.since))
+        format!("{people} of {of} {} since {}; {then}", target.plural(), time(self.since))
     }
 }

@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::record::Key;
 use crate::snapshot::Index;
-use crate::source::Standing;
+use crate::source::ReplicaPosition;
 
 /// How many people are remembered one by one. Are there more, nobody is believed to be gone before they were shown again.
 const OTHERS_MAX: usize = 10_000;
@@ -17,13 +17,13 @@ const OTHERS_MAX: usize = 10_000;
 pub(crate) struct Shown {
     /// The server that showed everybody but `others`.
     #[serde(default)]
-    pub(crate) last: Option<Standing>,
+    pub(crate) last: Option<ReplicaPosition>,
     /// Those whom another server showed last, by the digests of their keys.
     #[serde(default)]
-    others: Vec<(Standing, BTreeSet<u64>)>,
+    others: Vec<(ReplicaPosition, BTreeSet<u64>)>,
     /// The last read that could not be believed, where it was the last.
     #[serde(default)]
-    doubted: Option<Standing>,
+    doubted: Option<ReplicaPosition>,
 }
 
 impl Shown {
@@ -37,7 +37,7 @@ impl Shown {
     }
 
     /// How far the server was that showed somebody last.
-    pub(crate) fn of(&self, key: &Key) -> Option<&Standing> {
+    pub(crate) fn of(&self, key: &Key) -> Option<&ReplicaPosition> {
         let mark = mark(key.as_str());
         let other = self.others.iter().find(|(_, keys)| keys.contains(&mark));
         other.map(|(standing, _)| standing).or(self.last.as_ref())
@@ -46,8 +46,8 @@ impl Shown {
     /// What is to be remembered after a read that did not show those at `missing`.
     pub(crate) fn after(
         &self,
-        began: &Standing,
-        ended: &Standing,
+        began: &ReplicaPosition,
+        ended: &ReplicaPosition,
         missing: &[usize],
         index: &Index,
         doubts: bool,
@@ -68,7 +68,7 @@ impl Shown {
         next.others.retain(|(_, keys)| !keys.is_empty());
         if next.others.iter().map(|(_, keys)| keys.len()).sum::<usize>() > OTHERS_MAX {
             next.others.clear();
-            next.last = Some(Standing::beyond());
+            next.last = Some(ReplicaPosition::beyond());
         }
         next
     }

@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::candidate::Digests;
 use super::doubtful_rows::Doubts;
 use super::replicas::Shown;
-use crate::plan::{Base, Seen, Verdict};
+use crate::plan::{Base, RemoteDigest, Verdict};
 use crate::record::{Key, RemoteId};
-use crate::snapshot::{Day, Known};
-use crate::source::Found;
+use crate::snapshot::{Day, SyncedRecord};
+use crate::source::SourceState;
 
 /// An approval of what is not the change any more that was shown.
 pub(crate) struct Outdated {
     /// The digest of what was approved.
     pub(crate) wish: u64,
     /// What a person would see now.
-    pub(crate) seen: Option<Seen>,
+    pub(crate) seen: Option<RemoteDigest>,
 }
 
 /// What a sync needs besides.
@@ -26,7 +26,7 @@ pub(crate) struct Extra {
     pub(crate) mapping_settled: bool,
     /// How many copies of the state that were laid back are done with by this run, where it found out.
     pub(crate) copies: Option<u64>,
-    pub(crate) file: Option<Found>,
+    pub(crate) file: Option<SourceState>,
     pub(crate) shown: Shown,
     /// The digest of the source's content.
     pub(crate) content: String,
@@ -36,9 +36,9 @@ pub(crate) struct Extra {
     pub(crate) digests: Digests,
     /// The first day on which a row comes to something else.
     pub(crate) due: BTreeMap<Key, Day>,
-    /// Known keys that this read says are gone; none where it can't say so of everybody.
+    /// SyncedRecord keys that this read says are gone; none where it can't say so of everybody.
     pub(crate) gone: Option<BTreeSet<Key>>,
-    pub(crate) waiting: Vec<(Key, Known)>,
+    pub(crate) waiting: Vec<(Key, SyncedRecord)>,
     pub(crate) forgotten: Vec<(Key, RemoteId)>,
     pub(crate) matched: Vec<RemoteId>,
     /// The same by key, where other parts of the job refer to them.
@@ -50,7 +50,7 @@ pub(crate) struct Extra {
     pub(crate) there: BTreeSet<Key>,
     /// What the service holds of those whom the plan changes, by digest; worked out for plan files and for what is held.
     pub(crate) remote: BTreeMap<Key, u128>,
-    /// Known keys that the read misses and whose entities another record claims: they may not be gone.
+    /// SyncedRecord keys that the read misses and whose entities another record claims: they may not be gone.
     pub(crate) claimed: BTreeSet<Key>,
     /// People whose rows can't be trusted.
     pub(crate) doubts: Doubts,

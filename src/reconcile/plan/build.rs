@@ -32,7 +32,7 @@ use crate::reconcile::model::missing_people::Missing;
 use crate::reconcile::model::state_updates::Extra;
 use crate::reconcile::restored_state;
 use crate::record::{Action, Field, JobName, Key, Target};
-use crate::snapshot::{Index, Known};
+use crate::snapshot::{Index, SyncedRecord};
 use crate::store::Store;
 use crate::text::thousands;
 
@@ -167,7 +167,7 @@ pub(crate) fn prepare(
         resolver,
         presence: &unsure,
         doubts: (target == Target::Membership)
-            .then(|| earlier.iter().find(|part| part.job == job.name.whole()).map(|own| &own.new.doubts))
+            .then(|| earlier.iter().find(|part| part.job == job.name.root()).map(|own| &own.new.doubts))
             .flatten(),
         missed: &missed,
     };
@@ -337,13 +337,13 @@ fn returned(
     seen: &Present,
     settled: &[(Key, u128)],
     store: &Store,
-) -> Result<Vec<(Key, Known)>, Error> {
+) -> Result<Vec<(Key, SyncedRecord)>, Error> {
     let is_settled = |key: &Key| settled.binary_search_by(|(settled, _)| settled.cmp(key)).is_ok();
     let mut returned = Vec::new();
     for at in (0..index.len()).filter(|at| index.entry(*at).gone && seen.has(*at)) {
         let Some(key) = Key::new(index.entry(at).key).filter(|key| !is_settled(key)) else { continue };
-        if let Some(known) = Known::get(store, &job.name, &key)? {
-            returned.push((key, Known { gone: None, ..known }));
+        if let Some(known) = SyncedRecord::get(store, &job.name, &key)? {
+            returned.push((key, SyncedRecord { gone: None, ..known }));
         }
     }
     Ok(returned)

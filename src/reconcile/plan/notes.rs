@@ -67,7 +67,7 @@ pub(crate) fn photos_note(keys: &BTreeSet<Key>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::shown;
+    use crate::record::reveal;
 
     #[test]
     fn some_are_named_and_the_rest_is_counted() {
@@ -79,9 +79,9 @@ mod tests {
         };
         assert_eq!(note(&drift(0)), None);
         let one = "on_drift: 1 person was edited at the service (0: name, title), which stays until the source changes";
-        assert_eq!(shown(&note(&drift(1)).unwrap()), one);
+        assert_eq!(reveal(&note(&drift(1)).unwrap()), one);
         let many = note(&drift(7)).unwrap();
-        let many = shown(&many);
+        let many = reveal(&many);
         assert!(many.contains("7 people were") && many.contains("4: name, title; and 2 more)"), "{many}");
     }
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::config::Job;
 use crate::plan::{Base, Guarded, Judged, guard_segments};
-use crate::record::{Key, Marks};
+use crate::record::{Key, RowMetadata};
 use crate::snapshot::Left;
 use crate::store::{self, Keyspace, Store};
 
@@ -14,7 +14,7 @@ use crate::store::{self, Keyspace, Store};
 #[derive(Deserialize)]
 struct Counted {
     #[serde(default)]
-    marks: Marks,
+    marks: RowMetadata,
     #[serde(default)]
     left: Option<Left>,
 }
@@ -26,7 +26,7 @@ pub(crate) fn guard(
     job: &Job,
     store: &Store,
     matched: &BTreeMap<Key, String>,
-    lately: &[Marks],
+    lately: &[RowMetadata],
 ) -> Result<(), store::Error> {
     let mut judged = guarded.go.iter().filter(|change| !change.is_approved() && !change.segment().is_empty());
     if job.mapping.segment.is_none() || judged.next().is_none() {
@@ -41,7 +41,7 @@ pub(crate) fn guard(
         .map(|change| (change.key().as_str(), change.segment()))
         .collect();
     let prefix = Keyspace::by_job(&job.name, "");
-    store.scan(Keyspace::Known, &prefix, |name, bytes| {
+    store.scan(Keyspace::Synced, &prefix, |name, bytes| {
         let key = &name[prefix.len()..];
         let Ok(Counted { marks, left }) = serde_json::from_slice(bytes) else { return };
         // A first run remembers whom it matches while it goes.

@@ -4,13 +4,13 @@
 
 use super::job_report::Report;
 use crate::reconcile::model::counts::Status;
-use crate::record::shown;
+use crate::record::reveal;
 
 /// Logs what a run came to.
 pub(crate) fn log(run: u64, report: &Report) {
     let counts = &report.counts;
     let reason = report.reason().unwrap_or_default();
-    let reason = &*shown(&reason);
+    let reason = &*reveal(&reason);
     let (job, status, message) = (report.name.as_str(), report.status.name(), message(report));
     macro_rules! log {
         ($level:ident) => {
@@ -63,7 +63,7 @@ fn message(report: &Report) -> String {
         (true, _) => String::new(),
     };
     let records = if counts.records > 0 { format!(" ({} records)", counts.records) } else { String::new() };
-    let reason = report.reason().map(|reason| format!(": {}", shown(&reason))).unwrap_or_default();
+    let reason = report.reason().map(|reason| format!(": {}", reveal(&reason))).unwrap_or_default();
     format!("{}: {}{numbers}{records}{reason}", report.name, report.status.name())
 }
 

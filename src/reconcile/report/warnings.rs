@@ -11,7 +11,7 @@ use crate::config::Job;
 use crate::push::{Drained, Outcome};
 use crate::reconcile::model::error::Error;
 use crate::record::Key;
-use crate::snapshot::Known;
+use crate::snapshot::SyncedRecord;
 use crate::store::Store;
 use crate::text::counted;
 
@@ -27,7 +27,7 @@ const APART: SignedDuration = SignedDuration::from_mins(5);
 pub(crate) fn notes(client: &Client, store: &Store, job: &Job, drained: &Drained) -> Result<Vec<String>, Error> {
     let mut contested = Vec::new();
     for (key, _, _) in drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Confirmed) {
-        if Known::get(store, &job.name, key)?.is_some_and(|known| known.edits >= EDITS_IN_A_ROW) {
+        if SyncedRecord::get(store, &job.name, key)?.is_some_and(|known| known.edits >= EDITS_IN_A_ROW) {
             contested.push(key);
         }
     }
@@ -87,7 +87,7 @@ mod tests {
         let keys: Vec<&Key> = keys.iter().collect();
         assert_eq!((people(&[]), credential(0)), (None, None));
         assert!(people(&keys[..1]).unwrap().starts_with("1 person was changed"));
-        assert!(crate::record::shown(&people(&keys).unwrap()).contains(": 0, 1, 2, 3, 4 and 2 more; another program"));
+        assert!(crate::record::reveal(&people(&keys).unwrap()).contains(": 0, 1, 2, 3, 4 and 2 more; another program"));
         let clocks = |minutes| clocks(SignedDuration::from_mins(minutes));
         assert_eq!((clocks(4), clocks(-4)), (None, None));
         assert!(clocks(10).unwrap().contains("10 minutes behind") && clocks(-10).unwrap().contains("minutes ahead of"));

@@ -2,13 +2,13 @@
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 
-use super::error::Kind;
+use super::error::CsvErrorKind;
 use super::options;
-use super::survey::{FOUND, Survey, Utf8, setting};
+use super::scan::{FOUND, Survey, Utf8, setting};
 
 /// How the bytes of a file become text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Decision {
+pub(super) struct DetectedEncoding {
     /// The encoding.
     pub(super) encoding: &'static Encoding,
     /// The length of the mark at the beginning, which is no part of the text.
@@ -19,7 +19,7 @@ pub(super) struct Decision {
     pub(super) plain: bool,
 }
 
-impl Decision {
+impl DetectedEncoding {
     /// Whether the file ends inside a character.
     pub(super) fn cut(&self, survey: &Survey) -> bool {
         self.end < survey.size
@@ -27,7 +27,11 @@ impl Decision {
 }
 
 /// Decides on the encoding: the one that is configured, else the one found, which must be the one found before.
-pub(super) fn decide(configured: options::Encoding, survey: &Survey, known: Option<&str>) -> Result<Decision, Kind> {
+pub(super) fn decide(
+    configured: options::Encoding,
+    survey: &Survey,
+    known: Option<&str>,
+) -> Result<DetectedEncoding, CsvErrorKind> {
     if let Some(format) = survey.format {
         return Err(not_text(format));
     }
@@ -44,20 +48,22 @@ pub(super) fn decide(configured: options::Encoding, survey: &Survey, known: Opti
         _ => 0,
     };
     let plain = encoding == UTF_8 && !matches!(survey.utf8, Utf8::Broken(_));
-    Ok(Decision { encoding, skip, end: survey.size - cut, plain })
+    Ok(DetectedEncoding { encoding, skip, end: survey.size - cut, plain })
 }
 
-fn named(encoding: &'static Encoding, survey: &Survey) -> Result<&'static Encoding, Kind> {
+fn named(encoding: &'static Encoding, survey: &Survey) -> Result<&'static Encoding, CsvErrorKind> {
     let wide = |encoding: &'static Encoding| encoding.name().starts_with("UTF-16");
     match survey.mark {
         // The label `utf-16` means one byte order only; the byte order mark is more reliable.
         Some((mark, _)) if wide(mark) && wide(encoding) => Ok(mark),
-        Some((mark, _)) if mark != encoding => Err(Kind::WrongMark { mark: mark.name(), configured: encoding.name() }),
+        Some((mark, _)) if mark != encoding => {
+            Err(CsvErrorKind::WrongMark { mark: mark.name(), configured: encoding.name() })
+        }
         _ => Ok(encoding),
     }
 }
 
-fn found(survey: &Survey, known: Option<&str>) -> Result<&'static Encoding, Kind> {
+fn found(survey: &Survey, known: Option<&str>) -> Result<&'static Encoding, CsvErrorKind> {
     let known = known.and_then(|label| Encoding::for_label(label.as_bytes()));
     let found = match (survey.mark, survey.pattern, survey.utf8) {
         (Some((mark, _)), _, _) => mark,
@@ -72,7 +78,7 @@ fn found(survey: &Survey, known: Option<&str>) -> Result<&'static Encoding, Kind
     };
     debug_assert!(FOUND.contains(&found));
     match known {
-        Some(known) if known != found => Err(Kind::EncodingChanged {
+        Some(known) if known != found => Err(CsvErrorKind::EncodingChanged {
             was: known.name().to_owned(),
             is: found.name(),
             place: match survey.utf8 {
@@ -85,8 +91,11 @@ fn found(survey: &Survey, known: Option<&str>) -> Result<&'static Encoding, Kind
     }
 }
 
-fn not_text(what: &str) -> Kind {
-    Kind::NotText { what: what.to_owned(), hint: "save an .xlsx as \"CSV UTF-8\"; if it is text, set `encoding`" }
+fn not_text(what: &str) -> CsvErrorKind {
+    CsvErrorKind::NotText {
+        what: what.to_owned(),
+        hint: "save an .xlsx as \"CSV UTF-8\"; if it is text, set `encoding`",
+    }
 }
 
 #[cfg(test)]
@@ -125,7 +134,7 @@ mod tests {
             (Named(UTF_8), survey(Utf8::Broken(1)), UTF_8, 0, 9, false),
         ] {
             let decided = decide(configured, &survey, None).unwrap();
-            assert_eq!(decided, Decision { encoding, skip, end, plain }, "{survey:?}");
+            assert_eq!(decided, DetectedEncoding { encoding, skip, end, plain }, "{survey:?}");
         }
     }
 
@@ -164,9 +173,9 @@ mod tests {
             Survey { format: Some("a PDF"), ..survey(Utf8::Whole) },
             Survey { binary: true, ..survey(Utf8::Broken(1)) },
         ] {
-            assert!(matches!(decide(Auto, &survey, None), Err(Kind::NotText { .. })), "{survey:?}");
+            assert!(matches!(decide(Auto, &survey, None), Err(CsvErrorKind::NotText { .. })), "{survey:?}");
         }
         let marked = Survey { mark: Some((UTF_8, 3)), ..survey(Utf8::Whole) };
-        assert!(matches!(decide(Named(ISO_8859_2), &marked, None), Err(Kind::WrongMark { .. })));
+        assert!(matches!(decide(Named(ISO_8859_2), &marked, None), Err(CsvErrorKind::WrongMark { .. })));
     }
 }

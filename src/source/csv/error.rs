@@ -13,7 +13,7 @@ pub struct Error {
     /// The file.
     pub path: PathBuf,
     /// What is wrong with it.
-    pub kind: Kind,
+    pub kind: CsvErrorKind,
 }
 
 impl fmt::Display for Error {
@@ -31,7 +31,7 @@ impl std::error::Error for Error {
 
 /// What is wrong with a file.
 #[derive(Debug, thiserror::Error)]
-pub enum Kind {
+pub enum CsvErrorKind {
     /// There is none of that name.
     #[error("it does not exist; check `path`, and that the share is mounted")]
     Missing,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use rustix::fs::OFlags;
 
-use super::error::Kind;
+use super::error::CsvErrorKind;
 use crate::clock::Clock;
 
 /// How long a file is waited for beyond ten times its settling time.
@@ -53,14 +53,14 @@ impl Stamp {
 /// Opens a file once it has stood still for `settle`, or at once where it already has.
 ///
 /// A file whose time lies ahead (a share with another clock) is settled when it has been seen unchanged for so long.
-pub(super) fn open_settled(path: &Path, settle: Duration, clock: &Clock) -> Result<(File, Stamp), Kind> {
+pub(super) fn open_settled(path: &Path, settle: Duration, clock: &Clock) -> Result<(File, Stamp), CsvErrorKind> {
     let begun = Instant::now();
     let patience = settle.saturating_mul(10).saturating_add(PATIENCE);
     let (mut file, mut stamp) = open(path)?;
     let mut unchanged_since = begun;
     while stamp.age(clock).is_none_or(|age| age < settle) && unchanged_since.elapsed() < settle {
         if begun.elapsed() > patience {
-            return Err(Kind::Unsettled { waited_seconds: begun.elapsed().as_secs() });
+            return Err(CsvErrorKind::Unsettled { waited_seconds: begun.elapsed().as_secs() });
         }
         std::thread::sleep(LOOK_EVERY.min(settle));
         let now = open(path)?;
@@ -73,22 +73,22 @@ pub(super) fn open_settled(path: &Path, settle: Duration, clock: &Clock) -> Resu
 }
 
 /// Opens a regular file; refuses a pipe or a device without waiting for it.
-fn open(path: &Path) -> Result<(File, Stamp), Kind> {
+fn open(path: &Path) -> Result<(File, Stamp), CsvErrorKind> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let flags = i32::try_from(flags.bits()).expect("two low bits fit");
     let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
     let file = opened.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Kind::Missing,
-        _ => fs::metadata(path).ok().and_then(|metadata| refused(&metadata)).unwrap_or(Kind::Unreadable(error)),
+        io::ErrorKind::NotFound => CsvErrorKind::Missing,
+        _ => fs::metadata(path).ok().and_then(|metadata| refused(&metadata)).unwrap_or(CsvErrorKind::Unreadable(error)),
     })?;
-    let metadata = file.metadata().map_err(Kind::Unreadable)?;
+    let metadata = file.metadata().map_err(CsvErrorKind::Unreadable)?;
     match refused(&metadata) {
         Some(kind) => Err(kind),
         None => Ok((file, Stamp::of(&metadata))),
     }
 }
 
-fn refused(metadata: &Metadata) -> Option<Kind> {
+fn refused(metadata: &Metadata) -> Option<CsvErrorKind> {
     let file_type = metadata.file_type();
     let what = match () {
         () if file_type.is_file() => return None,
@@ -97,7 +97,7 @@ fn refused(metadata: &Metadata) -> Option<Kind> {
         () if file_type.is_socket() => "a socket",
         () => "a device",
     };
-    Some(Kind::NotAFile(what))
+    Some(CsvErrorKind::NotAFile(what))
 }
 
 #[cfg(test)]

@@ -14,24 +14,24 @@
 mod encoding;
 mod error;
 mod file;
-mod found;
-mod head;
+mod format;
+mod header;
 pub mod limits;
 mod options;
 mod probe;
 mod read;
-mod survey;
-mod text;
-mod walk;
-mod watch;
+mod row_tracker;
+mod rows;
+mod scan;
+mod transcode;
 
-pub use error::{Error, Kind};
-pub use found::{Found, Probe, delimiter_name};
+pub use error::{CsvErrorKind, Error};
+pub use format::{DetectedFormat, Probe, delimiter_name};
 pub use options::{Encoding, Options};
 pub use probe::probe;
 pub use read::read;
 
-pub use super::name::{Name, Need, Wanted};
+pub use super::name::{ColumnRequirement, Name, RequiredColumns};
 
 #[cfg(test)]
 mod tests;

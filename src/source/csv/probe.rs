@@ -5,13 +5,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::encoding::decide;
-use super::error::{Error, Kind};
-use super::found::{Found, Probe, delimiter_name};
-use super::head::{DELIMITERS, Head, HeadRow};
+use super::error::{CsvErrorKind, Error};
+use super::format::{DetectedFormat, Probe, delimiter_name};
+use super::header::{DELIMITERS, Head, HeadRow};
 use super::limits::{COLUMNS_MAX, HEADER_LINES_MAX};
 use super::options::{Encoding, Options};
 use super::read::open;
-use super::survey::{Utf8, survey};
+use super::scan::{Utf8, survey};
 use crate::clock::Clock;
 use crate::source::snake;
 
@@ -26,12 +26,12 @@ pub fn probe(path: &Path) -> Result<Probe, Error> {
     look(path).map_err(|kind| Error { path: path.to_owned(), kind })
 }
 
-fn look(path: &Path) -> Result<Probe, Kind> {
+fn look(path: &Path) -> Result<Probe, CsvErrorKind> {
     let options = Options { settle: Duration::ZERO, ..Options::at(path) };
     let (mut file, stamp) = open(&options, &Clock::system())?;
-    let survey = survey(&mut file, stamp.size).map_err(Kind::Unreadable)?;
+    let survey = survey(&mut file, stamp.size).map_err(CsvErrorKind::Unreadable)?;
     let decision = decide(Encoding::Auto, &survey, None)?;
-    let head = Head::read(&mut file, &decision, survey.size).map_err(Kind::Unreadable)?;
+    let head = Head::read(&mut file, &decision, survey.size).map_err(CsvErrorKind::Unreadable)?;
 
     let mut doubts = Vec::new();
     match (survey.mark, survey.pattern, survey.utf8) {
@@ -51,7 +51,7 @@ fn look(path: &Path) -> Result<Probe, Kind> {
     let at = header(&grid, &mut doubts);
     let columns: Vec<String> = grid.rows[at].cells.iter().map(|cell| cell.trim().to_owned()).collect();
     if columns.len() > COLUMNS_MAX {
-        return Err(Kind::TooManyColumns { line: grid.rows[at].line, count: columns.len() });
+        return Err(CsvErrorKind::TooManyColumns { line: grid.rows[at].line, count: columns.len() });
     }
     check_names(&columns, &mut doubts);
     let final_newline = survey.ends_in_line_end(decision.encoding);
@@ -60,7 +60,7 @@ fn look(path: &Path) -> Result<Probe, Kind> {
             .push("the last row does not end in a line end; `final_newline = false` takes it all the same".to_owned());
     }
     Ok(Probe {
-        found: Found {
+        found: DetectedFormat {
             encoding: decision.encoding.name().to_owned(),
             delimiter: grid.delimiter,
             header_line: u32::try_from(grid.rows[at].line).unwrap_or(u32::MAX),
@@ -82,11 +82,11 @@ struct Grid {
 }
 
 /// The rows as the delimiter divides them that gives most of them the same number of cells, above one.
-fn grid(head: &Head, doubts: &mut Vec<String>) -> Result<Grid, Kind> {
+fn grid(head: &Head, doubts: &mut Vec<String>) -> Result<Grid, CsvErrorKind> {
     let mut grids: Vec<Grid> = DELIMITERS.into_iter().filter_map(|delimiter| divide(head, delimiter)).collect();
     grids.sort_by_key(|grid| std::cmp::Reverse((grid.width > 1, grid.even * 100 / grid.rows.len(), grid.width)));
     let mut grids = grids.into_iter();
-    let best = grids.next().ok_or(Kind::Empty)?;
+    let best = grids.next().ok_or(CsvErrorKind::Empty)?;
     if best.width < 2 {
         doubts.push("there is one column, or an unusual delimiter".to_owned());
     } else if let Some(next) = grids.next()

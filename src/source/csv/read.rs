@@ -4,16 +4,16 @@ use std::fs::File;
 use std::ops::ControlFlow;
 
 use super::encoding::decide;
-use super::error::{Error, Kind};
+use super::error::{CsvErrorKind, Error};
 use super::file::{Stamp, open_settled};
-use super::found::{Found, delimiter_name};
-use super::head::{Head, Heading};
+use super::format::{DetectedFormat, delimiter_name};
+use super::header::{Head, Heading};
 use super::options::Options;
-use super::survey::{Survey, survey};
-use super::text::Text;
-use super::walk::Walk;
+use super::rows::Walk;
+use super::scan::{Survey, survey};
+use super::transcode::Text;
 use crate::clock::Clock;
-use crate::source::{self, Read, Row, Wanted};
+use crate::source::{self, Read, RequiredColumns, Row};
 
 /// Reads a file: finds out how it is written, then visits each whole row below the header.
 ///
@@ -22,8 +22,8 @@ use crate::source::{self, Read, Row, Wanted};
 /// which then proves nothing.
 pub fn read(
     options: &Options,
-    wanted: &Wanted,
-    known: Option<&Found>,
+    wanted: &RequiredColumns,
+    known: Option<&DetectedFormat>,
     clock: &Clock,
     visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
 ) -> Result<Read, Error> {
@@ -33,11 +33,11 @@ pub fn read(
 }
 
 /// Opens the file and checks its size.
-pub(super) fn open(options: &Options, clock: &Clock) -> Result<(File, Stamp), Kind> {
+pub(super) fn open(options: &Options, clock: &Clock) -> Result<(File, Stamp), CsvErrorKind> {
     let (file, stamp) = open_settled(&options.path, options.settle, clock)?;
     match stamp.size {
-        0 => Err(Kind::Empty),
-        size if size > options.size_max => Err(Kind::TooLarge { size, max: options.size_max }),
+        0 => Err(CsvErrorKind::Empty),
+        size if size > options.size_max => Err(CsvErrorKind::TooLarge { size, max: options.size_max }),
         _ => Ok((file, stamp)),
     }
 }
@@ -46,16 +46,16 @@ fn read_open(
     mut file: File,
     stamp: Stamp,
     options: &Options,
-    wanted: &Wanted,
-    known: Option<&Found>,
+    wanted: &RequiredColumns,
+    known: Option<&DetectedFormat>,
     visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
-) -> Result<Read, Kind> {
-    let survey = survey(&mut file, stamp.size).map_err(Kind::Unreadable)?;
+) -> Result<Read, CsvErrorKind> {
+    let survey = survey(&mut file, stamp.size).map_err(CsvErrorKind::Unreadable)?;
     let decision = decide(options.encoding, &survey, known.map(|known| known.encoding.as_str()))?;
-    let head = Head::read(&mut file, &decision, survey.size).map_err(Kind::Unreadable)?;
+    let head = Head::read(&mut file, &decision, survey.size).map_err(CsvErrorKind::Unreadable)?;
     let heading = head.heading(options, wanted, known.map(|known| known.delimiter))?;
     same_delimiter(options, known, &heading)?;
-    let found = Found {
+    let found = DetectedFormat {
         encoding: decision.encoding.name().to_owned(),
         delimiter: heading.delimiter,
         header_line: u32::try_from(heading.line).unwrap_or(u32::MAX),
@@ -63,7 +63,7 @@ fn read_open(
     };
 
     let cut = decision.cut(&survey);
-    let text = Text::new(&mut file, &decision, survey.size).map_err(Kind::Unreadable)?;
+    let text = Text::new(&mut file, &decision, survey.size).map_err(CsvErrorKind::Unreadable)?;
     let mut walk = Walk::new(heading, &wanted.photos, options.final_newline && !cut, cut);
     let text = walk.run(text, visit)?;
     if !walk.stopped() && changed(text, &survey, stamp, options)? {
@@ -74,7 +74,7 @@ fn read_open(
         rows,
         rejected,
         content: survey.content,
-        found: source::Found::Csv(found),
+        found: source::SourceState::Csv(found),
         span: None,
         superseded: Vec::new(),
         notes: Vec::new(),
@@ -83,13 +83,13 @@ fn read_open(
 }
 
 /// Whether the file is another by now than the one that was looked through first.
-fn changed(text: Text<'_>, survey: &Survey, stamp: Stamp, options: &Options) -> Result<bool, Kind> {
-    let content = text.content().map_err(Kind::Unreadable)?;
+fn changed(text: Text<'_>, survey: &Survey, stamp: Stamp, options: &Options) -> Result<bool, CsvErrorKind> {
+    let content = text.content().map_err(CsvErrorKind::Unreadable)?;
     Ok(content != survey.content || Stamp::at(&options.path) != Some(stamp))
 }
 
 /// A file of one column has no delimiter that could change.
-fn same_delimiter(options: &Options, known: Option<&Found>, heading: &Heading) -> Result<(), Kind> {
+fn same_delimiter(options: &Options, known: Option<&DetectedFormat>, heading: &Heading) -> Result<(), CsvErrorKind> {
     match known {
         Some(known)
             if options.delimiter.is_none()
@@ -98,7 +98,7 @@ fn same_delimiter(options: &Options, known: Option<&Found>, heading: &Heading) -
                 && heading.columns.len() > 1 =>
         {
             let (was, is) = (delimiter_name(known.delimiter), delimiter_name(heading.delimiter));
-            Err(Kind::DelimiterChanged { was, is })
+            Err(CsvErrorKind::DelimiterChanged { was, is })
         }
         _ => Ok(()),
     }

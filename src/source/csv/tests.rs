@@ -26,9 +26,9 @@ impl Dir {
     }
 }
 
-fn wanted() -> Wanted {
-    let need = |name: &str| Need { name: Name::Plain(name.to_owned()), optional: false };
-    Wanted { needs: vec![need("no"), need("name")], photos: Vec::new() }
+fn wanted() -> RequiredColumns {
+    let need = |name: &str| ColumnRequirement { name: Name::Plain(name.to_owned()), optional: false };
+    RequiredColumns { needs: vec![need("no"), need("name")], photos: Vec::new() }
 }
 
 fn options(path: &Path) -> Options {
@@ -36,14 +36,14 @@ fn options(path: &Path) -> Options {
 }
 
 /// The visited rows as `line:cell|cell`, and the read.
-fn found(read: &Read) -> &Found {
+fn found(read: &Read) -> &DetectedFormat {
     match &read.found {
-        source::Found::Csv(found) => found,
-        source::Found::Ldap(_) => panic!("a file was read"),
+        source::SourceState::Csv(found) => found,
+        source::SourceState::Ldap(_) => panic!("a file was read"),
     }
 }
 
-fn read_with(options: &Options, known: Option<&Found>) -> Result<(Vec<String>, Read), Error> {
+fn read_with(options: &Options, known: Option<&DetectedFormat>) -> Result<(Vec<String>, Read), Error> {
     let mut rows = Vec::new();
     let read = read(options, &wanted(), known, &Clock::system(), &mut |row| {
         rows.push(format!("{}:{}", row.line, row.pairs().map(|(_, cell)| cell).collect::<Vec<_>>().join("|")));
@@ -239,8 +239,12 @@ fn fault_84_and_86_what_was_found_stays_or_the_read_fails() {
         delimiter: Some(b';'),
         ..options(&dir.write(b"No;Name\n1;Zo\xeb\n"))
     };
-    let before =
-        Found { encoding: "UTF-8".into(), delimiter: b',', header_line: 1, columns: vec!["No".into(), "x".into()] };
+    let before = DetectedFormat {
+        encoding: "UTF-8".into(),
+        delimiter: b',',
+        header_line: 1,
+        columns: vec!["No".into(), "x".into()],
+    };
     assert!(read_with(&meant, Some(&before)).is_ok());
 }
 

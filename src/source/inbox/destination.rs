@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 /// A folder for files that are done, inside the inbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Shelf {
+pub enum Destination {
     /// Files that were read.
     Processed,
     /// Files of which nothing was used.
     Failed,
 }
 
-impl Shelf {
+impl Destination {
     /// Both of them.
     pub const ALL: [Self; 2] = [Self::Processed, Self::Failed];
 

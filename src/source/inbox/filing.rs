@@ -16,7 +16,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::destination::Shelf;
+use super::destination::Destination;
 use super::folder::Folder;
 use super::stamp::Stamp;
 use crate::disk;
@@ -25,7 +25,7 @@ use crate::disk;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Filing {
     /// The folder.
-    pub shelf: Shelf,
+    pub shelf: Destination,
     /// The file's name in the inbox, as bytes.
     pub name: Vec<u8>,
     /// What it looked like there.
@@ -59,7 +59,7 @@ impl Filing {
 impl Folder {
     /// Opens a folder for what is done, and makes it where there is none, open to those who may use the inbox for
     /// reading.
-    pub(super) fn shelf(&self, shelf: Shelf) -> io::Result<OwnedFd> {
+    pub(super) fn shelf(&self, shelf: Destination) -> io::Result<OwnedFd> {
         let made = match mkdirat(self, shelf.name(), Mode::RWXU) {
             Ok(()) => true,
             Err(Errno::EXIST) => false,
@@ -75,13 +75,13 @@ impl Folder {
     }
 
     /// Opens a folder for what is done.
-    pub(super) fn existing(&self, shelf: Shelf) -> io::Result<OwnedFd> {
+    pub(super) fn existing(&self, shelf: Destination) -> io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(openat(self, shelf.name(), flags, Mode::empty())?)
     }
 
     /// A name for a file that is done, which neither it nor its reports would share with anything.
-    pub fn free_name(&self, shelf: Shelf, at: Timestamp, name: &str) -> io::Result<String> {
+    pub fn free_name(&self, shelf: Destination, at: Timestamp, name: &str) -> io::Result<String> {
         let dir = self.shelf(shelf)?;
         let time = at.to_zoned(TimeZone::UTC).strftime(TIME).to_string();
         (1..NAMES_MAX)
@@ -128,7 +128,7 @@ impl Folder {
         self.put_on(filing.shelf, &format!("{}{end}", filing.filed), filing.mode, bytes)
     }
 
-    pub(super) fn put_on(&self, shelf: Shelf, name: &str, mode: u32, bytes: &mut dyn io::Read) -> io::Result<()> {
+    pub(super) fn put_on(&self, shelf: Destination, name: &str, mode: u32, bytes: &mut dyn io::Read) -> io::Result<()> {
         let dir = self.shelf(shelf)?;
         let (unfinished, file) = begin(&dir, name)?;
         let written = self.write(file, mode, bytes).and_then(|()| {
@@ -214,7 +214,7 @@ mod tests {
             let folder = Folder::open(dir.path()).unwrap();
             let stamp = folder.list().unwrap().remove(0).stamp;
             let name = b"staff.csv".to_vec();
-            let filing = Filing { shelf: Shelf::Processed, name, stamp, filed: "done.csv".into(), mode: 0o640 };
+            let filing = Filing { shelf: Destination::Processed, name, stamp, filed: "done.csv".into(), mode: 0o640 };
             if is_newer {
                 fs::write(dir.path().join("new"), "new").unwrap();
                 fs::rename(dir.path().join("new"), &path).unwrap();

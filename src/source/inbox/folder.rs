@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, openat, statat};
 use rustix::io::Errno;
 
-use super::destination::Shelf;
+use super::destination::Destination;
 use super::error::Error;
 use super::stamp::Stamp;
 
@@ -22,7 +22,7 @@ pub struct Folder {
 
 /// Something in an inbox.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct InboxEntry {
     /// Its name.
     pub name: OsString,
     /// What it looked like.
@@ -56,7 +56,7 @@ impl Folder {
 
     /// Whether it was used as an inbox before: files that are done have their place in it.
     pub fn is_marked(&self) -> bool {
-        self.stat(OsStr::new(Shelf::Processed.name()))
+        self.stat(OsStr::new(Destination::Processed.name()))
             .is_some_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory)
     }
 
@@ -66,18 +66,18 @@ impl Folder {
     }
 
     /// Everything in it but the two folders for what is done, in no order.
-    pub fn list(&self) -> Result<Vec<Entry>, Error> {
+    pub fn list(&self) -> Result<Vec<InboxEntry>, Error> {
         let fail = |source: Errno| Error::Unreadable { path: self.path.clone(), source: source.into() };
         let mut entries = Vec::new();
         for entry in Dir::read_from(&self.dir).map_err(fail)? {
             let entry = entry.map_err(fail)?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
-            if name == "." || name == ".." || Shelf::ALL.iter().any(|shelf| name == shelf.name()) {
+            if name == "." || name == ".." || Destination::ALL.iter().any(|shelf| name == shelf.name()) {
                 continue;
             }
             // What went away meanwhile is not there.
             if let Some(stat) = self.stat(name) {
-                entries.push(Entry { name: name.to_owned(), stamp: Stamp::of_stat(&stat), what: What::of(&stat) });
+                entries.push(InboxEntry { name: name.to_owned(), stamp: Stamp::of_stat(&stat), what: What::of(&stat) });
             }
         }
         Ok(entries)

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use super::error::Error;
-use super::folder::{Entry, Folder, What};
+use super::folder::{Folder, InboxEntry, What};
 use super::name;
 use super::options::{Options, Order};
 use super::stamp::Stamp;
@@ -17,11 +17,11 @@ pub enum Look {
     /// Nothing waits.
     Nothing,
     /// The next file has not stood still yet.
-    Unsettled(Entry),
+    Unsettled(InboxEntry),
     /// This file.
-    File(Entry),
+    File(InboxEntry),
     /// An entry that can't be taken, and the reason, as a sentence for the person who dropped it.
-    Unfit(Entry, String),
+    Unfit(InboxEntry, String),
 }
 
 /// Looks at an inbox again and again, and remembers since when each file stands still.
@@ -38,7 +38,7 @@ impl Watcher {
         folder: &Folder,
         options: &Options,
         clock: &Clock,
-        skip: &dyn Fn(&Entry) -> bool,
+        skip: &dyn Fn(&InboxEntry) -> bool,
     ) -> Result<Look, Error> {
         let entries = waiting(folder, options, skip)?;
         self.seen.retain(|name, _| entries.iter().any(|entry| entry.name == *name));
@@ -64,7 +64,11 @@ impl Watcher {
 }
 
 /// What waits in an inbox, in order; folders and work in progress left out.
-pub(super) fn waiting(folder: &Folder, options: &Options, skip: &dyn Fn(&Entry) -> bool) -> Result<Vec<Entry>, Error> {
+pub(super) fn waiting(
+    folder: &Folder,
+    options: &Options,
+    skip: &dyn Fn(&InboxEntry) -> bool,
+) -> Result<Vec<InboxEntry>, Error> {
     let mut entries = folder.list()?;
     entries.retain(|entry| entry.what != What::Folder && !name::is_left_alone(&entry.name) && !skip(entry));
     entries.sort_by(|one, other| {
@@ -94,7 +98,7 @@ impl Folder {
 }
 
 /// Why a file that stands still can't be taken.
-fn unfit(entry: &Entry, options: &Options) -> Option<String> {
+fn unfit(entry: &InboxEntry, options: &Options) -> Option<String> {
     let name = entry.name.to_string_lossy();
     if name::is_odd(&entry.name) {
         return Some("Its name holds a line break or another character that no file name should have. Give it a plain name and drop it again.".to_owned());

@@ -25,13 +25,13 @@ mod stamp;
 mod sweep;
 mod take;
 
-pub use destination::Shelf;
+pub use destination::Destination;
 pub use error::Error;
 pub use filing::Filing;
-pub use folder::{Entry, Folder, What};
+pub use folder::{Folder, InboxEntry, What};
 pub use look::{Look, Watcher};
 pub use name::{dated, shown};
 pub use options::{Options, Order};
 pub use stamp::Stamp;
 pub use sweep::Swept;
-pub use take::{Refusal, Taken, take, take_filed};
+pub use take::{TakeRefusal, Taken, take, take_filed};

@@ -11,7 +11,7 @@ use rustix::fs::{Mode, fchmod, fstat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use super::destination::Shelf;
+use super::destination::Destination;
 use super::filing::SETGID;
 use super::folder::Folder;
 
@@ -23,14 +23,14 @@ const STICKY: u32 = 0o1000;
 impl Folder {
     /// Makes both folders where they are missing, and closes them and the inbox to those who need not change them.
     pub fn lay_down(&self) -> io::Result<()> {
-        Shelf::ALL.iter().try_for_each(|shelf| self.shelf(*shelf).map(drop))?;
+        Destination::ALL.iter().try_for_each(|shelf| self.shelf(*shelf).map(drop))?;
         self.close()
     }
 
     /// Removes the access of others to this process's own folders, as far as it may; [`Self::open_to_others`] names
     /// what stays open.
     fn close(&self) -> io::Result<()> {
-        for shelf in Shelf::ALL {
+        for shelf in Destination::ALL {
             let dir = self.shelf(shelf)?;
             let mode = mode_of_own(&dir)?.filter(|mode| mode & WRITE != 0);
             // A service may be kept from setting this bit; a folder for what is done can do without.
@@ -52,7 +52,7 @@ impl Folder {
                  let it belong to rosterd's account, and `chmod 3770 {path}`"
             ));
         }
-        for shelf in Shelf::ALL {
+        for shelf in Destination::ALL {
             let is_open = self.existing(shelf).is_ok_and(|dir| mode(&dir) & WRITE != 0);
             if is_open {
                 let name = shelf.name();

@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use rustix::fs::{AtFlags, Dir, unlinkat};
 use rustix::io::Errno;
 
-use super::destination::Shelf;
+use super::destination::Destination;
 use super::filing::{REPORTS, TIME, UNFINISHED};
 use super::folder::Folder;
 use super::name::shown;
@@ -35,7 +35,7 @@ impl Folder {
     /// file, does not stop the rest.
     pub fn sweep(&self, kept: SignedDuration, now: Timestamp) -> Swept {
         let mut swept = Swept::default();
-        for shelf in Shelf::ALL {
+        for shelf in Destination::ALL {
             let names = match self.names_on(shelf) {
                 Ok(names) => names,
                 Err(error) => {
@@ -59,14 +59,14 @@ impl Folder {
     }
 
     /// The names of what was filed, reports left out, and those of the reports.
-    pub fn filed(&self, shelf: Shelf) -> io::Result<(Vec<String>, Vec<String>)> {
+    pub fn filed(&self, shelf: Destination) -> io::Result<(Vec<String>, Vec<String>)> {
         let mut names = self.names_on(shelf)?;
         names.retain(|name| filed_at(name).is_some());
         Ok(names.into_iter().partition(|name| !REPORTS.iter().any(|end| name.ends_with(end))))
     }
 
     /// Opens what was filed, without following a link and without waiting for a pipe; none where it is no regular file.
-    pub fn open_filed(&self, shelf: Shelf, name: &str) -> io::Result<Option<File>> {
+    pub fn open_filed(&self, shelf: Destination, name: &str) -> io::Result<Option<File>> {
         let file = match self.read_in(&self.shelf(shelf)?, OsStr::new(name)) {
             Ok(file) => file,
             Err(error) => {
@@ -79,18 +79,18 @@ impl Folder {
     }
 
     /// Removes what was filed.
-    pub fn remove_filed(&self, shelf: Shelf, name: &str) -> io::Result<()> {
+    pub fn remove_filed(&self, shelf: Destination, name: &str) -> io::Result<()> {
         Ok(unlinkat(self.shelf(shelf)?, name, AtFlags::empty())?)
     }
 
     /// Puts another content in place of the file that was filed, for the same people to read.
-    pub fn replace_filed(&self, shelf: Shelf, name: &str, bytes: &mut dyn io::Read) -> io::Result<()> {
+    pub fn replace_filed(&self, shelf: Destination, name: &str, bytes: &mut dyn io::Read) -> io::Result<()> {
         let file = self.open_filed(shelf, name)?.ok_or(io::ErrorKind::NotFound)?;
         self.put_on(shelf, name, file.metadata()?.mode(), bytes)
     }
 
     /// What lies in a folder for what is done; nothing where something else has its name.
-    fn names_on(&self, shelf: Shelf) -> io::Result<Vec<String>> {
+    fn names_on(&self, shelf: Destination) -> io::Result<Vec<String>> {
         let dir = match self.shelf(shelf) {
             Err(error) if matches!(errno(&error), Some(Errno::NOTDIR | Errno::LOOP)) => return Ok(Vec::new()),
             dir => dir?,

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use ring::digest::{Context, SHA256};
 use rustix::io::Errno;
 
-use super::destination::Shelf;
-use super::folder::{Entry, Folder, What};
+use super::destination::Destination;
+use super::folder::{Folder, InboxEntry, What};
 use super::stamp::Stamp;
 use crate::disk;
 
@@ -31,7 +31,7 @@ pub struct Taken {
 
 /// Why no copy was taken.
 #[derive(Debug)]
-pub enum Refusal {
+pub enum TakeRefusal {
     /// The file changed, or went away, while it was copied.
     Changed,
     /// It is something that is never read, as the end of a sentence that begins with "it is".
@@ -44,50 +44,56 @@ pub enum Refusal {
     Unwritable(io::Error),
 }
 
-impl Refusal {
+impl TakeRefusal {
     /// The reason that is shown for a dropped file that this process may not read.
     pub const BARRED: &str = "rosterd may not read it. Let its group read it (chmod g+r; for programs that upload: umask \
                               027 or 007), and drop it again.";
 }
 
 /// Copies a file to `into`, and proves that it was one and the same file from beginning to end.
-pub fn take(folder: &Folder, entry: &Entry, size_max: u64, into: &Path) -> Result<Taken, Refusal> {
+pub fn take(folder: &Folder, entry: &InboxEntry, size_max: u64, into: &Path) -> Result<Taken, TakeRefusal> {
     take_while(folder, entry, size_max, into, || ())
 }
 
 /// The same while others do what `meanwhile` does.
 fn take_while(
     folder: &Folder,
-    entry: &Entry,
+    entry: &InboxEntry,
     size_max: u64,
     into: &Path,
     meanwhile: impl FnOnce(),
-) -> Result<Taken, Refusal> {
+) -> Result<Taken, TakeRefusal> {
     let mut file =
         folder.read(&entry.name).map_err(|error| match error.raw_os_error().map(Errno::from_raw_os_error) {
-            Some(Errno::NOENT) => Refusal::Changed,
-            Some(Errno::LOOP) => Refusal::Unfit("a link to something else; drop the file itself"),
-            Some(Errno::NXIO) => Refusal::Unfit("a socket, not a file"),
-            Some(Errno::ACCESS | Errno::PERM) => Refusal::Barred,
-            _ => Refusal::Unreadable(error),
+            Some(Errno::NOENT) => TakeRefusal::Changed,
+            Some(Errno::LOOP) => TakeRefusal::Unfit("a link to something else; drop the file itself"),
+            Some(Errno::NXIO) => TakeRefusal::Unfit("a socket, not a file"),
+            Some(Errno::ACCESS | Errno::PERM) => TakeRefusal::Barred,
+            _ => TakeRefusal::Unreadable(error),
         })?;
     let before = checked(&file)?;
     if before.size > size_max || !before.same_file(&entry.stamp) {
-        return Err(Refusal::Changed);
+        return Err(TakeRefusal::Changed);
     }
-    let mode = file.metadata().map_err(Refusal::Unreadable)?.mode();
+    let mode = file.metadata().map_err(TakeRefusal::Unreadable)?.mode();
     meanwhile();
     let content = copy(&mut file, before.size, into)?;
     let after = checked(&file)?;
     if content.1 != before.size || after != before || !folder.stamp(&entry.name).is_some_and(|now| now == before) {
-        return Err(Refusal::Changed);
+        return Err(TakeRefusal::Changed);
     }
     Ok(Taken { path: into.to_owned(), content: content.0, stamp: before, mode })
 }
 
 /// Copies what was filed to `into`, and returns the digest of its bytes; none where it is no regular file. A file of more
 /// than `size_max` bytes is [`io::ErrorKind::FileTooLarge`].
-pub fn take_filed(folder: &Folder, shelf: Shelf, name: &str, size_max: u64, into: &Path) -> io::Result<Option<String>> {
+pub fn take_filed(
+    folder: &Folder,
+    shelf: Destination,
+    name: &str,
+    size_max: u64,
+    into: &Path,
+) -> io::Result<Option<String>> {
     let Some(mut file) = folder.open_filed(shelf, name)? else { return Ok(None) };
     if file.metadata()?.len() > size_max {
         return Err(io::ErrorKind::FileTooLarge.into());
@@ -95,28 +101,31 @@ pub fn take_filed(folder: &Folder, shelf: Shelf, name: &str, size_max: u64, into
     match copy(&mut file, size_max, into) {
         Ok((_, size)) if size > size_max => Err(io::ErrorKind::FileTooLarge.into()),
         Ok((content, _)) => Ok(Some(content)),
-        Err(Refusal::Unreadable(error) | Refusal::Unwritable(error)) => Err(error),
-        Err(Refusal::Changed | Refusal::Barred | Refusal::Unfit(_)) => Err(io::ErrorKind::InvalidData.into()),
+        Err(TakeRefusal::Unreadable(error) | TakeRefusal::Unwritable(error)) => Err(error),
+        Err(TakeRefusal::Changed | TakeRefusal::Barred | TakeRefusal::Unfit(_)) => {
+            Err(io::ErrorKind::InvalidData.into())
+        }
     }
 }
 
 /// The stamp of an open file that may be read.
-fn checked(file: &File) -> Result<Stamp, Refusal> {
-    let stat = rustix::fs::fstat(file).map_err(|error| Refusal::Unreadable(error.into()))?;
+fn checked(file: &File) -> Result<Stamp, TakeRefusal> {
+    let stat = rustix::fs::fstat(file).map_err(|error| TakeRefusal::Unreadable(error.into()))?;
     match What::of(&stat) {
         What::File => Ok(Stamp::of_stat(&stat)),
-        What::Folder => Err(Refusal::Unfit("a folder, not a file")),
-        What::Refused(what) => Err(Refusal::Unfit(what)),
+        What::Folder => Err(TakeRefusal::Unfit("a folder, not a file")),
+        What::Refused(what) => Err(TakeRefusal::Unfit(what)),
     }
 }
 
 /// Copies at most one byte more than `size`, whatever size the file claims to have, and returns the digest of what was copied, and how much that was.
-fn copy(file: &mut File, size: u64, into: &Path) -> Result<(String, u64), Refusal> {
+fn copy(file: &mut File, size: u64, into: &Path) -> Result<(String, u64), TakeRefusal> {
     match fs::remove_file(into) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Refusal::Unwritable(error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(TakeRefusal::Unwritable(error)),
         _ => {}
     }
-    let mut copy = File::options().write(true).create_new(true).mode(0o600).open(into).map_err(Refusal::Unwritable)?;
+    let mut copy =
+        File::options().write(true).create_new(true).mode(0o600).open(into).map_err(TakeRefusal::Unwritable)?;
     let mut digest = Context::new(&SHA256);
     let mut limited = file.take(size.saturating_add(1));
     let mut buffer = vec![0; CHUNK_BYTES];
@@ -126,14 +135,14 @@ fn copy(file: &mut File, size: u64, into: &Path) -> Result<(String, u64), Refusa
             Ok(0) => break,
             Ok(read) => {
                 digest.update(&buffer[..read]);
-                copy.write_all(&buffer[..read]).map_err(Refusal::Unwritable)?;
+                copy.write_all(&buffer[..read]).map_err(TakeRefusal::Unwritable)?;
                 total += read as u64;
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(Refusal::Unreadable(error)),
+            Err(error) => return Err(TakeRefusal::Unreadable(error)),
         }
     }
-    disk::sync(&copy).map_err(Refusal::Unwritable)?;
+    disk::sync(&copy).map_err(TakeRefusal::Unwritable)?;
     let hex = digest.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
     Ok((hex, total))
 }
@@ -159,7 +168,7 @@ mod tests {
         let entry = folder.list().unwrap().remove(0);
         match take_while(&folder, &entry, 1_000, &into, || meanwhile(&path)) {
             Ok(taken) => Some(fs::read_to_string(taken.path).unwrap()),
-            Err(Refusal::Changed) => None,
+            Err(TakeRefusal::Changed) => None,
             Err(other) => panic!("{other:?}"),
         }
     }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::options::Options;
-use crate::source::{Columns, Name, Wanted, bare};
+use crate::source::{Columns, Name, RequiredColumns, bare};
 
 /// The variable that holds an entry's own name.
 pub(super) const DN: &str = "dn";
@@ -77,7 +77,7 @@ pub(super) struct Attributes {
 }
 
 impl Attributes {
-    pub(super) fn new(wanted: &Wanted, options: &Options) -> Self {
+    pub(super) fn new(wanted: &RequiredColumns, options: &Options) -> Self {
         let mut names: Vec<String> = Vec::new();
         let mut required = Vec::new();
         let mut by_bare: HashMap<String, usize> = HashMap::new();
@@ -153,12 +153,12 @@ fn spellings(name: &Name) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::Need;
+    use crate::source::ColumnRequirement;
 
     fn attributes(names: &[Name]) -> Attributes {
-        let needs = names.iter().map(|name| Need { name: name.clone(), optional: false }).collect();
+        let needs = names.iter().map(|name| ColumnRequirement { name: name.clone(), optional: false }).collect();
         let (server, _) = super::super::Server::parse("ldap://localhost").unwrap();
-        Attributes::new(&Wanted { needs, photos: Vec::new() }, &Options::at(vec![server], vec!["dc=x".into()]))
+        Attributes::new(&RequiredColumns { needs, photos: Vec::new() }, &Options::at(vec![server], vec!["dc=x".into()]))
     }
 
     fn plain(name: &str) -> Name {

@@ -24,7 +24,7 @@ const LONG_TAG: u8 = 0x1f;
 const LONG_LENGTH: u8 = 0x80;
 
 /// A part: its tag and what it holds.
-type Part<'a> = (u8, &'a [u8]);
+type Tlv<'a> = (u8, &'a [u8]);
 
 /// Why an answer is not taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -99,7 +99,7 @@ fn head(bytes: &[u8]) -> Result<Option<(u8, usize, usize)>, Flaw> {
 }
 
 /// The first part, and the rest.
-fn part(bytes: &[u8]) -> Result<(Part<'_>, &[u8]), Flaw> {
+fn part(bytes: &[u8]) -> Result<(Tlv<'_>, &[u8]), Flaw> {
     let (tag, head, length) = head(bytes)?.ok_or(Flaw::Garbled)?;
     let content = bytes.get(head..head + length).ok_or(Flaw::Garbled)?;
     Ok(((tag, content), &bytes[head + length..]))

@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::fault::chain;
-use crate::record::Private;
+use crate::record::Sensitive;
 use crate::tls::clock_hint;
 
 /// The search reached its end, or the bind was taken.
@@ -66,7 +66,7 @@ pub(super) fn words(code: u32) -> String {
 pub(super) fn said(text: &str) -> String {
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(SAID_MAX).collect();
     let text = text.trim();
-    if text.is_empty() { String::new() } else { format!(" ({})", Private(text)) }
+    if text.is_empty() { String::new() } else { format!(" ({})", Sensitive(text)) }
 }
 
 /// Whether a bind was refused for its name or password: any other refusal of Active Directory's comes after it found the
@@ -153,7 +153,7 @@ fn explained(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::shown;
+    use crate::record::reveal;
 
     #[test]
     fn fault_78_a_refused_bind_says_what_to_do() {
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn what_a_server_says_is_short_and_on_one_line() {
-        assert_eq!(shown(&said("a\nb")), " (a b)");
+        assert_eq!(reveal(&said("a\nb")), " (a b)");
         assert_eq!(said(" "), "");
         assert!(said(&"x".repeat(5000)).len() < 250);
     }

@@ -6,7 +6,7 @@
 use ldap3::asn1::{PL, StructureTag};
 
 /// An entry: its name, and the attributes that it shows.
-pub(super) struct Entry {
+pub(super) struct RawEntry {
     pub(super) dn: String,
     pub(super) attributes: Vec<Attribute>,
     /// Attributes that the server gave in part only, and why the rest could not be read.
@@ -21,7 +21,7 @@ pub(super) struct Attribute {
     pub(super) values: Vec<Vec<u8>>,
 }
 
-impl Entry {
+impl RawEntry {
     /// Takes an entry apart; `None` where it is none.
     pub(super) fn parse(tag: StructureTag) -> Option<Self> {
         let [dn, attributes]: [StructureTag; 2] = constructed(tag)?.try_into().ok()?;
@@ -76,8 +76,8 @@ fn primitive(tag: StructureTag) -> Option<Vec<u8>> {
 }
 
 /// Shows nothing of a person (law 11).
-impl std::fmt::Debug for Entry {
+impl std::fmt::Debug for RawEntry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Entry").field("bytes", &self.bytes).finish_non_exhaustive()
+        f.debug_struct("RawEntry").field("bytes", &self.bytes).finish_non_exhaustive()
     }
 }

@@ -8,13 +8,13 @@ pub struct Error {
     /// The server that it is about; the first of the list where it is about none.
     pub server: String,
     /// What is wrong.
-    pub kind: Kind,
+    pub kind: LdapErrorKind,
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::Unreachable(_) => self.kind.fmt(f),
+            LdapErrorKind::Unreachable(_) => self.kind.fmt(f),
             kind => write!(f, "{}: {kind}", self.server),
         }
     }
@@ -24,7 +24,7 @@ impl std::error::Error for Error {}
 
 /// What is wrong with a directory.
 #[derive(Debug, thiserror::Error)]
-pub enum Kind {
+pub enum LdapErrorKind {
     /// No server gave an entry; each with the reason.
     #[error("no server can be read: {}", listed(.0))]
     Unreachable(Vec<(String, String)>),

@@ -8,14 +8,14 @@ use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use super::code;
-use super::entry::{self, Entry};
-use super::error::{Error, Kind};
+use super::entry::{self, RawEntry};
+use super::error::{Error, LdapErrorKind};
 use super::limits::{BATCH_BYTES, BATCH_ENTRIES, EMPTY_PAGES_MAX, ENTRIES_MAX, ENTRY_BYTES_MAX};
 use super::look::look;
 use super::options::{Options, Server};
 use super::position::standing;
 use super::range;
-use super::session::{Done, Fault, Item, Search, Session};
+use super::session::{Done, Item, Search, Session, SessionFault};
 use crate::source::{Access, Span};
 
 /// How long a busy server is left alone before it is asked once more.
@@ -28,7 +28,7 @@ const REFERENCES_NAMED: usize = 3;
 /// What is handed over.
 pub(super) enum Message {
     /// Entries, in the order in which they came.
-    Entries(Vec<Entry>),
+    Entries(Vec<RawEntry>),
     /// Here begin the entries of another base.
     Base,
     /// The search in this base starts again: its earlier results no longer count.
@@ -62,7 +62,7 @@ pub(super) async fn fetch(
     let work = tokio::time::timeout(options.total_timeout, fetch.any_server());
     let ended = tokio::select! {
         ended = work => ended,
-        () = stopped(access) => return Err(Error { server: first, kind: Kind::Interrupted }),
+        () = stopped(access) => return Err(Error { server: first, kind: LdapErrorKind::Interrupted }),
     };
     match ended {
         Ok(Ok(())) => Ok(fetch.fetched),
@@ -72,7 +72,7 @@ pub(super) async fn fetch(
             // What came is true all the same.
             fetch.batch.flush(messages);
             if fetch.batch.taken == 0 {
-                return Err(Error { server: first, kind: Kind::Slow { seconds } });
+                return Err(Error { server: first, kind: LdapErrorKind::Slow { seconds } });
             }
             fetch.doubt(format!("the read took longer than {seconds} s (`total_timeout`) and was given up"));
             Ok(fetch.fetched)
@@ -117,19 +117,19 @@ impl Fetch<'_> {
                     );
                     return Ok(());
                 }
-                Err(Fault::Final(kind)) => return Err(Error { server: server.url.clone(), kind }),
-                Err(Fault::Gone(reason)) if self.batch.taken > 0 => {
+                Err(SessionFault::Final(kind)) => return Err(Error { server: server.url.clone(), kind }),
+                Err(SessionFault::Gone(reason)) if self.batch.taken > 0 => {
                     self.doubt(format!("{server} went away in the middle: {reason}"));
                     return Ok(());
                 }
-                Err(Fault::Gone(reason)) => faults.push((server.url.clone(), reason)),
+                Err(SessionFault::Gone(reason)) => faults.push((server.url.clone(), reason)),
             }
         }
         let server = self.options.servers.first().map(|server| server.url.clone()).unwrap_or_default();
-        Err(Error { server, kind: Kind::Unreachable(faults) })
+        Err(Error { server, kind: LdapErrorKind::Unreachable(faults) })
     }
 
-    async fn one_server(&mut self, server: &Server) -> Result<(), Fault> {
+    async fn one_server(&mut self, server: &Server) -> Result<(), SessionFault> {
         let mut session = Session::open(self.options, server, self.access.binds, self.access.clock).await?;
         self.fetched = Fetched { server: server.url.clone(), ..Fetched::default() };
         let began = standing(&mut session, server, &self.options.bases).await?;
@@ -155,7 +155,7 @@ impl Fetch<'_> {
     }
 
     /// All pages of one base.
-    async fn base(&mut self, session: &mut Session, base: &str) -> Result<Ended, Fault> {
+    async fn base(&mut self, session: &mut Session, base: &str) -> Result<Ended, SessionFault> {
         if self.messages.send(Message::Base).is_err() {
             return Ok(Ended::Unwanted);
         }
@@ -172,7 +172,7 @@ impl Fetch<'_> {
             count += entries;
             self.fetched.entries.insert(base.to_owned(), count);
             if self.batch.taken > ENTRIES_MAX {
-                return Err(Fault::Final(Kind::TooMany));
+                return Err(SessionFault::Final(LdapErrorKind::TooMany));
             }
             let lost = matches!(
                 done.code,
@@ -216,11 +216,12 @@ impl Fetch<'_> {
     }
 
     /// A search that ended with another code than success.
-    fn broken(&mut self, base: &str, done: &Done, again: bool) -> Result<Ended, Fault> {
+    fn broken(&mut self, base: &str, done: &Done, again: bool) -> Result<Ended, SessionFault> {
         let said = format!("{}{}", code::words(done.code), code::said(&done.text));
-        let refused = |hint| Err(Fault::Final(Kind::Search { base: base.to_owned(), said: said.clone(), hint }));
+        let refused =
+            |hint| Err(SessionFault::Final(LdapErrorKind::Search { base: base.to_owned(), said: said.clone(), hint }));
         match done.code {
-            code::NO_SUCH_OBJECT => Err(Fault::Final(Kind::NoBase { base: base.to_owned() })),
+            code::NO_SUCH_OBJECT => Err(SessionFault::Final(LdapErrorKind::NoBase { base: base.to_owned() })),
             code::TIME_LIMIT | code::SIZE_LIMIT | code::ADMIN_LIMIT => {
                 let hint = match done.code {
                     code::TIME_LIMIT => "the server's limit on time",
@@ -235,7 +236,7 @@ impl Fetch<'_> {
                 Ok(Ended::Part)
             }
             // Another server may do better, while nothing came from this one.
-            code::BUSY | code::UNAVAILABLE => Err(Fault::Gone(said)),
+            code::BUSY | code::UNAVAILABLE => Err(SessionFault::Gone(said)),
             _ if again => {
                 self.doubt(format!("the search in {base:?} lost its place twice: {said}"));
                 Ok(Ended::Part)
@@ -284,7 +285,7 @@ impl Fetch<'_> {
         base: &str,
         cookie: Vec<u8>,
         references: &mut Vec<String>,
-    ) -> Result<Option<Page>, Fault> {
+    ) -> Result<Option<Page>, SessionFault> {
         let Self { options, asked, messages, batch, .. } = self;
         let search = Search {
             base,
@@ -304,7 +305,7 @@ impl Fetch<'_> {
                     !garbled
                 }
                 Item::Entry(tag) => {
-                    let Some(entry) = Entry::parse(tag) else {
+                    let Some(entry) = RawEntry::parse(tag) else {
                         garbled = true;
                         return false;
                     };
@@ -320,7 +321,7 @@ impl Fetch<'_> {
         // What was handed over counts, however the page ended.
         let delivered = batch.flush(messages);
         if garbled {
-            return Err(Fault::Gone(Kind::Garbled.to_string()));
+            return Err(SessionFault::Gone(LdapErrorKind::Garbled.to_string()));
         }
         let done = match done? {
             Some(done) if delivered => done,
@@ -337,8 +338,8 @@ impl Fetch<'_> {
 
     /// Fetches the values that an entry did not show at once. Where that fails, the entry says so, and the read proves
     /// nothing.
-    async fn complete(&mut self, session: &mut Session, entry: &mut Entry) -> Result<(), Fault> {
-        let parts: Vec<(usize, range::Part)> = entry
+    async fn complete(&mut self, session: &mut Session, entry: &mut RawEntry) -> Result<(), SessionFault> {
+        let parts: Vec<(usize, range::ValueRange)> = entry
             .attributes
             .iter()
             .enumerate()
@@ -384,7 +385,7 @@ impl Fetch<'_> {
         dn: &str,
         name: &str,
         from: u64,
-    ) -> Result<Result<(Vec<Vec<u8>>, Option<u64>), String>, Fault> {
+    ) -> Result<Result<(Vec<Vec<u8>>, Option<u64>), String>, SessionFault> {
         let (done, entry) = look(session, dn, &[range::asked(name, from)]).await?;
         if done.code != code::SUCCESS {
             return Ok(Err(format!("{}{}", code::words(done.code), code::said(&done.text))));
@@ -409,7 +410,7 @@ struct Page {
 /// Entries on their way.
 #[derive(Default)]
 struct Batch {
-    entries: Vec<Entry>,
+    entries: Vec<RawEntry>,
     bytes: usize,
     /// How many there were, with those that were handed over.
     taken: u64,
@@ -417,7 +418,7 @@ struct Batch {
 
 impl Batch {
     /// Takes an entry; false if the receiver is closed.
-    fn take(&mut self, entry: Entry, messages: &SyncSender<Message>) -> bool {
+    fn take(&mut self, entry: RawEntry, messages: &SyncSender<Message>) -> bool {
         self.bytes += entry.bytes;
         self.taken += 1;
         self.entries.push(entry);

@@ -1,8 +1,8 @@
 //! Reads one entry.
 
-use super::entry::Entry;
-use super::options::Scope;
-use super::session::{Done, Fault, Item, Search, Session};
+use super::entry::RawEntry;
+use super::options::SearchScope;
+use super::session::{Done, Item, Search, Session, SessionFault};
 
 /// Any entry: what the filter of a look at one entry says.
 const ANY: &str = "(objectClass=*)";
@@ -12,13 +12,13 @@ pub(super) async fn look(
     session: &mut Session,
     dn: &str,
     attributes: &[String],
-) -> Result<(Done, Option<Entry>), Fault> {
-    let search = Search { base: dn, scope: Scope::Base, filter: ANY, attributes, page: None };
+) -> Result<(Done, Option<RawEntry>), SessionFault> {
+    let search = Search { base: dn, scope: SearchScope::Base, filter: ANY, attributes, page: None };
     let mut found = None;
     let done = session
         .search(search, |item| {
             if let Item::Entry(tag) = item {
-                found = Entry::parse(tag);
+                found = RawEntry::parse(tag);
             }
             true
         })

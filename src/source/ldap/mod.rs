@@ -13,7 +13,7 @@
 //! - Unreachable, refused and empty are three results. The first two are errors; the third proves nothing about anybody.
 //! - One bind attempt a read, and none with a name and a password that were refused before, so that a wrong password
 //!   locks no account; see `refused`.
-//! - A read says how far its server had come before and after ([`crate::source::Standing`]); what follows from that for
+//! - A read says how far its server had come before and after ([`crate::source::ReplicaPosition`]); what follows from that for
 //!   those who are missing is judged where it is known who showed them.
 //! - Whatever a server sends, it takes a limited amount of memory and of stack: see `guard`.
 //! - No entry is taken in part: what can't be read of it rejects its record.
@@ -28,7 +28,6 @@ mod code;
 mod entry;
 mod error;
 mod fetch;
-mod found;
 mod guard;
 mod look;
 mod options;
@@ -38,16 +37,17 @@ mod range;
 mod read;
 mod refused;
 mod session;
+mod state;
 mod transport;
 mod trust;
 mod units;
 
-pub use error::{Error, Kind};
-pub use found::Found;
-pub use options::{Bind, Options, Scope, Server};
-pub use probe::{Counted, Kin, Probe, probe};
+pub use error::{Error, LdapErrorKind};
+pub use options::{Bind, Options, SearchScope, Server};
+pub use probe::{Counted, DirectoryFlavour, Probe, probe};
 pub use read::read;
 pub use refused::Binds;
+pub use state::DirectoryState;
 
 /// The filter of a search, checked.
 ///

@@ -22,7 +22,7 @@ pub struct Options {
     /// Where entries are looked for; never empty.
     pub bases: Vec<String>,
     /// How deep.
-    pub scope: Scope,
+    pub scope: SearchScope,
     /// Which of them count.
     pub filter: String,
     /// How many entries are asked for at once; 0 asks for all of them in one answer.
@@ -58,7 +58,7 @@ impl Options {
             tls_verify: true,
             bind: None,
             bases,
-            scope: Scope::Subtree,
+            scope: SearchScope::Subtree,
             filter: Self::FILTER.to_owned(),
             page_size: Self::PAGE_SIZE,
             timeout: Self::TIMEOUT,
@@ -134,7 +134,7 @@ pub struct Bind {
 
 /// How deep a search goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum SearchScope {
     /// The base and everything below it.
     Subtree,
     /// What is right below the base.
@@ -143,7 +143,7 @@ pub enum Scope {
     Base,
 }
 
-impl Scope {
+impl SearchScope {
     /// Its name in the configuration.
     pub fn name(self) -> &'static str {
         match self {

@@ -1,10 +1,10 @@
-//! The replica position of a server; see [`Standing`].
+//! The replica position of a server; see [`ReplicaPosition`].
 
-use super::entry::Entry;
+use super::entry::RawEntry;
 use super::look::look;
-use super::options::{Scope, Server};
-use super::session::{Fault, Item, Search, Session};
-use crate::source::Standing;
+use super::options::{SearchScope, Server};
+use super::session::{Item, Search, Session, SessionFault};
+use crate::source::ReplicaPosition;
 
 /// The ports of Active Directory's global catalogue, which holds parts of other domains too.
 const CATALOGUE: [u16; 2] = [3268, 3269];
@@ -14,10 +14,15 @@ const REPLICAS: &str = "(&(objectClass=nsTombstone)(nsds50ruv=*))";
 const VECTORS: [(u32, usize); 2] = [(1, 24), (2, 32)];
 
 /// Asks a server how far it has come.
-pub(super) async fn standing(session: &mut Session, server: &Server, bases: &[String]) -> Result<Standing, Fault> {
+pub(super) async fn standing(
+    session: &mut Session,
+    server: &Server,
+    bases: &[String],
+) -> Result<ReplicaPosition, SessionFault> {
     let asked = ["dsServiceName", "highestCommittedUSN", "lastUSN", "namingContexts", "vendorName"].map(str::to_owned);
     let (_, root) = look(session, "", &asked).await?;
-    let mut standing = Standing { server: server.url.clone(), address: server.url.clone(), ..Standing::default() };
+    let mut standing =
+        ReplicaPosition { server: server.url.clone(), address: server.url.clone(), ..ReplicaPosition::default() };
     let Some(root) = root else { return Ok(standing) };
     let suffixes = suffixes(&root, bases);
     if let Some(usn) = number(&root, "highestCommittedUSN") {
@@ -40,12 +45,12 @@ pub(super) async fn standing(session: &mut Session, server: &Server, bases: &[St
 
 async fn active_directory(
     session: &mut Session,
-    root: &Entry,
+    root: &RawEntry,
     usn: u64,
-    standing: &mut Standing,
+    standing: &mut ReplicaPosition,
     suffixes: &[String],
     server: &Server,
-) -> Result<(), Fault> {
+) -> Result<(), SessionFault> {
     standing.count = Some(usn);
     let Some(service) = root.texts("dsServiceName").into_iter().next() else { return Ok(()) };
     standing.name = service.to_lowercase();
@@ -64,19 +69,19 @@ async fn active_directory(
 
 async fn directory_389(
     session: &mut Session,
-    root: &Entry,
-    standing: &mut Standing,
+    root: &RawEntry,
+    standing: &mut ReplicaPosition,
     suffixes: &[String],
-) -> Result<(), Fault> {
+) -> Result<(), SessionFault> {
     for suffix in suffixes {
         let attributes = ["nsds50ruv".to_owned()];
         let search =
-            Search { base: suffix, scope: Scope::Subtree, filter: REPLICAS, attributes: &attributes, page: None };
+            Search { base: suffix, scope: SearchScope::Subtree, filter: REPLICAS, attributes: &attributes, page: None };
         let mut seen = Vec::new();
         session
             .search(search, |item| {
                 if let Item::Entry(tag) = item {
-                    seen.extend(Entry::parse(tag).map(|entry| entry.texts("nsds50ruv")).unwrap_or_default());
+                    seen.extend(RawEntry::parse(tag).map(|entry| entry.texts("nsds50ruv")).unwrap_or_default());
                 }
                 true
             })
@@ -128,7 +133,7 @@ fn vector(bytes: &[u8]) -> Option<Vec<(String, u64)>> {
 }
 
 /// The suffixes of a server that hold these bases.
-fn suffixes(root: &Entry, bases: &[String]) -> Vec<String> {
+fn suffixes(root: &RawEntry, bases: &[String]) -> Vec<String> {
     let all = root.texts("namingContexts");
     let mut found: Vec<String> = Vec::new();
     for base in bases {
@@ -148,7 +153,7 @@ fn folded_dn(dn: &str) -> String {
     dn.split(',').map(|part| part.trim().to_lowercase()).collect::<Vec<_>>().join(",")
 }
 
-fn number(root: &Entry, name: &str) -> Option<u64> {
+fn number(root: &RawEntry, name: &str) -> Option<u64> {
     root.texts(name).first()?.parse().ok()
 }
 

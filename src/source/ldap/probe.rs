@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::attribute::IDENTITIES;
 use super::code;
-use super::entry::Entry;
-use super::error::{Error, Kind};
+use super::entry::RawEntry;
+use super::error::{Error, LdapErrorKind};
 use super::look::look;
-use super::options::{Options, Scope, Server};
+use super::options::{Options, SearchScope, Server};
 use super::refused::Binds;
-use super::session::{Fault, Item, Search, Session};
+use super::session::{Item, Search, Session, SessionFault};
 use crate::clock::Clock;
 
 /// How many entries are looked at with all that they have.
@@ -24,7 +24,7 @@ const ACTIVE_DIRECTORY: [&str; 2] = ["1.2.840.113556.1.4.800", "1.2.840.113556.1
 
 /// What kind of server it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kin {
+pub enum DirectoryFlavour {
     /// Active Directory, or what says that it is.
     ActiveDirectory,
     /// FreeIPA.
@@ -37,7 +37,7 @@ pub enum Kin {
     Other,
 }
 
-impl Kin {
+impl DirectoryFlavour {
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
@@ -81,7 +81,7 @@ impl Kin {
 #[derive(Clone)]
 pub struct Probe {
     /// What kind of server it is.
-    pub kin: Kin,
+    pub kin: DirectoryFlavour,
     /// The base that was looked in.
     pub base: Option<String>,
     /// How many people were looked at there.
@@ -120,11 +120,11 @@ impl Counted {
 /// The server can't be reached, or refuses the bind.
 pub async fn probe(options: &Options, base: Option<&str>) -> Result<Probe, Error> {
     let server = &options.servers[0];
-    let error = |fault: Fault| Error {
+    let error = |fault: SessionFault| Error {
         server: server.url.clone(),
         kind: match fault {
-            Fault::Final(kind) => kind,
-            Fault::Gone(reason) => Kind::Unreachable(vec![(server.url.clone(), reason)]),
+            SessionFault::Final(kind) => kind,
+            SessionFault::Gone(reason) => LdapErrorKind::Unreachable(vec![(server.url.clone(), reason)]),
         },
     };
     let mut session = Session::open(options, server, &Binds::unremembered(), &Clock::system()).await.map_err(error)?;
@@ -138,25 +138,25 @@ async fn look_around(
     server: &Server,
     base: Option<&str>,
     options: &Options,
-) -> Result<Probe, Fault> {
+) -> Result<Probe, SessionFault> {
     let asked = ["defaultNamingContext", "namingContexts", "objectClass", "supportedCapabilities", "vendorName"];
     let (_, root) = look(session, "", &asked.map(str::to_owned)).await?;
     let mut doubts = Vec::new();
     if !server.tls && !options.start_tls && !server.is_loopback() {
         doubts.push("the connection is not encrypted; use ldaps:// or start_tls = true".to_owned());
     }
-    let mut kin = root.as_ref().map_or(Kin::Other, kin_of);
+    let mut kin = root.as_ref().map_or(DirectoryFlavour::Other, kin_of);
     let found = root.as_ref().and_then(|root| {
         let named = root.texts("defaultNamingContext").into_iter().next();
         named.or_else(|| root.texts("namingContexts").into_iter().find(|suffix| suffix.to_lowercase() != "o=ipaca"))
     });
     let given = base.filter(|base| !base.is_empty()).map(str::to_owned);
     let mut base = given.clone().or_else(|| found.clone());
-    if let (Kin::Directory389, Some(suffix)) = (kin, found.or_else(|| base.clone())) {
+    if let (DirectoryFlavour::Directory389, Some(suffix)) = (kin, found.or_else(|| base.clone())) {
         let users = format!("cn=users,cn=accounts,{suffix}");
         // To an account that may read nothing there, the server answers success without an entry.
         if look(session, &users, &["1.1".to_owned()]).await?.1.is_some() {
-            (kin, base) = (Kin::FreeIpa, given.or(Some(users)));
+            (kin, base) = (DirectoryFlavour::FreeIpa, given.or(Some(users)));
         }
     }
     let (attributes, counted) = (BTreeMap::new(), Vec::new());
@@ -178,15 +178,15 @@ async fn look_around(
 }
 
 /// Looks at the first people below a base.
-async fn sample(session: &mut Session, base: &str, filter: &str, probe: &mut Probe) -> Result<(), Fault> {
+async fn sample(session: &mut Session, base: &str, filter: &str, probe: &mut Probe) -> Result<(), SessionFault> {
     let attributes: Vec<String> = ["*", "entryUUID", "nsUniqueId", "nsAccountLock"].map(str::to_owned).to_vec();
     let page = Some((SAMPLES, Vec::new()));
-    let search = Search { base, scope: Scope::Subtree, filter, attributes: &attributes, page };
+    let search = Search { base, scope: SearchScope::Subtree, filter, attributes: &attributes, page };
     let mut people = Vec::new();
     let done = session
         .search(search, |item| {
             if let Item::Entry(tag) = item {
-                people.extend(Entry::parse(tag));
+                people.extend(RawEntry::parse(tag));
             }
             true
         })
@@ -211,10 +211,10 @@ async fn sample(session: &mut Session, base: &str, filter: &str, probe: &mut Pro
 }
 
 /// Counts the people below a base by what few of their attributes tell. What can't be counted is not needed either.
-async fn count(session: &mut Session, base: &str, probe: &mut Probe) -> Result<(), Fault> {
+async fn count(session: &mut Session, base: &str, probe: &mut Probe) -> Result<(), SessionFault> {
     let names: Vec<&'static str> = COUNTED.into_iter().chain(IDENTITIES).collect();
     let attributes: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    let (scope, filter) = (Scope::Subtree, probe.kin.counted());
+    let (scope, filter) = (SearchScope::Subtree, probe.kin.counted());
     let mut cookie = Vec::new();
     while probe.counted.len() < COUNTED_MAX {
         let search = Search { base, scope, filter, attributes: &attributes, page: Some((PAGE_SIZE, cookie)) };
@@ -222,7 +222,7 @@ async fn count(session: &mut Session, base: &str, probe: &mut Probe) -> Result<(
         let done = session
             .search(search, |item| {
                 if let Item::Entry(tag) = item
-                    && let Some(entry) = Entry::parse(tag)
+                    && let Some(entry) = RawEntry::parse(tag)
                 {
                     let has = names.iter().copied().filter(|name| entry.values(name).next().is_some()).collect();
                     counted.push(Counted { dn: entry.dn, has });
@@ -240,15 +240,15 @@ async fn count(session: &mut Session, base: &str, probe: &mut Probe) -> Result<(
     Ok(())
 }
 
-fn kin_of(root: &Entry) -> Kin {
+fn kin_of(root: &RawEntry) -> DirectoryFlavour {
     let has = |name: &str, wanted: &str| root.texts(name).iter().any(|value| value.eq_ignore_ascii_case(wanted));
     match () {
         () if ACTIVE_DIRECTORY.iter().any(|capability| has("supportedCapabilities", capability)) => {
-            Kin::ActiveDirectory
+            DirectoryFlavour::ActiveDirectory
         }
-        () if has("objectClass", "OpenLDAProotDSE") => Kin::OpenLdap,
-        () if root.texts("vendorName").iter().any(|vendor| vendor.contains("389")) => Kin::Directory389,
-        () => Kin::Other,
+        () if has("objectClass", "OpenLDAProotDSE") => DirectoryFlavour::OpenLdap,
+        () if root.texts("vendorName").iter().any(|vendor| vendor.contains("389")) => DirectoryFlavour::Directory389,
+        () => DirectoryFlavour::Other,
     }
 }
 

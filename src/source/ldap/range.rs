@@ -2,7 +2,7 @@
 
 /// A part of an attribute's values.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct ValueRange {
     /// The attribute with its other options.
     pub(super) name: String,
     /// The number of the next value; `None` where this part is the last.
@@ -10,7 +10,7 @@ pub(super) struct Part {
 }
 
 /// Reads the option `range` of an attribute's name; `None` where it has none, or one that says nothing.
-pub(super) fn part(name: &str) -> Option<Part> {
+pub(super) fn part(name: &str) -> Option<ValueRange> {
     // Most attributes have no options at all.
     if !name.contains(';') {
         return None;
@@ -23,7 +23,7 @@ pub(super) fn part(name: &str) -> Option<Part> {
         "*" => None,
         last => Some(last.parse::<u64>().ok()?.checked_add(1)?),
     };
-    Some(Part { name: rest.join(";"), next })
+    Some(ValueRange { name: rest.join(";"), next })
 }
 
 /// The name under which the values from one on are asked for.

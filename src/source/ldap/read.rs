@@ -10,16 +10,16 @@ use base64::engine::general_purpose::STANDARD;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::attribute::{Attributes, IDENTITIES};
-use super::entry::Entry;
-use super::error::{Error, Kind};
+use super::entry::RawEntry;
+use super::error::{Error, LdapErrorKind};
 use super::fetch::{Fetched, Message, fetch};
-use super::found::Found;
 use super::limits::{BATCHES_WAITING, ENTRY_BYTES_MAX, VALUE_BYTES_MAX};
 use super::options::Options;
+use super::state::DirectoryState;
 use super::units::{self, Units};
 use crate::clock::Clock;
-use crate::record::{Private, Rejected};
-use crate::source::{self, Access, Read, Row, Wanted};
+use crate::record::{Rejected, Sensitive};
+use crate::source::{self, Access, Read, RequiredColumns, Row};
 
 /// Reads a directory and visits the row of each entry. A visit that breaks ends the read, which then proves nothing.
 ///
@@ -29,8 +29,8 @@ use crate::source::{self, Access, Read, Row, Wanted};
 /// attribute that the mapping needs.
 pub fn read(
     options: &Options,
-    wanted: &Wanted,
-    known: Option<&Found>,
+    wanted: &RequiredColumns,
+    known: Option<&DirectoryState>,
     access: Access<'_>,
     visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
 ) -> Result<Read, Error> {
@@ -46,10 +46,11 @@ pub fn read(
     let fetched = std::thread::scope(|scope| {
         let fetching = std::thread::Builder::new().name("ldap".to_owned()).spawn_scoped(scope, move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            let runtime = runtime.map_err(|error| Error { server: String::new(), kind: Kind::Thread(error) })?;
+            let runtime =
+                runtime.map_err(|error| Error { server: String::new(), kind: LdapErrorKind::Thread(error) })?;
             runtime.block_on(fetch(options, &asked, access, &sender))
         });
-        let fetching = fetching.map_err(|error| fault(Kind::Thread(error)))?;
+        let fetching = fetching.map_err(|error| fault(LdapErrorKind::Thread(error)))?;
         for message in &receiver {
             if reading.take(message, visit).is_break() {
                 break;
@@ -57,7 +58,7 @@ pub fn read(
         }
         // A sender that is still running learns that the receiver is closed.
         drop(receiver);
-        fetching.join().unwrap_or_else(|_| Err(fault(Kind::Garbled)))
+        fetching.join().unwrap_or_else(|_| Err(fault(LdapErrorKind::Garbled)))
     })?;
     reading.end(fetched, known, access.clock, options)
 }
@@ -127,12 +128,12 @@ impl Reading {
         ControlFlow::Continue(())
     }
 
-    fn entry(&mut self, entry: Entry, visit: &mut dyn FnMut(&Row) -> ControlFlow<()>) -> ControlFlow<()> {
+    fn entry(&mut self, entry: RawEntry, visit: &mut dyn FnMut(&Row) -> ControlFlow<()>) -> ControlFlow<()> {
         self.number += 1;
         self.meet(&entry);
         self.units.count(&entry.dn);
         if entry.bytes > ENTRY_BYTES_MAX {
-            let reason = format!("the entry {} has more than {} KiB", Private(&entry.dn), ENTRY_BYTES_MAX / 1024);
+            let reason = format!("the entry {} has more than {} KiB", Sensitive(&entry.dn), ENTRY_BYTES_MAX / 1024);
             self.rejected.push(Rejected { key: None, line: None, field: None, reason });
             return ControlFlow::Continue(());
         }
@@ -146,7 +147,7 @@ impl Reading {
     }
 
     /// Finds out whether the entry came before: then it was moved while the search went on, and what it is now counts.
-    fn meet(&mut self, entry: &Entry) {
+    fn meet(&mut self, entry: &RawEntry) {
         let own = IDENTITIES.iter().find_map(|name| entry.values(name).next());
         let identity = match own {
             Some(identity) => xxh3_128(identity),
@@ -159,9 +160,9 @@ impl Reading {
     }
 
     /// Makes the row of an entry.
-    fn fill(&mut self, entry: Entry) {
+    fn fill(&mut self, entry: RawEntry) {
         self.values.iter_mut().for_each(Vec::clear);
-        let Entry { dn, attributes, unread, .. } = entry;
+        let RawEntry { dn, attributes, unread, .. } = entry;
         for attribute in attributes {
             if let Some(at) = self.attributes.column(&attribute.name) {
                 self.values[at].extend(attribute.values);
@@ -202,7 +203,13 @@ impl Reading {
         self.row.settle(self.number, &mut self.scratch);
     }
 
-    fn end(mut self, fetched: Fetched, known: Option<&Found>, clock: &Clock, options: &Options) -> Result<Read, Error> {
+    fn end(
+        mut self,
+        fetched: Fetched,
+        known: Option<&DirectoryState>,
+        clock: &Clock,
+        options: &Options,
+    ) -> Result<Read, Error> {
         let Fetched { server, span, entries, doubts, mut notes } = fetched;
         let entries_read: u64 = entries.values().sum();
         self.doubts.splice(0..0, doubts);
@@ -222,7 +229,7 @@ impl Reading {
             let attributes: BTreeMap<String, u64> = names.zip(self.counts.iter().copied()).collect();
             let units = std::mem::take(&mut self.units).finish();
             notes.extend(known.and_then(|known| units::emptied(&known.units, &units)));
-            Found { server, entries, attributes, units }
+            DirectoryState { server, entries, attributes, units }
         } else {
             known.cloned().unwrap_or_default()
         };
@@ -245,7 +252,7 @@ impl Reading {
             rejected: self.rejected,
             // Another read is another look, though everybody stayed as they were.
             content: xxh3_128(clock.now().as_nanosecond().to_le_bytes().as_slice()),
-            found: source::Found::Ldap(found),
+            found: source::SourceState::Ldap(found),
             span,
             superseded: self.superseded,
             notes,
@@ -254,17 +261,17 @@ impl Reading {
     }
 
     /// An attribute that no entry of a whole read has was renamed, misspelled or hidden.
-    fn check_attributes(&self, known: Option<&Found>) -> Result<(), Kind> {
+    fn check_attributes(&self, known: Option<&DirectoryState>) -> Result<(), LdapErrorKind> {
         let names = self.attributes.columns.names();
         let missing: Vec<String> = (0..names.len())
             .filter(|at| self.attributes.required[*at] && self.counts[*at] == 0)
             .map(|at| missing(&names[at], known))
             .collect();
-        if missing.is_empty() { Ok(()) } else { Err(Kind::Attributes(missing)) }
+        if missing.is_empty() { Ok(()) } else { Err(LdapErrorKind::Attributes(missing)) }
     }
 }
 
-fn missing(name: &str, known: Option<&Found>) -> String {
+fn missing(name: &str, known: Option<&DirectoryState>) -> String {
     let before = known.and_then(|known| known.attributes.get(name)).copied().unwrap_or(0);
     if before > 0 {
         return format!(

@@ -33,7 +33,7 @@ pub struct Binds {
 
 /// A bind that was refused.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Refusal {
+pub(super) struct BindRefusal {
     /// When.
     pub(super) at: Timestamp,
     /// What the server said.
@@ -59,7 +59,7 @@ impl Binds {
     }
 
     /// Why a bind is not to be tried.
-    pub(super) fn refused(&self, dn: &str, password: &SecretString) -> Option<Refusal> {
+    pub(super) fn refused(&self, dn: &str, password: &SecretString) -> Option<BindRefusal> {
         self.load().into_iter().filter(|_| self.heeds).find(|refusal| refusal.is_of(dn, password))
     }
 
@@ -73,7 +73,7 @@ impl Binds {
         }
         let mut digest = [0; 32];
         pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA256, ROUNDS, &salt, &secret(dn, password), &mut digest);
-        all.push(Refusal { at, said: said.to_owned(), salt, digest });
+        all.push(BindRefusal { at, said: said.to_owned(), salt, digest });
         all.drain(..all.len().saturating_sub(REFUSALS_MAX));
         self.save(&all);
     }
@@ -81,13 +81,13 @@ impl Binds {
     /// A bind was taken: it is tried again from now on.
     pub(super) fn taken(&self, dn: &str, password: &SecretString) {
         let before = self.load();
-        let after: Vec<Refusal> = before.iter().filter(|refusal| !refusal.is_of(dn, password)).cloned().collect();
+        let after: Vec<BindRefusal> = before.iter().filter(|refusal| !refusal.is_of(dn, password)).cloned().collect();
         if after.len() < before.len() {
             self.save(&after);
         }
     }
 
-    fn load(&self) -> Vec<Refusal> {
+    fn load(&self) -> Vec<BindRefusal> {
         let Some(file) = &self.file else { return Vec::new() };
         let read = fs::read(file).and_then(|bytes| Ok(serde_json::from_slice(&bytes)?));
         read.unwrap_or_else(|error: io::Error| {
@@ -99,7 +99,7 @@ impl Binds {
         })
     }
 
-    fn save(&self, all: &[Refusal]) {
+    fn save(&self, all: &[BindRefusal]) {
         let Some(file) = &self.file else { return };
         let bytes = serde_json::to_vec(all).map_err(io::Error::from);
         if let Err(error) = bytes.and_then(|bytes| disk::replace(file, &bytes)) {
@@ -109,7 +109,7 @@ impl Binds {
     }
 }
 
-impl Refusal {
+impl BindRefusal {
     fn is_of(&self, dn: &str, password: &SecretString) -> bool {
         let secret = secret(dn, password);
         pbkdf2::verify(pbkdf2::PBKDF2_HMAC_SHA256, ROUNDS, &self.salt, &secret, &self.digest).is_ok()

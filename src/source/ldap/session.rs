@@ -12,10 +12,10 @@ use secrecy::ExposeSecret as _;
 use tokio::task::{JoinError, JoinHandle};
 
 use super::code;
-use super::error::Kind;
+use super::error::LdapErrorKind;
 use super::guard::{End, Room, guard};
-use super::options::{Options, Scope, Server};
-use super::refused::{Binds, Refusal};
+use super::options::{Options, SearchScope, Server};
+use super::refused::{BindRefusal, Binds};
 use super::transport::Security;
 use crate::clock::Clock;
 
@@ -35,11 +35,11 @@ pub(super) struct Session {
 
 /// What ends the work with one server.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum SessionFault {
     /// It can't be reached, or went away; another one may do.
     Gone(String),
     /// No other server would do better.
-    Final(Kind),
+    Final(LdapErrorKind),
 }
 
 /// What a search gives, one after the other.
@@ -60,7 +60,7 @@ pub(super) struct Done {
 /// What is searched for.
 pub(super) struct Search<'a> {
     pub(super) base: &'a str,
-    pub(super) scope: Scope,
+    pub(super) scope: SearchScope,
     pub(super) filter: &'a str,
     pub(super) attributes: &'a [String],
     /// The size of a page and the cookie of the one before; `None` asks for all at once.
@@ -69,32 +69,42 @@ pub(super) struct Search<'a> {
 
 impl Session {
     /// Connects and binds: once, and not with what was refused before, so that a wrong password locks no account.
-    pub(super) async fn open(options: &Options, server: &Server, binds: &Binds, clock: &Clock) -> Result<Self, Fault> {
-        let security = Security::of(options, server).map_err(|problem| Fault::Final(Kind::Tls(problem)))?;
+    pub(super) async fn open(
+        options: &Options,
+        server: &Server,
+        binds: &Binds,
+        clock: &Clock,
+    ) -> Result<Self, SessionFault> {
+        let security =
+            Security::of(options, server).map_err(|problem| SessionFault::Final(LdapErrorKind::Tls(problem)))?;
         let wire = match tokio::time::timeout(options.timeout, security.connect(server)).await {
             Ok(Ok(wire)) => wire,
-            Ok(Err(reason)) => return Err(Fault::Gone(hinted(reason, server))),
-            Err(_) => return Err(Fault::Gone("no connection in time".to_owned())),
+            Ok(Err(reason)) => return Err(SessionFault::Gone(hinted(reason, server))),
+            Err(_) => return Err(SessionFault::Gone("no connection in time".to_owned())),
         };
-        let here = |error| Fault::Gone(code::broken(&error));
+        let here = |error| SessionFault::Gone(code::broken(&error));
         let (socket, room, guard) = guard(wire).map_err(here)?;
         let settings = LdapConnSettings::new().set_std_stream(StdStream::Unix(socket));
         let (connection, ldap) = LdapConnAsync::with_settings(settings, GIVEN)
             .await
-            .map_err(|error| Fault::Gone(code::described(&error)))?;
+            .map_err(|error| SessionFault::Gone(code::described(&error)))?;
         let driver = Task(Some(tokio::spawn(connection.drive())));
         let mut session = Self { ldap, room, driver, guard: Task(Some(guard)), timeout: options.timeout };
         if let Some(bind) = &options.bind {
             let password = bind.password.read().map_err(|unusable| {
-                Fault::Final(Kind::Password(format!("{} {}", unusable.path.display(), unusable.problem)))
+                SessionFault::Final(LdapErrorKind::Password(format!(
+                    "{} {}",
+                    unusable.path.display(),
+                    unusable.problem
+                )))
             })?;
-            if let Some(Refusal { at, said, .. }) = binds.refused(&bind.dn, &password) {
-                return Err(Fault::Final(Kind::Refused { at, said }));
+            if let Some(BindRefusal { at, said, .. }) = binds.refused(&bind.dn, &password) {
+                return Err(SessionFault::Final(LdapErrorKind::Refused { at, said }));
             }
             let result = session.ldap.with_timeout(options.timeout).simple_bind(&bind.dn, password.expose_secret());
             let result = match result.await {
                 Ok(result) => result,
-                Err(error) => return Err(Fault::Gone(hinted(session.cause(error).await, server))),
+                Err(error) => return Err(SessionFault::Gone(hinted(session.cause(error).await, server))),
             };
             let taken = taken(&result);
             match &taken {
@@ -114,7 +124,7 @@ impl Session {
         &mut self,
         search: Search<'_>,
         mut each: impl FnMut(Item) -> bool,
-    ) -> Result<Option<Done>, Fault> {
+    ) -> Result<Option<Done>, SessionFault> {
         if let Some((size, cookie)) = search.page {
             let control: RawControl = PagedResults { size, cookie }.critical().into();
             self.ldap.with_controls(vec![control]);
@@ -126,13 +136,13 @@ impl Session {
             Ok(stream) => stream,
             Err(LdapError::FilterParsing) => {
                 let said = "the filter is none".to_owned();
-                return Err(Fault::Final(Kind::Search {
+                return Err(SessionFault::Final(LdapErrorKind::Search {
                     base: search.base.to_owned(),
                     said,
                     hint: "; check `filter`",
                 }));
             }
-            Err(error) => return Err(Fault::Gone(self.cause(error).await)),
+            Err(error) => return Err(SessionFault::Gone(self.cause(error).await)),
         };
         loop {
             let next = stream.next().await;
@@ -142,7 +152,7 @@ impl Session {
                 Ok(Some(entry)) => Item::Entry(entry.0),
                 Ok(None) => break,
                 // Whatever `finish` would say now is about another page.
-                Err(error) => return Err(Fault::Gone(self.cause(error).await)),
+                Err(error) => return Err(SessionFault::Gone(self.cause(error).await)),
             };
             if !each(item) {
                 return Ok(None);
@@ -199,12 +209,15 @@ fn said(result: &LdapResult) -> String {
     format!("{}{}", code::words(result.rc), code::said(&result.text))
 }
 
-fn taken(result: &LdapResult) -> Result<(), Fault> {
+fn taken(result: &LdapResult) -> Result<(), SessionFault> {
     match result.rc {
         code::SUCCESS => Ok(()),
         // Such a server looked at neither name nor password.
-        code::BUSY | code::UNAVAILABLE => Err(Fault::Gone(said(result))),
-        rc => Err(Fault::Final(Kind::Bind { said: said(result), hint: code::bind_hint(rc, &result.text) })),
+        code::BUSY | code::UNAVAILABLE => Err(SessionFault::Gone(said(result))),
+        rc => Err(SessionFault::Final(LdapErrorKind::Bind {
+            said: said(result),
+            hint: code::bind_hint(rc, &result.text),
+        })),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::record::Private;
+use crate::record::Sensitive;
 use crate::source::dn;
 
 /// The most units that are remembered; with more, none are.
@@ -55,7 +55,7 @@ pub(super) fn emptied(then: &BTreeMap<String, u64>, now: &BTreeMap<String, u64>)
     let mut gone: Vec<_> = then.iter().filter(|(unit, _)| !now.is_empty() && !now.contains_key(*unit)).collect();
     gone.sort_by_key(|(unit, count)| (std::cmp::Reverse(**count), *unit));
     let named: Vec<String> =
-        gone.iter().take(NAMED_MAX).map(|(unit, count)| format!("\"{}\" ({count} before)", Private(unit))).collect();
+        gone.iter().take(NAMED_MAX).map(|(unit, count)| format!("\"{}\" ({count} before)", Sensitive(unit))).collect();
     let more = match gone.len().saturating_sub(NAMED_MAX) {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -68,7 +68,7 @@ pub(super) fn emptied(then: &BTreeMap<String, u64>, now: &BTreeMap<String, u64>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::shown;
+    use crate::record::reveal;
 
     fn units(dns: &[&str]) -> BTreeMap<String, u64> {
         let mut units = Units::default();
@@ -98,7 +98,7 @@ mod tests {
         ] {
             let note = emptied(&then, &units(now));
             match expected {
-                Some(expected) => assert!(shown(&note.unwrap()).contains(expected), "{expected}"),
+                Some(expected) => assert!(reveal(&note.unwrap()).contains(expected), "{expected}"),
                 None => assert_eq!(note, None),
             }
         }

@@ -188,11 +188,11 @@ mod tests {
         let store = Store::open(dir).unwrap();
         for number in 0..250 {
             let mut batch = Batch::default();
-            batch.put(Keyspace::Known, &format!("{number:03}"), &format!("canary-{number:03}"));
+            batch.put(Keyspace::Synced, &format!("{number:03}"), &format!("canary-{number:03}"));
             store.commit(batch).unwrap();
         }
         let mut batch = Batch::default();
-        batch.remove(Keyspace::Known, "007");
+        batch.remove(Keyspace::Synced, "007");
         store.commit(batch).unwrap();
         store
     }
@@ -204,12 +204,12 @@ mod tests {
         assert!(holds(dir.path(), "canary-007"), "sled alone keeps it");
         store.vacuum().unwrap();
         assert!(!holds(dir.path(), "canary-007"));
-        assert_eq!(store.list::<String>(Keyspace::Known, "").unwrap().len(), 249);
+        assert_eq!(store.list::<String>(Keyspace::Synced, "").unwrap().len(), 249);
         let mut batch = Batch::default();
-        batch.put(Keyspace::Known, "new", &"more");
+        batch.put(Keyspace::Synced, "new", &"more");
         store.commit(batch).unwrap();
         drop(store);
-        assert_eq!(Store::open(dir.path()).unwrap().list::<String>(Keyspace::Known, "").unwrap().len(), 250);
+        assert_eq!(Store::open(dir.path()).unwrap().list::<String>(Keyspace::Synced, "").unwrap().len(), 250);
     }
 
     #[test]
@@ -266,7 +266,7 @@ mod tests {
                 _ => fs::rename(other.path().join("store"), &aside).unwrap(),
             }
             let store = Store::open(dir.path()).unwrap();
-            assert_eq!(store.list::<String>(Keyspace::Known, "").unwrap().len(), 249, "{survives}");
+            assert_eq!(store.list::<String>(Keyspace::Synced, "").unwrap().len(), 249, "{survives}");
             assert!(!fresh.exists() && !aside.exists(), "{survives}");
         }
     }

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use rosterd::config::{Needs, load};
-use rosterd::record::{Kind, Target};
+use rosterd::record::{FieldKind, Target};
 use toml::{Table, Value};
 
 use super::pages::{Block, pages};
@@ -121,7 +121,7 @@ fn the_page_of_the_mapping_names_every_field() {
         let row = page.lines().find_map(|line| line.strip_prefix(&begins)).unwrap_or_else(|| panic!("no row {begins}"));
         let named: BTreeSet<String> = row.split('`').skip(1).step_by(2).map(str::to_owned).collect();
         // What a membership joins is no matter of its row.
-        let mapped = target.fields().filter(|field| field.kind != Kind::Link);
+        let mapped = target.fields().filter(|field| field.kind != FieldKind::Link);
         assert_eq!(named, mapped.map(|field| field.name.to_string()).collect(), "{begins}");
     }
 }

@@ -12,14 +12,14 @@ use jiff::{SignedDuration, Timestamp};
 use rosterd::api::Client;
 use rosterd::clock::Clock;
 use rosterd::config::{Config, Needs};
-use rosterd::daemon::{Ended, Moment, SLEEP_MAX, Scheduler, Timed, remember, served};
-use rosterd::notify::Teller;
+use rosterd::daemon::{ClockReading, Ended, SLEEP_MAX, Scheduler, Timed, remember, served};
+use rosterd::notify::Notifier;
 use rosterd::push::Outcome;
 use rosterd::queue::Change;
 use rosterd::reconcile::{self, Context, Narrow, Poll, Report, Stage, Status, Watch};
 use rosterd::record::JobName;
 use rosterd::sandbox::Options;
-use rosterd::status::{Counters, Running, Seen, Snapshot};
+use rosterd::status::{Counters, LiveJobState, Running, Snapshot};
 use rosterd::store::Store;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -69,7 +69,7 @@ struct Process {
     store: Store,
     client: Client,
     scheduler: Scheduler,
-    teller: Teller,
+    teller: Notifier,
     inboxes: BTreeMap<JobName, (Poll, Duration)>,
     running: Option<(JobName, Timestamp, Duration)>,
     looked: Duration,
@@ -181,7 +181,7 @@ impl Machine {
         let store = open_store(&config.state.dir);
         let jobs = config.jobs.iter().map(|job| Timed::new(job, served(&store, &job.name).unwrap()));
         let scheduler = Scheduler::new(jobs.collect::<Vec<_>>());
-        let teller = Teller::open(&config.state.dir, &config.notify, &Counters::default().into()).unwrap();
+        let teller = Notifier::open(&config.state.dir, &config.notify, &Counters::default().into()).unwrap();
         let client = Client::new(&config.api, &self.clock).unwrap();
         let inboxes = config.jobs.iter().filter(|job| job.inbox.is_some());
         let inboxes = inboxes.map(|job| (job.name.clone(), (Poll::default(), self.passed))).collect();
@@ -236,8 +236,8 @@ impl Machine {
         self.created + self.world.count("staff.create")
     }
 
-    fn at(&self) -> Moment {
-        Moment { wall: self.clock.now(), elapsed: self.passed }
+    fn at(&self) -> ClockReading {
+        ClockReading { wall: self.clock.now(), elapsed: self.passed }
     }
 
     fn pass(&mut self, time: Duration) {
@@ -325,7 +325,7 @@ impl Machine {
         process.told = self.passed;
         let see = |job: &rosterd::config::Job| {
             let running = process.running.as_ref().filter(|(running, _, _)| *running == job.name);
-            Ok(Seen {
+            Ok(LiveJobState {
                 next: process.scheduler.next(&job.name),
                 late_from: process.scheduler.waits_since(&job.name),
                 running: running.map(|(_, since, _)| Running { since: *since, stage: String::new() }),

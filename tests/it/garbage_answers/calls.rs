@@ -3,7 +3,7 @@
 use std::pin::Pin;
 
 use rosterd::api::{
-    Answer, Api, Asset, Call, Client, Error, Filter, Grant, GroupFunction, Issue, Kind, Organization, Part, Photo,
+    Answer, Api, Asset, Call, Client, Error, ErrorKind, Filter, Grant, GroupFunction, Issue, Organization, Part, Photo,
     Query, Staff, StaffInput, StaffMovement, StaffMovementInput, Zone, walk,
 };
 
@@ -13,7 +13,7 @@ use crate::support::caller::id;
 #[derive(Debug)]
 pub(super) enum Outcome {
     /// It is an error.
-    Refused(Kind),
+    Refused(ErrorKind),
     /// It is no error, and there is nothing.
     Nothing,
     /// So many were read.

@@ -1,7 +1,7 @@
 //! 401 and 403: bad credentials, restrictions of keys, scopes, and the add-on that is not there.
 
 use rosterd::api::{
-    Answer, Api, Asset, AssetGroup, Call, Certification, Client, Credential, Fate, Grant, Kind, Location, Member,
+    Answer, Api, Asset, AssetGroup, Call, Certification, Client, Credential, ErrorKind, Fate, Grant, Location, Member,
     Notification, Options as ClientOptions, Query, Question, SecretSource, Staff, StaffInput, VisitorEvent, Zone,
 };
 use rosterd::sandbox::{Options, Restriction, Sandbox};
@@ -12,7 +12,7 @@ use crate::support::caller::{client, id, key_options, oauth_options, options};
 async fn expect_denied<T: Answer>(client: &Client, call: Call<T>, status: u16) {
     let name = call.operation().name;
     let error = refused(client, call).await;
-    assert!(matches!(error.kind, Kind::Denied { code, .. } if code == status), "{name}: {:?}", error.kind);
+    assert!(matches!(error.kind, ErrorKind::Denied { code, .. } if code == status), "{name}: {:?}", error.kind);
     assert_eq!((error.fate(), error.permission(), error.code()), (Fate::Refused, true, Some(status)), "{name}");
 }
 
@@ -24,7 +24,7 @@ async fn allowed(client: &Client) -> Vec<&'static str> {
         ($domain:literal, $resource:ty) => {
             match client.send(Api::<$resource>::root().list(&Query::default())).await {
                 Ok(_) => allowed.push($domain),
-                Err(error) => assert!(matches!(error.kind, Kind::Denied { code: 403, .. }), "{:?}", error.kind),
+                Err(error) => assert!(matches!(error.kind, ErrorKind::Denied { code: 403, .. }), "{:?}", error.kind),
             }
         };
     }
@@ -70,7 +70,11 @@ async fn a_wrong_secret_gets_no_token_and_sends_nothing() {
     let (sandbox, _) = sandbox(Options::default()).await;
     let caller = client(&oauth_options(&sandbox, "wrong", &[]));
     let error = refused(&caller, Api::<Staff>::root().list(&Query::default())).await;
-    assert!(matches!(&error.kind, Kind::Token { again: None, problem } if problem.contains("401")), "{:?}", error.kind);
+    assert!(
+        matches!(&error.kind, ErrorKind::Token { again: None, problem } if problem.contains("401")),
+        "{:?}",
+        error.kind
+    );
     assert_eq!((error.fate(), error.permission(), sandbox.requests().len()), (Fate::NotSent, true, 0));
 
     // A scope that the client doesn't have (specification: it must be a subset), and a token that is none.
@@ -80,7 +84,7 @@ async fn a_wrong_secret_gets_no_token_and_sends_nothing() {
     for grant in [unknown, invented] {
         let error = caller.token(&grant).await.unwrap_err();
         assert!(
-            matches!(&error.kind, Kind::Token { again: None, problem } if problem.contains("400")),
+            matches!(&error.kind, ErrorKind::Token { again: None, problem } if problem.contains("400")),
             "{:?}",
             error.kind
         );

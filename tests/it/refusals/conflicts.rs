@@ -2,8 +2,8 @@
 
 use rosterd::api::{
     Api, Asset, AssetGroup, AssetGroupInput, AssetInput, Certification, CertificationHolder, CertificationInput,
-    Client, Community, CommunityMember, CommunityMemberInput, Deletable, Deleted, Gettable, HolderInput, Induction,
-    InductionHolder, InductionHolderCreate, InductionHolderInput, Insurance, InsuranceInput, Issue, Kind, Member,
+    Client, Community, CommunityMember, CommunityMemberInput, Deletable, Deleted, ErrorKind, Gettable, HolderInput,
+    Induction, InductionHolder, InductionHolderCreate, InductionHolderInput, Insurance, InsuranceInput, Issue, Member,
     MemberInput, Membership, MembershipInput, Notification, Organization, OrganizationGroup, OrganizationGroupInput,
     OrganizationInput, Photo, Qualification, QualificationInput, Query, Question, Staff, StaffInput, StaffMovement,
     Visit, VisitInput, VisitorEvent, VisitorEventInput, VisitorGroup, VisitorGroupInput, Zone, ZoneInput,
@@ -121,12 +121,12 @@ async fn to_change_what_is_not_there_is_an_error() {
     expect_status(client, Api::<Staff>::root().replace_photo(nobody, &photo), 404).await;
     // A change of part of it stops after the GET.
     let missing = client.modify::<Staff>(nobody, |_| ()).await.unwrap_err();
-    assert!(matches!(missing.kind, Kind::Missing), "{missing:?}");
+    assert!(matches!(missing.kind, ErrorKind::Missing), "{missing:?}");
     assert_eq!(sandbox.requests().last().map(|request| request.method.clone()).as_deref(), Some("GET"));
     // A list below what is not there is an error too, never an empty list.
     let holders = Api::<Certification>::root().below::<CertificationHolder>(nobody);
     let error = refused(client, holders.list(&Query::default())).await;
-    assert!(matches!(error.kind, Kind::Status { code: 404, .. }), "{error:?}");
+    assert!(matches!(error.kind, ErrorKind::Status { code: 404, .. }), "{error:?}");
 }
 
 #[tokio::test]

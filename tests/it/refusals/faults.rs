@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use rosterd::api::{Api, Fate, Kind, Query, Retry, Staff, StaffInput};
+use rosterd::api::{Api, ErrorKind, Fate, Query, Retry, Staff, StaffInput};
 use rosterd::sandbox::Options;
 
 use super::{refused, sandbox};
@@ -54,7 +54,7 @@ async fn a_500_to_a_write_leaves_its_fate_unknown_and_is_not_sent_again() {
     let person = StaffInput { name: Some("New".into()), ..StaffInput::default() };
     let staff = Api::<Staff>::root();
     for error in [refused(&client, staff.create(&person)).await, refused(&client, staff.delete(id(1001))).await] {
-        assert!(matches!(error.kind, Kind::Status { code: 500, .. }), "{error:?}");
+        assert!(matches!(error.kind, ErrorKind::Status { code: 500, .. }), "{error:?}");
         assert_eq!((error.fate(), error.retry()), (Fate::Unknown, Retry::Later));
     }
     assert_eq!(sandbox.requests().len(), 2, "each was sent once");
@@ -72,7 +72,7 @@ async fn a_500_that_passes_costs_a_read_nothing() {
 async fn a_500_that_stays_is_an_error_that_names_it() {
     let (sandbox, client) = sandbox(faults("staff.list status=500")).await;
     let error = refused(without_retries(&client), Api::<Staff>::root().list(&Query::default())).await;
-    let Kind::RetriesExhausted { last } = &error.kind else { panic!("{error:?}") };
-    assert!(matches!(**last, Kind::Status { code: 500, .. }), "{last:?}");
+    let ErrorKind::RetriesExhausted { last } = &error.kind else { panic!("{error:?}") };
+    assert!(matches!(**last, ErrorKind::Status { code: 500, .. }), "{last:?}");
     assert_eq!((error.code(), error.retry(), sandbox.requests().len()), (Some(500), Retry::Later, 1));
 }

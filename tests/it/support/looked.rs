@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rosterd::api::{Client, Traffic};
 use rosterd::clock::Clock;
 use rosterd::config::{Config, Needs};
-use rosterd::status::{Counters, Gather, Seen, Server, Snapshot};
+use rosterd::status::{Counters, Gather, LiveJobState, Server, Snapshot};
 use rosterd::store::{self, Store};
 use tokio::runtime::Runtime;
 
@@ -32,7 +32,7 @@ fn gather(config: &Config, open: Open) -> Result<Snapshot, String> {
     let clock = Clock::system();
     let store = open(&config.state.dir).map_err(|error| error.to_string())?;
     let client = Client::new(&config.api, &clock).map_err(|error| error.to_string())?;
-    let see = |_: &rosterd::config::Job| Ok(Seen::default());
+    let see = |_: &rosterd::config::Job| Ok(LiveJobState::default());
     Snapshot::gather(&store, config, client.budget(), clock.now(), &see).map_err(|error| error.to_string())
 }
 

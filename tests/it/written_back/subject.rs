@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use proptest::{prop_assert, prop_assert_eq};
-use rosterd::api::{Api, Carry, CarryError, Client, Gettable, Input as _, Kind, Replaceable};
+use rosterd::api::{Api, Carry, CarryError, Client, ErrorKind, Gettable, Replaceable, RequestInput as _};
 use rosterd::record::RemoteId;
 use rosterd::sandbox::{Options, Sandbox};
 use serde_json::{Value, json};
@@ -31,9 +31,9 @@ pub(super) struct Subject<R: Carry> {
     /// The field that keeps this entity from being written back, since no answer shows what it holds.
     pub(super) refused_for: fn(&Value) -> Option<&'static str>,
     /// Says what that field holds.
-    pub(super) decide: fn(&mut R::Input, &Value),
+    pub(super) decide: fn(&mut R::Sent, &Value),
     /// Changes one field,
-    pub(super) change: fn(&mut R::Input),
+    pub(super) change: fn(&mut R::Sent),
     /// after which it is stored so.
     pub(super) changed: Box<dyn Fn(&mut Value)>,
 }
@@ -118,9 +118,14 @@ const RESOURCES: [&str; 27] = [
 
 impl<R> Subject<R>
 where
-    R: Gettable + Carry + Replaceable<Input = <R as Carry>::Input>,
+    R: Gettable + Carry + Replaceable<Input = <R as Carry>::Sent>,
 {
-    fn modify(&self, world: &World, id: RemoteId, change: impl FnOnce(&mut <R as Carry>::Input)) -> Result<(), Kind> {
+    fn modify(
+        &self,
+        world: &World,
+        id: RemoteId,
+        change: impl FnOnce(&mut <R as Carry>::Sent),
+    ) -> Result<(), ErrorKind> {
         let sent = world.client.modify_in(&self.api, id, change);
         world.runtime.block_on(sent).map(drop).map_err(|error| error.kind)
     }
@@ -130,7 +135,7 @@ where
         &self,
         world: &World,
         mut entity: Value,
-        change: impl FnOnce(&mut <R as Carry>::Input),
+        change: impl FnOnce(&mut <R as Carry>::Sent),
         changed: &dyn Fn(&mut Value),
     ) -> Result<(), TestCaseError> {
         (self.fit)(&mut entity);
@@ -146,19 +151,20 @@ where
         world: &World,
         number: i64,
         entity: &Value,
-        change: impl FnOnce(&mut <R as Carry>::Input),
+        change: impl FnOnce(&mut <R as Carry>::Sent),
         changed: &dyn Fn(&mut Value),
     ) -> Result<(), TestCaseError> {
         let mut expected = world.stored(&[self.resource]);
         if let Some(field) = (self.refused_for)(entity) {
             let before = world.client.requests();
             let refused = self.modify(world, id(number), |_| ());
-            let is_right = matches!(refused, Err(Kind::Carry(CarryError::Unshown { field: named })) if named == field);
+            let is_right =
+                matches!(refused, Err(ErrorKind::Carry(CarryError::Unshown { field: named })) if named == field);
             prop_assert!(is_right, "{:?}", refused);
             prop_assert_eq!(world.client.requests(), before + 1, "it is read, and nothing is sent");
             differences(&expected, &world.stored(&[self.resource]))?;
         }
-        let decided = |input: &mut <R as Carry>::Input| {
+        let decided = |input: &mut <R as Carry>::Sent| {
             (self.decide)(input, entity);
             change(input);
         };
@@ -183,10 +189,10 @@ where
 
 impl<R> Tried for Subject<R>
 where
-    R: Gettable + Carry + Replaceable<Input = <R as Carry>::Input>,
+    R: Gettable + Carry + Replaceable<Input = <R as Carry>::Sent>,
 {
     fn hidden(&self) -> Vec<String> {
-        <R as Carry>::Input::HIDDEN.iter().map(|field| format!("{}.{field}", R::NAME)).collect()
+        <R as Carry>::Sent::HIDDEN.iter().map(|field| format!("{}.{field}", R::NAME)).collect()
     }
 
     fn come_back_whole(&self, world: &World, cases: u32) {

@@ -21,7 +21,7 @@ fn plain<R: Carry>(
     api: Api<R>,
     fields: Fields,
     field: &'static str,
-    change: fn(&mut R::Input),
+    change: fn(&mut R::Sent),
 ) -> Subject<R> {
     let changed = Box::new(move |stored: &mut Value| stored[field] = CHANGED.into());
     Subject { resource, api, fields, fit: |_| (), refused_for: |_| None, decide: |_, _| (), change, changed }

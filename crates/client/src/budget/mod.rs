@@ -18,11 +18,11 @@ mod window;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use store::Store;
+use store::BudgetStore;
 pub(super) use time::Time;
 use window::Window;
 
-use super::error::Kind;
+use super::error::ErrorKind;
 
 /// How long after sending a service may count a request, at most, in milliseconds.
 const REACH: u64 = 1_500;
@@ -45,7 +45,7 @@ pub(super) struct Use {
 pub(super) struct Budget {
     limit: u32,
     time: Time,
-    store: Store,
+    store: BudgetStore,
     /// Its holder is next; the others wait in order.
     turn: tokio::sync::Mutex<()>,
     /// What is not urgent waits here, so that at most one of it stands before what is.
@@ -59,7 +59,13 @@ pub(super) struct Permit(u64);
 
 impl Budget {
     pub(super) fn new(limit: u32, file: Option<PathBuf>, time: Time) -> Self {
-        Self { limit: limit.max(1), time, store: Store::new(file), turn: Default::default(), line: Default::default() }
+        Self {
+            limit: limit.max(1),
+            time,
+            store: BudgetStore::new(file),
+            turn: Default::default(),
+            line: Default::default(),
+        }
     }
 
     pub(super) fn limit(&self) -> u32 {
@@ -67,7 +73,7 @@ impl Budget {
     }
 
     /// Waits for a slot, as long as it takes. What is urgent goes before all that waits and is not.
-    pub(super) async fn permit(&self, urgent: bool) -> Result<Permit, Kind> {
+    pub(super) async fn permit(&self, urgent: bool) -> Result<Permit, ErrorKind> {
         let _line = if urgent { None } else { Some(self.line.lock().await) };
         let _turn = self.turn.lock().await;
         loop {
@@ -83,27 +89,27 @@ impl Budget {
     }
 
     /// The request of `permit` was answered just now.
-    pub(super) fn answered(&self, permit: Permit) -> Result<(), Kind> {
+    pub(super) fn answered(&self, permit: Permit) -> Result<(), ErrorKind> {
         self.change(|window, now, _| window.answered(permit.0, now))
     }
 
     /// The request of `permit` was never sent.
-    pub(super) fn never_sent(&self, permit: Permit) -> Result<(), Kind> {
+    pub(super) fn never_sent(&self, permit: Permit) -> Result<(), ErrorKind> {
         self.change(|window, _, _| window.never_sent(permit.0))
     }
 
     /// Nothing is sent for so long; eases the pace a little where this is news.
-    pub(super) fn pause(&self, duration: Duration, ease: bool) -> Result<(), Kind> {
+    pub(super) fn pause(&self, duration: Duration, ease: bool) -> Result<(), ErrorKind> {
         let millis = u64::try_from(duration.min(PAUSE_MAX).as_millis()).expect("15 minutes fit");
         self.change(|window, now, _| window.pause(now, millis, ease))
     }
 
     /// How long until so many slots are free at once, if no other process takes any meanwhile.
-    pub(super) fn free_in(&self, slots: u32) -> Result<Duration, Kind> {
+    pub(super) fn free_in(&self, slots: u32) -> Result<Duration, ErrorKind> {
         self.change(|window, now, limit| Duration::from_millis(window.free_in(now, limit, slots)))
     }
 
-    pub(super) fn state(&self) -> Result<Use, Kind> {
+    pub(super) fn state(&self) -> Result<Use, ErrorKind> {
         self.change(|window, now, limit| {
             let blocked = window.blocked(now).map(Duration::from_millis);
             Use { used: window.used(now), limit, blocked }
@@ -111,7 +117,7 @@ impl Budget {
     }
 
     /// Changes the window while no other process or thread does. Takes microseconds, so it may block.
-    fn change<T>(&self, change: impl FnOnce(&mut Window, u64, u32) -> T) -> Result<T, Kind> {
+    fn change<T>(&self, change: impl FnOnce(&mut Window, u64, u32) -> T) -> Result<T, ErrorKind> {
         self.store.change(&self.time, self.limit, |window, now| change(window, now, self.limit))
     }
 }

@@ -9,18 +9,18 @@ use std::sync::{Mutex, PoisonError};
 use super::time::Time;
 use super::window::Window;
 use crate::crash::point;
-use crate::error::Kind;
+use crate::error::ErrorKind;
 
 /// A file larger than this is none of ours.
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-pub(super) struct Store {
+pub(super) struct BudgetStore {
     file: Option<PathBuf>,
     /// The window where there is no file; with one, only what keeps this process's threads apart.
     memory: Mutex<Window>,
 }
 
-impl Store {
+impl BudgetStore {
     pub(super) fn new(file: Option<PathBuf>) -> Self {
         Self { file, memory: Mutex::new(Window::default()) }
     }
@@ -30,12 +30,12 @@ impl Store {
         time: &Time,
         limit: u32,
         change: impl FnOnce(&mut Window, u64) -> T,
-    ) -> Result<T, Kind> {
+    ) -> Result<T, ErrorKind> {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         match &self.file {
             None => Ok(change(&mut memory, time.now())),
             Some(path) => {
-                in_file(path, time, limit, change).map_err(|source| Kind::Budget { path: path.clone(), source })
+                in_file(path, time, limit, change).map_err(|source| ErrorKind::Budget { path: path.clone(), source })
             }
         }
     }
@@ -98,7 +98,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let time = Time::machine();
         for path in [folder.path().join("missing/budget"), folder.path().to_owned()] {
-            assert!(Store::new(Some(path)).change(&time, 5, |_, _| ()).is_err());
+            assert!(BudgetStore::new(Some(path)).change(&time, 5, |_, _| ()).is_err());
         }
     }
 
@@ -106,7 +106,7 @@ mod tests {
     fn law_11_nobody_else_may_read_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("budget");
-        Store::new(Some(path.clone())).change(&Time::machine(), 5, |_, _| ()).unwrap();
+        BudgetStore::new(Some(path.clone())).change(&Time::machine(), 5, |_, _| ()).unwrap();
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
 
@@ -114,7 +114,7 @@ mod tests {
     fn law_12_an_emptied_file_counts_as_spent_and_a_new_one_as_free() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("budget");
-        let store = Store::new(Some(path.clone()));
+        let store = BudgetStore::new(Some(path.clone()));
         let time = Time::machine();
         assert_eq!(store.change(&time, 5, |window, now| window.used(now)).unwrap(), 0);
         std::fs::write(&path, b"").unwrap();
@@ -125,7 +125,7 @@ mod tests {
     fn law_12_fault_8_a_damaged_file_counts_as_spent_once_and_not_for_ever() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("budget");
-        let store = Store::new(Some(path.clone()));
+        let store = BudgetStore::new(Some(path.clone()));
         let time = Time::machine();
         (0..5).for_each(|_| assert!(store.change(&time, 5, |window, now| window.take(now, 5).is_ok()).unwrap()));
         // As long as a spent window is: a power cut leaves a file with its length and without its bytes.
@@ -140,7 +140,9 @@ mod tests {
         let path = folder.path().join("budget");
         let time = Time::machine();
         let take = |limit: u32| {
-            Store::new(Some(path.clone())).change(&time, limit, |window, now| window.take(now, limit).is_ok()).unwrap()
+            BudgetStore::new(Some(path.clone()))
+                .change(&time, limit, |window, now| window.take(now, limit).is_ok())
+                .unwrap()
         };
         assert!(take(3) && take(3) && take(3) && !take(3));
         assert!(!take(2));

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::server::{Reply, Server, answer, bytes, client, json};
 use crate::RemoteId;
-use crate::{Api, Call, Deleted, Error, Fate, Kind, Options, Query, Raw, Retry, Staff, StaffInput};
+use crate::{Api, Call, Deleted, Error, ErrorKind, Fate, Options, Query, Raw, Retry, Staff, StaffInput};
 
 fn get() -> Call<Option<Staff>> {
     Api::<Staff>::root().get(RemoteId::new(7).unwrap())
@@ -273,7 +273,7 @@ async fn no_more_are_in_flight_than_the_budget_is_worth() {
 
 #[test]
 fn an_error_says_why_where_it_is_printed_alone_and_once_where_its_causes_are() {
-    let error = || Error { operation: "staff.update", kind: Kind::Missing };
+    let error = || Error { operation: "staff.update", kind: ErrorKind::Missing };
     let whole = "staff.update failed: there is nothing of that id at the service";
     assert_eq!(error().to_string(), whole);
     assert_eq!(crate::fault::chain(&error()), whole);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::server::{Reply, Seen, Server, answer, client, json};
-use crate::{Api, Error, Kind, Location, Options, Query, Staff, Walked, walk};
+use crate::{Api, Error, ErrorKind, Location, Options, Query, Staff, Walked, walk};
 
 /// A service that holds the ids 1 to `count` and answers at most `clamp` of them.
 fn people(seen: &Seen, count: u32, clamp: u32) -> Reply {
@@ -83,7 +83,7 @@ async fn fault_46_nothing_new_is_no_error() {
     assert!(delta.date.is_some());
     assert_eq!(server.seen()[0].header("if-modified-since"), Some("2026-01-02T03:04:05"));
     let error = walked(&server, None).await.unwrap_err();
-    assert!(matches!(error.kind, Kind::Redirect { code: 304 }), "{error:?}");
+    assert!(matches!(error.kind, ErrorKind::Redirect { code: 304 }), "{error:?}");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use thiserror::Error;
 use super::Wire;
 
 /// What is sent to the service.
-pub trait Input: Serialize + Default {
+pub trait RequestInput: Serialize + Default {
     /// The names of its fields; all of them are sent.
     const FIELDS: &'static [&'static str];
     /// Those that no answer shows: what they hold is known to the caller alone.
@@ -19,16 +19,16 @@ pub trait Input: Serialize + Default {
 /// An entity from which the input of a replacing PUT can be rebuilt.
 pub trait Carry: Wire {
     /// What is sent.
-    type Input: Input;
+    type Sent: RequestInput;
     /// Each field of an answer with the input that it becomes.
     const REBUILT: &'static [(&'static str, &'static str)];
 
     /// The input as far as the answer shows it.
-    fn rebuilt(&self) -> Self::Input;
+    fn rebuilt(&self) -> Self::Sent;
 
     /// The whole input, where every field that the caller does not own could be read. What no answer shows is still to be
-    /// decided: see [`Input::undecided`].
-    fn carried(&self, owned: impl Fn(&str) -> bool) -> Result<Self::Input, CarryError> {
+    /// decided: see [`RequestInput::undecided`].
+    fn carried(&self, owned: impl Fn(&str) -> bool) -> Result<Self::Sent, CarryError> {
         let lost = |field: &&&str| Self::REBUILT.iter().any(|(shown, input)| shown == *field && !owned(input));
         match self.unreadable().iter().find(lost) {
             Some(field) => Err(CarryError::Unreadable { field }),

@@ -29,7 +29,7 @@ macro_rules! entity {
             }
 
             impl $crate::wire::Carry for $name {
-                type Input = $input;
+                type Sent = $input;
 
                 const REBUILT: &'static [(&'static str, &'static str)] = &[
                     $((wire!(@name $both), wire!(@name $both)),)*
@@ -37,7 +37,7 @@ macro_rules! entity {
                 ];
 
                 fn rebuilt(&self) -> $input {
-                    let extra = self.extra.iter().filter(|(name, _)| !<$input as $crate::wire::Input>::FIELDS.contains(&name.as_str()));
+                    let extra = self.extra.iter().filter(|(name, _)| !<$input as $crate::wire::RequestInput>::FIELDS.contains(&name.as_str()));
                     $input {
                         $($both: self.$both.clone(),)*
                         $($($sent: self.$field.clone(),)*)?
@@ -136,7 +136,7 @@ macro_rules! input {
             pub extra: $crate::wire::Fields,
         }
 
-        impl $crate::wire::Input for $name {
+        impl $crate::wire::RequestInput for $name {
             const FIELDS: &'static [&'static str] = &[$(wire!(@name $field)),*];
             const HIDDEN: &'static [&'static str] = &[$($(wire!(@name $hidden)),*)?];
 

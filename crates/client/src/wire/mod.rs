@@ -29,7 +29,7 @@ mod value;
 mod visitor;
 
 pub use asset::{Asset, AssetGroup, AssetGroupInput, AssetInput, AssetMovement, Issue};
-pub use carry::{Carry, CarryError, Input};
+pub use carry::{Carry, CarryError, RequestInput};
 pub use certification::{
     Certification, CertificationHolder, CertificationInput, Document, HolderInput, InductionHolder,
     InductionHolderCreate, InductionHolderInput, Qualification, QualificationHolder, QualificationHolderInput,

@@ -36,7 +36,7 @@ fn roams_unseen(input: &StaffInput) -> Option<&'static str> {
 mod tests {
     use serde_json::{Value as Json, json};
 
-    use super::super::{Carry as _, CarryError, Input as _, Wire as _};
+    use super::super::{Carry as _, CarryError, RequestInput as _, Wire as _};
     use super::*;
 
     fn staff(json: Json) -> Staff {

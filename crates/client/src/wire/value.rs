@@ -27,12 +27,12 @@ pub type Items = Vec<Json>;
 pub type Any = Option<Json>;
 
 /// A value of a field.
-pub(crate) trait Value: Clone + Default {
+pub(crate) trait WireValue: Clone + Default {
     /// Reads what is not null; `None` where it has none of the forms that are understood.
     fn read(json: Json) -> Option<Self>;
 }
 
-impl Value for Text {
+impl WireValue for Text {
     fn read(json: Json) -> Option<Self> {
         match json {
             Json::String(text) => Some(Some(text).filter(|text| !text.is_empty())),
@@ -43,13 +43,13 @@ impl Value for Text {
     }
 }
 
-impl Value for Int {
+impl WireValue for Int {
     fn read(json: Json) -> Option<Self> {
         if blank(&json) { Some(None) } else { whole(&json).map(Some) }
     }
 }
 
-impl Value for Flag {
+impl WireValue for Flag {
     fn read(json: Json) -> Option<Self> {
         match json {
             Json::Bool(flag) => Some(Some(flag)),
@@ -69,7 +69,7 @@ impl Value for Flag {
     }
 }
 
-impl Value for Decimal {
+impl WireValue for Decimal {
     fn read(json: Json) -> Option<Self> {
         match json {
             Json::Number(number) => number.as_f64().map(Some),
@@ -80,20 +80,20 @@ impl Value for Decimal {
     }
 }
 
-impl Value for Names {
+impl WireValue for Names {
     fn read(json: Json) -> Option<Self> {
         flat(json)?.into_iter().map(name).collect()
     }
 }
 
-impl Value for Ids {
+impl WireValue for Ids {
     fn read(json: Json) -> Option<Self> {
         let id = |item: Json| i32::try_from(whole(item.get("id").unwrap_or(&item))?).ok();
         flat(json)?.into_iter().map(id).collect::<Option<_>>().map(Some)
     }
 }
 
-impl Value for Fields {
+impl WireValue for Fields {
     fn read(json: Json) -> Option<Self> {
         match json {
             Json::Object(object) => Some(object.into_iter().collect()),
@@ -104,7 +104,7 @@ impl Value for Fields {
     }
 }
 
-impl Value for Items {
+impl WireValue for Items {
     fn read(json: Json) -> Option<Self> {
         match json {
             Json::Array(items) => Some(items),
@@ -115,14 +115,14 @@ impl Value for Items {
     }
 }
 
-impl Value for Any {
+impl WireValue for Any {
     fn read(json: Json) -> Option<Self> {
         Some(Some(json))
     }
 }
 
 /// A part of an entity.
-impl<T: Wire + Clone> Value for Vec<T> {
+impl<T: Wire + Clone> WireValue for Vec<T> {
     fn read(json: Json) -> Option<Self> {
         let part = |item: Json| match item {
             Json::Object(object) => T::read(object).ok().filter(|part| part.unreadable().is_empty()),
@@ -155,7 +155,7 @@ impl Reader {
     }
 
     /// The value of a field; the default for null, missing and unreadable.
-    pub(crate) fn take<T: Value>(&mut self, name: &'static str) -> T {
+    pub(crate) fn take<T: WireValue>(&mut self, name: &'static str) -> T {
         let Some(json) = self.object.remove(name).filter(|json| !json.is_null()) else { return T::default() };
         T::read(json).unwrap_or_else(|| {
             self.unreadable.push(name);
@@ -201,7 +201,7 @@ fn flat(json: Json) -> Option<Vec<Json>> {
 mod tests {
     use super::*;
 
-    fn read<T: Value>(json: &str) -> Option<T> {
+    fn read<T: WireValue>(json: &str) -> Option<T> {
         let mut reader = Reader::new(Map::from_iter([("x".to_owned(), serde_json::from_str(json).unwrap())]));
         let value = reader.take::<T>("x");
         let (extra, unreadable) = reader.finish();
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn values_come_in_many_forms() {
-        fn check<T: Value + PartialEq + std::fmt::Debug>(forms: &[&str], expected: &T) {
+        fn check<T: WireValue + PartialEq + std::fmt::Debug>(forms: &[&str], expected: &T) {
             for form in forms {
                 assert_eq!(read::<T>(form).as_ref(), Some(expected), "{form}");
             }

@@ -36,7 +36,7 @@ pub(crate) struct Client {
     pub(crate) name: String,
     pub(crate) secret: String,
     pub(crate) scopes: Vec<String>,
-    pub(crate) state: State,
+    pub(crate) state: ClientState,
     /// How often its secret has changed since the start; tokens are good for one secret.
     #[serde(skip)]
     pub(super) rotations: u64,
@@ -45,7 +45,7 @@ pub(crate) struct Client {
 /// Whether a client may ask for tokens and use them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum State {
+pub(crate) enum ClientState {
     Active,
     Disabled,
 }
@@ -94,7 +94,7 @@ impl ApiKey {
 impl Client {
     /// An active client with a secret of its own.
     pub(crate) fn new(id: String, name: String, scopes: Vec<String>) -> Self {
-        Self { id, name, secret: fresh_secret(), scopes, state: State::Active, rotations: 0 }
+        Self { id, name, secret: fresh_secret(), scopes, state: ClientState::Active, rotations: 0 }
     }
 
     /// Whether it is that client with that secret, and in the same state.

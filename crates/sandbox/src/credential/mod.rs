@@ -20,10 +20,10 @@ use std::time::Duration;
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, StatusCode};
 
-pub(super) use account::{Account, ApiKey, Client, State, fresh_secret};
+pub(super) use account::{Account, ApiKey, Client, ClientState, fresh_secret};
 pub use restriction::Restriction;
 
-use super::answer::Refusal;
+use super::answer::Rejection;
 use super::decode;
 use super::error::Error;
 use super::options::Options;
@@ -77,8 +77,8 @@ impl Credentials {
     }
 
     /// Says who calls, or why that isn't good enough (401).
-    pub(super) fn caller(&self, headers: &HeaderMap) -> Result<Caller, Refusal> {
-        let refused = |message: &str| Refusal::new(StatusCode::UNAUTHORIZED, message);
+    pub(super) fn caller(&self, headers: &HeaderMap) -> Result<Caller, Rejection> {
+        let refused = |message: &str| Rejection::new(StatusCode::UNAUTHORIZED, message);
         let header = headers.get(AUTHORIZATION).ok_or_else(|| refused("there is no credential"))?;
         let text = header.to_str().map_err(|_| refused("the credential can't be read"))?;
         let (scheme, rest) = text.split_once(' ').ok_or_else(|| refused("the credential can't be read"))?;
@@ -106,7 +106,7 @@ impl Credentials {
             |given: &str, own: &str| given == own || decode::decoded(&given.replace('+', " ")).as_deref() == Some(own);
         let changing = self.changing();
         let client = changing.account.clients.iter().find(|client| same(&id, &client.id))?;
-        let is_good = client.state == State::Active && same(&secret, &client.secret);
+        let is_good = client.state == ClientState::Active && same(&secret, &client.secret);
         is_good.then(|| Authenticated { owner: Owner::of(client), scopes: client.scopes.clone().into() })
     }
 
@@ -134,13 +134,13 @@ impl Credentials {
     }
 
     /// Changes the tables; nothing is changed where that is refused or can't be kept.
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut Account) -> Result<T, Refusal>) -> Result<T, Refusal> {
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut Account) -> Result<T, Rejection>) -> Result<T, Rejection> {
         let mut changing = self.changing();
         let mut account = changing.account.clone();
         let changed = change(&mut account)?;
         if let Some(file) = &changing.file {
             let message = "the credentials could not be written";
-            file.write(&account).map_err(|_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, message))?;
+            file.write(&account).map_err(|_| Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, message))?;
         }
         changing.account = account;
         Ok(changed)

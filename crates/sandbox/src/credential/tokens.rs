@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Client, State};
+use super::{Client, ClientState};
 
 /// How many tokens of a kind are good at a time; the oldest goes first.
 const TOKENS_MAX: usize = 10_000;
@@ -42,7 +42,7 @@ impl Owner {
 
     /// Whether that client is still the one that the token was given to.
     pub(super) fn is_still(&self, client: &Client) -> bool {
-        client.state == State::Active && *self == Self::of(client)
+        client.state == ClientState::Active && *self == Self::of(client)
     }
 }
 

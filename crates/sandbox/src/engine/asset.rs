@@ -3,8 +3,8 @@
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use super::super::answer::{Answer, Refusal};
-use super::super::row::Row;
+use super::super::answer::{Answer, Rejection};
+use super::super::row::EntityRow;
 use super::super::store::{Change, Entities};
 use super::super::tables::{ASSET, ASSET_MOVEMENT};
 use super::super::zone;
@@ -18,11 +18,11 @@ const ASSIGNED: &[(&str, &str)] =
     &[("staff", "assigned_staff_id"), ("spm", "assigned_spm_id"), ("visitor", "assigned_visitor_id")];
 
 impl Call<'_> {
-    pub(super) fn issue(&self) -> Result<Answer, Refusal> {
+    pub(super) fn issue(&self) -> Result<Answer, Rejection> {
         let body = self.object()?;
         let mut entities = self.store.write();
         let asset = self.asset(&entities, "in")?;
-        let mut movement = Row::new(&ASSET_MOVEMENT, entities.next_id(&ASSET_MOVEMENT), self.order.now);
+        let mut movement = EntityRow::new(&ASSET_MOVEMENT, entities.next_id(&ASSET_MOVEMENT), self.order.now);
         let input = self.input(&entities, &body, false);
         input.check_names()?;
         input.fill(&mut movement)?;
@@ -30,7 +30,7 @@ impl Call<'_> {
         let assigned_type = movement.text(ASSET_MOVEMENT.at("assigned_type"));
         for (word, field) in ASSIGNED {
             if (assigned_type == Some(*word)) == movement.value(ASSET_MOVEMENT.at(field)).is_null() {
-                return Err(Refusal::bad("an asset is issued to one person, who is of assigned_type"));
+                return Err(Rejection::bad("an asset is issued to one person, who is of assigned_type"));
             }
         }
         movement.set(ASSET_MOVEMENT.at("asset_id"), asset.id.into());
@@ -39,13 +39,13 @@ impl Call<'_> {
         self.book(&mut entities, asset, "out", &movement)
     }
 
-    pub(super) fn take_back(&self) -> Result<Answer, Refusal> {
+    pub(super) fn take_back(&self) -> Result<Answer, Rejection> {
         let mut entities = self.store.write();
         let asset = self.asset(&entities, "out")?;
         let (by, signed_in) = (ASSET_MOVEMENT.at("asset_id"), ASSET_MOVEMENT.at("signed_in"));
-        let is_open = |row: &&Row| row.integer(by) == Some(asset.id) && row.value(signed_in).is_null();
+        let is_open = |row: &&EntityRow| row.integer(by) == Some(asset.id) && row.value(signed_in).is_null();
         let open = entities.rows(ASSET_MOVEMENT.name).values().rev().find(is_open).cloned();
-        let mut movement = open.ok_or_else(|| Refusal::bad("the asset is not issued"))?;
+        let mut movement = open.ok_or_else(|| Rejection::bad("the asset is not issued"))?;
         movement.set(signed_in, self.now());
         movement.set(ASSET_MOVEMENT.at("issued_in"), ISSUER.into());
         movement.modified = self.order.now;
@@ -53,13 +53,19 @@ impl Call<'_> {
     }
 
     /// The asset in the path, where it has this status.
-    fn asset(&self, entities: &Entities, status: &str) -> Result<Row, Refusal> {
+    fn asset(&self, entities: &Entities, status: &str) -> Result<EntityRow, Rejection> {
         let asset = self.row_at(0, &ASSET, entities)?.clone();
         let is_so = asset.text(ASSET.at("status")) == Some(status);
-        is_so.then_some(asset).ok_or_else(|| Refusal::bad(format!("the asset is not {status}")))
+        is_so.then_some(asset).ok_or_else(|| Rejection::bad(format!("the asset is not {status}")))
     }
 
-    fn book(&self, entities: &mut Entities, mut asset: Row, status: &str, movement: &Row) -> Result<Answer, Refusal> {
+    fn book(
+        &self,
+        entities: &mut Entities,
+        mut asset: EntityRow,
+        status: &str,
+        movement: &EntityRow,
+    ) -> Result<Answer, Rejection> {
         asset.set(ASSET.at("status"), status.into());
         asset.modified = self.order.now;
         self.save(entities, vec![Change::Put(&ASSET, asset), Change::Put(&ASSET_MOVEMENT, movement.clone())])?;

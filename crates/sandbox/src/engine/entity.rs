@@ -3,11 +3,11 @@
 use axum::http::StatusCode;
 use jiff::Timestamp;
 
-use super::super::answer::{Answer, Refusal};
-use super::super::input::Input;
-use super::super::list::{self, Listing, Scope};
+use super::super::answer::{Answer, Rejection};
+use super::super::input::RequestBody;
+use super::super::list::{self, ListScope, Listing};
 use super::super::reply::Reply;
-use super::super::row::Row;
+use super::super::row::EntityRow;
 use super::super::store::{Change, Entities};
 use super::super::tables;
 use super::super::zone;
@@ -17,7 +17,7 @@ use super::{Call, missing};
 type Parent = Option<(usize, i64)>;
 
 impl Call<'_> {
-    pub(super) fn list(&self) -> Result<Answer, Refusal> {
+    pub(super) fn list(&self) -> Result<Answer, Rejection> {
         let entities = self.store.read();
         if let Some(id) = self.parameter("id").filter(|_| self.order.operation.takes("id")) {
             let row = id.parse().ok().and_then(|id: i64| entities.rows(self.resource.name).get(&id));
@@ -36,24 +36,24 @@ impl Call<'_> {
                 page: self.parameter("page"),
                 since: self.since()?,
                 page_max: walked.min(self.resource.list_max.unwrap_or(u32::MAX)),
-                scope: parent.map_or(Scope::Everything, |(position, id)| Scope::Of(position, id)),
+                scope: parent.map_or(ListScope::Everything, |(position, id)| ListScope::Of(position, id)),
             },
         )?;
         if rows.is_empty() && self.options.empty_as_404 {
-            return Err(Refusal::missing("no records found"));
+            return Err(Rejection::missing("no records found"));
         }
         Ok(self.answer(Reply::List(&view, rows)))
     }
 
-    pub(super) fn get(&self) -> Result<Answer, Refusal> {
+    pub(super) fn get(&self) -> Result<Answer, Rejection> {
         let entities = self.store.read();
         Ok(self.one(&entities, self.found(&entities)?))
     }
 
-    pub(super) fn create(&self) -> Result<Answer, Refusal> {
+    pub(super) fn create(&self) -> Result<Answer, Rejection> {
         let body = self.object()?;
         let mut entities = self.store.write();
-        let mut row = Row::new(self.resource, entities.next_id(self.resource), self.order.now);
+        let mut row = EntityRow::new(self.resource, entities.next_id(self.resource), self.order.now);
         let input = self.input(&entities, &body, false);
         input.check_names()?;
         input.fill(&mut row)?;
@@ -62,7 +62,7 @@ impl Call<'_> {
         Ok(self.one(&entities, &row))
     }
 
-    pub(super) fn replace(&self) -> Result<Answer, Refusal> {
+    pub(super) fn replace(&self) -> Result<Answer, Rejection> {
         let body = self.object()?;
         let mut entities = self.store.write();
         let mut row = self.found(&entities)?.clone();
@@ -70,7 +70,7 @@ impl Call<'_> {
         input.check_names()?;
         let id = row.id;
         if body.get("id").is_some_and(|sent| sent.as_i64() != Some(id) && sent.as_str() != Some(&id.to_string())) {
-            return Err(Refusal::bad("the id in the body is not that in the path"));
+            return Err(Rejection::bad("the id in the body is not that in the path"));
         }
         if input.is_custom_only() {
             input.merge_custom(&mut row)?;
@@ -83,7 +83,7 @@ impl Call<'_> {
         Ok(self.one(&entities, &row))
     }
 
-    pub(super) fn delete(&self) -> Result<Answer, Refusal> {
+    pub(super) fn delete(&self) -> Result<Answer, Rejection> {
         let mut entities = self.store.write();
         let id = self.found(&entities)?.id;
         for rule in self.resource.rules {
@@ -94,10 +94,10 @@ impl Call<'_> {
     }
 
     /// Makes an association, or renews the one that there is between the same two (specification, States).
-    pub(super) fn associate(&self) -> Result<Answer, Refusal> {
+    pub(super) fn associate(&self) -> Result<Answer, Rejection> {
         let body = self.object()?;
         let mut entities = self.store.write();
-        let mut row = Row::new(self.resource, entities.next_id(self.resource), self.order.now);
+        let mut row = EntityRow::new(self.resource, entities.next_id(self.resource), self.order.now);
         let input = self.input(&entities, &body, false);
         input.check_names()?;
         input.fill(&mut row)?;
@@ -119,10 +119,10 @@ impl Call<'_> {
     }
 
     /// Ties an entity to its parent and checks it as a whole.
-    fn settle(&self, entities: &Entities, input: &Input<'_>, row: &mut Row) -> Result<(), Refusal> {
+    fn settle(&self, entities: &Entities, input: &RequestBody<'_>, row: &mut EntityRow) -> Result<(), Rejection> {
         if let Some((position, id)) = self.parent(entities, self.order.path.len() - usize::from(input.is_update))? {
             if row.integer(position).is_some_and(|sent| sent != id) {
-                return Err(Refusal::bad(format!(
+                return Err(Rejection::bad(format!(
                     "{} in the body is not that in the path",
                     self.resource.fields[position].name
                 )));
@@ -133,19 +133,19 @@ impl Call<'_> {
         let may_conflict = self.order.operation.may_answer(StatusCode::CONFLICT);
         for rule in self.resource.rules {
             rule.check(entities, self.resource, row).map_err(|refusal| match refusal.status {
-                StatusCode::CONFLICT if !may_conflict => Refusal::bad(refusal.message),
+                StatusCode::CONFLICT if !may_conflict => Rejection::bad(refusal.message),
                 _ => refusal,
             })?;
         }
         let taken = self.resource.unique.iter().any(|group| entities.is_taken(self.resource, group, row));
         if taken && may_conflict && !self.options.accept_duplicates {
-            return Err(Refusal::new(StatusCode::CONFLICT, format!("{} already exists", self.resource.name)));
+            return Err(Rejection::new(StatusCode::CONFLICT, format!("{} already exists", self.resource.name)));
         }
         Ok(())
     }
 
     /// The entity at the end of the path.
-    fn found<'e>(&self, entities: &'e Entities) -> Result<&'e Row, Refusal> {
+    fn found<'e>(&self, entities: &'e Entities) -> Result<&'e EntityRow, Rejection> {
         let last = self.order.path.len().saturating_sub(1);
         let parent = self.parent(entities, last)?;
         let row = self.row_at(last, self.resource, entities)?;
@@ -154,7 +154,7 @@ impl Call<'_> {
     }
 
     /// The parent in the first `depth` places of the path. Each entity there must belong to the one before it.
-    fn parent(&self, entities: &Entities, depth: usize) -> Result<Parent, Refusal> {
+    fn parent(&self, entities: &Entities, depth: usize) -> Result<Parent, Rejection> {
         let mut line = Vec::new();
         let mut own = self.resource;
         while let Some((by, parent)) = own.parent.and_then(|(by, parent)| Some((by, tables::resource(parent)?))) {
@@ -172,13 +172,13 @@ impl Call<'_> {
         Ok(known)
     }
 
-    fn since(&self) -> Result<Option<Timestamp>, Refusal> {
+    fn since(&self) -> Result<Option<Timestamp>, Rejection> {
         let Some(header) =
             self.order.headers.get("if-modified-since").filter(|_| self.order.operation.takes("If-Modified-Since"))
         else {
             return Ok(None);
         };
         let since = header.to_str().ok().and_then(zone::read_since);
-        since.map(Some).ok_or_else(|| Refusal::bad("If-Modified-Since takes yyyy-mm-ddThh:mm:ss in UTC"))
+        since.map(Some).ok_or_else(|| Rejection::bad("If-Modified-Since takes yyyy-mm-ddThh:mm:ss in UTC"))
     }
 }

@@ -2,35 +2,35 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::answer::{Answer, Refusal};
-use super::super::list::{self, Listing, Scope};
+use super::super::answer::{Answer, Rejection};
+use super::super::list::{self, ListScope, Listing};
 use super::super::reply::Reply;
-use super::super::row::Row;
+use super::super::row::EntityRow;
 use super::super::sent;
 use super::super::store::{Change, Entities};
 use super::super::tables::{ORG, ORG_GROUP};
 use super::Call;
 
 impl Call<'_> {
-    pub(super) fn list_groups(&self) -> Result<Answer, Refusal> {
+    pub(super) fn list_groups(&self) -> Result<Answer, Rejection> {
         let entities = self.store.read();
         let org = self.row_at(0, &ORG, &entities)?;
         self.groups(&entities, org, self.parameter("q"))
     }
 
     /// Adds groups, the only function that is known (specification, Contractor organization group).
-    pub(super) fn add_groups(&self) -> Result<Answer, Refusal> {
+    pub(super) fn add_groups(&self) -> Result<Answer, Rejection> {
         let body = self.object()?;
         if body.keys().any(|name| !matches!(name.as_str(), "groups" | "function")) {
-            return Err(Refusal::bad("the body has a field other than groups and function"));
+            return Err(Rejection::bad("the body has a field other than groups and function"));
         }
         if body.get("function").and_then(Value::as_str) != Some("add") {
-            return Err(Refusal::bad("function takes add"));
+            return Err(Rejection::bad("function takes add"));
         }
         let mut entities = self.store.write();
         let mut org = self.row_at(0, &ORG, &entities)?.clone();
         let mut ids = group_ids(&org);
-        for id in added(&body, &entities).ok_or_else(|| Refusal::bad("groups takes objects with ids that exist"))? {
+        for id in added(&body, &entities).ok_or_else(|| Rejection::bad("groups takes objects with ids that exist"))? {
             if !ids.contains(&id) {
                 ids.push(id);
             }
@@ -41,11 +41,11 @@ impl Call<'_> {
         self.groups(&entities, &org, None)
     }
 
-    fn groups(&self, entities: &Entities, org: &Row, filter: Option<&str>) -> Result<Answer, Refusal> {
+    fn groups(&self, entities: &Entities, org: &EntityRow, filter: Option<&str>) -> Result<Answer, Rejection> {
         let view = self.view(&ORG_GROUP, entities);
         let ids = group_ids(org);
-        let listing = Listing { filter, page_max: u32::MAX, scope: Scope::Ids(&ids), ..Listing::default() };
-        let group = |row: &Row| {
+        let listing = Listing { filter, page_max: u32::MAX, scope: ListScope::Ids(&ids), ..Listing::default() };
+        let group = |row: &EntityRow| {
             let value = |name| row.value(ORG_GROUP.at(name));
             json!({ "id": row.id, "name": value("name"), "category_id": value("category_id") })
         };
@@ -54,7 +54,7 @@ impl Call<'_> {
     }
 }
 
-fn group_ids(org: &Row) -> Vec<i64> {
+fn group_ids(org: &EntityRow) -> Vec<i64> {
     org.value(ORG.at("groups")).as_array().into_iter().flatten().filter_map(Value::as_i64).collect()
 }
 

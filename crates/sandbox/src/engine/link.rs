@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::answer::{Answer, Refusal};
+use super::super::answer::{Answer, Rejection};
 use super::super::reply::Reply;
 use super::super::store::Change;
 use super::super::tables::ZONE;
@@ -10,10 +10,10 @@ use super::Call;
 
 impl Call<'_> {
     /// Links the zone to the access point, or removes the link; to do so again changes nothing.
-    pub(super) fn link(&self, is_linked: bool) -> Result<Answer, Refusal> {
+    pub(super) fn link(&self, is_linked: bool) -> Result<Answer, Rejection> {
         let mut entities = self.store.write();
         let mut zone = self.row_at(0, &ZONE, &entities)?.clone();
-        let no_point = || Refusal::missing("there is no access point of that id");
+        let no_point = || Rejection::missing("there is no access point of that id");
         let point: i64 = self.order.path.get(1).and_then(|id| id.parse().ok()).ok_or_else(no_point)?;
         entities.access_point(point).ok_or_else(no_point)?;
         let position = ZONE.at("lacps");

@@ -15,16 +15,16 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-use super::answer::{Answer, Refusal};
+use super::answer::{Answer, Rejection};
 use super::binding::{Action, Binding, binding};
 use super::decode;
-use super::input::Input;
+use super::input::RequestBody;
 use super::media;
 use super::operation::Operation;
 use super::options::Options;
 use super::reply::Reply;
 use super::resource::Resource;
-use super::row::Row;
+use super::row::EntityRow;
 use super::store::{Change, Entities, Store};
 use super::view::{Sight, View};
 use super::zone;
@@ -47,19 +47,20 @@ pub(super) struct Order<'a> {
 const LIST_PARAMETERS: &[&str] = &["q", "order", "limit", "page"];
 
 /// Carries an operation out.
-pub(super) fn carry_out(store: &Store, options: &Options, order: &Order<'_>) -> Result<Answer, Refusal> {
-    let query = decode::pairs(order.query).ok_or_else(|| Refusal::bad("the query is not UTF-8"))?;
+pub(super) fn carry_out(store: &Store, options: &Options, order: &Order<'_>) -> Result<Answer, Rejection> {
+    let query = decode::pairs(order.query).ok_or_else(|| Rejection::bad("the query is not UTF-8"))?;
     let Binding { action, resource, only, .. } = binding(order.operation.name);
     let mut call = Call { store, options, order, resource, only, query, zone: TimeZone::UTC };
     if let Some(name) = call.parameter("time_zone") {
-        call.zone = zone::zone(name).ok_or_else(|| Refusal::bad("time_zone is none of the zones that can be used"))?;
+        call.zone =
+            zone::zone(name).ok_or_else(|| Rejection::bad("time_zone is none of the zones that can be used"))?;
     }
     let foreign = LIST_PARAMETERS.iter().find(|name| call.parameter(name).is_some() && !order.operation.takes(name));
     if let Some(name) = foreign {
-        return Err(Refusal::bad(format!("{} doesn't take {name}", order.operation.name)));
+        return Err(Rejection::bad(format!("{} doesn't take {name}", order.operation.name)));
     }
     if !order.assets && order.operation.scope.starts_with("asset:") {
-        return Err(Refusal::new(StatusCode::FORBIDDEN, "the account doesn't have the add-on for assets"));
+        return Err(Rejection::new(StatusCode::FORBIDDEN, "the account doesn't have the add-on for assets"));
     }
     match action {
         Action::List => call.list(),
@@ -98,27 +99,32 @@ impl Call<'_> {
     }
 
     /// The id at a place in the path; what is no number is no id of anything.
-    fn id_at(&self, place: usize, resource: &Resource) -> Result<i64, Refusal> {
+    fn id_at(&self, place: usize, resource: &Resource) -> Result<i64, Rejection> {
         let text = self.order.path.get(place);
         text.and_then(|id| id.parse().ok()).ok_or_else(|| missing(resource))
     }
 
     /// The entity at a place in the path.
-    fn row_at<'e>(&self, place: usize, resource: &Resource, entities: &'e Entities) -> Result<&'e Row, Refusal> {
+    fn row_at<'e>(
+        &self,
+        place: usize,
+        resource: &Resource,
+        entities: &'e Entities,
+    ) -> Result<&'e EntityRow, Rejection> {
         let id = self.id_at(place, resource)?;
         entities.rows(resource.name).get(&id).ok_or_else(|| missing(resource))
     }
 
     /// The body where it is one entity.
-    fn object(&self) -> Result<Map<String, Value>, Refusal> {
+    fn object(&self) -> Result<Map<String, Value>, Rejection> {
         match self.body()? {
             Value::Object(body) => Ok(body),
-            _ => Err(Refusal::bad("the body is no object")),
+            _ => Err(Rejection::bad("the body is no object")),
         }
     }
 
     /// The body, whatever its media type, as a JSON value.
-    fn body(&self) -> Result<Value, Refusal> {
+    fn body(&self) -> Result<Value, Rejection> {
         media::read(self.order.headers, self.order.body)
     }
 
@@ -127,9 +133,9 @@ impl Call<'_> {
         media::sent(self.order.headers)
     }
 
-    fn input<'i>(&'i self, entities: &'i Entities, body: &'i Map<String, Value>, is_update: bool) -> Input<'i> {
+    fn input<'i>(&'i self, entities: &'i Entities, body: &'i Map<String, Value>, is_update: bool) -> RequestBody<'i> {
         let normalize = self.options.normalize;
-        Input { resource: self.resource, entities, body, is_update, zone: &self.zone, normalize }
+        RequestBody { resource: self.resource, entities, body, is_update, zone: &self.zone, normalize }
     }
 
     fn view<'e>(&self, resource: &'static Resource, entities: &'e Entities) -> View<'e> {
@@ -137,13 +143,13 @@ impl Call<'_> {
         View::new(resource, entities, Sight { zone, now, show_roaming, only: self.only })
     }
 
-    fn save(&self, entities: &mut Entities, changes: Vec<Change>) -> Result<(), Refusal> {
-        let failed = |_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the data could not be written");
+    fn save(&self, entities: &mut Entities, changes: Vec<Change>) -> Result<(), Rejection> {
+        let failed = |_| Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, "the data could not be written");
         entities.apply(changes).map_err(failed)
     }
 
     /// The answer that shows one entity of the operation's resource.
-    fn one(&self, entities: &Entities, row: &Row) -> Answer {
+    fn one(&self, entities: &Entities, row: &EntityRow) -> Answer {
         self.answer(Reply::One(&self.view(self.resource, entities), row))
     }
 
@@ -158,6 +164,6 @@ impl Call<'_> {
     }
 }
 
-fn missing(resource: &Resource) -> Refusal {
-    Refusal::missing(format!("there is no {} of that id", resource.name))
+fn missing(resource: &Resource) -> Rejection {
+    Rejection::missing(format!("there is no {} of that id", resource.name))
 }

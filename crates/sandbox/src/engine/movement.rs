@@ -6,9 +6,9 @@
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-use super::super::answer::{Answer, Refusal};
+use super::super::answer::{Answer, Rejection};
 use super::super::resource::Resource;
-use super::super::row::Row;
+use super::super::row::EntityRow;
 use super::super::store::{Change, Entities};
 use super::super::tables::{LOCATION, MEMBER, MEMBER_MOVEMENT, MEMBERSHIP, STAFF};
 use super::super::{sent, zone};
@@ -18,7 +18,7 @@ use super::Call;
 const MODE: &str = "Auto";
 
 impl Call<'_> {
-    pub(super) fn put_movement(&self) -> Result<Answer, Refusal> {
+    pub(super) fn put_movement(&self) -> Result<Answer, Rejection> {
         let is_member = self.resource.name == MEMBER_MOVEMENT.name;
         let (person_field, people) = if is_member { ("sp_member_id", &MEMBER) } else { ("staff_id", &STAFF) };
         let mut body = self.object()?;
@@ -28,7 +28,7 @@ impl Call<'_> {
         let mut entities = self.store.write();
         let input = self.input(&entities, &body, false);
         input.check_names()?;
-        let mut form = Row::new(self.resource, entities.next_id(self.resource), self.order.now);
+        let mut form = EntityRow::new(self.resource, entities.next_id(self.resource), self.order.now);
         input.fill(&mut form)?;
         input.check_required(&form)?;
         if is_member {
@@ -36,7 +36,7 @@ impl Call<'_> {
         }
         let id = form.integer(self.resource.at(person_field)).unwrap_or(0);
         let Some(mut person) = entities.rows(people.name).get(&id).cloned() else {
-            return Err(Refusal::bad(format!("{person_field} takes the id of one that exists")));
+            return Err(Rejection::bad(format!("{person_field} takes the id of one that exists")));
         };
         let open = self.open_movement(&entities, person_field, id);
         let is_in = form.text(self.resource.at("onsite_status")) == Some("onsite");
@@ -54,27 +54,32 @@ impl Call<'_> {
     }
 
     /// Takes the member's id from the query where it is there; in both places it must be the same.
-    fn take_member(&self, body: &mut Map<String, Value>) -> Result<(), Refusal> {
+    fn take_member(&self, body: &mut Map<String, Value>) -> Result<(), Rejection> {
         let Some(asked) = self.parameter("sp_member_id") else { return Ok(()) };
         let sent = body.get("sp_member_id").filter(|sent| !sent.is_null());
         if sent.is_some_and(|sent| sent::id(sent) != sent::id(&asked.into())) {
-            return Err(Refusal::bad("sp_member_id in the body is not that in the query"));
+            return Err(Rejection::bad("sp_member_id in the body is not that in the query"));
         }
         body.insert("sp_member_id".to_owned(), asked.into());
         Ok(())
     }
 
     /// The movement of a person that hasn't ended.
-    fn open_movement(&self, entities: &Entities, person_field: &str, person: i64) -> Option<Row> {
+    fn open_movement(&self, entities: &Entities, person_field: &str, person: i64) -> Option<EntityRow> {
         let [by, signed_in, signed_out] = [person_field, "signed_in", "signed_out"].map(|name| self.resource.at(name));
-        let is_open = |row: &&Row| {
+        let is_open = |row: &&EntityRow| {
             row.integer(by) == Some(person) && !row.value(signed_in).is_null() && row.value(signed_out).is_null()
         };
         entities.rows(self.resource.name).values().rev().find(is_open).cloned()
     }
 
     /// The movement of a sign-in, and the one that it ended elsewhere.
-    fn sign_in(&self, form: Row, open: Option<Row>, body: &Map<String, Value>) -> (Row, Option<Row>) {
+    fn sign_in(
+        &self,
+        form: EntityRow,
+        open: Option<EntityRow>,
+        body: &Map<String, Value>,
+    ) -> (EntityRow, Option<EntityRow>) {
         let [location, access_point] = ["location_id", "lacp_id"].map(|name| self.resource.at(name));
         let mut left = None;
         let mut movement = match open {
@@ -94,7 +99,7 @@ impl Call<'_> {
         (movement, left)
     }
 
-    fn sign_out(&self, form: Row, open: Option<Row>, body: &Map<String, Value>) -> Row {
+    fn sign_out(&self, form: EntityRow, open: Option<EntityRow>, body: &Map<String, Value>) -> EntityRow {
         let mut movement = match open {
             Some(open) => self.renewed(open, &form, body, &["location_id", "scanned_in"]),
             None => {
@@ -108,7 +113,7 @@ impl Call<'_> {
     }
 
     /// An open movement with the fields that were sent, except those in `kept`.
-    fn renewed(&self, mut open: Row, form: &Row, body: &Map<String, Value>, kept: &[&str]) -> Row {
+    fn renewed(&self, mut open: EntityRow, form: &EntityRow, body: &Map<String, Value>, kept: &[&str]) -> EntityRow {
         let is_sent = |name: &&str| body.get(*name).is_some_and(|sent| !sent.is_null());
         for (position, field) in
             self.resource.fields.iter().enumerate().filter(|(_, field)| !kept.contains(&field.name))
@@ -122,7 +127,7 @@ impl Call<'_> {
     }
 
     /// A movement that ends when the form says.
-    fn ended(&self, mut movement: Row, form: &Row) -> Row {
+    fn ended(&self, mut movement: EntityRow, form: &EntityRow) -> EntityRow {
         movement.set(self.resource.at("signed_out"), self.moment(form));
         movement.set(self.resource.at("mode_out"), MODE.into());
         movement.modified = self.order.now;
@@ -130,23 +135,29 @@ impl Call<'_> {
     }
 
     /// When it happened: now, or when an employee's caller says.
-    fn moment(&self, form: &Row) -> Value {
+    fn moment(&self, form: &EntityRow) -> Value {
         let stated = self.resource.position("changed_at").and_then(|position| form.text(position));
         zone::written(stated.and_then(zone::read).unwrap_or(self.order.now), &TimeZone::UTC).into()
     }
 }
 
 /// Checks that the member is one of the organization's.
-fn check_membership(entities: &Entities, form: &Row) -> Result<(), Refusal> {
+fn check_membership(entities: &Entities, form: &EntityRow) -> Result<(), Rejection> {
     let same = [("sp_org_id", "org_id"), ("sp_member_id", "member_id")]
         .map(|(from, to)| (MEMBER_MOVEMENT.at(from), MEMBERSHIP.at(to)));
-    let is_it = |membership: &Row| same.iter().all(|(from, to)| form.value(*from) == membership.value(*to));
+    let is_it = |membership: &EntityRow| same.iter().all(|(from, to)| form.value(*from) == membership.value(*to));
     let is_member = entities.rows(MEMBERSHIP.name).values().any(is_it);
-    if is_member { Ok(()) } else { Err(Refusal::bad("sp_org_id takes an organization that the member belongs to")) }
+    if is_member { Ok(()) } else { Err(Rejection::bad("sp_org_id takes an organization that the member belongs to")) }
 }
 
 /// Sets where a person is from now on.
-fn set_presence(people: &Resource, person: &mut Row, movement: &Row, movements: &Resource, entities: &Entities) {
+fn set_presence(
+    people: &Resource,
+    person: &mut EntityRow,
+    movement: &EntityRow,
+    movements: &Resource,
+    entities: &Entities,
+) {
     let of = |name| movement.value(movements.at(name)).clone();
     let status = of("onsite_status");
     let is_in = status == "onsite";

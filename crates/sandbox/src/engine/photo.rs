@@ -3,10 +3,10 @@
 use axum::http::StatusCode;
 use base64::Engine as _;
 
-use super::super::answer::{Answer, Refusal};
+use super::super::answer::{Answer, Rejection};
 use super::super::decode::BASE64;
 use super::super::reply::Reply;
-use super::super::row::Row;
+use super::super::row::EntityRow;
 use super::super::store::Change;
 use super::super::tables::{PHOTO, STAFF};
 use super::Call;
@@ -17,7 +17,7 @@ const SIZE_MAX: usize = 1 << 20;
 const MEDIA_TYPES: &[&str] = &["image/png", "image/jpeg"];
 
 impl Call<'_> {
-    pub(super) fn show_photo(&self) -> Result<Answer, Refusal> {
+    pub(super) fn show_photo(&self) -> Result<Answer, Rejection> {
         let entities = self.store.read();
         let id = self.row_at(0, &STAFF, &entities)?.id;
         let photo = entities.rows(PHOTO.name).get(&id);
@@ -25,23 +25,23 @@ impl Call<'_> {
             let bytes = BASE64.decode(photo.text(PHOTO.at("base64"))?).ok()?;
             Some(Reply::Bytes { media_type: photo.text(PHOTO.at("media_type"))?.to_owned(), bytes })
         });
-        Ok(self.answer(shown.ok_or_else(|| Refusal::missing("the employee has no photo"))?))
+        Ok(self.answer(shown.ok_or_else(|| Rejection::missing("the employee has no photo"))?))
     }
 
-    pub(super) fn put_photo(&self) -> Result<Answer, Refusal> {
+    pub(super) fn put_photo(&self) -> Result<Answer, Rejection> {
         let media_type = self.media_type();
         let mut entities = self.store.write();
         let id = self.row_at(0, &STAFF, &entities)?.id;
         if !MEDIA_TYPES.contains(&media_type.as_str()) {
-            return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "a photo is image/png or image/jpeg"));
+            return Err(Rejection::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "a photo is image/png or image/jpeg"));
         }
         if self.order.body.is_empty() {
-            return Err(Refusal::bad("the photo is empty"));
+            return Err(Rejection::bad("the photo is empty"));
         }
         if self.order.body.len() > SIZE_MAX {
-            return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "the photo has more than 1 MB"));
+            return Err(Rejection::new(StatusCode::PAYLOAD_TOO_LARGE, "the photo has more than 1 MB"));
         }
-        let mut photo = Row::new(&PHOTO, id, self.order.now);
+        let mut photo = EntityRow::new(&PHOTO, id, self.order.now);
         photo.set(PHOTO.at("media_type"), media_type.into());
         photo.set(PHOTO.at("base64"), BASE64.encode(self.order.body).into());
         self.save(&mut entities, vec![Change::Put(&PHOTO, photo)])?;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
-use super::super::answer::Refusal;
+use super::super::answer::Rejection;
 use super::super::resource::Field;
 use super::super::tables::STAFF;
 use super::super::zone;
@@ -21,34 +21,34 @@ const ROWS_MAX: usize = 500_000;
 const LISTS: &[&str] = &["roletype", "globalroaming_locations"];
 
 /// One row: an employee's input, and the tokens where it has any.
-pub(super) struct Entry {
+pub(super) struct RosterEntry {
     pub(super) body: Map<String, Value>,
     pub(super) tokens: Option<Value>,
 }
 
 impl Call<'_> {
     /// The rows of the body.
-    pub(super) fn roster(&self) -> Result<Vec<Entry>, Refusal> {
+    pub(super) fn roster(&self) -> Result<Vec<RosterEntry>, Rejection> {
         let bodies =
             if self.media_type() == "text/csv" { from_csv(self.order.body)? } else { from_list(self.body()?)? };
         if bodies.len() > ROWS_MAX {
-            return Err(Refusal::bad(format!("the roster has more than {ROWS_MAX} rows")));
+            return Err(Rejection::bad(format!("the roster has more than {ROWS_MAX} rows")));
         }
         let entry = |(index, mut body): (usize, Map<String, Value>)| {
             let tokens = take_tokens(&mut body).ok_or_else(|| at_row(index, "a token that can't be read"))?;
-            Ok(Entry { body, tokens })
+            Ok(RosterEntry { body, tokens })
         };
         bodies.into_iter().enumerate().map(entry).collect()
     }
 }
 
 /// Says in which row something is wrong.
-pub(super) fn at_row(index: usize, what: &str) -> Refusal {
-    Refusal::bad(format!("row {} has {what}", index + 1))
+pub(super) fn at_row(index: usize, what: &str) -> Rejection {
+    Rejection::bad(format!("row {} has {what}", index + 1))
 }
 
-fn from_list(body: Value) -> Result<Vec<Map<String, Value>>, Refusal> {
-    let Value::Array(rows) = body else { return Err(Refusal::bad("the body is no list of employees")) };
+fn from_list(body: Value) -> Result<Vec<Map<String, Value>>, Rejection> {
+    let Value::Array(rows) = body else { return Err(Rejection::bad("the body is no list of employees")) };
     let object = |(index, row)| match row {
         Value::Object(row) => Ok(row),
         _ => Err(at_row(index, "no object")),
@@ -56,13 +56,13 @@ fn from_list(body: Value) -> Result<Vec<Map<String, Value>>, Refusal> {
     rows.into_iter().enumerate().map(object).collect()
 }
 
-fn from_csv(bytes: &[u8]) -> Result<Vec<Map<String, Value>>, Refusal> {
+fn from_csv(bytes: &[u8]) -> Result<Vec<Map<String, Value>>, Rejection> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let mut reader = csv::Reader::from_reader(bytes);
-    let header = reader.headers().map_err(|_| Refusal::bad("the CSV has no header in UTF-8"))?.clone();
+    let header = reader.headers().map_err(|_| Rejection::bad("the CSV has no header in UTF-8"))?.clone();
     // Without a row below it a wrong header would be an empty roster, which removes everybody.
     if header.is_empty() || !header.iter().all(is_column) {
-        return Err(Refusal::bad("the CSV has no column, or one that doesn't exist"));
+        return Err(Rejection::bad("the CSV has no column, or one that doesn't exist"));
     }
     let mut rows = Vec::new();
     for (index, record) in reader.records().enumerate() {

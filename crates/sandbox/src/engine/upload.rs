@@ -7,21 +7,21 @@
 
 use std::collections::BTreeSet;
 
-use super::super::answer::{Answer, Refusal};
+use super::super::answer::{Answer, Rejection};
 use super::super::reply::Reply;
-use super::super::row::{Row, unique_form};
+use super::super::row::{EntityRow, unique_form};
 use super::super::store::{Change, Entities};
 use super::super::tables::STAFF;
 use super::Call;
-use super::roster::{Entry, at_row};
+use super::roster::{RosterEntry, at_row};
 
 impl Call<'_> {
-    pub(super) fn upload(&self) -> Result<Answer, Refusal> {
+    pub(super) fn upload(&self) -> Result<Answer, Rejection> {
         let roster = self.roster()?;
         let mut entities = self.store.write();
         let location = self.parameter("location");
         if location.is_some_and(|name| !entities.is_name_of(name, "location")) {
-            return Err(Refusal::bad("location takes the name of one that exists"));
+            return Err(Rejection::bad("location takes the name of one that exists"));
         }
         let mut next = entities.next_id(&STAFF);
         let mut taken = BTreeSet::new();
@@ -30,7 +30,7 @@ impl Call<'_> {
         for (index, entry) in roster.into_iter().enumerate() {
             let person = self
                 .person(&entities, entry, next, location)
-                .map_err(|refusal| Refusal::new(refusal.status, format!("row {}: {}", index + 1, refusal.message)))?;
+                .map_err(|refusal| Rejection::new(refusal.status, format!("row {}: {}", index + 1, refusal.message)))?;
             let mut forms = STAFF.unique.iter().filter_map(|group| unique_form(&STAFF, group, &person));
             let is_double = forms.any(|form| !meant.insert(form));
             if !taken.insert(person.id) || is_double && !self.options.accept_duplicates {
@@ -52,14 +52,20 @@ impl Call<'_> {
     }
 
     /// The person of a row as they are from now on; `next` is the id of a new person.
-    fn person(&self, entities: &Entities, entry: Entry, next: i64, location: Option<&str>) -> Result<Row, Refusal> {
-        let Entry { mut body, tokens } = entry;
+    fn person(
+        &self,
+        entities: &Entities,
+        entry: RosterEntry,
+        next: i64,
+        location: Option<&str>,
+    ) -> Result<EntityRow, Rejection> {
+        let RosterEntry { mut body, tokens } = entry;
         if let Some(location) = location {
             body.insert("location".to_owned(), location.into());
         }
         let input = self.input(entities, &body, false);
         input.check_names()?;
-        let mut person = Row::new(&STAFF, next, self.order.now);
+        let mut person = EntityRow::new(&STAFF, next, self.order.now);
         input.fill(&mut person)?;
         let known = [["employee_id"], ["email"]].iter().find_map(|group| entities.holder_of(&STAFF, group, &person));
         if let Some(known) = known.and_then(|id| entities.rows(STAFF.name).get(&id)) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::resource::{Field, Kind, Resource, Shown};
+use super::super::resource::{Field, FieldKind, Resource, Visibility};
 use super::super::view::Comparison;
 
 const NUMBER: &str = "(-?[0-9]+|true|false)";
@@ -32,7 +32,7 @@ pub(super) fn filter(resource: &Resource, only: Option<&[&str]>) -> Value {
             terms.push(format!("({}){form}", names.join("|")));
         }
     }
-    if resource.fields.iter().any(|field| matches!(field.kind, Kind::Tokens)) {
+    if resource.fields.iter().any(|field| matches!(field.kind, FieldKind::Tokens)) {
         terms.push("token:[^,]*".to_owned());
     }
     let term = format!("({})", terms.join("|"));
@@ -42,7 +42,7 @@ pub(super) fn filter(resource: &Resource, only: Option<&[&str]>) -> Value {
 /// The names of the fields in answers that compare in one of these ways.
 fn fields(resource: &Resource, only: Option<&[&str]>, comparisons: &[Comparison]) -> Vec<&'static str> {
     let is_known = |field: &&Field| {
-        !matches!(field.shown, Shown::Never | Shown::Roaming)
+        !matches!(field.shown, Visibility::Never | Visibility::Roaming)
             && only.is_none_or(|only| only.contains(&field.name))
             && comparisons.contains(&Comparison::of(field.kind))
     };

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::super::binding::Action;
-use super::super::resource::{Derived, Field, Kind, Resource, Sent, Shown};
+use super::super::resource::{Derived, Field, FieldKind, Resource, Sent, Visibility};
 use super::super::tables::{CERTIFICATION, QUALIFICATION, RESOURCES, STAFF, resource};
 use super::parameter;
 
@@ -58,9 +58,10 @@ pub(super) fn list(items: Value) -> Value {
 }
 
 fn answered(resource: &Resource, only: Option<&[&str]>) -> Value {
-    let is_shown = |field: &&Field| field.shown != Shown::Never && only.is_none_or(|only| only.contains(&field.name));
+    let is_shown =
+        |field: &&Field| field.shown != Visibility::Never && only.is_none_or(|only| only.contains(&field.name));
     let shown: Vec<&Field> = resource.fields.iter().filter(is_shown).collect();
-    let required = shown.iter().filter(|field| field.shown != Shown::Roaming).map(|field| field.name);
+    let required = shown.iter().filter(|field| field.shown != Visibility::Roaming).map(|field| field.name);
     json!({
         "type": "object",
         "properties": properties(shown.iter().map(|field| (field.name, answered_field(field.kind)))),
@@ -80,7 +81,7 @@ fn taken(resource: &Resource, action: Action) -> Value {
     let inputs = inputs.flat_map(|field| field.inputs.iter().map(|name| (*name, taken_field(field.kind))));
     let inputs: Vec<(&str, Value)> = inputs.collect();
     // What only answers have is taken and ignored, whatever it is.
-    let ignored = resource.fields.iter().filter(|field| field.shown != Shown::Never).map(|field| field.name);
+    let ignored = resource.fields.iter().filter(|field| field.shown != Visibility::Never).map(|field| field.name);
     let ignored: Vec<_> =
         ignored.filter(|name| inputs.iter().all(|(input, _)| input != name)).map(|name| (name, json!({}))).collect();
     let in_body = resource.required.iter().filter(|name| !parameter::may_stand_for(resource, name));
@@ -109,34 +110,42 @@ fn properties<'a>(fields: impl Iterator<Item = (&'a str, Value)>) -> Map<String,
 }
 
 /// What a field of that kind holds in answers.
-fn answered_field(kind: Kind) -> Value {
+fn answered_field(kind: FieldKind) -> Value {
     match kind {
-        Kind::Id => json!({ "type": "integer", "format": "int32" }),
-        Kind::Created | Kind::Modified => json!({ "type": "string", "format": "date-time" }),
-        Kind::LocalCreated => json!({ "type": "string", "pattern": LOCAL }),
-        Kind::Timestamp => json!({ "type": ["string", "null"], "format": "date-time" }),
-        Kind::LocalTime => json!({ "type": ["string", "null"], "pattern": LOCAL }),
-        Kind::Date => json!({ "type": ["string", "null"], "format": "date" }),
-        Kind::Integer | Kind::IdOf(_) | Kind::AccessPoint => json!({ "type": ["integer", "null"], "format": "int32" }),
-        Kind::Decimal => json!({ "type": ["number", "null"] }),
-        Kind::Text | Kind::Name | Kind::Email | Kind::Phone | Kind::Number | Kind::Loose | Kind::NameOf(_) => text(),
-        Kind::Choice(words) => {
+        FieldKind::Id => json!({ "type": "integer", "format": "int32" }),
+        FieldKind::Created | FieldKind::Modified => json!({ "type": "string", "format": "date-time" }),
+        FieldKind::LocalCreated => json!({ "type": "string", "pattern": LOCAL }),
+        FieldKind::Timestamp => json!({ "type": ["string", "null"], "format": "date-time" }),
+        FieldKind::LocalTime => json!({ "type": ["string", "null"], "pattern": LOCAL }),
+        FieldKind::Date => json!({ "type": ["string", "null"], "format": "date" }),
+        FieldKind::Integer | FieldKind::IdOf(_) | FieldKind::AccessPoint => {
+            json!({ "type": ["integer", "null"], "format": "int32" })
+        }
+        FieldKind::Decimal => json!({ "type": ["number", "null"] }),
+        FieldKind::Text
+        | FieldKind::Name
+        | FieldKind::Email
+        | FieldKind::Phone
+        | FieldKind::Number
+        | FieldKind::Loose
+        | FieldKind::NameOf(_) => text(),
+        FieldKind::Choice(words) => {
             json!({ "enum": words.iter().map(|word| json!(word)).chain([Value::Null]).collect::<Vec<_>>() })
         }
-        Kind::IdsOf(_) => list(named(&[])),
-        Kind::Places(_) => list(named(&[("start", day()), ("expires", day())])),
-        Kind::Flag => json!({ "enum": [0, 1] }),
-        Kind::Bool | Kind::Minutes => json!({ "type": "boolean" }),
-        Kind::NestedNames => list(list(json!({ "type": "string" }))),
-        Kind::Custom(_) => json!({ "type": "object", "additionalProperties": text() }),
-        Kind::Tokens => list(json!({ "type": "object" })),
-        Kind::List(_) => json!({ "type": "array" }),
-        Kind::Any => json!({}),
-        Kind::Parts(fields) => list(json!({
+        FieldKind::IdsOf(_) => list(named(&[])),
+        FieldKind::Places(_) => list(named(&[("start", day()), ("expires", day())])),
+        FieldKind::Flag => json!({ "enum": [0, 1] }),
+        FieldKind::Bool | FieldKind::Minutes => json!({ "type": "boolean" }),
+        FieldKind::NestedNames => list(list(json!({ "type": "string" }))),
+        FieldKind::Custom(_) => json!({ "type": "object", "additionalProperties": text() }),
+        FieldKind::Tokens => list(json!({ "type": "object" })),
+        FieldKind::List(_) => json!({ "type": "array" }),
+        FieldKind::Any => json!({}),
+        FieldKind::Parts(fields) => list(json!({
             "type": "object",
             "properties": properties(fields.iter().map(|field| (field.name, answered_field(field.kind)))),
         })),
-        Kind::Derived(derived) => followed(derived),
+        FieldKind::Derived(derived) => followed(derived),
     }
 }
 
@@ -166,56 +175,56 @@ fn followed(derived: Derived) -> Value {
 }
 
 /// What can be sent in a field of that kind.
-fn taken_field(kind: Kind) -> Value {
+fn taken_field(kind: FieldKind) -> Value {
     match kind {
-        Kind::Integer => json!({
+        FieldKind::Integer => json!({
             "type": ["integer", "string", "null"], "format": "int32", "minimum": -INT_MAX - 1, "maximum": INT_MAX,
             "pattern": "^(0|-?[1-9][0-9]*)?$",
         }),
-        Kind::IdOf(other) => known(id(&["integer", "string", "null"]), other),
-        Kind::AccessPoint => id(&["integer", "string", "null"]),
-        Kind::Timestamp | Kind::LocalTime => {
+        FieldKind::IdOf(other) => known(id(&["integer", "string", "null"]), other),
+        FieldKind::AccessPoint => id(&["integer", "string", "null"]),
+        FieldKind::Timestamp | FieldKind::LocalTime => {
             json!({ "anyOf": [{ "type": "string", "format": "date-time" }, day_text(), nothing()] })
         }
-        Kind::Date => json!({ "anyOf": [day_text(), nothing()] }),
-        Kind::Email => json!({ "type": ["string", "null"], "pattern": "^$|@" }),
-        Kind::Number => json!({ "type": ["string", "integer", "null"] }),
-        Kind::Loose => json!({ "type": ["string", "number", "boolean", "null"] }),
-        Kind::Choice(words) => {
+        FieldKind::Date => json!({ "anyOf": [day_text(), nothing()] }),
+        FieldKind::Email => json!({ "type": ["string", "null"], "pattern": "^$|@" }),
+        FieldKind::Number => json!({ "type": ["string", "integer", "null"] }),
+        FieldKind::Loose => json!({ "type": ["string", "number", "boolean", "null"] }),
+        FieldKind::Choice(words) => {
             json!({ "enum": words.iter().map(|word| json!(word)).chain([json!(""), Value::Null]).collect::<Vec<_>>() })
         }
-        Kind::Flag => json!({ "enum": [1, 0, true, false, "1", "0", "true", "false", null] }),
-        Kind::Bool => json!({ "enum": [true, false, 1, 0, "true", "false", "1", "0", null] }),
-        Kind::Minutes => json!({
+        FieldKind::Flag => json!({ "enum": [1, 0, true, false, "1", "0", "true", "false", null] }),
+        FieldKind::Bool => json!({ "enum": [true, false, 1, 0, "true", "false", "1", "0", null] }),
+        FieldKind::Minutes => json!({
             "type": ["integer", "boolean", "string", "null"], "minimum": 0, "maximum": INT_MAX,
             "pattern": "^(true|false|0|[1-9][0-9]*)$",
         }),
-        Kind::NestedNames => sent_list(json!({ "type": "string", "minLength": 1 })),
-        Kind::IdsOf(other) => sent_list(known(id(&["integer", "string"]), other)),
-        Kind::Places(_) => sent_list(json!({
+        FieldKind::NestedNames => sent_list(json!({ "type": "string", "minLength": 1 })),
+        FieldKind::IdsOf(other) => sent_list(known(id(&["integer", "string"]), other)),
+        FieldKind::Places(_) => sent_list(json!({
             "type": "object",
             "properties": {
                 "id": id(&["integer", "string"]), "name": {},
-                "start": taken_field(Kind::Date), "expires": taken_field(Kind::Date),
+                "start": taken_field(FieldKind::Date), "expires": taken_field(FieldKind::Date),
             },
             "required": ["id"], "additionalProperties": false,
         })),
-        Kind::Custom(_) => custom(),
-        Kind::Parts(fields) => sent_list(json!({
+        FieldKind::Custom(_) => custom(),
+        FieldKind::Parts(fields) => sent_list(json!({
             "type": "object",
             "properties": properties(fields.iter().map(|field| (field.name, taken_field(field.kind)))),
             "additionalProperties": false,
         })),
-        Kind::Text | Kind::Name | Kind::Phone | Kind::NameOf(_) | Kind::Derived(_) => text(),
+        FieldKind::Text | FieldKind::Name | FieldKind::Phone | FieldKind::NameOf(_) | FieldKind::Derived(_) => text(),
         // The service alone decides on these.
-        Kind::Id
-        | Kind::Created
-        | Kind::LocalCreated
-        | Kind::Modified
-        | Kind::Decimal
-        | Kind::Tokens
-        | Kind::List(_)
-        | Kind::Any => {
+        FieldKind::Id
+        | FieldKind::Created
+        | FieldKind::LocalCreated
+        | FieldKind::Modified
+        | FieldKind::Decimal
+        | FieldKind::Tokens
+        | FieldKind::List(_)
+        | FieldKind::Any => {
             json!({})
         }
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::resource::Resource;
-use super::super::row::Row;
+use super::super::row::EntityRow;
 use super::super::tables::{
     CERTIFICATION, COMMUNITY, COMMUNITY_MEMBER, DOCUMENT, HOLDER, INDUCTION, INDUCTION_HOLDER, LOCATION,
 };
@@ -18,7 +18,7 @@ const CERTIFICATIONS: &[(&str, &str, &str)] = &[
 
 const NEIGHBOURS: &[&str] = &["Amiria Parata", "Bruno Castell", "Chiara Weiss", "Dov Sample", "Elin Model"];
 
-pub(super) fn rows(field: &Field) -> Vec<(&'static Resource, Vec<Row>)> {
+pub(super) fn rows(field: &Field) -> Vec<(&'static Resource, Vec<EntityRow>)> {
     let early = field.ago(250 * DAY);
     let holders: Vec<(&str, i64)> = field
         .members

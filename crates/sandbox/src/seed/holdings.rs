@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::super::resource::Resource;
-use super::super::row::Row;
+use super::super::row::EntityRow;
 use super::super::tables::{ASSET, ASSET_GROUP, ASSET_MOVEMENT, QUESTION, ZONE};
 use super::{DAY, Field, location, numbered};
 
@@ -22,7 +22,7 @@ const QUESTIONS: &[(&str, &str)] = &[
     ("When do you leave?", "date picker"),
 ];
 
-pub(super) fn rows(field: &Field) -> Vec<(&'static Resource, Vec<Row>)> {
+pub(super) fn rows(field: &Field) -> Vec<(&'static Resource, Vec<EntityRow>)> {
     let early = field.ago(280 * DAY);
     let zone = |number: usize, _| {
         let (name, spaces) = ZONES[number % ZONES.len()];

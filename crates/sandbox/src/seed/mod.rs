@@ -18,7 +18,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::resource::Resource;
-use super::row::Row;
+use super::row::EntityRow;
 use super::store::{Entities, Store};
 use super::tables::{LOCATION, MEMBER, STAFF};
 use super::zone;
@@ -35,7 +35,7 @@ pub(super) fn sow(store: &Store, (employees, members): (u32, u32), now: Timestam
     }
     contractors::sow(&mut entities, u64::from(members), now)?;
     let field = Field::of(&entities, now);
-    let mut lay = |(resource, rows): (&'static Resource, Vec<Row>)| entities.put(resource, rows);
+    let mut lay = |(resource, rows): (&'static Resource, Vec<EntityRow>)| entities.put(resource, rows);
     holdings::rows(&field).into_iter().try_for_each(&mut lay)?;
     visits::rows(&field).into_iter().try_for_each(&mut lay)?;
     compliance::rows(&field).into_iter().try_for_each(&mut lay)
@@ -81,8 +81,8 @@ fn day(at: Timestamp) -> Date {
     TimeZone::UTC.to_datetime(at).date()
 }
 
-fn row(resource: &Resource, fields: Value, at: Timestamp) -> Row {
-    let mut row = Row::new(resource, 0, at);
+fn row(resource: &Resource, fields: Value, at: Timestamp) -> EntityRow {
+    let mut row = EntityRow::new(resource, 0, at);
     if let Value::Object(fields) = fields {
         row.merge(resource, fields);
     }
@@ -95,7 +95,7 @@ fn numbered(
     count: usize,
     at: Timestamp,
     fields: impl Fn(usize, i64) -> Value,
-) -> (&'static Resource, Vec<Row>) {
+) -> (&'static Resource, Vec<EntityRow>) {
     let ids = (resource.first_id..).enumerate().take(count);
     let rows = ids.map(|(number, id)| {
         let mut row = row(resource, fields(number, id), at);
@@ -106,7 +106,7 @@ fn numbered(
 }
 
 /// A custom-field element: (id, title, type).
-fn element(resource: &Resource, (id, title, kind): &(i64, &str, &str), at: Timestamp) -> Row {
+fn element(resource: &Resource, (id, title, kind): &(i64, &str, &str), at: Timestamp) -> EntityRow {
     let fields = json!({
         "id": id, "cf_tab_id": 1, "is_visible": true, "is_mandatory": false, "is_unique": false, "title": title,
         "created_by": 1, "modified_by": 1, "element_type": kind,
@@ -130,7 +130,7 @@ fn ascii(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::resource::Kind;
+    use super::super::resource::FieldKind;
     use super::super::tables::RESOURCES;
     use super::*;
 
@@ -185,9 +185,9 @@ mod tests {
         let entities = store.read();
         for resource in RESOURCES {
             for (position, field) in resource.fields.iter().enumerate() {
-                let is_there = |row: &Row| match (field.kind, row.integer(position)) {
-                    (Kind::IdOf(other), Some(id)) => entities.rows(other).contains_key(&id),
-                    (Kind::AccessPoint, Some(id)) => entities.access_point(id).is_some(),
+                let is_there = |row: &EntityRow| match (field.kind, row.integer(position)) {
+                    (FieldKind::IdOf(other), Some(id)) => entities.rows(other).contains_key(&id),
+                    (FieldKind::AccessPoint, Some(id)) => entities.access_point(id).is_some(),
                     _ => true,
                 };
                 assert!(entities.rows(resource.name).values().all(is_there), "{}: {}", resource.name, field.name);

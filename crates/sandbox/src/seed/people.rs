@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::super::chance::{bits, pick};
-use super::super::row::Row;
+use super::super::row::EntityRow;
 use super::super::store::Entities;
 use super::super::tables::{LOCATION, STAFF, STAFF_ELEMENT};
 use super::super::zone;
@@ -88,7 +88,7 @@ pub(super) fn sow(entities: &mut Entities, people: u32, now: Timestamp) -> io::R
     Ok(())
 }
 
-fn location(id: i64, (name, address, postcode, phone): &(&str, &str, &str, &str), at: Timestamp) -> Row {
+fn location(id: i64, (name, address, postcode, phone): &(&str, &str, &str, &str), at: Timestamp) -> EntityRow {
     let fields = json!({
         "id": id, "name": name, "address": address, "postcode": postcode, "phone": phone, "country": "NZ",
         "timezone": "Pacific/Auckland", "date_format": "d/m/Y",
@@ -98,7 +98,7 @@ fn location(id: i64, (name, address, postcode, phone): &(&str, &str, &str, &str)
 }
 
 /// The person of a number, counted from 1.
-fn person(number: u64, now: Timestamp) -> Row {
+fn person(number: u64, now: Timestamp) -> EntityRow {
     let first = pick(FIRST_NAMES, 1, number);
     let last = pick(LAST_NAMES, 2, number);
     let one_in = |part: u64, seed: u64| bits(seed, number).is_multiple_of(part);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::resource::Resource;
-use super::super::row::Row;
+use super::super::row::EntityRow;
 use super::super::tables::{EVENT, MEMBER_MOVEMENT, NOTIFICATION, ORG, REGISTER, STAFF_MOVEMENT, VISITOR_GROUP};
 use super::{DAY, Field, location, numbered};
 
@@ -21,7 +21,7 @@ const VISITS: usize = 24;
 /// How many contractors have been on site.
 const MOVED_MAX: usize = 200;
 
-pub(super) fn rows(field: &Field) -> Vec<(&'static Resource, Vec<Row>)> {
+pub(super) fn rows(field: &Field) -> Vec<(&'static Resource, Vec<EntityRow>)> {
     let early = field.ago(20 * DAY);
     vec![
         numbered(&VISITOR_GROUP, GROUPS.len(), early, |number, _| {

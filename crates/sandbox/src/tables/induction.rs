@@ -1,16 +1,16 @@
 //! Inductions and communities, and who belongs to them.
 
-use super::super::resource::{Derived, Field, Kind, PLAIN, Resource, Rule, Sent, Shown};
+use super::super::resource::{Derived, Field, FieldKind, PLAIN, Resource, Rule, Sent, Visibility};
 
 /// Inductions. An audience is a list of ids; without one everybody belongs to it.
 pub(in super::super) static INDUCTION: Resource = Resource {
     name: "induction",
     fields: &[
-        Field::own("id", Kind::Id),
-        Field::own("name", Kind::Text),
-        Field::own("staff_audience", Kind::Any),
-        Field::own("contractor_audience", Kind::Any),
-        Field::own("attempts_max", Kind::Integer),
+        Field::own("id", FieldKind::Id),
+        Field::own("name", FieldKind::Text),
+        Field::own("staff_audience", FieldKind::Any),
+        Field::own("contractor_audience", FieldKind::Any),
+        Field::own("attempts_max", FieldKind::Integer),
     ],
     first_id: 901,
     ..PLAIN
@@ -23,19 +23,19 @@ const LEARNER: &[(&str, &str)] = &[("staff_id", "staff"), ("sp_member_id", "sp.m
 pub(in super::super) static INDUCTION_HOLDER: Resource = Resource {
     name: "induction.holder",
     fields: &[
-        Field::own("id", Kind::Id),
-        sent!("completed", Kind::Timestamp),
-        sent!("staff_id", Kind::IdOf("staff")),
-        sent!("sp_member_id", Kind::IdOf("sp.member")),
-        Field::own("learner_name", Kind::Derived(Derived::Of(LEARNER, "name"))),
-        Field::own("learner_email", Kind::Derived(Derived::Of(LEARNER, "email"))),
-        Field::own("learner_title", Kind::Derived(Derived::Of(LEARNER, "title"))),
-        Field::own("learner_from", Kind::Derived(Derived::LearnerFrom)),
-        Field::own("status", Kind::Text),
-        Field::own("attempts", Kind::Integer),
-        Field::own("attempts_left", Kind::Integer),
-        Field::own("renew", Kind::Date),
-        kept!("induction_id", Kind::IdOf("induction")),
+        Field::own("id", FieldKind::Id),
+        sent!("completed", FieldKind::Timestamp),
+        sent!("staff_id", FieldKind::IdOf("staff")),
+        sent!("sp_member_id", FieldKind::IdOf("sp.member")),
+        Field::own("learner_name", FieldKind::Derived(Derived::Of(LEARNER, "name"))),
+        Field::own("learner_email", FieldKind::Derived(Derived::Of(LEARNER, "email"))),
+        Field::own("learner_title", FieldKind::Derived(Derived::Of(LEARNER, "title"))),
+        Field::own("learner_from", FieldKind::Derived(Derived::LearnerFrom)),
+        Field::own("status", FieldKind::Text),
+        Field::own("attempts", FieldKind::Integer),
+        Field::own("attempts_left", FieldKind::Integer),
+        Field::own("renew", FieldKind::Date),
+        kept!("induction_id", FieldKind::IdOf("induction")),
     ],
     parent: Some(("induction_id", "induction")),
     rules: &[Rule::Learner],
@@ -47,7 +47,7 @@ pub(in super::super) static INDUCTION_HOLDER: Resource = Resource {
 /// Communities.
 pub(in super::super) static COMMUNITY: Resource = Resource {
     name: "community",
-    fields: &[Field::own("id", Kind::Id), Field::own("name", Kind::Text)],
+    fields: &[Field::own("id", FieldKind::Id), Field::own("name", FieldKind::Text)],
     first_id: 951,
     ..PLAIN
 };
@@ -56,18 +56,18 @@ pub(in super::super) static COMMUNITY: Resource = Resource {
 pub(in super::super) static COMMUNITY_MEMBER: Resource = Resource {
     name: "community.member",
     fields: &[
-        Field::own("id", Kind::Id),
-        Field::own("created", Kind::Created),
-        Field::own("modified", Kind::Modified),
-        sent!("external_id", Kind::Number),
-        sent!("location_id", Kind::IdOf("location")).sent_only(Sent::OnCreate),
-        sent!("community_id", Kind::IdOf("community")).sent_only(Sent::OnCreate),
-        sent!("name", Kind::Name),
-        sent!("title", Kind::Text),
-        sent!("email", Kind::Email),
-        sent!("mobile", Kind::Phone),
-        Field::own("customfields", Kind::List(&[])),
-        taken!("year", Kind::Integer).sent_only(Sent::OnUpdate),
+        Field::own("id", FieldKind::Id),
+        Field::own("created", FieldKind::Created),
+        Field::own("modified", FieldKind::Modified),
+        sent!("external_id", FieldKind::Number),
+        sent!("location_id", FieldKind::IdOf("location")).sent_only(Sent::OnCreate),
+        sent!("community_id", FieldKind::IdOf("community")).sent_only(Sent::OnCreate),
+        sent!("name", FieldKind::Name),
+        sent!("title", FieldKind::Text),
+        sent!("email", FieldKind::Email),
+        sent!("mobile", FieldKind::Phone),
+        Field::own("customfields", FieldKind::List(&[])),
+        taken!("year", FieldKind::Integer).sent_only(Sent::OnUpdate),
     ],
     parent: Some(("community_id", "community")),
     first_id: 9501,

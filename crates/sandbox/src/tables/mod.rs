@@ -15,21 +15,21 @@ macro_rules! sent {
 /// A field that is sent and never answered.
 macro_rules! taken {
     ($name:literal, $kind:expr) => {
-        Field::sent_as($name, &[$name], $kind).shown(Shown::Never)
+        Field::sent_as($name, &[$name], $kind).shown(Visibility::Never)
     };
 }
 
 /// A field that only the service itself sees.
 macro_rules! kept {
     ($name:literal, $kind:expr) => {
-        Field::own($name, $kind).shown(Shown::Never)
+        Field::own($name, $kind).shown(Visibility::Never)
     };
 }
 
 /// A field of the entity that another field refers to.
 macro_rules! of {
     ($name:literal, $from:literal, $resource:literal, $field:literal) => {
-        Field::own($name, Kind::Derived(Derived::Of(&[($from, $resource)], $field)))
+        Field::own($name, FieldKind::Derived(Derived::Of(&[($from, $resource)], $field)))
     };
 }
 
@@ -104,23 +104,26 @@ pub(super) fn resource(name: &str) -> Option<&'static Resource> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::super::resource::{Derived, Kind};
+    use super::super::resource::{Derived, FieldKind};
     use super::*;
 
     /// The resource and field names that a field's kind mentions.
-    fn mentioned(own: &Resource, kind: Kind) -> Vec<(&'static str, &'static str)> {
+    fn mentioned(own: &Resource, kind: FieldKind) -> Vec<(&'static str, &'static str)> {
         let here = |name: &&'static str| (resource(own.name).unwrap().name, *name);
         match kind {
-            Kind::NameOf(other) | Kind::IdOf(other) | Kind::IdsOf(other) | Kind::Custom(Some(other)) => {
+            FieldKind::NameOf(other)
+            | FieldKind::IdOf(other)
+            | FieldKind::IdsOf(other)
+            | FieldKind::Custom(Some(other)) => {
                 vec![(other, "id")]
             }
-            Kind::Places(Some(from)) | Kind::Derived(Derived::AccessPointName(from)) => vec![here(&from)],
-            Kind::Derived(Derived::Of(references, field)) => {
+            FieldKind::Places(Some(from)) | FieldKind::Derived(Derived::AccessPointName(from)) => vec![here(&from)],
+            FieldKind::Derived(Derived::Of(references, field)) => {
                 references.iter().flat_map(|(from, other)| [here(from), (*other, field)]).collect()
             }
-            Kind::Derived(Derived::OfRecord(field)) => vec![("staff", field), ("sp.member", field)],
-            Kind::Derived(Derived::Count(other, by)) => vec![(other, by)],
-            Kind::Derived(Derived::Joined(fields)) => fields.iter().map(here).collect(),
+            FieldKind::Derived(Derived::OfRecord(field)) => vec![("staff", field), ("sp.member", field)],
+            FieldKind::Derived(Derived::Count(other, by)) => vec![(other, by)],
+            FieldKind::Derived(Derived::Joined(fields)) => fields.iter().map(here).collect(),
             _ => Vec::new(),
         }
     }

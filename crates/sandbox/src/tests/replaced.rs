@@ -9,7 +9,7 @@ use super::*;
 use crate::binding::{Action, binding};
 use crate::chance::{bits, pick};
 use crate::operation::operations;
-use crate::resource::{Field, Kind, Resource, Sent, Shown};
+use crate::resource::{Field, FieldKind, Resource, Sent, Visibility};
 use crate::tables::resource;
 
 /// Where each resource is replaced, without the id.
@@ -70,35 +70,39 @@ impl Maker<'_> {
     }
 
     /// A value that an entity may hold in a field, as it is stored.
-    fn value(&self, kind: Kind) -> Value {
+    fn value(&self, kind: FieldKind) -> Value {
         let is_set = !self.draw().is_multiple_of(4);
         let list = |one: &dyn Fn() -> Value| (0..self.draw() % 3).map(|_| one()).collect::<Value>();
         match kind {
-            Kind::Flag => json!(self.draw() % 2),
-            Kind::Bool => json!(self.draw().is_multiple_of(2)),
-            Kind::IdsOf(other) => list(&|| self.an_id(other)),
-            Kind::Places(_) => {
+            FieldKind::Flag => json!(self.draw() % 2),
+            FieldKind::Bool => json!(self.draw().is_multiple_of(2)),
+            FieldKind::IdsOf(other) => list(&|| self.an_id(other)),
+            FieldKind::Places(_) => {
                 list(&|| json!({ "id": self.an_id("location"), "start": "2026-01-31", "expires": null }))
             }
-            Kind::NestedNames if is_set => json!([[self.text(), "Warden"]]),
-            Kind::NestedNames => json!([]),
-            Kind::Tokens => list(&|| json!({ "type": "card", "number": self.draw() % 1000 })),
-            Kind::List(_) => list(&|| json!({ "id": self.draw() % 1000 })),
-            Kind::Custom(Some("customfield.element.staff")) => json!({ "3": self.text(), "5": self.one(&["0", "1"]) }),
-            Kind::Custom(Some(_)) => json!({ "31": self.text(), "33": null }),
-            Kind::Custom(None) => json!({ "7": self.text() }),
-            Kind::Parts(fields) => list(&|| self.part(fields)),
+            FieldKind::NestedNames if is_set => json!([[self.text(), "Warden"]]),
+            FieldKind::NestedNames => json!([]),
+            FieldKind::Tokens => list(&|| json!({ "type": "card", "number": self.draw() % 1000 })),
+            FieldKind::List(_) => list(&|| json!({ "id": self.draw() % 1000 })),
+            FieldKind::Custom(Some("customfield.element.staff")) => {
+                json!({ "3": self.text(), "5": self.one(&["0", "1"]) })
+            }
+            FieldKind::Custom(Some(_)) => json!({ "31": self.text(), "33": null }),
+            FieldKind::Custom(None) => json!({ "7": self.text() }),
+            FieldKind::Parts(fields) => list(&|| self.part(fields)),
             _ if !is_set => Value::Null,
-            Kind::Timestamp | Kind::LocalTime => json!(format!("2026-01-{:02}T03:04:05+00:00", 1 + self.draw() % 28)),
-            Kind::Date => json!(format!("2026-02-{:02}", 1 + self.draw() % 28)),
-            Kind::Integer => json!(self.draw() % 1000),
-            Kind::Decimal => json!(0.5),
-            Kind::Email => json!(format!("Ana{}@Example.com", self.draw() % 1000)),
-            Kind::Number => json!(format!("00{}", self.draw() % 1000)),
-            Kind::Choice(words) => json!(self.one(words)),
-            Kind::NameOf(_) => json!(self.one(&["Auckland Office", "Dunedin Workshop"])),
-            Kind::IdOf(other) => self.an_id(other),
-            Kind::AccessPoint => json!(self.one(&[110, 120])),
+            FieldKind::Timestamp | FieldKind::LocalTime => {
+                json!(format!("2026-01-{:02}T03:04:05+00:00", 1 + self.draw() % 28))
+            }
+            FieldKind::Date => json!(format!("2026-02-{:02}", 1 + self.draw() % 28)),
+            FieldKind::Integer => json!(self.draw() % 1000),
+            FieldKind::Decimal => json!(0.5),
+            FieldKind::Email => json!(format!("Ana{}@Example.com", self.draw() % 1000)),
+            FieldKind::Number => json!(format!("00{}", self.draw() % 1000)),
+            FieldKind::Choice(words) => json!(self.one(words)),
+            FieldKind::NameOf(_) => json!(self.one(&["Auckland Office", "Dunedin Workshop"])),
+            FieldKind::IdOf(other) => self.an_id(other),
+            FieldKind::AccessPoint => json!(self.one(&[110, 120])),
             _ => self.text(),
         }
     }
@@ -113,7 +117,7 @@ impl Maker<'_> {
 
     fn entity(&self, resource: &Resource) -> Value {
         let made = resource.fields.iter().filter(|field| {
-            !matches!(field.kind, Kind::Id | Kind::Created | Kind::LocalCreated | Kind::Modified)
+            !matches!(field.kind, FieldKind::Id | FieldKind::Created | FieldKind::LocalCreated | FieldKind::Modified)
                 && !WORKED_OUT.contains(&(resource.name, field.name))
         });
         let mut entity: Map<String, Value> =
@@ -147,8 +151,8 @@ fn as_input(resource: &Resource, answer: &Value) -> Value {
         let Some(value) = answer.get(field.name) else { continue };
         let list = || value.as_array().into_iter().flatten();
         let sent = match field.kind {
-            Kind::NestedNames => list().flat_map(|names| names.as_array().unwrap()).cloned().collect(),
-            Kind::IdsOf(_) => list().map(|item| item["id"].clone()).collect(),
+            FieldKind::NestedNames => list().flat_map(|names| names.as_array().unwrap()).cloned().collect(),
+            FieldKind::IdsOf(_) => list().map(|item| item["id"].clone()).collect(),
             _ => value.clone(),
         };
         body.insert(field.inputs[0].to_owned(), sent);
@@ -182,7 +186,8 @@ async fn law_2_what_is_read_and_sent_back_stays_as_it_was() {
         assert_eq!(changed.remove("modified"), after.get("modified").is_some(), "{path}");
         changed.retain(|field| !WORKED_OUT.contains(&(*name, field)));
         assert!(changed.is_empty(), "{path}: {changed:?}\n{before}\n{after}");
-        let hidden = resource.fields.iter().filter(|field| matches!(field.shown, Shown::Never | Shown::Roaming));
+        let hidden =
+            resource.fields.iter().filter(|field| matches!(field.shown, Visibility::Never | Visibility::Roaming));
         for field in hidden.filter(|field| kept_before[field.name] != kept_after[field.name]) {
             assert!(UNREADABLE.contains(&(*name, field.name)), "{path}: {}", field.name);
         }
@@ -197,7 +202,8 @@ fn every_resource_that_can_be_replaced_is_tried() {
     assert_eq!(REPLACED.iter().map(|(name, _)| *name).collect::<BTreeSet<_>>(), expected);
     let unreadable = expected.iter().flat_map(|name| {
         let resource = resource(name).unwrap();
-        let hidden = |field: &&Field| field.is_input() && matches!(field.shown, Shown::Never | Shown::Roaming);
+        let hidden =
+            |field: &&Field| field.is_input() && matches!(field.shown, Visibility::Never | Visibility::Roaming);
         resource.fields.iter().filter(hidden).map(|field| (resource.name, field.name))
     });
     assert_eq!(unreadable.collect::<BTreeSet<_>>(), UNREADABLE.iter().copied().collect());

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::binding::{Action, binding};
 use crate::operation::operations;
-use crate::resource::{Field, Resource, Sent, Shown};
+use crate::resource::{Field, Resource, Sent, Visibility};
 use crate::tables::{RESOURCES, resource};
 
 /// A resource, its response fields, and its input fields; `+` marks one of updates only, `-` one of creates only.
@@ -174,7 +174,8 @@ fn inputs(resource: &'static Resource) -> BTreeSet<String> {
 fn every_field_of_the_specification_is_there_and_no_other() {
     for (name, answered, sent) in SHAPES {
         let resource = resource(name).unwrap();
-        let shown = resource.fields.iter().filter(|field| matches!(field.shown, Shown::Always | Shown::Whole));
+        let shown =
+            resource.fields.iter().filter(|field| matches!(field.shown, Visibility::Always | Visibility::Whole));
         let shown: Vec<_> = shown.map(|field| field.name).collect();
         assert_eq!(shown, answered.split(' ').collect::<Vec<_>>(), "{name}");
         let expected: BTreeSet<_> = sent.split(' ').filter(|name| !name.is_empty()).map(str::to_owned).collect();

@@ -1,0 +1,34 @@
+//! A point in time by boot clock and wall clock.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::clock::Clock;
+
+/// What the wall clock says, and how much time has really passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockReading {
+    /// The wall clock, which can be set.
+    pub wall: Timestamp,
+    /// The time since the machine started, suspension included; it can't be set.
+    pub elapsed: Duration,
+}
+
+impl ClockReading {
+    /// Now.
+    pub fn now(clock: &Clock) -> Self {
+        let time = clock_gettime(ClockId::Boottime);
+        let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+        let nanos = u32::try_from(time.tv_nsec).unwrap_or(0);
+        Self { wall: clock.now(), elapsed: Duration::new(seconds, nanos) }
+    }
+
+    /// By how much the wall clock was put forward since `earlier`; negative where it was set back.
+    pub(super) fn jump_since(self, earlier: Self) -> SignedDuration {
+        let passed = self.elapsed.saturating_sub(earlier.elapsed);
+        let passed = SignedDuration::try_from(passed).unwrap_or(SignedDuration::MAX);
+        self.wall.duration_since(earlier.wall).saturating_sub(passed)
+    }
+}

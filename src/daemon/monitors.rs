@@ -1,0 +1,136 @@
+//! Monitors of the daemon: the status page, the counters, and the notices.
+//!
+//! Each has a task of its own and only reads; a place that does not answer holds up neither runs nor commands.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use jiff::SignedDuration;
+use tokio::sync::broadcast::error::RecvError;
+
+use super::event::Event;
+use super::state::DaemonState;
+use crate::api::Traffic;
+use crate::config::Config;
+use crate::fault::chain;
+use crate::notify::{self, NoticeStore, Notifier, Outage, SetupError};
+use crate::status::{Counters, Gather, Snapshot};
+use crate::store;
+
+/// How often it is looked how things are, where nothing happens: a job becomes overdue without a run.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+/// The shortest wait between two tries to deliver.
+const DELIVER_EVERY: Duration = Duration::from_secs(1);
+
+/// How long the state may be unreadable before there is a notice.
+const LOST_MAX: SignedDuration = SignedDuration::from_mins(2);
+
+/// How things are at the daemon.
+pub(super) struct LiveView(pub(super) Arc<DaemonState>);
+
+impl Gather for LiveView {
+    fn snapshot(&self) -> BoxFuture<'_, Result<Snapshot, String>> {
+        Box::pin(async { gather(&self.0).await.map_err(|lost| lost.told()) })
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.0.setup().client.traffic()
+    }
+}
+
+/// Why it can't be said how things are.
+enum Lost {
+    Store(store::Error),
+    BrokenOff,
+}
+
+impl Lost {
+    /// The message, with personal data removed.
+    fn told(&self) -> String {
+        match self {
+            Self::Store(error) => notify::told(error),
+            Self::BrokenOff => "looking at it broke off".to_owned(),
+        }
+    }
+}
+
+async fn gather(engine: &Arc<DaemonState>) -> Result<Snapshot, Lost> {
+    let store = engine.store().await.map_err(Lost::Store)?;
+    let (engine, setup) = (Arc::clone(engine), engine.setup());
+    let work = tokio::task::spawn_blocking(move || {
+        let (budget, now) = (setup.client.budget(), engine.clock().now());
+        let snapshot = Snapshot::gather(&store, &setup.config, budget, now, &|job| Ok(engine.seen(&job.name)))?;
+        let unheard = NoticeStore::open(&setup.config.state.dir).unheard();
+        Ok(Snapshot { unheard, refused: engine.counters().refused(), unserved: engine.unserved(), ..snapshot })
+    });
+    match work.await {
+        Ok(snapshot) => snapshot.map_err(Lost::Store),
+        Err(_) => Err(Lost::BrokenOff),
+    }
+}
+
+/// Counts what runs came to, for as long as it is polled.
+pub(super) async fn count(engine: Arc<DaemonState>) {
+    let mut events = engine.events();
+    loop {
+        match events.recv().await {
+            Ok(Event::Ended { report }) => engine.counters().ended(&report),
+            Ok(_) | Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => return,
+        }
+    }
+}
+
+/// The sender of notices under a configuration; `None` if there are none.
+pub(super) fn teller(config: &Config, counters: &Arc<Counters>) -> Result<Option<Notifier>, SetupError> {
+    if config.notify.is_off() {
+        return Ok(None);
+    }
+    Notifier::open(&config.state.dir, &config.notify, counters).map(Some)
+}
+
+/// Tells people what is new, for as long as it is polled.
+pub(super) async fn tell(engine: Arc<DaemonState>, mut teller: Option<Notifier>) {
+    let mut events = engine.events();
+    // An earlier process may have left something untold.
+    let mut look = true;
+    loop {
+        if let Some(teller) = &mut teller {
+            if look {
+                match gather(&engine).await {
+                    Ok(snapshot) => teller.look(&snapshot).await,
+                    Err(lost) => {
+                        let reason = lost.told();
+                        tracing::warn!(reason, "status could not be determined: {reason}");
+                        if let Lost::Store(error) = &lost {
+                            teller.down(&Outage::of_store(error, LOST_MAX), engine.clock().now());
+                        }
+                    }
+                }
+            }
+            teller.deliver(engine.clock().now()).await;
+        }
+        let now = engine.clock().now();
+        let due = teller.as_ref().and_then(|teller| teller.due_in(now)).unwrap_or(LOOK_EVERY);
+        look = tokio::select! {
+            event = events.recv() => match event {
+                Ok(Event::Reloaded) => {
+                    match self::teller(&engine.setup().config, engine.counters()) {
+                        Ok(next) => teller = next,
+                        Err(error) => {
+                            let error = chain(&error);
+                            tracing::error!(error, "the new [notify] can't be used, so the one before stays: {error}");
+                        }
+                    }
+                    true
+                }
+                Ok(Event::Ready | Event::Ended { .. } | Event::Decided | Event::Refused { .. } | Event::Page)
+                | Err(RecvError::Lagged(_)) => true,
+                Ok(_) => false,
+                Err(RecvError::Closed) => return,
+            },
+            () = tokio::time::sleep(due.clamp(DELIVER_EVERY, LOOK_EVERY)) => due >= LOOK_EVERY,
+        };
+    }
+}

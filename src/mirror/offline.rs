@@ -1,0 +1,56 @@
+//! The mirror as the last pull left it, for commands that send no requests.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::certifications::Certifications;
+use super::collection::{Locations, PullState};
+use super::elements::Elements;
+use super::entities::Mirror;
+use crate::record::Target;
+use crate::store::{self, Batch, Keyspace, Store};
+
+/// The names that a pull found besides people.
+#[derive(Default, Serialize, Deserialize)]
+struct Names {
+    locations: Locations,
+    elements: Elements,
+    #[serde(default)]
+    certifications: Certifications,
+}
+
+impl Mirror {
+    /// The mirror as the last finished pull left it; `None` where there was none. Nothing is asked of the service.
+    pub fn stored(store: &Store, target: Target) -> Result<Option<Self>, store::Error> {
+        let Some(last) = store.get::<PullState>(Keyspace::Pull, target.name())? else { return Ok(None) };
+        let Names { locations, elements, certifications } =
+            store.get(Keyspace::Pull, &row(target))?.unwrap_or_default();
+        Ok(Some(Self {
+            target,
+            found: BTreeMap::new(),
+            persist: false,
+            saved: true,
+            fields: last.fields.clone(),
+            last,
+            locations,
+            elements,
+            certifications,
+            changed: BTreeSet::new(),
+        }))
+    }
+
+    /// Puts what a later look needs besides people.
+    pub(super) fn put_names(&self, batch: &mut Batch) {
+        let names = Names {
+            locations: self.locations.clone(),
+            elements: self.elements.clone(),
+            certifications: self.certifications.clone(),
+        };
+        batch.put(Keyspace::Pull, &row(self.target), &names);
+    }
+}
+
+fn row(target: Target) -> String {
+    format!("{target}.names")
+}

@@ -1,0 +1,239 @@
+//! The notices that were sent and those that wait, on disk.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::decide::{NotifiedState, decide, decide_down};
+use super::notice::Notice;
+use super::outage::Outage;
+use crate::disk;
+use crate::status::{Snapshot, UnreachableChannel};
+
+const FILE: &str = "notices.json";
+/// How many notices wait at most; the oldest go first.
+const WAITING_MAX: usize = 200;
+/// After so long a notice is of no use any more.
+const KEPT_MAX: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// How long after the first failure a notice is tried again, in seconds; doubled each time up to the second number.
+const AGAIN: (i64, i64) = (15, 3600);
+
+/// What was notified, and what waits to be sent.
+#[derive(Debug)]
+pub struct NoticeStore {
+    path: PathBuf,
+    written: Written,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Written {
+    version: u32,
+    told: NotifiedState,
+    waiting: Vec<Waiting>,
+    /// The places that can't be reached.
+    unheard: BTreeMap<String, Failing>,
+}
+
+/// A place that can't be reached: since when, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Failing {
+    since: Timestamp,
+    reason: String,
+}
+
+/// A notice on its way over one channel.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Waiting {
+    pub(super) notice: Notice,
+    pub(super) channel: String,
+    attempts: u32,
+    due: Timestamp,
+}
+
+impl NoticeStore {
+    /// Opens the book of the state folder `dir`. If it can't be read it starts empty: notices may then be repeated.
+    pub fn open(dir: &Path) -> Self {
+        let path = dir.join(FILE);
+        let written = match fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|_| {
+                tracing::warn!("notification state is unreadable; notices may be repeated");
+                Written::default()
+            }),
+            Err(error) => {
+                if error.kind() != io::ErrorKind::NotFound {
+                    tracing::warn!(%error, "notification state is unreadable; notices may be repeated: {error}");
+                }
+                Written::default()
+            }
+        };
+        Self { path, written }
+    }
+
+    /// Compares the present state with what was notified, and records the new notices for each of `channels`. They are
+    /// on disk when it returns. Returns the notices.
+    ///
+    /// # Errors
+    ///
+    /// It can't be written: then nothing is sent, and the next look finds the same news.
+    pub fn look(&mut self, snapshot: &Snapshot, channels: &[&str]) -> io::Result<Vec<Notice>> {
+        let (told, notices) = decide(&self.written.told, snapshot);
+        self.put_down(told, &notices, channels)?;
+        Ok(notices)
+    }
+
+    /// The same where nothing works, so that nothing is known of how things are.
+    ///
+    /// # Errors
+    ///
+    /// It can't be written: then nothing is sent.
+    pub fn down(&mut self, trouble: &Outage, at: Timestamp, channels: &[&str]) -> io::Result<Option<Notice>> {
+        let (told, notice) = decide_down(&self.written.told, trouble, at);
+        self.put_down(told, notice.as_slice(), channels)?;
+        Ok(notice)
+    }
+
+    fn put_down(&mut self, told: NotifiedState, notices: &[Notice], channels: &[&str]) -> io::Result<()> {
+        if told == self.written.told {
+            return Ok(());
+        }
+        let mut next = Written { version: 1, told, ..self.written.clone() };
+        for notice in notices {
+            for channel in channels {
+                let channel = (*channel).to_owned();
+                next.waiting.push(Waiting { notice: notice.clone(), channel, attempts: 0, due: notice.at });
+            }
+        }
+        let more = next.waiting.len().saturating_sub(WAITING_MAX);
+        if more > 0 {
+            tracing::warn!(notices = more, "too many notices wait; the {more} oldest are given up");
+            next.waiting.drain(..more);
+        }
+        self.keep(next)
+    }
+
+    /// The places that can't be reached.
+    pub fn unheard(&self) -> Vec<UnreachableChannel> {
+        let waiting = |channel: &String| self.written.waiting.iter().filter(|one| one.channel == *channel).count();
+        let unheard = self.written.unheard.iter();
+        unheard
+            .map(|(channel, Failing { since, reason })| UnreachableChannel {
+                channel: channel.clone(),
+                since: *since,
+                reason: reason.clone(),
+                waiting: waiting(channel),
+            })
+            .collect()
+    }
+
+    /// Notes whether a place could be reached; writes only where that is new.
+    pub(super) fn reached(&mut self, channel: &str, now: Timestamp, trouble: Option<&str>) -> io::Result<()> {
+        let mut next = self.written.clone();
+        next.note(channel, now, trouble);
+        if next.unheard == self.written.unheard { Ok(()) } else { self.keep(next) }
+    }
+
+    /// The notices over `channel` whose time has come, in order.
+    pub(super) fn due(&self, channel: &str, now: Timestamp) -> Vec<Notice> {
+        let is_due = |waiting: &&Waiting| {
+            // A clock that was set back must not keep a notice for ever.
+            let far = waiting.due.duration_since(now) > SignedDuration::from_secs(AGAIN.1);
+            waiting.channel == channel && (waiting.due <= now || far)
+        };
+        self.written.waiting.iter().filter(is_due).map(|waiting| waiting.notice.clone()).collect()
+    }
+
+    /// When the next notice is due; `None` where none waits.
+    pub(super) fn next_due(&self) -> Option<Timestamp> {
+        self.written.waiting.iter().map(|waiting| waiting.due).min()
+    }
+
+    /// A notice arrived.
+    pub(super) fn delivered(&mut self, id: &str, channel: &str, now: Timestamp) -> io::Result<()> {
+        let mut next = self.written.clone();
+        next.note(channel, now, None);
+        next.waiting.retain(|waiting| !(waiting.notice.id == id && waiting.channel == channel));
+        self.keep(next)
+    }
+
+    /// A notice did not arrive; it is tried again later, or given up where that has gone on for too long.
+    pub(super) fn failed(&mut self, id: &str, channel: &str, now: Timestamp, why: &str) -> io::Result<()> {
+        let mut next = self.written.clone();
+        next.note(channel, now, Some(why));
+        for waiting in &mut next.waiting {
+            if waiting.notice.id == id && waiting.channel == channel {
+                let seconds = AGAIN.0.saturating_mul(1 << waiting.attempts.min(16)).min(AGAIN.1);
+                waiting.attempts += 1;
+                waiting.due = now.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX);
+            }
+        }
+        let before = next.waiting.len();
+        next.waiting.retain(|waiting| now.duration_since(waiting.notice.at) < KEPT_MAX);
+        if next.waiting.len() < before {
+            tracing::error!(channel, "a notice could not be delivered by {channel} for a week and is given up");
+        }
+        self.keep(next)
+    }
+
+    /// Drops what waits for channels that are not among these, and what is known of places that are not called any more.
+    pub(super) fn keep_channels(&mut self, channels: &[&str], places: &[&str]) -> io::Result<()> {
+        let mut next = self.written.clone();
+        next.waiting.retain(|waiting| channels.contains(&waiting.channel.as_str()));
+        next.unheard.retain(|place, _| places.contains(&place.as_str()));
+        let is_same =
+            next.waiting.len() == self.written.waiting.len() && next.unheard.len() == self.written.unheard.len();
+        if is_same { Ok(()) } else { self.keep(next) }
+    }
+
+    fn keep(&mut self, next: Written) -> io::Result<()> {
+        let written = write(&self.path, &next);
+        match &written {
+            // People must be notified of a full disk although nothing can be written; the notice may be repeated after
+            // a restart.
+            Err(error) if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
+                tracing::warn!(%error, "notification state could not be written, and is kept in memory: {error}");
+            }
+            _ => written?,
+        }
+        self.written = next;
+        Ok(())
+    }
+}
+
+impl Written {
+    /// Notes whether a place could be reached.
+    fn note(&mut self, place: &str, now: Timestamp, trouble: Option<&str>) {
+        match trouble {
+            None => {
+                self.unheard.remove(place);
+            }
+            Some(reason) => {
+                let failing = self.unheard.entry(place.to_owned());
+                failing.or_insert_with(|| Failing { since: now, reason: String::new() }).reason = reason.to_owned();
+            }
+        }
+    }
+}
+
+/// Forgets the digests of rows and people; what still holds of them is notified once more.
+///
+/// # Errors
+///
+/// The book can't be written.
+pub fn forget(dir: &Path) -> io::Result<()> {
+    if !dir.join(FILE).exists() {
+        return Ok(());
+    }
+    let mut book = NoticeStore::open(dir);
+    let mut next = book.written.clone();
+    next.told.forget();
+    book.keep(next)
+}
+
+fn write(path: &Path, written: &Written) -> io::Result<()> {
+    disk::replace(path, &serde_json::to_vec(written)?)
+}

@@ -1,0 +1,67 @@
+//! Row metadata: what a row says about itself besides its fields.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What a row says about itself besides its fields. None of it is sent; the guard and the choice between several rows of
+/// one key go by it.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowMetadata {
+    /// The part of the people that it belongs to; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub segment: String,
+    /// The number by which it is preferred to other rows of its key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preference: Option<Number>,
+}
+
+impl RowMetadata {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Names nothing of the row (law 11).
+impl fmt::Debug for RowMetadata {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RowMetadata").finish_non_exhaustive()
+    }
+}
+
+/// A number that is one: neither infinite nor undefined.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Number(f64);
+
+impl Eq for Number {}
+
+impl Number {
+    /// Reads a number with a decimal point; `None` for anything else.
+    pub fn parse(text: &str) -> Option<Self> {
+        let number: f64 = text.trim().parse().ok()?;
+        number.is_finite().then_some(Self(number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_finite() {
+        for (text, is_one) in
+            [("1", true), (" 0.5 ", true), ("-2e3", true), ("", false), ("0,5", false), ("NaN", false), ("inf", false)]
+        {
+            assert_eq!(Number::parse(text).is_some(), is_one, "{text}");
+        }
+        assert!(Number::parse("10") > Number::parse("9.5"));
+    }
+
+    #[test]
+    fn law_11_debug_shows_no_mark() {
+        let marks = RowMetadata { segment: "Canary".into(), preference: Number::parse("1") };
+        assert_eq!(format!("{marks:?}"), "RowMetadata { .. }");
+    }
+}

@@ -1,0 +1,286 @@
+//! Iterates over the rows of a file.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use csv::{ErrorKind, Reader, ReaderBuilder, StringRecord};
+
+use super::error::CsvErrorKind;
+use super::header::Heading;
+use super::limits::{
+    BAD_ROWS_FLOOR, BAD_ROWS_SHARE, BUFFER_BYTES, CELL_BYTES_MAX, ENDLESS_PHOTO_ROW_BYTES, ENDLESS_ROW_BYTES,
+    PHOTO_ROW_BYTES_MAX, ROW_BREAKS_MAX, ROW_BYTES_MAX, ROWS_MAX,
+};
+use super::row_tracker::{Flaw, Mark, Watch};
+use super::transcode::Text;
+use crate::record::Rejected;
+use crate::source::{Columns, Match, Name, Row};
+
+/// How many lines a reason lists.
+const LINES_LISTED: usize = 10;
+
+/// The way through the rows of a file, and what it met.
+pub(super) struct Walk {
+    delimiter: u8,
+    header_line: u64,
+    columns: Arc<Columns>,
+    /// The columns that hold photos.
+    photos: Vec<usize>,
+    /// Whether a last row without a line end may be cut.
+    open_is_cut: bool,
+    /// Whether it certainly is.
+    cut: bool,
+    /// Rows below the header, blank ones left out.
+    seen: u64,
+    visited: u64,
+    rejected: Vec<Rejected>,
+    doubts: Vec<String>,
+    stopped: bool,
+}
+
+/// From so many columns on, a cell with a row's delimiters and a line end is taken for a row.
+const WIDE: usize = 5;
+
+/// What is wrong with a row: the column, where it is about one, and the reason.
+type CellFault = (Option<String>, String);
+
+impl Walk {
+    /// Begins a walk below `heading`; the columns of `photos` may hold photos. `final_newline` tells whether the last row must end in a line end, `cut` whether
+    /// the file is known to end too early.
+    pub(super) fn new(heading: Heading, photos: &[Name], final_newline: bool, cut: bool) -> Self {
+        let mut doubts = Vec::new();
+        if cut {
+            doubts.push("the file ends inside a character: it was cut".to_owned());
+        }
+        Self {
+            delimiter: heading.delimiter,
+            header_line: heading.line,
+            photos: photos.iter().filter_map(|name| column(&heading.columns, name)).collect(),
+            columns: Arc::new(heading.columns),
+            open_is_cut: final_newline,
+            cut,
+            seen: 0,
+            visited: 0,
+            rejected: Vec::new(),
+            doubts,
+            stopped: false,
+        }
+    }
+
+    /// Visits every row that can be used; gives the text back, read to its end unless the walk was stopped.
+    pub(super) fn run<'f>(
+        &mut self,
+        text: Text<'f>,
+        visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
+    ) -> Result<Text<'f>, CsvErrorKind> {
+        let mut reader = ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .delimiter(self.delimiter)
+            .buffer_capacity(BUFFER_BYTES)
+            .from_reader(Watch::new(text, self.delimiter, self.endless()));
+        let mut row = Row::reusable(Arc::clone(&self.columns));
+        let mut scratch = Vec::new();
+        while let Some((mark, garbled)) = next(&mut reader, row.cells_mut())? {
+            if mark.line <= self.header_line {
+                self.header(mark);
+                continue;
+            }
+            let fault = if garbled { Some((None, REASON_GARBLED.to_owned())) } else { None };
+            if fault.is_none() && mark.flaw.is_none() && blank(row.cells_mut()) {
+                continue;
+            }
+            self.seen += 1;
+            if self.seen > ROWS_MAX {
+                return Err(CsvErrorKind::TooManyRows);
+            }
+            match fault.or_else(|| self.fault(mark, row.cells_mut())) {
+                Some(fault) => self.reject(mark, fault)?,
+                None => {
+                    row.settle(mark.line, &mut scratch);
+                    self.visited += 1;
+                    if visit(&row).is_break() {
+                        self.doubt("the read was stopped before the end");
+                        self.stopped = true;
+                        break;
+                    }
+                }
+            }
+            if mark.flaw == Some(Flaw::Endless) {
+                self.stopped = true;
+                break;
+            }
+        }
+        Ok(reader.into_inner().into_text())
+    }
+
+    /// Whether the walk ended before the text did.
+    pub(super) fn stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// Adds a reason why the read proves nothing.
+    pub(super) fn doubt(&mut self, reason: impl Into<String>) {
+        self.doubts.push(reason.into());
+    }
+
+    /// How many rows were visited, those that were not, and why the read proves nothing.
+    pub(super) fn end(mut self) -> Result<(u64, Vec<Rejected>, Vec<String>), CsvErrorKind> {
+        self.check_share(self.seen)?;
+        if !self.rejected.is_empty() {
+            let lines = self.rejected.iter().filter_map(|rejected| rejected.line).map(|line| line.to_string());
+            let listed = lines.take(LINES_LISTED).collect::<Vec<_>>().join(", ");
+            let more = if self.rejected.len() > LINES_LISTED { ", …" } else { "" };
+            let reason = match self.rejected.len() {
+                1 => format!("1 row could not be read, so whose it is is unknown (line {listed})"),
+                many => format!("{many} rows could not be read, so whose they are is unknown (lines {listed}{more})"),
+            };
+            self.doubt(reason);
+        }
+        Ok((self.visited, self.rejected, self.doubts))
+    }
+
+    fn header(&mut self, mark: Mark) {
+        if mark.line == self.header_line && mark.open && self.open_is_cut {
+            self.doubt("the file ends in its header, without a line end: it may be cut");
+        }
+    }
+
+    fn fault(&self, mark: Mark, cells: &StringRecord) -> Option<CellFault> {
+        let whole = |reason: String| Some((None, reason));
+        match mark.flaw {
+            Some(Flaw::Quote) => return whole(REASON_QUOTE.to_owned()),
+            Some(Flaw::Unclosed) => return whole(REASON_UNCLOSED.to_owned()),
+            Some(Flaw::Endless) => return whole(REASON_ENDLESS.to_owned()),
+            Some(Flaw::Malformed) => return whole(REASON_GARBLED.to_owned()),
+            None if mark.open && self.cut => return whole("the file was cut inside this row".to_owned()),
+            None if mark.open && self.open_is_cut => return whole(REASON_OPEN.to_owned()),
+            None => {}
+        }
+        if mark.breaks > ROW_BREAKS_MAX {
+            return whole(format!("the row goes on for {} lines; is a quote missing?", mark.breaks + 1));
+        }
+        if mark.breaks > 0 && cells.iter().any(|cell| self.swallowed(cell)) {
+            return whole(REASON_SWALLOWED.to_owned());
+        }
+        if cells.len() != self.columns.len() {
+            return whole(format!(
+                "the row has {} cells, the header has {}; a cell that holds a {} must be in quotes",
+                cells.len(),
+                self.columns.len(),
+                super::format::delimiter_name(self.delimiter)
+            ));
+        }
+        let photos: usize = self.photos.iter().filter_map(|at| cells.get(*at)).map(str::len).sum();
+        for (bytes, bytes_max) in
+            [(cells.as_slice().len() - photos, ROW_BYTES_MAX), (cells.as_slice().len(), PHOTO_ROW_BYTES_MAX)]
+        {
+            if bytes > bytes_max {
+                return whole(format!("the row has more than {} KiB", bytes_max / 1024));
+            }
+        }
+        let is_long = |(at, cell): (usize, &str)| cell.len() > CELL_BYTES_MAX && !self.photos.contains(&at);
+        if cells.as_slice().len() > CELL_BYTES_MAX
+            && let Some(at) = cells.iter().enumerate().position(is_long)
+        {
+            return Some((self.column(at), format!("the cell has more than {} KiB", CELL_BYTES_MAX / 1024)));
+        }
+        if memchr::memchr(0, cells.as_slice().as_bytes()).is_some() {
+            let at = cells.iter().position(|cell| cell.contains('\0')).unwrap_or(0);
+            return Some((self.column(at), "the cell holds a NUL character, which is no text".to_owned()));
+        }
+        None
+    }
+
+    /// Whether a cell looks like rows in quotes: a lone quote here and another in the same column further down leave no
+    /// other trace. It then holds as many delimiters as the rows that its line ends ended. Not asked of narrow files,
+    /// where an address looks like that.
+    fn swallowed(&self, cell: &str) -> bool {
+        let count = |wanted: u8| cell.bytes().filter(|byte| *byte == wanted).count();
+        let ends = count(b'\n').max(count(b'\r'));
+        let wide = self.columns.len() >= WIDE;
+        wide && ends > 0 && count(self.delimiter) == ends * (self.columns.len() - 1)
+    }
+
+    /// After how many bytes a row that has not ended is given up.
+    fn endless(&self) -> u64 {
+        if self.photos.is_empty() { ENDLESS_ROW_BYTES } else { ENDLESS_PHOTO_ROW_BYTES }
+    }
+
+    fn column(&self, at: usize) -> Option<String> {
+        self.columns.names().get(at).cloned()
+    }
+
+    fn reject(&mut self, mark: Mark, (field, reason): CellFault) -> Result<(), CsvErrorKind> {
+        match mark.flaw {
+            Some(Flaw::Unclosed) => self.doubt(format!(
+                "a quote in the row at line {} is never closed, so everything below belongs to that row",
+                mark.line
+            )),
+            Some(Flaw::Endless) => self.doubt(format!(
+                "the row at line {} does not end; a quote is never closed, and what is below is unread",
+                mark.line
+            )),
+            None if mark.open => self.doubt(format!(
+                "the file does not end in a line end: its last row (line {}) may be cut and is left out; set \
+                 `final_newline = false` if the export never writes one",
+                mark.line
+            )),
+            _ => {}
+        }
+        self.rejected.push(Rejected { key: None, line: Some(mark.line), field, reason });
+        // The most that any file could still be allowed, so that the list of them stays short.
+        self.check_share(ROWS_MAX)
+    }
+
+    /// Fails the file where more of `rows` rows are bad than chance explains.
+    fn check_share(&self, rows: u64) -> Result<(), CsvErrorKind> {
+        let count = self.rejected.len() as u64;
+        match self.rejected.first() {
+            Some(first) if count > BAD_ROWS_FLOOR && count * BAD_ROWS_SHARE > rows => {
+                Err(CsvErrorKind::TooManyBadRows {
+                    count,
+                    rows: self.seen,
+                    first_line: first.line.unwrap_or_default(),
+                    reason: first.reason.clone(),
+                    rejected: self.rejected.clone(),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+const REASON_QUOTE: &str =
+    "something follows a closing quote, so rows may have run together; a quote inside a cell is written twice";
+const REASON_SWALLOWED: &str = "a cell holds what looks like whole rows; is a quote missing, or one too many?";
+const REASON_UNCLOSED: &str = "a quote is opened and never closed";
+const REASON_ENDLESS: &str = "the row does not end; a quote is opened and never closed";
+const REASON_GARBLED: &str = "the row holds bytes that are no text in the file's encoding; check `encoding`";
+const REASON_OPEN: &str = "the file ends in this row without a line end, so the row may be cut";
+
+fn column(columns: &Columns, name: &Name) -> Option<usize> {
+    match columns.find(name) {
+        Match::One(at) => Some(at),
+        Match::Missing | Match::Several(_) => None,
+    }
+}
+
+/// The next row's mark, and whether its bytes turned out to be no UTF-8 although they were a moment ago.
+fn next(reader: &mut Reader<Watch<'_>>, cells: &mut StringRecord) -> Result<Option<(Mark, bool)>, CsvErrorKind> {
+    let garbled = match reader.read_record(cells) {
+        Ok(false) => return Ok(None),
+        Ok(true) => false,
+        Err(error) => match error.into_kind() {
+            ErrorKind::Utf8 { .. } => true,
+            ErrorKind::Io(error) => return Err(CsvErrorKind::Unreadable(error)),
+            other => return Err(CsvErrorKind::Unreadable(std::io::Error::other(format!("{other:?}")))),
+        },
+    };
+    let mark = reader.get_mut().next().expect("the watch sees the same rows as the reader");
+    Ok(Some((mark, garbled)))
+}
+
+fn blank(cells: &StringRecord) -> bool {
+    cells.as_slice().trim().is_empty()
+}
