@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn fault_9_a_folder_that_takes_nothing_is_told_of_and_little_needs_none() {
+    fn fault_9_a_folder_that_takes_nothing_is_reported_and_little_needs_none() {
         let dir = tempfile::tempdir().unwrap();
         let spool = Spool::new(&dir.path().join("gone"));
         let place = spool.put(b"little").unwrap();

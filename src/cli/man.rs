@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn every_exit_code_is_told() {
+    fn every_exit_code_is_documented() {
         let codes = Exit::ALL.map(|exit| exit.code().to_string()).to_vec();
         assert_eq!(EXITS.iter().map(|(code, _)| (*code).to_owned()).collect::<Vec<_>>(), codes);
     }

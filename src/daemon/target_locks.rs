@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn one_target_has_one_run_at_a_time_and_a_run_gives_way_to_who_wants_all_at_once() {
+    async fn one_target_has_one_run_at_a_time_and_a_command_for_all_preempts_it() {
         let turns = Arc::new(TargetLocks::default());
         let turn = turns.of([Target::Staff, Target::Staff]).await;
         let second = tokio::time::timeout(Duration::from_secs(5), turns.of([Target::Staff])).await;

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_is_told_with_what_was_decided_about_its_job_around_it() {
+    fn a_run_is_shown_with_what_was_decided_about_its_job_around_it() {
         let line = |what: &str, rest: &str| format!("{{\"what\":\"{what}\",\"at\":\"2026-01-01T00:00:00Z\",{rest}}}\n");
         let end = |run: u64, job: &str, more: &str| {
             let rest =

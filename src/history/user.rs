@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_done_for_another_is_told_of_them() {
+    async fn what_is_done_for_another_is_recorded_under_their_name() {
         assert_eq!(on_behalf_of("ana".to_owned(), async { acting_user() }).await, "ana");
         assert_eq!(
             acting_user(),

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_literal_stands_for_its_text() {
+    fn a_literal_means_its_text() {
         for (literal, text) in [("'a b'", "a b"), ("\"a\\\"b\"", "a\"b"), ("'a\\\\b'", "a\\b"), ("''", "")] {
             assert_eq!(text_of_literal(literal), text, "{literal}");
         }

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_told_apart() {
+    fn tokens_are_distinguished() {
         let scan = scan("{{ straße|f('x', 1.5) }}");
         let kinds: Vec<TokenKind<'_>> = scan.pieces[0].tokens.iter().map(|token| token.kind).collect();
         let (word, sign) = (TokenKind::Word, TokenKind::Sign);

@@ -64,7 +64,7 @@ fn title(template: &str) -> Result<String, String> {
 }
 
 #[test]
-fn law_8_a_bad_value_of_an_optional_field_stops_nobody() {
+fn law_8_a_bad_value_of_an_optional_field_stops_no_one() {
     let options = |match_on: &str, on_bad_value| Options {
         match_on: vec![match_on.into()],
         on_bad_value,
@@ -238,7 +238,7 @@ fn what_is_as_deep_and_wide_as_may_be_works() {
 }
 
 #[test]
-fn every_bad_template_is_told_at_once_with_its_place() {
+fn every_bad_template_is_reported_at_once_with_its_place() {
     let mut options = options(&[
         ("name", "{{ first_name | lowr }}"),
         ("title", "{{ start | date('dd/mm') }}"),
@@ -296,7 +296,7 @@ fn fault_86_a_column_that_the_source_lacks_fails_the_source_wherever_it_stands()
 }
 
 #[test]
-fn two_columns_that_fold_to_one_name_are_told_apart() {
+fn two_columns_that_fold_to_one_name_are_distinguished() {
     let columns = Columns::new(["Employee No", "Email", "email"]);
     let bind = |template| Mapping::compile(&options(&[("email", template)])).unwrap().bind(&columns).err();
     assert!(bind("{{ email }}").unwrap().reason.contains("source[\"Email\"]"));

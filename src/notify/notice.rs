@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_others_wrote_calls_nobody_and_leads_nowhere_in_a_chat() {
+    fn what_others_wrote_mentions_no_one_and_leads_nowhere_in_a_chat() {
         let file = "<!channel> @everyone @here [x](https://evil.example.net) ![x](y) <https://evil.example.net|x> &amp; a\n- b.xlsx";
         let row = RowNote { line: Some(2), reason: file.to_owned() };
         let at = Timestamp::UNIX_EPOCH;

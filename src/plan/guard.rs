@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_that_are_one_update_of_a_person_count_once_and_leave_nobody() {
+    fn changes_that_are_one_update_of_a_person_count_once_and_leave_no_one() {
         let spool = Spool::new(Path::new("/nowhere"));
         let place = spool.put(b"nothing").unwrap();
         let parts = |person: usize| {
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn who_went_in_the_last_24_hours_is_told_wherever_they_count() {
+    fn who_went_in_the_last_24_hours_is_reported_wherever_they_count() {
         let base = Base { known: 500, matched: 0, removed: 8 };
         let reasons = [
             leavers_held(5, &Limits::default(), base),

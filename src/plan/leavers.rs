@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_leaves_a_job_that_keeps_them() {
+    fn no_one_leaves_a_job_that_keeps_them() {
         let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
         let later = now + SignedDuration::from_hours(10_000);
         let first = absent(None, &Leavers::default(), now, "a");

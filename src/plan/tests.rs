@@ -30,7 +30,7 @@ fn decided(number: usize, standing: Standing, on_drift: OnDrift) -> Decision {
 }
 
 #[test]
-fn making_people_anew_counts_as_changing_them() {
+fn creating_people_again_counts_as_changing_them() {
     let changes: Vec<Change> = (0..20)
         .map(|number| match decided(number, Standing::Vanished { known: known() }, OnDrift::Overwrite) {
             Decision::Change(change) => change,
@@ -44,7 +44,7 @@ fn making_people_anew_counts_as_changing_them() {
 }
 
 #[test]
-fn law_6_a_new_record_that_may_be_somebody_known_is_held() {
+fn law_6_a_new_record_that_may_be_a_known_person_is_held() {
     let by = "email".into();
     for standing in [
         Standing::Shared { by, key: key(9), seen: true },

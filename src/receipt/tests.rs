@@ -83,7 +83,7 @@ fn a_page_lists_so_many_and_counts_the_rest() {
 }
 
 #[test]
-fn equal_reasons_are_told_once_with_everybody_whom_they_concern() {
+fn equal_reasons_are_shown_once_with_everybody_they_concern() {
     let lines = (2..62).map(|row| ReportLine {
         row: (row != 9).then_some(row),
         key: Some(format!("E{row}")),

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn fault_16_a_copy_is_told_from_the_state_that_the_last_run_left() {
+    fn fault_16_a_copy_is_distinguished_from_the_state_that_the_last_run_left() {
         let dir = tempfile::tempdir().unwrap();
         let state = dir.path().join("state");
         assert_eq!([signed(&state), signed(&state), signed(&state)], [0, 0, 0], "nobody touched it");

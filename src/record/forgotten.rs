@@ -29,7 +29,7 @@ mod tests {
     }
 
     #[test]
-    fn law_11_whoever_is_forgotten_is_named_no_more() {
+    fn law_11_a_person_who_is_forgotten_is_named_no_more() {
         let text = format!("{}: name; {}: title; {} @ x", key("A"), key("AB"), key("C"));
         assert_eq!(reveal(&erase_key(&text, &key("A")).unwrap()), "(forgotten): name; AB: title; C @ x");
         assert_eq!(erase_key(&text, &key("B")), None);

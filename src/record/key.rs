@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_about_whom_it_is_and_a_membership_about_its_member() {
+    fn a_record_is_about_its_person_and_a_membership_about_its_member() {
         let keys: Vec<Key> = ODD.iter().map(|text| Key::new(text).unwrap()).collect();
         let job = JobName::new("sites").unwrap();
         for own in &keys {

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn two_columns_of_one_name_are_told_apart_by_their_own() {
+    fn two_columns_of_one_name_are_distinguished_by_their_own() {
         let columns = Columns::new(["Email", "email", "Site", "Site"]);
         assert_eq!(
             columns.doubled(&Name::Plain("email".into()), &[0, 1]),

@@ -118,7 +118,7 @@ mod tests {
     const WHOLE: &str = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
     #[tokio::test]
-    async fn those_who_say_nothing_keep_nobody_out() {
+    async fn those_who_say_nothing_keep_no_one_out() {
         let address = served().await;
         for begin in ["", "GET / HT", "GET / HTTP/1.1\r\nHost: x\r\nX: "] {
             let mut silent = VecDeque::new();

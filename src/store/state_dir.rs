@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn root_touches_nothing_where_somebody_else_could_have_put_a_link() {
+    fn root_touches_nothing_where_another_user_could_have_put_a_link() {
         if !is_root() {
             return;
         }

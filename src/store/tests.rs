@@ -26,7 +26,7 @@ fn what_was_committed_is_there_after_a_reopen() {
 }
 
 #[test]
-fn fault_20_a_second_opener_is_told_who_holds_it() {
+fn fault_20_a_second_opener_learns_who_holds_it() {
     let dir = tempfile::tempdir().unwrap();
     let _store = Store::open(dir.path()).unwrap();
     let error = Store::open(dir.path()).err().unwrap();
@@ -113,7 +113,7 @@ fn fault_14_what_an_unfinished_step_left_beside_a_whole_store_is_removed_and_not
 }
 
 #[test]
-fn fault_9_a_first_start_that_failed_at_any_file_is_begun_anew() {
+fn fault_9_a_first_start_that_failed_at_any_file_is_repeated() {
     for size in [0, 5, 20, 60] {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir_all(dir.path().join("store/blobs")).unwrap();
@@ -141,7 +141,7 @@ fn a_load_of_many_rows_arrives_whole() {
 }
 
 #[test]
-fn law_5_a_row_that_was_merged_counts_no_more_while_somebody_walks_over_the_file_before() {
+fn law_5_a_row_that_was_merged_counts_no_more_while_a_reader_walks_over_the_file_before() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path()).unwrap();
     let load = |value: u32| {
@@ -208,7 +208,7 @@ fn fault_12_a_cut_tail_is_noticed() {
 }
 
 #[test]
-fn a_store_thrown_away_whole_begins_anew_and_one_thrown_away_in_part_does_not() {
+fn a_store_thrown_away_whole_starts_empty_and_one_thrown_away_in_part_does_not() {
     let dir = tempfile::tempdir().unwrap();
     let state = dir.path().join("state");
     put(&Store::open(&state).unwrap(), "a", 1);

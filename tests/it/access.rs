@@ -312,7 +312,7 @@ fn picture(path: &Path) -> Vec<(PathBuf, u32, u32, Option<Vec<u8>>)> {
 }
 
 #[test]
-fn root_takes_nobody_s_word_on_disk_for_whose_the_state_is() {
+fn root_trusts_no_file_on_disk_on_who_owns_the_state() {
     const NOBODY: u32 = 65_534;
     // How the state's place looks; the folder around it belongs to another, or only the state does.
     type Lay = fn(&World);
@@ -362,7 +362,7 @@ fn root_takes_nobody_s_word_on_disk_for_whose_the_state_is() {
 }
 
 #[test]
-fn an_account_that_is_named_and_not_there_is_told() {
+fn an_account_that_is_named_and_not_there_is_reported() {
     let world = world();
     change(&world, "[state]", "[state]\nuser = \"nobody-of-that-name\"");
     if is_root(&world) {

@@ -40,7 +40,7 @@ fn law_2_a_changed_credential_brings_a_whole_listing_once() {
 }
 
 #[test]
-fn law_2_with_a_changed_credential_somebody_made_at_another_time_fails_the_run_before_any_write() {
+fn law_2_with_a_changed_credential_a_person_made_at_another_time_fails_the_run_before_any_write() {
     let mut world = changed();
     let id = world.held_as(3).unwrap()["id"].as_i64().unwrap();
     let before = world.held_as(3).unwrap()["created"].clone();
@@ -59,7 +59,7 @@ fn law_2_with_a_changed_credential_somebody_made_at_another_time_fails_the_run_b
 }
 
 #[test]
-fn law_2_with_a_changed_credential_that_misses_most_people_nobody_is_asked_for_or_made_anew() {
+fn law_2_with_a_changed_credential_that_misses_most_people_no_one_is_requested_or_created_again() {
     let world = changed();
     let gone: Vec<i64> = (1..8).map(|number| world.held_as(number).unwrap()["id"].as_i64().unwrap()).collect();
     gone.iter().for_each(|id| assert!(world.service().remove("staff", *id)));

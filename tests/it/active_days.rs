@@ -109,7 +109,7 @@ fn a_known_person_whose_first_day_lies_ahead_is_left_alone() {
 }
 
 #[test]
-fn law_8_a_value_that_is_no_date_rejects_its_row_and_nobody_leaves_by_it() {
+fn law_8_a_value_that_is_no_date_rejects_its_row_and_no_one_leaves_by_it() {
     let world = World::with(Options::default(), dated());
     world.csv(file(&person(1, "", "")));
     world.sync().expect(0);

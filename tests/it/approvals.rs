@@ -138,7 +138,7 @@ fn fault_111_a_set_that_is_another_by_now_is_refused() {
 }
 
 #[test]
-fn where_nothing_is_held_or_nobody_is_of_that_name_nothing_is_released() {
+fn where_nothing_is_held_or_no_one_has_that_name_nothing_is_released() {
     let world = ten_leavers();
     for (arguments, code) in [
         (&["approve", "staff", "NOBODY"][..], 1),
@@ -240,7 +240,7 @@ fn law_10_an_approved_leaver_who_came_on_site_since_stays() {
 }
 
 #[test]
-fn law_3_an_approved_joiner_whom_the_service_has_by_now_is_not_created_again() {
+fn law_3_an_approved_joiner_that_the_service_has_by_now_is_not_created_again() {
     let job = Config::default().job + "writes = \"approve\"\n";
     let options = Options { accept_duplicates: true, ..Options::default() };
     let world = World::with(options, Config { job, ..Config::default() });
@@ -252,7 +252,7 @@ fn law_3_an_approved_joiner_whom_the_service_has_by_now_is_not_created_again() {
 }
 
 #[test]
-fn law_6_an_approved_update_of_somebody_who_was_removed_meanwhile_creates_nobody_unseen() {
+fn law_6_an_approved_update_of_a_person_who_was_removed_meanwhile_creates_no_one_unseen() {
     let world = waiting();
     world.sync_of(titled("A")).expect(4);
     world.run(&["approve", "staff", "P00001"]).expect(0);

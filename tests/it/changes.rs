@@ -52,7 +52,7 @@ fn law_5_a_file_of_changes_does_not_lose_what_an_earlier_one_held() {
 }
 
 #[test]
-fn law_6_law_7_a_file_of_changes_hands_nobody_to_another_key() {
+fn law_6_law_7_a_file_of_changes_hands_no_one_to_another_key() {
     let config = Config {
         source: "settle = \"0s\"\nmode = \"changes\"\n".into(),
         job: "key = \"{{ email }}\"\nmatch_on = [\"employee_id\"]\n".into(),

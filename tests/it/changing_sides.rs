@@ -87,7 +87,7 @@ fn fault_100_who_moves_from_staff_to_contractors_is_made_there_first() {
 }
 
 #[test]
-fn fault_100_nobody_leaves_while_they_can_t_be_made_on_the_other_side() {
+fn fault_100_no_one_leaves_while_they_can_t_be_made_on_the_other_side() {
     let world = world(true);
     put(&world, &["ana", "bo"], &["cy"]);
     world.sync().expect(0);
@@ -107,7 +107,7 @@ fn fault_100_nobody_leaves_while_they_can_t_be_made_on_the_other_side() {
 }
 
 #[test]
-fn fault_98_a_source_that_does_not_come_takes_nobody_of_the_other() {
+fn fault_98_a_source_that_does_not_come_takes_no_one_of_the_other() {
     let world = world(false);
     put(&world, &["ana", "bo"], &["cy", "di"]);
     world.sync().expect(0);

@@ -105,7 +105,7 @@ fn law_4_and_5_drift_is_found_by_a_delta_and_not_by_a_whole_listing() {
 }
 
 #[test]
-fn a_person_deleted_at_the_service_is_made_anew_after_a_whole_listing() {
+fn a_person_deleted_at_the_service_is_created_again_after_a_whole_listing() {
     for minutes in [-15, 15] {
         let world = world(minutes);
         let gone = world.staff()[10].clone();
@@ -118,7 +118,7 @@ fn a_person_deleted_at_the_service_is_made_anew_after_a_whole_listing() {
 }
 
 #[test]
-fn fault_35_a_person_deleted_at_the_service_is_made_anew_when_next_written() {
+fn fault_35_a_person_deleted_at_the_service_is_created_again_when_next_written() {
     let world = world(0);
     let gone = world.staff()[10].clone();
     world.service().remove("staff", gone["id"].as_i64().unwrap());

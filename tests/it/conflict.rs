@@ -73,7 +73,7 @@ fn law_3_fault_36_a_create_that_two_people_conflict_with_is_parked_with_the_serv
 }
 
 #[test]
-fn law_6_two_people_with_one_employee_id_hold_their_record_and_create_nobody() {
+fn law_6_two_people_with_one_employee_id_hold_their_record_and_create_no_one() {
     let world = world();
     for number in 0..2 {
         let twin = json!({"name": "Twin", "email": format!("twin{number}@example.com"), "employee_id": "P00003"});

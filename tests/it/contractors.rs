@@ -513,7 +513,7 @@ fn a_plan_file_moves_people_whole() {
 }
 
 #[test]
-fn an_incomplete_read_joins_nobody_to_many_other_companies() {
+fn an_incomplete_read_joins_no_one_to_many_other_companies() {
     let world = world(Options::default(), "", "");
     world.csv(exchanged(45, 0));
     world.sync().expect(0);

@@ -108,7 +108,7 @@ fn law_9_fault_12_bytes_flipped_or_cut_anywhere_are_an_error_or_nothing_and_a_re
 }
 
 #[test]
-fn law_9_fault_16_a_state_restored_from_a_backup_undoes_nobodys_work() {
+fn law_9_fault_16_a_state_restored_from_a_backup_undoes_no_work_of_others() {
     let world = World::synced(Config::rest(LEAVE_AT_ONCE), 30);
     let aside = world.dir().join("aside");
     copy(&world.state(), &aside);

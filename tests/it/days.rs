@@ -298,7 +298,7 @@ impl Story {
 }
 
 #[test]
-fn in_24_days_every_schedule_is_kept_nobody_is_lost_or_doubled_and_each_trouble_is_told_once() {
+fn in_24_days_every_schedule_is_kept_no_one_is_lost_or_doubled_and_each_trouble_is_notified_once() {
     if !slapd::is_there() {
         return;
     }

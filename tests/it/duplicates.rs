@@ -61,7 +61,7 @@ fn law_8_of_unequal_rows_with_one_number_none_counts() {
 }
 
 #[test]
-fn law_8_what_is_no_number_costs_nobody_their_row() {
+fn law_8_what_is_no_number_costs_no_one_their_row() {
     let world = World::with(Options::default(), preferring());
     world.csv(file(&[]));
     world.sync().expect(0);

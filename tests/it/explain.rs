@@ -23,7 +23,7 @@ fn shown(world: &World, key: &str) -> Ran {
 }
 
 #[test]
-fn someone_who_is_in_step_is_told_from_row_to_service() {
+fn someone_who_is_in_step_is_explained_from_row_to_service() {
     let world = World::synced(Config::default(), 3);
     world.sync_of(people(1..3) + &row(3, "Baker")).expect(0);
     let document = explained(&world, "P00003");
@@ -50,7 +50,7 @@ fn someone_who_is_in_step_is_told_from_row_to_service() {
 }
 
 #[test]
-fn someone_who_was_rejected_is_told_why() {
+fn someone_who_was_rejected_is_explained_with_the_reason() {
     let world = World::synced(Config::default(), 3);
     world.sync_of(people(1..3) + "P00003,,person3@example.com,Clerk\n").expect(3);
     let document = explained(&world, "P00003");
@@ -66,7 +66,7 @@ fn someone_who_was_rejected_is_told_why() {
 }
 
 #[test]
-fn someone_who_is_held_is_told_with_rivals_and_decisions() {
+fn someone_who_is_held_is_explained_with_rivals_and_decisions() {
     let job = Config::default().job + "writes = \"approve\"\n";
     let world = World::with(Options::default(), Config { job, ..Config::default() });
     let ids = [world.person(1, "Clerk"), world.person(1, "Clerk"), world.person(2, "Clerk")];
@@ -89,7 +89,7 @@ fn someone_who_is_held_is_told_with_rivals_and_decisions() {
 }
 
 #[test]
-fn someone_whose_change_was_refused_is_told_with_the_service_s_words() {
+fn someone_whose_change_was_refused_is_explained_with_the_service_s_words() {
     let world = World::synced(Config::default(), 3);
     world.faults(&["staff.update status=422"]);
     world.sync_of(people(1..3) + &row(3, "Baker")).expect(3);
@@ -104,7 +104,7 @@ fn someone_whose_change_was_refused_is_told_with_the_service_s_words() {
 }
 
 #[test]
-fn someone_whom_a_person_edited_at_the_service_has_drifted() {
+fn someone_who_was_edited_at_the_service_has_drifted() {
     let job = Config::default().job + "writes = \"approve\"\n";
     let world = World::with(Options::default(), Config { job, ..Config::default() });
     let id = world.person(1, "Clerk");
@@ -123,7 +123,7 @@ fn someone_whom_a_person_edited_at_the_service_has_drifted() {
 }
 
 #[test]
-fn a_leaver_is_told_with_the_end_of_the_grace() {
+fn a_leaver_is_explained_with_the_end_of_the_grace() {
     let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"48h\"\n";
     let world = World::synced(Config::rest(rest), 3);
     world.sync_of(people(1..3)).expect(0);
@@ -134,7 +134,7 @@ fn a_leaver_is_told_with_the_end_of_the_grace() {
 }
 
 #[test]
-fn what_is_set_in_leavers_is_told_before_and_after() {
+fn what_is_set_in_leavers_is_explained_before_and_after() {
     let rest = "[job.leavers]\naction = \"update\"\ngrace = \"48h\"\nset.title = \"{{ last.title }} (left)\"\n";
     let mut world = World::synced(Config::rest(rest), 3);
     assert_eq!(explained(&world, "P00003")["leaving"], Value::Null);
@@ -152,7 +152,7 @@ fn what_is_set_in_leavers_is_told_before_and_after() {
 }
 
 #[test]
-fn what_the_job_does_not_overwrite_is_told_apart() {
+fn what_the_job_does_not_overwrite_is_distinguished() {
     let job = Config::default().job + "on_drift = \"keep\"\nseed_only = [\"name\"]\n";
     let world = World::synced(Config { job, ..Config::default() }, 1);
     let id = world.held_as(1).unwrap()["id"].as_i64().unwrap();
@@ -166,7 +166,7 @@ fn what_the_job_does_not_overwrite_is_told_apart() {
 }
 
 #[test]
-fn a_row_outside_of_its_days_is_told_with_the_day_here_and_by_preview() {
+fn a_row_outside_of_its_days_is_explained_with_the_day_here_and_by_preview() {
     let days = "active_from = \"{{ title }}\"\nactive_until = \"{{ email }}\"\n";
     let map = "name = \"{{ name }}\"\nemployee_id = \"{{ employee_no }}\"\n".to_owned();
     let job = Config::default().job.replace(", \"email\"", "") + days;
@@ -218,7 +218,7 @@ fn before_the_first_run_and_without_a_file_what_can_be_said_is_said() {
 }
 
 #[test]
-fn sensitive_values_are_shown_where_somebody_asks_for_them() {
+fn sensitive_values_are_shown_on_request_only() {
     let map = Config::default().map + "mobile = \"{{ title }}\"\n\"cf.Locker\" = \"{{ title }}\"\n";
     let world = World::with(Options::default(), Config { map, ..Config::default() });
     world.sync_of(people(1..2).replace("Clerk", "64215550")).expect(0);

@@ -24,7 +24,7 @@ fn boss(numbers: std::ops::Range<usize>, first: usize) -> String {
 }
 
 #[test]
-fn fault_15_with_the_state_gone_nobody_is_made_nobody_removed_and_true_differences_are_written() {
+fn fault_15_with_the_state_gone_no_one_is_made_no_one_removed_and_true_differences_are_written() {
     let world = World::synced(deleting(""), 10);
     world.person(90, "Foreign");
     fs::remove_dir_all(world.state()).unwrap();
@@ -166,7 +166,7 @@ fn check_tls(name: &str, trusted: bool, more: &[&str], word: &str) {
 }
 
 #[test]
-fn fault_51_a_certificate_of_nobody_known_or_of_another_host_and_old_tls_fail_closed() {
+fn fault_51_a_certificate_of_an_unknown_issuer_or_of_another_host_and_old_tls_fail_closed() {
     if Command::new("openssl").arg("version").output().is_err() {
         assert!(std::env::var_os("CI").is_none(), "openssl must be there in CI");
         eprintln!("skipped: there is no openssl");
@@ -237,7 +237,7 @@ fn nobody_left(world: &World, ran: &Ran, count: usize) {
 }
 
 #[test]
-fn incident_opnsense_10128_a_filter_that_suddenly_lets_nobody_in_removes_nobody() {
+fn incident_opnsense_10128_a_filter_that_suddenly_lets_no_one_in_removes_no_one() {
     let world = World::synced(deleting("include = \"{{ title == 'Clerk' }}\"\n"), 43);
     let ran = world.sync_of(people(1..44).replace("Clerk", "clerk"));
     assert!(ran.reason().contains("min_records"), "{ran:?}");
@@ -259,7 +259,7 @@ fn incident_nextcloud_6699_a_changed_password_is_never_data() {
 }
 
 #[test]
-fn incident_lightdash_22402_a_conflict_with_somebody_unseen_is_tried_once() {
+fn incident_lightdash_22402_a_conflict_with_an_unseen_person_is_tried_once() {
     let world = World::synced(Config::default(), 3);
     world.faults(&["staff.create status=409"]);
     world.csv(people(1..5));
@@ -295,7 +295,7 @@ fn incident_basecamp_mcp_43_what_an_update_does_not_name_stays_as_it_was() {
 
 /// Two machines with one credential, each with a list of its own: what one writes the other takes for an edit.
 #[test]
-fn fault_21_another_rosterd_at_the_same_people_is_told_of() {
+fn fault_21_another_rosterd_at_the_same_people_is_reported() {
     let world = World::synced(Config::rest("[job.guard]\nmax_updates = \"off\"\n"), 3);
     let text = fs::read_to_string(world.dir().join("config.toml")).unwrap();
     let other = text.replace("dir = \"state\"", "dir = \"other\"").replace("staff.csv", "other.csv");
@@ -322,7 +322,7 @@ fn fault_21_another_rosterd_at_the_same_people_is_told_of() {
 }
 
 #[test]
-fn fault_21_a_limit_that_somebody_else_uses_up_is_told_of() {
+fn fault_21_a_limit_that_another_program_uses_up_is_reported() {
     let world = World::synced(Config::default(), 3);
     world.faults(&["staff.update status=429 retry-after=1 times=2"]);
     let ran = world.sync_of(people(1..4).replace(&row(2, "Clerk"), &row(2, "Baker"))).expect(0);
@@ -333,7 +333,7 @@ fn fault_21_a_limit_that_somebody_else_uses_up_is_told_of() {
 }
 
 #[test]
-fn fault_60_a_clock_ten_minutes_off_is_told_of_and_nothing_goes_by_it() {
+fn fault_60_a_clock_ten_minutes_off_is_reported_and_nothing_goes_by_it() {
     for (minutes, words) in [(10, "10 minutes behind the service's"), (-10, "10 minutes ahead of the service's")] {
         let clock_offset = jiff::SignedDuration::from_mins(minutes);
         let world = World::with(Options { clock_offset, ..Options::default() }, Config::default());

@@ -58,7 +58,7 @@ fn fault_114_nothing_of_a_forgotten_person_is_left_in_any_file_of_the_state() {
 }
 
 #[test]
-fn who_is_still_in_the_source_is_matched_anew_and_nobody_is_doubled_or_removed() {
+fn who_is_still_in_the_source_is_matched_again_and_no_one_is_doubled_or_removed() {
     let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
     let world = World::with(Options::default(), Config::rest(rest));
     world.sync_of(people(1..30) + &canary("Canarytitle")).expect(0);
@@ -103,7 +103,7 @@ fn told(world: &World) -> Vec<(String, String)> {
 }
 
 #[test]
-fn whoever_is_forgotten_goes_altogether_and_takes_nobody_along_whatever_keys_hold() {
+fn a_person_who_is_forgotten_goes_altogether_and_takes_no_one_along_whatever_keys_hold() {
     const KEYS: [&str; 16] = [
         "Z1",
         "Z1 @ Q",

@@ -142,7 +142,7 @@ enum Meets {
 }
 
 #[test]
-fn fault_9_a_full_disk_is_shown_and_told_and_a_pause_works_wherever_the_disk_is_full() {
+fn fault_9_a_full_disk_is_shown_and_notified_and_a_pause_works_wherever_the_disk_is_full() {
     for meets in [Meets::Store, Meets::Copy] {
         let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let hook = Listener::start(Listener::http);

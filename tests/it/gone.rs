@@ -26,7 +26,7 @@ fn world() -> (World, i64) {
 }
 
 #[test]
-fn law_3_one_false_404_doubles_nobody() {
+fn law_3_one_false_404_doubles_no_one() {
     let (world, id) = world();
     world.service().set_faults(vec!["staff.get not-found times=1".parse().unwrap()]);
     assert_eq!(world.sync().expect(0).writes(), (0, 1, 0));
@@ -34,7 +34,7 @@ fn law_3_one_false_404_doubles_nobody() {
 }
 
 #[test]
-fn law_3_a_404_that_is_believed_and_false_doubles_nobody() {
+fn law_3_a_404_that_is_believed_and_false_doubles_no_one() {
     let (world, id) = world();
     world.service().set_faults(vec!["staff.get not-found times=2".parse().unwrap()]);
     world.sync().expect(1);
@@ -43,7 +43,7 @@ fn law_3_a_404_that_is_believed_and_false_doubles_nobody() {
 }
 
 #[test]
-fn law_3_who_was_made_anew_at_the_service_is_not_made_once_more() {
+fn law_3_who_was_created_again_at_the_service_is_not_created_once_more() {
     let (world, id) = world();
     let mut person = world.staff()[2].clone();
     world.service().remove("staff", id);
@@ -55,7 +55,7 @@ fn law_3_who_was_made_anew_at_the_service_is_not_made_once_more() {
 }
 
 #[test]
-fn who_is_gone_for_sure_is_made_anew() {
+fn who_is_gone_for_sure_is_created_again() {
     let (world, id) = world();
     world.service().remove("staff", id);
     world.sync().expect(1);

@@ -5,7 +5,7 @@ use rosterd::sandbox::Options;
 use crate::support::{Config, World, people, row};
 
 #[test]
-fn an_absence_begins_anew_after_a_row_that_was_there_and_bad() {
+fn an_absence_starts_over_after_a_row_that_was_there_and_bad() {
     let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\ngrace_reads = 1\n";
     let world = World::with(Options::default(), Config { rest: rest.into(), ..Config::default() });
     world.csv(people(0..5));

@@ -148,7 +148,7 @@ fn what_is_no_longer_wanted_disappears_from_what_is_held() {
 }
 
 #[test]
-fn fault_103_limits_that_protect_nobody_are_taken_with_a_warning() {
+fn fault_103_limits_that_protect_no_one_are_taken_with_a_warning() {
     for (lines, code) in [
         ("max_leavers = \"off\"", 0),
         ("max_updates = \"100%\"", 0),
@@ -184,7 +184,7 @@ fn law_11_what_is_held_is_named_by_key_only() {
 }
 
 #[test]
-fn fault_89_keys_that_lost_their_zeros_are_held_and_nobody_is_doubled_or_removed() {
+fn fault_89_keys_that_lost_their_zeros_are_held_and_no_one_is_doubled_or_removed() {
     let text = |width: usize| {
         (1..41).fold(people(1..1), |text, number| {
             text + &row(number, "Clerk").replacen(&format!("P{number:05}"), &format!("{number:0width$}"), 1)

@@ -17,7 +17,7 @@ fn audit_file(world: &World) -> std::path::PathBuf {
 }
 
 #[test]
-fn every_run_is_told_newest_first_and_what_one_changed_with_before_and_after() {
+fn every_run_is_shown_newest_first_and_what_one_changed_with_before_and_after() {
     let map = Config::default().map + "mobile = \"{{ title }}1\"\n";
     let world = World::with(Options::default(), Config { map, ..Config::default() });
     world.sync_of(people(1..4).replace("Clerk", "021 555 01")).expect(0);
@@ -51,7 +51,7 @@ fn every_run_is_told_newest_first_and_what_one_changed_with_before_and_after() {
 }
 
 #[test]
-fn who_approved_and_who_rejected_is_told_beside_the_run() {
+fn who_approved_and_who_rejected_is_shown_with_the_run() {
     let job = Config::default().job + "writes = \"approve\"\n";
     let world = World::with(Options::default(), Config { job, ..Config::default() });
     world.sync_of(people(1..6)).expect(4);

@@ -113,7 +113,7 @@ fn law_8_what_names_nothing_is_rejected_by_itself() {
 }
 
 #[test]
-fn law_9_an_empty_state_folder_gives_nobody_a_second_one() {
+fn law_9_an_empty_state_folder_gives_no_one_a_second_one() {
     let world = world("");
     world.sync_of(HEADER.to_owned() + THREE).expect(0);
     std::fs::remove_dir_all(world.state()).unwrap();
@@ -130,7 +130,7 @@ fn law_3_a_holder_whose_answer_was_lost_is_made_once() {
 }
 
 #[test]
-fn law_1_a_certification_that_shows_nobody_all_at_once_is_a_fault() {
+fn law_1_a_certification_that_shows_no_one_all_at_once_is_a_fault() {
     let world = world("[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n");
     world.sync_of(HEADER.to_owned() + THREE).expect(0);
     let writes = world.service().writes();
@@ -143,7 +143,7 @@ fn law_1_a_certification_that_shows_nobody_all_at_once_is_a_fault() {
 }
 
 #[test]
-fn files_in_an_inbox_may_each_name_other_certifications_and_nobody_holds_one_twice() {
+fn files_in_an_inbox_may_each_name_other_certifications_and_no_one_holds_one_twice() {
     let world = world("");
     let text = std::fs::read_to_string(world.dir().join("config.toml")).unwrap();
     let text = text.replace("path = \"staff.csv\"", "path = \"inbox\"\nmode = \"changes\"");

@@ -121,7 +121,7 @@ fn law_3_a_create_of_unclear_fate_makes_no_third() {
 }
 
 #[test]
-fn law_2_somebody_else_under_a_known_id_is_not_overwritten() {
+fn law_2_another_person_under_a_known_id_is_not_overwritten() {
     let world = World::new(Options::default());
     world.csv(people(0..5));
     world.sync().expect(0);

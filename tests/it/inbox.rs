@@ -135,7 +135,7 @@ fn fault_95_fifty_files_at_once_are_read_once_each_and_in_order() {
 }
 
 #[test]
-fn changes_are_upserts_and_nobody_leaves_by_them() {
+fn changes_are_upserts_and_no_one_leaves_by_them() {
     let world = world("mode = \"changes\"\n", LEAVE_AT_ONCE);
     let inbox = Inbox(&world);
     inbox.drop("a.csv", people(1..20));
@@ -145,7 +145,7 @@ fn changes_are_upserts_and_nobody_leaves_by_them() {
 }
 
 #[test]
-fn faults_81_83_86_90_91_a_damaged_dropped_file_makes_nobody_leave() {
+fn faults_81_83_86_90_91_a_damaged_dropped_file_makes_no_one_leave() {
     let whole = people(1..40);
     let cases: [(&str, Vec<u8>, i32, &str, &str); 7] = [
         ("81 one row of many", people(1..2).into(), 4, "processed", "max_leavers"),

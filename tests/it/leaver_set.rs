@@ -116,7 +116,7 @@ fn leavers_who_are_set_are_under_the_limit_of_leavers_over_a_day() {
 }
 
 #[test]
-fn what_cant_be_set_is_held_with_the_reason_and_stops_nobody_else() {
+fn what_cant_be_set_is_held_with_the_reason_and_stops_no_one_else() {
     let config = setting("grace = \"0s\"\nset.location = \"{{ last.title }}\"\nset.title = \"Left\"");
     let world = World::synced(config, COUNT);
     let ran = world.sync_of(people(2..COUNT + 1) + &row(50, "New")).expect(4).hides(&["Clerk"]);
@@ -147,7 +147,7 @@ fn law_3_a_kill_or_a_lost_answer_sets_it_all_the_same_and_once() {
 }
 
 #[test]
-fn after_a_removal_somebody_who_comes_back_gets_the_old_entity_where_it_still_exists() {
+fn after_a_removal_a_person_who_comes_back_gets_the_old_entity_where_it_still_exists() {
     let leave = Config::rest("[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n");
     let world = World::synced(leave, COUNT);
     let old = world.held_as(1).unwrap();

@@ -67,7 +67,7 @@ fn law_6_without_grace_one_complete_read_is_enough_and_only_own_people_leave() {
 }
 
 #[test]
-fn during_the_grace_nobody_leaves_however_many_files_say_so() {
+fn during_the_grace_no_one_leaves_however_many_files_say_so() {
     for lines in ["", "grace = \"24h\""] {
         let world = World::synced(deleting(lines), COUNT);
         assert!(oldest(&world).is_null());
@@ -132,7 +132,7 @@ fn further_reads_are_of_other_complete_files_only() {
 }
 
 #[test]
-fn who_comes_back_within_the_grace_begins_anew() {
+fn who_comes_back_within_the_grace_starts_over() {
     let world = World::synced(deleting("grace = \"0s\"\ngrace_reads = 1"), COUNT);
     for (text, left) in [
         (without(&[1], "A"), false),
@@ -179,7 +179,7 @@ fn law_1_a_row_that_says_so_leaves_in_any_read_and_without_grace() {
 }
 
 #[test]
-fn law_1_a_row_that_is_not_included_needs_no_key_and_creates_nobody() {
+fn law_1_a_row_that_is_not_included_needs_no_key_and_creates_no_one() {
     let job = Config::default().job + "include = \"{{ title != 'Gone' }}\"\n";
     let world = World::synced(Config { job, ..deleting("grace = \"0s\"") }, COUNT);
     let text = without(&[1], "Clerk") + ",No Key,nokey@example.com,Gone\n" + &row(50, "Gone");
@@ -190,7 +190,7 @@ fn law_1_a_row_that_is_not_included_needs_no_key_and_creates_nobody() {
 }
 
 #[test]
-fn law_8_an_include_that_says_neither_rejects_its_row_and_nobody_leaves_by_it() {
+fn law_8_an_include_that_says_neither_rejects_its_row_and_no_one_leaves_by_it() {
     let job = Config::default().job + "include = \"{{ title }}\"\n";
     let world = World::with(Options::default(), Config { job, ..deleting("grace = \"0s\"") });
     let all = people(1..COUNT + 1).replace("Clerk", "true");
@@ -247,7 +247,7 @@ fn law_10_a_leaver_on_site_with_others_over_the_guard_is_held_with_them() {
 }
 
 #[test]
-fn a_leaver_whom_the_service_has_lost_already_stops_nobody() {
+fn a_leaver_that_the_service_has_lost_already_stops_no_one() {
     let world = World::synced(deleting("grace = \"0s\""), COUNT);
     let id = world.held_as(1).unwrap()["id"].as_i64().unwrap();
     assert!(world.service().remove("staff", id));

@@ -132,7 +132,7 @@ fn a_page_that_breaks_off_once_is_read_again() {
 }
 
 #[test]
-fn law_3_fault_45_a_page_missing_in_the_middle_of_a_whole_listing_doubles_nobody() {
+fn law_3_fault_45_a_page_missing_in_the_middle_of_a_whole_listing_doubles_no_one() {
     for fault in ["staff.list empty-list nth=3", "staff.list not-found nth=3", "staff.list empty-list nth=2"] {
         let world = known(true);
         let people = world.staff().len();

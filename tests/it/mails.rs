@@ -76,7 +76,7 @@ fn check_open(open: &[String], tls: Tls) {
 }
 
 #[test]
-fn law_11_where_a_server_is_not_to_be_believed_nothing_is_sent_and_that_is_told() {
+fn law_11_where_a_server_is_not_to_be_believed_nothing_is_sent_and_that_is_reported() {
     for (tls, names, scheme, password, trusts, told) in [
         (Tls::Whole, HERE, "smtps", "word", false, "set notify.ca_file to"),
         (Tls::Upgraded, HERE, "smtp", "word", false, "set notify.ca_file to"),

@@ -160,7 +160,7 @@ fn unmarked(what: &str, text: &str) {
 }
 
 #[test]
-fn law_11_trouble_of_every_kind_names_nobody_where_it_is_shown_to_all() {
+fn law_11_trouble_of_every_kind_names_no_one_where_it_is_shown_to_all() {
     let (web, mail) = (Listener::start(Listener::http), Listener::start(Listener::smtp));
     let world = World::with(Options { accept_duplicates: true, ..Options::default() }, config(&web, &mail));
     let seen = Seen { world: &world, web: &web, mail: &mail, runtime: Runtime::new().unwrap() };

@@ -15,7 +15,7 @@ fn world() -> World {
 }
 
 #[test]
-fn on_the_first_run_a_new_record_of_a_known_name_is_held_until_somebody_decides() {
+fn on_the_first_run_a_new_record_of_a_known_name_is_held_until_a_person_decides() {
     let world = world();
     let plan = world.plan().expect(0).job();
     assert_eq!((&plan["matched"], &plan["new"], &plan["foreign"]), (&json!(1), &json!(2), &json!(1)), "{plan}");

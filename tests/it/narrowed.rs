@@ -7,7 +7,7 @@ use crate::support::{Config, World, people, row};
 const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
 
 #[test]
-fn law_7_one_key_touches_nobody_else() {
+fn law_7_one_key_touches_no_one_else() {
     let world = World::synced(Config::rest(LEAVE_AT_ONCE), 10);
     let text = people(1..9).replace("Clerk", "Moved") + &row(12, "Clerk") + &row(13, "Clerk");
     world.csv(text);
@@ -97,7 +97,7 @@ fn law_7_fault_104_a_mapping_that_changes_everyone_is_held() {
 }
 
 #[test]
-fn a_key_that_nobody_knows_is_said_to_be_unknown_and_changes_nothing() {
+fn an_unknown_key_is_reported_as_unknown_and_changes_nothing() {
     let world = World::synced(Config::rest(LEAVE_AT_ONCE), 4);
     let writes = world.service().writes();
     for keys in [&["NOBODY"][..], &["P00001", "NOBODY"]] {
@@ -132,7 +132,7 @@ fn a_run_for_one_key_leaves_what_is_known_of_the_job() {
 }
 
 #[test]
-fn law_7_fault_105_whom_a_new_filter_drops_leaves_after_an_approval_only() {
+fn law_7_fault_105_who_is_dropped_by_a_new_filter_leaves_after_an_approval_only() {
     let world = World::synced(Config::rest(LEAVE_AT_ONCE), 40);
     let job = Config::default().job + "include = \"{{ employee_no not in ['P00001', 'P00002'] }}\"\n";
     world.configure(Config { job, ..Config::rest(LEAVE_AT_ONCE) });

@@ -93,7 +93,7 @@ fn hand_through(mut client: TcpStream, service: SocketAddr, dies: bool, dropped:
 }
 
 #[test]
-fn fault_53_connections_that_died_while_idle_lose_and_double_nobody() {
+fn fault_53_connections_that_died_while_idle_lose_and_double_no_one() {
     let world = World::with(Options { accept_duplicates: true, ..Options::default() }, Config::default());
     world.csv(people(0..60));
     let url = world.service().url();

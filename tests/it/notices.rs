@@ -152,7 +152,7 @@ impl Told {
 const BAD: &str = "Canary00100,,canaryx@example.com,Clerk\n";
 
 #[test]
-fn what_is_new_is_told_once_by_webhook_and_by_mail() {
+fn what_is_new_is_notified_once_by_webhook_and_by_mail() {
     let told = Told::new("");
     let mut teller = told.teller();
     told.world.csv(people(1..5));
@@ -183,7 +183,7 @@ fn what_is_new_is_told_once_by_webhook_and_by_mail() {
 }
 
 #[test]
-fn law_11_notices_name_nobody() {
+fn law_11_notices_name_no_one() {
     let told = Told::new("[job.guard]\nmax_updates = 3\n");
     let canaries =
         |title: &str| people(1..40).replace("P0", "Canary0").replace("Person ", "CanaryName").replace("Clerk", title);
@@ -276,7 +276,7 @@ fn the_heartbeat_is_called_while_all_is_well_and_only_then() {
 }
 
 #[test]
-fn whoever_is_forgotten_leaves_no_trace_in_what_was_told() {
+fn a_person_who_is_forgotten_leaves_no_trace_in_notices() {
     let told = Told::new("");
     told.world.csv(people(1..5) + BAD);
     told.world.sync().expect(3);

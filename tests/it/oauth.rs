@@ -45,7 +45,7 @@ fn a_token_is_asked_for_once_in_a_run_that_ends_before_it_expires() {
 }
 
 #[test]
-fn a_secret_rotated_in_the_middle_of_a_run_is_read_anew_from_its_file() {
+fn a_secret_rotated_in_the_middle_of_a_run_is_read_again_from_its_file() {
     let world = world(Options { accept_duplicates: true, ..Options::default() }, "");
     world.csv(people(0..200));
     world.faults(&["staff.create hold after=20"]);

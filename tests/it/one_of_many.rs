@@ -16,7 +16,7 @@ fn chiefs(world: &World) -> usize {
 }
 
 #[test]
-fn law_8_one_person_who_cant_be_read_stops_nobody_else() {
+fn law_8_one_person_who_cant_be_read_stops_no_one_else() {
     let rest = "[job.guard]\nmax_updates = \"off\"\n".into();
     let world = World::with(Options::default(), Config { rest, ..Config::default() });
     world.csv(titled(30, 0));
@@ -31,7 +31,7 @@ fn law_8_one_person_who_cant_be_read_stops_nobody_else() {
 }
 
 #[test]
-fn law_8_joiners_whom_the_service_fails_stop_no_mover() {
+fn law_8_joiners_that_the_service_fails_stop_no_mover() {
     let world = World::new(Options::default());
     world.csv(titled(30, 0));
     world.sync().expect(0);

@@ -48,7 +48,7 @@ fn law_8_rows_that_differ_in_a_seed_only_do_not_contradict_the_row_that_stands()
 }
 
 #[test]
-fn law_3_a_seed_is_not_put_over_what_somebody_has_whom_the_service_says_exists() {
+fn law_3_a_seed_is_not_put_over_the_value_of_a_person_that_the_service_has() {
     let world = World::with(Options::default(), with("seed_only = [\"title\"]\n"));
     // Made by another user, and not seen by the pull.
     world.faults(&["staff.list empty-list times=1"]);
@@ -59,7 +59,7 @@ fn law_3_a_seed_is_not_put_over_what_somebody_has_whom_the_service_says_exists()
 }
 
 #[test]
-fn what_somebody_edits_at_the_service_is_set_back_unless_the_job_says_keep() {
+fn what_is_edited_at_the_service_is_set_back_unless_the_job_says_keep() {
     for (lines, writes, title) in [
         ("", 1, "Clerk"),
         ("on_drift = \"overwrite\"\n", 1, "Clerk"),
@@ -154,7 +154,7 @@ fn law_4_a_service_that_normalizes_is_no_editor() {
 }
 
 #[test]
-fn law_6_two_jobs_that_want_one_person_are_told_and_the_first_keeps_them() {
+fn law_6_two_jobs_that_want_one_person_are_reported_and_the_first_keeps_them() {
     let other = "[[job]]\nname = \"agency\"\ntarget = \"staff\"\nkey = \"A-{{ employee_no }}\"\nmatch_on = [\"employee_id\"]\n\
                  [job.source]\ntype = \"csv\"\npath = \"agency.csv\"\nsettle = \"0s\"\n[job.map]\nname = \"{{ name }}\"\n\
                  title = \"{{ title }}\"\nemployee_id = \"{{ employee_no }}\"\n";

@@ -150,7 +150,7 @@ fn law_8_a_photo_that_can_t_be_used_stops_only_itself() {
 }
 
 #[test]
-fn a_photo_that_is_gone_from_the_source_is_told_since_no_operation_removes_it() {
+fn a_photo_that_is_gone_from_the_source_is_reported_since_no_operation_removes_it() {
     let world = world();
     world.sync_of(file(&[(1, "Clerk", base64(&photo(1, 300)))])).expect(0);
     world.csv(file(&[(1, "Clerk", String::new())]));

@@ -67,7 +67,7 @@ fn own(path: &Path) {
 }
 
 #[test]
-fn fault_8_the_power_fails_again_and_again_and_nobody_is_lost_or_doubled() {
+fn fault_8_the_power_fails_again_and_again_and_no_one_is_lost_or_doubled() {
     const PEOPLE: usize = 120;
     let options = Options { accept_duplicates: true, ..Options::default() };
     let rest = "[job.guard]\nmax_updates = \"off\"\n";

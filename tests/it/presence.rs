@@ -173,7 +173,7 @@ fn people_move_under_their_puts(options: Options, when: &str) -> f64 {
 }
 
 #[test]
-fn law_10_nobody_stands_wrong_after_150_updates_while_people_move() {
+fn law_10_no_one_stands_wrong_after_150_updates_while_people_move() {
     for movement_touches_person in [false, true] {
         let options = Options { movement_touches_person, ..Options::default() };
         let each = people_move_under_their_puts(options, "every=5");
@@ -183,13 +183,13 @@ fn law_10_nobody_stands_wrong_after_150_updates_while_people_move() {
 }
 
 #[test]
-fn law_10_nobody_stands_wrong_where_people_rush() {
+fn law_10_no_one_stands_wrong_where_people_rush() {
     people_move_under_their_puts(Options::default(), "every=1");
 }
 
 #[test]
 #[ignore = "takes over four minutes and a quiet machine; see CONTRIBUTING.md for the tests that take longer"]
-fn law_10_at_100_requests_a_minute_nobody_stands_wrong_for_30_s() {
+fn law_10_at_100_requests_a_minute_no_one_stands_wrong_for_30_s() {
     let (world, places) = world(150, Options { rate: 0, ..Options::default() }, "requests_per_minute = 100\n");
     // The requests of the first sync count no more.
     std::fs::remove_file(world.state().join("budget")).unwrap();
@@ -232,7 +232,7 @@ fn law_10_at_100_requests_a_minute_nobody_stands_wrong_for_30_s() {
 }
 
 #[test]
-fn law_10_a_push_that_is_killed_leaves_nobody_wrong_after_the_next_sync() {
+fn law_10_a_push_that_is_killed_leaves_no_one_wrong_after_the_next_sync() {
     let (world, places) = world(40, Options::default(), FAST);
     let mut movers = Movers::new(&world, &places);
     // Done and not answered: the process dies with everybody's fate open.

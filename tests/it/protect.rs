@@ -9,7 +9,7 @@ fn protecting(names: &str) -> Config {
 }
 
 #[test]
-fn law_6_who_is_protected_stays_and_is_told_and_the_others_leave() {
+fn law_6_who_is_protected_stays_and_is_reported_and_the_others_leave() {
     let world = World::synced(protecting("\"P00002\", \"Person3@Example.com\""), 40);
     world.csv(people(4..41));
     let plan = world.plan().expect(0).job();
@@ -42,7 +42,7 @@ fn law_6_the_protected_do_not_count_for_the_guard() {
 }
 
 #[test]
-fn law_6_a_row_that_says_so_removes_nobody_who_is_protected() {
+fn law_6_a_row_that_says_so_removes_no_one_who_is_protected() {
     let mut config = protecting("\"P00001\"");
     config.job += "include = \"{{ title != 'Gone' }}\"\n";
     let world = World::synced(config, 10);

@@ -17,7 +17,7 @@ fn flip(world: &World) {
 }
 
 #[test]
-fn law_9_after_a_rebuild_nobody_is_doubled_and_nobody_leaves() {
+fn law_9_after_a_rebuild_no_one_is_doubled_and_no_one_leaves() {
     let world = World::synced(Config::rest(LEAVE_AT_ONCE), 10);
     world.csv(people(1..10).replace(&row(1, "Clerk"), &row(1, "Boss")));
     let audit = world.audit_file();

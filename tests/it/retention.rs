@@ -23,7 +23,7 @@ fn world(retention: &str) -> World {
 }
 
 #[test]
-fn values_are_kept_for_90_days_and_lines_for_a_year_unless_told_otherwise() {
+fn values_are_kept_for_90_days_and_lines_for_a_year_by_default() {
     let world = World::with(Options::default(), Config::rest("[job.guard]\nmax_updates = \"off\"\n"));
     for (days, title) in [(366, "Clerk"), (364, "Baker"), (91, "Chief"), (89, "Dean")] {
         world.csv(people(1..4).replace("Clerk", title));

@@ -103,7 +103,7 @@ fn a_revert_answers_to_the_guard_and_what_it_holds_outlives_syncs_until_it_is_ap
 }
 
 #[test]
-fn whom_a_run_made_is_removed_only_once_approved_and_off_site_and_does_not_come_back() {
+fn who_was_created_by_a_run_is_removed_only_once_approved_and_off_site_and_does_not_come_back() {
     let world = World::synced(Config::default(), 3);
     let id = world.held_as(2).unwrap()["id"].as_i64().unwrap();
     world.service().edit("staff", id, json!({"onsite_status": "onsite"}));
@@ -119,7 +119,7 @@ fn whom_a_run_made_is_removed_only_once_approved_and_off_site_and_does_not_come_
 }
 
 #[test]
-fn what_can_t_be_undone_is_told() {
+fn what_can_t_be_undone_is_reported() {
     let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
     let world = World::synced(Config::rest(rest), 3);
     assert_eq!(world.sync_of(people(1..3)).expect(0).writes(), (0, 0, 1));

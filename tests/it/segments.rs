@@ -51,7 +51,7 @@ fn a_segment_cant_vanish_by_and_by_within_a_day() {
 }
 
 #[test]
-fn whoever_moved_to_another_segment_vanishes_from_that_one() {
+fn a_person_who_moved_to_another_segment_vanishes_from_that_one() {
     let titled = |from: usize, title: &str| {
         (1..41).fold(people(1..1), |text, number| text + &row(number, if number < from { title } else { "Clerk" }))
     };

@@ -80,7 +80,7 @@ fn check(faults: Vec<Fault<'_>>) {
 }
 
 #[test]
-fn law_1_fault_83_a_file_cut_anywhere_loses_nobody() {
+fn law_1_fault_83_a_file_cut_anywhere_loses_no_one() {
     let whole = moved();
     let row = whole.find("P00021").unwrap();
     let letter = whole.replace("Person 21", "Zoë 21");
@@ -120,7 +120,7 @@ fn law_1_fault_81_fault_96_a_file_that_holds_nothing_is_no_empty_list() {
 }
 
 #[test]
-fn law_1_law_8_fault_85_fault_87_a_bad_row_stops_nobody_else() {
+fn law_1_law_8_fault_85_fault_87_a_bad_row_stops_no_one_else() {
     let line = row(30, "Clerk");
     let with = |bad: &str| Some(moved().replace(&line, bad).into_bytes());
     check(vec![
@@ -141,7 +141,7 @@ fn fault_84_fault_85_a_file_that_turns_to_another_form_is_refused() {
 }
 
 #[test]
-fn law_1_a_byte_that_is_no_utf_8_in_a_file_said_to_be_utf_8_loses_nobody() {
+fn law_1_a_byte_that_is_no_utf_8_in_a_file_said_to_be_utf_8_loses_no_one() {
     let config = Config { source: "settle = \"0s\"\nencoding = \"utf-8\"\n".into(), ..Config::rest(LEAVE_AT_ONCE) };
     let world = World::synced(config, 40);
     let broken: Vec<u8> = moved().replace("Person 30", "Zo\u{eb} 30").chars().map(|c| c as u8).collect();
@@ -223,7 +223,7 @@ fn law_1_a_damaged_first_file_creates_whole_rows_only() {
 }
 
 #[test]
-fn law_11_however_much_is_logged_nobodys_values_are_in_it() {
+fn law_11_however_much_is_logged_no_values_of_people_are_in_it() {
     let world = World::synced(Config::rest(LEAVE_AT_ONCE), 5);
     world.csv(
         people(2..6).replacen("person2@example.com,Clerk", "person2@example.com,Moved", 1)

@@ -115,7 +115,7 @@ fn the_page_says_what_happened_and_what_waits() {
 }
 
 #[test]
-fn law_11_page_metrics_and_health_name_nobody() {
+fn law_11_page_metrics_and_health_name_no_one() {
     let world = troubled();
     let served = Served::of(&world);
     for path in ["/", "/metrics", "/healthz"] {
@@ -140,7 +140,7 @@ fn health_is_bad_while_a_job_fails_or_is_overdue_and_not_while_it_is_held() {
 }
 
 #[test]
-fn a_state_that_cannot_be_read_is_told_on_the_page_and_by_health() {
+fn a_state_that_cannot_be_read_is_reported_on_the_page_and_by_health() {
     let world = troubled();
     let served = Served::of_taken(&world);
     let store = world.store();

@@ -49,7 +49,7 @@ fn expect_recovery(world: &World, web: &Listener) {
 }
 
 #[test]
-fn fault_12_a_damaged_state_is_told_once_and_so_is_its_recovery() {
+fn fault_12_a_damaged_state_is_notified_once_and_so_is_its_recovery() {
     let (world, web) = world();
     let commits = world.state().join("commits");
     let whole = fs::read(&commits).unwrap();
@@ -65,7 +65,7 @@ fn fault_12_a_damaged_state_is_told_once_and_so_is_its_recovery() {
 }
 
 #[test]
-fn fault_17_a_state_of_a_later_version_is_told_once() {
+fn fault_17_a_state_of_a_later_version_is_notified_once() {
     let (world, web) = world();
     let mut batch = Batch::default();
     batch.put(Keyspace::Meta, "format", &99_u32);
@@ -76,7 +76,7 @@ fn fault_17_a_state_of_a_later_version_is_told_once() {
 }
 
 #[test]
-fn fault_101_a_broken_configuration_is_told_once_and_another_trouble_anew() {
+fn fault_101_a_broken_configuration_is_notified_once_and_another_trouble_again() {
     let (world, web) = world();
     let path = world.dir().join("config.toml");
     let whole = fs::read_to_string(&path).unwrap();
@@ -105,7 +105,7 @@ fn fault_101_a_broken_configuration_is_told_once_and_another_trouble_anew() {
 }
 
 #[test]
-fn a_configuration_that_is_no_toml_is_told_of_where_its_notify_table_can_be_read() {
+fn a_configuration_that_is_no_toml_gives_a_notice_where_its_notify_table_can_be_read() {
     let (world, web) = world();
     let whole = fs::read_to_string(world.dir().join("config.toml")).unwrap();
     world.put("config.toml", whole.replace("[job.map]", "[job.map").as_bytes());
@@ -153,7 +153,7 @@ fn a_second_daemon_that_is_refused_is_no_news() {
 }
 
 #[test]
-fn fault_109_people_are_told_by_the_settings_that_are_in_force_after_a_reload() {
+fn fault_109_people_are_notified_by_the_settings_that_are_in_force_after_a_reload() {
     let (first, second) = (Listener::start(Listener::http), Listener::start(Listener::http));
     let config = |web: &Listener| Config::served("", &format!("[notify]\nwebhook = \"http://{}/hook\"\n", web.address));
     let mut world = World::with(Options::default(), config(&first));

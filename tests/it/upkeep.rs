@@ -42,7 +42,7 @@ fn busy() -> (World, Daemon) {
 }
 
 #[test]
-fn moving_to_another_machine_in_the_middle_of_a_run_loses_and_doubles_nobody() {
+fn moving_to_another_machine_in_the_middle_of_a_run_loses_and_doubles_no_one() {
     let (world, daemon) = busy();
     world.run(&["pause"]).expect(0);
     world.faults(&[]);
@@ -68,7 +68,7 @@ fn moving_to_another_machine_in_the_middle_of_a_run_loses_and_doubles_nobody() {
 }
 
 #[test]
-fn a_copy_of_the_state_made_in_the_middle_of_a_run_doubles_nobody() {
+fn a_copy_of_the_state_made_in_the_middle_of_a_run_doubles_no_one() {
     let (world, daemon) = busy();
     let other = tempfile::tempdir().unwrap();
     let _ = copy(&world.state(), other.path());

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fixed_clock_moves_only_when_told() {
+    fn a_fixed_clock_moves_only_when_it_is_set() {
         let start: Timestamp = "2026-01-02T03:04:05Z".parse().unwrap();
         let clock = Clock::fixed(start);
         assert_eq!(clock.now(), start);

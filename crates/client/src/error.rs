@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn law_3_never_sent_refused_and_unknown_are_told_apart() {
+    fn law_3_never_sent_refused_and_unknown_are_distinguished() {
         let check = |kind: ErrorKind, fate: Fate| assert_eq!(kind.fate(), fate, "{kind:?}");
         for code in [400, 404, 405, 409, 412, 422] {
             check(status(code), Fate::Refused);
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_tried_again_is_told() {
+    fn what_can_be_tried_again_is_known() {
         let check = |kind: ErrorKind, retry: Retry| assert_eq!(kind.retry(), retry, "{kind:?}");
         check(status(409), Retry::Never("the service refuses the request"));
         check(status(500), Retry::Later);

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_window_begins_anew_each_minute() {
+    fn a_fixed_window_starts_over_each_minute() {
         check(
             Window::Fixed,
             2,

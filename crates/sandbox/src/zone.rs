@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_span_is_told_in_words() {
+    fn a_span_is_shown_in_words() {
         for (seconds, expected) in [
             (0, "0 seconds"),
             (1, "1 second"),

@@ -209,7 +209,7 @@ mod tests {
     use crate::config::credentials::Credentials;
 
     #[test]
-    fn one_of_several_instances_has_a_page_only_where_it_is_told_so() {
+    fn one_of_several_instances_has_a_page_only_where_it_is_configured() {
         for (instance, listen, expected) in [
             (None, None, Some("127.0.0.1:9464")),
             (Some("north"), None, None),

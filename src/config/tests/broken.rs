@@ -299,7 +299,7 @@ fn templates_are_compiled_beside_other_mistakes() {
 }
 
 #[test]
-fn a_template_without_its_quotes_is_told_of_them() {
+fn a_template_without_its_quotes_gets_a_hint() {
     for slip in ["{{ email }}", "\"{{ site | lookup(\"site\") }}\""] {
         let errors = Place::with(&format!("{API}{}", JOB.replace("\"{{ email }}\"", slip))).load(&[]).unwrap_err();
         assert!(errors[0].starts_with("config.toml:15: ") && errors[0].contains("double quotes"), "{errors:?}");

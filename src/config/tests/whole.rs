@@ -207,7 +207,7 @@ fn what_is_unusual_is_a_warning() {
 }
 
 #[test]
-fn what_is_set_in_leavers_is_taken_and_what_will_stay_so_is_told() {
+fn what_is_set_in_leavers_is_taken_and_what_will_stay_so_is_reported() {
     let set =
         "[job.leavers]\naction = \"update\"\n[job.leavers.set]\nname = \"{{ last.name }} (left)\"\ntitle = \"Left\"\n";
     let place = Place::with(&format!("{API}{JOB}{set}"));
@@ -226,7 +226,7 @@ fn what_is_set_in_leavers_is_taken_and_what_will_stay_so_is_told() {
 }
 
 #[test]
-fn the_status_page_answers_on_this_machine_unless_told_otherwise() {
+fn the_status_page_answers_on_this_machine_by_default() {
     let listen = |lines: &str| {
         let place = Place::with(&format!("{API}{lines}{JOB}"));
         let config = place.load(&[]).unwrap();
@@ -250,7 +250,7 @@ fn the_status_page_answers_on_this_machine_unless_told_otherwise() {
 }
 
 #[test]
-fn who_is_told_is_checked_and_their_addresses_are_shown_nowhere() {
+fn receivers_of_notices_are_checked_and_their_addresses_are_shown_nowhere() {
     let whole = "[notify]\nwebhook = \"https://chat.example.com/hook/canary1\"\nheartbeat = \"http://127.0.0.1:1/canary2?x=1\"\n\
                  mail = { to = \"it@example.com\", from = \"Rosterd <r@example.com>\", smtp = \"smtp://mail.example.com\", \
                  user = \"me\", password = \"canary3\" }\n";

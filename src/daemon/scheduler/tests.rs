@@ -338,7 +338,7 @@ fn fault_113_a_run_that_did_not_end_is_due_again_after_a_restart() {
 }
 
 #[test]
-fn fault_22_a_run_that_gave_way_is_due_again_at_once_and_not_remembered_as_served() {
+fn fault_22_a_run_that_was_preempted_is_due_again_at_once_and_not_remembered_as_served() {
     let mut scheduler = Scheduler::new([timed("night", "30 2 * * *", "UTC")]);
     let at = |wall: &str| ClockReading { wall: wall.parse().unwrap(), elapsed: Duration::from_secs(1_000) };
     scheduler.due(at("2027-06-10T02:00:00Z"));
@@ -398,7 +398,7 @@ proptest! {
 }
 
 #[test]
-fn a_run_that_nobody_s_schedule_started_serves_the_times_until_now_and_keeps_the_schedule() {
+fn a_run_that_no_schedule_started_serves_the_times_until_now_and_keeps_the_schedule() {
     let moment =
         |wall: &str, seconds: u64| ClockReading { wall: at(wall), elapsed: Duration::from_secs(1_000 + seconds) };
     let mut scheduler = Scheduler::new([timed("staff", "30 2 * * *", "UTC")]);

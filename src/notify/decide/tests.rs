@@ -53,7 +53,7 @@ fn of(states: &[Status]) -> Vec<Vec<NoticeKind>> {
 }
 
 #[test]
-fn a_status_page_that_is_not_served_is_told_once_and_so_is_its_return() {
+fn a_status_page_that_is_not_served_is_notified_once_and_so_is_its_return() {
     let page = |hour: i64, reason: Option<&str>| {
         let unserved = reason.map(|reason| crate::status::Unserved { since: at(0), reason: reason.to_owned() });
         Snapshot { unserved, ..snapshot(hour, []) }
@@ -65,7 +65,7 @@ fn a_status_page_that_is_not_served_is_told_once_and_so_is_its_return() {
 }
 
 #[test]
-fn a_change_is_told_once_and_a_recovery_once() {
+fn a_change_is_notified_once_and_a_recovery_once() {
     use Status::{Done, Failed, Held, Partial};
     assert_eq!(of(&[Done, Done]), [vec![], vec![]], "nothing to tell of what was always well");
     assert_eq!(
@@ -90,7 +90,7 @@ fn two_jobs_don_t_mix() {
 }
 
 #[test]
-fn another_rejected_row_is_told_and_one_that_moved_is_not() {
+fn another_rejected_row_is_notified_and_one_that_moved_is_not() {
     let partial = |hour, rows: &[(u64, u64)]| {
         let mut job = job("staff", Status::Partial, &[]);
         job.rejected = rows.iter().map(|(line, mark)| row(*line, *mark)).collect();
@@ -113,7 +113,7 @@ fn another_rejected_row_is_told_and_one_that_moved_is_not() {
 }
 
 #[test]
-fn another_held_set_is_told_with_its_number() {
+fn another_held_set_is_notified_with_its_number() {
     let held = |hour, set| {
         let mut job = job("staff", Status::Held, &["max_leavers: 9 people would leave, 3 are allowed"]);
         (job.held, job.held_set) = (9, set);
@@ -129,7 +129,7 @@ fn another_held_set_is_told_with_its_number() {
 }
 
 #[test]
-fn an_overdue_job_is_told_of_beside_how_its_last_run_ended() {
+fn an_overdue_job_is_notified_besides_how_its_last_run_ended() {
     let late = |hour, status, overdue: bool| {
         let mut job = job("staff", status, &[]);
         job.overdue = overdue.then(|| "overdue: no new content since then".to_owned());
@@ -145,7 +145,7 @@ fn an_overdue_job_is_told_of_beside_how_its_last_run_ended() {
 }
 
 #[test]
-fn a_leaver_on_site_for_a_week_is_told_of_once() {
+fn a_leaver_on_site_for_a_week_is_notified_once() {
     let waits = |hour, since: Option<i64>| {
         let mut job = job("staff", Status::Done, &[]);
         job.on_site = vec![OnSite { mark: 5, since: since.map(at) }];
@@ -159,7 +159,7 @@ fn a_leaver_on_site_for_a_week_is_told_of_once() {
 }
 
 #[test]
-fn a_full_disk_is_told_once() {
+fn a_full_disk_is_notified_once() {
     let full = |hour, is_full| Snapshot { is_full, ..snapshot(hour, []) };
     let told = told([full(0, false), full(1, true), full(2, true), full(3, false)]);
     assert_eq!(told, [vec![], vec![NoticeKind::DiskFull], vec![], vec![NoticeKind::Recovered]]);
@@ -186,7 +186,7 @@ fn down(kind: &'static str, minutes: i64) -> Outage {
 }
 
 #[test]
-fn what_keeps_everything_from_working_is_told_once_a_kind_and_once_when_it_works_again() {
+fn what_keeps_everything_from_working_is_notified_once_a_kind_and_once_when_it_works_again() {
     let mut told = NotifiedState::default();
     let mut tell = |trouble: Option<Outage>, hour: i64| {
         let (next, kinds) = match trouble {
@@ -216,7 +216,7 @@ fn what_keeps_everything_from_working_is_told_once_a_kind_and_once_when_it_works
 }
 
 #[test]
-fn a_job_that_was_in_trouble_before_everything_was_is_not_told_anew() {
+fn a_job_that_was_in_trouble_before_everything_was_is_not_notified_again() {
     let partial = |hour| snapshot(hour, [job("staff", Status::Partial, &[])]);
     let (told, _) = decide(&NotifiedState::default(), &partial(0));
     let (told, _) = decide_down(&told, &down("damaged", 0), at(1));
@@ -225,7 +225,7 @@ fn a_job_that_was_in_trouble_before_everything_was_is_not_told_anew() {
 }
 
 #[test]
-fn a_refused_configuration_is_told_once_for_each_reason_and_so_is_the_one_that_is_taken() {
+fn a_refused_configuration_is_notified_once_for_each_reason_and_so_is_the_one_that_is_taken() {
     let refused = |hour, reason: Option<&str>| Snapshot {
         refused: reason.map(|reason| Refused { at: at(hour), reason: reason.to_owned() }),
         ..snapshot(hour, [job("staff", Status::Done, &[])])

@@ -154,7 +154,7 @@ async fn law_2_a_put_of_a_membership_does_not_end_what_it_inherits() {
 }
 
 #[tokio::test]
-async fn law_6_a_key_that_means_another_holder_gives_nobodys_certification_away() {
+async fn law_6_a_key_that_means_another_holder_gives_no_certification_away() {
     let job = "[[job]]\nname = \"courses\"\ntarget = \"certification-holder\"\nkey = \"{{ id }}\"\n[job.source]\n\
                type = \"csv\"\npath = \"courses.csv\"\nsettle = \"0s\"\n[job.map]\ncertification = \"{{ course }}\"\n\
                record_type = \"staff\"\nholder = \"{{ no }}\"\nvalidto = \"{{ to }}\"\n";

@@ -26,7 +26,7 @@ async fn left_behind() -> (Rig, i64) {
 }
 
 #[tokio::test]
-async fn law_10_a_run_that_fails_before_it_sends_looks_after_them() {
+async fn law_10_a_run_that_fails_before_it_sends_verifies_them() {
     let (rig, id) = left_behind().await;
     let stands = || rig.staff().into_iter().find(|person| person["id"] == id).unwrap()["onsite_status"].clone();
     assert_ne!(stands(), "onsite");
@@ -36,7 +36,7 @@ async fn law_10_a_run_that_fails_before_it_sends_looks_after_them() {
 }
 
 #[tokio::test]
-async fn a_paused_job_looks_after_nobody() {
+async fn a_paused_job_verifies_no_presence() {
     let (rig, _) = left_behind().await;
     pause(&rig.state(), &rig.clock, None).unwrap();
     rig.sync().await;

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn law_2_somebody_else_under_a_known_id_is_not_removed() {
+async fn law_2_another_person_under_a_known_id_is_not_removed() {
     let rig = Rig::new(&staff("", REMOVING)).await;
     assert_eq!(rig.sync_of(&people(0..5)).await, (5, 0, 0));
     let id = rig.id(4);
@@ -28,7 +28,7 @@ async fn law_6_who_gets_a_protected_email_before_they_are_removed_stays() {
 }
 
 #[tokio::test]
-async fn law_9_a_removal_whose_answer_was_lost_is_told_with_what_was_removed() {
+async fn law_9_a_removal_whose_answer_was_lost_is_recorded_with_what_was_removed() {
     let rig = Rig::new(&staff("", REMOVING)).await;
     rig.sync_of(&people(0..5)).await;
     rig.faults(&["staff.delete cut-after times=1"]);
@@ -39,7 +39,7 @@ async fn law_9_a_removal_whose_answer_was_lost_is_told_with_what_was_removed() {
 
 /// The first attempt does nothing, then somebody edits the person, the second one is carried out and its answer lost.
 #[tokio::test]
-async fn what_is_told_of_a_removal_is_what_was_there_before_it_was_tried_first() {
+async fn a_removal_is_recorded_with_what_was_there_before_it_was_tried_first() {
     let rig = Rig::new(&staff("", REMOVING)).await;
     rig.sync_of(&people(0..5)).await;
     let id = rig.id(4);

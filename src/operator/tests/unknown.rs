@@ -20,7 +20,7 @@ async fn two_of_one_email(fault: &str) -> Rig {
 }
 
 #[tokio::test]
-async fn law_6_a_lost_create_is_not_taken_for_somebody_whom_another_record_owns() {
+async fn law_6_a_lost_create_is_not_taken_for_a_person_that_another_record_owns() {
     // The pause before the second look is real, so it is paid for once.
     let (made, unmade) = tokio::join!(
         two_of_one_email("staff.create cut-after times=1"),

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn fault_94_an_older_export_is_told_by_its_name_its_time_or_its_content() {
+    fn fault_94_an_older_export_is_recognized_by_its_name_its_time_or_its_content() {
         const OLD: &str = "2020-01-01T00:00:00Z";
         const AHEAD: &str = "2999-01-01T00:00:00Z";
         for (order, pasts, name, content, words) in [

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_put_aside_comes_back_as_it_was() {
+    fn what_was_written_to_the_temporary_file_comes_back_as_it_was() {
         let dir = tempfile::tempdir().unwrap();
         let pile = Pile::new(dir.path(), &["name", "email"].map(SmolStr::from), true);
         let marks = RowMetadata { segment: "North".into(), preference: Number::parse("2.5") };

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_but_its_owner_changes_what_is_filed() {
+    fn only_its_owner_changes_what_is_filed() {
         for (before, after, expected) in [
             (0o2770, [0o3770, 0o2750, 0o2750], 1),
             (0o3770, [0o3770, 0o2750, 0o2750], 0),

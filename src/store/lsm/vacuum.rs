@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_sprawls_is_written_anew_while_it_is_open_and_another_is_left_as_it_is() {
+    fn a_store_that_sprawls_is_rewritten_while_it_is_open_and_another_is_left_as_it_is() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path()).unwrap();
         let part = |part| format!("{:016x}", xxhash_rust::xxh3::xxh3_64(format!("{part}").as_bytes()));

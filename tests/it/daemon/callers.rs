@@ -56,7 +56,7 @@ const COMMANDS: &[&[&str]] = &[
 ];
 
 #[test]
-fn a_caller_who_is_neither_root_nor_the_owner_is_refused_and_told_what_to_do() {
+fn a_caller_who_is_neither_root_nor_the_owner_is_refused_with_a_hint() {
     let Some(world) = open_world() else { return };
     let _daemon = world.daemon();
     for arguments in COMMANDS {
@@ -70,7 +70,7 @@ fn a_caller_who_is_neither_root_nor_the_owner_is_refused_and_told_what_to_do() {
 }
 
 #[test]
-fn a_socket_in_a_folder_that_is_closed_is_told_of_all_the_same() {
+fn a_socket_in_a_folder_that_is_closed_is_reported_all_the_same() {
     let Some(world) = open_world() else { return };
     let text = fs::read_to_string(world.dir().join("config.toml")).unwrap();
     let other = world.put("other.toml", text.replace("control.sock", "closed/control.sock").as_bytes());
@@ -101,7 +101,7 @@ fn a_member_of_the_socket_s_group_is_served_and_named_in_the_audit_file() {
 const MANY: usize = 100;
 
 #[test]
-fn callers_who_say_nothing_or_too_much_keep_nobody_out() {
+fn callers_who_say_nothing_or_too_much_keep_no_one_out() {
     let Some(world) = open_world() else { return };
     let daemon = world.daemon();
     let socket = world.dir().join("control.sock");

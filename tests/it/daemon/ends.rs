@@ -36,7 +36,7 @@ fn fault_22_a_daemon_that_is_asked_to_end_finishes_what_is_in_flight_and_the_que
 }
 
 #[test]
-fn fault_113_a_run_that_was_cut_off_goes_on_after_a_restart_and_makes_nobody_twice() {
+fn fault_113_a_run_that_was_cut_off_goes_on_after_a_restart_and_makes_no_one_twice() {
     let world = world(60, "schedule = \"* * * * * *\"\n");
     world.faults(&["staff.create hold after=10"]);
     let daemon = world.daemon();
@@ -83,7 +83,7 @@ fn check_restart(config: Config, publish: fn(&World, &str)) {
 }
 
 #[test]
-fn a_restart_in_the_middle_of_a_run_is_no_failure_that_anybody_is_told_of() {
+fn a_restart_in_the_middle_of_a_run_is_no_failure_and_gives_no_notice() {
     check_restart(Config::served("schedule = \"* * * * * *\"\n", ""), |world, text| world.csv(text));
 }
 

@@ -67,7 +67,7 @@ fn fault_23_and_64_a_daemon_that_stood_still_goes_on_by_what_is_true_then_and_ma
 }
 
 #[test]
-fn fault_61_a_run_longer_than_its_interval_is_never_doubled_and_what_is_skipped_is_told() {
+fn fault_61_a_run_longer_than_its_interval_is_never_doubled_and_what_is_skipped_is_reported() {
     let world = World::with(Options::default(), Config::served(EVERY_SECOND, ""));
     world.csv(people(0..150));
     world.faults(&["staff.create hold nth=100"]);

@@ -38,7 +38,7 @@ fn fault_109_a_broken_configuration_is_refused_and_the_old_one_works_on() {
 }
 
 #[test]
-fn a_half_written_file_is_told_as_such_wherever_its_socket_is() {
+fn a_half_written_file_is_reported_as_such_wherever_its_socket_is() {
     let world = World::with(Options::default(), Config::served("", ""));
     world.csv(people(1..4));
     let _daemon = world.daemon();

@@ -68,7 +68,7 @@ fn a_command_prints_the_same_with_a_daemon_and_without_one() {
 }
 
 #[test]
-fn what_is_released_is_sent_at_once_and_the_audit_file_says_by_whom() {
+fn what_is_released_is_sent_at_once_and_the_audit_file_says_who_did_it() {
     let world = held();
     let _daemon = world.daemon();
     let approved = world.run(&["approve", "staff"]).expect(0);
@@ -249,7 +249,7 @@ fn commands_are_answered_while_a_run_is_going_and_do_not_wait_for_it() {
 }
 
 #[test]
-fn another_version_is_told_so_and_nothing_is_done() {
+fn another_version_is_refused_and_nothing_is_done() {
     let world = World::with(Options::default(), Config::served("", ""));
     world.csv(people(1..3));
     let _daemon = world.daemon();

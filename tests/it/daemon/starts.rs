@@ -128,7 +128,7 @@ fn fault_112_the_service_manager_hears_what_goes_on_and_the_watchdog_is_fed() {
 }
 
 #[test]
-fn fault_109_a_reload_is_told_to_the_service_manager_also_where_it_is_refused() {
+fn fault_109_the_service_manager_is_notified_of_a_reload_also_where_it_is_refused() {
     let world = World::with(Options::default(), Config::served("", ""));
     world.csv(people(1..4));
     let mut manager = Manager::listen(&world);
@@ -148,7 +148,7 @@ fn fault_109_a_reload_is_told_to_the_service_manager_also_where_it_is_refused() 
 }
 
 #[test]
-fn the_log_has_fields_and_names_nobody() {
+fn the_log_has_fields_and_names_no_one() {
     let world = World::with(Options::default(), Config::served("", ""));
     world.csv(people(1..4) + &row(9, "Clerk").replace("person9@example.com", "nobody"));
     let daemon = world.daemon_with(&["run", "--log", "json"], |_| {});

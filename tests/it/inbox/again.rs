@@ -67,7 +67,7 @@ fn the_right_file_again_puts_a_wrong_one_right() {
 }
 
 #[test]
-fn an_older_export_is_held_however_often_it_is_dropped_and_told_of_once() {
+fn an_older_export_is_held_however_often_it_is_dropped_and_reported_once() {
     let world = world("", "");
     let inbox = Inbox(&world);
     let export = |title: &str| people(1..30).replacen("Clerk", title, 3);

@@ -121,7 +121,7 @@ fn missing(world: &World) -> [(u64, bool); 3] {
 }
 
 #[test]
-fn who_is_missing_is_told_by_every_view_though_no_file_waits() {
+fn who_is_missing_is_shown_by_every_view_though_no_file_waits() {
     for action in ["keep", "delete"] {
         let world = world("", &format!("[job.leavers]\naction = \"{action}\"\n"));
         let inbox = Inbox(&world);
@@ -148,7 +148,7 @@ fn who_is_missing_is_told_by_every_view_though_no_file_waits() {
 }
 
 #[test]
-fn what_was_decided_on_who_is_missing_is_told_by_every_view() {
+fn what_was_decided_on_who_is_missing_is_shown_by_every_view() {
     for (decision, outcome, due) in [("approve", ",missing from the file,", true), ("reject", ",rejected,", false)] {
         let world = world("", "[job.leavers]\naction = \"delete\"\n");
         let inbox = Inbox(&world);

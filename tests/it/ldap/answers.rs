@@ -174,7 +174,7 @@ fn fault_68_a_missing_base_is_an_alarm() {
 }
 
 #[test]
-fn fault_69_an_empty_answer_removes_nobody() {
+fn fault_69_an_empty_answer_removes_no_one() {
     check("with the usual guard", "", Then::Holds, &["min_records", "found no entries"], |_, _| vec![done(b"")]);
     let (server, mut world) = synced("");
     world.reconfigure(|mut config| {
@@ -189,7 +189,7 @@ fn fault_69_an_empty_answer_removes_nobody() {
 }
 
 #[test]
-fn fault_70_and_75_a_server_that_falls_silent_or_goes_away_loses_nobody() {
+fn fault_70_and_75_a_server_that_falls_silent_or_goes_away_loses_no_one() {
     check("goes", "", Then::Flows, &["went away in the middle", "closed"], then(Said::Close));
     let lines = "timeout = \"3s\"\n";
     check("silent", lines, Then::Flows, &["went away in the middle", "no answer within 3 s"], then(Said::Silence));
@@ -226,7 +226,7 @@ fn fault_71_only_an_empty_cookie_ends_the_pages() {
 }
 
 #[test]
-fn fault_71_a_lost_cookie_begins_the_read_anew_once() {
+fn fault_71_a_lost_cookie_restarts_the_read_once() {
     for number in [53, 2, 12] {
         let (server, world) = synced("");
         server.say_pages(move |asked, pages| match (pages, asked.cookie.as_deref()) {
@@ -338,7 +338,7 @@ fn the_order_of_attributes_and_values_is_no_change() {
 }
 
 #[test]
-fn an_entry_without_a_readable_key_is_told_by_its_name() {
+fn an_entry_without_a_readable_key_is_reported_by_its_name() {
     let (server, world) = synced("");
     server.say_pages(|_, _| {
         let mut all = entries(1..41);
@@ -501,7 +501,7 @@ fn at(csn: &'static str, numbers: Range<usize>) -> impl Fn(&Asked, usize) -> Vec
 }
 
 #[test]
-fn fault_79_a_replica_that_lags_removes_nobody() {
+fn fault_79_a_replica_that_lags_removes_no_one() {
     const EARLY: &str = "20260101000000.000000Z#000000#000#000000";
     const LATE: &str = "20260102000000.000000Z#000000#000#000000";
     let (first, second) = (Scripted::start(at(LATE, 1..41)), Scripted::start(at(EARLY, 1..31)));
@@ -518,7 +518,7 @@ fn fault_79_a_replica_that_lags_removes_nobody() {
 }
 
 #[test]
-fn fault_79_a_server_that_does_not_show_how_far_it_is_is_believed_about_whom_it_showed() {
+fn fault_79_a_server_that_does_not_show_how_far_it_is_is_believed_about_people_it_showed() {
     let (first, second) = (Scripted::of_pages(everybody), Scripted::of_pages(|_, _| with(entries(1..31), [done(b"")])));
     let world = world(&[&first, &second], "");
     assert_eq!(world.sync().expect(0).writes(), (40, 0, 0));

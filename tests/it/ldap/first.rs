@@ -200,7 +200,7 @@ fn what_init_writes_for_active_directory_makes_people_of_people_only() {
 }
 
 #[test]
-fn init_that_saw_nobody_fails_with_a_form_and_what_to_do() {
+fn init_that_saw_no_one_fails_with_a_form_and_what_to_do() {
     let world = World::new(Options::default());
     let server = Directory::of(&[]).start();
     let ran = world.run(&["init", &server.url()]).expect(1);

@@ -55,7 +55,7 @@ fn an_entry_that_is_too_large_is_left_out_alone() {
 }
 
 #[test]
-fn a_read_without_end_is_ended_by_whoever_asks_for_it() {
+fn a_read_without_end_is_ended_on_request() {
     for (name, bytes) in [
         ("answers that nobody asked for", message(2, 0x79, b"")),
         ("half a message, and then a byte at a time", vec![0x30]),

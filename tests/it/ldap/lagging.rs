@@ -234,7 +234,7 @@ fn law_1_fault_79_a_person_may_say_that_the_directory_is_right_as_it_is() {
 }
 
 #[test]
-fn fault_79_what_may_be_old_is_told_as_such() {
+fn fault_79_what_may_be_old_is_reported_as_such() {
     let domain = Domain::new();
     domain.check(
         "two controllers",

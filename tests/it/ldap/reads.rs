@@ -40,7 +40,7 @@ fn owncloud_28039_ten_thousand_are_read_whole_where_500_are_the_limit_of_a_searc
 }
 
 #[test]
-fn gitea_4402_fault_65_a_limit_that_cuts_the_pages_off_removes_nobody() {
+fn gitea_4402_fault_65_a_limit_that_cuts_the_pages_off_removes_no_one() {
     if !slapd::is_there() {
         return;
     }
@@ -94,7 +94,7 @@ fn stop_after(slapd: &Slapd, bytes: usize, before: impl Fn() + Send + 'static) -
 }
 
 #[test]
-fn glpi_984_fault_70_a_connection_that_breaks_between_pages_removes_nobody() {
+fn glpi_984_fault_70_a_connection_that_breaks_between_pages_removes_no_one() {
     if !slapd::is_there() {
         return;
     }
@@ -114,7 +114,7 @@ fn glpi_984_fault_70_a_connection_that_breaks_between_pages_removes_nobody() {
 }
 
 #[test]
-fn fault_70_a_server_killed_between_pages_removes_nobody() {
+fn fault_70_a_server_killed_between_pages_removes_no_one() {
     if !slapd::is_there() {
         return;
     }
@@ -190,7 +190,7 @@ fn fault_74_a_renamed_entry_is_an_update() {
 }
 
 #[test]
-fn fault_77_an_attribute_that_nobody_shows_any_more_is_an_error() {
+fn fault_77_an_attribute_that_no_entry_shows_any_more_is_an_error() {
     if !slapd::is_there() {
         return;
     }
@@ -315,7 +315,7 @@ fn several_bases_are_read_and_one_that_is_missing_is_an_alarm() {
 }
 
 #[test]
-fn keycloak_48781_a_search_that_finds_nobody_and_a_changed_filter_remove_nobody() {
+fn keycloak_48781_a_search_that_finds_no_one_and_a_changed_filter_remove_no_one() {
     if !slapd::is_there() {
         return;
     }

@@ -20,6 +20,6 @@ fn the_laws_hold_after_every_step_of_random_histories() {
 }
 
 #[test]
-fn nobody_is_lost_to_servers_that_are_behind() {
+fn no_one_is_lost_to_servers_that_are_behind() {
     runner::lives(HISTORIES, lagging::histories, lagging::run);
 }

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn law_11_nobody_else_may_read_the_file() {
+    fn law_11_no_one_else_may_read_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("budget");
         BudgetStore::new(Some(path.clone())).change(&Time::machine(), 5, |_, _| ()).unwrap();

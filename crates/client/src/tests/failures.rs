@@ -90,7 +90,7 @@ async fn fault_32_a_failing_service_is_asked_three_times_and_written_to_once() {
 }
 
 #[tokio::test]
-async fn fault_37_what_is_refused_says_why_and_names_nobody() {
+async fn fault_37_what_is_refused_says_why_and_names_no_one() {
     check(json(400, "{}"), "Status", 1, Fate::Refused).await;
     let server = Server::start(|_, _| json(409, r#"{"error":"Ada Canary (k3y-canary) exists"}"#)).await;
     let error = server.client().send(put()).await.unwrap_err();

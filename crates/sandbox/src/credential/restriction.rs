@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_restriction_is_named_and_stands_for_scopes_that_exist() {
+    fn a_restriction_is_named_and_means_scopes_that_exist() {
         for (restriction, name, _) in NAMES {
             assert_eq!((name.parse::<Restriction>().unwrap(), restriction.to_string().as_str()), (*restriction, *name));
             for scope in restriction.scopes().into_iter().flatten() {

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_changed_within_the_last_day() {
+    fn no_one_changed_within_the_last_day() {
         for number in 1..2000 {
             let person = person(number, now());
             assert!(person.created <= person.modified && person.modified < ago(now(), DAY), "{number}");

@@ -62,7 +62,7 @@ async fn an_asset_goes_out_once_and_comes_back_once() {
 }
 
 #[tokio::test]
-async fn who_refers_to_what_is_gone_may_say_so_again_and_nobody_else() {
+async fn who_refers_to_what_is_gone_may_say_so_again_and_no_one_else() {
     let rig = rig(Options { seed_staff: 2, ..Options::default() }).await;
     for owner in [1001, 1002] {
         let body = json!({ "name": "Drill", "owner_staff_id": owner });

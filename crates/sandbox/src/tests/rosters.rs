@@ -53,7 +53,7 @@ async fn a_roster_adds_updates_and_removes() {
 }
 
 #[tokio::test]
-async fn a_roster_of_a_group_removes_nobody_else() {
+async fn a_roster_of_a_group_removes_no_one_else() {
     let rig = with(three()).await;
     let roster = json!([{ "name": "Bo", "employee_id": "E2" }, { "name": "Dee", "employee_id": "E4" }]);
     assert_eq!(upload(&rig, "?group=Sales&location=Dunedin%20Workshop", roster).await.0, 200);
