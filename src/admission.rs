@@ -36,7 +36,7 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// Room for so many.
+    /// Room for `max` connections.
     pub fn new(max: usize) -> Self {
         Self { open: VecDeque::with_capacity(max), max }
     }

@@ -346,7 +346,7 @@ pub(super) struct PreviewArgs {
     /// Only this record
     #[arg(long, value_name = "KEY")]
     pub(super) key: Option<String>,
-    /// At most so many rows
+    /// At most N rows
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(super) limit: usize,
 }
@@ -385,7 +385,7 @@ pub(super) struct ForgetArgs {
 pub(super) struct HistoryArgs {
     /// The number of a run: show what it changed
     pub(super) run: Option<u64>,
-    /// At most so many runs and decisions; 0 for all
+    /// At most N runs and decisions; 0 for all
     #[arg(long, value_name = "N", default_value_t = 50, conflicts_with = "run")]
     pub(super) limit: usize,
     /// Show sensitive values (phone numbers, custom fields) too
@@ -452,10 +452,10 @@ pub(super) struct SandboxArgs {
     /// Keep the data in this folder
     #[arg(long, value_name = "DIR")]
     pub(super) data: Option<PathBuf>,
-    /// Begin with so many invented employees
+    /// Begin with N invented employees
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(super) seed_staff: u32,
-    /// Begin with so many invented contractors, and something in every other list
+    /// Begin with N invented contractors, and something in every other list
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(super) seed_contractors: u32,
     /// Requests allowed in a minute; 0 for any number
@@ -467,7 +467,7 @@ pub(super) struct SandboxArgs {
     /// Go wrong now and then; a wrong SPEC prints the grammar
     #[arg(long = "fault", value_name = "SPEC")]
     pub(super) faults: Vec<Fault>,
-    /// Answer only after so many milliseconds
+    /// Answer only after MS milliseconds
     #[arg(long, value_name = "MS", default_value_t = 0)]
     pub(super) delay: u64,
     /// How far its clock is ahead, in seconds; may be negative

@@ -131,7 +131,7 @@ impl Backend {
         }
     }
 
-    /// Publishes what the runs of a command came to, as the daemon does it for its own.
+    /// Publishes the results of a command's runs, as the daemon does for its own.
     pub(super) fn ran<'a>(&self, reports: impl IntoIterator<Item = &'a Report>) {
         if let Self::Daemon(lent) = self {
             for report in reports {

@@ -37,7 +37,7 @@ pub(super) fn begin(ui: &Ui, arguments: &Arguments) {
     } else if is_daemon {
         let _ = tracing_subscriber::registry().with(lines.with_filter(level)).try_init();
     } else {
-        // A command prints what its runs came to.
+        // A command prints the results of its runs.
         let level = level.with_target("rosterd::reconcile::report::log", LevelFilter::OFF);
         let _ = tracing_subscriber::registry().with(lines.without_time().with_filter(level)).try_init();
     }

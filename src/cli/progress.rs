@@ -51,7 +51,7 @@ fn time_left(least: Duration, elapsed: Duration) -> String {
     }
 }
 
-/// At least how long so many requests take at so many a minute: the first minute's are free at once.
+/// How long `requests` requests take at least at `per_minute` a minute: the first minute's are free at once.
 fn least(requests: usize, per_minute: u32) -> Duration {
     let minutes = requests.saturating_sub(1) / per_minute.max(1) as usize;
     Duration::from_secs(60 * minutes as u64)

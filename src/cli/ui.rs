@@ -178,7 +178,7 @@ impl Ui {
         }
     }
 
-    /// Writes what the arguments came to where they are no command: a mistake, or what was asked for about the program.
+    /// Writes the result of arguments that are no command: a mistake, or information about the program.
     pub(super) fn unparsed(&self, error: &clap::Error) {
         let text = error.render();
         if error.use_stderr() {

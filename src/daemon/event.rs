@@ -18,7 +18,7 @@ pub enum Event {
     },
     /// A run came to its end.
     Ended {
-        /// What it came to; a job whose inbox holds several files has one for each.
+        /// Its result; a job whose inbox holds several files has one for each.
         report: Arc<Report>,
     },
     /// A run could not be made, because the state could not be used.

@@ -70,7 +70,7 @@ async fn gather(engine: &Arc<DaemonState>) -> Result<Snapshot, Lost> {
     }
 }
 
-/// Counts what runs came to, for as long as it is polled.
+/// Counts the results of runs, for as long as it is polled.
 pub(super) async fn count(engine: Arc<DaemonState>) {
     let mut events = engine.events();
     loop {

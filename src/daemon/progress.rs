@@ -22,7 +22,7 @@ pub struct RunProgress {
     pub since: Timestamp,
     /// What it does; none before it began to read.
     pub stage: Option<Stage>,
-    /// How many changes have come to their outcome.
+    /// How many changes have an outcome.
     pub outcomes: usize,
     /// When it last showed a sign of life.
     alive: Instant,

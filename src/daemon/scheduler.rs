@@ -36,7 +36,7 @@ const WRONG_CLOCK_SLEEP: Duration = Duration::from_secs(1);
 const SET_BACK_MAX: SignedDuration = SignedDuration::from_hours(3);
 /// Smaller steps of the clock are none.
 const STEP_MIN: SignedDuration = SignedDuration::from_secs(1);
-/// Skipped times are counted up to so many in one run.
+/// The most skipped times that are counted in one run.
 const SKIPPED_MAX: u64 = 1_000;
 
 /// When a job runs.

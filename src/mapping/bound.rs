@@ -36,13 +36,13 @@ pub struct Bound<'m> {
 /// A row as it is read on some day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// What it came to.
+    /// Its result.
     pub mapped: Mapped,
     /// What it says about itself besides.
     pub marks: RowMetadata,
     /// Whose row does not count yet: they are not to be made, and not gone either.
     pub early: Option<Key>,
-    /// The first day on which the same row comes to something else.
+    /// The first day on which the same row has another result.
     pub due: Option<Date>,
     /// The last day on which the row counted, where it has passed.
     pub past: Option<Date>,
@@ -81,7 +81,7 @@ impl Reading {
     }
 }
 
-/// What a row came to.
+/// The result of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mapped {
     /// A record.

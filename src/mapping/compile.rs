@@ -19,7 +19,7 @@ use super::template::Compiled;
 use crate::record::{Field, FieldKind};
 use crate::source::{ColumnRequirement, Columns, Match, Name, RequiredColumns};
 
-/// Moves whenever the same templates could come to something else: filters, trimming, kinds.
+/// Changes whenever the same templates could have another result: filters, trimming, kinds.
 const VERSION: &str = "mapping 1";
 
 /// A job's templates, found to be right.
@@ -91,7 +91,7 @@ impl Mapping {
         }
     }
 
-    /// The digest of everything that decides what a row comes to: target, templates, tables, time zone, optional
+    /// The digest of everything that decides the result of a row: target, templates, tables, time zone, optional
     /// columns, and this program's own rules. The segment is not among them: it changes no record.
     pub fn digest(&self) -> u128 {
         self.digest

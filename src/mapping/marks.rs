@@ -48,7 +48,7 @@ impl Mark {
     }
 }
 
-/// What the marks of one row came to.
+/// The metadata of one row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Marked {
     pub(super) marks: RowMetadata,
@@ -58,7 +58,7 @@ pub(super) struct Marked {
 }
 
 impl Marked {
-    /// Takes what the template of a mark came to; the error is a reason without any value of the row.
+    /// Takes the result of the template of a mark; the error is a reason without any value of the row.
     pub(super) fn take(&mut self, mark: Mark, outcome: Rendered) -> Result<(), String> {
         let text = outcome.text()?;
         match mark {

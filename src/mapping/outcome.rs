@@ -54,7 +54,7 @@ fn is_cut_number(text: &str) -> bool {
     digits(whole) && digits(rest) && exponent.strip_prefix('+').is_some_and(digits)
 }
 
-/// What a template came to on one row.
+/// The result of a template on one row.
 #[derive(PartialEq, Eq)]
 pub(super) enum Rendered {
     Nothing,

@@ -97,7 +97,7 @@ impl Compiled {
         matches!(self.shape, Shape::Lone(_) | Shape::Mixed)
     }
 
-    /// What it comes to on variables that are no row; the error is a reason without any value of theirs.
+    /// Its result on variables that are no row; the error is a reason without any value of theirs.
     pub(super) fn on_variables(
         &self,
         environment: &Environment<'static>,
@@ -145,8 +145,8 @@ pub(super) enum Ready<'m> {
 }
 
 impl Ready<'_> {
-    /// What it comes to on a row, at most so many bytes; the error is a reason without any value of the row. `variables` is
-    /// asked for the row as the engine sees it, where the engine is needed.
+    /// Its result on a row, at most `bytes_max` bytes; the error is a reason without any value of the row. `variables`
+    /// is asked for the row as the engine sees it, where the engine is needed.
     pub(super) fn on(
         &self,
         row: &Row,

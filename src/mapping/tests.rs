@@ -44,7 +44,7 @@ fn read_cells(options: &Options, cells: &[&str]) -> Reading {
     bound.read(&Row::new(7, columns, cells), None)
 }
 
-/// What a template for a title comes to: the text, or the reason.
+/// The result of a template for a title: the text, or the reason.
 fn title(template: &str) -> Result<String, String> {
     let fields = options(&[("title", template)]);
     let whole = Options { on_bad_value: OnBadValue::Row, ..fields.clone() };

@@ -287,7 +287,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path()).unwrap();
         let job = JobName::new("employees").unwrap();
-        // One that is stored by itself, and so many that they are stored all at once.
+        // One that is stored by itself, and enough of them to be stored all at once.
         for count in [1, 500] {
             let ids: Vec<RemoteId> = (1..=count).map(|id| RemoteId::new(id).unwrap()).collect();
             let mut batch = Batch::default();

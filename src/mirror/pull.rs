@@ -19,7 +19,7 @@ use crate::store::{self, BulkLoader, Keyspace, Store};
 /// How long a list may still show what was removed.
 const REMOVED_SHOWS: SignedDuration = SignedDuration::from_hours(1);
 /// How many entities that a whole listing lacks are asked for one by one. The first that answers shows that the listing
-/// lied; where so many are gone in truth, the rest is believed.
+/// lied; where this number is really gone, the rest is believed.
 const GONE_ASKED_MAX: usize = 1000;
 
 impl Mirror {

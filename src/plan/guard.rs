@@ -168,7 +168,7 @@ impl Reasons {
     }
 }
 
-/// Why the leavers of a job are held where so many people leave in all its parts together.
+/// Why the leavers of a job are held if too many people leave in all its parts together.
 pub fn leavers_held(people: u64, limits: &Limits, base: Base) -> Option<Arc<str>> {
     let reason = over(limits.leavers, people + base.removed, base.known, |allowed| {
         format!("max_leavers: {people} people would leave or lose a membership{}, {allowed} are allowed", besides(base))
@@ -184,7 +184,7 @@ fn besides(base: Base) -> String {
     }
 }
 
-/// Why the updates of a job are held where so many people are changed in all its parts together.
+/// Why the updates of a job are held if too many people are changed in all its parts together.
 pub fn updates_held(changed: u64, limits: &Limits, base: Base) -> Option<Arc<str>> {
     let people = base.known + base.matched;
     over(limits.updates, changed, people, |allowed| {
@@ -242,7 +242,7 @@ mod tests {
         Limits { creates: Limit::Count(10), ..Limits::default() }
     }
 
-    /// (held, gone on) of so many leavers, updates and creates.
+    /// The numbers of held and released changes, of these numbers of leavers, updates and creates.
     fn check(leavers: usize, updates: usize, creates: usize, base: Base) -> (usize, usize) {
         let mut changes = many(leavers, Action::Delete);
         changes.extend(many(updates, Action::Update));

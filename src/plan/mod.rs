@@ -13,8 +13,8 @@
 //! - A record that matches no single entity for sure is held, never created (law 6).
 //! - The guard asks of a change no more than [`Judged`] says, so that an [`Outline`] will do where everybody is new.
 //!
-//! Rejected: letting the guard pass the first so many changes of a kind. Which of them are right is just what is not
-//! known.
+//! Rejected: letting the guard pass the first changes of a kind up to the limit. Which of them are right is just what
+//! is not known.
 
 mod decide;
 mod guard;

@@ -18,13 +18,13 @@ pub(super) struct Brake {
 }
 
 impl Brake {
-    /// So many refused changes are chance.
+    /// Up to this number, refused changes are chance.
     const REFUSED_FEW: usize = 20;
-    /// Above them, so many in a hundred are a mistake in the mapping or the service.
+    /// Above that, this percentage of them is a mistake in the mapping or the service.
     const REFUSED_PERCENT: usize = 5;
-    /// So many people who can't be read are the service's trouble, not theirs.
+    /// From this number on, people who can't be read are a problem of the service, not of the people.
     const TROUBLES_MAX: usize = 5;
-    /// So many changes of unknown fate in a row are a service that is down, not chance.
+    /// From this number on, changes of unknown fate in a row mean that the service is down.
     const STREAK_MAX: usize = 8;
 
     pub(super) fn new(total: usize) -> Self {
@@ -58,7 +58,7 @@ impl Brake {
         denied.iter().find(|(other, _)| *other == action).map(|(_, reason)| reason.clone())
     }
 
-    /// Notes whether a change came to a clear end.
+    /// Notes whether a change had a clear outcome.
     pub(super) fn note(&self, clear: bool) {
         if clear {
             self.streak.store(0, Ordering::Relaxed);

@@ -138,7 +138,7 @@ impl Drained {
         self.notes.extend(other.notes);
     }
 
-    /// How many changes came to a clear end.
+    /// How many changes had a clear outcome.
     fn clear(&self) -> usize {
         self.outcomes.iter().filter(|(_, _, outcome)| !matches!(outcome, Outcome::Undelivered(_))).count()
     }

@@ -38,7 +38,7 @@ pub trait Witness: Sync {
     /// A change is about to be recorded as confirmed. What is returned as an error stops the push.
     fn confirmed(&self, change: &Change, before: Option<&Entity>, after: Option<&Entity>) -> io::Result<()>;
 
-    /// A change has come to its outcome.
+    /// A change has its outcome.
     fn outcome(&self, change: &Change, outcome: &Outcome);
 
     /// Why nothing more is to be begun, where it is so; requests under way are finished.

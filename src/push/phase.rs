@@ -17,7 +17,7 @@ use crate::record::{Action, JobName, Key};
 
 /// How often one change is sent in one run.
 const ATTEMPTS_MAX: u32 = 3;
-/// So many rounds without one clear outcome end a phase.
+/// The number of rounds without one clear outcome that ends a phase.
 const BARREN_MAX: u32 = 3;
 /// How long a change of unknown fate waits before it is sent again, by attempt.
 const PAUSE: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(2)];

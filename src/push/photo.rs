@@ -3,7 +3,7 @@
 //! Invariants:
 //! - Of a photo its mark is remembered and nothing else: the queue and the snapshot never hold its bytes. They are read from
 //!   the source once more when photos are sent, and one that is another by then waits for the next run.
-//! - A change of a person with a photo comes to two requests, and the commit that confirms the first leaves the second in
+//! - A change of a person with a photo takes two requests, and the commit that confirms the first leaves the second in
 //!   the queue.
 //! - Where no photo of a person was confirmed, the service's own is read and compared: one request, and a write only where
 //!   the two differ. So a lost state, or a process that ended between a photo and its commit, sends no first photo again. A

@@ -50,7 +50,7 @@ const RESERVE: u32 = 4;
 const TICK: Duration = Duration::from_millis(200);
 /// The most rounds of checking and restoring, since people may move again in each.
 const ROUNDS_MAX: usize = 6;
-/// So many people are read one by one; more of them by one listing, which takes two requests.
+/// Up to this number, people are read one by one; more of them by one listing, which takes two requests.
 const READ_ALONE_MAX: usize = 2;
 /// Where an answer bears no date, the movements of so long a time are looked at.
 const UNDATED: SignedDuration = SignedDuration::from_hours(24);

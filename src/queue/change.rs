@@ -130,7 +130,7 @@ impl Ticket {
         }
     }
 
-    /// How many requests it comes to, at least.
+    /// How many requests it takes, at least.
     pub fn requests(&self) -> usize {
         let one = if self.action == Action::Create { 1 } else { 2 };
         one + usize::from(self.photo)

@@ -64,7 +64,7 @@ pub fn get(store: &Store, job: &JobName, key: &Key) -> Result<Option<Change>, st
     store.get(Keyspace::Queue, &Keyspace::by_job(job, key.as_str()))
 }
 
-/// Puts so many changes, in order of key, in place of whatever their keys had.
+/// Puts `count` changes, in order of key, in place of whatever their keys had.
 pub fn fill(store: &Store, count: usize, changes: impl Iterator<Item = Change>) -> Result<(), store::Error> {
     store.put_sorted(
         Keyspace::Queue,

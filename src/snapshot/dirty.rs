@@ -53,7 +53,7 @@ impl DirtyKeys {
         Ok(dirty)
     }
 
-    /// Walks over all that is known: so many rows are not looked up one by one.
+    /// Walks over all that is known: there are too many rows to look up one by one.
     fn find_all(&mut self, store: &Store, prefix: &str) -> Result<(), store::Error> {
         let (mut at, mut unreadable) = (0, None);
         store.scan(Keyspace::Synced, prefix, |name, row| {

@@ -15,7 +15,7 @@ pub struct IndexEntry<'a> {
     pub id: i32,
     /// Whether complete reads miss it.
     pub gone: bool,
-    /// The first day on which its row comes to something else though it stays the same.
+    /// The first day on which its row has another result though it stays the same.
     pub due: Option<Day>,
 }
 

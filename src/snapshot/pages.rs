@@ -1,15 +1,15 @@
 //! The form of the index's pages in the store.
 //!
-//! A page ends after a key whose hash says so, not after so many keys: a key that comes or goes moves one boundary at
-//! most, and every other page stays as it is and is not written again.
+//! A page ends after a key whose hash says so, not after a fixed number of keys: a key that comes or goes moves one
+//! boundary at most, and every other page stays as it is and is not written again.
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::entry::{Day, IndexEntry};
 
-/// One key in so many ends a page.
+/// One key in this many ends a page, on average.
 const PAGE_KEYS: u64 = 1024;
-/// Flags of an entry: complete reads miss its key; a day follows on which its row comes to something else.
+/// Flags of an entry: complete reads miss its key; a day follows on which its row has another result.
 const GONE: u8 = 1;
 const DUE: u8 = 2;
 /// A page is never longer than this.

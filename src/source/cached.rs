@@ -50,7 +50,7 @@ impl Writer {
         }
     }
 
-    /// The rows, with what the read of them came to.
+    /// The rows, with the result of reading them.
     pub(super) fn finish(self, read: Read) -> io::Result<CachedRows> {
         if let Some(error) = self.broken {
             return Err(error);
@@ -66,7 +66,7 @@ impl CachedRows {
         Ok(Writer { out: BufWriter::new(tempfile::tempfile_in(dir)?), columns: None, broken: None })
     }
 
-    /// Visits the rows as the read did, and comes to what it came to.
+    /// Visits the rows as the read did, and returns its result.
     pub(super) fn replay(&self, visit: &mut dyn FnMut(&Row) -> ControlFlow<()>) -> io::Result<Read> {
         let mut read = self.read.clone();
         let Some(columns) = &self.columns else { return Ok(read) };

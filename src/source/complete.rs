@@ -27,7 +27,7 @@ impl<T> Complete<T> {
     }
 }
 
-/// What one read of a source came to.
+/// The result of one read of a source.
 #[derive(Clone, Debug)]
 pub struct Read {
     /// How many rows were handed out.

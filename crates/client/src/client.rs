@@ -28,13 +28,13 @@ use crate::words::words;
 
 /// Requests in flight at once, at least and at most.
 const IN_FLIGHT: (usize, usize) = (8, 32);
-/// An answer may take so many seconds without the budget going unused for want of requests in flight.
+/// Seconds that an answer may take without the budget staying unused for lack of requests in flight.
 const ANSWER_SECONDS: usize = 3;
-/// So many 429 to one request, one after the other, are no passing jam.
+/// With this many 429 in a row, one request is in more than a passing jam.
 const THROTTLED_MAX: u32 = 10;
 /// How long all requests wait after a 429 that does not say.
 const PAUSE_DEFAULT: Duration = Duration::from_secs(60);
-/// A pause is lengthened by up to so many milliseconds, so that several programs don't return as one.
+/// Milliseconds by which a pause is lengthened at most, so that several programs don't return at the same time.
 const PAUSE_JITTER: u64 = 250;
 /// What bodies are unless they say otherwise.
 pub(crate) const JSON: &str = "application/json";
@@ -203,7 +203,7 @@ impl Client {
         Self { allowance: Arc::default(), ..self.clone() }
     }
 
-    /// How long until so many requests could be sent at once. Where that can't be read, for ever: nothing is sent then.
+    /// How long until `requests` requests could be sent at once. If that can't be read, for ever: nothing is sent then.
     pub fn free_in(&self, requests: u32) -> Duration {
         self.inner.budget.free_in(requests).unwrap_or(Duration::MAX)
     }

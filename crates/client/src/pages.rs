@@ -19,8 +19,9 @@ const PAGES_MAX: u32 = 20_000;
 const PAGE_SIZE_MIN: u32 = 50;
 /// By how much a page is divided that took too long.
 const DIVISOR: u32 = 4;
-/// So many time-outs in a row end a walk, whatever the size of its pages: a list that does not come at all is known to
-/// after that many times `timeout`. Each takes one of the run's retries, which bounds those of a walk that goes on.
+/// This number of time-outs in a row ends a walk, whatever the size of its pages: a list that does not come at all is
+/// known to after that many times `timeout`. Each takes one of the run's retries, which bounds those of a walk that
+/// goes on.
 const TIME_OUTS_MAX: u32 = 3;
 
 /// How far a walk came.

@@ -68,7 +68,7 @@ impl<R> Query<R> {
         self
     }
 
-    /// Lists at most so many; the service may clamp it.
+    /// Lists at most `limit` entities; the service may clamp it.
     pub fn limit(mut self, limit: u32) -> Self
     where
         R: Limited,

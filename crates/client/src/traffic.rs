@@ -12,7 +12,7 @@ use crate::transport::Head;
 /// Upper bounds of durations, in seconds: up to the longest that a request may take.
 const BOUNDS: &[f64] = &[0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
 
-/// How many requests came to what, and how long their answers took; since the client was made.
+/// Counters of requests by result, and durations of their answers, since the client was made.
 #[derive(Clone, Debug, Default)]
 pub struct Traffic {
     /// Requests by kind of operation and outcome: `2xx`, `304`, `404`, `4xx`, `429`, `5xx`, `timeout`, `unsent` or `broken`.

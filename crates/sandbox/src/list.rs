@@ -11,7 +11,8 @@ use crate::resource::FieldKind;
 use crate::row::EntityRow;
 use crate::view::{Comparison, View};
 
-/// Up to so many that changed are looked up by when they did, instead of walking over all there are.
+/// Up to this number, changed entities are looked up by the time of their change, instead of walking over all there
+/// are.
 const FEW: usize = 10_000;
 
 /// What is asked of a list.

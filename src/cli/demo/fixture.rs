@@ -14,9 +14,9 @@ use crate::sandbox::Sandbox;
 
 /// People at the service before the demonstration begins.
 pub(super) const SEEDED: u32 = 40;
-/// So many of them are in HR's file.
+/// How many of them are in HR's file.
 const KNOWN: usize = 35;
-/// So many further people are in HR's file. Few enough that the whole story takes less than a minute's requests, and a
+/// How many further people are in HR's file. Few enough that the whole story takes less than a minute's requests, and a
 /// user who tries more commands need not wait.
 const NEW: usize = 20;
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! ground  a folder with a configuration and HR's file, and the stand-in beside it
-//! story   plans and syncs, each of which must come to what is said of it
+//! story   plans and syncs, each with an expected result
 //! serve   --serve: the daemon, its inbox and its status page, until someone ends it
 //! ```
 //!

@@ -1,4 +1,4 @@
-//! Messages on the socket: a kind, a length, and so many bytes.
+//! Messages on the socket: a kind, a length, and that number of bytes.
 
 use std::io;
 
@@ -40,7 +40,7 @@ pub(super) const SIZE_MAX: u32 = 520 * 1024 * 1024;
 /// The largest call: a command line, as long as Linux allows one.
 pub(super) const CALL_SIZE_MAX: u32 = 3 * 1024 * 1024;
 
-/// Reads a frame of at most so many bytes; `None` where the other side has closed the connection between two.
+/// Reads a frame of at most `size_max` bytes; `None` if the other side has closed the connection between two.
 pub(super) async fn read(
     from: &mut (impl AsyncRead + Unpin),
     size_max: u32,

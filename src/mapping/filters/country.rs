@@ -17,7 +17,7 @@ pub(super) enum Trunk {
     None,
     /// The first of these that fits.
     Prefix(&'static [&'static str]),
-    /// This digit, where the number has so many with it; without it, numbers may begin with that digit too.
+    /// This digit, if the number then has this length; otherwise numbers may begin with that digit too.
     OfLength(&'static str, usize),
 }
 

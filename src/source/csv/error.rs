@@ -123,7 +123,7 @@ pub enum CsvErrorKind {
     /// It has more rows than are taken.
     #[error("it has more than {} rows", limits::ROWS_MAX)]
     TooManyRows,
-    /// So many rows are bad that the file as a whole is to be doubted.
+    /// Too many rows are bad, so that the file as a whole is in doubt.
     #[error("{count} of {rows} rows cannot be used, the first at line {first_line}: {reason}")]
     TooManyBadRows {
         /// How many rows are bad.

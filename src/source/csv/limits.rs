@@ -12,14 +12,14 @@ pub const PHOTO_ROW_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub const COLUMNS_MAX: usize = 200;
 /// The lines among which the header is looked for.
 pub const HEADER_LINES_MAX: u64 = 20;
-/// So many bad rows never fail a file by themselves.
+/// Up to this number, bad rows alone never fail a file.
 pub const BAD_ROWS_FLOOR: u64 = 10;
-/// Above the floor, one bad row among so many fails the file.
+/// Above the floor, one bad row among this many fails the file.
 pub const BAD_ROWS_SHARE: u64 = 100;
 /// The most line ends inside the cells of one row; more is a quote that was never closed.
 pub const ROW_BREAKS_MAX: u64 = 100;
 
-/// A row that has not ended after so many bytes is given up, and the read with it: a quote was never closed.
+/// A row that has not ended after this many bytes is given up, and the read with it: a quote was never closed.
 pub(super) const ENDLESS_ROW_BYTES: u64 = 1024 * 1024;
 /// The same in a file that holds photos.
 pub(super) const ENDLESS_PHOTO_ROW_BYTES: u64 = 8 * 1024 * 1024;

@@ -38,7 +38,7 @@ pub(super) struct Walk {
     stopped: bool,
 }
 
-/// From so many columns on, a cell with a row's delimiters and a line end is taken for a row.
+/// From this number of columns on, a cell with a row's delimiters and a line end is taken for a row.
 const WIDE: usize = 5;
 
 /// What is wrong with a row: the column, where it is about one, and the reason.

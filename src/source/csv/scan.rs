@@ -52,7 +52,7 @@ impl Survey {
 pub(super) enum Utf8 {
     /// They are.
     Whole,
-    /// They are, but the last so many bytes are the beginning of a character.
+    /// They are, but the last bytes (this many) are the beginning of a character.
     Cut(usize),
     /// They are not, first on this line.
     Broken(u64),

@@ -1,4 +1,4 @@
-//! The rate limit: at most so many requests in any 60 seconds, as the service counts them (law 12).
+//! The rate limit: at most a given number of requests in any 60 seconds, as the service counts them (law 12).
 //!
 //! Invariants:
 //! - A request takes a slot before it is sent. The service may count it at any moment from then until its answer, so the
@@ -104,7 +104,7 @@ impl Budget {
         self.change(|window, now, _| window.pause(now, millis, ease))
     }
 
-    /// How long until so many slots are free at once, if no other process takes any meanwhile.
+    /// How long until `slots` slots are free at once, if no other process takes any meanwhile.
     pub(super) fn free_in(&self, slots: u32) -> Result<Duration, ErrorKind> {
         self.change(|window, now, limit| Duration::from_millis(window.free_in(now, limit, slots)))
     }

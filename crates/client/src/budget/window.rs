@@ -10,7 +10,7 @@ const SPAN: u64 = 60_000 + 50;
 /// How much the pace is lowered after a 429, in percent of the limit, and at most.
 const EASE: u32 = 5;
 const EASE_MAX: u32 = 30;
-/// One percent is given back after so many milliseconds.
+/// Milliseconds after which one percent is given back.
 const RECOVERY: u64 = 60_000;
 
 const MAGIC: &[u8; 8] = b"RSTRBGT1";
@@ -74,7 +74,7 @@ impl Window {
         self.blocked_until = self.blocked_until.max(now + millis);
     }
 
-    /// How many milliseconds it takes until so many slots are free; no more are asked for than there are.
+    /// How many milliseconds it takes until `slots` slots are free; no more are asked for than there are.
     pub(super) fn free_in(&self, now: u64, limit: u32, slots: u32) -> u64 {
         let allowed = self.allowed(now, limit);
         let mut taken: Vec<u64> = self.taken.iter().copied().filter(|until| *until > now).collect();

@@ -73,7 +73,7 @@ fn neighbour(number: usize, _: i64) -> Value {
     })
 }
 
-/// A place among so many.
+/// One of `among` places.
 fn place(number: usize, among: usize) -> i64 {
     i64::try_from(number % among.max(1)).unwrap_or(0)
 }

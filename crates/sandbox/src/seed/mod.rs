@@ -25,7 +25,7 @@ use super::zone;
 
 const DAY: i64 = 86_400;
 
-/// Lays down what is missing: so many employees and so many contractors, where there are none yet.
+/// Creates what is missing: these numbers of employees and contractors, where there are none yet.
 pub(super) fn sow(store: &Store, (employees, members): (u32, u32), now: Timestamp) -> io::Result<()> {
     let mut entities = store.write();
     people::sow(&mut entities, employees, now)?;
