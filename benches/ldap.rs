@@ -1,7 +1,7 @@
 //! What it costs to read a directory: time as a ratio to `ldapsearch` with the same pages in the same run, and peak memory.
 //!
-//! `cargo bench --bench ldap [-- ENTRIES]`: a slapd of its own with that many people (100,000 unless told) of eight attributes,
-//! read five times by each in turn. Needs slapd and ldap-utils; says so where they are missing.
+//! `cargo bench --bench ldap [-- ENTRIES]`: a slapd of its own with that many people (100,000 by default) of eight
+//! attributes, read five times by each in turn. Needs slapd and ldap-utils; says so where they are missing.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement that can't go on fails, and prints")]
 

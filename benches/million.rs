@@ -2,9 +2,9 @@
 //! plan a first run and to queue it, to start, and to be asked while a run is going.
 //!
 //! `cargo bench --bench million [-- ROWS]`: a stand-in service in a process of its own with that many people (1,000,000
-//! unless told) and a file of the same people with 12 columns. Times are told as ratios to a bare walk over the same file
-//! in the same run, the quickest of five, waiting for the service
-//! included and left out; memory is the kernel's high-water mark (VmHWM) of the process that is measured.
+//! by default) and a file of the same people with 12 columns. Times are shown as ratios to a bare walk over the same
+//! file in the same run, the quickest of five, waiting for the service included and left out; memory is the kernel's
+//! high-water mark (VmHWM) of the process that is measured.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement that can't go on fails, and prints")]
 
@@ -194,7 +194,7 @@ fn people(dir: &Path) -> Vec<Person> {
     people
 }
 
-/// Writes the file of just the people whom the service has; some with another title.
+/// Writes the file of only the people that the service has; some with another title.
 fn write(path: &Path, people: &[Person], moved: impl Fn(usize) -> bool) {
     let mut out = std::io::BufWriter::new(fs::File::create(path).unwrap());
     out.write_all(HEADER.as_bytes()).unwrap();

@@ -1,10 +1,11 @@
 //! What a daemon that runs for long grows: memory, open files, threads, its store, and the time of a run.
 //!
-//! `cargo bench --bench soak [-- RUNS PEOPLE CHANGES]`: one daemon process, 2,000 runs over 500 people unless told, one
-//! after the other. Before each run 3 of them change, one joins and one leaves; now and then the status page and `/metrics`
-//! are asked, a command comes over the socket, and the configuration is loaded anew. The service is in this process, so
-//! that the daemon's numbers are its own. A year of a large organization is `-- 500 100000 1000`. What is printed is the
-//! middle one of the last runs before each mark; the first run, which makes everybody, is not among them.
+//! `cargo bench --bench soak [-- RUNS PEOPLE CHANGES]`: one daemon process, 2,000 runs over 500 people by default, one
+//! after the other. Before each run 3 of them change, one joins and one leaves; now and then the status page and
+//! `/metrics` are asked, a command comes over the socket, and the configuration is loaded again. The service is in this
+//! process, so that the daemon's numbers are its own. A year of a large organization is `-- 500 100000 1000`. What is
+//! printed is the middle one of the last runs before each mark; the first run, which makes everybody, is not among
+//! them.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement that can't go on fails, and prints")]
 

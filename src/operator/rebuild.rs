@@ -1,10 +1,10 @@
 //! Dropping what is remembered, so that people are matched again (law 9).
 //!
-//! Kept are the audit files, pauses and used plans, which lie outside the store, and of this account's store what must not
-//! be lost by it: what a person rejected, who is gone and since when, what may have been created, who was removed a short
-//! while ago, whose presence is yet to be looked after, and the number of the last run. Approvals are dropped: what they
-//! were given for is worked out anew. Of a damaged store the same is kept as far as it can be read, and it is dropped only
-//! for somebody who says so: nobody can tell what was lost.
+//! Kept are the audit files, pauses and used plans, which lie outside the store, and of this account's store what must
+//! not be lost by it: what a person rejected, who is gone and since when, what may have been created, who was removed a
+//! short while ago, whose presence is still to be verified, and the number of the last run. Approvals are dropped,
+//! since their changes are planned again. Of a damaged store the same is kept as far as it can be read, and it is
+//! dropped only on request, since it is unknown what was lost.
 
 use std::collections::BTreeSet;
 use std::io;

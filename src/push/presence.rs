@@ -12,8 +12,8 @@
 //! - A movement that does not name its place is repeated at the only place that it can have been. Where there is none, that
 //!   person alone stays noted, every run says so, and it ends when the service and the latest movement agree again: who
 //!   stands wrong on an evacuation list is signed in or out by hand.
-//! - Looks go on beside the updates, at least every [`LOOK_AFTER`], and an update is begun only where the rate limit leaves
-//!   requests for the look after it.
+//! - Looks go on beside the updates, at least every [`LOOK_AFTER`], and an update is begun only if the rate limit
+//!   leaves requests for the look that follows it.
 //! - Nothing is put back that the service already says, nor on the word of one listing: the person is read, and the
 //!   movements are listed again, before and after.
 //!
@@ -133,8 +133,8 @@ impl<'a> Presence<'a> {
         Ok(Self { client: client.urgent(), store, clock, target, state: Mutex::new(state), wake: Notify::new() })
     }
 
-    /// Waits until an update of this person can be sent together with the look after it; `None` where `stopped` says that
-    /// none is begun any more.
+    /// Waits until an update of this person can be sent together with the look that follows it; `None` if `stopped`
+    /// says that no more are begun.
     pub(super) async fn room(&self, id: RemoteId, stopped: impl Fn() -> bool) -> Option<Room<'_>> {
         loop {
             if stopped() {

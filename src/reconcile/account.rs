@@ -33,7 +33,7 @@ pub(crate) fn check(context: &Context<'_>) -> Result<bool, Error> {
     }
 }
 
-/// Makes the store this account's, where it is nobody's. Fails where nothing more could be recorded.
+/// Binds the store to this account if it belongs to none yet. Fails if no more rows can be written.
 pub(crate) fn claim(context: &Context<'_>) -> Result<(), Error> {
     context.store.expect_room()?;
     if check(context)? {

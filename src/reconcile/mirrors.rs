@@ -67,7 +67,7 @@ impl Mirrors {
             return Ok(());
         }
         context.watch.stage(&job.name, Stage::Pulling);
-        // Of a state that was laid back nobody knows what was removed since.
+        // For a state that was restored from a copy, it is unknown what was removed since.
         let is_laid_back = restored_state::copies(context.store)? > JobState::load(context.store, &job.name)?.copies;
         let full_pull = if is_laid_back { SignedDuration::ZERO } else { context.config.state.full_pull };
         for target in missing {

@@ -3,9 +3,9 @@
 //! Invariants:
 //! - Each pause is a file under `paused/` in the state folder, outside the store: `pause` works while a run holds the
 //!   store and stops it between two changes, and what was stopped stays stopped when the store is damaged or rebuilt.
-//! - The file's presence is the pause; what is in it only tells when, by whom and why. So a damaged one still counts.
-//! - A person may set and lift pauses. The program sets one itself, over everything, where the service emptied what
-//!   nobody meant to change (law 2), and never lifts any.
+//! - The file's presence is the pause; its content only says when, who and why. So a damaged one still counts.
+//! - A person may set and lift pauses. The program sets one itself, over everything, if the service cleared a field
+//!   that a change did not touch (law 2), and never lifts any.
 //!
 //! Rejected: one file with all pauses. Two processes that change it at a time would need a lock, and one damaged byte
 //! would say nothing about any job.
@@ -42,11 +42,11 @@ pub enum Scope {
 pub struct Pause {
     /// What it stops.
     pub scope: Scope,
-    /// When, by whom and why; none where its file can't be read.
+    /// When it was set, who did it and why; `None` if its file can't be read.
     pub note: Option<Note>,
 }
 
-/// When, by whom and why something was paused.
+/// When a pause was set, who did it and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// When.
@@ -186,7 +186,7 @@ fn make(dir: &Path, clock: &Clock, scope: &Scope, by: String, why: Option<&str>)
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             let standing = pauses(dir)?.into_iter().find(|pause| pause.scope == *scope).and_then(|pause| pause.note);
-            // A process that ended before it was told leaves it to whoever asks next.
+            // A process that ended before it recorded this leaves that to the next caller.
             finish(dir, clock, scope, standing.unwrap_or(note))?;
             return Ok(false);
         }

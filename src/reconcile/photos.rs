@@ -3,8 +3,8 @@
 //! They lie in a file without a name in the state folder while they are sent, so that many of them take no memory, and
 //! nothing is left of them however the process ends.
 //!
-//! Rejected: photos in the queue. Ten thousand of them are half a gigabyte that the state would carry, and that nobody may
-//! find there (law 11).
+//! Rejected: photos in the queue. Ten thousand of them are half a gigabyte in the state, and they must not be found
+//! there (law 11).
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! What a run of one part of a job sends with: the way to the service, and who is told.
+//! Everything that one push of a job part needs: client, store, and the observer of its progress.
 
 use super::collect::rows;
 use super::model::context::Context;
@@ -24,12 +24,12 @@ pub(crate) struct Session<'a> {
     protection: Protection,
     presence: Presence<'a>,
     photos: SourcePhotos<'a>,
-    /// Why it is not known whether people whom an earlier process updated stand as they signed.
+    /// Why it is unknown whether people that an earlier process updated have the presence that they signed.
     pub(crate) unlooked: Option<String>,
 }
 
 impl<'a> Session<'a> {
-    /// Begins, and looks after the presence of those whom an earlier process updated, unless the job is paused.
+    /// Opens the session. Verifies the presence of people that an earlier process updated, unless the job is paused.
     pub(crate) async fn open(context: &'a Context<'a>, job: &'a Job, run: u64) -> Result<Self, Error> {
         let store = context.store;
         let presence = Presence::open(context.client, store, context.clock, job.mapping.target)?;

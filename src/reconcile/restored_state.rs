@@ -1,9 +1,9 @@
 //! Whether the state is the one that the last run left, or a copy that was laid back.
 //!
-//! A copy is whole, and yet it may be older than what this program did since: it takes for somebody's edits what it wrote
-//! itself, and an old file beside it would have them undone. The store can't know, for it was copied too. So each run leaves
-//! a mark in a file of the folder, and remembers in the store which file that was and when it was changed last; both are the
-//! file system's word, and a copy has others.
+//! A copy is whole, and yet it may be older than what this program did since: it takes what it wrote itself for edits
+//! made at the service, and an old file beside it would have them undone. The store can't know, for it was copied too.
+//! So each run leaves a mark in a file of the folder, and remembers in the store which file that was and when it was
+//! changed last; both are the file system's word, and a copy has others.
 //!
 //! A copy alone is no harm: who moves to another machine makes one. Nothing but what would undo what the service holds by
 //! now waits for a person, in each job until nothing of that is left.
@@ -170,7 +170,7 @@ mod tests {
     fn fault_16_a_copy_is_distinguished_from_the_state_that_the_last_run_left() {
         let dir = tempfile::tempdir().unwrap();
         let state = dir.path().join("state");
-        assert_eq!([signed(&state), signed(&state), signed(&state)], [0, 0, 0], "nobody touched it");
+        assert_eq!([signed(&state), signed(&state), signed(&state)], [0, 0, 0], "it was not touched");
         let aside = dir.path().join("aside");
         copy(&state, &aside);
         assert_eq!(signed(&state), 0);

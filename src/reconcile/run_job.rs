@@ -66,7 +66,7 @@ pub(crate) async fn one(
     let kept = match read_once(context, job) {
         Ok(kept) => kept,
         Err(error) => {
-            // Whom an earlier process updated is looked after all the same (law 10).
+            // The presence of people that an earlier process updated is verified all the same (law 10).
             for part in job.parts() {
                 Session::open(context, part, run).await?;
             }
@@ -153,7 +153,7 @@ pub(crate) async fn one(
     report.details.gave_way = !left.is_empty();
     if report.details.gave_way {
         let waits = counted(left.into_iter().sum(), "change waits", "changes wait");
-        report.reasons.push(format!("{waits} for the run that follows: this one gave way"));
+        report.reasons.push(format!("{waits} for the next run: this one was preempted"));
     }
     Ok(report)
 }
@@ -234,9 +234,9 @@ pub(crate) async fn settled(
     Ok(prepared)
 }
 
-/// Remembers how a run ended. Where the audit file can't be written, the run stands all the same (fault 10). A run that was
-/// asked to end says nothing of how the job is: it is gone on with, and nobody is to be told that it failed. Nor does one for
-/// some records only: how the job is stays what its last whole run found.
+/// Remembers how a run ended. Where the audit file can't be written, the run stands all the same (fault 10). A run that
+/// was asked to end says nothing about the state of the job: another run continues it, and there must be no notice of a
+/// failure. Nor does a run for some records only: the state of the job stays what its last whole run found.
 pub(crate) fn record(
     context: &Context<'_>,
     job: &Job,

@@ -112,7 +112,7 @@ max_leavers = "off"
 max_updates = "off"
 "#;
 
-/// Somebody at the service is matched, one changes the organization, one leaves one of two, one leaves altogether.
+/// One person at the service is matched, one changes the organization, one leaves one of two, one leaves altogether.
 fn contractors(world: &World) {
     let api = format!(
         "[api]\nbase_url = \"{}\"\napi_key_file = \"api_key\"\nrequests_per_minute = 100000\n",

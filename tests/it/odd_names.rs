@@ -68,7 +68,7 @@ impl Plain {
     }
 }
 
-/// Gives all files of a folder to the user as whom the program runs.
+/// Gives all files of a folder to the user that the program runs as.
 fn hand_over(dir: &Path, program: &Path) {
     std::os::unix::fs::lchown(dir, Some(NOBODY), Some(NOBODY)).unwrap();
     for path in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path != program) {

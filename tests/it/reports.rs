@@ -1,4 +1,4 @@
-//! The reports that lie beside a file: they stay true after the file was read.
+//! The reports next to a file: they stay true after the file was read.
 
 use std::fs;
 

@@ -42,7 +42,7 @@ fn a_run_that_changed_500_people_is_put_back_and_later_edits_of_others_stay() {
     assert_eq!((&document["reverts"], &document["run"], &document["updated"]), (&2.into(), &3.into(), &499.into()));
     assert_eq!(
         document["untouched"],
-        json!([{"key": "P00007", "field": "title", "reason": "it is another by now than the run left it"}])
+        json!([{"key": "P00007", "field": "title", "reason": "it was changed after that run"}])
     );
     for (before, after) in before.iter().zip(world.staff()) {
         let mut expected = before.clone();

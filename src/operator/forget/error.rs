@@ -12,12 +12,12 @@ pub enum ForgetError {
     /// The state could not be read or written.
     #[error(transparent)]
     Store(#[from] store::Error),
-    /// The audit files could not be written anew.
-    #[error("the audit files could not be written anew; say it again once they can")]
+    /// The audit files could not be rewritten.
+    #[error("the audit files could not be rewritten; run the command again when the disk is writable")]
     Audit(#[source] io::Error),
-    /// What was filed in an inbox could not be written anew.
+    /// Files filed in an inbox could not be rewritten.
     #[error(
-        "not all that is filed in the inbox of job {job} could be searched and written anew; say it again once it can"
+        "some filed files in the inbox of job {job} could not be searched and rewritten; run the command again when they can"
     )]
     Filed {
         /// The job.

@@ -52,9 +52,9 @@ struct Searched<'a> {
     rest: PathBuf,
 }
 
-/// Takes a person out of everything that was filed in the inboxes of `jobs`, and drops what is kept of their files in the
-/// state folder; returns how many files that concerned, and the first reason why not all of them could be searched. A filed
-/// file that can't be read as what it is goes altogether; what is no file holds nobody.
+/// Takes a person out of everything that was filed in the inboxes of `jobs`, and drops what is kept of their files in
+/// the state folder; returns how many files that concerned, and the first reason why not all of them could be searched.
+/// A filed file that can't be parsed is removed as a whole; anything that is not a regular file contains no people.
 pub(crate) fn forget(store: &Store, jobs: &[Job], key: &Key) -> (u64, Option<ForgetError>) {
     let (mut files, mut failed) = (0, None);
     for job in jobs.iter().filter(|job| job.inbox.is_some()) {
@@ -116,7 +116,7 @@ fn filed(store: &Store, job: &Job, key: &Key, files: &mut u64) -> io::Result<()>
             match searched.settle(&folder, shelf, &name, options.size_max) {
                 Ok(Fate::Stays) => {}
                 Ok(Fate::Goes | Fate::Becomes) => *files += 1,
-                // One file stops nobody from being forgotten in the others.
+                // A failure with one file must not stop the removal from the others.
                 Err(error) => {
                     let name = inbox::shown(OsStr::new(&name));
                     failed.get_or_insert(io::Error::new(error.kind(), format!("{}/{name}: {error}", shelf.name())));
@@ -137,7 +137,7 @@ impl Searched<'_> {
         let fate = match take_filed(folder, shelf, name, size_max, &self.copy) {
             Ok(Some(_)) => self.fate(name)?,
             Ok(None) => Fate::Stays,
-            // Nobody can tell who is in it.
+            // It is unknown who is in it.
             Err(error) if matches!(error.kind(), ErrorKind::FileTooLarge | ErrorKind::PermissionDenied) => Fate::Goes,
             Err(error) => return Err(error),
         };
@@ -149,8 +149,8 @@ impl Searched<'_> {
         Ok(fate)
     }
 
-    /// What becomes of the copy of a file of that name. Whoever drops files may call one like a report, so that its
-    /// beginning says what it is.
+    /// What happens to the copy of a file of that name. A dropped file may have a name like a report's, so the
+    /// beginning of its content decides.
     fn fate(&self, name: &str) -> io::Result<Fate> {
         let mut head = Vec::new();
         if name.ends_with(TABLE) || name.ends_with(PAGE) {
@@ -165,7 +165,7 @@ impl Searched<'_> {
         }
     }
 
-    /// A dropped file: the rows of everybody else stay. A row of which it can't be told whose it is goes, too.
+    /// A dropped file: the rows of other people stay. A row whose person is unknown is removed too.
     fn file(&self) -> io::Result<Fate> {
         let Self { job, key, .. } = *self;
         if !self.copy.exists() || fs::metadata(&self.copy)?.len() == 0 {
@@ -244,7 +244,7 @@ impl Searched<'_> {
                 .enumerate()
                 .map(|(at, cell)| {
                     let cell = String::from_utf8_lossy(cell);
-                    // Nobody else is named where the key of the row is.
+                    // The cell of the key names only this person.
                     let told = if at == KEY_COLUMN { None } else { without(&cell, self.key) };
                     changed |= told.is_some();
                     told.unwrap_or_else(|| cell.into_owned())

@@ -25,14 +25,14 @@ pub struct Forgotten {
     pub rows: u64,
     /// How many lines of the audit files went.
     pub lines: u64,
-    /// How many files of inboxes, filed or kept, were written anew or removed.
+    /// How many files of inboxes, filed or kept, were rewritten or removed.
     pub files: u64,
 }
 
 /// Rows by job and key.
 const BY_KEY: [Keyspace; 5] = [Keyspace::Synced, Keyspace::Dirty, Keyspace::Queue, Keyspace::Held, Keyspace::Decision];
 
-/// Stands while somebody's rows are removed and may still be in the store's file.
+/// Exists while a person's rows are being removed and may still be in the store's file.
 const UNFINISHED: &str = "forgetting";
 
 /// Forgets every record of that key: its rows, what the mirror holds of its entity, its lines in the audit files, and the
@@ -108,7 +108,7 @@ fn rows(store: &Store, key: &Key, batch: &mut Batch, forgotten: &mut Forgotten) 
                 && let Ok(known) = serde_json::from_slice::<SyncedRecord>(&row)
             {
                 forgotten.ids.insert(known.id);
-                // Until the pages are written anew, the mark says that the key is not there.
+                // Until the pages are rewritten, the mark says that the key is not there.
                 SyncedRecord::mark_dirty(batch, &job, &own);
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::record::Key;
 
-/// What stands for a key that was forgotten.
+/// The placeholder for a key that was forgotten.
 const FORGOTTEN: &str = "(forgotten)";
 /// The words by which a reason names a record.
 const NAMED: [&str; 3] = ["key ", "member ", "membership "];

@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! - It carries for each change what that was based on, and for each job what the job said, by digest. Nothing of it is
-//!   ever sent: `apply` works the run out anew and sends what is in both.
+//!   ever sent: `apply` computes the run again and sends what is in both.
 //! - A plan is used once. The mark is a file in the state folder, on disk before the first request that changes anything.
 //! - Sensitive values are in it only where that was asked for; of the others a person sees before and after.
 //!
@@ -239,7 +239,7 @@ fn planned(
     })
 }
 
-/// Stands for all that a job says: what a new key of the configuration means to it is in its `Debug` too.
+/// Fingerprint of a job's configuration: the `Debug` of its options, so that new keys are part of it too.
 fn stamp(job: &Job) -> String {
     format!("{:032x}", xxh3_128(format!("{job:?}").as_bytes()))
 }

@@ -155,7 +155,7 @@ fn restored(
         return Ok(None);
     }
     if !known.kind.same(after, value) {
-        return Err("it is another by now than the run left it");
+        return Err("it was changed after that run");
     }
     if known.required && before.is_empty() {
         return Err("it was empty before, and must not be");

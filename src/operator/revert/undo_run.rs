@@ -2,14 +2,14 @@
 //!
 //! - A field is put back only where it still holds what the run left; what others did since stays theirs. This is looked at
 //!   when the plan is made, and once more on the copy that is read just before the PUT.
-//! - The guard of the job judges it like a plan of the source. Nobody whom the run made is removed unless a person approves
-//!   just that.
+//! - The guard of the job judges it like a plan of the source. A person that the run created is removed only if that is
+//!   approved.
 //! - The source still wants what is undone. The wish with which it would do it again counts as rejected from the very
 //!   commit that puts the undoing on disk as sent: it stays so until the record changes.
 //! - What is held stays held, whatever syncs run in between, until a person approves or rejects it; the next sync sends it.
 //!
-//! Rejected: to let the source's next run find the undone fields by itself. It would take them for somebody's edit, and
-//! write them again.
+//! Rejected: to let the source's next run find the undone fields by itself. It would take them for edits made at the
+//! service, and write them again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,8 +57,8 @@ pub struct Reverted {
     pub untouched: Vec<Untouched>,
 }
 
-/// Why people whom a run made are held.
-const MADE: &str = "undoing the run removes this person, whom it made; approve it if that is meant";
+/// Why people that a run created are held.
+const MADE: &str = "reverting removes this person because the run created it; approve to confirm";
 
 /// Works out what undoes a run, and changes nothing here or there.
 pub async fn plan_revert(context: &Context<'_>, job: &Job, story: &RunHistory) -> Result<Reverted, Error> {

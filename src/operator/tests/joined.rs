@@ -110,7 +110,7 @@ async fn the_limit_that_all_parts_share_counts_those_of_24_hours() {
     }
 }
 
-/// Who comes back to the one job and leaves the other has not arrived while they stand there as somebody who left.
+/// A person who comes back to one job and leaves the other has not arrived while the first shows them as one who left.
 #[tokio::test]
 async fn who_moves_back_leaves_only_once_the_other_side_has_them_again() {
     let removing = format!("{REMOVING}{FREE}");

@@ -1,10 +1,10 @@
-//! Whom an earlier process updated is looked after, whatever becomes of the next run (law 10).
+//! The presence of people that an earlier process updated is verified, whatever becomes of the next run (law 10).
 
 use tokio::sync::Notify;
 
 use super::*;
 
-/// A process that ended after it had updated somebody who signed in meanwhile.
+/// A process that ended after it had updated a person who signed in meanwhile.
 async fn left_behind() -> (Rig, i64) {
     let rig = Rig::new(&staff("", "")).await;
     rig.sync_of(&people(0..3)).await;

@@ -1,4 +1,4 @@
-//! Who is removed, what is told of it, and what is believed afterwards.
+//! Who is removed, what is reported of it, and what is believed afterwards.
 
 use super::*;
 
@@ -37,7 +37,8 @@ async fn law_9_a_removal_whose_answer_was_lost_is_recorded_with_what_was_removed
     assert_eq!((told.action, told.key, told.fields.contains_key("email")), (Action::Delete, key(4), true));
 }
 
-/// The first attempt does nothing, then somebody edits the person, the second one is carried out and its answer lost.
+/// The first attempt does nothing, then the person is edited at the service, the second attempt is carried out and its
+/// answer lost.
 #[tokio::test]
 async fn a_removal_is_recorded_with_what_was_there_before_it_was_tried_first() {
     let rig = Rig::new(&staff("", REMOVING)).await;

@@ -12,10 +12,10 @@ async fn law_9_what_can_t_be_written_to_the_audit_file_ends_the_push() {
     let report = rig.sync_while(&When::sending(|| fs::write(&audit, "no folder").unwrap())).await;
     assert_eq!((report.status, report.counts.updated), (Status::Failed, 0), "{report:?}");
     let sent = rig.count("staff.update");
-    assert!(sent <= rig.bench().client.in_flight(), "{sent} were sent of which nobody can tell");
+    assert!(sent <= rig.bench().client.in_flight(), "{sent} were sent with an unknown outcome");
     fs::remove_file(&audit).unwrap();
     rig.sync().await;
-    assert_eq!((rig.count("staff.update"), rig.told().len()), (100, 100), "each is told of, and none sent again");
+    assert_eq!((rig.count("staff.update"), rig.told().len()), (100, 100), "each is reported, and none sent again");
 }
 
 #[tokio::test]
@@ -64,7 +64,7 @@ async fn what_was_approved_is_not_sent_by_a_job_that_sends_nothing() {
     for (writes, made) in [("auto", 1), ("approve", 1), ("off", 0)] {
         let rig = Rig::with(Options { accept_duplicates: true, ..Options::default() }, &staff("", "")).await;
         rig.sync_of(&people(0..3)).await;
-        // A new key with the email of somebody who is there: held before the guard.
+        // A new key with the email of a person who is there: held before the guard.
         rig.csv(&(people(0..3) + &row(3, "Clerk").replace("person3@", "person1@")));
         assert_eq!(writes_and_held(&rig.sync().await), (0, 1));
         rig.approve().await;

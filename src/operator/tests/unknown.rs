@@ -7,7 +7,7 @@ use crate::record::{DesiredState, Entity, RemoteId, RowMetadata, Target, Values}
 use crate::snapshot::SyncedRecord;
 use crate::store::Batch;
 
-/// A new record with the email of somebody known, once a person said that they are two.
+/// A new record with the email of a known person, once a person said that they are two.
 async fn two_of_one_email(fault: &str) -> Rig {
     let rig = Rig::with(Options { accept_duplicates: true, ..Options::default() }, &staff("", "")).await;
     rig.sync_of(&people(0..3)).await;
@@ -66,7 +66,7 @@ async fn law_3_an_update_of_unknown_fate_is_done_only_where_all_of_it_is() {
         (json!({}), "Baker", 1, "Baker"),
         (json!({"name": "Ana One", "title": "Baker", "created": other}), "Cook", 0, "Baker"),
     ] {
-        // What differs from what is remembered as sent counts as somebody's edit and stays.
+        // What differs from what is remembered as sent counts as an edit made at the service and stays.
         let rig = Rig::new(&staff("on_drift = \"keep\"\n", "")).await;
         rig.sync_of(&people(0..3)).await;
         let id = rig.id(1);
@@ -88,7 +88,7 @@ async fn law_3_an_update_of_unknown_fate_is_done_only_where_all_of_it_is() {
         let report = rig.sync().await;
         assert_eq!((rig.count("staff.update"), rig.title(1).as_str()), (puts, becomes), "{now}: {report:?}");
         let is_other = now["created"] == other;
-        assert_eq!(rig.told().len() - told, usize::from(!is_other), "{now}: told once: {report:?}");
+        assert_eq!(rig.told().len() - told, usize::from(!is_other), "{now}: reported once: {report:?}");
     }
 }
 

@@ -95,8 +95,9 @@ pub(crate) fn hold_all(guarded: &mut Guarded<Outline>, reason: &str) {
     guarded.held.extend(open.map(|change| Held::change(change, &reason)));
 }
 
-/// Puts what is held now in place of what was, but for those whom `keep` names; the set's number grows where it is another
-/// one, before any row of it is written: nobody approves by a number what it did not hold. Returns those that were kept.
+/// Replaces what was held by what is held now, except the keys that `keep` selects. If the set differs, its number
+/// grows before any row of it is written, so that an approval by number covers only what that set held. Returns the
+/// keys that were kept.
 pub(crate) fn replace(
     store: &Store,
     batch: &mut Batch,

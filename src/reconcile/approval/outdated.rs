@@ -48,8 +48,8 @@ pub(crate) fn decided(
 /// Why what was approved is held again.
 pub(crate) const OUTDATED: &str = "this person changed at the service since it was approved: look at it once more";
 
-/// Holds again what a person approved, where it is not the change any more that was shown. What is wanted otherwise by now
-/// nobody approved: it is judged as any change is.
+/// Holds an approved change again if it differs from the change that was shown. A change that became different later
+/// was not approved: it is judged like any other.
 pub(crate) fn hold_outdated(guarded: &mut Guarded<Outline>, outdated: &BTreeMap<Key, Outdated>) {
     let was_approved = |change: &Outline| outdated.get(&change.key).is_some_and(|one| one.wish == change.wish());
     for held in guarded.held.iter_mut().filter(|held| held.change.as_ref().is_some_and(was_approved)) {

@@ -1,4 +1,5 @@
-//! What the service holds of those whom a plan changes, by digest: it tells later whether any of that moved.
+//! What the service holds of the people that a plan changes, by digest, so that a later run sees whether any of it has
+//! changed.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use crate::reconcile::model::job_plan::Prepared;
 use crate::record::{Field, Key, RemoteId, Value};
 use crate::store::Store;
 
-/// What the service holds of all whom a plan changes, held ones included, by digest.
+/// What the service holds of all people that a plan changes, held ones included, by digest.
 pub(crate) fn remotes(prepared: &Prepared, mirror: &Mirror, store: &Store) -> Result<BTreeMap<Key, u128>, Error> {
     let mut remotes = of_held(prepared, mirror, store)?;
     for change in &prepared.go {

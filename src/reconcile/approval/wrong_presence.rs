@@ -10,7 +10,8 @@ use crate::record::Key;
 use crate::snapshot::Owner;
 use crate::store::Store;
 
-/// Holds those whom the part owns, besides what else waits for them. Those who belong to no job are noted by id.
+/// Holds the people that the part owns, in addition to what else waits for them. People who belong to no job are noted
+/// by id.
 pub(crate) fn hold(store: &Store, part: &Job, prepared: &mut Prepared) -> Result<(), Error> {
     for (id, reason) in push::astray(store, part.mapping.target)? {
         match Owner::of(store, part.mapping.target, id)? {

@@ -143,7 +143,7 @@ impl<'a> Gatherer<'a> {
             // Those who are not asked for are looked at too: one of them may be the same person.
             Mapped::Record(record) => {
                 let due = due.and_then(Day::of);
-                // What is to be told in every run is looked at in every run.
+                // A row with values that every run reports is looked at in every run.
                 let digest = if bad_values.is_empty() { digest } else { 0 };
                 let is_rare = due.is_some() || !bad_values.is_empty();
                 let rare = is_rare.then(|| Box::new(Rare { due, bad_values }));
@@ -256,8 +256,8 @@ impl<'a> Gatherer<'a> {
         strays
     }
 
-    /// The keys of which one row counts while another says that its person is gone, the two naming different people.
-    /// Somebody who was hired again has two such rows; so has somebody whose number was mistyped as that of a leaver.
+    /// Keys with one row that counts and another that says that the person is gone, the two naming different people. A
+    /// person who was hired again has two such rows; so has a person whose number was mistyped as that of a leaver.
     fn at_odds(&self, kept: &[Candidate], job: &Job, store: &Store) -> Result<Vec<Key>, Error> {
         let mut at_odds = Vec::new();
         for (key, statement) in self.left.iter().filter(|(_, statement)| !statement.who.is_empty()) {

@@ -15,7 +15,7 @@ pub(crate) enum Choice {
     Row(Candidate),
     /// The row that stands as it stood does.
     Standing,
-    /// None can be told from the others; the lines of those that are equally good.
+    /// No row is better than the others; the lines of the equally good ones.
     Unclear(Vec<u64>),
 }
 

@@ -6,7 +6,7 @@ use crate::config::Job;
 use crate::mapping::Mapping;
 use crate::plan::OnDrift;
 
-/// Stands for everything that decides whether a row that stayed the same needs nothing: it is part of each row's digest.
+/// Fingerprint of everything that decides whether an unchanged row needs nothing: it is part of each row's digest.
 pub(crate) fn of_rows(job: &Job, mapping: &Mapping) -> u128 {
     let mut text = format!("{:032x}", mapping.digest());
     let plain = text.len();
@@ -24,8 +24,8 @@ pub(crate) fn of_rows(job: &Job, mapping: &Mapping) -> u128 {
     if text.len() == plain { mapping.digest() } else { xxh3_128(text.as_bytes()) }
 }
 
-/// Stands for everything with which a job alters people though the source stayed the same: where it is another than at the
-/// last run, all that the run would do is held first (law 7).
+/// Fingerprint of everything by which a job changes people although the source stayed the same: if it differs from the
+/// last run's, all changes of the run are held first (law 7).
 pub(crate) fn of_mapping(job: &Job, mapping: &Mapping) -> String {
     let selection = match job.source.selection() {
         none if none.is_empty() => none,

@@ -12,7 +12,7 @@ use crate::record::Key;
 use crate::snapshot::Index;
 
 impl Narrow {
-    /// The keys that no row has, as far as that can be told, and that are not in the index either.
+    /// The keys that are in no row, as far as that is known, and not in the index either.
     pub(crate) fn unknown(&self, gathered: &Gathered, index: &Index) -> BTreeSet<Key> {
         let mut unknown = self.keys.clone();
         unknown.retain(|key| index.by_key(key.as_str()).is_none() && !gathered.left.contains_key(key));

@@ -1,19 +1,19 @@
-//! Which server showed the people whom a job knows, and whether the one that is read now can say of them that they are
+//! Which server showed the people that a job knows, and whether the server that is read now can prove that they are
 //! gone (law 1).
 //!
 //! Invariants:
-//! - Of everybody whom the job knows it is remembered how far the server was that showed them last: in `last` for all, but
-//!   for the few in `others`. Any read that shows somebody counts, a broken or narrowed one too, with how far its server was
-//!   at the end.
-//! - Somebody who is missing, or whose row says that they are gone, has left only where the server that is read had seen
+//! - For each person that the job knows, the position of the server that showed them last is remembered: in `last` for
+//!   nearly all, in `others` for the rest. Any read that shows a person counts, a broken or narrowed one too, with the
+//!   position of its server at the end.
+//! - A person who is missing, or whose row says that they are gone, has left only if the server that is read had seen
 //!   all of that before it was asked. Otherwise they stay as they are, neither leaving nor coming back.
 //! - What was proven stays proven: who was missing where that could be believed is not doubted because another server is
 //!   read next.
 //! - A server that is behind takes nothing back: what it takes to be believed stays as high as it was, until a server
 //!   reaches it or a person says that the directory is right as it is.
 //!
-//! Rejected: to doubt the whole read. Where a name stands for many servers that show nothing of each other, there is always
-//! somebody whom the one at hand did not show, and nobody would ever be a leaver.
+//! Rejected: to doubt the whole read. If a name leads to many servers that show nothing of each other, the present one
+//! always lacks someone that another one showed, and there would never be a leaver.
 
 use super::collector::Gathered;
 use crate::reconcile::model::replicas::Shown;
@@ -37,7 +37,7 @@ pub(crate) struct Doubt {
 }
 
 impl Shown {
-    /// Judges a read: those of whom it can't say that they are gone count as present from here on.
+    /// Judges a read: people that it can't prove to be gone count as present from here on.
     pub(crate) fn judge(&self, gathered: &mut Gathered, index: &Index) -> Doubt {
         let Some(span) = gathered.read.span.clone() else { return Doubt { next: self.clone(), ..Doubt::default() } };
         let missing: Vec<usize> =

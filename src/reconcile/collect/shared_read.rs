@@ -8,7 +8,7 @@ use crate::reconcile::model::job_state::JobState;
 use crate::source::{RequiredColumns, Source};
 
 /// The job with the rows of its directory as they are now, where it has parts that would each ask for them: between two
-/// reads somebody could come or go, and the parts would contradict each other. A file is small and read in place.
+/// reads a person could come or go, and the parts would contradict each other. A file is small and read in place.
 pub(crate) fn read_once(context: &Context<'_>, job: &Job) -> Result<Option<Job>, Error> {
     if job.parts().count() < 2 || !matches!(job.source, Source::Ldap(_)) {
         return Ok(None);

@@ -1,9 +1,9 @@
 //! Rows that may be anybody's, since their key can't be trusted (law 1).
 //!
-//! A key that is mistyped leaves its person out of the read as surely as a row that is missing. So a row proves somebody
-//! present, and leaves everybody else where they are, only where its key is readable, known to the job or part of a record
-//! that counts, and stands in no other row that differs. Any other row may be that of somebody whose key no row has:
-//! then the read proves nobody absent.
+//! A key that is mistyped leaves its person out of the read as surely as a row that is missing. So a row proves that
+//! one person is present, and says nothing about others, only if its key is readable, known to the job or part of a
+//! record that counts, and in no other row that differs. Any other row may be that of a person whose key is in no row:
+//! then the read proves no one absent.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ pub(crate) struct Strays {
 }
 
 impl Strays {
-    /// Why the read proves nobody absent; nothing where it may.
+    /// Why the read proves no one absent; empty if it may.
     pub(crate) fn doubts(&self) -> Vec<String> {
         let mut doubts = Vec::new();
         match self.unreadable {
@@ -35,7 +35,7 @@ impl Strays {
         match named(&self.shared) {
             None => {}
             Some((1, key)) => doubts.push(format!(
-                "key {key} stands in several rows that differ, so one of them may be somebody else's whose key is mistyped"
+                "key {key} stands in several rows that differ, so one of them may be that of another person whose key is mistyped"
             )),
             Some((many, keys)) => doubts.push(format!(
                 "{many} keys stand in several rows that differ ({keys}), so some of these rows may be those of others whose \

@@ -9,7 +9,7 @@ use crate::record::Key;
 use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::{self, Batch, BulkLoader, Keyspace, Store};
 
-/// Writes what is remembered of people who need nothing. Each is there once, and nobody reads them before
+/// Writes what is remembered of people who need nothing. Each person comes once, and the rows are not read before
 /// [`Adoption::end`].
 pub(crate) struct Adoption<'a> {
     job: &'a Job,
@@ -33,7 +33,7 @@ impl<'a> Adoption<'a> {
         let owner = Owner { job: self.job.name.clone(), key };
         let before = SyncedRecord::get(self.store, &self.job.name, &owner.key)?;
         if let Some(before) = before.filter(|before| before.id != known.id) {
-            // The entity that it was is gone, and somebody made it anew at the service.
+            // The earlier entity is gone, and was created again at the service.
             Owner::release(&mut self.batch, self.store, &owner.job, self.job.mapping.target, before.id)?;
         }
         if known.borrowed {

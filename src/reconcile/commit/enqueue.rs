@@ -15,7 +15,7 @@ use crate::record::{Action, Key, Sensitive};
 use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::{self, Batch, Keyspace, Store};
 
-/// Changes that left an earlier process and whose fate nobody knows; everything else of the queue is planned anew.
+/// Changes that an earlier process sent and whose fate is unknown; everything else in the queue is planned again.
 pub(crate) fn left_unknown(store: &Store, job: &Job) -> Result<Vec<Change>, store::Error> {
     let open = |change: &Brief| match &change.state {
         State::Sent { .. } => true,
@@ -163,7 +163,7 @@ pub(crate) fn parked(store: &Store, job: &Job) -> Result<Vec<(Key, Action, Strin
     let mut parked = Vec::new();
     queue::briefs_but_waiting(store, &job.name, |change| match change.state {
         State::Parked { status: 0, words } => parked.push((change.key, change.action, words)),
-        // What a service says may name somebody.
+        // The service's words may contain a person's name.
         State::Parked { status, words } => {
             parked.push((change.key, change.action, format!("{status}: {}", Sensitive(&words))));
         }

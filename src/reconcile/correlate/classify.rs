@@ -38,11 +38,11 @@ pub(crate) struct Stood {
     pub(crate) found: BTreeMap<Key, RemoteId>,
     /// Their keys, with the segments of their rows, where the job has segments.
     pub(crate) matched_in: BTreeMap<Key, String>,
-    /// Keys whose rows may be about somebody else than whom the job knows by them, and why.
+    /// Keys whose rows may be about another person than the one that the job knows by them, and why.
     pub(crate) doubtful: BTreeMap<Key, Arc<str>>,
-    /// Entities that a record of this read lays claim to, rightly or not: nobody of them is removed.
+    /// Entities that a record of this read claims, rightly or not: none of them is removed.
     pub(crate) claimed: BTreeSet<RemoteId>,
-    /// Fields that somebody edited at the service and that stay so, by key, where the job names them.
+    /// Fields that were edited at the service and stay so, by key, if the job names them.
     pub(crate) drift: BTreeMap<Key, Vec<String>>,
     /// Those whose photo is gone from the source and stays at the service.
     pub(crate) photos_left: BTreeSet<Key>,
@@ -72,7 +72,7 @@ pub(crate) fn stand(
     let is_joined = matches!(mirror.target(), Target::Contractor | Target::Organization);
     // Nothing but what the source says becomes of a record here.
     let as_read = fitting.checkboxes.is_empty() && !identity.resolver.resolves();
-    // The names and emails of rows that may be about somebody else.
+    // The names and emails of rows that may be about another person.
     let mut doubted = BTreeSet::new();
     let mut stood = Stood { claimed: claims.entities().collect(), ..Stood::default() };
     for (at, candidate) in candidates.iter().enumerate().filter(|(_, candidate)| narrow.has(&candidate.key)) {
@@ -104,7 +104,7 @@ pub(crate) fn stand(
         let standing = match identity.known(&candidate.key)? {
             Some(known) => match mirror.get(store, known.id)? {
                 Some(entity) => Standing::Mine { known, entity },
-                // Somebody may have made them anew there.
+                // They may have been created again there.
                 None => match claims.standing(at, candidates, identity)? {
                     Standing::New => Standing::Vanished { known },
                     found => found,
@@ -125,7 +125,7 @@ pub(crate) fn stand(
         };
         let is_other = |entity: &Entity| pair.as_ref().is_some_and(|pair| pair != entity.value(Target::COMPOSITE));
         let standing = match standing {
-            // One of the two was made anew, so this joins somebody who is no more.
+            // One of the two was created again, so this membership joins an entity that is gone.
             Standing::Mine { known, entity } if job.mapping.target == Target::Membership && is_other(&entity) => {
                 Standing::Vanished { known }
             }
@@ -226,17 +226,17 @@ pub(crate) fn stand(
     Ok(stood)
 }
 
-/// What there is to do once a person said that a row is about somebody else.
-const REFUSED: &str = "it was rejected that this row is still about the same person: whoever is in it is not at the service; \
-                       somebody else needs a key of their own in the source";
+/// What to do after a person said that a row is about another person.
+const REFUSED: &str = "it was rejected that this row is still about the same person: the person in it is not at the service; \
+                       another person needs a key of their own in the source";
 
-/// As whom a record names its person: by name and by email.
+/// The name and email by which a record names its person.
 fn named_by(record: &Record) -> Vec<(&'static str, String)> {
     let named = |field| Some((field, normalize(record.fields.get(field)?.as_text()?)));
     Target::IDENTITY.into_iter().filter_map(named).filter(|(_, text)| !text.is_empty()).collect()
 }
 
-/// The entities of those whom the read misses and whom a doubtful row names: their number was mistyped, so they are there.
+/// The entities of missing people that a doubtful row names: their number was mistyped, so they are there.
 fn named_among(
     doubted: &BTreeSet<(&'static str, String)>,
     identity: &Identity<'_>,

@@ -19,7 +19,7 @@ use crate::store::{self, Store};
 /// What decides whose an entity is.
 pub(crate) struct Identity<'a> {
     pub(crate) job: &'a JobName,
-    /// The jobs of the configuration: what another job owned is nobody's.
+    /// The jobs of the configuration: an entity of another job counts as free.
     pub(crate) jobs: &'a [JobName],
     pub(crate) store: &'a Store,
     pub(crate) mirror: &'a Mirror,
@@ -27,7 +27,7 @@ pub(crate) struct Identity<'a> {
     pub(crate) index: &'a Index,
     /// Where the records lie.
     pub(crate) pile: &'a Pile,
-    /// What records stand for that name other entities.
+    /// Finds the entities that records refer to.
     pub(crate) resolver: &'a Resolver<'a>,
     /// What the read says of a key of this job.
     pub(crate) presence: &'a dyn Fn(&Key) -> Presence,
@@ -43,7 +43,7 @@ pub(crate) struct Identity<'a> {
 pub(crate) enum Presence {
     /// A row has it.
     Seen,
-    /// No row has it, and the read proves that nobody has it (law 1).
+    /// No row has it, and the read proves that it is absent (law 1).
     Absent,
     /// No row has it, and the read proves nothing.
     Unknown,
@@ -62,12 +62,12 @@ pub(crate) struct Claims {
     by_entity: Vec<(RemoteId, usize)>,
     /// Of the candidates that several fit: the field, and the entities.
     many: BTreeMap<usize, (SmolStr, Vec<RemoteId>)>,
-    /// By position of a candidate whom the service does not have: the field, and another such candidate with its value.
+    /// By position of a candidate that the service does not have: the field, and another such candidate with its value.
     twins: BTreeMap<usize, (SmolStr, usize)>,
     /// Candidates with nothing in the fields that people are matched by.
     unfindable: BTreeSet<usize>,
     has_new: bool,
-    /// The positions of those whom the service does not have by `match_on`, where it has anybody at all.
+    /// The positions of candidates that `match_on` does not find at the service, if the service has any people.
     new: Vec<usize>,
     match_on: Vec<SmolStr>,
     /// Whether the records join other entities.
@@ -112,7 +112,7 @@ impl Claims {
         }
     }
 
-    /// The candidates whom the service does not have by `match_on`; none where it has nobody.
+    /// The candidates that `match_on` does not find at the service; empty if the service has no people.
     pub(crate) fn new_ones<'c>(&'c self, candidates: &'c [Candidate]) -> impl Iterator<Item = &'c Candidate> {
         self.new.iter().map(|at| &candidates[*at])
     }
@@ -273,7 +273,7 @@ impl Identity<'_> {
         self.mirror.target() == Target::Organization && self.job.is_part() && owner.job != *self.job
     }
 
-    /// What is wrong with the row of the member whom a membership joins.
+    /// What is wrong with the row of the member of a membership.
     pub(crate) fn doubt_of_member(&self, record: &Record) -> Option<Doubt> {
         let doubts = self.doubts?;
         let member = record.fields.get(Target::MEMBER)?.as_text().and_then(Key::new)?;

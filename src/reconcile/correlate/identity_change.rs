@@ -1,10 +1,10 @@
 //! Updates that may turn one person into another (law 6).
 //!
-//! One key stays one person. An update waits for a person where it leaves nothing of both name and email, or gives somebody
-//! a name, an email or a number that somebody else at the service has: that is how columns look that were sorted apart or
-//! shifted, and how a number looks that was given to somebody new.
+//! One key stays one person. An update waits for a person where it leaves nothing of both name and email, or gives
+//! someone a name, an email or a number that another person at the service has. Columns that were sorted separately or
+//! shifted look like that, and so does a number that was given to a new person.
 //!
-//! Only what the source changed is asked about: what somebody edited at the service goes back to what the source says.
+//! Only changes of the source are questioned: an edit made at the service is set back to what the source says.
 
 use smol_str::SmolStr;
 
@@ -31,7 +31,7 @@ impl<'a> People<'a> {
         Self { rules, fields, holders: None }
     }
 
-    /// Why an update of what a record was found to be may make it somebody else; none where nothing says so.
+    /// Why an update of the matched entity may turn it into another person; `None` if nothing suggests that.
     pub(crate) fn somebody_else(
         &mut self,
         record: &Record,
@@ -44,7 +44,7 @@ impl<'a> People<'a> {
             _ => return Ok(None),
         };
         if self.rules.target.has_presence() && replaces(record, entity, sent) {
-            let reason = "name and email both become others: the key may have been given to somebody else, or columns were \
+            let reason = "name and email both become others: the key may have been given to another person, or columns were \
                           sorted apart; approve it if it is the same person";
             return Ok(Some(reason.to_owned()));
         }

@@ -1,4 +1,4 @@
-//! What a record names that stands for another entity: the two ends of a membership, a certification and who holds it.
+//! References of records to other entities: the two ends of a membership, a certification and its holder.
 //!
 //! Members and organizations of a contractor job are named by their keys, since they may be made in the same run; what a
 //! holder names must be there already, and its record is rejected where it is not.
@@ -22,7 +22,7 @@ pub(crate) struct Resolver<'a> {
     job: &'a Job,
     store: &'a Store,
     mirrors: &'a Mirrors,
-    /// Whom earlier parts of this run found for the first time.
+    /// People that earlier parts of this run found for the first time.
     found: BTreeMap<(Target, &'a Key), RemoteId>,
     /// Holders by kind.
     holders: BTreeMap<Target, Matcher>,

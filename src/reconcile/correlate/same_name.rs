@@ -1,11 +1,12 @@
-//! New people who may be somebody whom the job or the service knows already: they have the name or the email of one.
+//! New people who may be the same as a person that the job or the service knows already: they have the same name or
+//! email.
 //!
-//! - Somebody of this job whom the read misses: a key was mistyped, or changed where nothing of `match_on` stayed. Made anew,
-//!   they would be there twice, and their own entity would be removed.
-//! - Somebody at the service with both the same name and the same email, where `match_on` has no email: one person under two
-//!   keys.
-//! - On a first run, somebody at the service whom no record matches: where `match_on` does not fit, everybody would be made
-//!   a second time. Later runs ask about those who still wait from it, and about nobody else: then a new person who shares a
+//! - A person of this job who is missing from the read: a key was mistyped, or changed together with all fields of
+//!   `match_on`. Created again, they would be there twice, and their own entity would be removed.
+//! - A person at the service with both the same name and the same email, if `match_on` has no email: one person under
+//!   two keys.
+//! - On a first run, a person at the service that no record matches: where `match_on` does not fit, everybody would be
+//!   created a second time. Later runs ask only about records that still wait from it: then a new person who shares a
 //!   name is just that.
 //!
 //! A name proves nothing, but it is reason enough to ask.
@@ -24,10 +25,10 @@ use crate::record::{Key, Record, RemoteId, Target, Value, normalize};
 use crate::snapshot::SyncedRecord;
 use crate::store;
 
-/// The people whom new records are compared with.
+/// The people to compare new records with.
 #[derive(Default)]
 pub(crate) struct Namesakes {
-    /// The people at the service whom no record matches, by name.
+    /// The people at the service that no record matches, by name.
     strangers: HashMap<u64, Vec<RemoteId>>,
     /// Whose strangers are asked about; none for everybody.
     asked: Option<BTreeSet<Key>>,
@@ -39,7 +40,7 @@ pub(crate) struct Namesakes {
     waited: BTreeSet<Key>,
 }
 
-/// Somebody of this job whom the read misses.
+/// A person of this job who is missing from the read.
 #[derive(Clone)]
 struct Missed {
     key: Key,
@@ -49,7 +50,7 @@ struct Missed {
 }
 
 impl Namesakes {
-    /// Finds whom to ask about; `state` says whether this is the job's first run.
+    /// Finds the people to ask about; `state` says whether this is the job's first run.
     pub(crate) fn make(
         state: &JobState,
         identity: &Identity<'_>,
@@ -117,7 +118,7 @@ impl Namesakes {
         Ok(())
     }
 
-    /// Where a record stands that has both name and email of somebody at the service.
+    /// The correlation of a record that has both name and email of a person at the service.
     fn of_twin(&self, record: &Record, identity: &Identity<'_>) -> Result<Option<Standing>, Error> {
         const BY: &str = "name and email";
         let hash = whole(|field| record.fields.get(field).cloned().unwrap_or(Value::Empty));
@@ -141,7 +142,7 @@ impl Namesakes {
         }))
     }
 
-    /// Where a new record stands that may be somebody who is there.
+    /// The correlation of a new record that may be a person who exists already.
     pub(crate) fn of(&self, candidate: &Candidate, identity: &Identity<'_>) -> Result<Standing, Error> {
         if self.missed.is_empty() && self.strangers.is_empty() && self.twins.is_empty() {
             return Ok(Standing::New);
@@ -182,7 +183,7 @@ impl Namesakes {
     }
 }
 
-/// What stands for a name and an email together; none where either is empty.
+/// A digest of a name and an email together; `None` if either is empty.
 fn whole(of: impl Fn(&str) -> Value) -> Option<u64> {
     let [name, email] = Target::IDENTITY.map(|field| hash(&of(field)));
     Some(name?.rotate_left(1) ^ email?)

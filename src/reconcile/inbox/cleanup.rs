@@ -51,7 +51,7 @@ pub(crate) fn is_sendable(store: &Store, job: &Job) -> Result<bool, store::Error
 pub(crate) fn sweep(context: &Context<'_>) {
     for job in &context.config.jobs {
         let Some(inbox) = &job.inbox else { continue };
-        // An inbox that can't be opened has been told of by its own run.
+        // The run of that inbox has already reported that it can't be opened.
         let Ok(folder) = Folder::open(&inbox.dir) else { continue };
         if !folder.is_marked() {
             continue;

@@ -19,7 +19,7 @@ use crate::text::counted;
 pub(crate) struct Known {
     /// What earlier runs over it had confirmed when they were cut off.
     pub(crate) before: BTreeMap<Key, Action>,
-    /// What its columns are called, by the field that is made of one: whoever mends it knows no other name.
+    /// The names of its columns, by the field that is made of one: the person who corrects it knows only those names.
     pub(crate) headings: BTreeMap<String, String>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn settled(report: &Report) -> Verdict {
     }
 }
 
-/// What a change that was confirmed comes to for whoever dropped the file.
+/// How a confirmed change appears in the report to the person who dropped the file.
 pub(crate) fn outcome_of(action: Action) -> RowOutcome {
     match action {
         Action::Create => RowOutcome::Added,
@@ -96,7 +96,7 @@ pub(crate) fn confirmed(state_dir: &Path, job: &Job, runs: &[u64]) -> io::Result
     Ok(confirmed)
 }
 
-/// What whoever dropped a file that can't be used may do about it, where the error itself does not say so.
+/// What the person who dropped an unusable file can do about it, if the error itself does not say so.
 pub(crate) fn advice(error: &Error) -> Option<&'static str> {
     match error {
         Error::Mapping(_)

@@ -70,7 +70,7 @@ fn severity(status: Status) -> u8 {
     }
 }
 
-/// How a run ended but for what it had held.
+/// The result of a run, apart from what it held.
 fn without_held(report: &Report) -> Status {
     let lacks = !report.complete || report.counts.rejected > 0;
     match report.status {

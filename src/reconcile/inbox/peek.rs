@@ -102,7 +102,7 @@ pub fn next(job: &Job, store: Option<&Store>, clock: &Clock) -> Result<Next, Err
     Ok(Next { job: Some(job), waiting: Some(waiting), _copy: Some(copy) })
 }
 
-/// A copy of the next file that can be read; none where there is none. What will be refused is told in `about`.
+/// A copy of the next file that can be read; `None` if there is none. `about` says what will be refused.
 fn settled(
     folder: &Folder,
     options: &Options,

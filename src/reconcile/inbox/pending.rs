@@ -1,7 +1,7 @@
 //! A run while no file waits: what is open of earlier files.
 //!
-//! It reads nobody anew, unless it is over the last file: then all that it finds out about people counts. Else who is missing
-//! is as the last read said.
+//! It reads no records again, except when it repeats the last file: then everything that it finds out about people
+//! counts. Otherwise the people who are missing are those of the last read.
 
 use std::fs::{self, File};
 use std::io;
@@ -98,7 +98,7 @@ pub(crate) async fn run(
     Ok(report)
 }
 
-/// What a run came to that read nobody, with those who are missing as before.
+/// The result of a run that read no records, with the same people missing as before.
 fn as_before(context: &Context<'_>, job: &Job, mirrors: &Mirrors, report: Report) -> Result<Report, Error> {
     let target = job.mapping.target;
     let stored = Mirror::stored(context.store, target)?;

@@ -240,7 +240,7 @@ impl Visit<'_> {
             return Ok(Step::Stop);
         };
         let state = JobState::load(self.context.store, &self.job.name)?;
-        // What became of requests under way when a run was cut off was found out, and told, by this one.
+        // This run found out, and reported, what became of the requests of a run that was cut off.
         let runs: Vec<u64> = if before.is_empty() { before } else { before.into_iter().chain([begun.run]).collect() };
         let confirmed = file_report::confirmed(self.context.store.dir(), self.job, &runs).map_err(Error::History)?;
         let columns = state.found.as_ref().and_then(SourceState::file).map(|found| found.columns.as_slice());
@@ -267,7 +267,7 @@ impl Visit<'_> {
         self.close(folder, outbox, begun, report, receipt, order)
     }
 
-    /// Something that is never read goes to where whoever dropped it finds out why.
+    /// Files something that is never read, with the reason, where the person who dropped it finds both.
     fn refuse(&mut self, folder: &Folder, outbox: &Outbox, entry: &InboxEntry, reason: String) -> Result<Step, Error> {
         let name = shown(&entry.name);
         let why = crate::record::reveal(&reason);

@@ -1,8 +1,8 @@
 //! The reports of a file of which something waited, brought up to date as it is settled.
 //!
-//! Who dropped a file looks at its report again once it is decided on. So the private folder keeps what the report was made
-//! of while something in it waits: what is still held, queued or approved waits; what was refused or rejected is told by the
-//! store; for the rest the audit files tell what was done.
+//! Who dropped a file looks at its report again once it is decided on. So the private folder keeps the data of the
+//! report while something in it waits. What is still held, queued or approved waits; the store knows what was refused
+//! or rejected; for the rest the audit files say what was done.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -36,8 +36,8 @@ enum Became {
     Settled,
 }
 
-/// Brings the reports of the last file of which something waited up to date. `newer` is a file that was read since: what
-/// still waits is told there.
+/// Brings the reports of the last file of which something waited up to date. `newer` is a file that was read since: its
+/// report contains what still waits.
 pub(crate) fn settle(
     context: &Context<'_>,
     job: &Job,
@@ -160,7 +160,7 @@ fn became(store: &Store, records: &[(JobName, Key)]) -> Result<Became, store::Er
     Ok(Became::Settled)
 }
 
-/// What was done to whom since then.
+/// The actions since then, by job and key.
 fn done(state_dir: &Path, since: Timestamp) -> io::Result<BTreeMap<(JobName, Key), Action>> {
     let mut done = BTreeMap::new();
     history::read(state_dir, |entry| {

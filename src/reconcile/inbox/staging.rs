@@ -168,7 +168,7 @@ impl Laid {
         }
         match self.put(folder) {
             Err(error) if matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::IsADirectory) => {
-                // Somebody took the name, or that of a report, since.
+                // Another file has taken the name, or that of a report, since.
                 let filing = &mut self.order.filing;
                 let name = crate::source::inbox::shown(filing.in_inbox());
                 filing.filed = folder.free_name(filing.shelf, self.order.at, &name)?;

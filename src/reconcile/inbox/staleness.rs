@@ -5,8 +5,8 @@ use crate::reconcile::collect::{fingerprint, rows};
 use crate::reconcile::model::inbox_state::{InboxState, Past};
 use crate::source::inbox::{Options, Order, Taken, dated};
 
-/// The last file, where this one is the same and reading it again would come to the same: all of it was used, by the mapping
-/// of now. A file of which something is to be mended or decided is read as often as it is dropped.
+/// The last file, if this one is equal and reading it again would have the same result: all of it was used, by the
+/// present mapping. A file in which something is to be corrected or decided is read each time that it is dropped.
 pub(crate) fn again<'a>(state: &'a InboxState, taken: &Taken, mapping: &str) -> Option<&'a Past> {
     state.past.last().filter(|last| last.clean && last.content == taken.content && last.mapping == mapping)
 }
@@ -15,10 +15,10 @@ pub(crate) fn again<'a>(state: &'a InboxState, taken: &Taken, mapping: &str) -> 
 /// was used is put right by the one before it.
 const PUT_RIGHT_MAX: usize = 1;
 
-/// Why the file seems to be an older export than the last one: by the dates in their names, else by when they were written
-/// where that is the order of the inbox, else because this very file came before several others that were used altogether.
-/// Those of which something was held, missing or not used say nothing: whoever drops the right file again after wrong ones
-/// is not to wait for anybody.
+/// Why the file seems to be an older export than the last one: by the dates in their names, else by when they were
+/// written where that is the order of the inbox, else because this very file came before several others that were used
+/// altogether. Files of which something was held, missing or not used don't count: a person who drops the right file
+/// again after wrong ones should not have to wait for an approval.
 pub(crate) fn doubt(state: &InboxState, options: &Options, name: &str, taken: &Taken) -> Option<String> {
     let older = |what: &str, last: &Past| {
         format!(
@@ -50,7 +50,7 @@ pub(crate) fn doubt(state: &InboxState, options: &Options, name: &str, taken: &T
     })
 }
 
-/// Stands for all with which the same rows come to the same.
+/// Fingerprint of every setting that influences the result of a file's rows.
 pub(crate) fn as_before(job: &Job) -> String {
     let mapping = rows::mapping(job);
     let policy = format!("{:?} {:?} {:?} {:?}", job.leavers, job.leaver_set.fields, job.protect, job.mode);

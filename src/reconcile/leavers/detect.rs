@@ -26,9 +26,9 @@ use crate::store::{self, Store};
 pub(crate) struct Departed {
     /// Leavers who are due.
     pub(crate) changes: Vec<Change>,
-    /// Leavers whose row names somebody else than whom the job knows by its key.
+    /// Leavers whose row names another person than the one that the job knows by that key.
     pub(crate) doubtful: Vec<Change>,
-    /// Those for whom what is to be set can't be had.
+    /// Leavers whose new values can't be computed.
     pub(crate) held: Vec<Held>,
     /// Those who would be removed were they not protected.
     pub(crate) protected: Vec<Key>,
@@ -38,9 +38,9 @@ pub(crate) struct Departed {
     pub(crate) forgotten: Vec<(Key, RemoteId)>,
     /// What those are called who leave or are missed; shown in plans alone (law 11).
     pub(crate) names: BTreeMap<Key, String>,
-    /// Everybody whom the read misses, due or not.
+    /// All people who are missing from the read, due or not.
     pub(crate) missed: Vec<Missed>,
-    /// Those whom the read misses, and whose entity a record of it lays claim to under another key.
+    /// People who are missing from the read, and whose entity another record of it claims under another key.
     pub(crate) claimed: BTreeSet<Key>,
     /// Memberships that end for another one of the same person, with the key of that person.
     pub(crate) ended: BTreeMap<Key, Key>,
@@ -52,9 +52,9 @@ pub(crate) struct Judge<'a> {
     pub(crate) store: &'a Store,
     pub(crate) mirror: &'a Mirror,
     pub(crate) now: Timestamp,
-    /// Entities that a record of this read lays claim to: nobody of them leaves.
+    /// Entities that a record of this read claims: none of them leaves.
     pub(crate) claimed: &'a BTreeSet<RemoteId>,
-    /// Nobody of them is removed (law 6).
+    /// People that may not be removed (law 6).
     pub(crate) protection: &'a Protection,
     /// What is set in those who leave and stay at the service.
     pub(crate) set: &'a LeaverSet,
@@ -63,8 +63,8 @@ pub(crate) struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// Judges everybody whom a complete read misses, but for those whose own row says that they are gone. Only a finished
-    /// read brings a [`Complete`] value (law 1).
+    /// Judges all people who are missing from a complete read, except those whose own row says that they are gone. Only
+    /// a finished read brings a [`Complete`] value (law 1).
     pub(crate) fn by_absence(
         &self,
         index: &Index,
@@ -96,8 +96,8 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// Those whose own row says that they are gone: in any read, and without grace (law 1).
-    /// A row that names somebody else says nothing about who has its key: it waits for a person (law 6).
+    /// People whose own row says that they are gone: in any read, and without grace (law 1). A row that names another
+    /// person proves nothing about the owner of its key: it waits for a person (law 6).
     pub(crate) fn by_statement(&self, left: &BTreeMap<Key, Statement>, departed: &mut Departed) -> Result<(), Error> {
         if self.job.leavers.action == LeaverAction::Keep {
             return Ok(());
@@ -132,7 +132,7 @@ impl Judge<'_> {
         self.members.as_ref()?.successor(known)
     }
 
-    /// Somebody whom the read misses, and from when on they are removed.
+    /// A person who is missing from the read, and the time from which they are removed.
     fn missed(&self, key: &Key, known: &SyncedRecord, entity: &Entity, since: Timestamp) -> Missed {
         let stays = match self.job.leavers.action {
             LeaverAction::Keep => true,
@@ -143,7 +143,7 @@ impl Judge<'_> {
         Missed { key: key.clone(), id: known.id, since, due }
     }
 
-    /// Those among `missed` whom an earlier complete read missed, for a read that proves nothing itself.
+    /// Those among `missed` who were also missing from an earlier complete read, for a read that proves nothing itself.
     pub(crate) fn missed_before(&self, index: &Index, missed: &[usize], departed: &mut Departed) -> Result<(), Error> {
         for at in missed.iter().copied().filter(|at| index.entry(*at).gone) {
             let Some(key) = Key::new(index.entry(at).key) else { continue };
@@ -156,7 +156,7 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// What becomes of someone whom the read misses once their grace is over; none where nothing does.
+    /// What happens to a missing person once their grace is over; `None` if nothing does.
     pub(crate) fn fate(&self, key: &Key) -> Result<Option<Change>, Error> {
         let mut departed = Departed::default();
         let Some((mut known, entity)) = self.leaver(key, &mut departed)? else { return Ok(None) };
@@ -166,7 +166,7 @@ impl Judge<'_> {
         Ok(departed.changes.pop())
     }
 
-    /// Someone of this key with whom something may still have to be done.
+    /// The person of this key, if something may still have to be done.
     fn leaver(&self, key: &Key, departed: &mut Departed) -> Result<Option<(SyncedRecord, Entity)>, Error> {
         let Some(known) = SyncedRecord::get(self.store, &self.job.name, key)? else { return Ok(None) };
         let done = self.job.leavers.action == LeaverAction::Update && known.left.is_some();
@@ -255,8 +255,8 @@ impl Judge<'_> {
     }
 }
 
-/// Those who left a job by themselves in the last 24 hours, each by their segment; and how many of those whom the job knows
-/// have left and stay at the service.
+/// People who left a job without an approval in the last 24 hours, each by their segment; and how many of the known
+/// people have left and stay at the service.
 pub(crate) fn left_lately(
     store: &Store,
     target: Target,

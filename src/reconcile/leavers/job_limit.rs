@@ -1,7 +1,7 @@
 //! The limits on leavers and on updates of a job with parts: they are about people, whichever part of them goes or changes.
 //!
-//! Whoever loses a membership and whoever leaves altogether are one set; it is held as a whole or goes as a whole. So are
-//! those who change and those who go from one organization to another.
+//! People who lose a membership and people who leave altogether are one set; it is held as a whole or goes as a whole.
+//! So are those who change and those who go from one organization to another.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -29,8 +29,8 @@ pub(crate) fn share(context: &Context<'_>, job: &Job, all: &mut [Prepared]) -> R
     Ok(())
 }
 
-/// Those whom `changes` of one part of a job change, but for those on whom a person decided. A job without parts has nothing
-/// to share them with.
+/// The people that `changes` of one part of a job change, without those that a person decided on. A job without parts
+/// has nothing to share them with.
 pub(crate) fn updated(job: &Job, changes: &[Outline], verdicts: &BTreeMap<Key, Verdict>) -> BTreeSet<Key> {
     let has_parts = job.memberships.is_some() || job.name.is_part();
     let open = |change: &&Outline| match verdicts.get(change.key()) {
@@ -128,7 +128,7 @@ fn hold_pairs(store: &Store, job: &Job, all: &mut [Prepared]) -> Result<(), Erro
     Ok(())
 }
 
-/// The key of the person whom a leaver of a part is about.
+/// The key of the person that a leaver of a part belongs to.
 fn person(store: &Store, prepared: &Prepared, key: &Key) -> Result<Option<Key>, store::Error> {
     if prepared.target != Target::Membership {
         return Ok(Some(key.clone()));

@@ -1,7 +1,8 @@
 //! People who leave one job and appear in another one's source: from staff to contractors, or back.
 //!
-//! They are removed here only once they are there, so that nobody who changes sides is missing from both in between. Two
-//! records are one person where their emails are the same; a source that can't be read says nothing, and that is told.
+//! They are removed here only once they are there, so that a person who changes sides is never missing from both. Two
+//! records are one person where their emails are the same; a source that can't be read says nothing, and the run
+//! reports that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;

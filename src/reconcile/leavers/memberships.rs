@@ -1,7 +1,7 @@
 //! What is known of the members of memberships when it is judged which memberships end.
 //!
-//! A pair that vanishes from the source ends its membership where the person is still there. What becomes of the pairs of
-//! somebody who leaves altogether goes with what becomes of them: only one who is removed loses them.
+//! A pair that vanishes from the source ends its membership if the person is still there. If the person leaves too,
+//! their memberships follow the person: only a person who is removed loses them.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub(crate) struct Members<'a> {
     are_removed: bool,
     /// Who is gone; none where that is not known of everybody.
     gone: Option<&'a BTreeSet<Key>>,
-    /// Whom nobody removes, though they are gone.
+    /// People who are gone but not removed.
     staying: BTreeSet<&'a Key>,
     begun: &'a Begun,
     index: &'a Index,

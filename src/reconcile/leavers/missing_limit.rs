@@ -1,18 +1,18 @@
-//! Known people whom a complete read misses: who they are, since when, and what is told before any grace ends.
+//! Known people who are missing from a complete read: who they are, since when, and the notice before any grace ends.
 //!
-//! A filter that was left on in an export looks like an orderly file of fewer people. The guard on removals acts when the
-//! grace ends; that is too late for whoever could mend the file today. So those who are missing are counted from the first
-//! complete read on: over `max_missing` their removal is held at once, whenever it is due, and a person says whether they
-//! are gone or the source was wrong.
+//! A filter that was left on in an export looks like an orderly file of fewer people. The guard on removals acts when
+//! the grace ends; that is too late for the person who could correct the file today. So those who are missing are
+//! counted from the first complete read on: over `max_missing` their removal is held at once, whenever it is due, and a
+//! person says whether they are gone or the source was wrong.
 //!
 //! Invariants:
-//! - Being missing is counted, shown and told with every action; only what would remove or change people is held.
+//! - Missing people are counted, shown and reported with every action; only what would remove or change them is held.
 //! - Whose grace is over is judged by `max_leavers` first: that one says how many may go in a day.
 //! - Who is protected is shown as missing and does not count for the limit: nothing removes them.
 //! - Who was released is removed when the grace is over, not before. Whose removal was rejected stays until they come back.
-//! - Somebody whose own row says that they are gone, or whose entity another record claims, is not missing.
-//! - Where nothing is read, because no file waits in an inbox, those are missing whom the last complete read missed, but for
-//!   those whom a person decided on or who left since: every view says the same of them as after that read.
+//! - A person whose own row says that they are gone, or whose entity another record claims, is not missing.
+//! - If nothing is read, because no file waits in an inbox, the missing people are those of the last complete read,
+//!   without those that a person decided on or who left since: every view says the same of them as after that read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ use crate::record::Key;
 use crate::snapshot::Index;
 
 impl Missing {
-    /// What is to be told of those whom a read misses; none where it misses nobody.
+    /// The report on people who are missing from a read; `None` if no one is.
     pub(crate) fn of(missed: &[Missed], known: u64, judge: &Judge<'_>, judged: &Judged) -> Option<Self> {
         let (target, action) = (judge.job.mapping.target, judge.job.leavers.action);
         let since = missed.iter().map(|one| one.since).min()?;
@@ -42,7 +42,7 @@ impl Missing {
     }
 }
 
-/// What the limit says of those whom a read misses.
+/// What the limit says about people who are missing from a read.
 #[derive(Default)]
 pub(crate) struct Judged {
     /// Where they are too many: what would become of those whose grace runs, and why it waits for a person.
@@ -55,7 +55,7 @@ pub(crate) struct Judged {
     pub(crate) note: Option<String>,
 }
 
-/// Holds the removals of those whom a read misses where they are too many of the `known` people.
+/// Holds the removals of people who are missing from a read if they are too many of the `known` people.
 pub(crate) fn judge(
     judge: &Judge<'_>,
     departed: &Departed,
@@ -89,7 +89,7 @@ pub(crate) fn judge(
     Ok(judged)
 }
 
-/// Those on whom a person decided already.
+/// The keys that a person decided on already.
 fn decided(judge: &Judge<'_>, departed: &Departed, verdicts: &BTreeMap<Key, Verdict>) -> Result<BTreeSet<Key>, Error> {
     let mut decided = BTreeSet::new();
     for Missed { key, .. } in &departed.missed {
@@ -109,7 +109,7 @@ pub(crate) fn let_stay(missed: &mut [Missed], decided: &BTreeSet<Key>, verdicts:
     }
 }
 
-/// Those whom the last complete read missed, as far as they are known now.
+/// People who were missing from the last complete read, as far as they are known now.
 #[derive(Default)]
 pub(crate) struct Remembered {
     pub(crate) missed: Vec<Missed>,
@@ -118,7 +118,7 @@ pub(crate) struct Remembered {
     pub(crate) names: BTreeMap<Key, String>,
 }
 
-/// Whom the job misses while nothing is read.
+/// The missing people of the job while nothing is read.
 pub(crate) fn remembered(context: &Context<'_>, job: &Job, mirror: &Mirror) -> Result<Remembered, Error> {
     let store = context.store;
     let told = JobState::load(store, &job.name)?.missing;
@@ -137,7 +137,7 @@ pub(crate) fn remembered(context: &Context<'_>, job: &Job, mirror: &Mirror) -> R
     Ok(Remembered { missed: departed.missed, missing, names: departed.names })
 }
 
-/// Holds those whom the limit on removals let pass though too many are missing.
+/// Holds removals that passed the limit on removals although too many people are missing.
 pub(crate) fn hold_due<C: plan::Judged>(guarded: &mut Guarded<C>, due: &BTreeSet<Key>, reason: &str) {
     let reason: Arc<str> = reason.into();
     let passed =

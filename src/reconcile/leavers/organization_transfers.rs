@@ -1,7 +1,8 @@
 //! People who go from one organization to another: a membership of theirs ends in the read in which another begins.
 //!
-//! The two are one update of one person. The limit on updates judges it, not the one on leavers, and what is sent is both or
-//! neither: nobody is in the organization of somebody else because a column was sorted apart, and nobody is in none.
+//! The two are one update of one person. The limit on updates judges it, not the one on leavers, and what is sent is
+//! both or neither: no one gets another person's organization because a column was sorted separately, and no one is
+//! left without one.
 //!
 //! Invariants:
 //! - What ends for another membership needs no grace: the person is there, and their row says where they are now. It does
@@ -11,7 +12,7 @@
 //!   it is sent by a later run.
 //! - A decision on one part is a decision on all of them.
 //!
-//! Whoever has a further membership, or loses one without another, is no case of this.
+//! A person who gains a further membership, or loses one without another, is no such case.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -74,8 +75,8 @@ impl Begun {
         before.filter(is_seen).or_else(|| self.0.get(&member(&known.sent)?)?.first()).cloned()
     }
 
-    /// Notes which changes are parts of one update: what begins for somebody of whom a membership is not in the read, whether
-    /// that proves it gone or not, and what `ended` for it.
+    /// Notes which changes are parts of one update: a membership that begins for a member with another one that is not
+    /// in the read, proven gone or not, and the one that `ended` for it.
     pub(crate) fn note(&self, changes: &mut [Outline], ended: &BTreeMap<Key, Key>, absent: &BTreeSet<Key>) {
         let begun: BTreeMap<&Key, &Key> = self
             .0
@@ -95,7 +96,7 @@ impl Begun {
         }
     }
 
-    /// The members of whom something begins and another membership is not in the read.
+    /// The members with a membership that begins and another one that is not in the read.
     pub(crate) fn with_absent(
         &self,
         job: &Job,
@@ -117,7 +118,7 @@ impl Begun {
     }
 }
 
-/// The key of the member whom a membership joins.
+/// The key of the member of a membership.
 pub(crate) fn member(fields: &Values) -> Option<Key> {
     fields.get(Target::MEMBER).and_then(Value::as_text).and_then(Key::new)
 }

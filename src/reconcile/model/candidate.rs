@@ -81,6 +81,6 @@ impl Digests {
 #[derive(Clone, Debug)]
 pub(crate) struct Statement {
     pub(crate) line: u64,
-    /// Whom the row names, where its key is known.
+    /// The person that the row names, if its key is known.
     pub(crate) who: Values,
 }

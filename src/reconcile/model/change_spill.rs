@@ -1,7 +1,7 @@
-//! What a run works out, put aside: the records of the source, and the changes that they come to.
+//! Temporary file of a run: the records of the source, and the changes computed from them.
 //!
-//! In memory stays an outline of each; the rest is unpacked where it is looked at. Which fields there are is written once a
-//! pile: nearly all records of a job have the same. Who is made as their record is has one entry for both.
+//! A summary of each stays in memory; the rest is read where it is needed. Field names are written once per shape,
+//! since nearly all records of a job have the same. A create whose wish equals the record shares the record's entry.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -25,7 +25,7 @@ const ENTRY: usize = 512;
 /// An entry that is read.
 type Entry<'e> = serde_json::Deserializer<serde_json::de::SliceRead<'e>>;
 
-/// Records and changes put aside.
+/// Records and changes in a temporary file.
 #[derive(Debug)]
 pub struct Pile {
     spool: Spool,
@@ -96,7 +96,7 @@ impl Pile {
         self.spool.put(&bytes)
     }
 
-    /// A record that was put aside.
+    /// Reads a record back.
     pub(crate) fn record(&self, place: SpillOffset) -> Result<(Values, RowMetadata), Error> {
         self.spool.read(place, |bytes| {
             let mut entry = self.entry(bytes);
@@ -106,7 +106,7 @@ impl Pile {
         })
     }
 
-    /// What a record that was put aside is matched by.
+    /// Reads back the values that a record is matched by.
     pub(crate) fn marks(&self, place: SpillOffset) -> Result<Vec<Option<u64>>, Error> {
         self.spool.read(place, |bytes| {
             let (marks, _) = bytes.split_at(self.marks_end());
@@ -129,7 +129,7 @@ impl Pile {
         Ok(Outline::of(&change, place))
     }
 
-    /// The outline of a change that makes somebody just as their record is, which lies at `place`.
+    /// The summary of a create that equals its record, which lies at `place`.
     pub(crate) fn made(&self, change: &Change, place: SpillOffset) -> Outline {
         let outline = Outline::of(change, place);
         debug_assert!(self.change(&outline).map_or(true, |found| found == *change), "another change than its record");

@@ -22,7 +22,7 @@ pub struct Context<'a> {
     pub store: &'a Store,
     /// The time.
     pub clock: &'a Clock,
-    /// Is told how runs go.
+    /// Receives the progress of runs.
     pub watch: &'a dyn Watch,
 }
 
@@ -45,7 +45,7 @@ impl Narrow {
     }
 }
 
-/// Is told how runs go, for people who watch.
+/// Receives the progress of runs, for people who watch.
 pub trait Watch: Sync {
     /// A job begins a part of its run.
     fn stage(&self, job: &JobName, stage: Stage);
@@ -68,7 +68,7 @@ pub trait Watch: Sync {
     }
 }
 
-/// Nobody watches, and nobody asks to end.
+/// An observer that ignores progress and never cancels.
 pub struct Unwatched;
 
 impl Watch for Unwatched {

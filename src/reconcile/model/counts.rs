@@ -35,7 +35,7 @@ impl Status {
 pub struct Counts {
     /// Records of the source.
     pub records: u64,
-    /// Known people whom the read misses.
+    /// Known people who are missing from the read.
     #[serde(default)]
     pub missing: u64,
     /// Rows that can't be used.

@@ -8,7 +8,7 @@ use crate::record::Key;
 /// People of a job whose rows can't be trusted: nothing that joins them is made or ended by such a row.
 #[derive(Debug, Default)]
 pub(crate) struct Doubts {
-    /// Those whose rows may be about somebody else, and why.
+    /// Records whose rows may be about another person, and why.
     pub(crate) held: BTreeMap<Key, Arc<str>>,
     /// Those whose rows can't be used, and why.
     pub(crate) rejected: BTreeMap<Key, String>,

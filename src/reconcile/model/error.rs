@@ -32,7 +32,7 @@ pub enum Error {
     /// The state could not be read or written.
     #[error(transparent)]
     Store(#[from] store::Error),
-    /// What the run works out could not be put aside.
+    /// Temporary data could not be written.
     #[error(transparent)]
     Spool(#[from] spool::Error),
     /// The audit files could not be read or written.

@@ -39,7 +39,7 @@ pub(crate) struct Past {
     pub(crate) content: String,
     /// What the job made of rows then.
     pub(crate) mapping: String,
-    /// Whether it was used altogether: nothing of it was held, refused or not used, and nobody was missing from it.
+    /// Whether it was used completely: nothing of it was held, refused or not used, and no one was missing from it.
     pub(crate) clean: bool,
     /// When it was written.
     pub(crate) modified: Option<Timestamp>,

@@ -14,7 +14,7 @@ pub(crate) fn found_by(target: Target) -> &'static [&'static str] {
     }
 }
 
-/// Whom no job may remove, whichever job says so.
+/// The removal protection of all jobs together.
 pub(crate) fn protection(context: &Context<'_>) -> Protection {
     Protection::new(context.config.jobs.iter().flat_map(|job| &job.protect))
 }

@@ -36,7 +36,7 @@ pub struct Prepared {
     pub unchanged: u64,
     /// By field: how many were found at the service by it, the first time.
     pub matched_by: BTreeMap<String, u64>,
-    /// Every row that can be used, with its line, its key and whether it counts; for a file that somebody dropped only.
+    /// Every row that can be used, with its line, its key and whether it counts; for dropped files only.
     pub rows: Vec<(u64, Key, bool)>,
     /// What waits in the inbox, where the source is one.
     pub inbox: Option<WaitingFiles>,
@@ -44,9 +44,9 @@ pub struct Prepared {
     pub rejected: Vec<Rejected>,
     /// Values that can't be used, of records that count all the same.
     pub bad_values: Vec<Rejected>,
-    /// Known people whom the read misses, in order of key.
+    /// Known people who are missing from the read, in order of key.
     pub missed: Vec<Missed>,
-    /// What is told of them.
+    /// The report on them.
     pub missing: Option<Missing>,
     /// What those are called who leave or are missing.
     pub names: BTreeMap<Key, String>,
@@ -64,7 +64,7 @@ pub struct Prepared {
     pub protected: Vec<Key>,
     /// Leavers who are to appear in another job and stay until they do, and why.
     pub moving: Vec<(Key, String)>,
-    /// Fields that somebody edited at the service and that stay so, where the job names them.
+    /// Fields that were edited at the service and stay so, if the job names them.
     pub drift: BTreeMap<Key, Vec<String>>,
     /// Why nothing is sent, where it is so: nothing is taken from the read, or the job is paused.
     pub hold: Option<String>,

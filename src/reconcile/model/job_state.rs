@@ -55,7 +55,7 @@ pub struct JobState {
     /// Values that the last run could not use, of records that count all the same; the first 200.
     #[serde(default)]
     pub bad_values: Vec<RejectedRow>,
-    /// The known people whom the last run's source misses.
+    /// The known people who were missing in the last run.
     #[serde(default)]
     pub missing: Option<Missing>,
     /// What is remembered of the inbox, where the source is one.

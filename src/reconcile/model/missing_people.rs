@@ -1,4 +1,4 @@
-//! Known people whom complete reads miss, as they are shown and remembered.
+//! Known people who are missing from complete reads, as they are shown and remembered.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Key, RemoteId, Target};
 
-/// Somebody of a job whom complete reads miss.
+/// A person of a job who is missing from complete reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missed {
     /// Their key.
@@ -35,7 +35,7 @@ pub struct Missing {
     pub due: Option<Timestamp>,
     /// Whether they are removed then; else they are changed.
     pub removed: bool,
-    /// Whether they are more than `max_missing` allows, those apart on whom a person decided.
+    /// Whether they are more than `max_missing` allows, not counting those that a person decided on.
     pub too_many: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Which server showed the people whom a job knows last.
+//! Which server showed the people that a job knows last.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::record::Key;
 use crate::snapshot::Index;
 use crate::source::ReplicaPosition;
 
-/// How many people are remembered one by one. Are there more, nobody is believed to be gone before they were shown again.
+/// How many people are remembered one by one. With more of them, no one counts as gone before they were shown again.
 const OTHERS_MAX: usize = 10_000;
 
 /// How far the servers were that showed people last.
@@ -18,7 +18,7 @@ pub(crate) struct Shown {
     /// The server that showed everybody but `others`.
     #[serde(default)]
     pub(crate) last: Option<ReplicaPosition>,
-    /// Those whom another server showed last, by the digests of their keys.
+    /// The people that another server showed last, by the digests of their keys.
     #[serde(default)]
     others: Vec<(ReplicaPosition, BTreeSet<u64>)>,
     /// The last read that could not be believed, where it was the last.
@@ -36,7 +36,7 @@ impl Shown {
         Some(address)
     }
 
-    /// How far the server was that showed somebody last.
+    /// The position of the server that showed this person last.
     pub(crate) fn of(&self, key: &Key) -> Option<&ReplicaPosition> {
         let mark = mark(key.as_str());
         let other = self.others.iter().find(|(_, keys)| keys.contains(&mark));

@@ -20,7 +20,7 @@ pub(crate) struct Outdated {
 
 /// What a sync needs besides.
 pub(crate) struct Extra {
-    /// Stands for mapping, key, match fields and what of the source decides whom it shows.
+    /// Fingerprint of mapping, key, match fields and the settings of the source that select people.
     pub(crate) mapping: String,
     /// Whether this mapping is the one to compare the next with: not before what it alters was decided on.
     pub(crate) mapping_settled: bool,
@@ -48,7 +48,8 @@ pub(crate) struct Extra {
     pub(crate) standing: BTreeSet<Key>,
     /// Of the keys with a verdict, those whose row is there: a verdict on their removal is void.
     pub(crate) there: BTreeSet<Key>,
-    /// What the service holds of those whom the plan changes, by digest; worked out for plan files and for what is held.
+    /// What the service holds of the people that the plan changes, by digest; computed for plan files and for what is
+    /// held.
     pub(crate) remote: BTreeMap<Key, u128>,
     /// SyncedRecord keys that the read misses and whose entities another record claims: they may not be gone.
     pub(crate) claimed: BTreeSet<Key>,
@@ -63,6 +64,6 @@ pub(crate) struct Extra {
     pub(crate) unknown: BTreeSet<Key>,
     /// What the limits were measured against.
     pub(crate) base: Base,
-    /// Those whom the part of a job would change and on whom nobody decided.
+    /// People that the part of a job would change and that no person decided on.
     pub(crate) updated: BTreeSet<Key>,
 }

@@ -36,8 +36,8 @@ use crate::snapshot::{Index, SyncedRecord};
 use crate::store::Store;
 use crate::text::thousands;
 
-/// Why somebody stays whose row says that they are gone.
-const DOUBTFUL: &str = "the row that says that this key is gone names somebody else than whom it belongs to; were columns sorted \
+/// Why a person stays although a row says that they are gone.
+const DOUBTFUL: &str = "the row that says that this key is gone names another person than the one it belongs to; were columns sorted \
                         apart, or is the key mistyped? approve it if they are gone";
 
 /// Works out what a run of one part of a job would do, `earlier` being the parts that were worked out before. `remember`
@@ -329,8 +329,8 @@ fn gone(index: &Index, seen: &Present, left: &BTreeMap<Key, Statement>) -> BTree
     missing.chain(left.keys().cloned()).collect()
 }
 
-/// Those who were missing from complete reads and are in this one: their grace is over. Those who need nothing are
-/// remembered as they are now anyway.
+/// Keys that had been absent from complete reads and are in this one: their leaver grace starts over. Records that need
+/// nothing are stored as they are now anyway.
 fn returned(
     job: &Job,
     index: &Index,

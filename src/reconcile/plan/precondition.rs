@@ -1,4 +1,4 @@
-//! What a planned change is based on, so that it can be told later whether any of that moved.
+//! What a planned change is based on, so that a later run can check whether any of it has changed.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +72,7 @@ impl<'a> Present<'a> {
             match self.go.get(key) {
                 None => "it is not wanted any more".to_owned(),
                 Some(change) if wish(change) != basis.wish => {
-                    "something else is wanted for this record by now".to_owned()
+                    "the planned change differs from the one in the file".to_owned()
                 }
                 Some(found) => match self.prepared.waits.get(key).filter(|reason| *reason != ON_SITE) {
                     None => return Ok(Ok(found)),

@@ -44,7 +44,7 @@ pub(crate) fn guard(
     store.scan(Keyspace::Synced, &prefix, |name, bytes| {
         let key = &name[prefix.len()..];
         let Ok(Counted { marks, left }) = serde_json::from_slice(bytes) else { return };
-        // A first run remembers whom it matches while it goes.
+        // A first run remembers the people that it matches while it runs.
         let is_matched = Key::new(key).is_some_and(|key| matched.contains_key(&key));
         if left.is_none() && !is_matched {
             let segment = moved.get(key).map_or(marks.segment, |segment| (*segment).to_owned());

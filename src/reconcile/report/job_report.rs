@@ -42,19 +42,19 @@ pub struct Report {
     pub rejections: Vec<Rejected>,
     /// Values that can't be used, of records that count all the same.
     pub bad_values: Vec<Rejected>,
-    /// Known people whom the read misses.
+    /// Known people who are missing from the read.
     pub missed: Vec<Missed>,
-    /// What is told of them.
+    /// The report on them.
     pub missing: Option<Missing>,
     /// What waits for a person, and why.
     pub held: Vec<(Key, String)>,
     /// What the service refused, and its words.
     pub parked: Vec<(Key, Action, String)>,
-    /// Fields that somebody edited at the service and that stay so, where the job names them.
+    /// Fields that were edited at the service and stay so, if the job names them.
     pub drift: Vec<(Key, Vec<String>)>,
     /// What was done, by target; what a job manages besides its own target is in it too.
     pub by_target: BTreeMap<Target, Counts>,
-    /// What became of each row, for whoever dropped the file.
+    /// What happened to each row, for the person who dropped the file.
     pub details: Details,
     /// Whether it was asked to end before its end.
     pub interrupted: bool,
@@ -64,7 +64,7 @@ pub struct Report {
     pub is_narrow: bool,
 }
 
-/// What became of each row of a file that somebody dropped.
+/// What happened to each row of a dropped file.
 #[derive(Clone, Debug, Default)]
 pub struct Details {
     /// Rows that can be used, with line and key, and whether they count; in order of line.
@@ -242,7 +242,7 @@ fn status(parts: &[Part], reasons: &[String]) -> Status {
     }
 }
 
-/// What can't be used. One row may be of no use to several parts for one reason, and is told once.
+/// What can't be used. One row may be useless to several parts for one reason, and is reported once.
 fn once(parts: &[Part], of: fn(&Prepared) -> &Vec<Rejected>) -> Vec<&Rejected> {
     let mut told: BTreeSet<(Option<u64>, &str)> = BTreeSet::new();
     let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! What a run came to, as people and the log are told.
+//! The result of a run, for people and the log.
 
 pub(crate) mod job_report;
 pub(crate) mod log;

@@ -1,8 +1,8 @@
-//! Signs that something around a run is not as it should be: somebody else works at the same people or with the same
-//! credential, or a clock is wrong.
+//! Warnings about the environment: another program writes to the same people or uses the same credential, or a clock is
+//! wrong.
 //!
-//! Two jobs of one state never own the same entity (law 6), but two machines may: each takes the other's writes for edits
-//! and sets them back, run after run. Nothing here stops that; it is told, so that a person does.
+//! Two jobs of one state never own the same entity (law 6), but two machines may: each takes the other's writes for
+//! edits and sets them back, run after run. Nothing here stops that; the warning lets a person stop it.
 
 use jiff::SignedDuration;
 
@@ -15,12 +15,13 @@ use crate::snapshot::SyncedRecord;
 use crate::store::Store;
 use crate::text::counted;
 
-/// An edit may be undone once, and made again by somebody who did not see why. Not so often.
+/// An edit may be undone once, and made again by a person who did not see why. Not so often.
 const EDITS_IN_A_ROW: u32 = 3;
 /// How many people a note names; the rest is counted.
 const NAMED_MAX: usize = 5;
 
-/// Clocks that are further apart are told of. Nothing goes by the difference: the service's times are compared with its own.
+/// There is a warning if clocks differ by more than this. Nothing else depends on the difference: the service's times
+/// are compared only with each other.
 const APART: SignedDuration = SignedDuration::from_mins(5);
 
 /// What is worth telling after a push.

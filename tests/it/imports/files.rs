@@ -131,8 +131,8 @@ impl File {
         })
     }
 
-    /// The paths that the file names: its imports, but for what a `mod.rs` only shows; and those inside of its code, those
-    /// that begin with an imported module included.
+    /// The paths that the file names: its imports, except what a `mod.rs` only re-exports; and those inside of its
+    /// code, those that begin with an imported module included.
     fn names(&self) -> impl Iterator<Item = Module> {
         let own = self.imports.iter().filter(|import| !(self.is_folder && import.is_public));
         let mut names: Vec<Module> = own.map(|import| import.path.clone()).collect();
@@ -148,7 +148,7 @@ impl File {
     }
 }
 
-/// The next `use` at the beginning of a line, but for blanks and what makes it public.
+/// The next `use` at the beginning of a line, without blanks and its visibility.
 fn next_use(code: &str) -> Option<usize> {
     code.match_indices("use ").map(|(at, _)| at).find(|at| {
         let line = code[..*at].rfind('\n').map_or(0, |end| end + 1);
