@@ -11,6 +11,7 @@ mod links;
 mod lists;
 mod messages;
 mod pages;
+mod words;
 
 /// The folder of the project.
 fn root() -> &'static Path {
