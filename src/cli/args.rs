@@ -12,7 +12,7 @@ use crate::sandbox::{Fault, Restriction, Window};
 /// The default configuration file.
 const CONFIG: &str = "/etc/rosterd/config.toml";
 
-/// What every command takes stands apart in its help.
+/// Options of every command have a heading of their own in its help.
 const GLOBAL: &str = "Global options";
 
 /// Keeps a workplace presence service in step with an organization's own directories
@@ -109,7 +109,7 @@ pub(super) enum Command {
     Preview(PreviewArgs),
     /// Show one record from source to service, and why
     Explain(ExplainArgs),
-    /// Put back what a run changed, as far as it still stands so
+    /// Put back what a run changed, where it is still so
     Revert(RevertArgs),
     /// Remove a person from what is kept on this machine; the service is left alone
     Forget(ForgetArgs),

@@ -36,7 +36,7 @@ const OTHERS: &[&str] = &[
     "tar",
 ];
 
-/// The command lines of a block, each without its prompt: in a `console` block only what stands behind `$ `.
+/// The command lines of a block, each without its prompt: in a `console` block only what follows `$ `.
 fn lines(block: &Block) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut goes_on = false;

@@ -48,7 +48,7 @@ fn never_seen(job: &Job, key: &Key, explanation: &Explanation) -> Failure {
     }
 }
 
-/// How source and service stand to each other, in a word.
+/// How source and service compare, in a word.
 fn state_name(state: FieldState) -> &'static str {
     match state {
         FieldState::Unknown => "unknown",

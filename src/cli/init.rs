@@ -173,7 +173,7 @@ impl<'a> Columns<'a> {
         Self { all: columns.iter().map(|column| (column.as_str(), snake(column))).collect() }
     }
 
-    /// The template that shows a column: by its plain name where that is one, else as it stands in the file.
+    /// The template that shows a column: by its plain name where that is one, else as it is in the file.
     fn template(&self, name: &str) -> Option<String> {
         let hits: Vec<&str> = self.all.iter().filter(|(_, known)| known == name).map(|(column, _)| *column).collect();
         match hits.as_slice() {

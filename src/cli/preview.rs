@@ -138,7 +138,7 @@ fn lines(ui: &Ui, seen: &PreviewRow) {
     beside(&left, &right).iter().for_each(|line| ui.line(line));
 }
 
-/// The widest that a column of names or cells is made; what is longer moves what stands beside it.
+/// The widest that a column of names or cells is made; what is longer moves the next column.
 const WIDTH_MAX: usize = 60;
 
 /// Columns and their cells on the left, what becomes of them on the right.

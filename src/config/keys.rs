@@ -188,7 +188,7 @@ pub(crate) fn tables() -> impl Iterator<Item = (String, &'static Key, Vec<&'stat
     })
 }
 
-/// The table in which a key stands; empty for the top.
+/// The table that contains a key; empty for the top.
 fn parent(name: &str) -> &str {
     name.rsplit_once('.').map_or("", |(parent, _)| parent)
 }
@@ -198,7 +198,7 @@ fn written(table: &str) -> String {
     if table == "job" { "[[job]]".to_owned() } else { format!("[{table}]") }
 }
 
-/// Keys whose values are never quoted, wherever they stand (law 11).
+/// Keys whose values are never quoted, wherever they are (law 11).
 pub(super) const SECRETS: &[&str] =
     &["api.client_secret", "api.api_key", "job.source.bind_password", "notify.mail.password"];
 

@@ -8,7 +8,7 @@ use super::problem::{Errors, Problem};
 pub(super) struct Report {
     /// The file as it was named.
     file: String,
-    /// Where each key of the file stands.
+    /// The line of each key of the file.
     lines: BTreeMap<String, usize>,
     /// Which variable set a key.
     variables: BTreeMap<String, String>,
@@ -30,7 +30,7 @@ impl Report {
         }
     }
 
-    /// Remembers that the key at `place` stands on `line` of the file.
+    /// Remembers that the key at `place` is on `line` of the file.
     pub(super) fn at_line(&mut self, place: &str, line: usize) {
         self.lines.entry(place.to_owned()).or_insert(line);
     }

@@ -9,7 +9,7 @@ use minijinja::value::Object;
 
 use crate::source::{Name, Row};
 
-/// Which names the templates of a mapping use, and where their values stand.
+/// The names that the templates of a mapping use, and the columns of their values.
 #[derive(Default)]
 pub(super) struct Slots {
     /// The column of each slot; `None` where the source lacks an optional one.

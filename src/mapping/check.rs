@@ -154,7 +154,7 @@ pub(super) fn assigns(piece: &Piece<'_>, at: usize) -> bool {
     }
 }
 
-/// What a word is, by what stands before it.
+/// The kind of a word, by the text before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Filter,

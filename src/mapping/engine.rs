@@ -26,7 +26,7 @@ struct Printed(usize);
 pub(super) const BLOCKS: &[&str] =
     &["if", "elif", "else", "endif", "for", "endfor", "set", "endset", "with", "endwith"];
 
-/// Words that may stand before a bracket without being a function.
+/// Words that may be before a bracket without being a function.
 pub(super) const KEYWORDS: &[&str] =
     &["and", "or", "not", "in", "if", "elif", "else", "is", "for", "set", "with", "recursive"];
 

@@ -133,13 +133,13 @@ fn is_looped(piece: &Piece<'_>, at: usize) -> bool {
         && (1..at).all(|before| piece.kind(before) != Some(TokenKind::Word("in")))
 }
 
-/// Whether a lone `*` stands at a position.
+/// Whether there is a lone `*` at a position.
 fn is_times(piece: &Piece<'_>, at: usize) -> bool {
     let sign = Some(TokenKind::Sign('*'));
     piece.kind(at) == sign && piece.kind(at + 1) != sign && piece.before(at) != sign
 }
 
-/// Whether what stands on both sides of a `*` can be nothing but numbers.
+/// Whether both sides of a `*` can be nothing but numbers.
 fn is_product_of_numbers(piece: &Piece<'_>, at: usize) -> bool {
     let starts = (0..at).filter(|start| begins_operand(piece, *start));
     let left = starts.filter_map(|start| operand(piece, start)).filter(|operand| operand.end == at);
@@ -197,7 +197,7 @@ fn operand(piece: &Piece<'_>, start: usize) -> Option<Operand> {
     }
 }
 
-/// Whether what stands between two positions is a sum or product of numbers.
+/// Whether the text between two positions is a sum or product of numbers.
 fn is_sum(piece: &Piece<'_>, mut at: usize, end: usize) -> bool {
     loop {
         match operand(piece, at) {

@@ -6,7 +6,7 @@ use super::options::Options;
 use super::outcome::Rendered;
 use crate::record::{Number, RowMetadata};
 
-/// The longest name of a segment, in bytes: it stands in messages.
+/// The longest name of a segment, in bytes: messages contain it.
 const SEGMENT_BYTES_MAX: usize = 200;
 
 /// A template beside the fields.

@@ -6,7 +6,7 @@
 //!
 //! Invariants:
 //! - Which columns a template uses is known before the first row. One that the source lacks fails the source, wherever
-//!   in the template it stands, for a renamed column is not an empty one.
+//!   the template uses it, for a renamed column is not an empty one.
 //! - `include` comes before `key`: a row that it drops needs no key. A key that could be read is part of the rejection,
 //!   since it proves the person present (law 1).
 //! - Templates see the row and nothing else: no time, no other row, no function.

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 /// The code of a template, piece by piece.
 pub(super) struct Scan<'t> {
-    /// What stands in `{{ }}` and `{% %}`, in order.
+    /// The contents of `{{ }}` and `{% %}`, in order.
     pub(super) pieces: Vec<Piece<'t>>,
     /// Whether there is anything but white space outside of them.
     pub(super) text_around: bool,
@@ -17,7 +17,7 @@ pub(super) struct Scan<'t> {
 pub(super) struct Piece<'t> {
     /// Whether it is `{% %}`.
     pub(super) block: bool,
-    /// Where the code stands in the template, without its marks.
+    /// The position of the code in the template, without its marks.
     pub(super) inner: Range<usize>,
     /// Its tokens.
     pub(super) tokens: Vec<Token<'t>>,

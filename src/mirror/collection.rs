@@ -25,7 +25,7 @@ pub struct PullSet {
 }
 
 impl PullSet {
-    /// Kept whatever the jobs map: who it is, and whether they stand inside.
+    /// Kept whatever the jobs map: who it is, and whether they are on site.
     fn always(target: Target) -> &'static [&'static str] {
         match target {
             Target::Staff | Target::Contractor => &["name", "onsite_status"],

@@ -110,11 +110,11 @@ pub struct FieldView {
     pub sent: Option<Value>,
     /// What the service made of that, where it differs.
     pub echo: Option<Value>,
-    /// How source and service stand to each other.
+    /// How source and service compare.
     pub state: FieldState,
 }
 
-/// How source and service stand to each other in one field.
+/// How source and service compare in one field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldState {
     /// One of them is missing.

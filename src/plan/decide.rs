@@ -9,7 +9,7 @@ use crate::record::{
 };
 use crate::snapshot::SyncedRecord;
 
-/// A record and where it stands.
+/// A record and its correlation.
 #[derive(Clone, Debug)]
 pub struct Subject {
     /// The record.
@@ -18,7 +18,7 @@ pub struct Subject {
     pub line: Option<u64>,
     /// What its row says about itself.
     pub marks: RowMetadata,
-    /// Where it stands.
+    /// Its correlation.
     pub standing: Standing,
 }
 

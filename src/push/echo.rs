@@ -57,7 +57,7 @@ impl fmt::Display for Astray {
     }
 }
 
-/// Those of a target who do not stand as they signed and can't be put right, and why. Each is forgotten by the first look
+/// The people of a target whose presence is wrong and can't be restored, and why. Each is forgotten by the first look
 /// that finds the service and their latest movement agree.
 pub fn astray(store: &Store, target: Target) -> Result<Vec<(RemoteId, String)>, store::Error> {
     let echoes = Echo::list(store, target)?;
@@ -184,8 +184,8 @@ impl Stand {
         })
     }
 
-    /// Whether it says where the person stands since then. An old sign-out that is edited now says nothing; an old
-    /// sign-in does, because a person too many on an evacuation list is safer than one too few.
+    /// Whether it says where the person is since then. An old sign-out that is edited now says nothing; an old sign-in
+    /// does, because a person too many on an evacuation list is safer than one too few.
     pub(super) fn counts(&self, since: Timestamp) -> bool {
         self.modified.is_none_or(|modified| modified >= since) && (self.onsite || self.at >= since)
     }

@@ -1,7 +1,7 @@
 //! Drains the queue: change → calls → answer → snapshot.
 //!
 //! Invariants:
-//! - A request that changes something leaves only after its change stands as sent on disk, and its outcome is one commit:
+//! - A request that changes something leaves only after its change is on disk as sent, and its outcome is one commit:
 //!   snapshot, owner, mirror and queue together (law 3, law 5).
 //! - A PUT is built from a copy read just before it, with the owned fields laid on top; what came back is compared, and
 //!   a service that clears a field which the change does not touch stops the push (law 2).

@@ -7,11 +7,11 @@
 //! Invariants:
 //! - Nothing is written to disk between the read and the PUT, so that a movement between the two is rare, and undone
 //!   only for seconds.
-//! - An echo is forgotten only when the movements since show that the person stands as they signed, or after what they
-//!   signed was put back and read. A process that dies leaves its echoes to the next run.
-//! - A movement that does not name its place is repeated at the only place that it can have been. Where there is none, that
-//!   person alone stays noted, every run says so, and it ends when the service and the latest movement agree again: who
-//!   stands wrong on an evacuation list is signed in or out by hand.
+//! - An echo is forgotten only when the movements since show that the person's presence is what they signed, or after
+//!   what they signed was put back and read. A process that dies leaves its echoes to the next run.
+//! - A movement that does not name its place is repeated at the only place that it can have been. Where there is none,
+//!   that person alone stays noted, every run says so, and it ends when the service and the latest movement agree
+//!   again: a person with a wrong entry on an evacuation list is signed in or out by hand.
 //! - Looks go on beside the updates, at least every [`LOOK_AFTER`], and an update is begun only if the rate limit
 //!   leaves requests for the look that follows it.
 //! - Nothing is put back that the service already says, nor on the word of one listing: the person is read, and the
@@ -350,7 +350,7 @@ impl<'a> Presence<'a> {
         }
     }
 
-    /// Who of them stands inside, and where, by the service's word; those who are gone are not in it.
+    /// Who of them is on site, and where, according to the service; people who are gone are not in it.
     async fn standing(
         &self,
         people: &BTreeMap<RemoteId, Echo>,

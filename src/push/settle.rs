@@ -1,8 +1,8 @@
 //! What an earlier process left without an outcome, settled before anything is planned (law 3).
 //!
 //! Creates are looked up, twice where need be. Of an update the pull has just shown what became of it, and of a removal
-//! one request shows it. What is found to be done is confirmed as if the answer had come: it stands in the snapshot and
-//! in the audit file. What is not done is planned again.
+//! one request shows it. What is found to be done is confirmed as if the answer had come: in the snapshot and in the
+//! audit file. What is not done is planned again.
 
 use super::error::Error;
 use super::one::earlier;

@@ -3,9 +3,9 @@
 //! Invariants:
 //! - One change a job and key. It holds what is wanted under our own key, never a rendered request: requests are built
 //!   when they are sent, on what is true then.
-//! - Before a request that changes something leaves, its change stands as [`State::Sent`] on disk; after it, one commit
-//!   takes the change out and moves what is known (law 3, law 5). So whatever stands as sent when a process begins has an
-//!   unknown fate, and is looked up before it is tried again.
+//! - Before a request that changes something leaves, its change is on disk as [`State::Sent`]; after it, one commit
+//!   takes the change out and moves what is known (law 3, law 5). So whatever is marked as sent when a process begins
+//!   has an unknown fate, and is looked up before it is tried again.
 //! - A waiting change may be replaced or dropped by the next plan; a sent one may not; a parked one stays, unsent, until
 //!   the plan wants something else for its key.
 //! - Leavers go first, then joiners, then movers (law 12).

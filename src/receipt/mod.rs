@@ -7,7 +7,7 @@
 //! - Equal reasons are given once, with the people that they apply to; each person has a line of the page's text, so
 //!   that one can be removed.
 //! - Only keys name people (law 11); no cell of the file is repeated.
-//! - No cell of the table is a formula to a spreadsheet, and no text of the page is markup, whatever stands in the file.
+//! - No cell of the table is a formula to a spreadsheet, and no text of the page is markup, whatever the file contains.
 //! - The page is one file without scripts and loads nothing.
 //!
 //! Rejected: the page alone. A person who has to correct four hundred rows sorts and filters them.
@@ -44,7 +44,7 @@ pub struct Receipt {
     pub newer: Option<String>,
     /// Its rows in their order, then what is about none of them.
     pub lines: Vec<ReportLine>,
-    /// What stands between two cells of the file, and of the table.
+    /// The delimiter between two cells of the file, and of the table.
     pub delimiter: u8,
 }
 

@@ -39,7 +39,7 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// A text as it stands in a page.
+/// A text as a page shows it.
 pub fn markup_of(text: &str) -> String {
     Text(text).to_string()
 }

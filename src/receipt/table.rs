@@ -6,7 +6,7 @@ use super::Receipt;
 
 /// The mark by which spreadsheets know UTF-8.
 pub const MARK: &[u8] = "\u{feff}".as_bytes();
-/// What stands above the columns.
+/// The line above the columns.
 const HEADER: [&str; 4] = ["row", "key", "outcome", "reason"];
 
 /// Whether what begins with these bytes is such a table.
@@ -17,7 +17,7 @@ pub fn is_table(head: &[u8]) -> bool {
 }
 
 /// Writes the table: a mark, a header, then a line for each row with its line in the file, its key, outcome and reason.
-/// What is about the whole file stands in front, without a row.
+/// Remarks on the whole file come first, without a row.
 pub fn table(receipt: &Receipt) -> Vec<u8> {
     let mut writer =
         WriterBuilder::new().delimiter(receipt.delimiter).terminator(Terminator::CRLF).from_writer(MARK.to_vec());

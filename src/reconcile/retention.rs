@@ -10,8 +10,8 @@ const APPLIED: &str = "retention";
 /// How often the audit files are looked through.
 const EVERY: SignedDuration = SignedDuration::from_hours(24);
 
-/// Drops what has grown too old from the audit files: at most once a day, but at the end of every sync where something is
-/// not to be kept at all. What fails is tried again by the next sync: the run stands (fault 10).
+/// Drops what has grown too old from the audit files: at most once a day, but at the end of every sync where something
+/// is not to be kept at all. What fails is tried again by the next sync: the run is still valid (fault 10).
 pub(crate) fn apply(context: &Context<'_>) -> Result<(), store::Error> {
     cleanup::sweep(context);
     let retention = context.config.retention;

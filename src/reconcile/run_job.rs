@@ -35,8 +35,8 @@ use crate::record::{Action, Target};
 use crate::store::{Batch, Store};
 use crate::text::counted;
 
-/// Takes what was not sent, because the push was asked to end, out of what became of it: it waits in the queue for the run
-/// that follows. How many changes that are; `None` where the push was not asked.
+/// Removes from the push summary the changes that were skipped because the push was cancelled. They stay queued for the
+/// next run. Returns their count; `None` if the push was not cancelled.
 pub(crate) fn gave_way(drained: &mut Drained) -> Option<usize> {
     drained.stopped.take_if(|reason| reason == INTERRUPTED)?;
     let before = drained.outcomes.len();
@@ -234,8 +234,8 @@ pub(crate) async fn settled(
     Ok(prepared)
 }
 
-/// Remembers how a run ended. Where the audit file can't be written, the run stands all the same (fault 10). A run that
-/// was asked to end says nothing about the state of the job: another run continues it, and there must be no notice of a
+/// Remembers how a run ended. If the audit file can't be written, the run is still valid (fault 10). A run that was
+/// asked to end says nothing about the state of the job: another run continues it, and there must be no notice of a
 /// failure. Nor does a run for some records only: the state of the job stays what its last whole run found.
 pub(crate) fn record(
     context: &Context<'_>,

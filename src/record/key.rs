@@ -25,7 +25,7 @@ impl Key {
         (!text.is_empty()).then(|| Self(text.to_smolstr()))
     }
 
-    /// What stands between the two keys of a membership.
+    /// The separator between the two keys of a membership.
     const SEPARATOR: &'static str = " @ ";
 
     /// The key of what joins two others, which no other two have: an `@` behind a space in the first one gets a backslash, so
@@ -94,7 +94,7 @@ impl JobName {
     /// The longest name, in characters.
     pub const LENGTH_MAX: usize = 64;
 
-    /// What stands between the name of a job and that of a part of it.
+    /// The separator between the name of a job and that of a part of it.
     pub const SEPARATOR: char = '/';
 
     /// Makes a name of 1 to 64 ASCII letters, digits, `-`, `_` and `.`, beginning with a letter or digit; that of a part is
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(Key::new(" 0042 ").unwrap().as_str(), "0042");
     }
 
-    /// Keys with everything in them that stands between two keys, or between a key and something else, somewhere.
+    /// Keys with every separator that is used somewhere between two keys, or between a key and another text.
     const ODD: [&str; 23] = [
         "Z1",
         "Z1 @ Q",

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::key::Key;
 
-/// A source row that can't be used, and why. It stands beside the good records and stops none of them (law 8).
+/// A source row that can't be used, and why. It is reported along with the good records and stops none of them (law 8).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rejected {
     /// The row's key, where it could be read.

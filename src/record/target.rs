@@ -140,7 +140,7 @@ impl Target {
         self != Self::Membership
     }
 
-    /// Whether its entities are people who stand somewhere (law 10).
+    /// Whether its entities are people with a presence (law 10).
     pub fn has_presence(self) -> bool {
         matches!(self, Self::Staff | Self::Contractor)
     }

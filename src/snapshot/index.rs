@@ -145,7 +145,7 @@ impl Index {
     }
 
     /// The position of the key whose settled row has this digest. It is looked for at `near` first: rows that come in
-    /// order of key stand one behind the other.
+    /// order of key follow one another.
     pub fn by_digest(&self, digest: u128, near: usize) -> Option<usize> {
         if digest == 0 {
             return None;

@@ -11,7 +11,7 @@ pub fn parts(dn: &str) -> Vec<&str> {
     parts
 }
 
-/// Where the commas stand that end a part.
+/// The positions of the commas that end a part.
 fn ends(dn: &str) -> impl Iterator<Item = usize> {
     let (mut is_escaped, mut is_quoted) = (false, false);
     dn.bytes().enumerate().filter_map(move |(at, byte)| {

@@ -45,7 +45,7 @@ impl Source {
         }
     }
 
-    /// Whether its rows stand on lines.
+    /// Whether its rows have line numbers.
     pub fn has_lines(&self) -> bool {
         match self {
             Self::Csv(_) => true,

@@ -3,7 +3,7 @@
 //! Invariants:
 //! - A `Complete` value comes out of `Read::finish` alone, so nothing can plan a leaver on a read that stopped short,
 //!   lost a row or met one whose key it could not tell (law 1).
-//! - A row is handed out as it stands in the source. What it means is the mapping's business.
+//! - A row is handed out as the source has it. What it means is the mapping's business.
 //! - Reasons and errors name lines, columns and limits, never what a cell holds (law 11).
 //!
 //! Rejected: an iterator of rows. It can be dropped half way, and then the check whether it had reached the end is left

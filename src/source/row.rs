@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::column::{Columns, Match};
 use super::name::Name;
 
-/// One row of a source, as it stands there.
+/// One row of a source, unchanged.
 #[derive(Clone)]
 pub struct Row {
     /// The line on which it begins, counted from 1; of an entry of a directory: how many came before, and one.

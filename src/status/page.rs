@@ -136,7 +136,7 @@ fn grouped(number: u64) -> String {
     digits.chars().enumerate().flat_map(apart).collect()
 }
 
-/// A sentence in which commands stand between backticks.
+/// A sentence with commands between backticks.
 fn sentence(words: &str) -> String {
     let part = |(at, part): (usize, &str)| {
         let part = text(part);

@@ -64,7 +64,7 @@ impl Keyspace {
         format!("{job}{}{key}", Self::SEPARATOR)
     }
 
-    /// The name of a row by collection and id; the ids stand in their order.
+    /// The name of a row by collection and id; rows sort by id.
     pub fn by_target(target: Target, id: RemoteId) -> String {
         format!("{}{:010}", Self::all_of(target), id.get())
     }

@@ -199,7 +199,7 @@ mod tests {
 
     const OTHER: u32 = 65_534;
 
-    /// What stands in a folder: mode, owner and names, at any depth.
+    /// The contents of a folder: mode, owner and names, at any depth.
     fn picture(path: &Path) -> Vec<(PathBuf, u32, u32)> {
         let found = fs::symlink_metadata(path).unwrap();
         let mut all = vec![(path.to_owned(), found.mode(), found.uid())];

@@ -22,7 +22,7 @@ use crate::source::Source;
 /// The longest path that a socket may have on Linux, in bytes.
 const SOCKET_PATH_MAX: usize = 107;
 
-/// What the checks stand on besides the text.
+/// What the checks use besides the text.
 pub(in crate::config) struct Environment {
     /// The configuration file, as an absolute path.
     pub(in crate::config) config: PathBuf,

@@ -13,7 +13,7 @@ use crate::source::Source;
 use crate::source::csv::{Encoding, Options};
 use crate::source::inbox::{self, Order};
 
-/// The last line that a header may stand on.
+/// The last line that may be the header.
 const HEADER_MAX: i64 = 1_000_000;
 
 /// Encodings that people mean; any other label of the WHATWG list is taken too.

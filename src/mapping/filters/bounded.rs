@@ -48,7 +48,7 @@ pub(super) fn add(environment: &mut Environment<'static>) {
     }
 }
 
-/// Takes no large number, wherever it stands among the arguments.
+/// Refuses a large number, wherever it is among the arguments.
 fn narrow(args: &[Value]) -> Result<usize, Error> {
     let named = args.iter().filter(|arg| arg.is_kwargs()).flat_map(|named| {
         let names = named.try_iter().into_iter().flatten();
@@ -68,7 +68,7 @@ fn indented(args: &[Value]) -> Result<usize, Error> {
     Ok(text.len() + lines * usize::try_from(WIDTH_MAX).unwrap_or_default().min(TEXT_BYTES_MAX / lines))
 }
 
-/// A width stands in the format itself; one that is an argument is refused.
+/// A width is part of the format itself; a width as an argument is refused.
 fn formatted(args: &[Value]) -> Result<usize, Error> {
     let format = text(args.first());
     let is_wide = |digits: &str| digits.parse::<i64>().map_or(!digits.is_empty(), |number| number > WIDTH_MAX);

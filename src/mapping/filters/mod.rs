@@ -21,7 +21,7 @@ pub(super) use time::check_format as check_date_format;
 
 use super::options::Tables;
 
-/// Why a filter does not take a value. Shown to people as it stands, unlike what the engine says.
+/// Why a filter does not take a value. Shown to people as it is, unlike what the engine says.
 #[derive(Debug)]
 pub(super) struct FilterRefusal(String);
 

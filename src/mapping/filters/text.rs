@@ -32,7 +32,7 @@ pub(super) fn bit(text: &str, mask: i64) -> Result<bool, String> {
     Ok(number & mask != 0)
 }
 
-/// The longest place in a directory, in bytes: it is meant for the guard's segment, which stands in messages.
+/// The longest place in a directory, in bytes: it is meant for the guard's segment, which messages contain.
 const PLACE_BYTES_MAX: usize = 200;
 
 /// Where an entry of a directory lies, by its name: `Auckland/Sales`. Of a long one the end is kept.

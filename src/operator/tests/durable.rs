@@ -50,7 +50,7 @@ fn told(dir: &Path) -> Vec<String> {
     told
 }
 
-/// Whether a pause stands and says since when.
+/// Whether there is a pause that says since when.
 fn is_paused(dir: &Path) -> bool {
     pauses(dir).unwrap().iter().any(|pause| pause.note.as_ref().is_some_and(|note| note.since == clock().now()))
 }

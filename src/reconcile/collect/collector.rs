@@ -29,11 +29,11 @@ pub(crate) struct Gathered {
     pub(crate) rejected: Vec<Rejected>,
     /// Which known keys are there.
     pub(crate) present: Present,
-    /// Records that stand as they stood.
+    /// Records whose rows are unchanged.
     pub(crate) unchanged: u64,
     /// Rows that may be anybody's.
     pub(crate) strays: Strays,
-    /// By position of the index: the line of the row that stands as it stood; 0 for none.
+    /// By position of the index: the line of the unchanged row; 0 for none.
     lines: Vec<u64>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Gatherer<'a> {
     /// With the lines of their rows, which entries of a directory do not show.
     rejected: Vec<(u64, Rejected)>,
     present: Present,
-    /// By position of the index: the line of the row that stands as it stood; 0 for none.
+    /// By position of the index: the line of the unchanged row; 0 for none.
     lines: Vec<u64>,
     read: Option<Read>,
 }
@@ -234,8 +234,8 @@ impl<'a> Gatherer<'a> {
         })
     }
 
-    /// The rejected rows that may be anybody's, as far as each tells by itself: its key can't be read, is not known to the
-    /// job, or stands in another row, rejected too or unchanged.
+    /// The rejected rows that may be anybody's, as far as each tells by itself: its key can't be read, is not known to
+    /// the job, or is in another row, rejected too or unchanged.
     fn strays(&self) -> Strays {
         let mut strays = Strays::default();
         let mut met = BTreeSet::new();

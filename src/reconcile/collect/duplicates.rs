@@ -13,14 +13,14 @@ use crate::spool;
 pub(crate) enum Choice {
     /// This one counts.
     Row(Candidate),
-    /// The row that stands as it stood does.
+    /// The unchanged row counts.
     Standing,
     /// No row is better than the others; the lines of the equally good ones.
     Unclear(Vec<u64>),
 }
 
-/// Chooses among the rows of one key, of which there is at least one. `standing` is the row of this key that stands as it
-/// stood, by its line and by what is known of it; fields of `seed_only` say nothing about whether rows are equal to it.
+/// Chooses among the rows of one key, of which there is at least one. `standing` is the unchanged row of this key, by
+/// its line and by what is known of it; fields of `seed_only` say nothing about whether rows are equal to it.
 pub(crate) fn choose(
     rows: Vec<Candidate>,
     standing: Option<(u64, Option<SyncedRecord>)>,

@@ -17,7 +17,7 @@ const NAMED_MAX: usize = 3;
 pub(crate) struct Strays {
     /// How many rows have a key that can't be read.
     pub(crate) unreadable: u64,
-    /// Keys that stand in several rows that differ.
+    /// Keys that are in several rows that differ.
     pub(crate) shared: BTreeSet<Key>,
     /// Keys of rows that can't be used, and that the job doesn't know.
     pub(crate) unknown: BTreeSet<Key>,

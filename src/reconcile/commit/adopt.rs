@@ -1,8 +1,8 @@
 //! Remembering people who need nothing.
 //!
-//! They are facts about the service and stand whatever becomes of the rest of the run. The first of them are committed in
-//! small parts as they come. Where there are many, as at a first run over everybody, the rest follows at once at the end:
-//! a run that ends before finds them again.
+//! They are facts about the service and stay valid whatever becomes of the rest of the run. The first of them are
+//! committed in small parts as they come. Where there are many, as at a first run over everybody, the rest follows at
+//! once at the end: a run that ends before finds them again.
 
 use crate::config::Job;
 use crate::record::Key;

@@ -60,7 +60,7 @@ pub(crate) fn save_index(
     Index::save(store, &job.name, entries)
 }
 
-/// What stands under a key among rows in order of key, asked in order of key.
+/// Looks up keys among rows that are sorted by key; must be asked in order of key.
 fn along<'a, T>(rows: &mut Peekable<impl Iterator<Item = (&'a str, T)>>, key: &str) -> Option<T> {
     while rows.next_if(|(own, _)| *own < key).is_some() {}
     rows.next_if(|(own, _)| *own == key).map(|(_, found)| found)

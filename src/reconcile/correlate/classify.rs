@@ -1,4 +1,4 @@
-//! Where each candidate stands at the service, and what it needs.
+//! Classifies candidates: the correlation of each at the service, and what it needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -53,7 +53,7 @@ pub(crate) struct Stood {
 /// Takes what is to be remembered of a candidate that needs nothing.
 pub(crate) type Remember<'a> = dyn FnMut(Key, SyncedRecord) -> Result<(), store::Error> + 'a;
 
-/// Finds out where each candidate stands and decides what it needs.
+/// Correlates each candidate and decides what it needs.
 pub(crate) fn stand(
     job: &Job,
     state: &JobState,

@@ -157,7 +157,7 @@ impl Claims {
         }
     }
 
-    /// Where a candidate without an entity stands.
+    /// The correlation of a candidate without an entity.
     pub(crate) fn standing(
         &self,
         at: usize,

@@ -375,7 +375,7 @@ impl Visit<'_> {
         Order { filing, at, past: past.map(|(past, _)| past), standing, settled: Verdict::Used }
     }
 
-    /// A receipt on which nothing stands yet.
+    /// An empty report.
     fn blank(&self, state: &JobState, name: &str, verdict: Verdict) -> Receipt {
         let found = state.found.as_ref().and_then(SourceState::file).map(|found| found.delimiter);
         Receipt {

@@ -207,7 +207,7 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     disk::sync(&file)
 }
 
-/// What is gone already need not go.
+/// Ignores NotFound.
 fn gone(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -36,7 +36,7 @@ pub struct Pile {
     shapes: Mutex<Vec<Vec<SmolStr>>>,
 }
 
-/// A set of fields as it is written: its number, then what stands under each field.
+/// A set of fields as it is written: the number of its shape, then the value of each field.
 struct Packed<I>(usize, I);
 
 impl<T: Serialize, I: Iterator<Item = T> + Clone> Serialize for Packed<I> {

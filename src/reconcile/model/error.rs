@@ -100,7 +100,7 @@ impl Error {
 pub(crate) fn is_full(error: &(dyn std::error::Error + 'static)) -> bool {
     let of_this = |error: &(dyn std::error::Error + 'static)| {
         let io = error.downcast_ref::<io::Error>().map(io::Error::kind);
-        // What stands in for its cause hides it from the chain.
+        // An error that is shown instead of its cause hides it from the chain.
         let of_run = error.downcast_ref::<Error>().and_then(|error| match error {
             Error::Store(error) => Some(error),
             _ => None,

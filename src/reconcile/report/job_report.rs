@@ -73,7 +73,7 @@ pub struct Details {
     pub confirmed: Vec<(Key, Action)>,
     /// What a person rejected.
     pub dropped: Vec<Key>,
-    /// Whether the source was read to its end and everybody judged by it, so that it is known how the job stands.
+    /// Whether the source was read to its end and everybody judged by it, so that the state of the job is known.
     pub judged: bool,
     /// Whether the source was so short that nothing was taken from it.
     pub nothing_taken: bool,

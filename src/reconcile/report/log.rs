@@ -1,6 +1,7 @@
 //! What the log says of a run: one entry with its numbers and reasons, and no people (law 11).
 //!
-//! The message says it all, since that is what a journal shows; the same stands in fields, by which an entry is found.
+//! The message says it all, since that is what a journal shows; the fields contain the same, so that an entry can be
+//! found by them.
 
 use super::job_report::Report;
 use crate::reconcile::model::counts::Status;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct DetectedFormat {
     /// The encoding, by its name in the WHATWG list.
     pub encoding: String,
-    /// What stands between two cells.
+    /// The delimiter between two cells.
     pub delimiter: u8,
     /// The line of the header, counted from 1.
     pub header_line: u32,

@@ -18,7 +18,7 @@ pub struct Options {
     pub size_max: u64,
     /// How the bytes become text.
     pub encoding: Encoding,
-    /// What stands between two cells: one of `,` `;` tab `|`.
+    /// The delimiter between two cells: one of `,` `;` tab `|`.
     pub delimiter: Option<u8>,
     /// The line of the header, counted from 1.
     pub header: Option<u32>,

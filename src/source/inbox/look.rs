@@ -24,7 +24,7 @@ pub enum Look {
     Unfit(InboxEntry, String),
 }
 
-/// Looks at an inbox again and again, and remembers since when each file stands still.
+/// Polls an inbox, and remembers since when each file is unchanged.
 #[derive(Default)]
 pub struct Watcher {
     seen: BTreeMap<OsString, (Stamp, Instant)>,
@@ -97,7 +97,7 @@ impl Folder {
     }
 }
 
-/// Why a file that stands still can't be taken.
+/// Why a file that is unchanged can't be taken.
 fn unfit(entry: &InboxEntry, options: &Options) -> Option<String> {
     let name = entry.name.to_string_lossy();
     if name::is_odd(&entry.name) {

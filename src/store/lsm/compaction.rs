@@ -26,7 +26,7 @@ const ROWS_MIN: u64 = match () {
 const ROWS_SHARE: u64 = 8;
 const ROWS_MAX: u64 = 64 * 1024;
 
-/// Rows that are to stand in the new file.
+/// Rows for the new file.
 pub(in crate::store) struct MergeInput<'a> {
     /// In order of key.
     pub(in crate::store) rows: &'a mut dyn Iterator<Item = Result<RowChange, ErrorKind>>,

@@ -16,7 +16,7 @@ use crate::store::error::ErrorKind;
 const KEPT_BLOCKS: usize = 8;
 /// How much is read at once where everything is.
 const READ_BYTES: usize = 256 * 1024;
-/// What stands before each key and its value: their lengths.
+/// The header of each entry: the lengths of key and value.
 const ENTRY_BYTES: u64 = 2 + 4;
 /// How many bytes one compressed byte can become at most.
 const UNPACKED_SHARE_MAX: u64 = 255;
