@@ -153,7 +153,7 @@ const RINGS: [&[&str]; 9] = [
         "crates/sandbox/src/seed/people",
         "crates/sandbox/src/seed/visits",
     ],
-    &["src/cli/demo/mod", "src/cli/demo/serve", "src/cli/desk", "src/cli/mod", "src/cli/run"],
+    &["src/cli/daemon_handler", "src/cli/demo/mod", "src/cli/demo/serve", "src/cli/mod", "src/cli/run"],
     &["src/cli/init", "src/cli/init_directory"],
     &["src/disk/forgetful", "src/disk/mod"],
     &["src/history/audit", "src/history/month"],
