@@ -17,7 +17,7 @@ use crate::daemon::{
 };
 use crate::disk;
 use crate::operator::PlanFile;
-use crate::reconcile::{Report, Watch};
+use crate::reconcile::{Report, RunObserver};
 use crate::record::{JobName, Target};
 use crate::store::{self, Store};
 
@@ -141,7 +141,7 @@ impl Backend {
     }
 
     /// Has the daemon watch the run of these jobs as it watches its own; nothing where there is none.
-    pub(super) fn attend<'a>(&'a self, jobs: &'a [&'a Job], other: &'a dyn Watch) -> Option<TrackedRun<'a>> {
+    pub(super) fn attend<'a>(&'a self, jobs: &'a [&'a Job], other: &'a dyn RunObserver) -> Option<TrackedRun<'a>> {
         match self {
             Self::Here(_) => None,
             Self::Daemon(lent) => Some(lent.engine.attend(jobs, other)),

@@ -19,7 +19,7 @@ use crate::fault::chain;
 use crate::mapping::{Bound, Mapped, OnBadValue};
 use crate::mirror::{Elements, Locations};
 use crate::notify::{self, ChannelTest};
-use crate::reconcile::{mapping, next, rows};
+use crate::reconcile::{mapping, peek, rows};
 use crate::record::{FieldKind, Target, Value};
 use crate::source::inbox::Folder;
 use crate::source::{Access, Read, Row, SourceState, csv, ldap};
@@ -93,7 +93,7 @@ fn by_unit(job: &Job, now: &SourceState, last: Option<&SourceState>) -> Option<F
 /// Reads a job's source to its end and maps it; `found` takes what the read found out.
 fn source(job: &Job, binds: &ldap::Binds, places: &mut Places, found: &mut Option<SourceState>) -> Finding {
     let what = format!("source of {}", job.name);
-    let next = match next(job, None, &Clock::system()) {
+    let next = match peek(job, None, &Clock::system()) {
         Ok(next) => next,
         Err(error) => return Finding::new(what, Verdict::Wrong, chain(&error)),
     };

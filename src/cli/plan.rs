@@ -19,7 +19,7 @@ use crate::config::Config;
 use crate::fault::chain;
 use crate::operator::PlanFile;
 use crate::plan::{Change, Judged as _, Outline, Protection};
-use crate::reconcile::{self, For, Missed, Narrow, Plan, Prepared};
+use crate::reconcile::{self, For, JobPlan, KeyFilter, Missed, Plan};
 use crate::record::{Action, JobName, Key, Rejected, Target};
 use crate::spool;
 
@@ -60,7 +60,7 @@ pub(super) async fn plan(
     host: &Backend,
     config: &Config,
     jobs: &[String],
-    narrow: &Narrow,
+    narrow: &KeyFilter,
 ) -> Result<Vec<Plan>, Failure> {
     let jobs = session::jobs(config, jobs)?;
     let session = Session::open(ui, host, config, Work::Look).await?;
@@ -88,24 +88,24 @@ pub(super) fn show(ui: &Ui, plans: &[Plan], show_values: bool, listed_max: usize
 }
 
 /// All changes of a plan with the reason for which they wait, where they do: leavers, joiners, movers.
-fn changes(plan: &Prepared) -> impl Iterator<Item = (&Outline, Option<&str>)> {
+fn changes(plan: &JobPlan) -> impl Iterator<Item = (&Outline, Option<&str>)> {
     [Action::Delete, Action::Create, Action::Update].into_iter().flat_map(|action| of_kind(plan, action))
 }
 
-fn of_kind(plan: &Prepared, action: Action) -> impl Iterator<Item = (&Outline, Option<&str>)> {
+fn of_kind(plan: &JobPlan, action: Action) -> impl Iterator<Item = (&Outline, Option<&str>)> {
     let held = plan.held.iter().filter_map(|held| Some((held.change.as_ref()?, Some(&*held.reason))));
     let go = plan.go.iter().map(|change| (change, plan.waits.get(&change.key).map(String::as_str)));
     go.chain(held).filter(move |(change, _)| change.action == action)
 }
 
-fn reasons(plan: &Prepared) -> Option<String> {
+fn reasons(plan: &JobPlan) -> Option<String> {
     let all: BTreeSet<&str> =
         plan.hold.iter().map(String::as_str).chain(plan.held.iter().map(|held| &*held.reason)).collect();
     (!all.is_empty()).then(|| all.into_iter().collect::<Vec<_>>().join("; "))
 }
 
 /// Records that are new, and those that have an entity.
-fn new_and_matched(plan: &Prepared) -> (u64, u64) {
+fn new_and_matched(plan: &JobPlan) -> (u64, u64) {
     let new = of_kind(plan, Action::Create).filter(|(change, _)| !change.is_known()).count() as u64;
     let unclear = plan.held.iter().filter(|held| held.change.is_none()).count() as u64;
     (new, plan.records.saturating_sub(new + unclear))
@@ -148,7 +148,7 @@ impl Serialize for OfJob<'_> {
     }
 }
 
-struct Changes<'a>(&'a [Prepared]);
+struct Changes<'a>(&'a [JobPlan]);
 
 impl Serialize for Changes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -214,14 +214,14 @@ fn rejected_json<'a>(rows: impl Iterator<Item = &'a Rejected>) -> Vec<Value> {
     rejected
 }
 
-fn missed_json(plan: &Prepared) -> Vec<Value> {
+fn missed_json(plan: &JobPlan) -> Vec<Value> {
     let one =
         |one: &Missed| json!({"key": one.key, "name": plan.names.get(&one.key), "since": one.since, "due": one.due});
     plan.missed.iter().map(one).collect()
 }
 
 /// What a plan says of a job besides its changes.
-fn facts(job: &JobName, parts: &[Prepared], foreign: u64) -> serde_json::Map<String, Value> {
+fn facts(job: &JobName, parts: &[JobPlan], foreign: u64) -> serde_json::Map<String, Value> {
     let reasons: BTreeSet<String> = parts.iter().filter_map(reasons).collect();
     let held = (!reasons.is_empty()).then(|| reasons.into_iter().collect::<Vec<_>>().join("; "));
     let rejected = rejected_json(parts.iter().flat_map(|plan| &plan.rejected));
@@ -260,7 +260,7 @@ fn facts(job: &JobName, parts: &[Prepared], foreign: u64) -> serde_json::Map<Str
 
 fn lines(
     ui: &Ui,
-    plan: &Prepared,
+    plan: &JobPlan,
     foreign: Option<u64>,
     show_values: bool,
     listed_max: usize,
@@ -324,7 +324,7 @@ fn lines(
 }
 
 /// The people who are missing from the source, without those whose removal is among the changes.
-fn missed(ui: &Ui, plan: &Prepared, listed_max: usize) {
+fn missed(ui: &Ui, plan: &JobPlan, listed_max: usize) {
     let changed: BTreeSet<&Key> = changes(plan).map(|(change, _)| &change.key).collect();
     let zone = TimeZone::system();
     let time = |at: Timestamp| at.to_zoned(zone.clone()).strftime("%-d %b %Y, %H:%M %Z").to_string();
@@ -373,7 +373,7 @@ fn change(ui: &Ui, change: &Change, name: Option<&str>, held: Option<&str>, show
     }
 }
 
-fn summary(ui: &Ui, plan: &Prepared) {
+fn summary(ui: &Ui, plan: &JobPlan) {
     let count = |action| of_kind(plan, action).count();
     let (create, update, delete) = (count(Action::Create), count(Action::Update), count(Action::Delete));
     if create + update + delete == 0 {

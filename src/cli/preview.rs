@@ -12,7 +12,7 @@ use super::ui::{Paint, Ui, sanitize};
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::mapping::{Bound, Mapped, Reading};
-use crate::reconcile::{mapping, next, rows};
+use crate::reconcile::{mapping, peek, rows};
 use crate::record::Key;
 use crate::source::{Access, Row, ldap};
 
@@ -30,7 +30,7 @@ pub(super) fn run(ui: &Ui, host: &Backend, args: &PreviewArgs) -> Result<Exit, F
     let job = session::job_or_only(&config, args.job.as_deref())?;
     let key = args.key.as_deref().map(|key| Key::new(key).ok_or_else(|| Failure::usage("a key can't be empty")));
     let key = key.transpose()?;
-    let next = next(job, None, &Clock::system())?;
+    let next = peek(job, None, &Clock::system())?;
     let binds = ldap::Binds::of_a_run(&config.state.dir);
     let seen = next.job().map(|job| look(job, &binds, key.as_ref(), args.limit)).transpose()?.unwrap_or_default();
     if ui.json {

@@ -10,7 +10,7 @@ use super::interrupt::Interrupt;
 use super::ui::Ui;
 use crate::push::Outcome;
 use crate::queue::Change;
-use crate::reconcile::{Stage, Watch};
+use crate::reconcile::{RunObserver, Stage};
 use crate::record::JobName;
 
 /// Shows how runs go.
@@ -57,7 +57,7 @@ fn least(requests: usize, per_minute: u32) -> Duration {
     Duration::from_secs(60 * minutes as u64)
 }
 
-impl Watch for Progress {
+impl RunObserver for Progress {
     fn stage(&self, job: &JobName, stage: Stage) {
         // Before the next bar draws its first line: two at once would leave the one that is over on the terminal.
         self.clear();

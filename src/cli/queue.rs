@@ -11,7 +11,7 @@ use super::session;
 use super::ui::{Ui, sanitize};
 use crate::clock::Clock;
 use crate::config::{Job, Needs};
-use crate::operator::{self, DecisionError, Waiting};
+use crate::operator::{self, DecisionError, QueuedChange};
 use crate::queue::{Change, State};
 use crate::record::{JobName, Key};
 use crate::store::{self, Store};
@@ -48,9 +48,9 @@ async fn list(ui: &Ui, host: &Backend, job: Option<&str>) -> Result<Exit, Failur
     let names: Vec<String> = job.map(str::to_owned).into_iter().collect();
     let jobs = session::jobs(&config, &names)?;
     let store = host.store(&config).await?;
-    let queued: Result<Vec<Vec<Waiting>>, store::Error> =
+    let queued: Result<Vec<Vec<QueuedChange>>, store::Error> =
         jobs.iter().map(|job| operator::waiting(&store, job)).collect();
-    let queued: Vec<Waiting> = queued?.into_iter().flatten().collect();
+    let queued: Vec<QueuedChange> = queued?.into_iter().flatten().collect();
     if ui.json {
         ui.document(&json!({"version": 1, "changes": queued.iter().map(document).collect::<Vec<_>>()}));
     } else if queued.is_empty() {
@@ -62,8 +62,8 @@ async fn list(ui: &Ui, host: &Backend, job: Option<&str>) -> Result<Exit, Failur
 }
 
 /// Names people by key only (law 11).
-fn document(waiting: &Waiting) -> Value {
-    let Waiting { change, unclear } = waiting;
+fn document(waiting: &QueuedChange) -> Value {
+    let QueuedChange { change, unclear } = waiting;
     let (attempts, status) = match change.state {
         State::Waiting => (None, None),
         State::Sent { attempts, .. } => (Some(attempts), None),
@@ -82,8 +82,8 @@ fn document(waiting: &Waiting) -> Value {
     })
 }
 
-fn line(waiting: &Waiting) -> String {
-    let Waiting { change, unclear } = waiting;
+fn line(waiting: &QueuedChange) -> String {
+    let QueuedChange { change, unclear } = waiting;
     let (state, action) = (state(change, unclear.is_some()), change.wish.action.name());
     let (job, key) = (change.job.as_str(), sanitize(change.key.as_str()));
     let reason = match &change.state {

@@ -13,7 +13,7 @@ use crate::api::Client;
 use crate::clock::Clock;
 use crate::config::{Config, Job, Needs, nearest};
 use crate::daemon::TargetGuard;
-use crate::reconcile::{self, Context, Narrow};
+use crate::reconcile::{self, Context, KeyFilter};
 use crate::record::{Key, Target};
 
 /// Loads the configuration and prints its warnings; root works as the state's owner from then on. A command in the daemon
@@ -152,6 +152,6 @@ pub(super) fn keys(texts: &[String]) -> Result<BTreeSet<Key>, Failure> {
 }
 
 /// A narrowed run, or a whole one where no key is given.
-pub(super) fn narrow(texts: &[String]) -> Result<Narrow, Failure> {
-    Ok(Narrow { keys: keys(texts)? })
+pub(super) fn narrow(texts: &[String]) -> Result<KeyFilter, Failure> {
+    Ok(KeyFilter { keys: keys(texts)? })
 }

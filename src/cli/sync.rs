@@ -10,7 +10,7 @@ use super::session::{self, Session, Work};
 use super::ui::{Paint, Ui, sanitize};
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::reconcile::{self, Context, Missing, Narrow, Report, Status};
+use crate::reconcile::{self, Context, KeyFilter, Missing, Report, Status};
 use crate::record::{Key, Rejected};
 
 /// How many rejected rows, held or parked changes are listed; the rest is counted.
@@ -40,7 +40,7 @@ pub(super) async fn sync(
     host: &Backend,
     config: &Config,
     jobs: &[String],
-    narrow: &Narrow,
+    narrow: &KeyFilter,
 ) -> Result<Vec<Report>, Failure> {
     let jobs = session::jobs(config, jobs)?;
     let session = Session::open(ui, host, config, Work::of(jobs.iter().copied())).await?;

@@ -16,7 +16,7 @@ use super::systemd::Manager;
 use crate::config::{self, Config, Job, Needs};
 use crate::fault::chain;
 use crate::plan::Writes;
-use crate::reconcile::{self, Context, JobState, Narrow, Plan, Prepared, Status, Unwatched};
+use crate::reconcile::{self, Context, JobPlan, JobState, KeyFilter, NoObserver, Plan, Status};
 use crate::record::{Key, reveal};
 use crate::store;
 
@@ -97,10 +97,10 @@ impl DaemonState {
             client: &next.client,
             store: &store,
             clock: self.clock(),
-            watch: &Unwatched,
+            watch: &NoObserver,
         };
         let jobs: Vec<&Job> = next.config.jobs.iter().collect();
-        let plans = reconcile::plan(&context, &jobs, &Narrow::default(), reconcile::For::Rehearsal)
+        let plans = reconcile::plan(&context, &jobs, &KeyFilter::default(), reconcile::For::Rehearsal)
             .await
             .map_err(|error| ReloadRefusal::Broken(chain(&error)))?;
         let (mut alarms, mut untried) = (Vec::new(), Vec::new());
@@ -150,7 +150,7 @@ fn fits(present: &Config, next: &Config) -> Result<(), String> {
 
 /// What a job's plan would hold that is not held today; nothing for a job that is new, or that holds every change anyway.
 fn alarm(
-    prepared: &Prepared,
+    prepared: &JobPlan,
     job: &Job,
     was: Option<&Job>,
     held: &BTreeSet<Key>,

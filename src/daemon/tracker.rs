@@ -14,7 +14,7 @@ use super::state::DaemonState;
 use crate::config::Job;
 use crate::push::Outcome;
 use crate::queue::Change;
-use crate::reconcile::{Stage, Watch};
+use crate::reconcile::{RunObserver, Stage};
 use crate::record::JobName;
 
 /// Watches the run of some jobs, one after the other. Whatever of it is under way counts as ended when this is dropped.
@@ -22,7 +22,7 @@ pub struct TrackedRun<'a> {
     engine: &'a DaemonState,
     jobs: &'a [&'a Job],
     /// Who else watches, and says when to end.
-    other: &'a dyn Watch,
+    other: &'a dyn RunObserver,
     begun: Mutex<BTreeSet<JobName>>,
     /// When the source of each job changed, as far as that is known.
     changed: Mutex<BTreeMap<JobName, Timestamp>>,
@@ -30,7 +30,7 @@ pub struct TrackedRun<'a> {
 
 impl DaemonState {
     /// Watches the run of these jobs, beside `other`.
-    pub fn attend<'a>(&'a self, jobs: &'a [&'a Job], other: &'a dyn Watch) -> TrackedRun<'a> {
+    pub fn attend<'a>(&'a self, jobs: &'a [&'a Job], other: &'a dyn RunObserver) -> TrackedRun<'a> {
         TrackedRun { engine: self, jobs, other, begun: Mutex::default(), changed: Mutex::default() }
     }
 }
@@ -64,7 +64,7 @@ impl TrackedRun<'_> {
     }
 }
 
-impl Watch for TrackedRun<'_> {
+impl RunObserver for TrackedRun<'_> {
     fn stage(&self, job: &JobName, stage: Stage) {
         let whole = job.root();
         self.begin(&whole);
@@ -101,8 +101,8 @@ impl Watch for TrackedRun<'_> {
         self.other.interrupted()
     }
 
-    fn goes_on(&self) -> bool {
-        self.other.goes_on()
+    fn will_resume(&self) -> bool {
+        self.other.will_resume()
     }
 }
 

@@ -13,7 +13,7 @@ use crate::clock::Clock;
 use crate::config::Job;
 use crate::push::Outcome;
 use crate::queue::Change;
-use crate::reconcile::{self, Context, Narrow, Report, Stage, Watch};
+use crate::reconcile::{self, Context, KeyFilter, Report, RunObserver, Stage};
 use crate::record::{JobName, reveal};
 
 /// How long a run sends before it starts over for a time of its schedule.
@@ -52,12 +52,12 @@ async fn run(engine: &Arc<DaemonState>, name: &JobName) -> Ended {
         None => Ended::GaveWay,
         Some(Ok(reports)) => {
             // One that had come to its end all the same when it was asked is done with.
-            let gave_way = reports.iter().any(|report| report.details.gave_way);
+            let preempted = reports.iter().any(|report| report.details.preempted);
             let cut_off = reports.is_empty() || reports.iter().any(|report| report.status == reconcile::Status::Failed);
             for report in reports {
                 engine.publish(Event::Ended { report: Arc::new(report) });
             }
-            if gave_way || (cut_off && ending.asked()) { Ended::GaveWay } else { Ended::Served }
+            if preempted || (cut_off && ending.asked()) { Ended::GaveWay } else { Ended::Served }
         }
         Some(Err(error)) => {
             broken(engine, name, &crate::fault::chain(&error));
@@ -91,7 +91,7 @@ async fn sync(
     let client = setup.client.for_run();
     let context =
         Context { config: &setup.config, client: &client, store: &store, clock: engine.clock(), watch: &watch };
-    ending.guard(reconcile::sync(&context, &jobs, &Narrow::default())).await
+    ending.guard(reconcile::sync(&context, &jobs, &KeyFilter::default())).await
 }
 
 fn broken(engine: &DaemonState, job: &JobName, reason: &str) {
@@ -126,7 +126,7 @@ impl PreemptionPolicy<'_> {
     }
 }
 
-impl Watch for PreemptionPolicy<'_> {
+impl RunObserver for PreemptionPolicy<'_> {
     fn stage(&self, _: &JobName, stage: Stage) {
         if matches!(stage, Stage::Sending { .. }) {
             self.sending.get_or_init(Instant::now);
@@ -139,7 +139,7 @@ impl Watch for PreemptionPolicy<'_> {
         self.ending.asked() || self.should_restart()
     }
 
-    fn goes_on(&self) -> bool {
+    fn will_resume(&self) -> bool {
         true
     }
 }

@@ -7,7 +7,7 @@ use crate::config::Job;
 use crate::history::{Audit, AuditLine, acting_user};
 use crate::plan::{Decided, Verdict};
 use crate::queue::{self, Change, State};
-use crate::reconcile::approval::held::{HeldChange, held};
+use crate::reconcile::approval::held::{PendingApproval, held};
 use crate::reconcile::model::job_state::JobState;
 use crate::record::{Key, RowMetadata};
 use crate::store::{self, Batch, Keyspace, Store};
@@ -74,7 +74,7 @@ fn decide(
         let mut waiting = held(store, &part.name)?;
         let chosen_parts = waiting.iter().filter(|(key, _)| keys.contains(*key));
         let people: BTreeSet<Key> = chosen_parts.filter_map(|(_, change)| change.part_of.clone()).collect();
-        let is_part = |change: &HeldChange| change.part_of.as_ref().is_some_and(|person| people.contains(person));
+        let is_part = |change: &PendingApproval| change.part_of.as_ref().is_some_and(|person| people.contains(person));
         waiting.retain(|key, change| keys.is_empty() || keys.contains(key) || is_part(change));
         found.extend(waiting.keys().cloned());
         chosen.push((part, waiting));
@@ -99,7 +99,7 @@ fn decide_part(
     store: &Store,
     clock: &Clock,
     part: &Job,
-    mut waiting: BTreeMap<Key, HeldChange>,
+    mut waiting: BTreeMap<Key, PendingApproval>,
     decision: &str,
     verdict: fn(u64) -> Verdict,
 ) -> Result<Vec<Key>, DecisionError> {

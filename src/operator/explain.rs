@@ -16,17 +16,17 @@ use crate::mapping::{Bound, Mapped, Reading};
 use crate::mirror::Mirror;
 use crate::plan::{Change, LeaverAction, OnDrift, Outline, Verdict};
 use crate::queue;
-use crate::reconcile::approval::held::{HeldChange, held, verdicts};
+use crate::reconcile::approval::held::{PendingApproval, held, verdicts};
 use crate::reconcile::collect::rows;
-use crate::reconcile::inbox::peek::{self, Next};
+use crate::reconcile::inbox::peek::{self, Peeked};
 use crate::reconcile::leavers::detect;
 use crate::reconcile::mirrors::Mirrors;
-use crate::reconcile::model::context::{Context, Narrow};
+use crate::reconcile::model::context::{Context, KeyFilter};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_fields::leaver_set;
-use crate::reconcile::model::job_plan::Prepared;
+use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::{JobState, LastRun};
-use crate::reconcile::plan::build::prepare;
+use crate::reconcile::plan::build::build_plan;
 use crate::record::{Entity, FieldKind, Key, Record, RemoteId, Value, Values, normalize};
 use crate::snapshot::{Index, Owner, SyncedRecord};
 use crate::source::Row;
@@ -56,7 +56,7 @@ pub struct Explanation {
     /// What a run would do, as far as one record says.
     pub outlook: Outlook,
     /// What waits for a person, and the number of the held set.
-    pub held: Option<(HeldChange, u64)>,
+    pub held: Option<(PendingApproval, u64)>,
     /// What a person decided.
     pub decision: Option<Verdict>,
     /// The change on its way, or parked.
@@ -194,13 +194,13 @@ fn explain_part(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanati
         _ => None,
     };
     let state = JobState::load(store, &job.name)?;
-    let next = peek::next(job, Some(store), context.clock);
+    let next = peek::peek(job, Some(store), context.clock);
     let read = next.as_ref().map_err(|error| chain(error)).and_then(|next| match next.job() {
         Some(job) => read(context, job, key).map_err(|error| chain(&error)),
         None => Err(next.told()),
     });
-    let inbox = next.as_ref().ok().filter(|next| next.waiting.is_some()).map(Next::told);
-    let job = next.as_ref().ok().and_then(Next::job).unwrap_or(job);
+    let inbox = next.as_ref().ok().filter(|next| next.waiting.is_some()).map(Peeked::told);
+    let job = next.as_ref().ok().and_then(Peeked::job).unwrap_or(job);
     let (rows, incomplete, mut nearest, unreadable) = match read {
         Ok(read) => (read.rows, read.incomplete, read.nearest, None),
         Err(error) => (Vec::new(), Vec::new(), Nearest::default(), Some(error)),
@@ -351,14 +351,14 @@ fn outlook(
     let Some(mirrors) = mirrors else {
         return Outlook::Unclear("the service was never read; `rosterd plan` reads it".to_owned());
     };
-    let narrow = Narrow { keys: [key.clone()].into() };
-    match prepare(context, job, &rows::mapping(job), mirrors, &narrow, &[], &mut |_, _| Ok(())) {
+    let narrow = KeyFilter { keys: [key.clone()].into() };
+    match build_plan(context, job, &rows::mapping(job), mirrors, &narrow, &[], &mut |_, _| Ok(())) {
         Ok(prepared) => of_prepared(&prepared, key).unwrap_or_else(|error| Outlook::Unclear(chain(&error))),
         Err(error) => Outlook::Unclear(chain(&error)),
     }
 }
 
-fn of_prepared(prepared: &Prepared, key: &Key) -> Result<Outlook, spool::Error> {
+fn of_prepared(prepared: &JobPlan, key: &Key) -> Result<Outlook, spool::Error> {
     let rejected: Vec<String> = prepared
         .rejected
         .iter()

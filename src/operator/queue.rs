@@ -17,7 +17,7 @@ use crate::record::{Action, JobName, Key};
 use crate::store::{self, Batch, Keyspace, Store};
 
 /// One change of the queue.
-pub struct Waiting {
+pub struct QueuedChange {
     /// The change.
     pub change: Change,
     /// Why it is not known what became of it, where a look at the service did not tell.
@@ -25,7 +25,7 @@ pub struct Waiting {
 }
 
 /// All changes of the queue of a job and its parts, each in order of key.
-pub fn waiting(store: &Store, job: &Job) -> Result<Vec<Waiting>, store::Error> {
+pub fn waiting(store: &Store, job: &Job) -> Result<Vec<QueuedChange>, store::Error> {
     let mut all = Vec::new();
     for part in job.parts() {
         all.extend(of_part(store, &part.name)?);
@@ -33,19 +33,19 @@ pub fn waiting(store: &Store, job: &Job) -> Result<Vec<Waiting>, store::Error> {
     Ok(all)
 }
 
-fn of_part(store: &Store, job: &JobName) -> Result<Vec<Waiting>, store::Error> {
+fn of_part(store: &Store, job: &JobName) -> Result<Vec<QueuedChange>, store::Error> {
     let held = held(store, job)?;
     let with_reason = |change: Change| {
         let looked = held.get(&change.key).filter(|held| held.action.is_none());
         let is_open = change.wish.action == Action::Create && matches!(change.state, State::Sent { .. });
-        Waiting { unclear: looked.filter(|_| is_open).map(|held| held.reason.clone()), change }
+        QueuedChange { unclear: looked.filter(|_| is_open).map(|held| held.reason.clone()), change }
     };
     Ok(queue::list(store, job)?.into_iter().map(with_reason).collect())
 }
 
 /// Lets the next run send parked changes again: all of them, or those of `keys`. Returns the keys.
 pub fn retry(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
-    let is_parked = |waiting: &Waiting| matches!(waiting.change.state, State::Parked { .. });
+    let is_parked = |waiting: &QueuedChange| matches!(waiting.change.state, State::Parked { .. });
     let chosen = choose(store, job, keys, is_parked, "it is not parked; the next run sees to it by itself")?;
     decide(store, clock, &chosen, "retried", |batch, waiting| {
         queue::put(batch, &Change { state: State::Waiting, ..waiting.change.clone() });
@@ -55,7 +55,8 @@ pub fn retry(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) -> R
 /// Drops changes: all that can be, or those of `keys`. A change that was not sent, or was refused, stays dropped until
 /// its record changes; the record of an unclear create is planned again. Returns the keys.
 pub fn discard(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
-    let is_over = |waiting: &Waiting| waiting.unclear.is_some() || !matches!(waiting.change.state, State::Sent { .. });
+    let is_over =
+        |waiting: &QueuedChange| waiting.unclear.is_some() || !matches!(waiting.change.state, State::Sent { .. });
     let chosen = choose(store, job, keys, is_over, "it was sent, and the next run looks up what became of it")?;
     decide(store, clock, &chosen, "dropped", |batch, waiting| {
         let (job, key) = (&waiting.change.job, &waiting.change.key);
@@ -74,9 +75,9 @@ fn choose(
     store: &Store,
     job: &Job,
     keys: &BTreeSet<Key>,
-    fits: impl Fn(&Waiting) -> bool,
+    fits: impl Fn(&QueuedChange) -> bool,
     otherwise: &str,
-) -> Result<Vec<Waiting>, DecisionError> {
+) -> Result<Vec<QueuedChange>, DecisionError> {
     let mut all = waiting(store, job)?;
     for key in keys {
         // A key may be queued in several parts.
@@ -96,9 +97,9 @@ fn choose(
 fn decide(
     store: &Store,
     clock: &Clock,
-    chosen: &[Waiting],
+    chosen: &[QueuedChange],
     decision: &str,
-    carry_out: impl Fn(&mut Batch, &Waiting),
+    carry_out: impl Fn(&mut Batch, &QueuedChange),
 ) -> Result<Vec<Key>, DecisionError> {
     let audit = Audit::new(store.dir());
     let mut batch = Batch::default();

@@ -8,13 +8,13 @@ use super::inbox::{last_file, peek, process};
 use super::leavers::job_limit;
 use super::leavers::missing_limit::{Remembered, remembered};
 use super::mirrors::Mirrors;
-use super::model::context::{Context, Narrow};
+use super::model::context::{Context, KeyFilter};
 use super::model::error::Error;
-use super::model::job_plan::{For, Plan, Prepared};
+use super::model::job_plan::{For, JobPlan, Plan};
 use super::model::job_state::next_run;
-use super::plan::build::prepare;
+use super::plan::build::build_plan;
 use super::report::job_report::Report;
-use super::run_job::{one, prune, record};
+use super::run_job::{prune, record, run_job};
 use super::{account, freshness, pause, restored_state, retention};
 use crate::config::Job;
 use crate::mirror::Mirror;
@@ -23,7 +23,7 @@ use crate::snapshot::Index;
 use crate::store::Store;
 
 /// Runs jobs one after the other, in the order given. An error is one of the state: every other failure is in a report.
-pub async fn sync(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow) -> Result<Vec<Report>, Error> {
+pub async fn sync(context: &Context<'_>, jobs: &[&Job], narrow: &KeyFilter) -> Result<Vec<Report>, Error> {
     account::claim(context)?;
     restored_state::sign(context.store)?;
     let mut reports = Vec::new();
@@ -40,7 +40,7 @@ pub async fn sync(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow) -> Resu
         let started = context.clock.now();
         context.client.begin_run();
         let run = next_run(context.store)?;
-        let mut report = match one(context, job, &mut mirrors, narrow, run, before).await {
+        let mut report = match run_job(context, job, &mut mirrors, narrow, run, before).await {
             Ok(report) => report,
             Err(error) => Report { interrupted: error.is_interruption(), ..context.failed(job, &error, before) },
         };
@@ -57,7 +57,7 @@ pub async fn sync(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow) -> Resu
 }
 
 /// Works out what `sync` would do, and changes nothing here or there. One job's failure is its own.
-pub async fn plan(context: &Context<'_>, jobs: &[&Job], narrow: &Narrow, what_for: For) -> Result<Vec<Plan>, Error> {
+pub async fn plan(context: &Context<'_>, jobs: &[&Job], narrow: &KeyFilter, what_for: For) -> Result<Vec<Plan>, Error> {
     account::check(context)?;
     context.client.begin_run();
     let mut plans = Vec::new();
@@ -73,10 +73,10 @@ async fn plan_one(
     context: &Context<'_>,
     job: &Job,
     mirrors: &mut Mirrors,
-    narrow: &Narrow,
+    narrow: &KeyFilter,
     what_for: For,
-) -> Result<(Vec<Prepared>, u64), Error> {
-    let next = peek::next(job, Some(context.store), context.clock)?;
+) -> Result<(Vec<JobPlan>, u64), Error> {
+    let next = peek::peek(job, Some(context.store), context.clock)?;
     let last = match (next.job(), what_for) {
         (None, For::Rehearsal) => last_file::last(job, context.store)?,
         _ => None,
@@ -85,8 +85,8 @@ async fn plan_one(
     mirrors.pull(context, over.unwrap_or(job), false).await?;
     let Some(job) = over else {
         let Remembered { missed, missing, names } = remembered(context, job, mirrors.of(job.mapping.target))?;
-        let nothing = Prepared::nothing(job, context.store, next.told());
-        let prepared = Prepared { inbox: next.waiting.clone(), missed, missing, names, ..nothing };
+        let nothing = JobPlan::nothing(job, context.store, next.told());
+        let prepared = JobPlan { inbox: next.waiting.clone(), missed, missing, names, ..nothing };
         let foreign = strangers(context.store, mirrors.of(job.mapping.target), job, &[])?;
         return Ok((vec![prepared], foreign));
     };
@@ -96,9 +96,9 @@ async fn plan_one(
     let mut foreign = 0;
     for (part, narrow) in narrowed(context, job, narrow)? {
         let mapping = rows::mapping(part);
-        let mut prepared = prepare(context, part, &mapping, mirrors, &narrow, &all, &mut |_, _| Ok(()))?;
+        let mut prepared = build_plan(context, part, &mapping, mirrors, &narrow, &all, &mut |_, _| Ok(()))?;
         if part.name == job.name {
-            foreign = strangers(context.store, mirrors.of(part.mapping.target), part, &prepared.new.matched)?;
+            foreign = strangers(context.store, mirrors.of(part.mapping.target), part, &prepared.updates.matched)?;
             prepared.notes.extend(next.waiting.is_some().then(|| next.told()));
             prepared.inbox.clone_from(&next.waiting);
         }
@@ -106,9 +106,9 @@ async fn plan_one(
     }
     job_limit::share(context, job, &mut all)?;
     for prepared in &mut all {
-        pause::reason(context.store.dir(), &job.name).into_iter().for_each(|reason| prepared.hold_by(reason));
+        pause::reason(context.store.dir(), &job.name).into_iter().for_each(|reason| prepared.block(reason));
         if what_for == For::File {
-            prepared.new.remote = remote_digest::remotes(prepared, mirrors.of(prepared.target), context.store)?;
+            prepared.updates.remote = remote_digest::remotes(prepared, mirrors.of(prepared.target), context.store)?;
         }
     }
     Ok((all, foreign))

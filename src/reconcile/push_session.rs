@@ -15,7 +15,7 @@ use crate::queue::Change;
 use crate::record::{Action, Entity, Field, Value};
 
 /// Writes the audit file and passes on what happens.
-pub(crate) struct Session<'a> {
+pub(crate) struct PushSession<'a> {
     context: &'a Context<'a>,
     job: &'a Job,
     run: u64,
@@ -28,7 +28,7 @@ pub(crate) struct Session<'a> {
     pub(crate) unlooked: Option<String>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> PushSession<'a> {
     /// Opens the session. Verifies the presence of people that an earlier process updated, unless the job is paused.
     pub(crate) async fn open(context: &'a Context<'a>, job: &'a Job, run: u64) -> Result<Self, Error> {
         let store = context.store;
@@ -65,7 +65,7 @@ impl<'a> Session<'a> {
     }
 }
 
-impl Witness for Session<'_> {
+impl Witness for PushSession<'_> {
     fn confirmed(&self, change: &Change, before: Option<&Entity>, after: Option<&Entity>) -> std::io::Result<()> {
         let value = |entity: Option<&'_ Entity>, field: &str| -> Value {
             entity.map_or(Value::Empty, |entity| entity.value(field).clone())

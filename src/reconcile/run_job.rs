@@ -14,15 +14,15 @@ use super::commit::index::save_index;
 use super::freshness;
 use super::leavers::{job_limit, organization_transfers};
 use super::mirrors::Mirrors;
-use super::model::context::{Context, Narrow, Stage};
+use super::model::context::{Context, KeyFilter, Stage};
 use super::model::counts::Status;
 use super::model::error::{Error, is_full};
-use super::model::job_plan::{ON_SITE, Prepared};
+use super::model::job_plan::{JobPlan, ON_SITE};
 use super::model::job_state::{JobState, LastRun, ROWS_MAX, RejectedRow};
 use super::model::stop_reason::INTERRUPTED;
 use super::pause::{self, reason};
-use super::plan::build::prepare;
-use super::push_session::Session;
+use super::plan::build::build_plan;
+use super::push_session::PushSession;
 use super::report::job_report::{Part, Report, report};
 use super::report::{log, warnings};
 use crate::config::Job;
@@ -37,7 +37,7 @@ use crate::text::counted;
 
 /// Removes from the push summary the changes that were skipped because the push was cancelled. They stay queued for the
 /// next run. Returns their count; `None` if the push was not cancelled.
-pub(crate) fn gave_way(drained: &mut Drained) -> Option<usize> {
+pub(crate) fn preempted(drained: &mut Drained) -> Option<usize> {
     drained.stopped.take_if(|reason| reason == INTERRUPTED)?;
     let before = drained.outcomes.len();
     drained.outcomes.retain(|(_, _, outcome)| *outcome != Outcome::Undelivered(INTERRUPTED.to_owned()));
@@ -45,20 +45,20 @@ pub(crate) fn gave_way(drained: &mut Drained) -> Option<usize> {
 }
 
 /// Turns a push that a pause ended into one that waits: nothing failed.
-pub(crate) fn excuse(dir: &Path, prepared: &mut Prepared, drained: &mut Drained) {
+pub(crate) fn excuse(dir: &Path, prepared: &mut JobPlan, drained: &mut Drained) {
     let Some(reason) = reason(dir, &prepared.job).filter(|reason| drained.stopped.as_ref() == Some(reason)) else {
         return;
     };
     drained.stopped = None;
     drained.outcomes.retain(|(_, _, outcome)| *outcome != Outcome::Undelivered(reason.clone()));
-    prepared.hold_by(reason);
+    prepared.block(reason);
 }
 
-pub(crate) async fn one(
+pub(crate) async fn run_job(
     context: &Context<'_>,
     job: &Job,
     mirrors: &mut Mirrors,
-    narrow: &Narrow,
+    narrow: &KeyFilter,
     run: u64,
     requests_before: u64,
 ) -> Result<Report, Error> {
@@ -68,7 +68,7 @@ pub(crate) async fn one(
         Err(error) => {
             // The presence of people that an earlier process updated is verified all the same (law 10).
             for part in job.parts() {
-                Session::open(context, part, run).await?;
+                PushSession::open(context, part, run).await?;
             }
             return Err(error);
         }
@@ -77,18 +77,18 @@ pub(crate) async fn one(
     let mut sessions = Vec::new();
     let narrows = narrowed(context, job, narrow)?;
     for (part, _) in &narrows {
-        sessions.push(Session::open(context, part, run).await?);
+        sessions.push(PushSession::open(context, part, run).await?);
     }
     mirrors.pull(context, job, true).await?;
     let mut all = Vec::new();
     for ((part, narrow), session) in narrows.iter().zip(&sessions) {
-        all.push(settled(context, part, session, mirrors, narrow, &all).await?);
+        all.push(plan_after_recovery(context, part, session, mirrors, narrow, &all).await?);
     }
     job_limit::share(context, job, &mut all)?;
     let nothing_taken = all.iter().any(|prepared| prepared.hold.is_some());
     let paused = pause::reason(store.dir(), &job.name);
     for prepared in &mut all {
-        paused.iter().for_each(|reason| prepared.hold_by(reason.clone()));
+        paused.iter().for_each(|reason| prepared.block(reason.clone()));
     }
     let requests = |client: &crate::api::Client| client.requests() - requests_before;
     if nothing_taken {
@@ -105,10 +105,10 @@ pub(crate) async fn one(
     }
     let mut changes = Vec::new();
     for ((part, narrow), prepared) in narrows.iter().zip(&mut all) {
-        prepared.new.remote = remote_digest::of_held(prepared, mirrors.of(prepared.target), store)?;
+        prepared.updates.remote = remote_digest::of_held(prepared, mirrors.of(prepared.target), store)?;
         changes.push(commit(store, part, prepared, narrow)?);
         if part.name == job.name && job.inbox.is_none() && !narrow.is_narrow() {
-            freshness::note(context, job, &prepared.new.content)?;
+            freshness::note(context, job, &prepared.updates.content)?;
         }
     }
     let before: Vec<_> = all.iter().map(|prepared| mirrors.of(prepared.target).changed().clone()).collect();
@@ -127,11 +127,11 @@ pub(crate) async fn one(
     } else if count > 0
         && let Some(prepared) = all.iter_mut().find(|prepared| prepared.job == job.name)
     {
-        prepared.hold_by(counted(count, "change waits", "changes wait"));
+        prepared.block(counted(count, "change waits", "changes wait"));
     }
     // A dropped file is done with only when all of it is sent, so it is read once more.
-    let goes_on = context.watch.goes_on() && job.inbox.is_none();
-    let left: Vec<usize> = if goes_on { drained.iter_mut().filter_map(gave_way).collect() } else { Vec::new() };
+    let will_resume = context.watch.will_resume() && job.inbox.is_none();
+    let left: Vec<usize> = if will_resume { drained.iter_mut().filter_map(preempted).collect() } else { Vec::new() };
     let mut parts = Vec::new();
     for ((((part, _), mut prepared), drained), before) in narrows.iter().zip(all).zip(drained).zip(before) {
         save_index(store, part, mirrors.of(prepared.target), &before, &prepared, &drained)?;
@@ -150,8 +150,8 @@ pub(crate) async fn one(
         report.counts.missing = report.missing.as_ref().map_or(0, |missing| missing.people);
     }
     report.details.judged = true;
-    report.details.gave_way = !left.is_empty();
-    if report.details.gave_way {
+    report.details.preempted = !left.is_empty();
+    if report.details.preempted {
         let waits = counted(left.into_iter().sum(), "change waits", "changes wait");
         report.reasons.push(format!("{waits} for the next run: this one was preempted"));
     }
@@ -161,9 +161,9 @@ pub(crate) async fn one(
 /// Sends what the parts of a job want: who leaves first, what joins two before the two; then each part in its order, so
 /// that what another refers to is there before it. A membership that ends for another ends after that one is there.
 async fn send(
-    sessions: &[Session<'_>],
+    sessions: &[PushSession<'_>],
     mirrors: &mut Mirrors,
-    all: &[Prepared],
+    all: &[JobPlan],
     changes: Vec<Vec<Ticket>>,
 ) -> Result<Vec<Drained>, Error> {
     if let ([session], [prepared]) = (sessions, all) {
@@ -212,14 +212,14 @@ pub(crate) fn wait(store: &Store, part: &Job, drained: &Drained) -> Result<(), E
 
 /// Works out what a run would do, once it is known what became of what an earlier process left behind; stores what was
 /// learned of the service on the way. `earlier` are the parts of the job that were worked out before.
-pub(crate) async fn settled(
+pub(crate) async fn plan_after_recovery(
     context: &Context<'_>,
     part: &Job,
-    session: &Session<'_>,
+    session: &PushSession<'_>,
     mirrors: &mut Mirrors,
-    narrow: &Narrow,
-    earlier: &[Prepared],
-) -> Result<Prepared, Error> {
+    narrow: &KeyFilter,
+    earlier: &[JobPlan],
+) -> Result<JobPlan, Error> {
     let store = context.store;
     let unknown = left_unknown(store, part)?;
     let mirror = mirrors.of_mut(part.mapping.target);
@@ -227,7 +227,7 @@ pub(crate) async fn settled(
     let mut adoption = Adoption::new(part, store);
     let mapping = rows::mapping(part);
     let mut take = |key, known| adoption.take(key, known);
-    let mut prepared = prepare(context, part, &mapping, mirrors, narrow, earlier, &mut take)?;
+    let mut prepared = build_plan(context, part, &mapping, mirrors, narrow, earlier, &mut take)?;
     prepared.hold_unclear(unclear);
     adoption.end()?;
     mirrors.of_mut(part.mapping.target).save(store)?;

@@ -8,7 +8,7 @@ use crate::cli::args::{ApproveArgs, DecideArgs};
 use crate::cli::failure::{Failure, Message};
 use crate::cli::ui::{Paint, sanitize};
 use crate::cli::{approve, plan, session, sync};
-use crate::reconcile::{Narrow, Report, Status};
+use crate::reconcile::{KeyFilter, Report, Status};
 
 /// Tells it, and returns HR's rows as they are at its end.
 pub(super) async fn tell(ground: &DemoEnv) -> Result<Vec<DemoPerson>, Failure> {
@@ -86,7 +86,7 @@ impl DemoEnv {
     async fn plan(&self) -> Result<(), Failure> {
         self.says("plan");
         let config = session::configuration(&self.ui, &self.host())?;
-        let plans = plan::plan(&self.ui, &self.host(), &config, &[], &Narrow::default()).await?;
+        let plans = plan::plan(&self.ui, &self.host(), &config, &[], &KeyFilter::default()).await?;
         plan::show(&self.ui, &plans, false, 3)?;
         Ok(())
     }
@@ -94,7 +94,7 @@ impl DemoEnv {
     async fn sync(&self) -> Result<Report, Failure> {
         self.says("sync");
         let config = session::configuration(&self.ui, &self.host())?;
-        let mut reports = sync::sync(&self.ui, &self.host(), &config, &[], &Narrow::default()).await?;
+        let mut reports = sync::sync(&self.ui, &self.host(), &config, &[], &KeyFilter::default()).await?;
         sync::show(&self.ui, &reports);
         reports.pop().ok_or_else(|| Failure::failed("the run was interrupted"))
     }

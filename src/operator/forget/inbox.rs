@@ -20,7 +20,7 @@ use crate::disk;
 use crate::mapping::{Bound, Mapped};
 use crate::receipt::{MARK, harmless, is_page, is_table, keyed, markup_of, text_of};
 use crate::reconcile::collect::rows;
-use crate::reconcile::inbox::staging::Outbox;
+use crate::reconcile::inbox::staging::Staging;
 use crate::reconcile::inbox::with_copy::{form, over};
 use crate::reconcile::report::job_report::named_as;
 use crate::record::Key;
@@ -68,7 +68,7 @@ pub(crate) fn forget(store: &Store, jobs: &[Job], key: &Key) -> (u64, Option<For
 
 /// What lies in the state folder.
 fn kept(store: &Store, job: &Job, key: &Key, files: &mut u64) -> io::Result<()> {
-    let outbox = Outbox::of(store.dir(), &job.name);
+    let outbox = Staging::of(store.dir(), &job.name);
     for path in [outbox.standing(), outbox.copy(), outbox.waiting()] {
         if path.exists() {
             fs::remove_file(&path)?;
@@ -102,7 +102,7 @@ fn filed(store: &Store, job: &Job, key: &Key, files: &mut u64) -> io::Result<()>
         Ok(folder) if folder.is_marked() => folder,
         // It was never used.
         Ok(_) => return Ok(()),
-        Err(inbox::Error::Missing(_)) if !Outbox::of(store.dir(), &job.name).dir().exists() => return Ok(()),
+        Err(inbox::Error::Missing(_)) if !Staging::of(store.dir(), &job.name).dir().exists() => return Ok(()),
         Err(error) => return Err(io::Error::other(error)),
     };
     let scratch = scratch(store)?;

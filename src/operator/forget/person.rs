@@ -8,7 +8,7 @@ use crate::clock::Clock;
 use crate::config::Job;
 use crate::history::{self, Audit, AuditLine, acting_user};
 use crate::mirror;
-use crate::reconcile::approval::held::HeldChange;
+use crate::reconcile::approval::held::PendingApproval;
 use crate::reconcile::model::job_state::JobState;
 use crate::record::{JobName, Key, RemoteId, Target, erase_key};
 use crate::snapshot::{Index, Owner, SyncedRecord};
@@ -131,11 +131,11 @@ fn known_jobs(store: &Store) -> Result<BTreeSet<JobName>, store::Error> {
 fn mentions(store: &Store, key: &Key, jobs: &BTreeSet<JobName>, batch: &mut Batch) -> Result<(), store::Error> {
     for job in jobs {
         let prefix = Keyspace::by_job(job, "");
-        for (other, held) in store.list::<HeldChange>(Keyspace::Held, &prefix)? {
+        for (other, held) in store.list::<PendingApproval>(Keyspace::Held, &prefix)? {
             if other != key.as_str()
                 && let Some(reason) = erase_key(&held.reason, key)
             {
-                batch.put(Keyspace::Held, &Keyspace::by_job(job, &other), &HeldChange { reason, ..held });
+                batch.put(Keyspace::Held, &Keyspace::by_job(job, &other), &PendingApproval { reason, ..held });
             }
         }
         let mut state = JobState::load(store, job)?;

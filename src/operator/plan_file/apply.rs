@@ -16,14 +16,14 @@ use crate::reconcile::mirrors::Mirrors;
 use crate::reconcile::model::context::{Context, Stage};
 use crate::reconcile::model::counts::Status;
 use crate::reconcile::model::error::Error;
-use crate::reconcile::model::job_plan::Prepared;
+use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::{JobState, next_run};
 use crate::reconcile::model::plan_file_error::PlanFileError;
-use crate::reconcile::plan::build::prepare;
-use crate::reconcile::plan::precondition::Present;
-use crate::reconcile::push_session::Session;
+use crate::reconcile::plan::build::build_plan;
+use crate::reconcile::plan::precondition::CurrentPlan;
+use crate::reconcile::push_session::PushSession;
 use crate::reconcile::report::job_report::{Part, Report, report};
-use crate::reconcile::run_job::{self, prune, record, settled, wait};
+use crate::reconcile::run_job::{self, plan_after_recovery, prune, record, wait};
 use crate::reconcile::{account, pause};
 use crate::record::{Action, Key};
 use crate::snapshot::SyncedRecord;
@@ -92,7 +92,7 @@ impl Application<'_> {
         let context = self.context;
         let store = context.store;
         let whole = context.config.part(&job.name.root()).unwrap_or(job);
-        let next = peek::next(whole, Some(store), context.clock)?;
+        let next = peek::peek(whole, Some(store), context.clock)?;
         let Some(whole) = next.job() else {
             let skip = |key: &Key, action| Skipped { key: key.clone(), action, reason: next.told() };
             let skipped = planned.changes.iter().map(|one| skip(&one.key, one.action)).collect();
@@ -104,14 +104,14 @@ impl Application<'_> {
         let kept = read_once(context, whole)?;
         let whole = kept.as_ref().unwrap_or(whole);
         let job = whole.parts().find(|part| part.name == job.name).unwrap_or(job);
-        let session = Session::open(context, job, run).await?;
+        let session = PushSession::open(context, job, run).await?;
         self.mirrors.pull(context, whole, true).await?;
         let mut prepared = self.prepared(whole, job, &session).await?;
-        pause::reason(store.dir(), &job.name).into_iter().for_each(|reason| prepared.hold_by(reason));
+        pause::reason(store.dir(), &job.name).into_iter().for_each(|reason| prepared.block(reason));
         let mut go: Vec<Outline> = Vec::new();
         let mut skipped = Vec::new();
         if prepared.hold.is_none() {
-            let present = Present::new(&prepared, self.mirrors.of(prepared.target), store);
+            let present = CurrentPlan::new(&prepared, self.mirrors.of(prepared.target), store);
             for one in planned.changes.iter().filter(|one| one.held.is_none()) {
                 match present.judge(&one.key, one.id, &one.based_on)? {
                     Ok(found) => go.push(found.clone()),
@@ -136,11 +136,11 @@ impl Application<'_> {
             let mut batch = Batch::default();
             changes.iter().for_each(|change| queue::put(&mut batch, change));
             let mut state = JobState::load(store, &job.name)?;
-            state.shown.clone_from(&prepared.new.shown);
+            state.shown.clone_from(&prepared.updates.shown);
             state.put(&mut batch, &job.name);
             // What ends for something else stays a part of that, whenever it goes.
             let replaced = |known: &SyncedRecord| known.gone.as_ref().is_some_and(|gone| gone.successor.is_some());
-            for (key, known) in prepared.new.waiting.iter().filter(|(_, known)| replaced(known)) {
+            for (key, known) in prepared.updates.waiting.iter().filter(|(_, known)| replaced(known)) {
                 known.put(&mut batch, &job.name, key);
             }
             store.commit_chunked(batch)?;
@@ -172,15 +172,15 @@ impl Application<'_> {
     }
 
     /// What a run of this part would do now, next to the other parts of its job.
-    async fn prepared(&mut self, whole: &Job, job: &Job, session: &Session<'_>) -> Result<Prepared, Error> {
+    async fn prepared(&mut self, whole: &Job, job: &Job, session: &PushSession<'_>) -> Result<JobPlan, Error> {
         let context = self.context;
-        let mut all: Vec<Prepared> = Vec::new();
+        let mut all: Vec<JobPlan> = Vec::new();
         for (part, narrow) in narrowed(context, whole, &self.file.narrow())? {
             all.push(if part.name == job.name {
-                settled(context, part, session, &mut self.mirrors, &narrow, &all).await?
+                plan_after_recovery(context, part, session, &mut self.mirrors, &narrow, &all).await?
             } else {
                 let mapping = rows::mapping(part);
-                prepare(context, part, &mapping, &self.mirrors, &narrow, &all, &mut |_, _| Ok(()))?
+                build_plan(context, part, &mapping, &self.mirrors, &narrow, &all, &mut |_, _| Ok(()))?
             });
         }
         job_limit::share(context, whole, &mut all)?;

@@ -25,10 +25,10 @@ use crate::crash::point;
 use crate::disk;
 use crate::history::acting_user;
 use crate::plan::Outline;
-use crate::reconcile::model::context::{Context, Narrow};
-use crate::reconcile::model::job_plan::{Plan, Prepared};
+use crate::reconcile::model::context::{Context, KeyFilter};
+use crate::reconcile::model::job_plan::{JobPlan, Plan};
 use crate::reconcile::model::plan_file_error::PlanFileError;
-use crate::reconcile::plan::precondition::Basis;
+use crate::reconcile::plan::precondition::Precondition;
 use crate::record::{self, Action, JobName, Key, RemoteId, Target, Value};
 use crate::spool;
 
@@ -74,7 +74,7 @@ pub(crate) struct Planned {
     /// Why it waits for a person; such a one is for the reader only.
     pub(crate) held: Option<String>,
     fields: BTreeMap<String, Shown>,
-    pub(crate) based_on: Basis,
+    pub(crate) based_on: Precondition,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -93,7 +93,7 @@ impl PlanFile {
     ///
     /// # Errors
     /// Where what was planned can't be read back from the disk of the state folder.
-    pub fn new(context: &Context<'_>, plans: &[Plan], narrow: &Narrow, values: bool) -> Result<Self, spool::Error> {
+    pub fn new(context: &Context<'_>, plans: &[Plan], narrow: &KeyFilter, values: bool) -> Result<Self, spool::Error> {
         let id = unique();
         let prepared = plans.iter().filter_map(|plan| plan.result.as_ref().ok()).flat_map(|(parts, _)| parts);
         let planned = prepared.filter_map(|prepared| {
@@ -178,8 +178,8 @@ impl PlanFile {
         &self.id
     }
 
-    pub(crate) fn narrow(&self) -> Narrow {
-        Narrow { keys: self.keys.iter().cloned().collect() }
+    pub(crate) fn narrow(&self) -> KeyFilter {
+        KeyFilter { keys: self.keys.iter().cloned().collect() }
     }
 
     fn mark_path(&self, dir: &Path) -> PathBuf {
@@ -188,7 +188,7 @@ impl PlanFile {
 }
 
 impl PlannedJob {
-    fn new(job: &Job, prepared: &Prepared, values: bool) -> Result<Self, spool::Error> {
+    fn new(job: &Job, prepared: &JobPlan, values: bool) -> Result<Self, spool::Error> {
         let held = prepared
             .held
             .iter()
@@ -212,7 +212,7 @@ impl PlannedJob {
 
 fn planned(
     job: &Job,
-    prepared: &Prepared,
+    prepared: &JobPlan,
     outline: &Outline,
     held: Option<String>,
     values: bool,
@@ -235,7 +235,7 @@ fn planned(
         line: change.line,
         held,
         fields: fields.collect(),
-        based_on: Basis::of(prepared, outline),
+        based_on: Precondition::of(prepared, outline),
     })
 }
 

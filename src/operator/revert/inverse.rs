@@ -12,7 +12,7 @@ use crate::store::{self, Store};
 
 /// Something that a run did and that is not undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Untouched {
+pub struct NotReverted {
     /// The record.
     pub key: Key,
     /// The field; none where it is about the whole record.
@@ -22,7 +22,7 @@ pub struct Untouched {
 }
 
 /// What is true now.
-pub(crate) struct Ground<'a> {
+pub(crate) struct RevertContext<'a> {
     pub(crate) job: &'a Job,
     pub(crate) store: &'a Store,
     pub(crate) mirror: &'a Mirror,
@@ -32,7 +32,7 @@ pub(crate) struct Ground<'a> {
 }
 
 /// What one run did to one record.
-pub(crate) struct Takeback {
+pub(crate) struct InverseChange {
     id: Option<RemoteId>,
     made: bool,
     removed: bool,
@@ -40,7 +40,7 @@ pub(crate) struct Takeback {
     fields: BTreeMap<String, Option<(Value, Value)>>,
 }
 
-impl Takeback {
+impl InverseChange {
     /// What a run did, by record. A crash may have written a line twice.
     pub(crate) fn of(changes: &[Changed]) -> BTreeMap<Key, Self> {
         let mut all: BTreeMap<Key, Self> = BTreeMap::new();
@@ -71,12 +71,12 @@ impl Takeback {
     pub(crate) fn change(
         &self,
         key: &Key,
-        ground: &Ground<'_>,
-        untouched: &mut Vec<Untouched>,
+        ground: &RevertContext<'_>,
+        untouched: &mut Vec<NotReverted>,
     ) -> Result<Option<Change>, store::Error> {
-        let Ground { job, store, mirror, mapped, protection } = ground;
+        let RevertContext { job, store, mirror, mapped, protection } = ground;
         let mut leave = |field: Option<&String>, reason: &str| {
-            untouched.push(Untouched { key: key.clone(), field: field.cloned(), reason: reason.to_owned() });
+            untouched.push(NotReverted { key: key.clone(), field: field.cloned(), reason: reason.to_owned() });
         };
         if self.removed {
             leave(None, "was removed, which can't be undone; who is in the source joins again by a sync");

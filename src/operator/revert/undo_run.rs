@@ -13,27 +13,27 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::inverse::{Ground, Takeback, Untouched};
+use super::inverse::{InverseChange, NotReverted, RevertContext};
 use crate::config::Job;
 use crate::history::{Audit, AuditLine, RunHistory, acting_user};
 use crate::plan::{Base, Change, Guarded, Held, Judged as _, Writes, guard};
 use crate::push::{Drained, Outcome};
 use crate::queue::{self, Undo};
-use crate::reconcile::approval::held::{self, HeldChange};
+use crate::reconcile::approval::held::{self, PendingApproval};
 use crate::reconcile::collect::rows;
 use crate::reconcile::commit::enqueue::{parked, queued};
 use crate::reconcile::inbox::last_file;
 use crate::reconcile::leavers::detect::left_lately;
 use crate::reconcile::mirrors::Mirrors;
-use crate::reconcile::model::context::{Context, Narrow, Stage};
+use crate::reconcile::model::context::{Context, KeyFilter, Stage};
 use crate::reconcile::model::counts::{Counts, Status};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_fields::protection;
 use crate::reconcile::model::job_plan::ON_SITE;
 use crate::reconcile::model::job_state::{JobState, next_run};
-use crate::reconcile::plan::build::prepare;
+use crate::reconcile::plan::build::build_plan;
 use crate::reconcile::plan::segments;
-use crate::reconcile::push_session::Session;
+use crate::reconcile::push_session::PushSession;
 use crate::reconcile::report::job_report::Report;
 use crate::reconcile::report::log;
 use crate::reconcile::run_job::ended;
@@ -54,7 +54,7 @@ pub struct Reverted {
     /// What waits for a person.
     pub held: Vec<Held>,
     /// What can't be undone, or need not be.
-    pub untouched: Vec<Untouched>,
+    pub untouched: Vec<NotReverted>,
 }
 
 /// Why people that a run created are held.
@@ -171,7 +171,7 @@ async fn one(
 ) -> Result<Reverted, Error> {
     let store = context.store;
     let paused = pause::reason(store.dir(), &job.name);
-    let session = Session::open(context, job, run).await?;
+    let session = PushSession::open(context, job, run).await?;
     mirrors.pull(context, whole, true).await?;
     let (guarded, untouched) = judged(context, job, story, mirrors)?;
     let again = overruled(context, job, mirrors, &guarded)?;
@@ -196,15 +196,15 @@ fn judged(
     job: &Job,
     story: &RunHistory,
     mirrors: &Mirrors,
-) -> Result<(Guarded, Vec<Untouched>), Error> {
+) -> Result<(Guarded, Vec<NotReverted>), Error> {
     let store = context.store;
     let mirror = mirrors.of(job.mapping.target);
     let mapping = rows::mapping(job);
     let mapped: Vec<Field> = mapping.fields().cloned().collect();
     let protection = protection(context);
-    let ground = Ground { job, store, mirror, mapped: &mapped, protection: &protection };
+    let ground = RevertContext { job, store, mirror, mapped: &mapped, protection: &protection };
     let (mut changes, mut untouched) = (Vec::new(), Vec::new());
-    for (key, takeback) in Takeback::of(&story.changes) {
+    for (key, takeback) in InverseChange::of(&story.changes) {
         changes.extend(takeback.change(&key, &ground, &mut untouched)?);
     }
     let index = Index::load(store, &job.name)?;
@@ -246,11 +246,11 @@ fn overruled(
             (change.wish.action != Action::Delete).then_some(&change.wish.fields),
         )?;
     }
-    let narrow = Narrow { keys };
+    let narrow = KeyFilter { keys };
     // A dropped file that is not kept any more wants nothing; the next one may.
     let Some((job, _copy)) = last_file::last(job, context.store)? else { return Ok(BTreeMap::new()) };
     let job = &job;
-    let next = prepare(context, job, &rows::mapping(job), &all, &narrow, &[], &mut |_, _| Ok(()))?;
+    let next = build_plan(context, job, &rows::mapping(job), &all, &narrow, &[], &mut |_, _| Ok(()))?;
     let held = next.held.iter().filter_map(|held| held.change.as_ref());
     let wanted = next.go.iter().chain(held).chain(&next.dropped);
     Ok(wanted.map(|change| (change.key.clone(), change.wish())).collect())
@@ -284,7 +284,7 @@ fn keep(
     let mut batch = Batch::default();
     let mut state = JobState::load(context.store, &job.name)?;
     for held in &guarded.held {
-        let row = HeldChange::new(held.change.clone(), &held.reason, held.change.as_ref().map(undo));
+        let row = PendingApproval::new(held.change.clone(), &held.reason, held.change.as_ref().map(undo));
         held::add(&mut batch, &job.name, &held.key, &row, &mut state);
     }
     state.put(&mut batch, &job.name);
@@ -297,7 +297,7 @@ fn told(
     context: &Context<'_>,
     job: &Job,
     guarded: &Guarded,
-    untouched: &[Untouched],
+    untouched: &[NotReverted],
     drained: &Drained,
     paused: Option<String>,
 ) -> Result<Report, Error> {

@@ -104,17 +104,17 @@ impl Rig {
 
     /// One run of every job; the report of the first.
     async fn sync(&self) -> Report {
-        self.sync_while(&Unwatched).await
+        self.sync_while(&NoObserver).await
     }
 
-    async fn sync_while(&self, watch: &dyn Watch) -> Report {
+    async fn sync_while(&self, watch: &dyn RunObserver) -> Report {
         self.sync_all(watch).await.remove(0)
     }
 
-    async fn sync_all(&self, watch: &dyn Watch) -> Vec<Report> {
+    async fn sync_all(&self, watch: &dyn RunObserver) -> Vec<Report> {
         let bench = self.bench();
         let jobs: Vec<&Job> = bench.config.jobs.iter().collect();
-        sync(&bench.context(&self.clock, watch), &jobs, &Narrow::default()).await.unwrap()
+        sync(&bench.context(&self.clock, watch), &jobs, &KeyFilter::default()).await.unwrap()
     }
 
     /// One run over these rows; how many it made, changed and removed.
@@ -184,7 +184,7 @@ impl Rig {
 }
 
 impl Bench {
-    fn context<'a>(&'a self, clock: &'a Clock, watch: &'a dyn Watch) -> Context<'a> {
+    fn context<'a>(&'a self, clock: &'a Clock, watch: &'a dyn RunObserver) -> Context<'a> {
         Context { config: &self.config, client: &self.client, store: &self.store, clock, watch }
     }
 }
@@ -243,7 +243,7 @@ impl<'a> When<'a> {
     }
 }
 
-impl Watch for When<'_> {
+impl RunObserver for When<'_> {
     fn stage(&self, _: &JobName, stage: Stage) {
         if let (Stage::Sending { .. }, Some(act)) = (stage, &self.sending) {
             act();

@@ -8,7 +8,7 @@ use super::remote_digest;
 use crate::plan::{self, Decided, Guarded, Held, Judged, Outline, RemoteDigest, Verdict, Writes};
 use crate::queue::Undo;
 use crate::reconcile::model::error::Error;
-use crate::reconcile::model::job_plan::Prepared;
+use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::JobState;
 use crate::record::{Action, DesiredState, JobName, Key};
 use crate::spool;
@@ -16,7 +16,7 @@ use crate::store::{self, Batch, Keyspace, Store};
 
 /// A held change as it is kept between runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HeldChange {
+pub struct PendingApproval {
     /// What would be done; none where there is nothing to approve but something to mend.
     pub action: Option<Action>,
     /// The digest of what is wanted.
@@ -38,7 +38,7 @@ pub struct HeldChange {
 }
 
 /// The held changes of a job, by key.
-pub fn held(store: &Store, job: &JobName) -> Result<BTreeMap<Key, HeldChange>, store::Error> {
+pub fn held(store: &Store, job: &JobName) -> Result<BTreeMap<Key, PendingApproval>, store::Error> {
     by_key(store, Keyspace::Held, job)
 }
 
@@ -101,14 +101,14 @@ pub(crate) fn hold_all(guarded: &mut Guarded<Outline>, reason: &str) {
 pub(crate) fn replace(
     store: &Store,
     batch: &mut Batch,
-    prepared: &Prepared,
+    prepared: &JobPlan,
     keep: impl Fn(&Key) -> bool,
     state: &mut JobState,
-) -> Result<BTreeMap<Key, HeldChange>, Error> {
+) -> Result<BTreeMap<Key, PendingApproval>, Error> {
     let job = &prepared.job;
     let mut before: BTreeMap<Key, Option<u64>> = BTreeMap::new();
     let mut kept = BTreeMap::new();
-    store.each(Keyspace::Held, &Keyspace::by_job(job, ""), |key, held: HeldChange| {
+    store.each(Keyspace::Held, &Keyspace::by_job(job, ""), |key, held: PendingApproval| {
         let Some(key) = Key::new(key) else { return };
         before.insert(key.clone(), held.approvable());
         if held.undo.is_some() || keep(&key) {
@@ -119,7 +119,7 @@ pub(crate) fn replace(
     now.extend(prepared.held.iter().map(|held| (&held.key, held)));
     let after = |key: &Key| match now.get(key) {
         Some(held) => Some(held.change.as_ref().map(Judged::wish)),
-        None => kept.get(key).map(HeldChange::approvable),
+        None => kept.get(key).map(PendingApproval::approvable),
     };
     let known = before.iter().all(|(key, wish)| wish.is_none() || after(key) == Some(*wish));
     let has = |key: &Key, wish: Option<u64>| wish.is_none() || before.get(key) == Some(&wish);
@@ -133,7 +133,7 @@ pub(crate) fn replace(
         batch.remove(Keyspace::Held, &Keyspace::by_job(job, key.as_str()));
     }
     let mut failed = None;
-    let rows = now.values().map_while(|held| match HeldChange::of(held, prepared) {
+    let rows = now.values().map_while(|held| match PendingApproval::of(held, prepared) {
         Ok(row) => Some((Keyspace::by_job(job, held.key.as_str()), row)),
         Err(error) => {
             failed = Some(error);
@@ -149,7 +149,7 @@ pub(crate) fn replace_some(
     store: &Store,
     batch: &mut Batch,
     keys: &BTreeSet<Key>,
-    prepared: &Prepared,
+    prepared: &JobPlan,
     state: &mut JobState,
 ) -> Result<(), Error> {
     let job = &prepared.job;
@@ -157,13 +157,13 @@ pub(crate) fn replace_some(
         batch.remove(Keyspace::Held, &Keyspace::by_job(job, key.as_str()));
     }
     for held in &prepared.held {
-        add(batch, job, &held.key, &HeldChange::of(held, prepared)?, state);
+        add(batch, job, &held.key, &PendingApproval::of(held, prepared)?, state);
     }
     Ok(())
 }
 
 /// Puts what is held besides what was.
-pub(crate) fn add(batch: &mut Batch, job: &JobName, key: &Key, held: &HeldChange, state: &mut JobState) {
+pub(crate) fn add(batch: &mut Batch, job: &JobName, key: &Key, held: &PendingApproval, state: &mut JobState) {
     batch.put(Keyspace::Held, &Keyspace::by_job(job, key.as_str()), held);
     state.held_set += 1;
 }
@@ -177,7 +177,7 @@ pub(crate) fn wait<'a>(
 ) -> Result<(), store::Error> {
     let mut batch = Batch::default();
     for key in keys {
-        let waits = HeldChange::new(None, reason, None);
+        let waits = PendingApproval::new(None, reason, None);
         batch.put(Keyspace::Held, &Keyspace::by_job(job, key.as_str()), &waits);
     }
     store.commit(batch)
@@ -199,11 +199,11 @@ pub(crate) fn prune(
     }
 }
 
-impl HeldChange {
-    fn of(held: &Held<Outline>, prepared: &Prepared) -> Result<Self, spool::Error> {
+impl PendingApproval {
+    fn of(held: &Held<Outline>, prepared: &JobPlan) -> Result<Self, spool::Error> {
         let change = held.change.as_ref().map(|change| prepared.pile.change(change)).transpose()?;
         let id = change.as_ref().and_then(|change| change.wish.id);
-        let seen = id.zip(prepared.new.remote.get(&held.key)).map(|(id, remote)| remote_digest::seen(id, *remote));
+        let seen = id.zip(prepared.updates.remote.get(&held.key)).map(|(id, remote)| remote_digest::seen(id, *remote));
         let part_of = held.change.as_ref().and_then(Judged::part_of).cloned();
         Ok(Self { seen, part_of, ..Self::new(change, &held.reason, None) })
     }

@@ -7,14 +7,14 @@ use super::remote_digest::{remote, seen};
 use crate::config::Job;
 use crate::mirror::Mirror;
 use crate::plan::{Guarded, Held, Judged as _, Outline, Verdict};
-use crate::reconcile::model::context::Narrow;
+use crate::reconcile::model::context::KeyFilter;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::state_updates::Outdated;
 use crate::record::{Field, Key};
 use crate::store::Store;
 
 /// What people decided of a job.
-pub(crate) struct Standing {
+pub(crate) struct Decisions {
     /// What counts.
     pub(crate) verdicts: BTreeMap<Key, Verdict>,
     /// Those who changed at the service since the change was shown that a person approved, with what they are now.
@@ -27,9 +27,9 @@ pub(crate) fn decided(
     fields: &[Field],
     mirror: &Mirror,
     store: &Store,
-    narrow: &Narrow,
-) -> Result<Standing, Error> {
-    let mut standing = Standing { verdicts: BTreeMap::new(), outdated: BTreeMap::new() };
+    narrow: &KeyFilter,
+) -> Result<Decisions, Error> {
+    let mut standing = Decisions { verdicts: BTreeMap::new(), outdated: BTreeMap::new() };
     for (key, decided) in held::decisions(store, &job.name)? {
         if let Some(before) = decided.seen.as_ref().filter(|_| narrow.has(&key)) {
             let now = remote(fields, Some(before.id), mirror, store)?.map(|remote| seen(before.id, remote));

@@ -8,12 +8,12 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::mirror::Mirror;
 use crate::plan::RemoteDigest;
 use crate::reconcile::model::error::Error;
-use crate::reconcile::model::job_plan::Prepared;
+use crate::reconcile::model::job_plan::JobPlan;
 use crate::record::{Field, Key, RemoteId, Value};
 use crate::store::Store;
 
 /// What the service holds of all people that a plan changes, held ones included, by digest.
-pub(crate) fn remotes(prepared: &Prepared, mirror: &Mirror, store: &Store) -> Result<BTreeMap<Key, u128>, Error> {
+pub(crate) fn remotes(prepared: &JobPlan, mirror: &Mirror, store: &Store) -> Result<BTreeMap<Key, u128>, Error> {
     let mut remotes = of_held(prepared, mirror, store)?;
     for change in &prepared.go {
         let digest = remote(&prepared.fields, change.id, mirror, store)?;
@@ -23,7 +23,7 @@ pub(crate) fn remotes(prepared: &Prepared, mirror: &Mirror, store: &Store) -> Re
 }
 
 /// The same of those whose change is held.
-pub(crate) fn of_held(prepared: &Prepared, mirror: &Mirror, store: &Store) -> Result<BTreeMap<Key, u128>, Error> {
+pub(crate) fn of_held(prepared: &JobPlan, mirror: &Mirror, store: &Store) -> Result<BTreeMap<Key, u128>, Error> {
     let mut remotes = BTreeMap::new();
     for change in prepared.held.iter().filter_map(|held| held.change.as_ref()) {
         let digest = remote(&prepared.fields, change.id, mirror, store)?;

@@ -5,14 +5,14 @@ use crate::config::Job;
 use crate::plan::Held;
 use crate::push;
 use crate::reconcile::model::error::Error;
-use crate::reconcile::model::job_plan::Prepared;
+use crate::reconcile::model::job_plan::JobPlan;
 use crate::record::Key;
 use crate::snapshot::Owner;
 use crate::store::Store;
 
 /// Holds the people that the part owns, in addition to what else waits for them. People who belong to no job are noted
 /// by id.
-pub(crate) fn hold(store: &Store, part: &Job, prepared: &mut Prepared) -> Result<(), Error> {
+pub(crate) fn hold(store: &Store, part: &Job, prepared: &mut JobPlan) -> Result<(), Error> {
     for (id, reason) in push::astray(store, part.mapping.target)? {
         match Owner::of(store, part.mapping.target, id)? {
             None => prepared.notes.push(format!("id {id} {reason}")),
@@ -24,7 +24,7 @@ pub(crate) fn hold(store: &Store, part: &Job, prepared: &mut Prepared) -> Result
     Ok(())
 }
 
-fn hold_one(store: &Store, part: &Job, prepared: &mut Prepared, key: Key, reason: &str) -> Result<(), Error> {
+fn hold_one(store: &Store, part: &Job, prepared: &mut JobPlan, key: Key, reason: &str) -> Result<(), Error> {
     if let Some(held) = prepared.held.iter_mut().find(|held| held.key == key) {
         held.reason = format!("{reason}; {}", held.reason).into();
         return Ok(());

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use super::duplicates::{Choice, choose};
-use super::stray_rows::Strays;
+use super::stray_rows::StrayRows;
 use super::{fingerprint, rows};
 use crate::config::Job;
 use crate::mapping::{Bound, Mapped, Mapping, Reading};
 use crate::plan::{Present, is_somebody_else};
 use crate::reconcile::model::candidate::{Candidate, Rare, Statement};
-use crate::reconcile::model::change_spill::Pile;
-use crate::reconcile::model::context::{Context, Narrow};
+use crate::reconcile::model::change_spill::ChangeSpill;
+use crate::reconcile::model::context::{Context, KeyFilter};
 use crate::reconcile::model::error::Error;
 use crate::record::{Key, Rejected, Value, Values};
 use crate::snapshot::{Day, Index, SyncedRecord};
@@ -20,7 +20,7 @@ use crate::spool;
 use crate::store::Store;
 
 /// What a source holds.
-pub(crate) struct Gathered {
+pub(crate) struct CollectedRows {
     pub(crate) read: Read,
     /// Records that are new, changed, or whose entity has changed; one a key, in order of key.
     pub(crate) candidates: Vec<Candidate>,
@@ -32,12 +32,12 @@ pub(crate) struct Gathered {
     /// Records whose rows are unchanged.
     pub(crate) unchanged: u64,
     /// Rows that may be anybody's.
-    pub(crate) strays: Strays,
+    pub(crate) strays: StrayRows,
     /// By position of the index: the line of the unchanged row; 0 for none.
     lines: Vec<u64>,
 }
 
-impl Gathered {
+impl CollectedRows {
     /// Every row whose key is known and that can be used, with its line, in order of line; and whether it counts.
     pub(crate) fn rows(&self, index: &Index) -> Vec<(u64, Key, bool)> {
         let standing = (0..index.len()).filter(|at| self.lines[*at] > 0);
@@ -51,9 +51,9 @@ impl Gathered {
 }
 
 /// A source as it was read, before rows of one key are held against each other.
-pub(crate) struct Gatherer<'a> {
+pub(crate) struct Collector<'a> {
     index: &'a Index,
-    pile: &'a Pile,
+    pile: &'a ChangeSpill,
     candidates: Vec<Candidate>,
     left: BTreeMap<Key, Statement>,
     /// Keys whose row does not count yet.
@@ -66,9 +66,9 @@ pub(crate) struct Gatherer<'a> {
     read: Option<Read>,
 }
 
-impl<'a> Gatherer<'a> {
+impl<'a> Collector<'a> {
     /// Nothing read yet; records go to `pile`.
-    pub(crate) fn new(index: &'a Index, pile: &'a Pile) -> Self {
+    pub(crate) fn new(index: &'a Index, pile: &'a ChangeSpill) -> Self {
         Self {
             index,
             pile,
@@ -90,7 +90,7 @@ impl<'a> Gatherer<'a> {
         mapping: &Mapping,
         dirty: &BTreeSet<usize>,
         found: Option<&SourceState>,
-        narrow: &Narrow,
+        narrow: &KeyFilter,
     ) -> Result<Self, Error> {
         let index = self.index;
         let stamp = fingerprint::of_rows(job, mapping);
@@ -134,7 +134,7 @@ impl<'a> Gatherer<'a> {
         reading: Reading,
         (row, bound): (&Row, &Bound<'_>),
         digest: u128,
-        narrow: &Narrow,
+        narrow: &KeyFilter,
     ) -> Result<(), spool::Error> {
         let Reading { mapped, marks, early, due, bad_values, .. } = reading;
         let line = row.line;
@@ -164,7 +164,7 @@ impl<'a> Gatherer<'a> {
     }
 
     /// Holds rows of one key against each other (law 8).
-    pub(crate) fn settle(mut self, job: &Job, store: &Store) -> Result<Gathered, Error> {
+    pub(crate) fn settle(mut self, job: &Job, store: &Store) -> Result<CollectedRows, Error> {
         let Self { index, pile, .. } = self;
         let read = self.read.take().expect("the read has ended");
         self.supersede(&read.superseded);
@@ -222,7 +222,7 @@ impl<'a> Gatherer<'a> {
         let lines = &self.lines;
         let unchanged = (0..index.len()).filter(|at| lines[*at] > 0).count() as u64;
         self.left.retain(|key, _| index.by_key(key.as_str()).is_none_or(|at| lines[at] == 0));
-        Ok(Gathered {
+        Ok(CollectedRows {
             read,
             candidates: kept,
             left: self.left,
@@ -236,8 +236,8 @@ impl<'a> Gatherer<'a> {
 
     /// The rejected rows that may be anybody's, as far as each tells by itself: its key can't be read, is not known to
     /// the job, or is in another row, rejected too or unchanged.
-    fn strays(&self) -> Strays {
-        let mut strays = Strays::default();
+    fn strays(&self) -> StrayRows {
+        let mut strays = StrayRows::default();
         let mut met = BTreeSet::new();
         for (_, rejected) in &self.rejected {
             let Some(key) = &rejected.key else {

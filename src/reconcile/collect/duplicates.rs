@@ -4,7 +4,7 @@ use smol_str::SmolStr;
 
 use crate::plan::is_somebody_else;
 use crate::reconcile::model::candidate::Candidate;
-use crate::reconcile::model::change_spill::Pile;
+use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::record::{Number, Value, Values};
 use crate::snapshot::SyncedRecord;
 use crate::spool;
@@ -25,7 +25,7 @@ pub(crate) fn choose(
     rows: Vec<Candidate>,
     standing: Option<(u64, Option<SyncedRecord>)>,
     seed_only: &[SmolStr],
-    pile: &Pile,
+    pile: &ChangeSpill,
 ) -> Result<Choice, spool::Error> {
     let mut opened = Vec::new();
     for row in rows {

@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use super::collector::Gathered;
+use super::collector::CollectedRows;
 use super::rows;
 use crate::config::Job;
-use crate::reconcile::model::context::{Context, Narrow};
+use crate::reconcile::model::context::{Context, KeyFilter};
 use crate::reconcile::model::error::Error;
 use crate::record::Key;
 use crate::snapshot::Index;
 
-impl Narrow {
+impl KeyFilter {
     /// The keys that are in no row, as far as that is known, and not in the index either.
-    pub(crate) fn unknown(&self, gathered: &Gathered, index: &Index) -> BTreeSet<Key> {
+    pub(crate) fn unknown(&self, gathered: &CollectedRows, index: &Index) -> BTreeSet<Key> {
         let mut unknown = self.keys.clone();
         unknown.retain(|key| index.by_key(key.as_str()).is_none() && !gathered.left.contains_key(key));
         if !unknown.is_empty() {
@@ -28,8 +28,8 @@ impl Narrow {
 pub(crate) fn narrowed<'j>(
     context: &Context<'_>,
     job: &'j Job,
-    narrow: &Narrow,
-) -> Result<Vec<(&'j Job, Narrow)>, Error> {
+    narrow: &KeyFilter,
+) -> Result<Vec<(&'j Job, KeyFilter)>, Error> {
     let mut narrowed = Vec::new();
     for part in job.parts() {
         if !narrow.is_narrow() || part.name == job.name {
@@ -45,7 +45,7 @@ pub(crate) fn narrowed<'j>(
             }
             ControlFlow::Continue(())
         })?;
-        let mut own = Narrow::default();
+        let mut own = KeyFilter::default();
         rows::read(context, part, &mapping, None, &mut |row, bound| {
             if asked.contains(&row.line) {
                 own.keys.extend(bound.read(row, None).key().cloned());

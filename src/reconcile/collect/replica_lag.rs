@@ -15,8 +15,8 @@
 //! Rejected: to doubt the whole read. If a name leads to many servers that show nothing of each other, the present one
 //! always lacks someone that another one showed, and there would never be a leaver.
 
-use super::collector::Gathered;
-use crate::reconcile::model::replicas::Shown;
+use super::collector::CollectedRows;
+use crate::reconcile::model::replicas::Replicas;
 use crate::record::Key;
 use crate::snapshot::Index;
 use crate::source::ReplicaPosition;
@@ -27,19 +27,21 @@ const NAMED: usize = 3;
 
 /// What a read says in the light of those before it.
 #[derive(Default)]
-pub(crate) struct Doubt {
+pub(crate) struct ReplicaLag {
     /// Why some who are missing stay.
     pub(crate) reason: Option<String>,
     /// What to think of the values that it gives.
     pub(crate) note: Option<String>,
     /// What is to be remembered.
-    pub(crate) next: Shown,
+    pub(crate) next: Replicas,
 }
 
-impl Shown {
+impl Replicas {
     /// Judges a read: people that it can't prove to be gone count as present from here on.
-    pub(crate) fn judge(&self, gathered: &mut Gathered, index: &Index) -> Doubt {
-        let Some(span) = gathered.read.span.clone() else { return Doubt { next: self.clone(), ..Doubt::default() } };
+    pub(crate) fn judge(&self, gathered: &mut CollectedRows, index: &Index) -> ReplicaLag {
+        let Some(span) = gathered.read.span.clone() else {
+            return ReplicaLag { next: self.clone(), ..ReplicaLag::default() };
+        };
         let missing: Vec<usize> =
             (0..index.len()).filter(|at| !gathered.present.has(*at) && !index.entry(*at).gone).collect();
         let mut doubted: Vec<Key> = Vec::new();
@@ -56,7 +58,7 @@ impl Shown {
         let is_whole = gathered.read.incomplete().is_empty();
         let before = self.last.as_ref().filter(|last| !span.began.covers(last));
         let reason = doubted.first().filter(|_| is_whole || said_so).and_then(|one| self.of(one));
-        Doubt {
+        ReplicaLag {
             reason: reason.map(|shown| reason_of(&span.began, shown, &doubted)),
             note: before.filter(|_| !gathered.candidates.is_empty()).map(|last| note(&span.began, last)),
             next,

@@ -14,7 +14,7 @@ const NAMED_MAX: usize = 3;
 
 /// Rows that may be anybody's.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Strays {
+pub(crate) struct StrayRows {
     /// How many rows have a key that can't be read.
     pub(crate) unreadable: u64,
     /// Keys that are in several rows that differ.
@@ -23,7 +23,7 @@ pub(crate) struct Strays {
     pub(crate) unknown: BTreeSet<Key>,
 }
 
-impl Strays {
+impl StrayRows {
     /// Why the read proves no one absent; empty if it may.
     pub(crate) fn doubts(&self) -> Vec<String> {
         let mut doubts = Vec::new();

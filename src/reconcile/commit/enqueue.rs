@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::config::{Job, Mode};
 use crate::plan::{self, Held, Judged as _, Outline, Writes};
 use crate::queue::{self, Brief, Change, State, Ticket};
-use crate::reconcile::approval::held::{self, HeldChange};
+use crate::reconcile::approval::held::{self, PendingApproval};
 use crate::reconcile::approval::outdated::OUTDATED;
-use crate::reconcile::model::context::Narrow;
+use crate::reconcile::model::context::KeyFilter;
 use crate::reconcile::model::error::Error;
-use crate::reconcile::model::job_plan::Prepared;
+use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::JobState;
 use crate::record::{Action, Key, Sensitive};
 use crate::snapshot::{Owner, SyncedRecord};
@@ -31,8 +31,13 @@ pub(crate) fn left_unknown(store: &Store, job: &Job) -> Result<Vec<Change>, stor
 }
 
 /// Stores what the plan found and wants, and returns what is to be sent.
-pub(crate) fn commit(store: &Store, job: &Job, prepared: &mut Prepared, narrow: &Narrow) -> Result<Vec<Ticket>, Error> {
-    let extra = &prepared.new;
+pub(crate) fn commit(
+    store: &Store,
+    job: &Job,
+    prepared: &mut JobPlan,
+    narrow: &KeyFilter,
+) -> Result<Vec<Ticket>, Error> {
+    let extra = &prepared.updates;
     let mut batch = Batch::default();
     for (key, known) in &extra.waiting {
         known.put(&mut batch, &job.name, key);
@@ -119,13 +124,13 @@ pub(crate) fn commit(store: &Store, job: &Job, prepared: &mut Prepared, narrow: 
         held::replace_some(store, &mut batch, &narrow.keys, prepared, &mut state)?;
     }
     state.shown.clone_from(&extra.shown);
-    for key in prepared.new.outdated.keys() {
+    for key in prepared.updates.outdated.keys() {
         batch.remove(Keyspace::Decision, &Keyspace::by_job(&job.name, key.as_str()));
     }
     for change in queue::of(store, &job.name, &outdated)? {
         queue::remove(&mut batch, &job.name, &change.key);
-        let seen = prepared.new.outdated.get(&change.key).and_then(|one| one.seen.clone());
-        let held = HeldChange::again(change.wish, OUTDATED, seen);
+        let seen = prepared.updates.outdated.get(&change.key).and_then(|one| one.seen.clone());
+        let held = PendingApproval::again(change.wish, OUTDATED, seen);
         held::add(&mut batch, &job.name, &change.key, &held, &mut state);
         prepared.held.push(Held { key: change.key, reason: OUTDATED.into(), change: None, other: None });
     }

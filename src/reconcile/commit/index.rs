@@ -6,7 +6,7 @@ use std::iter::Peekable;
 use crate::config::Job;
 use crate::mirror::Mirror;
 use crate::push::{Drained, Outcome};
-use crate::reconcile::model::job_plan::Prepared;
+use crate::reconcile::model::job_plan::JobPlan;
 use crate::record::{Action, Field, Key, RemoteId, Value};
 use crate::snapshot::{Index, IndexEntry, SyncedRecord};
 use crate::store::{self, Store};
@@ -18,7 +18,7 @@ pub(crate) fn save_index(
     job: &Job,
     mirror: &Mirror,
     before: &BTreeSet<RemoteId>,
-    prepared: &Prepared,
+    prepared: &JobPlan,
     drained: &Drained,
 ) -> Result<(), store::Error> {
     // Of a person with a photo, both halves must have come to an end.
@@ -31,22 +31,22 @@ pub(crate) fn save_index(
         .filter(|(key, _, _)| !open.contains(key))
         .filter(|(_, _, outcome)| *outcome == Outcome::Confirmed)
     {
-        if let Some(digest) = prepared.new.digests.get(key)
+        if let Some(digest) = prepared.updates.digests.get(key)
             && is_as_wanted(store, job, mirror, &prepared.fields, key)?
         {
             confirmed.insert(key.as_str(), digest);
         }
     }
     let late: BTreeSet<i32> = mirror.changed().difference(before).map(|id| id.get()).collect();
-    let none = prepared.new.digests.keys().next().is_none() && prepared.new.settled.is_empty();
+    let none = prepared.updates.digests.keys().next().is_none() && prepared.updates.settled.is_empty();
     if none && late.is_empty() && Index::is_current(store, &job.name)? {
         return Ok(());
     }
     let index = Index::load(store, &job.name)?;
     // A first run has a digest for everybody, so they are not put into a map of their own.
-    let mut settled = prepared.new.settled.iter().map(|(key, digest)| (key.as_str(), *digest)).peekable();
-    let mut open = prepared.new.digests.keys().map(|key| (key.as_str(), 0)).peekable();
-    let mut due = prepared.new.due.iter().map(|(key, day)| (key.as_str(), *day)).peekable();
+    let mut settled = prepared.updates.settled.iter().map(|(key, digest)| (key.as_str(), *digest)).peekable();
+    let mut open = prepared.updates.digests.keys().map(|key| (key.as_str(), 0)).peekable();
+    let mut due = prepared.updates.due.iter().map(|(key, day)| (key.as_str(), *day)).peekable();
     let entries = (0..index.len()).map(|at| {
         let entry = index.entry(at);
         let (open, settled) = (along(&mut open, entry.key), along(&mut settled, entry.key));

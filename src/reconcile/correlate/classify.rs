@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::correlator::{Claims, Identity};
+use super::correlator::{CorrelationContext, Correlator};
 use super::fit::Fitting;
 use super::identity_change::People;
-use super::same_name::Namesakes;
+use super::same_name::SameName;
 use crate::config::Job;
 use crate::plan::{Decision, Held, OnDrift, Outline, Rules, Standing, Subject, decide};
 use crate::reconcile::model::candidate::Candidate;
-use crate::reconcile::model::context::Narrow;
+use crate::reconcile::model::context::KeyFilter;
 use crate::reconcile::model::doubtful_rows::Doubt;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
@@ -20,7 +20,7 @@ use crate::store;
 
 /// What the candidates need.
 #[derive(Default)]
-pub(crate) struct Stood {
+pub(crate) struct Classified {
     pub(crate) changes: Vec<Outline>,
     pub(crate) held: Vec<Held<Outline>>,
     pub(crate) rejected: Vec<Rejected>,
@@ -54,27 +54,27 @@ pub(crate) struct Stood {
 pub(crate) type Remember<'a> = dyn FnMut(Key, SyncedRecord) -> Result<(), store::Error> + 'a;
 
 /// Correlates each candidate and decides what it needs.
-pub(crate) fn stand(
+pub(crate) fn classify(
     job: &Job,
     state: &JobState,
     rules: Rules<'_>,
     candidates: &[Candidate],
-    narrow: &Narrow,
-    identity: &Identity<'_>,
+    narrow: &KeyFilter,
+    identity: &CorrelationContext<'_>,
     remember: &mut Remember<'_>,
-) -> Result<Stood, Error> {
-    let Identity { mirror, store, pile, .. } = *identity;
+) -> Result<Classified, Error> {
+    let CorrelationContext { mirror, store, pile, .. } = *identity;
     let fields = rules.fields;
     let fitting = Fitting::new(job, fields, mirror)?;
-    let claims = Claims::make(&job.match_on, identity, candidates)?;
-    let namesakes = Namesakes::make(state, identity, &claims, candidates)?;
+    let claims = Correlator::make(&job.match_on, identity, candidates)?;
+    let namesakes = SameName::make(state, identity, &claims, candidates)?;
     let mut people = People::new(&job.match_on, rules);
     let is_joined = matches!(mirror.target(), Target::Contractor | Target::Organization);
     // Nothing but what the source says becomes of a record here.
     let as_read = fitting.checkboxes.is_empty() && !identity.resolver.resolves();
     // The names and emails of rows that may be about another person.
     let mut doubted = BTreeSet::new();
-    let mut stood = Stood { claimed: claims.entities().collect(), ..Stood::default() };
+    let mut stood = Classified { claimed: claims.entities().collect(), ..Classified::default() };
     for (at, candidate) in candidates.iter().enumerate().filter(|(_, candidate)| narrow.has(&candidate.key)) {
         let (mut record, marks) = candidate.open(pile)?;
         let bad_before = stood.bad_values.len();
@@ -239,7 +239,7 @@ fn named_by(record: &Record) -> Vec<(&'static str, String)> {
 /// The entities of missing people that a doubtful row names: their number was mistyped, so they are there.
 fn named_among(
     doubted: &BTreeSet<(&'static str, String)>,
-    identity: &Identity<'_>,
+    identity: &CorrelationContext<'_>,
 ) -> Result<Vec<RemoteId>, store::Error> {
     let mut named = Vec::new();
     for at in identity.missed.iter().filter(|_| !doubted.is_empty()) {
@@ -259,7 +259,7 @@ pub(crate) fn strange(
     job: &Job,
     fields: &[Field],
     candidates: &[Candidate],
-    identity: &Identity<'_>,
+    identity: &CorrelationContext<'_>,
 ) -> Result<BTreeSet<Key>, Error> {
     let fitting = Fitting::new(job, fields, identity.mirror)?;
     let mut strange = BTreeSet::new();

@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 
-use super::references::Resolver;
+use super::references::References;
 use crate::mirror::Mirror;
 use crate::plan::{Match, Matcher, Standing, match_hash};
 use crate::reconcile::model::candidate::Candidate;
-use crate::reconcile::model::change_spill::Pile;
-use crate::reconcile::model::doubtful_rows::{Doubt, Doubts};
+use crate::reconcile::model::change_spill::ChangeSpill;
+use crate::reconcile::model::doubtful_rows::{Doubt, DoubtfulRows};
 use crate::reconcile::model::error::Error;
 use crate::record::{Entity, JobName, Key, Record, RemoteId, Target, normalize};
 use crate::snapshot::{Index, Owner, SyncedRecord};
 use crate::store::{self, Store};
 
 /// What decides whose an entity is.
-pub(crate) struct Identity<'a> {
+pub(crate) struct CorrelationContext<'a> {
     pub(crate) job: &'a JobName,
     /// The jobs of the configuration: an entity of another job counts as free.
     pub(crate) jobs: &'a [JobName],
@@ -26,13 +26,13 @@ pub(crate) struct Identity<'a> {
     /// What the job knows.
     pub(crate) index: &'a Index,
     /// Where the records lie.
-    pub(crate) pile: &'a Pile,
+    pub(crate) pile: &'a ChangeSpill,
     /// Finds the entities that records refer to.
-    pub(crate) resolver: &'a Resolver<'a>,
+    pub(crate) resolver: &'a References<'a>,
     /// What the read says of a key of this job.
     pub(crate) presence: &'a dyn Fn(&Key) -> Presence,
     /// For memberships: the members whose rows can't be trusted.
-    pub(crate) doubts: Option<&'a Doubts>,
+    pub(crate) doubts: Option<&'a DoubtfulRows>,
     /// The positions of the index that no row has and of which no row says that they are gone; none in a file of changes,
     /// which misses nearly everybody.
     pub(crate) missed: &'a [usize],
@@ -54,7 +54,7 @@ const SHARED: &str = "email";
 
 /// Which entities the candidates that have none lay claim to.
 #[derive(Default)]
-pub(crate) struct Claims {
+pub(crate) struct Correlator {
     /// Of the candidates that one entity fits, in order of their positions: the field, by its place in `match_on`, and the
     /// entity. A first run over people who are there has one for everybody.
     one: Vec<(usize, u32, RemoteId)>,
@@ -74,8 +74,12 @@ pub(crate) struct Claims {
     links: bool,
 }
 
-impl Claims {
-    pub(crate) fn make(match_on: &[SmolStr], identity: &Identity<'_>, candidates: &[Candidate]) -> Result<Self, Error> {
+impl Correlator {
+    pub(crate) fn make(
+        match_on: &[SmolStr],
+        identity: &CorrelationContext<'_>,
+        candidates: &[Candidate],
+    ) -> Result<Self, Error> {
         let mut unknown = Vec::new();
         for (at, candidate) in candidates.iter().enumerate() {
             if !identity.is_there(&candidate.key)? {
@@ -162,7 +166,7 @@ impl Claims {
         &self,
         at: usize,
         candidates: &[Candidate],
-        identity: &Identity<'_>,
+        identity: &CorrelationContext<'_>,
     ) -> Result<Standing, Error> {
         if let Some((by, ids)) = self.many.get(&at) {
             return Ok(Standing::Ambiguous { by: by.clone(), ids: ids.clone() });
@@ -231,7 +235,7 @@ impl Claims {
     }
 }
 
-impl Identity<'_> {
+impl CorrelationContext<'_> {
     /// The record of a candidate with what its entity is found by.
     pub(crate) fn record(&self, candidate: &Candidate) -> Result<Record, Error> {
         let (mut record, _) = candidate.open(self.pile)?;

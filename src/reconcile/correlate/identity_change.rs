@@ -8,7 +8,7 @@
 
 use smol_str::SmolStr;
 
-use super::correlator::Identity;
+use super::correlator::CorrelationContext;
 use crate::plan::{Match, Matcher, Rules, Standing, is_somebody_else};
 use crate::reconcile::model::error::Error;
 use crate::record::{Entity, Field, FieldKind, Record, RemoteId, Target, Value, Values, normalize};
@@ -36,7 +36,7 @@ impl<'a> People<'a> {
         &mut self,
         record: &Record,
         standing: &Standing,
-        identity: &Identity<'_>,
+        identity: &CorrelationContext<'_>,
     ) -> Result<Option<String>, Error> {
         let (entity, sent) = match standing {
             Standing::Mine { known, entity } => (entity, sent(known)),
@@ -72,7 +72,7 @@ impl<'a> People<'a> {
         record: &Record,
         entity: &Entity,
         sent: Option<&Values>,
-        identity: &Identity<'_>,
+        identity: &CorrelationContext<'_>,
     ) -> Result<Option<RemoteId>, Error> {
         let field = self.fields[at].as_str();
         let Some(wanted) = text(record.fields.get(field)) else { return Ok(None) };
@@ -96,7 +96,7 @@ impl<'a> People<'a> {
         Ok(None)
     }
 
-    fn holders(&mut self, identity: &Identity<'_>) -> Result<&[Matcher], Error> {
+    fn holders(&mut self, identity: &CorrelationContext<'_>) -> Result<&[Matcher], Error> {
         if self.holders.is_none() {
             let mut all: Vec<Matcher> =
                 self.fields.iter().map(|field| Matcher::empty(std::slice::from_ref(field))).collect();

@@ -12,13 +12,13 @@ use crate::mirror::pair;
 use crate::plan::{Match, Matcher};
 use crate::reconcile::mirrors::Mirrors;
 use crate::reconcile::model::job_fields::found_by;
-use crate::reconcile::model::job_plan::Prepared;
+use crate::reconcile::model::job_plan::JobPlan;
 use crate::record::{Key, Record, RemoteId, Target, Value};
 use crate::snapshot::Links;
 use crate::store::{self, Store};
 
 /// Finds out what the records of one part of a job name.
-pub(crate) struct Resolver<'a> {
+pub(crate) struct References<'a> {
     job: &'a Job,
     store: &'a Store,
     mirrors: &'a Mirrors,
@@ -28,14 +28,15 @@ pub(crate) struct Resolver<'a> {
     holders: BTreeMap<Target, Matcher>,
 }
 
-impl<'a> Resolver<'a> {
+impl<'a> References<'a> {
     pub(crate) fn new(
         job: &'a Job,
         store: &'a Store,
         mirrors: &'a Mirrors,
-        earlier: &'a [Prepared],
+        earlier: &'a [JobPlan],
     ) -> Result<Self, store::Error> {
-        let found = earlier.iter().flat_map(|part| part.new.found.iter().map(|(key, id)| ((part.target, key), *id)));
+        let found =
+            earlier.iter().flat_map(|part| part.updates.found.iter().map(|(key, id)| ((part.target, key), *id)));
         let mut resolver = Self { job, store, mirrors, found: found.collect(), holders: BTreeMap::new() };
         if job.mapping.target == Target::Holder {
             for target in [Target::Staff, Target::Contractor] {
@@ -49,7 +50,7 @@ impl<'a> Resolver<'a> {
         Ok(resolver)
     }
 
-    /// Whether records name another entity, so that [`Resolver::resolve`] alters them.
+    /// Whether records name another entity, so that [`References::resolve`] alters them.
     pub(crate) fn resolves(&self) -> bool {
         match self.job.mapping.target {
             Target::Staff | Target::Contractor | Target::Organization => false,

@@ -15,7 +15,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::correlator::{Claims, Identity, Presence};
+use super::correlator::{CorrelationContext, Correlator, Presence};
 use crate::plan::{NAMESAKE, Standing};
 use crate::reconcile::approval::held;
 use crate::reconcile::model::candidate::Candidate;
@@ -27,7 +27,7 @@ use crate::store;
 
 /// The people to compare new records with.
 #[derive(Default)]
-pub(crate) struct Namesakes {
+pub(crate) struct SameName {
     /// The people at the service that no record matches, by name.
     strangers: HashMap<u64, Vec<RemoteId>>,
     /// Whose strangers are asked about; none for everybody.
@@ -49,12 +49,12 @@ struct Missed {
     before: bool,
 }
 
-impl Namesakes {
+impl SameName {
     /// Finds the people to ask about; `state` says whether this is the job's first run.
     pub(crate) fn make(
         state: &JobState,
-        identity: &Identity<'_>,
-        claims: &Claims,
+        identity: &CorrelationContext<'_>,
+        claims: &Correlator,
         candidates: &[Candidate],
     ) -> Result<Self, Error> {
         let mut namesakes = Self::default();
@@ -79,7 +79,7 @@ impl Namesakes {
         Ok(namesakes)
     }
 
-    fn find_missed(&mut self, identity: &Identity<'_>, anybody_waits: bool) -> Result<(), store::Error> {
+    fn find_missed(&mut self, identity: &CorrelationContext<'_>, anybody_waits: bool) -> Result<(), store::Error> {
         if !identity.mirror.target().has_presence() {
             return Ok(());
         }
@@ -100,7 +100,12 @@ impl Namesakes {
         Ok(())
     }
 
-    fn find_twins(&mut self, identity: &Identity<'_>, claims: &Claims, candidates: &[Candidate]) -> Result<(), Error> {
+    fn find_twins(
+        &mut self,
+        identity: &CorrelationContext<'_>,
+        claims: &Correlator,
+        candidates: &[Candidate],
+    ) -> Result<(), Error> {
         if !identity.mirror.target().has_presence() {
             return Ok(());
         }
@@ -119,7 +124,7 @@ impl Namesakes {
     }
 
     /// The correlation of a record that has both name and email of a person at the service.
-    fn of_twin(&self, record: &Record, identity: &Identity<'_>) -> Result<Option<Standing>, Error> {
+    fn of_twin(&self, record: &Record, identity: &CorrelationContext<'_>) -> Result<Option<Standing>, Error> {
         const BY: &str = "name and email";
         let hash = whole(|field| record.fields.get(field).cloned().unwrap_or(Value::Empty));
         let Some(id) = hash.and_then(|hash| self.twins.get(&hash)).copied() else { return Ok(None) };
@@ -143,7 +148,7 @@ impl Namesakes {
     }
 
     /// The correlation of a new record that may be a person who exists already.
-    pub(crate) fn of(&self, candidate: &Candidate, identity: &Identity<'_>) -> Result<Standing, Error> {
+    pub(crate) fn of(&self, candidate: &Candidate, identity: &CorrelationContext<'_>) -> Result<Standing, Error> {
         if self.missed.is_empty() && self.strangers.is_empty() && self.twins.is_empty() {
             return Ok(Standing::New);
         }

@@ -1,6 +1,6 @@
 //! What is kept of dropped files, and how long.
 
-use super::staging::Outbox;
+use super::staging::Staging;
 use crate::config::Job;
 use crate::plan::LeaverAction;
 use crate::queue;
@@ -12,7 +12,7 @@ use crate::source::inbox::{Folder, Swept};
 use crate::store::{self, Batch, Keyspace, Store};
 
 /// Drops the private copy of the last file once nothing of it is open.
-pub(crate) fn tidy(context: &Context<'_>, job: &Job, outbox: &Outbox) -> Result<(), Error> {
+pub(crate) fn tidy(context: &Context<'_>, job: &Job, outbox: &Staging) -> Result<(), Error> {
     if is_open(context.store, job)? {
         return Ok(());
     }

@@ -2,7 +2,7 @@
 
 use tempfile::TempDir;
 
-use super::staging::Outbox;
+use super::staging::Staging;
 use super::with_copy::over;
 use crate::config::Job;
 use crate::reconcile::model::error::Error;
@@ -19,7 +19,7 @@ pub(crate) fn last(job: &Job, store: &Store) -> Result<Option<(Job, Option<TempD
     let Some(options) = &job.inbox else { return Ok(Some((job.clone(), None))) };
     let state = JobState::load(store, &job.name)?;
     let Some(past) = state.inbox.past.last().filter(|past| !past.content.is_empty()) else { return Ok(None) };
-    let standing = Outbox::of(store.dir(), &job.name).standing();
+    let standing = Staging::of(store.dir(), &job.name).standing();
     if state.inbox.standing.is_some() && standing.exists() {
         return Ok(Some((over(job, standing, Some(past.name.clone().into())), None)));
     }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::pending::Rest;
-use super::staging::Outbox;
+use super::pending::PendingWork;
+use super::staging::Staging;
 use super::staleness::{self, as_before};
 use super::with_copy::over;
 use crate::clock::Clock;
@@ -26,7 +26,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const LISTED_MAX: usize = 10;
 
 /// What a job would read next.
-pub struct Next {
+pub struct Peeked {
     job: Option<Job>,
     /// What waits in the inbox; none where the source is a file read in place.
     pub waiting: Option<WaitingFiles>,
@@ -34,7 +34,7 @@ pub struct Next {
     _copy: Option<TempDir>,
 }
 
-impl Next {
+impl Peeked {
     /// The job over what it would read; none where there is nothing to read.
     pub fn job(&self) -> Option<&Job> {
         self.job.as_ref()
@@ -59,15 +59,15 @@ impl Next {
 
 /// Finds out what a job would read next. With the store, files that are done and what is open of earlier ones count; without,
 /// only what lies in the inbox does.
-pub fn next(job: &Job, store: Option<&Store>, clock: &Clock) -> Result<Next, Error> {
-    let Some(options) = &job.inbox else { return Ok(Next { job: Some(job.clone()), waiting: None, _copy: None }) };
+pub fn peek(job: &Job, store: Option<&Store>, clock: &Clock) -> Result<Peeked, Error> {
+    let Some(options) = &job.inbox else { return Ok(Peeked { job: Some(job.clone()), waiting: None, _copy: None }) };
     let folder = Folder::open(&options.dir)?;
     let state = store.map(|store| JobState::load(store, &job.name)).transpose()?.unwrap_or_default();
     if state.inbox.marked && !folder.is_marked() {
         return Err(folder.unmarked().into());
     }
     let failed = |source| inbox::Error::Copy { name: "the next file".to_owned(), source };
-    let laid = store.map(|store| Outbox::of(store.dir(), &job.name).laid()).transpose().map_err(failed)?;
+    let laid = store.map(|store| Staging::of(store.dir(), &job.name).laid()).transpose().map_err(failed)?;
     let is_done = |entry: &InboxEntry| laid.iter().flatten().any(|laid| laid.is(entry));
     let copy = match store {
         Some(store) => tempfile::Builder::new().prefix("looking-").tempdir_in(store.dir()),
@@ -78,28 +78,28 @@ pub fn next(job: &Job, store: Option<&Store>, clock: &Clock) -> Result<Next, Err
         WaitingFiles { dir: options.dir.clone(), file: None, files: folder.waiting(options)?, about: String::new() };
     let found = settled(&folder, options, clock, &is_done, &copy.path().join("copy"), &mut waiting.about)?;
     let Some((entry, taken)) = found else {
-        let rest = store.map(|store| Rest::of(job, store, &copy.path().join("copy"))).transpose()?;
+        let rest = store.map(|store| PendingWork::of(job, store, &copy.path().join("copy"))).transpose()?;
         let (job, about) = match rest {
-            Some(Rest::Last(job, name)) => (Some(*job), format!("; this is what is open of {name}")),
-            Some(Rest::Rowless(job)) => (Some(*job), "; this is what is left of earlier files".to_owned()),
-            Some(Rest::Nothing) | None => (None, String::new()),
+            Some(PendingWork::Last(job, name)) => (Some(*job), format!("; this is what is open of {name}")),
+            Some(PendingWork::Rowless(job)) => (Some(*job), "; this is what is left of earlier files".to_owned()),
+            Some(PendingWork::Nothing) | None => (None, String::new()),
         };
         waiting.about.push_str(&about);
-        return Ok(Next { job, waiting: Some(waiting), _copy: Some(copy) });
+        return Ok(Peeked { job, waiting: Some(waiting), _copy: Some(copy) });
     };
     let name = shown(&entry.name);
     waiting.file = Some(name.clone());
-    if let Some(last) = staleness::again(&state.inbox, &taken, &as_before(job)) {
+    if let Some(last) = staleness::same_as_last(&state.inbox, &taken, &as_before(job)) {
         waiting.about = format!("; {name} is the same file as {}, so it will be skipped", last.name);
-        return Ok(Next { job: None, waiting: Some(waiting), _copy: Some(copy) });
+        return Ok(Peeked { job: None, waiting: Some(waiting), _copy: Some(copy) });
     }
     if waiting.files.len() > 1 {
         waiting.about.push_str(&format!("; this is about {name}"));
     }
-    let doubt = staleness::doubt(&state.inbox, options, &name, &taken);
+    let doubt = staleness::staleness_reason(&state.inbox, options, &name, &taken);
     let called = Some(name.clone().into());
     let job = Job { inbox: Some(Options { doubt, ..options.clone() }), ..over(job, taken.path, called) };
-    Ok(Next { job: Some(job), waiting: Some(waiting), _copy: Some(copy) })
+    Ok(Peeked { job: Some(job), waiting: Some(waiting), _copy: Some(copy) })
 }
 
 /// A copy of the next file that can be read; `None` if there is none. `about` says what will be refused.

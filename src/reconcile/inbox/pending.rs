@@ -11,24 +11,24 @@ use std::path::Path;
 use ::csv::WriterBuilder;
 
 use super::cleanup::{is_open, is_sendable};
-use super::run::{Begun, begin};
-use super::staging::Outbox;
+use super::run::{StartedRun, begin};
+use super::staging::Staging;
 use super::with_copy::{form, over};
 use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
 use crate::reconcile::leavers::missing_limit::{Remembered, remembered};
 use crate::reconcile::mirrors::Mirrors;
-use crate::reconcile::model::context::{Context, Narrow};
+use crate::reconcile::model::context::{Context, KeyFilter};
 use crate::reconcile::model::counts::{Counts, Status};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::report::job_report::Report;
-use crate::reconcile::run_job::{one, record};
+use crate::reconcile::run_job::{record, run_job};
 use crate::source::{Source, SourceState, csv, inbox};
 use crate::store::{Batch, Store};
 
 /// What a job works on while no file waits.
-pub(crate) enum Rest {
+pub(crate) enum PendingWork {
     /// Nothing is open.
     Nothing,
     /// The last file.
@@ -37,13 +37,13 @@ pub(crate) enum Rest {
     Rowless(Box<Job>),
 }
 
-impl Rest {
+impl PendingWork {
     /// Finds out what is open. `scratch` is where a file without rows may be laid down.
     pub(crate) fn of(job: &Job, store: &Store, scratch: &Path) -> Result<Self, Error> {
         if !is_open(store, job)? {
             return Ok(Self::Nothing);
         }
-        let outbox = Outbox::of(store.dir(), &job.name);
+        let outbox = Staging::of(store.dir(), &job.name);
         let state = JobState::load(store, &job.name)?;
         if let (Mode::Full, Some(standing), true) = (job.mode, state.inbox.standing, outbox.standing().exists()) {
             let last = over(job, outbox.standing(), Some(standing.name.clone().into()));
@@ -70,15 +70,15 @@ impl Rest {
 pub(crate) async fn run(
     context: &Context<'_>,
     job: &Job,
-    outbox: &Outbox,
+    outbox: &Staging,
     mirrors: &mut Mirrors,
-    narrow: &Narrow,
+    narrow: &KeyFilter,
 ) -> Result<Report, Error> {
     let begun = begin(context)?;
-    let mut report = match Rest::of(job, context.store, &outbox.copy())? {
-        Rest::Nothing => as_before(context, job, mirrors, Report::idle(job.name.clone()))?,
-        Rest::Last(last, _) => attempt(context, &last, mirrors, narrow, &begun).await,
-        Rest::Rowless(rowless) => {
+    let mut report = match PendingWork::of(job, context.store, &outbox.copy())? {
+        PendingWork::Nothing => as_before(context, job, mirrors, Report::idle(job.name.clone()))?,
+        PendingWork::Last(last, _) => attempt(context, &last, mirrors, narrow, &begun).await,
+        PendingWork::Rowless(rowless) => {
             let before = JobState::load(context.store, &job.name)?;
             let mut report = attempt(context, &rowless, mirrors, narrow, &begun).await;
             report.complete = false;
@@ -109,8 +109,14 @@ fn as_before(context: &Context<'_>, job: &Job, mirrors: &Mirrors, report: Report
     Ok(Report { missed, missing, counts, ..report })
 }
 
-async fn attempt(context: &Context<'_>, job: &Job, mirrors: &mut Mirrors, narrow: &Narrow, begun: &Begun) -> Report {
-    match one(context, job, mirrors, narrow, begun.run, begun.requests).await {
+async fn attempt(
+    context: &Context<'_>,
+    job: &Job,
+    mirrors: &mut Mirrors,
+    narrow: &KeyFilter,
+    begun: &StartedRun,
+) -> Report {
+    match run_job(context, job, mirrors, narrow, begun.run, begun.requests).await {
         Ok(report) => report,
         Err(error) => context.failed(job, &error, begun.requests),
     }

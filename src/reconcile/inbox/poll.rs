@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::staging::Outbox;
+use super::staging::Staging;
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::reconcile::model::error::Error;
@@ -29,7 +29,7 @@ impl Poll {
         let Some(options) = &job.inbox else { return Ok(None) };
         let folder = Folder::open(&options.dir)?;
         // What can't be listed of the state is for the run to tell.
-        let laid = Outbox::of(state_dir, &job.name).laid().unwrap_or_default();
+        let laid = Staging::of(state_dir, &job.name).laid().unwrap_or_default();
         let skip = |entry: &InboxEntry| laid.iter().any(|laid| laid.is(entry));
         Ok(match self.watcher.look(&folder, options, clock, &skip)? {
             Look::File(InboxEntry { name, stamp, .. }) | Look::Unfit(InboxEntry { name, stamp, .. }, _) => {

@@ -3,21 +3,21 @@
 use std::time::{Duration, Instant};
 
 use super::merge::merged;
-use super::run::{Begun, begin};
-use super::staging::{Laid, Order, Outbox};
+use super::run::{StartedRun, begin};
+use super::staging::{FilingOrder, StagedFile, Staging};
 use super::staleness::{self, as_before};
 use super::with_copy::{form, over};
 use super::{cleanup, file_report, pending, report_updates};
 use crate::config::{Job, Mode};
 use crate::receipt::{Receipt, Verdict};
 use crate::reconcile::mirrors::Mirrors;
-use crate::reconcile::model::context::{Context, Narrow};
+use crate::reconcile::model::context::{Context, KeyFilter};
 use crate::reconcile::model::counts::Status;
 use crate::reconcile::model::error::{Error, is_full};
-use crate::reconcile::model::inbox_state::{Current, Past, Standing};
+use crate::reconcile::model::inbox_state::{Current, OpenFile, Past};
 use crate::reconcile::model::job_state::{JobState, next_run};
 use crate::reconcile::report::job_report::Report;
-use crate::reconcile::run_job::{one, record};
+use crate::reconcile::run_job::{record, run_job};
 use crate::reconcile::{freshness, pause};
 use crate::source::inbox::{
     Destination, Filing, Folder, InboxEntry, Look, Options, TakeRefusal, Taken, Watcher, shown, take,
@@ -38,10 +38,10 @@ pub(crate) async fn sync(
     job: &Job,
     options: &Options,
     mirrors: &mut Mirrors,
-    narrow: &Narrow,
+    narrow: &KeyFilter,
 ) -> Result<Report, Error> {
     let is_narrow = narrow.is_narrow();
-    let mut visit = Visit { context, job, options, is_narrow, reports: Vec::new(), notes: Vec::new() };
+    let mut visit = InboxRun { context, job, options, is_narrow, reports: Vec::new(), notes: Vec::new() };
     let (started, before) = (context.clock.now(), context.client.requests());
     match visit.all(mirrors, narrow).await {
         Ok(()) => {}
@@ -58,7 +58,7 @@ pub(crate) async fn sync(
 }
 
 /// One visit to an inbox.
-pub(crate) struct Visit<'a> {
+pub(crate) struct InboxRun<'a> {
     pub(crate) context: &'a Context<'a>,
     pub(crate) job: &'a Job,
     pub(crate) options: &'a Options,
@@ -72,7 +72,7 @@ pub(crate) struct Visit<'a> {
 
 /// Whether the next file may follow.
 enum Step {
-    Next,
+    Peeked,
     Stop,
 }
 
@@ -85,8 +85,8 @@ enum Copied {
     Barred,
 }
 
-impl Visit<'_> {
-    async fn all(&mut self, mirrors: &mut Mirrors, narrow: &Narrow) -> Result<(), Error> {
+impl InboxRun<'_> {
+    async fn all(&mut self, mirrors: &mut Mirrors, narrow: &KeyFilter) -> Result<(), Error> {
         let folder = Folder::open(&self.options.dir)?;
         let mut state = JobState::load(self.context.store, &self.job.name)?;
         if state.inbox.marked && !folder.is_marked() {
@@ -100,7 +100,7 @@ impl Visit<'_> {
             Ok(()) => {}
             Err(error) => self.warn(format!("processed/ and failed/ can't be made in the inbox: {error}")),
         }
-        let outbox = Outbox::open(self.context.store.dir(), self.job).map_err(|error| copy_failed("it", error))?;
+        let outbox = Staging::open(self.context.store.dir(), self.job).map_err(|error| copy_failed("it", error))?;
         for laid in outbox.laid().map_err(|error| copy_failed("what is done", error))? {
             self.finish(&folder, &outbox, laid)?;
         }
@@ -170,7 +170,7 @@ impl Visit<'_> {
     }
 
     /// Takes a copy of a file.
-    fn take(&mut self, folder: &Folder, outbox: &Outbox, entry: &InboxEntry) -> Result<Copied, Error> {
+    fn take(&mut self, folder: &Folder, outbox: &Staging, entry: &InboxEntry) -> Result<Copied, Error> {
         let name = || shown(&entry.name);
         match take(folder, entry, self.options.size_max, &outbox.copy()) {
             Ok(taken) => Ok(Copied::Whole(taken)),
@@ -188,18 +188,18 @@ impl Visit<'_> {
     async fn read(
         &mut self,
         folder: &Folder,
-        outbox: &Outbox,
+        outbox: &Staging,
         entry: &InboxEntry,
         taken: Taken,
         mirrors: &mut Mirrors,
-        narrow: &Narrow,
+        narrow: &KeyFilter,
     ) -> Result<Step, Error> {
         let name = shown(&entry.name);
         let begun = self.begin()?;
         let mut state = JobState::load(self.context.store, &self.job.name)?;
         let mapping = as_before(self.job);
         if !narrow.is_narrow()
-            && let Some(last) = staleness::again(&state.inbox, &taken, &mapping)
+            && let Some(last) = staleness::same_as_last(&state.inbox, &taken, &mapping)
         {
             let same = format!("{name} is the same file as {}, read on {:.0}, so it was skipped", last.name, last.read);
             let report = Report { reasons: vec![same], ..Report::idle(self.job.name.clone()) };
@@ -207,7 +207,7 @@ impl Visit<'_> {
             let order = self.order(folder, entry, &taken, Destination::Processed, None);
             return self.close(folder, outbox, begun, report, blank, order);
         }
-        let doubt = staleness::doubt(&state.inbox, self.options, &name, &taken);
+        let doubt = staleness::staleness_reason(&state.inbox, self.options, &name, &taken);
         let before = state.inbox.current.take().filter(|current| current.content == taken.content);
         let before = before.map(|current| current.runs).unwrap_or_default();
         if !narrow.is_narrow() {
@@ -221,7 +221,7 @@ impl Visit<'_> {
         let inbox = Some(Options { doubt: doubt.clone(), ..self.options.clone() });
         let job = over(self.job, taken.path.clone(), Some(name.clone().into()));
         let job = Job { inbox, ..job };
-        let result = one(self.context, &job, mirrors, narrow, begun.run, begun.requests).await;
+        let result = run_job(self.context, &job, mirrors, narrow, begun.run, begun.requests).await;
         let is_paused = pause::reason(self.context.store.dir(), &self.job.name).is_some();
         let (report, shelf) = match result {
             Ok(report) if report.details.nothing_taken => (report, Some(Destination::Failed)),
@@ -263,12 +263,12 @@ impl Visit<'_> {
         };
         let past = (shelf == Destination::Processed).then_some((past, doubt));
         let settled = file_report::settled(&report);
-        let order = Order { settled, ..self.order(folder, entry, &taken, shelf, past) };
+        let order = FilingOrder { settled, ..self.order(folder, entry, &taken, shelf, past) };
         self.close(folder, outbox, begun, report, receipt, order)
     }
 
     /// Files something that is never read, with the reason, where the person who dropped it finds both.
-    fn refuse(&mut self, folder: &Folder, outbox: &Outbox, entry: &InboxEntry, reason: String) -> Result<Step, Error> {
+    fn refuse(&mut self, folder: &Folder, outbox: &Staging, entry: &InboxEntry, reason: String) -> Result<Step, Error> {
         let name = shown(&entry.name);
         let why = crate::record::reveal(&reason);
         let job = self.job.name.as_str();
@@ -286,15 +286,15 @@ impl Visit<'_> {
     fn close(
         &mut self,
         folder: &Folder,
-        outbox: &Outbox,
-        begun: Begun,
+        outbox: &Staging,
+        begun: StartedRun,
         report: Report,
         receipt: Receipt,
-        order: Order,
+        order: FilingOrder,
     ) -> Result<Step, Error> {
         let name = receipt.file.clone();
         crate::crash::point("before a file is laid out");
-        let laid = outbox.lay_out(begun.run, order, &receipt);
+        let laid = outbox.stage(begun.run, order, &receipt);
         crate::crash::point("after a file was laid out");
         self.record(&begun, report, Some(&name))?;
         match laid {
@@ -308,11 +308,11 @@ impl Visit<'_> {
                 return Ok(Step::Stop);
             }
         }
-        Ok(Step::Next)
+        Ok(Step::Peeked)
     }
 
     /// Files what was laid out; what can't be filed now is tried again by the next run.
-    fn finish(&mut self, folder: &Folder, outbox: &Outbox, mut laid: Laid) -> Result<(), Error> {
+    fn finish(&mut self, folder: &Folder, outbox: &Staging, mut laid: StagedFile) -> Result<(), Error> {
         let mut state = JobState::load(self.context.store, &self.job.name)?;
         state.inbox.current = None;
         if let Some(past) = &laid.order.past {
@@ -359,12 +359,12 @@ impl Visit<'_> {
         taken: &Taken,
         shelf: Destination,
         past: Option<(Past, Option<String>)>,
-    ) -> Order {
+    ) -> FilingOrder {
         let at = self.context.clock.now();
         let name = shown(&entry.name);
         // Where no name can be found out now, one is when it is filed.
         let filed = folder.free_name(shelf, at, &name).unwrap_or_else(|_| name.clone());
-        let standing = past.as_ref().map(|(_, doubt)| Standing { name, doubt: doubt.clone() });
+        let standing = past.as_ref().map(|(_, doubt)| OpenFile { name, doubt: doubt.clone() });
         let filing = Filing {
             shelf,
             name: std::os::unix::ffi::OsStrExt::as_bytes(entry.name.as_os_str()).to_vec(),
@@ -372,7 +372,7 @@ impl Visit<'_> {
             filed,
             mode: taken.mode,
         };
-        Order { filing, at, past: past.map(|(past, _)| past), standing, settled: Verdict::Used }
+        FilingOrder { filing, at, past: past.map(|(past, _)| past), standing, settled: Verdict::Used }
     }
 
     /// An empty report.
@@ -392,11 +392,11 @@ impl Visit<'_> {
         }
     }
 
-    fn begin(&self) -> Result<Begun, Error> {
+    fn begin(&self) -> Result<StartedRun, Error> {
         begin(self.context)
     }
 
-    fn record(&mut self, begun: &Begun, mut report: Report, name: Option<&str>) -> Result<(), Error> {
+    fn record(&mut self, begun: &StartedRun, mut report: Report, name: Option<&str>) -> Result<(), Error> {
         if let Some(name) = name {
             for reason in report.reasons.iter_mut().filter(|reason| !reason.contains(name)) {
                 *reason = format!("{name}: {reason}");

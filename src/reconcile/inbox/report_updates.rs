@@ -12,13 +12,13 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::file_report::outcome_of;
-use super::staging::{Outbox, Waiting};
+use super::staging::{OpenReport, Staging};
 use crate::config::Job;
 use crate::history::{self, AuditEntry};
 use crate::plan::{self, Decided};
 use crate::queue::{self, State};
 use crate::receipt::{RowOutcome, Verdict, page, table};
-use crate::reconcile::approval::held::HeldChange;
+use crate::reconcile::approval::held::PendingApproval;
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::report::job_report::named_as;
@@ -42,13 +42,13 @@ pub(crate) fn settle(
     context: &Context<'_>,
     job: &Job,
     folder: &Folder,
-    outbox: &Outbox,
+    outbox: &Staging,
     newer: Option<&str>,
 ) -> Result<(), Error> {
     let path = outbox.waiting();
     let waiting = match fs::read(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        read => read.and_then(|bytes| serde_json::from_slice::<Waiting>(&bytes).map_err(io::Error::from)),
+        read => read.and_then(|bytes| serde_json::from_slice::<OpenReport>(&bytes).map_err(io::Error::from)),
     };
     let failed = |error: io::Error| {
         let job = job.name.as_str();
@@ -72,7 +72,7 @@ pub(crate) fn settle(
     Ok(())
 }
 
-impl Waiting {
+impl OpenReport {
     /// Finds out what became of each line that waited; whether anything did.
     fn update(&mut self, store: &Store, job: &Job, now: Timestamp, newer: Option<&str>) -> Result<bool, Error> {
         let mut settled = Vec::new();
@@ -141,7 +141,7 @@ impl Waiting {
 fn became(store: &Store, records: &[(JobName, Key)]) -> Result<Became, store::Error> {
     for (job, key) in records {
         let name = Keyspace::by_job(job, key.as_str());
-        if store.get::<HeldChange>(Keyspace::Held, &name)?.is_some() {
+        if store.get::<PendingApproval>(Keyspace::Held, &name)?.is_some() {
             return Ok(Became::Waits);
         }
         match queue::get(store, job, key)?.map(|change| change.state) {

@@ -19,18 +19,18 @@ use serde::{Deserialize, Serialize};
 use crate::config::Job;
 use crate::disk;
 use crate::receipt::{Receipt, RowOutcome, Verdict, page, table};
-use crate::reconcile::model::inbox_state::{Past, Standing};
+use crate::reconcile::model::inbox_state::{OpenFile, Past};
 use crate::record::JobName;
 use crate::source::inbox::{Filing, Folder, InboxEntry, Options};
 
 /// The private folder of one inbox.
-pub(crate) struct Outbox {
+pub(crate) struct Staging {
     dir: PathBuf,
 }
 
 /// What is to be done with one file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Order {
+pub(crate) struct FilingOrder {
     /// Where it goes.
     pub(crate) filing: Filing,
     /// When that was decided.
@@ -38,18 +38,18 @@ pub(crate) struct Order {
     /// What is remembered of it; none where nothing of it was used.
     pub(crate) past: Option<Past>,
     /// What is remembered of it while something is open.
-    pub(crate) standing: Option<Standing>,
+    pub(crate) standing: Option<OpenFile>,
     /// The verdict of its reports once nothing in them waits.
     pub(crate) settled: Verdict,
 }
 
 /// Something laid out.
-pub(crate) struct Laid {
+pub(crate) struct StagedFile {
     dir: PathBuf,
-    pub(crate) order: Order,
+    pub(crate) order: FilingOrder,
 }
 
-impl Outbox {
+impl Staging {
     /// The private folder of a job's inbox, which may not be there yet.
     pub(crate) fn of(state_dir: &Path, job: &JobName) -> Self {
         Self { dir: state_dir.join("inbox").join(job.as_str()) }
@@ -90,7 +90,7 @@ impl Outbox {
     }
 
     /// Keeps what reports are made of.
-    pub(crate) fn keep_waiting(&self, waiting: &Waiting) -> io::Result<()> {
+    pub(crate) fn keep_waiting(&self, waiting: &OpenReport) -> io::Result<()> {
         disk::replace(&self.waiting(), &serde_json::to_vec(waiting)?)
     }
 
@@ -100,7 +100,7 @@ impl Outbox {
     }
 
     /// Lays out a file that is done, with its reports; it is on its way from here on, whatever happens to this process.
-    pub(crate) fn lay_out(&self, run: u64, order: Order, receipt: &Receipt) -> io::Result<Laid> {
+    pub(crate) fn stage(&self, run: u64, order: FilingOrder, receipt: &Receipt) -> io::Result<StagedFile> {
         let laying = self.dir.join("laying");
         gone(fs::remove_dir_all(&laying))?;
         DirBuilder::new().mode(0o700).create(&laying)?;
@@ -117,11 +117,11 @@ impl Outbox {
         disk::sync_folder(&laying)?;
         let dir = self.dir.join(format!("out-{run:010}"));
         disk::rename(&laying, &dir)?;
-        Ok(Laid { dir, order })
+        Ok(StagedFile { dir, order })
     }
 
     /// What is laid out, the oldest first.
-    pub(crate) fn laid(&self) -> io::Result<Vec<Laid>> {
+    pub(crate) fn laid(&self) -> io::Result<Vec<StagedFile>> {
         let mut laid = Vec::new();
         let entries = match fs::read_dir(&self.dir) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(laid),
@@ -131,7 +131,7 @@ impl Outbox {
             let entry = entry?;
             if entry.file_name().to_string_lossy().starts_with("out-") {
                 let order = serde_json::from_slice(&fs::read(entry.path().join("order"))?).map_err(io::Error::from)?;
-                laid.push(Laid { dir: entry.path(), order });
+                laid.push(StagedFile { dir: entry.path(), order });
             }
         }
         laid.sort_by(|one, other| one.dir.cmp(&other.dir));
@@ -139,26 +139,26 @@ impl Outbox {
     }
 }
 
-impl Laid {
+impl StagedFile {
     /// Whether this is the file in the inbox that is done.
     pub(crate) fn is(&self, entry: &InboxEntry) -> bool {
         entry.name == self.order.filing.in_inbox() && entry.stamp.same_file(&self.order.filing.stamp)
     }
 
     /// Keeps the file as the one of which something is open.
-    pub(crate) fn keep(&self, outbox: &Outbox) -> io::Result<()> {
+    pub(crate) fn keep(&self, outbox: &Staging) -> io::Result<()> {
         outbox.drop_standing()?;
         fs::hard_link(self.dir.join("file"), outbox.standing())?;
         disk::sync_folder(outbox.dir())
     }
 
     /// Keeps what its reports are made of, where something in them waits.
-    pub(crate) fn keep_waiting(&self, outbox: &Outbox) -> io::Result<()> {
+    pub(crate) fn keep_waiting(&self, outbox: &Staging) -> io::Result<()> {
         let receipt = match fs::read(self.dir.join("receipt")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return outbox.drop_waiting(),
             read => serde_json::from_slice(&read?)?,
         };
-        outbox.keep_waiting(&Waiting { filing: self.order.filing.clone(), receipt, settled: self.order.settled })
+        outbox.keep_waiting(&OpenReport { filing: self.order.filing.clone(), receipt, settled: self.order.settled })
     }
 
     /// Moves the file to its place in the inbox, with its reports, or removes it where nothing is kept.
@@ -217,7 +217,7 @@ fn gone(result: io::Result<()>) -> io::Result<()> {
 
 /// What the reports of a filed file are made of, while something in them waits.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Waiting {
+pub(crate) struct OpenReport {
     pub(crate) filing: Filing,
     pub(crate) receipt: Receipt,
     /// The verdict once nothing waits any more.

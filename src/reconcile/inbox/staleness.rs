@@ -7,7 +7,7 @@ use crate::source::inbox::{Options, Order, Taken, dated};
 
 /// The last file, if this one is equal and reading it again would have the same result: all of it was used, by the
 /// present mapping. A file in which something is to be corrected or decided is read each time that it is dropped.
-pub(crate) fn again<'a>(state: &'a InboxState, taken: &Taken, mapping: &str) -> Option<&'a Past> {
+pub(crate) fn same_as_last<'a>(state: &'a InboxState, taken: &Taken, mapping: &str) -> Option<&'a Past> {
     state.past.last().filter(|last| last.clean && last.content == taken.content && last.mapping == mapping)
 }
 
@@ -19,7 +19,7 @@ const PUT_RIGHT_MAX: usize = 1;
 /// written where that is the order of the inbox, else because this very file came before several others that were used
 /// altogether. Files of which something was held, missing or not used don't count: a person who drops the right file
 /// again after wrong ones should not have to wait for an approval.
-pub(crate) fn doubt(state: &InboxState, options: &Options, name: &str, taken: &Taken) -> Option<String> {
+pub(crate) fn staleness_reason(state: &InboxState, options: &Options, name: &str, taken: &Taken) -> Option<String> {
     let older = |what: &str, last: &Past| {
         format!(
             "this seems to be an older export than the last one: {what} of {name} lies before that of {}",
@@ -138,7 +138,7 @@ mod tests {
             (Order::Name, vec![], "s-2020-01-01.csv", "a", None),
         ] {
             let state = InboxState { past: pasts, ..InboxState::default() };
-            let found = doubt(&state, &options(order), name, &taken(content));
+            let found = staleness_reason(&state, &options(order), name, &taken(content));
             assert_eq!(found.is_some(), words.is_some(), "{name}: {found:?}");
             assert!(words.is_none_or(|words| found.as_ref().is_some_and(|found| found.contains(words))), "{found:?}");
         }
@@ -154,7 +154,7 @@ mod tests {
             (Past { clean: false, ..clean.clone() }, "a", "m", false),
         ] {
             let state = InboxState { past: vec![last], ..InboxState::default() };
-            assert_eq!(again(&state, &taken(content), mapping).is_some(), expected);
+            assert_eq!(same_as_last(&state, &taken(content), mapping).is_some(), expected);
         }
     }
 }

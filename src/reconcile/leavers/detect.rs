@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::memberships::Members;
+use super::memberships::Memberships;
 use super::organization_transfers;
 use crate::config::{Job, Mode};
 use crate::mapping::LeaverSet;
@@ -23,7 +23,7 @@ use crate::store::{self, Store};
 
 /// What a read says about those who are not in it.
 #[derive(Default)]
-pub(crate) struct Departed {
+pub(crate) struct Leavers {
     /// Leavers who are due.
     pub(crate) changes: Vec<Change>,
     /// Leavers whose row names another person than the one that the job knows by that key.
@@ -47,7 +47,7 @@ pub(crate) struct Departed {
 }
 
 /// What leavers are judged by.
-pub(crate) struct Judge<'a> {
+pub(crate) struct LeaverPolicy<'a> {
     pub(crate) job: &'a Job,
     pub(crate) store: &'a Store,
     pub(crate) mirror: &'a Mirror,
@@ -59,19 +59,19 @@ pub(crate) struct Judge<'a> {
     /// What is set in those who leave and stay at the service.
     pub(crate) set: &'a LeaverSet,
     /// For memberships: what is known of their members.
-    pub(crate) members: Option<Members<'a>>,
+    pub(crate) members: Option<Memberships<'a>>,
 }
 
-impl Judge<'_> {
+impl LeaverPolicy<'_> {
     /// Judges all people who are missing from a complete read, except those whose own row says that they are gone. Only
     /// a finished read brings a [`Complete`] value (law 1).
-    pub(crate) fn by_absence(
+    pub(crate) fn absent_leavers(
         &self,
         index: &Index,
         present: &Complete<Present>,
         content: &str,
         left: &BTreeMap<Key, Statement>,
-        departed: &mut Departed,
+        departed: &mut Leavers,
     ) -> Result<(), Error> {
         if self.job.mode == Mode::Changes {
             return Ok(());
@@ -98,7 +98,7 @@ impl Judge<'_> {
 
     /// People whose own row says that they are gone: in any read, and without grace (law 1). A row that names another
     /// person proves nothing about the owner of its key: it waits for a person (law 6).
-    pub(crate) fn by_statement(&self, left: &BTreeMap<Key, Statement>, departed: &mut Departed) -> Result<(), Error> {
+    pub(crate) fn stated_leavers(&self, left: &BTreeMap<Key, Statement>, departed: &mut Leavers) -> Result<(), Error> {
         if self.job.leavers.action == LeaverAction::Keep {
             return Ok(());
         }
@@ -144,7 +144,7 @@ impl Judge<'_> {
     }
 
     /// Those among `missed` who were also missing from an earlier complete read, for a read that proves nothing itself.
-    pub(crate) fn missed_before(&self, index: &Index, missed: &[usize], departed: &mut Departed) -> Result<(), Error> {
+    pub(crate) fn missed_before(&self, index: &Index, missed: &[usize], departed: &mut Leavers) -> Result<(), Error> {
         for at in missed.iter().copied().filter(|at| index.entry(*at).gone) {
             let Some(key) = Key::new(index.entry(at).key) else { continue };
             let Some((known, entity)) = self.leaver(&key, departed)? else { continue };
@@ -158,7 +158,7 @@ impl Judge<'_> {
 
     /// What happens to a missing person once their grace is over; `None` if nothing does.
     pub(crate) fn fate(&self, key: &Key) -> Result<Option<Change>, Error> {
-        let mut departed = Departed::default();
+        let mut departed = Leavers::default();
         let Some((mut known, entity)) = self.leaver(key, &mut departed)? else { return Ok(None) };
         // The day of leaving is the one on which they were missed first, whenever that is decided on.
         known.gone.get_or_insert(Gone::since(self.now));
@@ -167,7 +167,7 @@ impl Judge<'_> {
     }
 
     /// The person of this key, if something may still have to be done.
-    fn leaver(&self, key: &Key, departed: &mut Departed) -> Result<Option<(SyncedRecord, Entity)>, Error> {
+    fn leaver(&self, key: &Key, departed: &mut Leavers) -> Result<Option<(SyncedRecord, Entity)>, Error> {
         let Some(known) = SyncedRecord::get(self.store, &self.job.name, key)? else { return Ok(None) };
         let done = self.job.leavers.action == LeaverAction::Update && known.left.is_some();
         if self.claimed.contains(&known.id) {
@@ -198,7 +198,7 @@ impl Judge<'_> {
         known: &mut SyncedRecord,
         entity: &Entity,
         line: Option<u64>,
-        departed: &mut Departed,
+        departed: &mut Leavers,
     ) -> Result<(), Error> {
         match self.job.leavers.action {
             LeaverAction::Keep => {}

@@ -12,14 +12,14 @@ use crate::config::Job;
 use crate::plan::{Base, Held, Judged, Outline, Verdict, leavers_held, updates_held};
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
-use crate::reconcile::model::job_plan::Prepared;
+use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::missing_people::Missed;
 use crate::record::{Key, Target};
 use crate::snapshot::{Index, SyncedRecord};
 use crate::store::{self, Store};
 
 /// Holds the leavers of all parts where they are too many people together, and likewise the updates.
-pub(crate) fn share(context: &Context<'_>, job: &Job, all: &mut [Prepared]) -> Result<(), Error> {
+pub(crate) fn share(context: &Context<'_>, job: &Job, all: &mut [JobPlan]) -> Result<(), Error> {
     if all.len() < 2 {
         return Ok(());
     }
@@ -48,9 +48,9 @@ fn is_update(target: Target, change: &Outline) -> bool {
     change.part_of().is_some() || target == Target::Contractor && change.is_known() && !change.leaves()
 }
 
-fn share_updates(job: &Job, all: &mut [Prepared]) {
-    let base = all.iter().find(|prepared| prepared.job == job.name).map(|own| own.new.base).unwrap_or_default();
-    let people: BTreeSet<&Key> = all.iter().flat_map(|prepared| &prepared.new.updated).collect();
+fn share_updates(job: &Job, all: &mut [JobPlan]) {
+    let base = all.iter().find(|prepared| prepared.job == job.name).map(|own| own.updates.base).unwrap_or_default();
+    let people: BTreeSet<&Key> = all.iter().flat_map(|prepared| &prepared.updates.updated).collect();
     let Some(reason) = updates_held(people.len() as u64, &job.limits, base) else { return };
     for prepared in all {
         let target = prepared.target;
@@ -59,7 +59,7 @@ fn share_updates(job: &Job, all: &mut [Prepared]) {
     }
 }
 
-fn share_leavers(context: &Context<'_>, job: &Job, all: &mut [Prepared]) -> Result<(), Error> {
+fn share_leavers(context: &Context<'_>, job: &Job, all: &mut [JobPlan]) -> Result<(), Error> {
     let store = context.store;
     let now = context.clock.now();
     let mut people = BTreeSet::new();
@@ -106,7 +106,7 @@ fn share_leavers(context: &Context<'_>, job: &Job, all: &mut [Prepared]) -> Resu
 }
 
 /// Holds the memberships of those whose own leaving is held, for the same reason.
-fn hold_pairs(store: &Store, job: &Job, all: &mut [Prepared]) -> Result<(), Error> {
+fn hold_pairs(store: &Store, job: &Job, all: &mut [JobPlan]) -> Result<(), Error> {
     let own = all.iter().find(|prepared| prepared.job == job.name);
     let held: BTreeMap<Key, Arc<str>> = own
         .into_iter()
@@ -129,7 +129,7 @@ fn hold_pairs(store: &Store, job: &Job, all: &mut [Prepared]) -> Result<(), Erro
 }
 
 /// The key of the person that a leaver of a part belongs to.
-fn person(store: &Store, prepared: &Prepared, key: &Key) -> Result<Option<Key>, store::Error> {
+fn person(store: &Store, prepared: &JobPlan, key: &Key) -> Result<Option<Key>, store::Error> {
     if prepared.target != Target::Membership {
         return Ok(Some(key.clone()));
     }

@@ -26,14 +26,14 @@ const NAMED_MAX: usize = 3;
 
 /// Who of the leavers of a job appears in another one.
 #[derive(Default)]
-pub(crate) struct Moving {
+pub(crate) struct JobTransfers {
     /// Those who are not there yet: they stay, and why.
     pub(crate) waits: Vec<(Key, String)>,
     /// What is worth telling.
     pub(crate) notes: Vec<String>,
 }
 
-impl Moving {
+impl JobTransfers {
     /// Takes those out of the leavers of `job` who are to be found in another job and are not there yet.
     pub(crate) fn take(
         context: &Context<'_>,

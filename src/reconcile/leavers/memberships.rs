@@ -5,34 +5,34 @@
 
 use std::collections::BTreeSet;
 
-use super::organization_transfers::{self, Begun};
+use super::organization_transfers::{self, NewMemberships};
 use crate::config::{Config, Job};
 use crate::plan::{LeaverAction, Present};
-use crate::reconcile::model::job_plan::Prepared;
+use crate::reconcile::model::job_plan::JobPlan;
 use crate::record::{Key, Target};
 use crate::snapshot::{Index, SyncedRecord};
 
 /// What is known of the members of memberships.
-pub(crate) struct Members<'a> {
+pub(crate) struct Memberships<'a> {
     /// Whether those who leave are removed.
     are_removed: bool,
     /// Who is gone; none where that is not known of everybody.
     gone: Option<&'a BTreeSet<Key>>,
     /// People who are gone but not removed.
     staying: BTreeSet<&'a Key>,
-    begun: &'a Begun,
+    begun: &'a NewMemberships,
     index: &'a Index,
     seen: &'a Present,
 }
 
-impl<'a> Members<'a> {
+impl<'a> Memberships<'a> {
     /// Of the members of `part`, where that is the memberships of a job: `index` is what it knows of them, and `seen` which
     /// of that is in the read.
     pub(crate) fn of(
         config: &Config,
         part: &Job,
-        earlier: &'a [Prepared],
-        begun: &'a Begun,
+        earlier: &'a [JobPlan],
+        begun: &'a NewMemberships,
         (index, seen): (&'a Index, &'a Present),
     ) -> Option<Self> {
         if part.mapping.target != Target::Membership {
@@ -43,14 +43,14 @@ impl<'a> Members<'a> {
         let action = config.part(&whole).map(|job| job.leavers.action);
         Some(Self {
             are_removed: action == Some(LeaverAction::Delete),
-            gone: own.and_then(|own| own.new.gone.as_ref()),
+            gone: own.and_then(|own| own.updates.gone.as_ref()),
             staying: own
                 .map(|own| {
                     own.protected
                         .iter()
                         .chain(own.moving.iter().map(|(key, _)| key))
-                        .chain(&own.new.claimed)
-                        .chain(own.new.doubts.keys())
+                        .chain(&own.updates.claimed)
+                        .chain(own.updates.doubts.keys())
                         .collect()
                 })
                 .unwrap_or_default(),

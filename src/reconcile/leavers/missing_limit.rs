@@ -17,7 +17,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::detect::{Departed, Judge};
+use super::detect::{LeaverPolicy, Leavers};
 use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
 use crate::plan::{self, Change, Guarded, Held, LeaverAction, Limits, Verdict};
@@ -32,7 +32,7 @@ use crate::snapshot::Index;
 
 impl Missing {
     /// The report on people who are missing from a read; `None` if no one is.
-    pub(crate) fn of(missed: &[Missed], known: u64, judge: &Judge<'_>, judged: &Judged) -> Option<Self> {
+    pub(crate) fn of(missed: &[Missed], known: u64, judge: &LeaverPolicy<'_>, judged: &LimitResult) -> Option<Self> {
         let (target, action) = (judge.job.mapping.target, judge.job.leavers.action);
         let since = missed.iter().map(|one| one.since).min()?;
         let due = missed.iter().filter_map(|one| one.due).min();
@@ -44,7 +44,7 @@ impl Missing {
 
 /// What the limit says about people who are missing from a read.
 #[derive(Default)]
-pub(crate) struct Judged {
+pub(crate) struct LimitResult {
     /// Where they are too many: what would become of those whose grace runs, and why it waits for a person.
     pub(crate) held: Option<(Vec<Change>, String)>,
     /// The same for those who are due: their keys.
@@ -57,13 +57,13 @@ pub(crate) struct Judged {
 
 /// Holds the removals of people who are missing from a read if they are too many of the `known` people.
 pub(crate) fn judge(
-    judge: &Judge<'_>,
-    departed: &Departed,
+    judge: &LeaverPolicy<'_>,
+    departed: &Leavers,
     limits: &Limits,
     known: u64,
     verdicts: &BTreeMap<Key, Verdict>,
-) -> Result<Judged, Error> {
-    let mut judged = Judged { decided: decided(judge, departed, verdicts)?, ..Judged::default() };
+) -> Result<LimitResult, Error> {
+    let mut judged = LimitResult { decided: decided(judge, departed, verdicts)?, ..LimitResult::default() };
     let is_kept = judge.job.leavers.action == LeaverAction::Keep;
     let is_open = |one: &&Missed| !judged.decided.contains(&one.key) && (is_kept || one.due.is_some());
     let open = departed.missed.iter().filter(is_open);
@@ -90,7 +90,11 @@ pub(crate) fn judge(
 }
 
 /// The keys that a person decided on already.
-fn decided(judge: &Judge<'_>, departed: &Departed, verdicts: &BTreeMap<Key, Verdict>) -> Result<BTreeSet<Key>, Error> {
+fn decided(
+    judge: &LeaverPolicy<'_>,
+    departed: &Leavers,
+    verdicts: &BTreeMap<Key, Verdict>,
+) -> Result<BTreeSet<Key>, Error> {
     let mut decided = BTreeSet::new();
     for Missed { key, .. } in &departed.missed {
         if let Some(Verdict::Approved(wish) | Verdict::Rejected(wish)) = verdicts.get(key)
@@ -126,9 +130,10 @@ pub(crate) fn remembered(context: &Context<'_>, job: &Job, mirror: &Mirror) -> R
     let (protection, set, claimed) = (protection(context), leaver_set(job), BTreeSet::new());
     let now = context.clock.now();
     // Memberships are a part of a job, and are not counted as missing.
-    let judge = Judge { job, store, mirror, now, claimed: &claimed, protection: &protection, set: &set, members: None };
+    let judge =
+        LeaverPolicy { job, store, mirror, now, claimed: &claimed, protection: &protection, set: &set, members: None };
     let index = Index::load(store, &job.name)?;
-    let mut departed = Departed::default();
+    let mut departed = Leavers::default();
     judge.missed_before(&index, &(0..index.len()).collect::<Vec<_>>(), &mut departed)?;
     let verdicts = held::verdicts(store, &job.name)?;
     let judged = self::judge(&judge, &departed, &job.limits, told.of, &verdicts)?;

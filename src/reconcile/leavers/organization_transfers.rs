@@ -20,11 +20,11 @@ use crate::config::{Job, Mode};
 use crate::plan::{Held, Judged as _, Outline, Present};
 use crate::push::{Drained, Outcome};
 use crate::queue::Ticket;
-use crate::reconcile::correlate::classify::Stood;
+use crate::reconcile::correlate::classify::Classified;
 use crate::reconcile::model::candidate::{Candidate, Statement};
-use crate::reconcile::model::change_spill::Pile;
+use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::reconcile::model::error::Error;
-use crate::reconcile::model::job_plan::Prepared;
+use crate::reconcile::model::job_plan::JobPlan;
 use crate::record::{Action, Key, Target, Value, Values};
 use crate::snapshot::{Index, SyncedRecord};
 use crate::store::{self, Store};
@@ -37,17 +37,17 @@ const FIRST: &str = "ends once the membership that takes its place is at the ser
 
 /// Memberships that begin with a read.
 #[derive(Default)]
-pub(crate) struct Begun(BTreeMap<Key, Vec<Key>>);
+pub(crate) struct NewMemberships(BTreeMap<Key, Vec<Key>>);
 
-impl Begun {
+impl NewMemberships {
     /// Those whose keys the job did not know, or missed before, by their members. A read that does not say who is gone says
     /// nothing here.
     pub(crate) fn of(
         job: &Job,
         index: &Index,
         candidates: &[Candidate],
-        stood: &Stood,
-        pile: &Pile,
+        stood: &Classified,
+        pile: &ChangeSpill,
     ) -> Result<Self, Error> {
         let mut begun = BTreeMap::<Key, Vec<Key>>::new();
         if job.mapping.target != Target::Membership || job.mode == Mode::Changes || index.is_empty() {
@@ -124,7 +124,7 @@ pub(crate) fn member(fields: &Values) -> Option<Key> {
 }
 
 /// Holds, of what is one update, the rest where a part is held or was rejected.
-pub(crate) fn keep_together(prepared: &mut Prepared) {
+pub(crate) fn keep_together(prepared: &mut JobPlan) {
     let held = prepared.held.iter().filter_map(|held| Some((held.change.as_ref()?.part_of()?, held.reason.clone())));
     let dropped = prepared.dropped.iter().filter_map(|change| Some((change.part_of()?, OTHER_HALF.into())));
     let stays: BTreeMap<Key, _> = dropped.chain(held).map(|(person, reason)| (person.clone(), reason)).collect();
@@ -140,13 +140,13 @@ pub(crate) fn keep_together(prepared: &mut Prepared) {
 }
 
 /// Takes out of `tickets` what ends for something that begins.
-pub(crate) fn take_ends(prepared: &Prepared, tickets: &mut Vec<Ticket>) -> Vec<Ticket> {
+pub(crate) fn take_ends(prepared: &JobPlan, tickets: &mut Vec<Ticket>) -> Vec<Ticket> {
     let ends: BTreeSet<&Key> = parts(prepared, Action::Delete).map(|(_, key)| key).collect();
     tickets.extract_if(.., |ticket| ticket.action == Action::Delete && ends.contains(&ticket.key)).collect()
 }
 
 /// Those of them for whose people all that begins is at the service; that the others wait is noted.
-pub(crate) fn ready(prepared: &Prepared, ends: Vec<Ticket>, drained: &mut Drained) -> Vec<Ticket> {
+pub(crate) fn ready(prepared: &JobPlan, ends: Vec<Ticket>, drained: &mut Drained) -> Vec<Ticket> {
     if ends.is_empty() {
         return ends;
     }
@@ -166,6 +166,6 @@ pub(crate) fn ready(prepared: &Prepared, ends: Vec<Ticket>, drained: &mut Draine
 }
 
 /// The parts of updates of one kind, with the person of each.
-fn parts(prepared: &Prepared, action: Action) -> impl Iterator<Item = (&Key, &Key)> {
+fn parts(prepared: &JobPlan, action: Action) -> impl Iterator<Item = (&Key, &Key)> {
     prepared.go.iter().filter(move |change| change.action == action).filter_map(|one| Some((one.part_of()?, &one.key)))
 }

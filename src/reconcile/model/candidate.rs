@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::change_spill::Pile;
-use super::context::Narrow;
+use super::change_spill::ChangeSpill;
+use super::context::KeyFilter;
 use crate::record::{Key, Record, Rejected, RowMetadata, Values};
 use crate::snapshot::Day;
 use crate::spool::{self, SpillOffset};
@@ -30,7 +30,7 @@ pub(crate) struct Rare {
 
 impl Candidate {
     /// The record, and what its row says about itself.
-    pub(crate) fn open(&self, pile: &Pile) -> Result<(Record, RowMetadata), spool::Error> {
+    pub(crate) fn open(&self, pile: &ChangeSpill) -> Result<(Record, RowMetadata), spool::Error> {
         let (fields, marks) = pile.record(self.place)?;
         Ok((Record { key: self.key.clone(), fields }, marks))
     }
@@ -57,7 +57,7 @@ pub(crate) struct Digests {
 
 impl Digests {
     /// Of the rows that were asked for.
-    pub(crate) fn of(mut rows: Vec<Candidate>, narrow: &Narrow, always: BTreeSet<Key>) -> Self {
+    pub(crate) fn of(mut rows: Vec<Candidate>, narrow: &KeyFilter, always: BTreeSet<Key>) -> Self {
         rows.retain(|row| narrow.has(&row.key));
         Self { rows, always }
     }

@@ -27,7 +27,7 @@ type Entry<'e> = serde_json::Deserializer<serde_json::de::SliceRead<'e>>;
 
 /// Records and changes in a temporary file.
 #[derive(Debug)]
-pub struct Pile {
+pub struct ChangeSpill {
     spool: Spool,
     match_on: Vec<SmolStr>,
     /// Whether the lines of the source are worth telling.
@@ -78,7 +78,7 @@ impl<'de, U: Deserialize<'de>> Visitor<'de> for Unpack<'_, U> {
     }
 }
 
-impl Pile {
+impl ChangeSpill {
     /// An empty one, in the state folder once it is large; `match_on` are the fields that records are matched by,
     /// and `has_lines` says whether their source has lines.
     pub(crate) fn new(dir: &Path, match_on: &[SmolStr], has_lines: bool) -> Self {
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn what_was_written_to_the_temporary_file_comes_back_as_it_was() {
         let dir = tempfile::tempdir().unwrap();
-        let pile = Pile::new(dir.path(), &["name", "email"].map(SmolStr::from), true);
+        let pile = ChangeSpill::new(dir.path(), &["name", "email"].map(SmolStr::from), true);
         let marks = RowMetadata { segment: "North".into(), preference: Number::parse("2.5") };
         let fields = values(&[
             ("name", Value::text("Ana")),

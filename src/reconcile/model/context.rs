@@ -23,17 +23,17 @@ pub struct Context<'a> {
     /// The time.
     pub clock: &'a Clock,
     /// Receives the progress of runs.
-    pub watch: &'a dyn Watch,
+    pub watch: &'a dyn RunObserver,
 }
 
 /// Narrows a run to some records; a narrowed run has no leavers (law 7).
 #[derive(Clone, Debug, Default)]
-pub struct Narrow {
+pub struct KeyFilter {
     /// The keys; empty for all.
     pub keys: BTreeSet<Key>,
 }
 
-impl Narrow {
+impl KeyFilter {
     /// Whether some records only are asked for.
     pub fn is_narrow(&self) -> bool {
         !self.keys.is_empty()
@@ -46,7 +46,7 @@ impl Narrow {
 }
 
 /// Receives the progress of runs, for people who watch.
-pub trait Watch: Sync {
+pub trait RunObserver: Sync {
     /// A job begins a part of its run.
     fn stage(&self, job: &JobName, stage: Stage);
 
@@ -63,15 +63,15 @@ pub trait Watch: Sync {
 
     /// Whether a run that is interrupted is followed by another as soon as may be, so that what it leaves in the queue is
     /// no failure.
-    fn goes_on(&self) -> bool {
+    fn will_resume(&self) -> bool {
         false
     }
 }
 
 /// An observer that ignores progress and never cancels.
-pub struct Unwatched;
+pub struct NoObserver;
 
-impl Watch for Unwatched {
+impl RunObserver for NoObserver {
     fn stage(&self, _: &JobName, _: Stage) {}
 
     fn outcome(&self, _: &Change, _: &Outcome) {}

@@ -7,14 +7,14 @@ use crate::record::Key;
 
 /// People of a job whose rows can't be trusted: nothing that joins them is made or ended by such a row.
 #[derive(Debug, Default)]
-pub(crate) struct Doubts {
+pub(crate) struct DoubtfulRows {
     /// Records whose rows may be about another person, and why.
     pub(crate) held: BTreeMap<Key, Arc<str>>,
     /// Those whose rows can't be used, and why.
     pub(crate) rejected: BTreeMap<Key, String>,
 }
 
-impl Doubts {
+impl DoubtfulRows {
     /// All of them.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &Key> {
         self.held.keys().chain(self.rejected.keys())

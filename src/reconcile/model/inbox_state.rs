@@ -16,7 +16,7 @@ pub(crate) struct InboxState {
     /// The last files that were read, the newest last.
     pub(crate) past: Vec<Past>,
     /// The file of which something is open.
-    pub(crate) standing: Option<Standing>,
+    pub(crate) standing: Option<OpenFile>,
 }
 
 /// A file that is being read.
@@ -49,7 +49,7 @@ pub(crate) struct Past {
 
 /// A file of which something is open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Standing {
+pub(crate) struct OpenFile {
     /// Its name.
     pub(crate) name: String,
     /// Why all that it says waits for a person, where it does.

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidate::Digests;
-use super::change_spill::Pile;
-use super::doubtful_rows::Doubts;
+use super::change_spill::ChangeSpill;
+use super::doubtful_rows::DoubtfulRows;
 use super::error::Error;
 use super::missing_people::{Missed, Missing};
-use super::replicas::Shown;
-use super::state_updates::Extra;
+use super::replicas::Replicas;
+use super::state_updates::StateUpdates;
 use super::waiting_files::WaitingFiles;
 use crate::config::Job;
 use crate::plan::{Base, Held, Outline};
@@ -19,7 +19,7 @@ use crate::store::Store;
 pub const ON_SITE: &str = "on site; removed once they have left";
 
 /// What a run of one job would do.
-pub struct Prepared {
+pub struct JobPlan {
     /// The job, or the part of it.
     pub job: JobName,
     /// What it manages.
@@ -59,7 +59,7 @@ pub struct Prepared {
     /// What a person rejected.
     pub dropped: Vec<Outline>,
     /// Where the rest of each change lies.
-    pub pile: Pile,
+    pub pile: ChangeSpill,
     /// Leavers who are not removed because they are protected.
     pub protected: Vec<Key>,
     /// Leavers who are to appear in another job and stay until they do, and why.
@@ -72,10 +72,10 @@ pub struct Prepared {
     pub notes: Vec<String>,
     /// The fields that the job maps, or sets in leavers.
     pub fields: Vec<Field>,
-    pub(crate) new: Extra,
+    pub(crate) updates: StateUpdates,
 }
 
-impl Prepared {
+impl JobPlan {
     /// Nothing at all: no source was read, so it says nothing about anybody.
     pub(crate) fn nothing(job: &Job, store: &Store, note: String) -> Self {
         Self {
@@ -98,19 +98,19 @@ impl Prepared {
             held: Vec::new(),
             waits: BTreeMap::new(),
             dropped: Vec::new(),
-            pile: Pile::new(store.dir(), &[], false),
+            pile: ChangeSpill::new(store.dir(), &[], false),
             protected: Vec::new(),
             moving: Vec::new(),
             drift: BTreeMap::new(),
             hold: None,
             notes: vec![note],
             fields: Vec::new(),
-            new: Extra {
+            updates: StateUpdates {
                 mapping: String::new(),
                 mapping_settled: false,
                 copies: None,
                 file: None,
-                shown: Shown::default(),
+                shown: Replicas::default(),
                 found: BTreeMap::new(),
                 gone: None,
                 content: String::new(),
@@ -130,13 +130,13 @@ impl Prepared {
                 base: Base::default(),
                 updated: BTreeSet::new(),
                 claimed: BTreeSet::new(),
-                doubts: Doubts::default(),
+                doubts: DoubtfulRows::default(),
             },
         }
     }
 
     /// Notes one more reason for which nothing is sent.
-    pub(crate) fn hold_by(&mut self, reason: String) {
+    pub(crate) fn block(&mut self, reason: String) {
         self.hold = Some(match self.hold.take() {
             Some(before) => format!("{before}; {reason}"),
             None => reason,
@@ -159,7 +159,7 @@ pub struct Plan {
     pub job: JobName,
     /// What it would do, for each part of the job, and how many of its own target at the service belong to no record of
     /// it; or why that can't be said.
-    pub result: Result<(Vec<Prepared>, u64), Error>,
+    pub result: Result<(Vec<JobPlan>, u64), Error>,
 }
 
 /// What becomes of a plan.

@@ -10,7 +10,7 @@ use super::counts::{Counts, Status};
 use super::error::Error;
 use super::inbox_state::InboxState;
 use super::missing_people::Missing;
-use super::replicas::Shown;
+use super::replicas::Replicas;
 use crate::history::Audit;
 use crate::record::{JobName, Rejected};
 use crate::source::SourceState;
@@ -27,7 +27,7 @@ pub struct JobState {
     pub found: Option<SourceState>,
     /// Which servers showed the people of a directory.
     #[serde(default)]
-    pub(crate) shown: Shown,
+    pub(crate) shown: Replicas,
     /// How many copies of the state that were laid back are done with: nothing is left that would undo what the service held.
     #[serde(default)]
     pub(crate) copies: u64,

@@ -14,7 +14,7 @@ const OTHERS_MAX: usize = 10_000;
 
 /// How far the servers were that showed people last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Shown {
+pub(crate) struct Replicas {
     /// The server that showed everybody but `others`.
     #[serde(default)]
     pub(crate) last: Option<ReplicaPosition>,
@@ -26,7 +26,7 @@ pub(crate) struct Shown {
     doubted: Option<ReplicaPosition>,
 }
 
-impl Shown {
+impl Replicas {
     /// Takes the directory for right as it was read last, though that could not be believed. `None` where there is no such
     /// doubt, else the server.
     pub(crate) fn believe(&mut self) -> Option<String> {

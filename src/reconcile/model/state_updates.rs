@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidate::Digests;
-use super::doubtful_rows::Doubts;
-use super::replicas::Shown;
+use super::doubtful_rows::DoubtfulRows;
+use super::replicas::Replicas;
 use crate::plan::{Base, RemoteDigest, Verdict};
 use crate::record::{Key, RemoteId};
 use crate::snapshot::{Day, SyncedRecord};
@@ -19,7 +19,7 @@ pub(crate) struct Outdated {
 }
 
 /// What a sync needs besides.
-pub(crate) struct Extra {
+pub(crate) struct StateUpdates {
     /// Fingerprint of mapping, key, match fields and the settings of the source that select people.
     pub(crate) mapping: String,
     /// Whether this mapping is the one to compare the next with: not before what it alters was decided on.
@@ -27,7 +27,7 @@ pub(crate) struct Extra {
     /// How many copies of the state that were laid back are done with by this run, where it found out.
     pub(crate) copies: Option<u64>,
     pub(crate) file: Option<SourceState>,
-    pub(crate) shown: Shown,
+    pub(crate) shown: Replicas,
     /// The digest of the source's content.
     pub(crate) content: String,
     /// Rows that need nothing, with their digests, in order of key.
@@ -54,7 +54,7 @@ pub(crate) struct Extra {
     /// SyncedRecord keys that the read misses and whose entities another record claims: they may not be gone.
     pub(crate) claimed: BTreeSet<Key>,
     /// People whose rows can't be trusted.
-    pub(crate) doubts: Doubts,
+    pub(crate) doubts: DoubtfulRows,
     /// Those who changed at the service since a person approved what is done to them, with what they are now: the approval
     /// is void.
     pub(crate) outdated: BTreeMap<Key, Outdated>,

@@ -9,27 +9,27 @@ use crate::mirror::Mirror;
 use crate::plan::{Base, Change, Guarded, Held, Judged as _, Outline, Present, Rules, guard};
 use crate::queue::{self, State};
 use crate::reconcile::approval::{held, outdated};
-use crate::reconcile::collect::collector::Gatherer;
+use crate::reconcile::collect::collector::Collector;
 use crate::reconcile::collect::fingerprint;
-use crate::reconcile::correlate::classify::{Remember, stand, strange};
-use crate::reconcile::correlate::correlator::{Identity, Presence};
-use crate::reconcile::correlate::references::Resolver;
-use crate::reconcile::leavers::detect::{Departed, Judge, left_lately};
-use crate::reconcile::leavers::job_transfers::Moving;
-use crate::reconcile::leavers::memberships::Members;
-use crate::reconcile::leavers::organization_transfers::Begun;
+use crate::reconcile::correlate::classify::{Remember, classify, strange};
+use crate::reconcile::correlate::correlator::{CorrelationContext, Presence};
+use crate::reconcile::correlate::references::References;
+use crate::reconcile::leavers::detect::{LeaverPolicy, Leavers, left_lately};
+use crate::reconcile::leavers::job_transfers::JobTransfers;
+use crate::reconcile::leavers::memberships::Memberships;
+use crate::reconcile::leavers::organization_transfers::NewMemberships;
 use crate::reconcile::leavers::{job_limit, missing_limit};
 use crate::reconcile::mirrors::Mirrors;
 use crate::reconcile::model::candidate::{Candidate, Digests, Statement};
-use crate::reconcile::model::change_spill::Pile;
-use crate::reconcile::model::context::{Context, Narrow, Stage};
-use crate::reconcile::model::doubtful_rows::Doubts;
+use crate::reconcile::model::change_spill::ChangeSpill;
+use crate::reconcile::model::context::{Context, KeyFilter, Stage};
+use crate::reconcile::model::doubtful_rows::DoubtfulRows;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_fields::{leaver_set, protection, written};
-use crate::reconcile::model::job_plan::{ON_SITE, Prepared};
+use crate::reconcile::model::job_plan::{JobPlan, ON_SITE};
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::missing_people::Missing;
-use crate::reconcile::model::state_updates::Extra;
+use crate::reconcile::model::state_updates::StateUpdates;
 use crate::reconcile::restored_state;
 use crate::record::{Action, Field, JobName, Key, Target};
 use crate::snapshot::{Index, SyncedRecord};
@@ -42,15 +42,15 @@ const DOUBTFUL: &str = "the row that says that this key is gone names another pe
 
 /// Works out what a run of one part of a job would do, `earlier` being the parts that were worked out before. `remember`
 /// takes what was found to need nothing.
-pub(crate) fn prepare(
+pub(crate) fn build_plan(
     context: &Context<'_>,
     job: &Job,
     mapping: &Mapping,
     mirrors: &Mirrors,
-    narrow: &Narrow,
-    earlier: &[Prepared],
+    narrow: &KeyFilter,
+    earlier: &[JobPlan],
     remember: &mut Remember<'_>,
-) -> Result<Prepared, Error> {
+) -> Result<JobPlan, Error> {
     let store = context.store;
     let target = job.mapping.target;
     let mirror = mirrors.of(target);
@@ -58,8 +58,8 @@ pub(crate) fn prepare(
     let index = Index::load(store, &job.name)?;
     let dirty: BTreeSet<usize> = index.by_ids(mirror.changed()).into_iter().collect();
     context.watch.stage(&job.name, Stage::Reading);
-    let pile = Pile::new(store.dir(), &job.match_on, job.source.has_lines());
-    let mut gathered = Gatherer::new(&index, &pile)
+    let pile = ChangeSpill::new(store.dir(), &job.match_on, job.source.has_lines());
+    let mut gathered = Collector::new(&index, &pile)
         .read(context, job, mapping, &dirty, state.found.as_ref(), narrow)?
         .settle(job, store)?;
     let doubt = state.shown.judge(&mut gathered, &index);
@@ -71,10 +71,10 @@ pub(crate) fn prepare(
     let records = if narrow.is_narrow() { asked } else { gathered.unchanged + asked };
     let asked_for = gathered.candidates.iter().filter(|one| narrow.has(&one.key));
     let bad_values = asked_for.flat_map(Candidate::bad_values).cloned().collect();
-    let outdated::Standing { verdicts, outdated } =
+    let outdated::Decisions { verdicts, outdated } =
         outdated::decided(job, &written(job, mapping), mirror, store, narrow)?;
     let there = |key: &Key| index.by_key(key.as_str()).is_some_and(|at| gathered.present.has(at));
-    let mut prepared = Prepared {
+    let mut prepared = JobPlan {
         job: job.name.clone(),
         target,
         complete: false,
@@ -101,7 +101,7 @@ pub(crate) fn prepare(
         drift: BTreeMap::new(),
         notes: Vec::new(),
         fields: written(job, mapping),
-        new: Extra {
+        updates: StateUpdates {
             mapping: stamp,
             mapping_settled: true,
             copies: None,
@@ -126,13 +126,13 @@ pub(crate) fn prepare(
             base: Base::default(),
             updated: BTreeSet::new(),
             claimed: BTreeSet::new(),
-            doubts: Doubts::default(),
+            doubts: DoubtfulRows::default(),
         },
     };
-    prepared.new.unknown = narrow.unknown(&gathered, &index);
+    prepared.updates.unknown = narrow.unknown(&gathered, &index);
     prepared.notes.extend(
         prepared
-            .new
+            .updates
             .unknown
             .iter()
             .map(|key| format!("no row of the source that is included has key {key}, and the job never knew it")),
@@ -145,10 +145,10 @@ pub(crate) fn prepare(
         return Ok(prepared);
     }
     prepared.notes.extend(gathered.read.notes.iter().cloned().chain(doubt.note));
-    let content = prepared.new.content.clone();
+    let content = prepared.updates.content.clone();
     let seen = gathered.present.clone();
     let jobs: Vec<JobName> = context.config.parts().map(|job| job.name.clone()).collect();
-    let resolver = Resolver::new(job, store, mirrors, earlier)?;
+    let resolver = References::new(job, store, mirrors, earlier)?;
     let resolver = &resolver;
     let pile = &prepared.pile;
     let missed: Vec<usize> = match job.mode {
@@ -157,7 +157,7 @@ pub(crate) fn prepare(
     };
     let mut strays = gathered.strays;
     let unsure = |_: &Key| Presence::Unknown;
-    let mut identity = Identity {
+    let mut identity = CorrelationContext {
         job: &job.name,
         jobs: &jobs,
         store,
@@ -167,7 +167,7 @@ pub(crate) fn prepare(
         resolver,
         presence: &unsure,
         doubts: (target == Target::Membership)
-            .then(|| earlier.iter().find(|part| part.job == job.name.root()).map(|own| &own.new.doubts))
+            .then(|| earlier.iter().find(|part| part.job == job.name.root()).map(|own| &own.updates.doubts))
             .flatten(),
         missed: &missed,
     };
@@ -184,25 +184,30 @@ pub(crate) fn prepare(
     };
     identity.presence = &presence;
     let rules = Rules { target, fields: &mapped, seed_only: &job.seed_only, on_drift: job.on_drift };
-    let stood = stand(job, &state, rules, &gathered.candidates, narrow, &identity, remember)?;
-    let mut departed = Departed::default();
+    let stood = classify(job, &state, rules, &gathered.candidates, narrow, &identity, remember)?;
+    let mut departed = Leavers::default();
     let protection = protection(context);
     let now = context.clock.now();
     let is_whole = !narrow.is_narrow();
-    let begun = if is_whole { Begun::of(job, &index, &gathered.candidates, &stood, pile)? } else { Begun::default() };
-    let members = Members::of(context.config, job, earlier, &begun, (&index, &seen));
-    let judge = Judge { job, store, mirror, now, claimed: &stood.claimed, protection: &protection, set: &set, members };
+    let begun = if is_whole {
+        NewMemberships::of(job, &index, &gathered.candidates, &stood, pile)?
+    } else {
+        NewMemberships::default()
+    };
+    let members = Memberships::of(context.config, job, earlier, &begun, (&index, &seen));
+    let judge =
+        LeaverPolicy { job, store, mirror, now, claimed: &stood.claimed, protection: &protection, set: &set, members };
     if is_whole {
-        judge.by_statement(&gathered.left, &mut departed)?;
+        judge.stated_leavers(&gathered.left, &mut departed)?;
     }
     let returned = returned(job, &index, &seen, &stood.settled, store)?;
     match &complete {
         Ok(present) => {
             prepared.complete = prepared.doubt.is_none();
-            prepared.new.judged_all = sees_all;
-            prepared.new.gone = sees_all.then(|| gone(&index, &seen, &gathered.left));
+            prepared.updates.judged_all = sees_all;
+            prepared.updates.gone = sees_all.then(|| gone(&index, &seen, &gathered.left));
             if is_whole {
-                judge.by_absence(&index, present, &content, &gathered.left, &mut departed)?;
+                judge.absent_leavers(&index, present, &content, &gathered.left, &mut departed)?;
             }
         }
         Err(reasons) => prepared.incomplete.clone_from(reasons),
@@ -211,31 +216,31 @@ pub(crate) fn prepare(
     let known = (index.len() as u64).saturating_sub(staying);
     let matched = (stood.matched.len() as u64).saturating_sub(stood.rekeyed);
     let base = Base { known, matched, removed: lately.len() as u64 };
-    let mut too_many = missing_limit::judge(&judge, &departed, &job.limits, known, &prepared.new.verdicts)?;
+    let mut too_many = missing_limit::judge(&judge, &departed, &job.limits, known, &prepared.updates.verdicts)?;
     if !prepared.complete && is_whole {
         judge.missed_before(&index, &missed, &mut departed)?;
     }
-    missing_limit::let_stay(&mut departed.missed, &too_many.decided, &prepared.new.verdicts);
+    missing_limit::let_stay(&mut departed.missed, &too_many.decided, &prepared.updates.verdicts);
     let summary = Missing::of(&departed.missed, known, &judge, &too_many);
-    let moving = Moving::take(context, job, mirror, &mut departed.changes)?;
+    let moving = JobTransfers::take(context, job, mirror, &mut departed.changes)?;
     let leavers = departed.changes.into_iter().map(|change| pile.put(change)).collect::<Result<Vec<_>, _>>()?;
     let mut changes = stood.changes;
     changes.splice(0..0, leavers);
     let absent = begun.with_absent(job, &index, &missed, &gathered.left, store)?;
     begun.note(&mut changes, &departed.ended, &absent);
-    prepared.new.updated = job_limit::updated(job, &changes, &prepared.new.verdicts);
-    prepared.new.base = base;
-    let (undecided, standing) = held::decided(stood.held, job.writes, &prepared.new.verdicts);
-    prepared.new.standing = standing;
-    prepared.new.standing.extend(too_many.decided);
+    prepared.updates.updated = job_limit::updated(job, &changes, &prepared.updates.verdicts);
+    prepared.updates.base = base;
+    let (undecided, standing) = held::decided(stood.held, job.writes, &prepared.updates.verdicts);
+    prepared.updates.standing = standing;
+    prepared.updates.standing.extend(too_many.decided);
     let early = too_many.held.take();
     let early_reason = early.as_ref().map(|(_, reason)| reason.clone());
     let mut held_before = hold(early, pile)?;
     let doubtful =
         (!departed.doubtful.is_empty()).then(|| (std::mem::take(&mut departed.doubtful), DOUBTFUL.to_owned()));
-    let (doubtful, _) = held::decided(hold(doubtful, pile)?, job.writes, &prepared.new.verdicts);
+    let (doubtful, _) = held::decided(hold(doubtful, pile)?, job.writes, &prepared.updates.verdicts);
     held_before.extend(doubtful.held);
-    let mut guarded = guard(changes, &job.limits, base, job.writes, &prepared.new.verdicts);
+    let mut guarded = guard(changes, &job.limits, base, job.writes, &prepared.updates.verdicts);
     segments::guard(&mut guarded, job, store, &stood.matched_in, &lately)?;
     if let Some(reason) = early_reason {
         missing_limit::hold_due(&mut guarded, &too_many.due, &reason);
@@ -248,7 +253,7 @@ pub(crate) fn prepare(
         let altered = guarded.go.iter().filter(|change| !change.is_approved()).count() + guarded.held.len();
         let people = if altered == 1 { "1 person".to_owned() } else { format!("{} people", thousands(altered)) };
         held::hold_all(&mut guarded, &format!("the mapping change alters {people}"));
-        prepared.new.mapping_settled = altered == 0;
+        prepared.updates.mapping_settled = altered == 0;
         prepared.notes.push(
             "the job's mapping, key, match_on or directory (bind_dn, base, filter) changed since its last run"
                 .to_owned(),
@@ -257,7 +262,7 @@ pub(crate) fn prepare(
     let copies = restored_state::copies(store)?;
     let undoing =
         if copies > state.copies { restored_state::hold(&mut guarded, job, store, mirror, &mapped)? } else { 0 };
-    prepared.new.copies = (undoing == 0).then_some(copies);
+    prepared.updates.copies = (undoing == 0).then_some(copies);
     prepared.notes.extend((undoing > 0).then(|| restored_state::LAID_BACK.to_owned()));
     if let Some(doubt) = job.inbox.as_ref().and_then(|inbox| inbox.doubt.as_ref()) {
         held::hold_all(&mut guarded, doubt);
@@ -265,7 +270,7 @@ pub(crate) fn prepare(
         prepared.notes.extend(guarded.held.is_empty().then(|| doubt.clone()));
     }
     guarded.held.splice(0..0, undecided.held);
-    outdated::hold_outdated(&mut guarded, &prepared.new.outdated);
+    outdated::hold_outdated(&mut guarded, &prepared.updates.outdated);
     let Guarded { go, held, rejected } = guarded;
     prepared.unchanged += stood.settled.len() as u64;
     prepared.matched_by = stood.matched_by;
@@ -282,12 +287,12 @@ pub(crate) fn prepare(
     prepared.missing = summary;
     prepared.missed = departed.missed;
     prepared.names = departed.names;
-    prepared.new.claimed = departed.claimed;
+    prepared.updates.claimed = departed.claimed;
     let unusable = prepared.rejected.iter().filter_map(|row| Some((row.key.clone()?, row.reason.clone())));
     // Who was approved to be the same person is doubted no more.
     let approved: BTreeSet<&Key> = prepared.go.iter().map(|change| &change.key).collect();
     let held = stood.doubtful.into_iter().filter(|(key, _)| !approved.contains(key)).collect();
-    prepared.new.doubts = Doubts { held, rejected: unusable.collect() };
+    prepared.updates.doubts = DoubtfulRows { held, rejected: unusable.collect() };
     prepared.notes.extend(too_many.note);
     prepared.moving = moving.waits;
     prepared.notes.extend(moving.notes);
@@ -295,22 +300,22 @@ pub(crate) fn prepare(
     prepared.notes.extend(notes::lent_notes(&stood.lent));
     prepared.notes.extend(notes::photos_note(&stood.photos_left));
     let always = prepared.bad_values.iter().filter_map(|bad| bad.key.clone()).chain(stood.photos_left).collect();
-    prepared.new.digests = Digests::of(gathered.candidates, narrow, always);
+    prepared.updates.digests = Digests::of(gathered.candidates, narrow, always);
     prepared.drift = stood.drift;
     prepared.dropped = rejected;
     prepared.dropped.extend(undecided.rejected);
-    prepared.new.settled = stood.settled;
-    prepared.new.waiting = departed.waiting;
-    prepared.new.waiting.extend(returned);
-    prepared.new.forgotten = departed.forgotten;
-    prepared.new.matched = stood.matched;
-    prepared.new.found = stood.found;
+    prepared.updates.settled = stood.settled;
+    prepared.updates.waiting = departed.waiting;
+    prepared.updates.waiting.extend(returned);
+    prepared.updates.forgotten = departed.forgotten;
+    prepared.updates.matched = stood.matched;
+    prepared.updates.found = stood.found;
     prepared.waits = waits(&prepared, &job.name, mirror, store)?;
     Ok(prepared)
 }
 
 /// Changes that wait for a reason of their own.
-fn hold(changes: Option<(Vec<Change>, String)>, pile: &Pile) -> Result<Vec<Held<Outline>>, Error> {
+fn hold(changes: Option<(Vec<Change>, String)>, pile: &ChangeSpill) -> Result<Vec<Held<Outline>>, Error> {
     let Some((changes, reason)) = changes else { return Ok(Vec::new()) };
     let reason = reason.into();
     changes.into_iter().map(|change| Ok(Held::change(pile.put(change)?, &reason))).collect()
@@ -350,7 +355,7 @@ fn returned(
 }
 
 /// What waits for something else than an approval.
-fn waits(prepared: &Prepared, job: &JobName, mirror: &Mirror, store: &Store) -> Result<BTreeMap<Key, String>, Error> {
+fn waits(prepared: &JobPlan, job: &JobName, mirror: &Mirror, store: &Store) -> Result<BTreeMap<Key, String>, Error> {
     let mut waits = BTreeMap::new();
     for change in prepared.go.iter().filter(|change| change.action == Action::Delete) {
         let entity = change.id.map(|id| mirror.get(store, id)).transpose()?.flatten();

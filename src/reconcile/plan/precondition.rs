@@ -8,7 +8,7 @@ use crate::mirror::Mirror;
 use crate::plan::{Judged as _, Outline};
 use crate::reconcile::approval::remote_digest::{remote, text};
 use crate::reconcile::model::error::Error;
-use crate::reconcile::model::job_plan::{ON_SITE, Prepared};
+use crate::reconcile::model::job_plan::{JobPlan, ON_SITE};
 use crate::record::{Key, RemoteId};
 use crate::store::Store;
 
@@ -16,7 +16,7 @@ use crate::store::Store;
 /// the morning is no other person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Basis {
+pub(crate) struct Precondition {
     /// The digest of the source row and of the job's mapping; none for a leaver.
     pub(crate) row: Option<String>,
     /// The digest of what the service holds in the fields that the job owns; none for a joiner.
@@ -25,25 +25,25 @@ pub(crate) struct Basis {
     pub(crate) wish: String,
 }
 
-impl Basis {
+impl Precondition {
     /// What a change of a plan is based on.
-    pub(crate) fn of(prepared: &Prepared, change: &Outline) -> Self {
-        let remote = prepared.new.remote.get(&change.key).copied().map(text);
+    pub(crate) fn of(prepared: &JobPlan, change: &Outline) -> Self {
+        let remote = prepared.updates.remote.get(&change.key).copied().map(text);
         Self { row: row(prepared, &change.key), remote, wish: wish(change) }
     }
 }
 
 /// A run that was just worked out, against which planned changes are held.
-pub(crate) struct Present<'a> {
-    prepared: &'a Prepared,
+pub(crate) struct CurrentPlan<'a> {
+    prepared: &'a JobPlan,
     mirror: &'a Mirror,
     store: &'a Store,
     go: BTreeMap<&'a Key, &'a Outline>,
     held: BTreeMap<&'a Key, &'a str>,
 }
 
-impl<'a> Present<'a> {
-    pub(crate) fn new(prepared: &'a Prepared, mirror: &'a Mirror, store: &'a Store) -> Self {
+impl<'a> CurrentPlan<'a> {
+    pub(crate) fn new(prepared: &'a JobPlan, mirror: &'a Mirror, store: &'a Store) -> Self {
         let go = prepared.go.iter().map(|change| (&change.key, change)).collect();
         let held = prepared.held.iter().map(|held| (&held.key, &*held.reason)).collect();
         Self { prepared, mirror, store, go, held }
@@ -54,7 +54,7 @@ impl<'a> Present<'a> {
         &self,
         key: &Key,
         id: Option<RemoteId>,
-        basis: &Basis,
+        basis: &Precondition,
     ) -> Result<Result<&'a Outline, String>, Error> {
         let row = row(self.prepared, key);
         let remote = remote(&self.prepared.fields, id, self.mirror, self.store)?.map(text);
@@ -88,6 +88,6 @@ fn wish(change: &Outline) -> String {
     format!("{:016x}", change.wish())
 }
 
-fn row(prepared: &Prepared, key: &Key) -> Option<String> {
-    prepared.new.digests.get(key).map(text)
+fn row(prepared: &JobPlan, key: &Key) -> Option<String> {
+    prepared.updates.digests.get(key).map(text)
 }

@@ -9,7 +9,7 @@ use crate::push::{Drained, Outcome};
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::counts::{Counts, Status};
 use crate::reconcile::model::error::{Error, is_full};
-use crate::reconcile::model::job_plan::{ON_SITE, Prepared};
+use crate::reconcile::model::job_plan::{JobPlan, ON_SITE};
 use crate::reconcile::model::missing_people::{Missed, Missing};
 use crate::reconcile::model::stop_reason::INTERRUPTED;
 use crate::record::{Action, JobName, Key, Rejected, Target};
@@ -17,7 +17,7 @@ use crate::text::counted;
 
 /// What one part of a run came to: its plan, what became of it, and what is parked.
 pub(crate) struct Part {
-    pub(crate) prepared: Prepared,
+    pub(crate) prepared: JobPlan,
     pub(crate) drained: Drained,
     pub(crate) parked: Vec<(Key, Action, String)>,
 }
@@ -78,7 +78,7 @@ pub struct Details {
     /// Whether the source was so short that nothing was taken from it.
     pub nothing_taken: bool,
     /// Whether it was asked to end while it sent, and another run follows.
-    pub gave_way: bool,
+    pub preempted: bool,
 }
 
 impl Report {
@@ -160,10 +160,10 @@ pub(crate) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
         if is_own {
             report.missed = prepared.missed;
             report.missing = prepared.missing;
-            report.unknown = Some(prepared.new.unknown);
+            report.unknown = Some(prepared.updates.unknown);
             let confirmed = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Confirmed);
             report.details = Details {
-                gave_way: false,
+                preempted: false,
                 rows: prepared.rows,
                 confirmed: confirmed.map(|(key, action, _)| (key.clone(), *action)).collect(),
                 dropped: prepared.dropped.iter().map(|change| change.key.clone()).collect(),
@@ -209,7 +209,7 @@ pub(crate) fn named_as(job: &Job, name: &str) -> Vec<(JobName, Key)> {
 }
 
 /// What waits, and why.
-fn held(prepared: &Prepared, drained: &Drained) -> Vec<(Key, String)> {
+fn held(prepared: &JobPlan, drained: &Drained) -> Vec<(Key, String)> {
     let mut held: Vec<(Key, String)> =
         prepared.held.iter().map(|held| (held.key.clone(), held.reason.to_string())).collect();
     held.extend(drained.outcomes.iter().filter_map(|(key, _, outcome)| match outcome {
@@ -243,7 +243,7 @@ fn status(parts: &[Part], reasons: &[String]) -> Status {
 }
 
 /// What can't be used. One row may be useless to several parts for one reason, and is reported once.
-fn once(parts: &[Part], of: fn(&Prepared) -> &Vec<Rejected>) -> Vec<&Rejected> {
+fn once(parts: &[Part], of: fn(&JobPlan) -> &Vec<Rejected>) -> Vec<&Rejected> {
     let mut told: BTreeSet<(Option<u64>, &str)> = BTreeSet::new();
     let mut all = Vec::new();
     for part in parts {

@@ -16,7 +16,7 @@ use rosterd::daemon::{ClockReading, Ended, SLEEP_MAX, Scheduler, Timed, remember
 use rosterd::notify::Notifier;
 use rosterd::push::Outcome;
 use rosterd::queue::Change;
-use rosterd::reconcile::{self, Context, Narrow, Poll, Report, Stage, Status, Watch};
+use rosterd::reconcile::{self, Context, KeyFilter, Poll, Report, RunObserver, Stage, Status};
 use rosterd::record::JobName;
 use rosterd::sandbox::Options;
 use rosterd::status::{Counters, LiveJobState, Running, Snapshot};
@@ -84,7 +84,7 @@ fn memory() -> TempDir {
 /// Cuts a run off, after so many outcomes of changes; never without a number.
 struct Scissors(Option<AtomicUsize>);
 
-impl Watch for Scissors {
+impl RunObserver for Scissors {
     fn stage(&self, _: &JobName, _: Stage) {}
 
     fn outcome(&self, _: &Change, _: &Outcome) {
@@ -298,7 +298,7 @@ impl Machine {
             clock: &self.clock,
             watch: &watch,
         };
-        let (jobs, narrow) = ([job], Narrow::default());
+        let (jobs, narrow) = ([job], KeyFilter::default());
         let runtime = if is_there { self.world.runtime() } else { &self.waitless };
         let work = AssertUnwindSafe(reconcile::sync(&context, &jobs, &narrow)).catch_unwind();
         let Ok(reports) = runtime.block_on(work) else {

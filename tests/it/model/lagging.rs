@@ -21,7 +21,7 @@ use jiff::SignedDuration;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use rosterd::operator;
-use rosterd::reconcile::Narrow;
+use rosterd::reconcile::KeyFilter;
 use rosterd::record::Key;
 
 use super::directory::{Change, Directory, Kind, PEOPLE, Read, SERVERS, Seen, Trouble};
@@ -178,7 +178,7 @@ impl World {
         self.directory.lock().unwrap().is_read(read);
         let before = self.people()?;
         let key = |person: u8| Key::new(&number(person));
-        let narrow = Narrow { keys: read.only.and_then(key).into_iter().collect() };
+        let narrow = KeyFilter { keys: read.only.and_then(key).into_iter().collect() };
         self.machine.run(&self.machine.client(), &narrow, None).await.expect("nothing kills it");
         let after = self.people()?;
         let directory = self.directory.lock().unwrap();

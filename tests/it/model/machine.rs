@@ -10,7 +10,7 @@ use rosterd::api::Client;
 use rosterd::clock::Clock;
 use rosterd::config::{self, Config, Job, Needs};
 use rosterd::operator;
-use rosterd::reconcile::{self, Context, Narrow, Report, Unwatched};
+use rosterd::reconcile::{self, Context, KeyFilter, NoObserver, Report};
 use rosterd::record::Key;
 use rosterd::sandbox::{Options, Sandbox};
 use rosterd::store::Store;
@@ -67,9 +67,9 @@ impl Machine {
     }
 
     /// One run of the engine; `None` where the process died.
-    pub(super) async fn run(&self, client: &Client, narrow: &Narrow, killed: Option<Moment>) -> Option<Report> {
+    pub(super) async fn run(&self, client: &Client, narrow: &KeyFilter, killed: Option<Moment>) -> Option<Report> {
         let store = self.store();
-        let context = Context { config: &self.config, client, store: &store, clock: &self.clock, watch: &Unwatched };
+        let context = Context { config: &self.config, client, store: &store, clock: &self.clock, watch: &NoObserver };
         let jobs: Vec<_> = self.config.jobs.iter().collect();
         let death = async {
             match killed {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use rosterd::api::{Api, Client, Fate, StaffMovement, StaffMovementInput};
 use rosterd::operator;
-use rosterd::reconcile::{self, Narrow};
+use rosterd::reconcile::{self, KeyFilter};
 use rosterd::record::Key;
 use serde_json::{Value, json};
 
@@ -164,7 +164,7 @@ impl World {
         self.machine.sandbox.set_faults(sync.faults.iter().map(|spec| spec.parse().unwrap()).collect());
         let before = self.people();
         let before_run = self.faces();
-        let narrow = Narrow { keys: sync.only.and_then(|person| Key::new(&number(person))).into_iter().collect() };
+        let narrow = KeyFilter { keys: sync.only.and_then(|person| Key::new(&number(person))).into_iter().collect() };
         let inside: BTreeSet<i64> = self.stands.iter().filter(|(_, onsite)| **onsite).map(|(id, _)| *id).collect();
         let (client, ended) = (self.machine.client(), Cell::new(false));
         let engine = async {

@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use rosterd::api::Client;
 use rosterd::clock::Clock;
 use rosterd::config::{self, Needs};
-use rosterd::reconcile::{self, Context, Narrow, Report, Unwatched};
+use rosterd::reconcile::{self, Context, KeyFilter, NoObserver, Report};
 use rosterd::store::{ErrorKind, Store};
 
 use super::World;
@@ -64,9 +64,9 @@ impl World {
         let config = config::load(&self.dir().join("config.toml"), std::iter::empty(), Needs::Jobs).unwrap();
         let store = self.store();
         let client = Client::new(&config.api, clock).unwrap();
-        let context = Context { config: &config, client: &client, store: &store, clock, watch: &Unwatched };
+        let context = Context { config: &config, client: &client, store: &store, clock, watch: &NoObserver };
         let jobs: Vec<_> = config.jobs.iter().collect();
-        let reports = self.runtime.block_on(reconcile::sync(&context, &jobs, &Narrow::default())).unwrap();
+        let reports = self.runtime.block_on(reconcile::sync(&context, &jobs, &KeyFilter::default())).unwrap();
         reports.into_iter().next().unwrap()
     }
 
