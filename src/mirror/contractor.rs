@@ -48,7 +48,7 @@ impl AsEntity for Organization {
 
 impl AsEntity for Membership {
     /// The membership in the program's own field names: those of [`Target::Membership`], whose two links are ids, and
-    /// [`Target::PAIR`].
+    /// [`Target::COMPOSITE`].
     fn entity(&self, _: &Elements) -> Entity {
         let fields = [
             (Target::MEMBER, number(self.member_id)),
@@ -63,7 +63,7 @@ impl AsEntity for Membership {
 
 impl AsEntity for CertificationHolder {
     /// The holder in the program's own field names: those of [`Target::Holder`], where certification and holder are ids,
-    /// and [`Target::PAIR`].
+    /// and [`Target::COMPOSITE`].
     fn entity(&self, _: &Elements) -> Entity {
         let (certification, record) = (number(self.certification_id), number(self.record_id));
         let record_type = self.record_type.clone().unwrap_or_default();
