@@ -82,7 +82,7 @@ fn check_refused(fault: &str, whole: bool, words: &[&str]) {
 fn law_1_fault_38_40_45_a_whole_listing_that_lies_fails_the_run_before_any_write() {
     let cases: [(&str, &[&str]); 6] = [
         ("staff.list not-found", &["404", "empty"]),
-        ("staff.list empty-list", &["empty", "nobody", "listed", "no people"]),
+        ("staff.list empty-list", &["empty", "no one", "listed", "no people"]),
         ("staff.list html", &["html", "json"]),
         ("staff.list half", &["cut", "clos", "broke", "incomplete", "middle", "ended"]),
         ("staff.list status=500", &["500"]),
