@@ -123,7 +123,7 @@ fn everybody_moves_under_their_put(onsite: bool, options: Options) {
     let ran = end(child).expect(0);
     assert_eq!(ran.writes(), (0, 6, 0));
     assert_eq!(movers.wrong(&world), Vec::<i64>::new(), "{ran:?}");
-    assert!(ran.reason().contains("6 people signed in or out while they were updated"), "{ran:?}");
+    assert!(ran.reason().contains("6 people signed in or out during their update; their presence"), "{ran:?}");
     assert_eq!(world.count("staff.movement.put") - before, 12, "one movement each, and once more: {ran:?}");
     for id in ids {
         let latest = movements_of(&world, id).pop().unwrap();
