@@ -3,7 +3,7 @@
 use rosterd::sandbox::Options;
 use rustix::process::Signal;
 
-use crate::notices::Listener;
+use crate::monitoring::notices::Listener;
 use crate::support::daemon::eventually;
 use crate::support::held::EIGHT_IN_FLIGHT;
 use crate::support::{Config, World, people};

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 
 use rosterd::sandbox::Options;
 
-use crate::notices::Listener;
+use crate::monitoring::notices::Listener;
 use crate::support::daemon::eventually;
 use crate::support::looked::get;
 use crate::support::{Config, World, people};

@@ -26,7 +26,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use super::oracle::Blow;
-use crate::notices::Listener;
+use crate::monitoring::notices::Listener;
 use crate::support::World;
 use crate::support::inside::open_store;
 use crate::support::shown;

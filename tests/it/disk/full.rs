@@ -9,7 +9,7 @@ use rosterd::sandbox::Options;
 use rosterd::store::{Batch, ErrorKind, Keyspace, Store};
 use rustix::process::Signal;
 
-use crate::notices::Listener;
+use crate::monitoring::notices::Listener;
 use crate::support::daemon::eventually;
 use crate::support::looked::get;
 use crate::support::{Config, World, people};

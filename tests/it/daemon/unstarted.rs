@@ -7,7 +7,7 @@ use rosterd::sandbox::Options;
 use rosterd::store::{Batch, Keyspace};
 use serde_json::Value;
 
-use crate::notices::Listener;
+use crate::monitoring::notices::Listener;
 use crate::support::daemon::{CONTROL, eventually};
 use crate::support::{Config, World, people};
 

@@ -11,7 +11,7 @@ use rosterd::reconcile::{Counts, Pause, Report, Scope, Status};
 use rosterd::record::{JobName, RemoteId};
 use rosterd::status::{Budget, Health, JobView, Running, Snapshot, UnreachableChannel, metrics, page};
 
-use crate::pages::{browser, look, picture};
+use crate::monitoring::browser::{browser, look, picture};
 use crate::support::looked::Served;
 use crate::support::{Config, HEADER, World, people};
 

@@ -11,7 +11,7 @@ use rosterd::sandbox::Options;
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use crate::notices::Listener;
+use crate::monitoring::notices::Listener;
 use crate::support::daemon::{CONTROL, eventually};
 use crate::support::looked::Served;
 use crate::support::{Config, World};

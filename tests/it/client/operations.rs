@@ -17,7 +17,7 @@ use bench::Bench;
 use rosterd::api::operations;
 
 /// The list of operations that client and sandbox were built from.
-const LIST: &str = include_str!("../../crates/client/src/operations.tsv");
+const LIST: &str = include_str!("../../../crates/client/src/operations.tsv");
 
 #[tokio::test]
 async fn every_operation_does_what_its_row_says() {

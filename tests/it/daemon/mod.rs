@@ -3,6 +3,7 @@
 mod by_hand;
 mod callers;
 mod clocks;
+mod cron_crate;
 mod ends;
 mod faults;
 mod level;
@@ -10,5 +11,6 @@ mod logs;
 mod reloads;
 mod serves;
 mod starts;
+mod unstarted;
 mod urgent;
 mod watched;

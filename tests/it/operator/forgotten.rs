@@ -122,13 +122,14 @@ fn a_person_who_is_forgotten_goes_altogether_and_takes_no_one_along_whatever_key
         "key Z1 \"é\"",
         "2",
     ];
-    let world = crate::contractors::world(Options::default(), "", "");
+    let world = crate::contractors::jobs::world(Options::default(), "", "");
     fs::create_dir(world.dir().join("staff.csv")).unwrap();
     let row = |(number, key): (usize, &&str)| {
         let key = key.replace('"', "\"\"");
         format!("\"{key}\",Worker {number},worker{number}@example.com,Roofer,Q{number} @ x,Company {number} Ltd,61\n")
     };
-    let text = KEYS.iter().enumerate().map(row).fold(crate::contractors::HEADER.to_owned(), |text, row| text + &row);
+    let text =
+        KEYS.iter().enumerate().map(row).fold(crate::contractors::jobs::HEADER.to_owned(), |text, row| text + &row);
     fs::write(world.dir().join("staff.csv/all.csv"), text).unwrap();
     assert_eq!(world.sync().expect(0).writes(), (3 * KEYS.len() as u64, 0, 0));
     let report = || {

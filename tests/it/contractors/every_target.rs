@@ -8,7 +8,7 @@ use rosterd::api::{Api, MemberMovement, MemberMovementInput};
 use rosterd::sandbox::Options;
 use serde_json::{Value, json};
 
-use crate::contractors;
+use crate::contractors::jobs;
 use crate::support::World;
 use crate::support::caller::{client, key_options};
 
@@ -201,10 +201,10 @@ const MEMBERS: usize = 6;
 
 #[test]
 fn law_10_members_who_sign_in_while_they_are_updated_stand_as_they_signed() {
-    let world = contractors::world(Options::default(), "", "[job.guard]\nmax_updates = \"off\"\n");
+    let world = jobs::world(Options::default(), "", "[job.guard]\nmax_updates = \"off\"\n");
     let file = |trade: &str| {
-        let rows = (0..MEMBERS).map(|number| contractors::row(number, 1, trade)).collect::<String>();
-        contractors::HEADER.to_owned() + &rows
+        let rows = (0..MEMBERS).map(|number| jobs::row(number, 1, trade)).collect::<String>();
+        jobs::HEADER.to_owned() + &rows
     };
     world.sync_of(file("Roofer")).expect(0);
     let location = world.service().put("location", json!({"name": "Quay"}));

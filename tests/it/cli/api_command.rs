@@ -177,7 +177,7 @@ fn a_file_for_an_answer_is_a_new_one_and_a_link_is_not_followed() {
 fn without_an_operation_all_are_listed_with_a_line_each() {
     let world = world();
     let shown = world.run(&["api"]).expect(0);
-    let expected: Vec<&str> = include_str!("../../crates/client/src/operations.tsv")
+    let expected: Vec<&str> = include_str!("../../../crates/client/src/operations.tsv")
         .lines()
         .skip(1)
         .filter_map(|row| row.split('\t').next())

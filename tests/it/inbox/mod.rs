@@ -2,9 +2,11 @@
 
 mod again;
 mod filed;
+mod odd_names;
 mod open;
 mod overdue;
 mod refused;
+mod reports;
 mod settling;
 
 use std::fs;

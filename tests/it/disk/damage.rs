@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::full_disk::Mounted;
+use crate::disk::full::Mounted;
 use crate::support::{Config, Ran, World, people, row};
 
 const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";

@@ -1,0 +1,11 @@
+//! The command line: configuration, output, access.
+
+mod access;
+mod api_command;
+mod config_faults;
+mod demo;
+mod documents;
+mod init;
+mod instances;
+mod secrecy;
+mod views;

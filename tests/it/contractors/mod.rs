@@ -1,0 +1,7 @@
+//! Contractors, their organizations and certifications.
+
+mod changing_sides;
+mod every_target;
+mod holders;
+pub(crate) mod jobs;
+mod organizations;

@@ -1,0 +1,6 @@
+//! The state on disk: full, damaged, without power, copied.
+
+mod damage;
+pub(crate) mod full;
+mod power;
+mod upkeep;

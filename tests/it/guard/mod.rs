@@ -1,0 +1,4 @@
+//! The limits on what one run may change.
+
+mod limits;
+mod segments;

@@ -1,0 +1,9 @@
+//! Status, metrics, alerts and notices.
+
+mod alerts;
+pub(crate) mod browser;
+mod exits;
+mod mails;
+mod nameless;
+pub(crate) mod notices;
+pub(crate) mod page;

@@ -1,0 +1,4 @@
+//! Presence, which no update may change.
+
+mod astray;
+mod signed;

@@ -1,0 +1,13 @@
+//! What is sent, in which order, and what stays as it was.
+
+mod clock_skew;
+mod drift;
+mod kept;
+mod killed;
+mod lying_lists;
+mod network;
+mod one_at_a_time;
+mod ownership;
+mod photos;
+mod unowned;
+mod unsure;

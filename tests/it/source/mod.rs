@@ -1,0 +1,9 @@
+//! What a source may hold: forms, faults, parts of it, days.
+
+mod active_days;
+mod changes;
+mod cookbook;
+mod faults;
+mod first_sync;
+mod forms;
+mod one_of_many;
