@@ -3,13 +3,14 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::StopReason;
 use super::outcome::Witness;
 use crate::record::Action;
 
 /// Ends a push before its time, or one kind of change of it.
 #[derive(Default)]
 pub(super) struct Brake {
-    reason: Mutex<Option<String>>,
+    reason: Mutex<Option<StopReason>>,
     denied: Mutex<Vec<(Action, String)>>,
     total: usize,
     refused: AtomicUsize,
@@ -32,19 +33,20 @@ impl Brake {
     }
 
     /// Ends the push; the first reason stays.
-    pub(super) fn stop(&self, reason: String) {
-        self.reason.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
+    pub(super) fn stop(&self, reason: impl Into<StopReason>) {
+        self.reason.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason.into());
     }
 
-    pub(super) fn reason(&self) -> Option<String> {
+    pub(super) fn reason(&self) -> Option<StopReason> {
         self.reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn stopped(&self, witness: &dyn Witness) -> bool {
+    /// Why nothing more is begun, where it is so.
+    pub(super) fn stopped(&self, witness: &dyn Witness) -> Option<StopReason> {
         if let Some(reason) = witness.halted() {
             self.stop(reason);
         }
-        self.reason().is_some()
+        self.reason()
     }
 
     /// Ends one kind of change: the others go on.
@@ -120,7 +122,7 @@ mod tests {
         (0..4).for_each(|_| brake.trouble("500".into()));
         assert_eq!(brake.reason(), None);
         brake.trouble("502".into());
-        assert_eq!(brake.reason().as_deref(), Some("502"));
+        assert_eq!(brake.reason(), Some(StopReason::Failed("502".to_owned())));
 
         let brake = Brake::new(100);
         (0..7).for_each(|_| brake.note(false));

@@ -192,7 +192,7 @@ impl Push<'_> {
         mirror::force_full_listing(&mut batch, self.store, change.target)?;
         queue::remove(&mut batch, &change.job, &change.key);
         self.store.commit(batch)?;
-        Ok(Outcome::Undelivered(format!("id {id} is gone from the service; the next run creates it again")))
+        Ok(Outcome::Undelivered(format!("id {id} is gone from the service; the next run creates it again").into()))
     }
 }
 

@@ -86,7 +86,7 @@ impl Push<'_> {
             brake.stop(reason.clone());
             for (mut change, _, _) in conflicts {
                 self.wait(&mut change)?;
-                drained.push(self, change, Outcome::Undelivered(reason.clone()));
+                drained.push(self, change, Outcome::Undelivered(reason.clone().into()));
             }
             return Ok(());
         }

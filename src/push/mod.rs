@@ -28,6 +28,7 @@ mod photo;
 mod presence;
 mod set;
 mod settle;
+mod stop_reason;
 
 use std::time::Duration;
 
@@ -39,6 +40,7 @@ pub use error::Error;
 pub use outcome::{Outcome, Witness};
 pub use photo::Photos;
 pub use presence::Presence;
+pub use stop_reason::StopReason;
 
 use crate::api::Client;
 use crate::clock::Clock;
@@ -83,7 +85,7 @@ pub struct Drained {
     /// By key; every change is in it that was queued when its turn came.
     pub outcomes: Vec<(Key, Action, Outcome)>,
     /// Why the push stopped before the end, where it did.
-    pub stopped: Option<String>,
+    pub stopped: Option<StopReason>,
     /// Further things worth knowing.
     pub notes: Vec<String>,
 }
@@ -138,6 +140,15 @@ impl Drained {
         self.notes.extend(other.notes);
     }
 
+    /// Takes a stop that is no failure out of the summary, with the changes that were left for it: they stay queued. Returns
+    /// the reason and how many they are; `None` where nothing stopped the push, or something else did.
+    pub fn excuse(&mut self, is_no_failure: fn(&StopReason) -> bool) -> Option<(StopReason, usize)> {
+        let reason = self.stopped.take_if(|reason| is_no_failure(reason))?;
+        let before = self.outcomes.len();
+        self.outcomes.retain(|(_, _, outcome)| !matches!(outcome, Outcome::Undelivered(left) if is_no_failure(left)));
+        Some((reason, before - self.outcomes.len()))
+    }
+
     /// How many changes had a clear outcome.
     fn clear(&self) -> usize {
         self.outcomes.iter().filter(|(_, _, outcome)| !matches!(outcome, Outcome::Undelivered(_))).count()
@@ -149,5 +160,34 @@ impl Drained {
         tracing::debug!(job, key, action, outcome = result, "{job}: {action} of {key}: {result}");
         push.witness.outcome(&change, &outcome);
         self.outcomes.push((change.key, change.wish.action, outcome));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stop_is_excused_by_its_kind_whatever_its_words() {
+        let failed = |words: &str| StopReason::Failed(words.to_owned());
+        let is_interruption = |reason: &StopReason| *reason == StopReason::Interrupted;
+        for (stopped, left, expected, stay) in [
+            (Some(StopReason::Interrupted), StopReason::Interrupted, Some(1), 1),
+            (Some(StopReason::Interrupted), failed("interrupted"), Some(0), 2),
+            (Some(failed("interrupted")), failed("interrupted"), None, 2),
+            (Some(StopReason::Paused("interrupted".to_owned())), StopReason::Interrupted, None, 2),
+            (None, StopReason::Interrupted, None, 2),
+        ] {
+            let key = || Key::new("1").unwrap();
+            let outcomes = vec![
+                (key(), Action::Update, Outcome::Confirmed),
+                (key(), Action::Update, Outcome::Undelivered(left.clone())),
+            ];
+            let mut drained = Drained { outcomes, stopped: stopped.clone(), notes: Vec::new() };
+            let excused = drained.excuse(is_interruption);
+            assert_eq!(excused.map(|(_, count)| count), expected, "{stopped:?} {left:?}");
+            assert_eq!(drained.outcomes.len(), stay, "{stopped:?} {left:?}");
+            assert_eq!(drained.stopped.is_some(), stopped.is_some() && expected.is_none(), "{stopped:?} {left:?}");
+        }
     }
 }

@@ -44,12 +44,11 @@ impl Push<'_> {
         brake: &Brake,
     ) -> Result<(Change, Step), Error> {
         let action = change.wish.action;
-        if brake.stopped(self.witness) {
-            let reason = brake.reason().unwrap_or_default();
+        if let Some(reason) = brake.stopped(self.witness) {
             return Ok((change, Step::Done(Outcome::Undelivered(reason))));
         }
         if let Some(reason) = brake.denied(action) {
-            return Ok((change, Step::Done(Outcome::Undelivered(reason))));
+            return Ok((change, Step::Done(Outcome::Undelivered(reason.into()))));
         }
         if brake.holds() {
             return Ok((change, Step::Later));
@@ -99,8 +98,9 @@ impl Push<'_> {
 
     async fn update(&self, mirror: &Mirror, change: &mut Change, brake: &Brake) -> Result<Step, Error> {
         let id = change.wish.id.expect("an update names its entity");
-        let Some(mut room) = self.presence.room(id, || brake.stopped(self.witness)).await else {
-            return Ok(Step::Done(Outcome::Undelivered(brake.reason().unwrap_or_default())));
+        let mut room = match self.presence.room(id, || brake.stopped(self.witness)).await {
+            Ok(room) => room,
+            Err(reason) => return Ok(Step::Done(Outcome::Undelivered(reason))),
         };
         let mut batch = Batch::default();
         room.intend(&mut batch, mirror.watermark());
@@ -271,7 +271,7 @@ impl Push<'_> {
     pub(super) fn unread(&self, change: &mut Change, error: &api::Error, brake: &Brake) -> Result<Step, Error> {
         self.wait(change)?;
         self.slow_down(change, error, brake);
-        Ok(Step::Done(Outcome::Undelivered(chain(error))))
+        Ok(Step::Done(Outcome::Undelivered(chain(error).into())))
     }
 
     /// What a failed write means.
@@ -286,7 +286,7 @@ impl Push<'_> {
             Fate::Refused | Fate::NotSent => {
                 self.wait(change)?;
                 self.slow_down(change, error, brake);
-                Ok(Step::Done(Outcome::Undelivered(chain(error))))
+                Ok(Step::Done(Outcome::Undelivered(chain(error).into())))
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::StopReason;
 use crate::queue::Change;
 use crate::record::{Entity, reveal};
 
@@ -17,7 +18,7 @@ pub enum Outcome {
     /// It waits until something else is at the service.
     Waits(String),
     /// It could not be delivered and stays queued.
-    Undelivered(String),
+    Undelivered(StopReason),
 }
 
 impl Outcome {
@@ -28,7 +29,7 @@ impl Outcome {
             Self::Parked => "parked".to_owned(),
             Self::OnSite => "on site".to_owned(),
             Self::Waits(reason) => format!("waits: {}", reveal(reason)),
-            Self::Undelivered(reason) => format!("undelivered: {}", reveal(reason)),
+            Self::Undelivered(reason) => format!("undelivered: {}", reveal(&reason.to_string())),
         }
     }
 }
@@ -42,7 +43,7 @@ pub trait Witness: Sync {
     fn outcome(&self, change: &Change, outcome: &Outcome);
 
     /// Why nothing more is to be begun, where it is so; requests under way are finished.
-    fn halted(&self) -> Option<String>;
+    fn halted(&self) -> Option<StopReason>;
 
     /// The service did what it must not: nothing is sent any more, by later runs either, before a person has seen to it.
     fn alarm(&self, reason: &str) -> io::Result<()>;

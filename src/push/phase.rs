@@ -124,7 +124,7 @@ impl Push<'_> {
             Ok(looked) => {
                 looked.found.into_iter().for_each(|change| drained.push(self, change, Outcome::Confirmed));
                 for (change, reason) in looked.unclear {
-                    drained.push(self, change, Outcome::Undelivered(reason));
+                    drained.push(self, change, Outcome::Undelivered(reason.into()));
                 }
                 open.extend(looked.absent);
             }
@@ -133,7 +133,7 @@ impl Push<'_> {
                 brake.stop(format!("what became of changes could not be looked up: {}", chain(&error)));
                 for change in creates {
                     let reason = tried.get(&change.key).map(|(_, reason)| reason.clone()).unwrap_or_default();
-                    drained.push(self, change, Outcome::Undelivered(reason));
+                    drained.push(self, change, Outcome::Undelivered(reason.into()));
                 }
             }
             Err(error) => return Err(error),
@@ -141,10 +141,10 @@ impl Push<'_> {
         let mut again = Vec::new();
         for change in open {
             let (attempts, reason) = tried.get(&change.key).cloned().unwrap_or_default();
-            if attempts < ATTEMPTS_MAX && !brake.stopped(self.witness) && self.client.take_retry() {
+            if attempts < ATTEMPTS_MAX && brake.stopped(self.witness).is_none() && self.client.take_retry() {
                 again.push((change.ticket(), attempts));
             } else {
-                drained.push(self, change, Outcome::Undelivered(reason));
+                drained.push(self, change, Outcome::Undelivered(reason.into()));
             }
         }
         Ok(again)

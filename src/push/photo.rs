@@ -62,7 +62,7 @@ impl Push<'_> {
             }
         })?;
         if !marks.is_empty()
-            && !brake.stopped(self.witness)
+            && brake.stopped(self.witness).is_none()
             && let Err(reason) = self.photos.gather(&marks)
         {
             brake.stop(format!("the photos could not be read from the source: {reason}"));
@@ -83,9 +83,9 @@ impl Push<'_> {
             Ok(Some(bytes)) => bytes,
             Ok(None) => {
                 let reason = "the source has another photo by now, or none; the next run sends what it has then";
-                return Ok(Step::Done(Outcome::Undelivered(reason.to_owned())));
+                return Ok(Step::Done(Outcome::Undelivered(reason.to_owned().into())));
             }
-            Err(reason) => return Ok(Step::Done(Outcome::Undelivered(reason))),
+            Err(reason) => return Ok(Step::Done(Outcome::Undelivered(reason.into()))),
         };
         let photo = match Photo::new(bytes) {
             Ok(photo) => photo,

@@ -28,6 +28,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
+use super::StopReason;
 use super::echo::{Again, Astray, Echo, KnownPlace, Moved, Stand};
 use crate::api::{self, Api, Client, Location, MemberMovement, Query, StaffMovement, Walked, walk};
 use crate::clock::Clock;
@@ -135,10 +136,14 @@ impl<'a> Presence<'a> {
 
     /// Waits until an update of this person can be sent together with the look that follows it; `None` if `stopped`
     /// says that no more are begun.
-    pub(super) async fn room(&self, id: RemoteId, stopped: impl Fn() -> bool) -> Option<Room<'_>> {
+    pub(super) async fn room(
+        &self,
+        id: RemoteId,
+        stopped: impl Fn() -> Option<StopReason>,
+    ) -> Result<Room<'_>, StopReason> {
         loop {
-            if stopped() {
-                return None;
+            if let Some(reason) = stopped() {
+                return Err(reason);
             }
             let needed = {
                 let mut state = self.state();
@@ -149,7 +154,7 @@ impl<'a> Presence<'a> {
             let room = Room { presence: self, id, began: Instant::now(), to_send: REQUESTS };
             let wait = self.client.free_in(needed);
             if wait <= PATIENCE || wait == Duration::MAX {
-                return Some(room);
+                return Ok(room);
             }
             drop(room);
             self.state().waiting += 1;

@@ -4,13 +4,12 @@ use super::collect::rows;
 use super::model::context::Context;
 use super::model::error::Error;
 use super::model::job_fields::{protection, written};
-use super::model::stop_reason::INTERRUPTED;
 use super::pause;
 use super::photos::SourcePhotos;
 use crate::config::Job;
 use crate::history::{Audit, AuditLine};
 use crate::plan::Protection;
-use crate::push::{Outcome, Presence, Push, Witness};
+use crate::push::{Outcome, Presence, Push, StopReason, Witness};
 use crate::queue::Change;
 use crate::record::{Action, Entity, Field, Value};
 
@@ -97,9 +96,9 @@ impl Witness for PushSession<'_> {
         self.context.watch.outcome(change, outcome);
     }
 
-    fn halted(&self) -> Option<String> {
-        let interrupted = self.context.watch.interrupted().then(|| INTERRUPTED.to_owned());
-        interrupted.or_else(|| pause::reason(self.context.store.dir(), &self.job.name))
+    fn halted(&self) -> Option<StopReason> {
+        let interrupted = self.context.watch.interrupted().then_some(StopReason::Interrupted);
+        interrupted.or_else(|| pause::reason(self.context.store.dir(), &self.job.name).map(StopReason::Paused))
     }
 
     fn alarm(&self, reason: &str) -> std::io::Result<()> {

@@ -1,7 +1,5 @@
 //! One run of a job from end to end.
 
-use std::path::Path;
-
 use jiff::Timestamp;
 
 use super::approval::{held, remote_digest, wrong_presence};
@@ -19,8 +17,7 @@ use super::model::counts::Status;
 use super::model::error::{Error, is_full};
 use super::model::job_plan::{JobPlan, ON_SITE};
 use super::model::job_state::{JobState, LastRun, ROWS_MAX, RejectedRow};
-use super::model::stop_reason::INTERRUPTED;
-use super::pause::{self, reason};
+use super::pause;
 use super::plan::build::build_plan;
 use super::push_session::PushSession;
 use super::report::job_report::{Part, Report, report};
@@ -29,29 +26,17 @@ use crate::config::Job;
 use crate::history::{Audit, AuditLine, Ended};
 use crate::mirror::Removal;
 use crate::plan::Protection;
-use crate::push::{Drained, Outcome};
+use crate::push::{Drained, Outcome, StopReason};
 use crate::queue::Ticket;
 use crate::record::{Action, Target};
 use crate::store::{Batch, Store};
 use crate::text::counted;
 
-/// Removes from the push summary the changes that were skipped because the push was cancelled. They stay queued for the
-/// next run. Returns their count; `None` if the push was not cancelled.
-pub(crate) fn preempted(drained: &mut Drained) -> Option<usize> {
-    drained.stopped.take_if(|reason| reason == INTERRUPTED)?;
-    let before = drained.outcomes.len();
-    drained.outcomes.retain(|(_, _, outcome)| *outcome != Outcome::Undelivered(INTERRUPTED.to_owned()));
-    Some(before - drained.outcomes.len())
-}
-
 /// Turns a push that a pause ended into one that waits: nothing failed.
-pub(crate) fn excuse(dir: &Path, prepared: &mut JobPlan, drained: &mut Drained) {
-    let Some(reason) = reason(dir, &prepared.job).filter(|reason| drained.stopped.as_ref() == Some(reason)) else {
-        return;
-    };
-    drained.stopped = None;
-    drained.outcomes.retain(|(_, _, outcome)| *outcome != Outcome::Undelivered(reason.clone()));
-    prepared.block(reason);
+pub(crate) fn excuse(prepared: &mut JobPlan, drained: &mut Drained) {
+    if let Some((pause, _)) = drained.excuse(|reason| matches!(reason, StopReason::Paused(_))) {
+        prepared.block(pause.to_string());
+    }
 }
 
 pub(crate) async fn run_job(
@@ -118,9 +103,7 @@ pub(crate) async fn run_job(
         let requests = changes.iter().flatten().map(Ticket::requests).sum();
         context.watch.stage(&job.name, Stage::Sending { changes: count, requests });
         drained = send(&sessions, mirrors, &all, changes).await?;
-        all.iter_mut().zip(&mut drained).for_each(|(prepared, drained)| {
-            excuse(store.dir(), prepared, drained);
-        });
+        all.iter_mut().zip(&mut drained).for_each(|(prepared, drained)| excuse(prepared, drained));
         for ((part, _), drained) in narrows.iter().zip(&mut drained) {
             drained.notes.extend(warnings::notes(context.client, store, part, drained)?);
         }
@@ -131,7 +114,8 @@ pub(crate) async fn run_job(
     }
     // A dropped file is done with only when all of it is sent, so it is read once more.
     let will_resume = context.watch.will_resume() && job.inbox.is_none();
-    let left: Vec<usize> = if will_resume { drained.iter_mut().filter_map(preempted).collect() } else { Vec::new() };
+    let mut preempted = |drained: &mut Drained| Some(drained.excuse(|reason| *reason == StopReason::Interrupted)?.1);
+    let left: Vec<usize> = drained.iter_mut().filter(|_| will_resume).filter_map(&mut preempted).collect();
     let mut parts = Vec::new();
     for ((((part, _), mut prepared), drained), before) in narrows.iter().zip(all).zip(drained).zip(before) {
         save_index(store, part, mirrors.of(prepared.target), &before, &prepared, &drained)?;

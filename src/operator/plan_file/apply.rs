@@ -155,7 +155,7 @@ impl Application<'_> {
                 drained.add(session.push().drain(mirror, &job.name, ready).await?);
             }
             wait(store, job, &drained)?;
-            run_job::excuse(store.dir(), &mut prepared, &mut drained);
+            run_job::excuse(&mut prepared, &mut drained);
         }
         let mut parked = parked(store, job)?;
         parked.retain(|(key, _, _)| go.iter().any(|change| change.key == *key));

@@ -17,7 +17,7 @@ use super::inverse::{InverseChange, NotReverted, RevertContext};
 use crate::config::Job;
 use crate::history::{Audit, AuditLine, RunHistory, acting_user};
 use crate::plan::{Base, Change, Guarded, Held, Judged as _, Writes, guard};
-use crate::push::{Drained, Outcome};
+use crate::push::{Drained, Outcome, StopReason};
 use crate::queue::{self, Undo};
 use crate::reconcile::approval::held::{self, PendingApproval};
 use crate::reconcile::collect::rows;
@@ -305,18 +305,18 @@ fn told(
         let done = |(_, done, outcome): &&(Key, Action, Outcome)| *done == action && *outcome == Outcome::Confirmed;
         drained.outcomes.iter().filter(done).count() as u64
     };
-    let undelivered: Vec<&str> = drained
+    let undelivered: Vec<&StopReason> = drained
         .outcomes
         .iter()
         .filter_map(|(_, _, outcome)| match outcome {
-            Outcome::Undelivered(reason) => Some(reason.as_str()),
+            Outcome::Undelivered(reason) => Some(reason),
             _ => None,
         })
         .collect();
     let mut parked = parked(context.store, job)?;
     parked.retain(|(key, _, _)| guarded.go.iter().any(|change| change.key == *key));
     let mut reasons = Vec::new();
-    if let Some(reason) = drained.stopped.as_deref().or(undelivered.first().copied()) {
+    if let Some(reason) = drained.stopped.as_ref().or(undelivered.first().copied()) {
         let what = counted(undelivered.len(), "change could not be delivered", "changes could not be delivered");
         reasons.push(format!("{what} and will be tried again by the next sync: {reason}"));
     }

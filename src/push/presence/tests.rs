@@ -18,7 +18,7 @@ fn ground() -> (tempfile::TempDir, Store, Client, Clock) {
 
 /// A copy was read and a PUT begun.
 async fn begun<'a>(presence: &'a Presence<'_>, id: RemoteId) -> Room<'a> {
-    let mut room = presence.room(id, || false).await.unwrap();
+    let mut room = presence.room(id, || None).await.unwrap();
     let mut batch = Batch::default();
     room.intend(&mut batch, None);
     presence.store.commit(batch).unwrap();

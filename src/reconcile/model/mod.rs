@@ -16,5 +16,4 @@ pub(crate) mod missing_people;
 pub(crate) mod plan_file_error;
 pub(crate) mod replicas;
 pub(crate) mod state_updates;
-pub(crate) mod stop_reason;
 pub(crate) mod waiting_files;

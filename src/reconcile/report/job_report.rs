@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::config::Job;
 use crate::fault::chain;
 use crate::plan::Protection;
-use crate::push::{Drained, Outcome};
+use crate::push::{Drained, Outcome, StopReason};
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::counts::{Counts, Status};
 use crate::reconcile::model::error::{Error, is_full};
 use crate::reconcile::model::job_plan::{JobPlan, ON_SITE};
 use crate::reconcile::model::missing_people::{Missed, Missing};
-use crate::reconcile::model::stop_reason::INTERRUPTED;
 use crate::record::{Action, JobName, Key, Rejected, Target};
 use crate::text::counted;
 
@@ -123,7 +122,7 @@ pub(crate) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
     report.complete = parts.iter().all(|part| part.prepared.complete);
     report.reasons = reasons(&parts);
     report.status = status(&parts, &report.reasons);
-    report.interrupted = parts.iter().any(|part| part.drained.stopped.as_deref() == Some(INTERRUPTED));
+    report.interrupted = parts.iter().any(|part| part.drained.stopped == Some(StopReason::Interrupted));
     report.rejections = once(&parts, |prepared| &prepared.rejected).into_iter().cloned().collect();
     report.bad_values = once(&parts, |prepared| &prepared.bad_values).into_iter().cloned().collect();
     let mut notes: Vec<String> = Vec::new();
@@ -222,9 +221,9 @@ fn held(prepared: &JobPlan, drained: &Drained) -> Vec<(Key, String)> {
     held
 }
 
-fn undelivered(parts: &[Part]) -> impl Iterator<Item = &str> {
+fn undelivered(parts: &[Part]) -> impl Iterator<Item = &StopReason> {
     parts.iter().flat_map(|part| &part.drained.outcomes).filter_map(|(_, _, outcome)| match outcome {
-        Outcome::Undelivered(reason) => Some(reason.as_str()),
+        Outcome::Undelivered(reason) => Some(reason),
         _ => None,
     })
 }
@@ -257,14 +256,14 @@ fn once(parts: &[Part], of: fn(&JobPlan) -> &Vec<Rejected>) -> Vec<&Rejected> {
 /// Why it did not end as done.
 fn reasons(parts: &[Part]) -> Vec<String> {
     let mut reasons = Vec::new();
-    let stopped = parts.iter().find_map(|part| part.drained.stopped.as_deref());
-    let lost: Vec<&str> = undelivered(parts).collect();
+    let stopped = parts.iter().find_map(|part| part.drained.stopped.as_ref());
+    let lost: Vec<&StopReason> = undelivered(parts).collect();
     if let Some(reason) = lost.first() {
         let why = stopped.unwrap_or(reason);
         let what = counted(lost.len(), "change could not be delivered", "changes could not be delivered");
         reasons.push(format!("{what} and will be tried again: {why}"));
     } else if let Some(reason) = stopped {
-        reasons.push(reason.to_owned());
+        reasons.push(reason.to_string());
     }
     let holds: BTreeSet<&String> = parts.iter().filter_map(|part| part.prepared.hold.as_ref()).collect();
     reasons.extend(holds.into_iter().cloned());
