@@ -78,7 +78,7 @@ fn what_moved_since_the_plan_is_skipped_and_named() {
         ("P00001", "changed at the service"),
         ("P00002", "row"),
         ("P00010", "not wanted"),
-        ("P00011", "something else"),
+        ("P00011", "differs"),
     ] {
         assert!(reasons.iter().any(|(other, reason)| other == key && reason.contains(word)), "{key}: {reasons:?}");
     }
