@@ -16,15 +16,12 @@ use crate::store::{self, Batch, BulkLoader, Keyspace, Store};
 /// By id: what a pull found, as it is stored; `None` for what is gone. Only what differs from the store.
 pub(super) type PulledEntities = BTreeMap<RemoteId, Option<Box<[u8]>>>;
 
-/// How many entities are stored at once.
-const FLUSHED_AT_ONCE: usize = 1000;
-
 /// What the service holds, as far as the jobs need it.
 #[derive(Clone)]
 pub struct Mirror {
     pub(super) target: Target,
     pub(super) found: PulledEntities,
-    /// Whether changes are stored at once, page by page, or only kept in memory over the store.
+    /// Whether changes are stored at the end of a pull, or only kept in memory over the store.
     pub(super) persist: bool,
     /// Whether the watermark was stored.
     pub(super) saved: bool,
@@ -136,63 +133,39 @@ impl Mirror {
 
     /// Stores what was found and not stored yet, and then the watermark.
     pub fn save(&mut self, store: &Store) -> Result<(), store::Error> {
-        flush(&mut self.found, store, self.target)?;
-        if std::mem::replace(&mut self.saved, true) {
-            // Once is enough, and a push may have asked for a whole listing since.
-            return Ok(());
+        let mut bulk = store.bulk_load();
+        gather(&mut self.found, store, self.target, &mut bulk)?;
+        // Once is enough, and a push may have asked for a whole listing since.
+        if !std::mem::replace(&mut self.saved, true) {
+            let mut batch = Batch::default();
+            batch.put(Keyspace::Pull, self.target.name(), &self.last);
+            self.put_names(&mut batch);
+            bulk.add(batch)?;
         }
-        let mut batch = Batch::default();
-        batch.put(Keyspace::Pull, self.target.name(), &self.last);
-        self.put_names(&mut batch);
-        store.commit(batch)
+        bulk.commit()
     }
 }
 
-/// Stores what was found: first the marks of the records whose entities moved, so that none of them is taken for unchanged
-/// before it was looked at, and then the entities, which may be found again; or, where they are many, all at once.
-pub(super) fn flush(found: &mut PulledEntities, store: &Store, target: Target) -> Result<(), store::Error> {
-    if found.len() as u64 > store.many(Keyspace::Mirror) {
-        let mut bulk = store.bulk_loader();
-        gather(found, store, target, &mut bulk)?;
-        return bulk.commit();
-    }
-    while let Some((marks, batch)) = part(found, store, target)? {
-        store.commit_chunked(marks)?;
-        store.commit_chunked(batch)?;
-    }
-    Ok(())
-}
-
-/// Adds what was found to what is stored at once at the end.
+/// Adds what was found to what is stored together, with the marks of the records whose entities moved, so that none of
+/// them is taken for unchanged before it was looked at.
 pub(super) fn gather(
     found: &mut PulledEntities,
     store: &Store,
     target: Target,
     bulk: &mut BulkLoader<'_>,
 ) -> Result<(), store::Error> {
-    while let Some((marks, batch)) = part(found, store, target)? {
-        bulk.add(marks)?;
-        bulk.add(batch)?;
-    }
-    Ok(())
-}
-
-/// Takes some of what was found: the marks of its records, and the entities.
-fn part(found: &mut PulledEntities, store: &Store, target: Target) -> Result<Option<(Batch, Batch)>, store::Error> {
-    if found.is_empty() {
-        return Ok(None);
-    }
-    let (mut marks, mut batch) = (Batch::default(), Batch::default());
-    for (id, bytes) in std::iter::from_fn(|| found.pop_first()).take(FLUSHED_AT_ONCE) {
+    while let Some((id, bytes)) = found.pop_first() {
+        let mut batch = Batch::default();
         if let Some(owner) = Owner::of(store, target, id)? {
-            SyncedRecord::mark_dirty(&mut marks, &owner.job, &owner.key);
+            SyncedRecord::mark_dirty(&mut batch, &owner.job, &owner.key);
         }
         match bytes {
             Some(bytes) => batch.put_bytes(Keyspace::Mirror, &Keyspace::by_target(target, id), &bytes),
             None => batch.remove(Keyspace::Mirror, &Keyspace::by_target(target, id)),
         }
+        bulk.add(batch)?;
     }
-    Ok(Some((marks, batch)))
+    Ok(())
 }
 
 /// Puts an entity as a confirmed answer showed it, without the fields that no job needs.
@@ -294,12 +267,14 @@ mod tests {
             for id in &ids {
                 Owner { job: job.clone(), key: Key::new(&id.to_string()).unwrap() }.put(&mut batch, Target::Staff, *id);
             }
-            store.commit_chunked(batch).unwrap();
+            store.commit(batch).unwrap();
             Index::save(&store, &job, std::iter::empty()).unwrap();
             assert!(Index::is_current(&store, &job).unwrap());
             let mut found: PulledEntities =
                 ids.iter().map(|id| (*id, Some(b"{}".to_vec().into_boxed_slice()))).collect();
-            flush(&mut found, &store, Target::Staff).unwrap();
+            let mut bulk = store.bulk_load();
+            gather(&mut found, &store, Target::Staff, &mut bulk).unwrap();
+            bulk.commit().unwrap();
             let mut marked = 0;
             store.scan(Keyspace::Dirty, &Keyspace::by_job(&job, ""), |_, _| marked += 1).unwrap();
             assert_eq!(marked, count);

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::certifications::Certifications;
 use super::collection::{Locations, PullSet, PullState};
 use super::elements::Elements;
-use super::entities::{Mirror, Removal, flush, gather, kept};
+use super::entities::{Mirror, Removal, gather, kept};
 use super::error::{Error, ErrorKind};
 use super::remote::Remote;
 use crate::api::{self, Answered, Api, Client, Element, ForMembers, ForStaff, Location, Query};
@@ -23,9 +23,8 @@ const REMOVED_SHOWS: SignedDuration = SignedDuration::from_hours(1);
 const GONE_ASKED_MAX: usize = 1000;
 
 impl Mirror {
-    /// Reads what changed at the service, or all of it where a whole listing is due. With `through`, entities are stored
-    /// page by page, what one page shows being true whatever becomes of the next, and many at the end. Without, nothing in
-    /// the store changes.
+    /// Reads what changed at the service, or all of it where a whole listing is due. With `persist`, entities
+    /// are stored once all of them were read. Without, nothing in the store changes.
     pub async fn pull(
         client: &Client,
         store: &Store,
@@ -105,7 +104,7 @@ impl Mirror {
     ) -> Result<(), ErrorKind> {
         let target = self.target;
         // The holders of a certification come as a whole each time.
-        let mut seen = Listing::new(clock.now(), since.is_none() || target == Target::Holder);
+        let mut seen = Listing::new(store, clock.now(), since.is_none() || target == Target::Holder);
         let (date, not_found) = if target == Target::Holder {
             let mut pages = Vec::new();
             let date = self.list_holders(client, store, &wanted.certifications, |_, page| pages.push(page)).await?;
@@ -118,7 +117,7 @@ impl Mirror {
         if let Some(error) = seen.failure {
             return Err(error.into());
         }
-        seen.many.take().map_or(Ok(()), BulkLoader::commit)?;
+        seen.rows.commit()?;
         if wanted.doubted {
             self.verify_account(store, &seen.listed)?;
         }
@@ -133,7 +132,7 @@ impl Mirror {
     }
 
     /// Lays one page over what is stored.
-    fn take<'s>(&mut self, store: &'s Store, page: Vec<Remote>, seen: &mut Listing<'s>) {
+    fn take(&mut self, store: &Store, page: Vec<Remote>, seen: &mut Listing<'_>) {
         for shown in page {
             seen.newest = seen.newest.max(shown.modified_at());
             if seen.whole {
@@ -153,7 +152,7 @@ impl Mirror {
             }
         }
         if self.persist && seen.failure.is_none() {
-            seen.failure = self.keep(store, seen).err();
+            seen.failure = gather(&mut self.found, store, self.target, &mut seen.rows).err();
         }
     }
 
@@ -161,22 +160,13 @@ impl Mirror {
     fn is_news(&self, store: &Store, seen: &Listing<'_>, id: RemoteId, bytes: &[u8]) -> Result<bool, store::Error> {
         let stored = store.get_bytes(Keyspace::Mirror, &Keyspace::by_target(self.target, id))?;
         // An entity that changed between two pages was collected as the earlier page showed it.
-        let is_collected = seen.many.is_some() && self.changed.contains(&id);
+        let is_collected = self.persist && self.changed.contains(&id);
         if stored.is_some_and(|stored| *stored == *bytes) && !is_collected {
             return Ok(false);
         }
         // A list may show for a while what was removed.
         let removal = Removal::of(store, self.target, id)?;
         Ok(removal.is_none_or(|removal| seen.now.duration_since(removal.at).abs() >= REMOVED_SHOWS))
-    }
-
-    /// Stores what a page showed. Where the pages before showed many entities, collects it to be stored with them.
-    fn keep<'s>(&mut self, store: &'s Store, seen: &mut Listing<'s>) -> Result<(), store::Error> {
-        seen.kept += self.found.len() as u64;
-        if seen.many.is_none() && seen.kept <= store.many(Keyspace::Mirror) {
-            return flush(&mut self.found, store, self.target);
-        }
-        gather(&mut self.found, store, self.target, seen.many.get_or_insert_with(|| store.bulk_loader()))
     }
 
     /// Fails if a whole listing does not show the known people. An entity of another creation time is another person,
@@ -236,16 +226,14 @@ struct Listing<'s> {
     /// The ids of a whole listing.
     listed: BTreeSet<RemoteId>,
     newest: Option<Timestamp>,
-    /// How many entities were stored or collected.
-    kept: u64,
-    /// What is stored at the end, where it is too much to be stored page by page.
-    many: Option<BulkLoader<'s>>,
+    /// What is stored at the end.
+    rows: BulkLoader<'s>,
     failure: Option<store::Error>,
 }
 
-impl Listing<'_> {
-    fn new(now: Timestamp, whole: bool) -> Self {
-        Self { now, whole, listed: BTreeSet::new(), newest: None, kept: 0, many: None, failure: None }
+impl<'s> Listing<'s> {
+    fn new(store: &'s Store, now: Timestamp, whole: bool) -> Self {
+        Self { now, whole, listed: BTreeSet::new(), newest: None, rows: store.bulk_load(), failure: None }
     }
 }
 

@@ -64,15 +64,6 @@ pub fn get(store: &Store, job: &JobName, key: &Key) -> Result<Option<Change>, st
     store.get(Keyspace::Queue, &Keyspace::by_job(job, key.as_str()))
 }
 
-/// Puts `count` changes, in order of key, in place of whatever their keys had.
-pub fn fill(store: &Store, count: usize, changes: impl Iterator<Item = Change>) -> Result<(), store::Error> {
-    store.put_sorted(
-        Keyspace::Queue,
-        count,
-        changes.map(|change| (Keyspace::by_job(&change.job, change.key.as_str()), change)),
-    )
-}
-
 /// Puts a change in place of whatever its key had.
 pub fn put(batch: &mut Batch, change: &Change) {
     batch.put(Keyspace::Queue, &Keyspace::by_job(&change.job, change.key.as_str()), change);

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::record::{JobName, Key, RemoteId};
-use crate::store::{self, Keyspace, Store};
+use crate::store::{self, Batch, BulkLoader, Keyspace, Store};
 
 /// Keys in order with what is known of each, at 12 bytes and the key each: after a first run they are everybody.
 #[derive(Default)]
@@ -55,23 +55,14 @@ impl DirtyKeys {
 
     /// Walks over all that is known: there are too many rows to look up one by one.
     fn find_all(&mut self, store: &Store, prefix: &str) -> Result<(), store::Error> {
-        let (mut at, mut unreadable) = (0, None);
-        store.scan(Keyspace::Synced, prefix, |name, row| {
-            let key = &name[prefix.len()..];
+        let mut at = 0;
+        store.each(Keyspace::Synced, prefix, |key, brief: SyncedSummary| {
             while at < self.ends.len() && self.key(at) < key {
                 at += 1;
             }
             if at < self.ends.len() && self.key(at) == key {
-                match serde_json::from_slice::<SyncedSummary>(row) {
-                    Ok(brief) => self.states[at] = brief.state(),
-                    Err(_) => unreadable = Some(name.to_owned()),
-                }
+                self.states[at] = brief.state();
             }
-        })?;
-        unreadable.map_or(Ok(()), |name| {
-            let kind =
-                store::ErrorKind::Damaged(format!("row {} has another form", name.replace(Keyspace::SEPARATOR, "/")));
-            Err(store::Error { dir: store.dir().to_owned(), kind })
         })
     }
 
@@ -105,24 +96,14 @@ impl DirtyKeys {
 
 /// Whether nothing moved since the pages of a job were written.
 pub(super) fn is_none(store: &Store, job: &JobName) -> Result<bool, store::Error> {
-    let mut none = true;
-    store.scan(Keyspace::Dirty, &Keyspace::by_job(job, ""), |_, _| none = false)?;
-    Ok(none)
+    store.is_empty(Keyspace::Dirty, &Keyspace::by_job(job, ""))
 }
 
-/// Removes the marks of a job.
-pub(super) fn clear(store: &Store, job: &JobName) -> Result<(), store::Error> {
-    let prefix = Keyspace::by_job(job, "");
-    let mut marks = Vec::new();
-    let (many, mut count) = (store.many(Keyspace::Dirty), 0);
-    store.scan(Keyspace::Dirty, &prefix, |name, _| {
-        count += 1;
-        marks.extend((count <= many).then(|| name.to_owned()));
-    })?;
-    if count > many {
-        return store.replace_prefix(Keyspace::Dirty, &prefix, std::iter::empty());
-    }
-    let mut batch = store::Batch::default();
-    marks.iter().for_each(|mark| batch.remove(Keyspace::Dirty, mark));
-    store.commit_chunked(batch)
+/// Removes the marks of a job, together with what else comes.
+pub(super) fn clear(store: &Store, job: &JobName, bulk: &mut BulkLoader<'_>) -> Result<(), store::Error> {
+    store.try_scan(Keyspace::Dirty, &Keyspace::by_job(job, ""), |name, _| {
+        let mut batch = Batch::default();
+        batch.remove(Keyspace::Dirty, name);
+        bulk.add(batch)
+    })
 }

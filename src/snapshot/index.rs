@@ -13,9 +13,6 @@ use super::{dirty, pages};
 use crate::record::{JobName, RemoteId};
 use crate::store::{self, Batch, Keyspace, Store};
 
-/// Pages of more than so much are too large for one batch.
-const BATCH_BYTES: usize = if cfg!(debug_assertions) { 2 * 1024 } else { 512 * 1024 };
-
 /// All keys of a job in order, at 29 bytes and the key each.
 #[derive(Debug, Default)]
 pub struct Index {
@@ -35,8 +32,7 @@ impl Index {
         let prefix = Keyspace::by_job(job, "");
         let mut dirty = DirtyKeys::load(store, job)?;
         let mut index = Self::default();
-        let mut torn = None;
-        store.scan(Keyspace::Pages, &prefix, |page, bytes| {
+        store.try_scan(Keyspace::Pages, &prefix, |page, bytes| {
             let read = pages::decode(bytes, |entry| {
                 while let Some((key, state)) = dirty.next_if(Ordering::Less, entry.key) {
                     index.push_dirty(key, state);
@@ -46,15 +42,12 @@ impl Index {
                     None => index.push(entry),
                 }
             });
-            if read.is_none() {
-                torn = Some(page.to_owned());
-            }
+            read.ok_or_else(|| {
+                let page = page.replace(Keyspace::SEPARATOR, "/");
+                let kind = store::ErrorKind::Damaged(format!("page {page} has another form"));
+                store::Error { dir: store.dir().to_owned(), kind }
+            })
         })?;
-        if let Some(page) = torn {
-            let kind =
-                store::ErrorKind::Damaged(format!("page {} has another form", page.replace(Keyspace::SEPARATOR, "/")));
-            return Err(store::Error { dir: store.dir().to_owned(), kind });
-        }
         while let Some((key, state)) = dirty.take() {
             index.push_dirty(key, state);
         }
@@ -78,7 +71,8 @@ impl Index {
         dirty::is_none(store, job)
     }
 
-    /// Writes the index of a job in place of the one before; only pages that differ are written.
+    /// Writes the index of a job in place of the one before, with which no key counts as moved any more; only pages that
+    /// differ are written.
     pub fn save<'a>(
         store: &Store,
         job: &JobName,
@@ -89,8 +83,7 @@ impl Index {
         store.scan(Keyspace::Pages, &prefix, |page, bytes| {
             stale.insert(page.to_owned(), xxh3_128(bytes));
         })?;
-        let (mut batch, mut bulk) = (Batch::default(), None);
-        let mut moved = 0;
+        let mut bulk = store.bulk_load();
         let mut counts = (0u64, 0u64);
         for (first, bytes) in pages::encode(entries.inspect(|entry| {
             counts.0 += 1;
@@ -98,29 +91,20 @@ impl Index {
         })) {
             let page = format!("{prefix}{first}");
             if stale.remove(&page) != Some(xxh3_128(&bytes)) {
-                moved += bytes.len();
+                let mut batch = Batch::default();
                 batch.put_bytes(Keyspace::Pages, &page, &bytes);
-            }
-            if moved > BATCH_BYTES {
-                bulk.get_or_insert_with(|| store.bulk_loader()).add(std::mem::take(&mut batch))?;
+                bulk.add(batch)?;
             }
         }
+        let mut batch = Batch::default();
         for page in stale.into_keys() {
             batch.remove(Keyspace::Pages, &page);
         }
-        // All pages at once, since half of them would not fit together; marks after, since a page without its mark would
-        // hide what moved.
-        match bulk {
-            Some(mut bulk) => {
-                bulk.add(batch)?;
-                bulk.commit()?;
-            }
-            None => store.commit(batch)?,
-        }
-        let mut batch = Batch::default();
         batch.put(Keyspace::Meta, &counted(job), &counts);
-        store.commit(batch)?;
-        dirty::clear(store, job)
+        bulk.add(batch)?;
+        // All at once: half of the pages would not fit together, and a page without its mark would hide what moved.
+        dirty::clear(store, job, &mut bulk)?;
+        bulk.commit()
     }
 
     /// How many keys there are.

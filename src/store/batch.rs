@@ -13,15 +13,11 @@ pub struct Batch {
     pub(super) rows: Vec<RowChange>,
 }
 
-/// A row as JSON.
-pub(super) fn payload<T: Serialize>(row: &T) -> Vec<u8> {
-    serde_json::to_vec(row).expect("rows are made of types that JSON holds")
-}
-
 impl Batch {
     /// Puts a row, written as JSON.
     pub fn put<T: Serialize>(&mut self, space: Keyspace, name: &str, value: &T) {
-        self.rows.push((space.key(name), Some(payload(value))));
+        let payload = serde_json::to_vec(value).expect("rows are made of types that JSON holds");
+        self.rows.push((space.key(name), Some(payload)));
     }
 
     /// Puts a row of bytes.

@@ -40,16 +40,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 pub use batch::Batch;
-use batch::{RowChange, payload};
+use batch::RowChange;
 use engine::{Sled, catch_panic};
 pub use error::{Error, ErrorKind};
 use integrity::IntegrityRecord;
 pub use keyspace::Keyspace;
 pub use lsm::BulkLoader;
-use lsm::{MergeInput, OverlayFlags, SsTable, vacuum};
+use lsm::{OverlayFlags, SsTable, vacuum};
 pub use reserve::give_up as give_up_reserve;
 pub use reset::{OldStore, ResetOutcome, reset};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use state_dir::StateDir;
 pub use state_dir::{check_state_dir, create_state_dir};
@@ -86,10 +85,12 @@ struct Writing {
 type OverlayRow = (sled::IVec, Option<Vec<u8>>);
 
 impl Store {
-    /// Rows that sled takes at once: with many more its memory grows and stays.
-    const LOAD_ROWS_MAX: usize = 100;
-    /// A load of so many rows goes into a file at once.
-    const LOAD_MERGED_MIN: usize = if cfg!(debug_assertions) { 256 } else { 4096 };
+    /// Rows that are copied or swept in sled at once.
+    const PART_ROWS: usize = 100;
+    /// More rows at once go into files: for a batch of them sled takes memory that it never gives back.
+    const LOGGED_ROWS_MAX: usize = if cfg!(debug_assertions) { 256 } else { 1024 };
+    /// Likewise so many bytes.
+    const LOGGED_BYTES_MAX: usize = 512 * 1024;
 
     /// Opens the store under `dir`, making it where there is none. Fails at once where another process holds it.
     pub fn open(dir: &Path) -> Result<Self, Error> {
@@ -179,18 +180,23 @@ impl Store {
     /// Walks the rows of a space whose names begin with `prefix`, in order of name; stops at the first unreadable one.
     /// `visit` must not write to the store.
     pub fn scan(&self, space: Keyspace, prefix: &str, mut visit: impl FnMut(&str, &[u8])) -> Result<(), Error> {
-        let mut unnamed = None;
-        self.walk(space, &space.key(prefix), |key, payload| match std::str::from_utf8(&key[1..]) {
-            Ok(name) => {
-                visit(name, payload);
-                true
-            }
-            Err(_) => {
-                unnamed = Some(key.to_vec());
-                false
-            }
-        })?;
-        unnamed.map_or(Ok(()), |key| Err(self.row_error(&key, row::RowFault::Checksum)))
+        self.try_scan(space, prefix, |name, payload| {
+            visit(name, payload);
+            Ok(())
+        })
+    }
+
+    /// The same until `visit` fails.
+    pub fn try_scan(
+        &self,
+        space: Keyspace,
+        prefix: &str,
+        mut visit: impl FnMut(&str, &[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.walk(space, &space.key(prefix), |key, payload| {
+            let name = std::str::from_utf8(&key[1..]).map_err(|_| self.row_error(key, row::RowFault::Checksum))?;
+            visit(name, payload).map(|()| true)
+        })
     }
 
     /// Whether a space has no row whose name begins with `prefix`.
@@ -198,13 +204,18 @@ impl Store {
         let mut is_empty = true;
         self.walk(space, &space.key(prefix), |_, _| {
             is_empty = false;
-            false
+            Ok(false)
         })?;
         Ok(is_empty)
     }
 
     /// Walks rows of a space, in order of key, while `visit` says so.
-    fn walk(&self, space: Keyspace, prefix: &[u8], mut visit: impl FnMut(&[u8], &[u8]) -> bool) -> Result<(), Error> {
+    fn walk(
+        &self,
+        space: Keyspace,
+        prefix: &[u8],
+        mut visit: impl FnMut(&[u8], &[u8]) -> Result<bool, Error>,
+    ) -> Result<(), Error> {
         let guard = self.sled.read().unwrap_or_else(PoisonError::into_inner);
         let sled = guard.as_ref().ok_or_else(|| self.error(ErrorKind::closed()))?;
         // While it is held, what it hides or lacks stays in sled.
@@ -222,7 +233,7 @@ impl Store {
             Ok(None)
         };
         // Skips tombstones.
-        let mut show = |key: &[u8], payload: Option<&[u8]>| payload.is_none_or(|payload| visit(key, payload));
+        let mut show = |key: &[u8], payload: Option<&[u8]>| payload.map_or(Ok(true), |payload| visit(key, payload));
         let mut overlay = next()?;
         let mut merged = file.rows_from(prefix);
         while let Some((key, payload)) = merged.next().map_err(|kind| self.error(kind))? {
@@ -230,15 +241,15 @@ impl Store {
                 break;
             }
             while let Some((own, payload)) = overlay.take_if(|(own, _)| **own < *key) {
-                if !show(&own, payload.as_deref()) {
+                if !show(&own, payload.as_deref())? {
                     return Ok(());
                 }
                 overlay = next()?;
             }
             let hidden = overlay.take_if(|(own, _)| **own == *key);
             let goes_on = match &hidden {
-                Some((own, payload)) => show(own, payload.as_deref()),
-                None => show(key, Some(payload)),
+                Some((own, payload)) => show(own, payload.as_deref())?,
+                None => show(key, Some(payload))?,
             };
             if !goes_on {
                 return Ok(());
@@ -248,7 +259,7 @@ impl Store {
             }
         }
         while let Some((own, payload)) = overlay.take() {
-            if !show(&own, payload.as_deref()) {
+            if !show(&own, payload.as_deref())? {
                 return Ok(());
             }
             overlay = next()?;
@@ -282,16 +293,12 @@ impl Store {
         wanted: impl Fn(&[u8]) -> bool,
         mut take: impl FnMut(&str, T),
     ) -> Result<(), Error> {
-        let mut failed = None;
-        self.scan(space, prefix, |name, payload| {
-            if failed.is_none() && wanted(payload) {
-                match self.parse(space, name, payload) {
-                    Ok(row) => take(&name[prefix.len()..], row),
-                    Err(error) => failed = Some(error),
-                }
+        self.try_scan(space, prefix, |name, payload| {
+            if wanted(payload) {
+                take(&name[prefix.len()..], self.parse(space, name, payload)?);
             }
-        })?;
-        failed.map_or(Ok(()), Err)
+            Ok(())
+        })
     }
 
     /// Applies a batch as a whole and returns when it is on disk.
@@ -299,63 +306,15 @@ impl Store {
         if batch.is_empty() {
             return Ok(());
         }
+        if batch.rows.len() > Self::LOGGED_ROWS_MAX {
+            let mut bulk = self.bulk_load();
+            bulk.add(batch)?;
+            return bulk.commit();
+        }
         let mut writing = self.writing();
         self.apply(&mut writing, batch.rows)?;
         self.sync(&writing)?;
         self.compact_grown(&mut writing)
-    }
-
-    /// Applies a large batch in order of name, in parts: for rows that can be made again where only some arrive. On disk
-    /// when it returns.
-    pub fn commit_chunked(&self, batch: Batch) -> Result<(), Error> {
-        if batch.is_empty() {
-            return Ok(());
-        }
-        let rows: BTreeMap<Vec<u8>, Option<Vec<u8>>> = batch.rows.into_iter().collect();
-        let mut writing = self.writing();
-        let space = rows.keys().next().and_then(|key| Keyspace::filed(key));
-        let of_one = space.filter(|space| rows.keys().all(|key| key.first() == Some(&(*space as u8))));
-        if let Some(space) = of_one.filter(|_| rows.len() >= Self::LOAD_MERGED_MIN) {
-            let extra = MergeInput { rows: &mut rows.into_iter().map(Ok), replaced_prefix: None };
-            return self.compact(&mut writing, space, Some(extra));
-        }
-        let mut rows = rows.into_iter().peekable();
-        while rows.peek().is_some() {
-            self.apply(&mut writing, rows.by_ref().take(Self::LOAD_ROWS_MAX).collect())?;
-        }
-        self.sync(&writing)?;
-        self.compact_grown(&mut writing)
-    }
-
-    /// Puts `count` rows, in order of name, in place of whatever their names had, as [`Store::commit_chunked`] does, but without
-    /// holding all of them in memory.
-    pub fn put_sorted<T: Serialize>(
-        &self,
-        space: Keyspace,
-        count: usize,
-        rows: impl Iterator<Item = (String, T)>,
-    ) -> Result<(), Error> {
-        if count < Self::LOAD_MERGED_MIN {
-            let mut batch = Batch::default();
-            rows.for_each(|(name, row)| batch.put(space, &name, &row));
-            return self.commit_chunked(batch);
-        }
-        let mut rows = rows.map(|(name, row)| Ok((space.key(&name), Some(payload(&row)))));
-        let extra = MergeInput { rows: &mut rows, replaced_prefix: None };
-        self.compact(&mut self.writing(), space, Some(extra))
-    }
-
-    /// Puts `rows`, in order of name, in place of all rows of a space whose names begin with `prefix`: all of them or, where
-    /// the process ends before, none. On disk when it returns.
-    pub fn replace_prefix(
-        &self,
-        space: Keyspace,
-        prefix: &str,
-        rows: impl Iterator<Item = (String, Vec<u8>)>,
-    ) -> Result<(), Error> {
-        let mut rows = rows.map(|(name, payload)| Ok((space.key(&name), Some(payload))));
-        let extra = MergeInput { rows: &mut rows, replaced_prefix: Some(space.key(prefix)) };
-        self.compact(&mut self.writing(), space, Some(extra))
     }
 
     /// Applies rows with the last word on each key.

@@ -134,7 +134,7 @@ fn a_load_of_many_rows_arrives_whole() {
     for number in (0..1000u32).rev() {
         batch.put(Keyspace::Mirror, &format!("{number:05}"), &number);
     }
-    store.commit_chunked(batch).unwrap();
+    store.commit(batch).unwrap();
     let rows: BTreeMap<_, _> = store.list::<u32>(Keyspace::Mirror, "").unwrap().into_iter().collect();
     assert_eq!(rows.len(), 1000);
     assert!(rows.iter().all(|(name, number)| *name == format!("{number:05}")));
@@ -146,8 +146,8 @@ fn law_5_a_row_that_was_merged_counts_no_more_while_a_reader_walks_over_the_file
     let store = Store::open(dir.path()).unwrap();
     let load = |value: u32| {
         let mut batch = Batch::default();
-        (0..Store::LOAD_MERGED_MIN).for_each(|number| batch.put(Keyspace::Synced, &format!("{number:05}"), &value));
-        store.commit_chunked(batch).unwrap();
+        (0..=Store::LOGGED_ROWS_MAX).for_each(|number| batch.put(Keyspace::Synced, &format!("{number:05}"), &value));
+        store.commit(batch).unwrap();
     };
     load(1);
     put(&store, "00000", 2);
@@ -157,6 +157,39 @@ fn law_5_a_row_that_was_merged_counts_no_more_while_a_reader_walks_over_the_file
     assert_eq!(store.get::<u32>(Keyspace::Synced, "00000").unwrap(), Some(3));
     assert!(store.list::<u32>(Keyspace::Synced, "").unwrap().iter().all(|(_, value)| *value == 3));
     drop(walked);
+}
+
+#[test]
+fn law_5_a_row_of_sled_counts_only_where_it_was_written_over_the_file_that_counts_or_a_later_one() {
+    const OF_FILE: u32 = 1;
+    for (generation, counts) in [(1, false), (2, true), (3, true)] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = Store::open(dir.path()).unwrap();
+        for _ in 0..2 {
+            put(&store, "a", OF_FILE);
+            store.vacuum().unwrap();
+        }
+        assert_eq!(store.file_of(Keyspace::Synced).meta().generation, 2);
+        let key = Keyspace::Synced.key("a");
+        // Where it was written before, it is counted once.
+        for value in [7, OF_FILE + 1] {
+            let row = row::encode(&key, generation, Some(value.to_string().as_bytes()));
+            let mut writing = store.writing();
+            store.apply_plain(&mut writing, vec![(key.clone(), Some(row))]).unwrap();
+            store.sync(&writing).unwrap();
+        }
+        for _ in 0..2 {
+            let value = if counts { OF_FILE + 1 } else { OF_FILE };
+            assert_eq!(store.get::<u32>(Keyspace::Synced, "a").unwrap(), Some(value), "over {generation}");
+            assert_eq!(store.list::<u32>(Keyspace::Synced, "").unwrap(), [("a".into(), value)], "over {generation}");
+            let counted = store.writing().overlay.get(&Keyspace::Synced).copied().unwrap_or(0);
+            assert_eq!(counted, u64::from(counts), "over {generation}");
+            drop(store);
+            store = Store::open(dir.path()).unwrap();
+        }
+        let left = store.with(|sled| sled.tree.contains_key(&key)).unwrap();
+        assert_eq!(left, counts, "one that counts no more is swept");
+    }
 }
 
 #[test]
@@ -224,7 +257,6 @@ enum Step {
     Put(u8, u16, u8),
     Remove(u8, u16),
     Load(u8, u16, u16),
-    Replace(u8, Vec<u16>),
     Bulk(Vec<(u8, u16, Option<u8>)>, bool),
     Compact,
     Tidy,
@@ -243,9 +275,8 @@ fn step() -> impl Strategy<Value = Step> {
         20 => (space.clone(), row.clone(), any::<u8>()).prop_map(|(space, row, value)| Step::Put(space, row, value)),
         10 => (space.clone(), row.clone()).prop_map(|(space, row)| Step::Remove(space, row)),
         2 => (space.clone(), row.clone(), 0u16..400).prop_map(|(space, row, count)| Step::Load(space, row, count)),
-        2 => (proptest::collection::vec((space.clone(), row.clone(), any::<Option<u8>>()), 0..160), any::<bool>())
+        2 => (proptest::collection::vec((space, row, any::<Option<u8>>()), 0..160), any::<bool>())
             .prop_map(|(rows, ends)| Step::Bulk(rows, ends)),
-        2 => (space, proptest::collection::vec(row, 0..40)).prop_map(|(space, rows)| Step::Replace(space, rows)),
         1 => Just(Step::Compact),
         1 => Just(Step::Tidy),
         2 => Just(Step::Reopen),
@@ -278,18 +309,10 @@ proptest! {
                         batch.put_bytes(SPACES[space as usize], &name(row), &[number as u8]);
                         truth.insert((space, name(row)), format!("{:?}", [number as u8]));
                     }
-                    store.commit_chunked(batch).unwrap();
-                }
-                Step::Replace(space, rows) => {
-                    let rows: std::collections::BTreeSet<String> =
-                        rows.into_iter().map(|row| name(row * 2)).collect();
-                    truth.retain(|(of, name), _| *of != space || !name.starts_with('0'));
-                    truth.extend(rows.iter().map(|name| ((space, name.clone()), format!("{:?}", [number as u8]))));
-                    let rows = rows.into_iter().map(|name| (name, vec![number as u8]));
-                    store.replace_prefix(SPACES[space as usize], "0", rows).unwrap();
+                    store.commit(batch).unwrap();
                 }
                 Step::Bulk(rows, ends) => {
-                    let mut bulk = store.bulk_loader();
+                    let mut bulk = store.bulk_load();
                     for (space, row, value) in rows {
                         let mut batch = Batch::default();
                         match value {
@@ -375,8 +398,12 @@ fn who_walks_slowly_over_rows_that_are_merged_again_and_again_sees_each_of_them(
     const ROWS: u32 = 300;
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path()).unwrap();
-    let rows = |value: u32| (0..ROWS).map(move |number| (format!("{number:04}"), value));
-    store.put_sorted(Keyspace::Synced, ROWS as usize, rows(0)).unwrap();
+    let load = |value: u32| {
+        let mut batch = Batch::default();
+        (0..ROWS).for_each(|number| batch.put(Keyspace::Synced, &format!("{number:04}"), &value));
+        store.commit(batch).unwrap();
+    };
+    load(0);
     (ROWS..ROWS + 10).for_each(|number| put(&store, &format!("{number:04}"), 0));
     let in_sled = || store.with(|sled| Ok(sled.tree.scan_prefix([Keyspace::Synced as u8]).count())).unwrap();
     let (begun, goes_on) = (std::sync::Barrier::new(2), std::sync::Barrier::new(2));
@@ -396,14 +423,14 @@ fn who_walks_slowly_over_rows_that_are_merged_again_and_again_sees_each_of_them(
         });
         begun.wait();
         for value in 1..4 {
-            store.put_sorted(Keyspace::Synced, ROWS as usize, rows(value)).unwrap();
+            load(value);
         }
         assert_eq!(in_sled(), 10, "they are merged, and it still looks for them");
         goes_on.wait();
         let all: Vec<String> = (0..ROWS + 10).map(|number| format!("{number:04}")).collect();
         assert_eq!(walk.join().unwrap(), all);
     });
-    store.put_sorted(Keyspace::Synced, ROWS as usize, rows(4)).unwrap();
+    load(4);
     assert_eq!(in_sled(), 0, "no reader looks for them any more");
     assert_eq!(store.list::<u32>(Keyspace::Synced, "").unwrap().len(), ROWS as usize + 10);
 }

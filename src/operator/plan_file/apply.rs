@@ -143,7 +143,7 @@ impl Application<'_> {
             for (key, known) in prepared.updates.waiting.iter().filter(|(_, known)| replaced(known)) {
                 known.put(&mut batch, &job.name, key);
             }
-            store.commit_chunked(batch)?;
+            store.commit(batch)?;
             let mut tickets: Vec<Ticket> = changes.iter().map(queue::Change::ticket).collect();
             let requests = tickets.iter().map(Ticket::requests).sum();
             context.watch.stage(&job.name, Stage::Sending { changes: changes.len(), requests });

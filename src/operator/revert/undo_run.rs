@@ -280,7 +280,7 @@ fn keep(
         .collect();
     let mut batch = Batch::default();
     changes.iter().for_each(|change| queue::put(&mut batch, change));
-    context.store.commit_chunked(batch)?;
+    context.store.commit(batch)?;
     let mut batch = Batch::default();
     let mut state = JobState::load(context.store, &job.name)?;
     for held in &guarded.held {

@@ -77,8 +77,9 @@ fn law_3_what_was_committed_outlives_a_power_cut() {
     );
     let load = |dir: &Path, count: usize| {
         let store = Store::open(dir).unwrap();
-        let rows = (0..count).map(|number| (name(number), number));
-        store.put_sorted(Keyspace::Synced, count, rows).unwrap();
+        let mut batch = Batch::default();
+        (0..count).for_each(|number| batch.put(Keyspace::Synced, &name(number), &number));
+        store.commit(batch).unwrap();
     };
     for count in [ROWS, 10 * ROWS] {
         check("a load", laid_down, |dir| load(dir, count), |dir| holds(dir, 0..count));
@@ -87,8 +88,15 @@ fn law_3_what_was_committed_outlives_a_power_cut() {
         "rows in place of others",
         |dir| commit(&Store::open(dir).unwrap(), 0..ROWS),
         |dir| {
-            let rows = (0..3usize).map(|number| (name(number), serde_json::to_vec(&number).unwrap()));
-            Store::open(dir).unwrap().replace_prefix(Keyspace::Synced, "", rows).unwrap();
+            let store = Store::open(dir).unwrap();
+            let mut bulk = store.bulk_load();
+            for number in 0..ROWS {
+                let mut batch = Batch::default();
+                batch.remove(Keyspace::Synced, &name(number));
+                (number < 3).then(|| batch.put(Keyspace::Synced, &name(number), &number));
+                bulk.add(batch).unwrap();
+            }
+            bulk.commit().unwrap();
         },
         |dir| holds(dir, 0..3),
     );

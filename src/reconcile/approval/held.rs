@@ -132,16 +132,14 @@ pub(crate) fn replace(
     for key in before.keys().filter(|key| after(key).is_none()) {
         batch.remove(Keyspace::Held, &Keyspace::by_job(job, key.as_str()));
     }
-    let mut failed = None;
-    let rows = now.values().map_while(|held| match PendingApproval::of(held, prepared) {
-        Ok(row) => Some((Keyspace::by_job(job, held.key.as_str()), row)),
-        Err(error) => {
-            failed = Some(error);
-            None
-        }
-    });
-    store.put_sorted(Keyspace::Held, now.len(), rows)?;
-    failed.map_or(Ok(kept), |error| Err(error.into()))
+    let mut bulk = store.bulk_load();
+    for held in now.values() {
+        let mut batch = Batch::default();
+        batch.put(Keyspace::Held, &Keyspace::by_job(job, held.key.as_str()), &PendingApproval::of(held, prepared)?);
+        bulk.add(batch)?;
+    }
+    bulk.commit()?;
+    Ok(kept)
 }
 
 /// The same for the keys of a narrowed run.

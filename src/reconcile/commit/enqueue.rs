@@ -50,7 +50,7 @@ pub(crate) fn commit(
     let judged = |key: &Key| extra.judged_all || extra.digests.has(key);
     // What is queued already, as far as it stays or goes for a reason of its own.
     let (mut again, mut carried, mut outdated) = (Vec::new(), Vec::new(), Vec::new());
-    let mut batch = Batch::default();
+    let mut dropped = Batch::default();
     let mut go: BTreeMap<&Key, &Outline> = BTreeMap::new();
     if !queue::is_empty(store, &job.name)? {
         go.extend(prepared.go.iter().map(|change| (&change.key, change)));
@@ -73,7 +73,7 @@ pub(crate) fn commit(
                 keys.push(old.key);
             }
             None if judged(&old.key) || (!parked && narrow.has(&old.key)) => {
-                queue::remove(&mut batch, &job.name, &old.key);
+                queue::remove(&mut dropped, &job.name, &old.key);
             }
             None => {}
         }
@@ -88,22 +88,19 @@ pub(crate) fn commit(
     }
     drop(go);
     let carried = queue::of(store, &job.name, &carried)?;
-    store.commit_chunked(batch)?;
+    let mut bulk = store.bulk_load();
+    bulk.add(dropped)?;
     let mut tickets: Vec<Ticket> = carried.iter().map(Change::ticket).collect();
     let mut wanted: Vec<&Outline> = prepared.go.iter().filter(|change| !refused.contains(&change.key)).collect();
     wanted.sort_unstable_by(|one, other| one.key.cmp(&other.key));
-    let mut failed = None;
-    let opened = wanted.iter().map_while(|change| match prepared.pile.change(change) {
-        Ok(change) => Some(queued(job, change)),
-        Err(error) => {
-            failed = Some(error);
-            None
-        }
-    });
-    queue::fill(store, wanted.len(), opened.inspect(|change| tickets.push(change.ticket())))?;
-    if let Some(error) = failed {
-        return Err(error.into());
+    for change in wanted {
+        let change = queued(job, prepared.pile.change(change)?);
+        tickets.push(change.ticket());
+        let mut batch = Batch::default();
+        queue::put(&mut batch, &change);
+        bulk.add(batch)?;
     }
+    bulk.commit()?;
     let mut batch = Batch::default();
     let mut state = JobState::load(store, &job.name)?;
     if !narrow.is_narrow() {

@@ -18,7 +18,6 @@ use std::collections::BTreeMap;
 use std::collections::binary_heap::{BinaryHeap, PeekMut};
 use std::sync::Arc;
 
-use super::compaction::MergeInput;
 use super::reader::{SsTable, TableIter};
 use super::writer::TableWriter;
 use crate::store::{Batch, Error, ErrorKind, Keyspace, RowChange, Store};
@@ -30,18 +29,20 @@ const BUFFER_BYTES: usize = if cfg!(debug_assertions) { 256 } else { 4 * 1024 * 
 const THERE: u8 = 0;
 const REMOVED: u8 = 1;
 
-/// TableIter that become part of the store together. It costs as much as rewriting the files of their spaces, so it is for
-/// more of them than [`Store::many`].
+/// Rows that become part of the store together. Where they are few, that is a commit like any other; otherwise it costs as
+/// much as rewriting the files of their spaces.
 pub struct BulkLoader<'a> {
     store: &'a Store,
+    /// Rows about the state as a whole, which are never many.
+    unfiled: Batch,
     runs: BTreeMap<Keyspace, SortedRuns>,
 }
 
 /// The rows of one space.
 #[derive(Default)]
 struct SortedRuns {
-    /// Keys and values in the order in which they came.
-    buffer: Vec<(Vec<u8>, Vec<u8>)>,
+    /// In the order in which they came.
+    buffer: Vec<RowChange>,
     bytes: usize,
     /// The latest run, as long as what comes is greater than what it ends with.
     open: Option<TableWriter>,
@@ -49,43 +50,43 @@ struct SortedRuns {
 }
 
 impl Store {
-    /// Begins to gather rows of any space but that about the store itself.
-    pub fn bulk_loader(&self) -> BulkLoader<'_> {
-        BulkLoader { store: self, runs: BTreeMap::new() }
+    /// Begins to gather rows, in any order, however many there will be.
+    pub fn bulk_load(&self) -> BulkLoader<'_> {
+        BulkLoader { store: self, unfiled: Batch::default(), runs: BTreeMap::new() }
     }
 }
 
 impl BulkLoader<'_> {
     /// Adds the rows of a batch.
     pub fn add(&mut self, batch: Batch) -> Result<(), Error> {
-        for (key, value) in batch.rows {
-            let space = Keyspace::filed(&key).expect("rows about the store itself are never many");
-            self.push(space, key, value).map_err(|kind| self.store.error(kind))?;
+        for row in batch.rows {
+            let Some(space) = Keyspace::filed(&row.0) else {
+                self.unfiled.rows.push(row);
+                continue;
+            };
+            let runs = self.runs.entry(space).or_default();
+            runs.bytes += row.0.len() + row.1.as_ref().map_or(0, Vec::len);
+            runs.buffer.push(row);
+            if runs.bytes >= BUFFER_BYTES {
+                runs.spill(self.store).map_err(|kind| self.store.error(kind))?;
+            }
         }
         Ok(())
     }
 
     /// Makes all of it part of the store; on disk when it returns.
     pub fn commit(self) -> Result<(), Error> {
-        let store = self.store;
-        let merged = self.runs.into_iter().map(|(space, runs)| Ok((space, runs.merged(store)?)));
-        let mut merged: Vec<(Keyspace, Merged)> = merged.collect::<Result<_, _>>().map_err(|kind| store.error(kind))?;
-        if merged.is_empty() {
-            return Ok(());
+        let Self { store, mut unfiled, runs } = self;
+        let (rows, bytes) =
+            runs.values().fold((0, 0), |(rows, bytes), runs| (rows + runs.buffer.len(), bytes + runs.bytes));
+        let is_spilled = runs.values().any(|runs| runs.open.is_some() || !runs.ended.is_empty());
+        if !is_spilled && rows + unfiled.rows.len() <= Store::LOGGED_ROWS_MAX && bytes <= Store::LOGGED_BYTES_MAX {
+            unfiled.rows.extend(runs.into_values().flat_map(|runs| runs.buffer));
+            return store.commit(unfiled);
         }
-        let spaces =
-            merged.iter_mut().map(|(space, rows)| (*space, Some(MergeInput { rows, replaced_prefix: None }))).collect();
-        store.compact_together(&mut store.writing(), spaces)
-    }
-
-    fn push(&mut self, space: Keyspace, key: Vec<u8>, value: Option<Vec<u8>>) -> Result<(), ErrorKind> {
-        let state = if value.is_some() { THERE } else { REMOVED };
-        let mut value = value.unwrap_or_default();
-        value.push(state);
-        let runs = self.runs.entry(space).or_default();
-        runs.bytes += key.len() + value.len();
-        runs.buffer.push((key, value));
-        if runs.bytes < BUFFER_BYTES { Ok(()) } else { runs.spill(self.store) }
+        let sorted = runs.into_iter().map(|(space, runs)| Ok((space, runs.sorted(store)?)));
+        let sorted = sorted.collect::<Result<Vec<_>, _>>().map_err(|kind| store.error(kind))?;
+        store.compact_together(&mut store.writing(), sorted, unfiled)
     }
 }
 
@@ -110,6 +111,9 @@ impl SortedRuns {
         while let Some((key, value)) = rows.next() {
             // Of one key the last was said last: rows of one key stay in their order.
             if rows.peek().is_none_or(|(next, _)| *next != key) {
+                let state = if value.is_some() { THERE } else { REMOVED };
+                let mut value = value.unwrap_or_default();
+                value.push(state);
                 writer.push(&key, &value).map_err(ErrorKind::from_io)?;
             }
         }
@@ -123,20 +127,21 @@ impl SortedRuns {
         Ok(())
     }
 
-    fn merged(mut self, store: &Store) -> Result<Merged, ErrorKind> {
+    fn sorted(mut self, store: &Store) -> Result<SortedRows, ErrorKind> {
         self.spill(store)?;
         self.end()?;
-        let mut merged = Merged { runs: Vec::new(), heads: BinaryHeap::new() };
+        let mut sorted = SortedRows::default();
         for (number, run) in self.ended.iter().enumerate() {
-            merged.runs.push(run.rows_from(&[]));
-            merged.refill(number)?;
+            sorted.runs.push(run.rows_from(&[]));
+            sorted.refill(number)?;
         }
-        Ok(merged)
+        Ok(sorted)
     }
 }
 
 /// The rows of several runs in one order.
-struct Merged {
+#[derive(Default)]
+pub(super) struct SortedRows {
     runs: Vec<TableIter>,
     /// The next row of each: the least key first, and of one key that of the latest run.
     heads: BinaryHeap<Reverse<Head>>,
@@ -149,7 +154,7 @@ struct Head {
     value: Vec<u8>,
 }
 
-impl Merged {
+impl SortedRows {
     fn read(&mut self, run: usize) -> Result<Option<Head>, ErrorKind> {
         let row = self.runs[run].next()?;
         Ok(row.map(|(key, value)| Head { key: key.to_vec(), run: Reverse(run), value: value.to_vec() }))
@@ -182,7 +187,7 @@ impl Merged {
     }
 }
 
-impl Iterator for Merged {
+impl Iterator for SortedRows {
     type Item = Result<RowChange, ErrorKind>;
 
     fn next(&mut self) -> Option<Self::Item> {

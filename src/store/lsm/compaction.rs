@@ -9,12 +9,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
+use super::bulk_loader::SortedRows;
 use super::reader::SsTable;
 use super::table::TableMeta;
 use super::writer::TableWriter;
 use crate::crash::point;
 use crate::disk;
-use crate::store::{Batch, Error, ErrorKind, Keyspace, RowChange, Store, Writing, ignore_not_found, row};
+use crate::store::{Batch, Error, ErrorKind, Keyspace, Store, Writing, ignore_not_found, row};
 
 /// So many rows of a space stay in sled before they are merged, and more where the file is large: each merge writes it
 /// whole. A debug build merges early, so that every test goes over it, and one with crash points all the time.
@@ -25,14 +26,6 @@ const ROWS_MIN: u64 = match () {
 };
 const ROWS_SHARE: u64 = 8;
 const ROWS_MAX: u64 = 64 * 1024;
-
-/// Rows for the new file.
-pub(in crate::store) struct MergeInput<'a> {
-    /// In order of key.
-    pub(in crate::store) rows: &'a mut dyn Iterator<Item = Result<RowChange, ErrorKind>>,
-    /// What keys begin with that are in the new file only if they are among `rows`.
-    pub(in crate::store) replaced_prefix: Option<Vec<u8>>,
-}
 
 impl Store {
     /// After so many rows of a space, rewriting its file costs less than adding more of them to sled.
@@ -48,7 +41,7 @@ impl Store {
             .filter(|(space, rows)| **rows > self.many(**space))
             .map(|(space, _)| *space)
             .collect();
-        grown.into_iter().try_for_each(|space| match self.compact(writing, space, None) {
+        grown.into_iter().try_for_each(|space| match self.compact(writing, space) {
             // What was committed is on disk; it is merged when there is room.
             Err(Error { kind: ErrorKind::Full, .. }) => Ok(()),
             outcome => outcome,
@@ -59,33 +52,29 @@ impl Store {
     pub(in crate::store) fn compact_all(&self, writing: &mut Writing) -> Result<(), Error> {
         let some: Vec<Keyspace> =
             writing.overlay.iter().filter(|(_, rows)| **rows > 0).map(|(space, _)| *space).collect();
-        some.into_iter().try_for_each(|space| self.compact(writing, space, None))
+        some.into_iter().try_for_each(|space| self.compact(writing, space))
     }
 
-    /// Writes a new file for a space, of its file, the rows of sled, and `extra`.
-    pub(in crate::store) fn compact(
-        &self,
-        writing: &mut Writing,
-        space: Keyspace,
-        extra: Option<MergeInput<'_>>,
-    ) -> Result<(), Error> {
-        self.compact_together(writing, vec![(space, extra)])
+    /// Writes a new file for a space, of its file and the rows of sled.
+    fn compact(&self, writing: &mut Writing, space: Keyspace) -> Result<(), Error> {
+        self.compact_together(writing, vec![(space, SortedRows::default())], Batch::default())
     }
 
-    /// Writes new files for several spaces, which one commit makes count.
-    pub(in crate::store) fn compact_together(
+    /// Writes new files for several spaces, of their files, the rows of sled, and what comes with them; the commit of
+    /// `batch` makes all of them count.
+    pub(super) fn compact_together(
         &self,
         writing: &mut Writing,
-        spaces: Vec<(Keyspace, Option<MergeInput<'_>>)>,
+        spaces: Vec<(Keyspace, SortedRows)>,
+        mut batch: Batch,
     ) -> Result<(), Error> {
         let folder = self.dir.join("store");
-        let mut batch = Batch::default();
         let mut files: Vec<(Keyspace, PathBuf, SsTable)> = Vec::new();
-        for (space, extra) in spaces {
+        for (space, rows) in spaces {
             let number =
                 self.file_of(space).meta().generation.checked_add(1).expect("a file a second is a century of them");
             let path = path(&folder, space, number);
-            let written = self.write_compacted(&path, space, number, extra);
+            let written = self.write_compacted(&path, space, number, rows);
             let opened = written.and_then(|meta| Ok((meta, SsTable::open(&path, &meta)?)));
             let (meta, table) = opened.map_err(|kind| {
                 files.iter().map(|(_, path, _)| path).chain([&path]).for_each(|path| {
@@ -136,41 +125,30 @@ impl Store {
         path: &Path,
         space: Keyspace,
         number: u32,
-        extra: Option<MergeInput<'_>>,
+        rows: SortedRows,
     ) -> Result<TableMeta, ErrorKind> {
         let mut writer = TableWriter::create(path, number).map_err(ErrorKind::from_io)?;
-        let (mut none, replaced_prefix) =
-            (std::iter::empty(), extra.as_ref().and_then(|extra| extra.replaced_prefix.clone()));
-        let rows: &mut dyn Iterator<Item = Result<RowChange, ErrorKind>> = match extra {
-            Some(extra) => extra.rows,
-            None => &mut none,
-        };
-        let mut rows = rows.peekable();
-        let mut failed = None;
         let mut push = |key: &[u8], value: Option<&[u8]>| {
             value.map_or(Ok(()), |value| writer.push(key, value)).map_err(ErrorKind::from_io)
         };
+        let mut rows = rows.peekable();
         let walked = self.walk(space, &[space as u8], |key, payload| {
-            let pushed = (|| {
-                // One that can't be read comes before all.
-                while let Some(row) = rows.next_if(|row| row.as_ref().map_or(true, |(extra, _)| **extra < *key)) {
-                    let (extra, value) = row?;
-                    push(&extra, value.as_deref())?;
-                }
-                match rows.next_if(|row| row.as_ref().is_ok_and(|(extra, _)| **extra == *key)) {
-                    Some(row) => row.and_then(|(extra, value)| push(&extra, value.as_deref())),
-                    None if replaced_prefix.as_ref().is_some_and(|prefix| key.starts_with(prefix)) => Ok(()),
-                    None => push(key, Some(payload)),
-                }
-            })();
-            failed = pushed.err();
-            failed.is_none()
+            let mut is_replaced = false;
+            // One that can't be read comes before all.
+            while let Some(row) = rows.next_if(|row| row.as_ref().map_or(true, |(new, _)| **new <= *key)) {
+                let (new, value) = row.map_err(|kind| self.error(kind))?;
+                push(&new, value.as_deref()).map_err(|kind| self.error(kind))?;
+                is_replaced = *new == *key;
+            }
+            if !is_replaced {
+                push(key, Some(payload)).map_err(|kind| self.error(kind))?;
+            }
+            Ok(true)
         });
         walked.map_err(|error| error.kind)?;
-        failed.map_or(Ok(()), Err)?;
         for row in rows {
-            let (extra, value) = row?;
-            push(&extra, value.as_deref())?;
+            let (new, value) = row?;
+            push(&new, value.as_deref())?;
         }
         writer.end().map_err(ErrorKind::from_io)
     }
@@ -186,7 +164,7 @@ impl Store {
                     if row::decode(&key, &row).is_ok_and(|row| row.generation < number) {
                         merged.push((key.to_vec(), None));
                     }
-                    if merged.len() == Self::LOAD_ROWS_MAX {
+                    if merged.len() == Self::PART_ROWS {
                         break;
                     }
                 }

@@ -15,7 +15,6 @@ pub(super) mod vacuum;
 mod writer;
 
 pub use bulk_loader::BulkLoader;
-pub(super) use compaction::MergeInput;
 pub(super) use overlay::OverlayFlags;
 pub(super) use reader::SsTable;
 

@@ -72,7 +72,7 @@ impl Store {
             for (number, row) in sled.tree.iter().enumerate() {
                 let (key, row) = row?;
                 batch.insert(key, row);
-                if (number + 1).is_multiple_of(Self::LOAD_ROWS_MAX) {
+                if (number + 1).is_multiple_of(Self::PART_ROWS) {
                     copy.tree.apply_batch(std::mem::take(&mut batch))?;
                 }
             }
