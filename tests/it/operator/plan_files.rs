@@ -74,12 +74,9 @@ fn what_moved_since_the_plan_is_skipped_and_named() {
     let ran = apply(&world).expect(3);
     assert_eq!(ran.writes(), (0, 1, 0), "{ran:?}");
     let reasons = skipped(&ran);
-    for (key, word) in [
-        ("P00001", "changed at the service"),
-        ("P00002", "row"),
-        ("P00010", "not wanted"),
-        ("P00011", "differs"),
-    ] {
+    for (key, word) in
+        [("P00001", "changed at the service"), ("P00002", "row"), ("P00010", "not wanted"), ("P00011", "differs")]
+    {
         assert!(reasons.iter().any(|(other, reason)| other == key && reason.contains(word)), "{key}: {reasons:?}");
     }
     assert_eq!(reasons.len(), 4);
