@@ -14,32 +14,28 @@
 //! Rejected: repeating failed writes inside the client. Only here it is known what a write was for, and so whether it has
 //! happened.
 
-mod brake;
+mod attempt;
+mod circuit_breaker;
 mod commit;
-mod echo;
 mod error;
-mod input;
-mod link;
-mod lookup;
-mod one;
 mod outcome;
-mod phase;
 mod photo;
 mod presence;
-mod set;
-mod settle;
+mod recover;
+mod request;
+mod resolve_unknown;
+mod schedule;
 mod stop_reason;
 
 use std::time::Duration;
 
 use smol_str::SmolStr;
 
-use brake::Brake;
-pub use echo::astray;
+use circuit_breaker::Brake;
 pub use error::Error;
 pub use outcome::{Outcome, Witness};
 pub use photo::Photos;
-pub use presence::Presence;
+pub use presence::{Presence, astray};
 pub use stop_reason::StopReason;
 
 use crate::api::Client;

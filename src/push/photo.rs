@@ -15,9 +15,9 @@
 
 use std::collections::BTreeMap;
 
-use super::brake::Brake;
+use super::attempt::Step;
+use super::circuit_breaker::Brake;
 use super::error::Error;
-use super::one::Step;
 use super::{Outcome, Push};
 use crate::api::{Api, Photo, Staff};
 use crate::mirror::Mirror;

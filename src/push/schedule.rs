@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
 
-use super::brake::Brake;
+use super::attempt::Step;
+use super::circuit_breaker::Brake;
 use super::error::Error;
-use super::one::Step;
 use super::{Drained, Outcome, Push};
 use crate::fault::chain;
 use crate::mirror::Mirror;

@@ -2,7 +2,7 @@
 
 use smol_str::SmolStr;
 
-use super::set::{Names, Settable};
+use super::assign::{Names, Settable};
 use crate::api::{
     self, Answered, Api, Carry, CarryError, CertificationHolder, Client, Fields, HolderInput, Member, MemberInput,
     Membership, MembershipInput, Organization, OrganizationInput, RequestInput as _, Staff, StaffInput,
@@ -11,7 +11,7 @@ use crate::mirror::{Elements, EntityRef, Mirror, Remote, holders};
 use crate::record::{RemoteId, Target, Value, Values};
 
 /// One entity as it is sent.
-pub(super) enum Sent {
+pub(crate) enum Sent {
     Staff(Box<StaffInput>),
     Member(Box<MemberInput>),
     Organization(Box<OrganizationInput>),
@@ -22,7 +22,7 @@ pub(super) enum Sent {
 
 impl Sent {
     /// A new entity. What can't be sent is said in words.
-    pub(super) fn new(target: Target, fields: &Values, mirror: &Mirror) -> Result<Self, String> {
+    pub(crate) fn new(target: Target, fields: &Values, mirror: &Mirror) -> Result<Self, String> {
         let names = Names::of(mirror);
         Ok(match target {
             Target::Staff => Self::Staff(new(fields, names)?),
@@ -38,7 +38,7 @@ impl Sent {
     }
 
     /// An entity as just read, with the fields of `moved` as they are wanted. What can't be carried over is said in words.
-    pub(super) fn changed(
+    pub(crate) fn changed(
         fresh: &Remote,
         wanted: &Values,
         moved: &[&str],
@@ -67,7 +67,7 @@ impl Sent {
     }
 
     /// Creates the entity; `None` where the service confirms it without showing it.
-    pub(super) async fn create(&self, client: &Client) -> Result<Answered<Option<Remote>>, api::Error> {
+    pub(crate) async fn create(&self, client: &Client) -> Result<Answered<Option<Remote>>, api::Error> {
         match self {
             Self::Staff(input) => client.send(Api::<Staff>::root().create(input)).await.map(staff),
             Self::Member(input) => client.send(Api::<Member>::root().create(input)).await.map(member),
@@ -80,7 +80,7 @@ impl Sent {
     }
 
     /// Replaces the entity; `None` where the service confirms it without showing it.
-    pub(super) async fn replace(&self, client: &Client, id: RemoteId) -> Result<Answered<Option<Remote>>, api::Error> {
+    pub(crate) async fn replace(&self, client: &Client, id: RemoteId) -> Result<Answered<Option<Remote>>, api::Error> {
         match self {
             Self::Staff(input) => client.send(Api::<Staff>::root().replace(id, input)).await.map(staff),
             Self::Member(input) => client.send(Api::<Member>::root().replace(id, input)).await.map(member),
@@ -96,7 +96,7 @@ impl Sent {
 }
 
 /// Removes an entity; `None` where the API has no such operation.
-pub(super) async fn delete(client: &Client, at: EntityRef) -> Option<Result<(), api::Error>> {
+pub(crate) async fn delete(client: &Client, at: EntityRef) -> Option<Result<(), api::Error>> {
     let id = at.id;
     let done = match at.target {
         Target::Staff => client.send(Api::<Staff>::root().delete(id)).await,
@@ -159,7 +159,7 @@ where
 }
 
 /// A field that held a value, that the change does not touch, and that came back empty.
-pub(super) fn lost(fresh: &Remote, shown: &Remote, wanted: &Values, elements: &Elements) -> Option<String> {
+pub(crate) fn lost(fresh: &Remote, shown: &Remote, wanted: &Values, elements: &Elements) -> Option<String> {
     let (before, after) = (fresh.entity(elements), shown.entity(elements));
     let emptied = before.fields.keys().find(|field| !wanted.contains_key(*field) && after.value(field).is_empty());
     emptied.map(SmolStr::to_string).or_else(|| {

@@ -28,12 +28,12 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-use super::StopReason;
-use super::echo::{Again, Astray, Echo, KnownPlace, Moved, Stand};
+use super::write::{Again, Astray, Echo, KnownPlace, Moved, Stand};
 use crate::api::{self, Api, Client, Location, MemberMovement, Query, StaffMovement, Walked, walk};
 use crate::clock::Clock;
 use crate::fault::chain;
 use crate::mirror::{EntityRef, Locations, Remote};
+use crate::push::StopReason;
 use crate::record::{RemoteId, Target};
 use crate::store::{self, Batch, Store};
 
@@ -100,7 +100,7 @@ struct Open {
 }
 
 /// An update that was begun; it has ended when this is dropped.
-pub(super) struct Room<'a> {
+pub(crate) struct Room<'a> {
     presence: &'a Presence<'a>,
     id: RemoteId,
     began: Instant,
@@ -136,7 +136,7 @@ impl<'a> Presence<'a> {
 
     /// Waits until an update of this person can be sent together with the look that follows it; `None` if `stopped`
     /// says that no more are begun.
-    pub(super) async fn room(
+    pub(crate) async fn room(
         &self,
         id: RemoteId,
         stopped: impl Fn() -> Option<StopReason>,
@@ -164,7 +164,7 @@ impl<'a> Presence<'a> {
     }
 
     /// Looks at the movements until the push is closed, and once more then. Returns what is worth telling.
-    pub(super) async fn watch(&self) -> Result<Vec<String>, store::Error> {
+    pub(crate) async fn watch(&self) -> Result<Vec<String>, store::Error> {
         let mut fault = None;
         loop {
             let is_closing = self.state().closing;
@@ -187,12 +187,12 @@ impl<'a> Presence<'a> {
     }
 
     /// Allows another [`Presence::watch`].
-    pub(super) fn reopen(&self) {
+    pub(crate) fn reopen(&self) {
         self.state().closing = false;
     }
 
     /// Ends [`Presence::watch`].
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         self.state().closing = true;
         self.wake.notify_one();
     }
@@ -468,7 +468,7 @@ impl<'a> Presence<'a> {
 impl Room<'_> {
     /// Puts on disk that a copy and a PUT are about to be made, in the batch that makes the change known. `before` is a
     /// time of the service's that is past.
-    pub(super) fn intend(&mut self, batch: &mut Batch, before: Option<Timestamp>) {
+    pub(crate) fn intend(&mut self, batch: &mut Batch, before: Option<Timestamp>) {
         let presence = self.presence;
         let before = before.unwrap_or_else(|| presence.clock.now().saturating_sub(UNDATED).unwrap_or(Timestamp::MIN));
         if presence.target.has_presence() && !presence.state().open.contains_key(&self.id) {
@@ -478,7 +478,7 @@ impl Room<'_> {
     }
 
     /// The copy has come, its answer bears `date`, and the PUT is about to say `onsite`.
-    pub(super) fn send(&mut self, date: Option<Timestamp>, onsite: bool) {
+    pub(crate) fn send(&mut self, date: Option<Timestamp>, onsite: bool) {
         let presence = self.presence;
         self.to_send -= 1;
         if !presence.target.has_presence() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::brake::Brake;
+use super::circuit_breaker::Brake;
 use super::error::Error;
 use super::{Drained, LOOK_AGAIN, Outcome, Push};
 use crate::fault::chain;

@@ -9,7 +9,7 @@ use crate::record::{Target, Value};
 
 /// Why a field can't be set. Holds no value.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub(super) enum SetError {
+pub(crate) enum SetError {
     /// No such field can be mapped.
     #[error("{target} has no field {field:?}")]
     Field {
@@ -39,19 +39,19 @@ pub(super) enum SetError {
 
 /// The service's ids of the things that names refer to.
 #[derive(Clone, Copy)]
-pub(super) struct Names<'a> {
-    pub(super) elements: &'a Elements,
-    pub(super) locations: &'a Locations,
+pub(crate) struct Names<'a> {
+    pub(crate) elements: &'a Elements,
+    pub(crate) locations: &'a Locations,
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn of(mirror: &'a Mirror) -> Self {
+    pub(crate) fn of(mirror: &'a Mirror) -> Self {
         Self { elements: mirror.elements(), locations: mirror.locations() }
     }
 }
 
 /// What is sent, field by field; presence can't be set.
-pub(super) trait Settable {
+pub(crate) trait Settable {
     /// Sets one field of the target.
     fn set(&mut self, field: &str, value: &Value, names: Names<'_>) -> Result<(), SetError>;
 }

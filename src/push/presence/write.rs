@@ -15,22 +15,22 @@ const OVERLAP: SignedDuration = SignedDuration::from_secs(30);
 
 /// The presence that a PUT echoes, and from when on the person may have moved without the PUT knowing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Echo {
+pub(crate) struct Echo {
     /// The service's time, surely before it made the copy that the PUT was built from.
-    pub(super) since: Timestamp,
+    pub(crate) since: Timestamp,
     /// What the PUT says, where that was known when this was written.
     #[serde(skip)]
-    pub(super) onsite: Option<bool>,
+    pub(crate) onsite: Option<bool>,
     /// That the PUT undid a movement which can't be repeated: a person has to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) astray: Option<Astray>,
+    pub(crate) astray: Option<Astray>,
 }
 
 /// A person whose presence is wrong and can't be restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Astray {
+pub(crate) struct Astray {
     /// How they signed.
-    pub(super) onsite: bool,
+    pub(crate) onsite: bool,
     lacks: Lacks,
 }
 
@@ -66,26 +66,26 @@ pub fn astray(store: &Store, target: Target) -> Result<Vec<(RemoteId, String)>, 
 
 impl Echo {
     /// Of a copy whose answer bears `date` and took so long to come, waiting for the rate limit included.
-    pub(super) fn new(date: Timestamp, took: SignedDuration, onsite: bool) -> Self {
+    pub(crate) fn new(date: Timestamp, took: SignedDuration, onsite: bool) -> Self {
         let since = date.saturating_sub(took + OVERLAP).unwrap_or(Timestamp::MIN);
         Self { since, onsite: Some(onsite), astray: None }
     }
 
     /// Of a copy that is yet to be made, at a service whose clock showed `before` a while ago.
-    pub(super) fn ahead(before: Timestamp) -> Self {
+    pub(crate) fn ahead(before: Timestamp) -> Self {
         Self { since: before, onsite: None, astray: None }
     }
 
-    pub(super) fn put(&self, batch: &mut Batch, target: Target, id: RemoteId) {
+    pub(crate) fn put(&self, batch: &mut Batch, target: Target, id: RemoteId) {
         batch.put(Keyspace::Echo, &Keyspace::by_target(target, id), self);
     }
 
-    pub(super) fn remove(batch: &mut Batch, target: Target, id: RemoteId) {
+    pub(crate) fn remove(batch: &mut Batch, target: Target, id: RemoteId) {
         batch.remove(Keyspace::Echo, &Keyspace::by_target(target, id));
     }
 
     /// The echoes that have not been compared with later movements.
-    pub(super) fn list(store: &Store, target: Target) -> Result<Vec<(RemoteId, Self)>, store::Error> {
+    pub(crate) fn list(store: &Store, target: Target) -> Result<Vec<(RemoteId, Self)>, store::Error> {
         let rows = store.list(Keyspace::Echo, &Keyspace::all_of(target))?;
         Ok(rows.into_iter().filter_map(|(id, echo)| Some((RemoteId::new(id.parse().ok()?)?, echo))).collect())
     }
@@ -93,9 +93,9 @@ impl Echo {
 
 /// A movement of an employee or of a member, as far as it says where the person is.
 #[derive(Clone, Debug)]
-pub(super) struct Moved {
+pub(crate) struct Moved {
     id: RemoteId,
-    pub(super) person: Option<RemoteId>,
+    pub(crate) person: Option<RemoteId>,
     /// The organization that a member signed in for.
     organization: Option<i64>,
     location: Option<i64>,
@@ -142,16 +142,16 @@ impl From<MemberMovement> for Moved {
 }
 
 /// A movement that is made once more.
-pub(super) enum Again {
+pub(crate) enum Again {
     Staff(StaffMovementInput),
     Member(Box<MemberMovementInput>),
 }
 
 /// Where a movement leaves the person.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stand {
-    pub(super) movement: RemoteId,
-    pub(super) onsite: bool,
+pub(crate) struct Stand {
+    pub(crate) movement: RemoteId,
+    pub(crate) onsite: bool,
     /// When they signed in or out.
     at: Timestamp,
     modified: Option<Timestamp>,
@@ -163,7 +163,7 @@ pub(super) struct Stand {
 
 impl Stand {
     /// Nothing for a movement that is expected, or was refused at the door.
-    pub(super) fn of(movement: &Moved) -> Option<Self> {
+    pub(crate) fn of(movement: &Moved) -> Option<Self> {
         let time = |text: &Option<String>| text.as_deref().filter(|text| !text.is_empty()).map(str::parse::<Timestamp>);
         let (at, onsite) = match (time(&movement.signed_in), time(&movement.signed_out)) {
             (_, Some(out)) => (out, false),
@@ -186,17 +186,17 @@ impl Stand {
 
     /// Whether it says where the person is since then. An old sign-out that is edited now says nothing; an old sign-in
     /// does, because a person too many on an evacuation list is safer than one too few.
-    pub(super) fn counts(&self, since: Timestamp) -> bool {
+    pub(crate) fn counts(&self, since: Timestamp) -> bool {
         self.modified.is_none_or(|modified| modified >= since) && (self.onsite || self.at >= since)
     }
 
     /// Of several movements the latest counts, and of those in one second the one that was begun last.
-    pub(super) fn order(&self) -> (Timestamp, RemoteId) {
+    pub(crate) fn order(&self) -> (Timestamp, RemoteId) {
         (self.at, self.movement)
     }
 
     /// The same movement once more; what it does not name is taken from what is known of the person.
-    pub(super) fn again(&self, target: Target, person: RemoteId, place: &KnownPlace) -> Result<Again, Astray> {
+    pub(crate) fn again(&self, target: Target, person: RemoteId, place: &KnownPlace) -> Result<Again, Astray> {
         let lacks = |lacks| Astray { onsite: self.onsite, lacks };
         let onsite_status = Some(if self.onsite { "onsite" } else { "offsite" }.to_owned());
         let location_id = Some(self.location.or(place.location).ok_or(lacks(Lacks::Location))?);
@@ -223,15 +223,15 @@ impl Stand {
 
 /// Where a person is for certain, or the only place that they belong to, as the service shows them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct KnownPlace {
-    pub(super) location: Option<i64>,
+pub(crate) struct KnownPlace {
+    pub(crate) location: Option<i64>,
     /// The location by its name, where only that is shown.
-    pub(super) name: Option<String>,
-    pub(super) organization: Option<i64>,
+    pub(crate) name: Option<String>,
+    pub(crate) organization: Option<i64>,
 }
 
 impl KnownPlace {
-    pub(super) fn of(person: &Remote) -> Self {
+    pub(crate) fn of(person: &Remote) -> Self {
         match person {
             Remote::Staff(staff) => Self { name: staff.cur_location.clone(), ..Self::default() },
             Remote::Member(member) => Self::of_member(member),

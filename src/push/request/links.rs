@@ -1,9 +1,9 @@
 //! Entities that link two others: their record names the two by key, the service by id.
 
-use super::Push;
-use super::photo::without_photo;
 use crate::api;
 use crate::mirror::{EntityRef, Remote, pair};
+use crate::push::Push;
+use crate::push::photo::without_photo;
 use crate::queue::Change;
 use crate::record::{Entity, Key, RemoteId, Target, Value, Values};
 use crate::snapshot::{Links, SyncedRecord};
@@ -11,7 +11,7 @@ use crate::store;
 
 impl Push<'_> {
     /// The fields of a change with ids for links; or what it waits for.
-    pub(super) fn linked(&self, change: &Change) -> Result<Result<Values, String>, store::Error> {
+    pub(crate) fn linked(&self, change: &Change) -> Result<Result<Values, String>, store::Error> {
         let mut fields = without_photo(change.wish.fields.clone());
         if self.target != Target::Membership {
             return Ok(Ok(fields));
@@ -33,7 +33,7 @@ impl Push<'_> {
     }
 
     /// The fields of a change with what its entity is found by.
-    pub(super) fn findable(&self, change: &Change) -> Result<Values, store::Error> {
+    pub(crate) fn findable(&self, change: &Change) -> Result<Values, store::Error> {
         let mut fields = change.wish.fields.clone();
         let text = |field: &str| fields.get(field).map(Value::shown).unwrap_or_default();
         let found = match self.target {
@@ -52,7 +52,7 @@ impl Push<'_> {
     }
 
     /// The member of a membership, as just read.
-    pub(super) async fn member(&self, fresh: &Remote) -> Result<Option<Remote>, api::Error> {
+    pub(crate) async fn member(&self, fresh: &Remote) -> Result<Option<Remote>, api::Error> {
         let Remote::Membership(membership) = fresh else { return Ok(None) };
         let Some(id) = membership.member_id.and_then(RemoteId::new) else { return Ok(None) };
         let at = EntityRef { target: Target::Contractor, id, below: None };
@@ -60,7 +60,7 @@ impl Push<'_> {
     }
 
     /// Whether the member of a membership is protected from removal.
-    pub(super) fn covers_member(
+    pub(crate) fn covers_member(
         &self,
         change: &Change,
         known: Option<&SyncedRecord>,

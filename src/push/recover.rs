@@ -4,8 +4,8 @@
 //! one request shows it. What is found to be done is confirmed as if the answer had come: in the snapshot and in the
 //! audit file. What is not done is planned again.
 
+use super::attempt::earlier;
 use super::error::Error;
-use super::one::earlier;
 use super::{Outcome, Push};
 use crate::mirror::Mirror;
 use crate::queue::Change;

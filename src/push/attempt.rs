@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 
-use super::brake::Brake;
+use super::circuit_breaker::Brake;
 use super::error::Error;
-use super::input::{self, Sent, lost};
+use super::request::body::{self, Sent, lost};
 use super::{LOOK_AGAIN, Outcome, Push};
 use crate::api::{self, Fate};
 use crate::fault::chain;
@@ -248,7 +248,7 @@ impl Push<'_> {
             return Ok(Step::Done(self.park(change, 0, Protection::REASON)?));
         }
         self.intend(change, Some(mirror.kept(before.clone())), Batch::default())?;
-        match input::delete(self.client, at).await {
+        match body::delete(self.client, at).await {
             None => Ok(Step::Done(self.park(change, 0, "the API has no operation that removes it")?)),
             Some(Ok(())) => Ok(Step::Done(self.confirm_removed(change, id, Some(&before))?)),
             Some(Err(error)) => self.failed(change, &error, brake),

@@ -1,0 +1,7 @@
+//! A push must not change anyone's presence (law 10).
+
+mod watch;
+mod write;
+
+pub use watch::Presence;
+pub use write::astray;
