@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::clock_reading::ClockReading;
 use super::control::{Commands, Listener};
 use super::event::Event;
-use super::scheduler::{Ended, SLEEP_MAX, Scheduler, Timed};
+use super::runs::worker;
+use super::scheduler::{ClockReading, Ended, SLEEP_MAX, Scheduler, Timed, covered};
 use super::shutdown::GRACE;
 use super::signals::{SignalAction, Wishes};
 use super::state::{DaemonState, LoopEvent, NextRun, Setup};
 use super::systemd::Manager;
-use super::{covered, inbox_watch, monitors, page, worker};
+use super::{inbox_watch, monitors, page};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::record::{JobName, reveal};

@@ -17,34 +17,27 @@
 //!
 //! What happens is published as [`Event`]s; nothing here knows who listens.
 
-mod clock_reading;
 mod control;
-mod covered;
 mod event;
 mod event_loop;
 mod inbox_watch;
 mod monitors;
 mod page;
-mod progress;
 mod reload;
+mod runs;
 mod scheduler;
 mod shutdown;
 mod signals;
 mod state;
 mod systemd;
 mod target_locks;
-mod tracker;
-mod worker;
 
-pub use clock_reading::ClockReading;
 pub use control::{Answer, Brought, Call, Caller, Commands, ReplyStream, Trusted, Unreachable, VERSION, ask};
-pub use covered::{remember, served};
 pub use event::Event;
 pub use event_loop::{StartError, serve};
-pub use progress::{ActiveRuns, RunProgress};
 pub use reload::ReloadRefusal;
-pub use scheduler::{Ended, SLEEP_MAX, Scheduler, Timed};
+pub use runs::{ActiveRuns, RunProgress, TrackedRun};
+pub use scheduler::{ClockReading, Ended, SLEEP_MAX, Scheduler, Timed, remember, served};
 pub use shutdown::{CancelHandle, CancelToken, GRACE};
 pub use state::{DaemonState, ExclusiveStore, NextRun, Setup, StoreGuard};
 pub use target_locks::{TargetGuard, TargetLocks};
-pub use tracker::TrackedRun;

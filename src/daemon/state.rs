@@ -8,7 +8,7 @@ use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, broadcast, mpsc};
 
 use super::control::{Call, VERSION};
 use super::event::Event;
-use super::progress::{ActiveRuns, RunProgress};
+use super::runs::{ActiveRuns, RunProgress};
 use super::shutdown::CancelHandle;
 use super::target_locks::{TargetGuard, TargetLocks};
 use crate::api::{self, Client};

@@ -13,7 +13,7 @@ use crate::status::Running;
 
 /// How long a run may show no sign of life before it counts as hung. A list of the service, a read of a large directory and
 /// three tries of one request take less; waiting for the rate limit is no hanging, however long.
-pub(super) const QUIET_MAX: Duration = Duration::from_secs(10 * 60);
+pub(crate) const QUIET_MAX: Duration = Duration::from_secs(10 * 60);
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct RunProgress {
 
 impl RunProgress {
     /// The same for the views.
-    pub(super) fn seen(self) -> Running {
+    pub(crate) fn seen(self) -> Running {
         let stage = match self.stage {
             None => String::new(),
             Some(Stage::Pulling) => "reading the service".to_owned(),
@@ -49,17 +49,17 @@ pub struct ActiveRuns {
 
 impl ActiveRuns {
     /// A run begins.
-    pub(super) fn begin(&self, job: &JobName, since: Timestamp) {
+    pub(crate) fn begin(&self, job: &JobName, since: Timestamp) {
         self.lock().insert(job.clone(), RunProgress { since, stage: None, outcomes: 0, alive: Instant::now() });
     }
 
     /// A run has come to its end.
-    pub(super) fn end(&self, job: &JobName) {
+    pub(crate) fn end(&self, job: &JobName) {
         self.lock().remove(job);
     }
 
     /// A run shows a sign of life, and maybe how far it is.
-    pub(super) fn alive(&self, job: &JobName, note: impl FnOnce(&mut RunProgress)) {
+    pub(crate) fn alive(&self, job: &JobName, note: impl FnOnce(&mut RunProgress)) {
         if let Some(going) = self.lock().get_mut(job) {
             going.alive = Instant::now();
             note(going);
@@ -77,13 +77,13 @@ impl ActiveRuns {
     }
 
     /// The runs that have shown no sign of life for too long.
-    pub(super) fn hung(&self, now: Instant) -> Vec<JobName> {
+    pub(crate) fn hung(&self, now: Instant) -> Vec<JobName> {
         let quiet = |going: &RunProgress| now.saturating_duration_since(going.alive) > QUIET_MAX;
         self.lock().iter().filter(|(_, going)| quiet(going)).map(|(job, _)| job.clone()).collect()
     }
 
     /// The runs under way in a few words; nothing where there is none.
-    pub(super) fn told(&self) -> String {
+    pub(crate) fn told(&self) -> String {
         let mut text = String::new();
         for (job, going) in self.lock().iter() {
             let apart = if text.is_empty() { "" } else { ", " };

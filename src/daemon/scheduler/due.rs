@@ -229,7 +229,7 @@ impl Scheduler {
 
     /// A run that was not started by the schedule has ended: it serves the times until now. Returns up to when they
     /// are, to be remembered across restarts.
-    pub(super) fn ran(&mut self, job: &JobName, at: ClockReading) -> Option<Timestamp> {
+    pub(crate) fn ran(&mut self, job: &JobName, at: ClockReading) -> Option<Timestamp> {
         if !self.see(at) {
             return None;
         }
@@ -252,7 +252,7 @@ impl Scheduler {
     }
 
     /// Whether the clock can't be right.
-    pub(super) fn is_clock_wrong(at: ClockReading) -> bool {
+    pub(crate) fn is_clock_wrong(at: ClockReading) -> bool {
         at.wall < FLOOR
     }
 

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::event::Event;
-use super::scheduler::Ended;
-use super::shutdown::CancelToken;
-use super::state::{DaemonState, LoopEvent, Setup};
 use crate::clock::Clock;
 use crate::config::Job;
+use crate::daemon::event::Event;
+use crate::daemon::scheduler::Ended;
+use crate::daemon::shutdown::CancelToken;
+use crate::daemon::state::{DaemonState, LoopEvent, Setup};
 use crate::push::Outcome;
 use crate::queue::Change;
 use crate::reconcile::{self, Context, KeyFilter, Report, RunObserver, Stage};
@@ -21,7 +21,7 @@ const SENDS_MIN: Duration = Duration::from_secs(if cfg!(debug_assertions) { 2 } 
 
 /// Starts a run on a thread of its own; the loop hears of its end, whatever that is. A run reads files and waits for disks:
 /// on a thread that also serves the socket it would keep callers waiting.
-pub(super) fn start(engine: &Arc<DaemonState>, job: JobName) {
+pub(crate) fn start(engine: &Arc<DaemonState>, job: JobName) {
     let engine = Arc::clone(engine);
     tokio::spawn(async move {
         let handle = tokio::runtime::Handle::current();

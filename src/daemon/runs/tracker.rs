@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::event::Event;
-use super::state::DaemonState;
 use crate::config::Job;
+use crate::daemon::event::Event;
+use crate::daemon::state::DaemonState;
 use crate::push::Outcome;
 use crate::queue::Change;
 use crate::reconcile::{RunObserver, Stage};
@@ -37,7 +37,7 @@ impl DaemonState {
 
 impl TrackedRun<'_> {
     /// The run of a job begins, where it has not begun before.
-    pub(super) fn begin(&self, job: &JobName) {
+    pub(crate) fn begin(&self, job: &JobName) {
         if self.begun.lock().unwrap_or_else(PoisonError::into_inner).insert(job.clone()) {
             self.engine.runs().begin(job, self.engine.clock().now());
             self.engine.publish(Event::Began { job: job.clone() });

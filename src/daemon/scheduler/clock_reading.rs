@@ -26,7 +26,7 @@ impl ClockReading {
     }
 
     /// By how much the wall clock was put forward since `earlier`; negative where it was set back.
-    pub(super) fn jump_since(self, earlier: Self) -> SignedDuration {
+    pub(crate) fn jump_since(self, earlier: Self) -> SignedDuration {
         let passed = self.elapsed.saturating_sub(earlier.elapsed);
         let passed = SignedDuration::try_from(passed).unwrap_or(SignedDuration::MAX);
         self.wall.duration_since(earlier.wall).saturating_sub(passed)
