@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::failure::Failure;
+use super::ui::failure::Failure;
 use crate::config::Instance;
 use crate::sandbox::{Fault, Restriction, Window};
 

@@ -12,8 +12,8 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use super::args::{Arguments, Command, LogForm};
-use super::screen::Logged;
-use super::ui::Ui;
+use super::ui::output::Ui;
+use super::ui::screen::Logged;
 
 /// Sends what is logged from now on where it belongs.
 pub(super) fn begin(ui: &Ui, arguments: &Arguments) {

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::cli::backend::Backend;
-use crate::cli::failure::{Failure, Message};
-use crate::cli::ui::{Paint, Ui};
+use crate::cli::ui::{Failure, Message, Paint, Ui};
 use crate::sandbox::Sandbox;
 
 /// People at the service before the demonstration begins.

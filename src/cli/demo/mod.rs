@@ -25,10 +25,10 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook_tokio::Signals;
 use tempfile::TempDir;
 
-use super::args::DemoArgs;
-use super::failure::{Exit, Failure};
-use super::interrupt::Flags;
-use super::ui::Ui;
+use crate::cli::args::DemoArgs;
+use crate::cli::backend::interrupt::Flags;
+use crate::cli::ui::{Exit, Failure, Ui};
+use crate::daemon::Commands;
 use crate::sandbox::{Options, Sandbox};
 use fixture::{DemoEnv, SEEDED};
 
@@ -36,7 +36,7 @@ use fixture::{DemoEnv, SEEDED};
 const REMOVALS_MAX: u32 = 100;
 const BETWEEN_REMOVALS: Duration = Duration::from_millis(20);
 
-pub(super) async fn run(ui: &Ui, args: &DemoArgs) -> Result<Exit, Failure> {
+pub(super) async fn run(ui: &Ui, args: &DemoArgs, commands: Arc<dyn Commands>) -> Result<Exit, Failure> {
     // The terminal may be closed too, and nothing of this is to outlive it.
     let ends = [SIGINT, SIGTERM, SIGHUP];
     let mut signals = Signals::new(ends).map_err(Failure::failed)?;
@@ -54,7 +54,7 @@ pub(super) async fn run(ui: &Ui, args: &DemoArgs) -> Result<Exit, Failure> {
     let ended = ended.filter(|_| !asked.load(Ordering::SeqCst));
     let interrupted = || Err(Failure::new(Exit::Interrupted, "interrupted; the demonstration is gone"));
     let result = match ended.unwrap_or_else(interrupted) {
-        Ok(rows) if args.serve => serve::serve(&ground, rows, &mut signals).await,
+        Ok(rows) if args.serve => serve::serve(&ground, rows, &mut signals, commands).await,
         ended => ended.map(|_| story::bow(&ground)),
     };
     ground.sandbox.stop().await;

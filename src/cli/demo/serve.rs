@@ -8,6 +8,7 @@ use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -17,14 +18,20 @@ use signal_hook_tokio::Signals;
 use tokio::net::TcpStream;
 
 use super::fixture::{DemoEnv, DemoPerson};
-use crate::cli::failure::Failure;
-use crate::cli::run;
+use crate::cli::commands::run;
+use crate::cli::ui::Failure;
+use crate::daemon::Commands;
 
 /// How often it looks what has become of things.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Runs the daemon until someone ends it. `rows` are HR's, as the service has them by now.
-pub(super) async fn serve(ground: &DemoEnv, rows: Vec<DemoPerson>, signals: &mut Signals) -> Result<(), Failure> {
+pub(super) async fn serve(
+    ground: &DemoEnv,
+    rows: Vec<DemoPerson>,
+    signals: &mut Signals,
+    commands: Arc<dyn Commands>,
+) -> Result<(), Failure> {
     let page = free_address()?;
     ground.reconfigure(&[
         // Users of the demo are not expected to rename files into place.
@@ -34,7 +41,7 @@ pub(super) async fn serve(ground: &DemoEnv, rows: Vec<DemoPerson>, signals: &mut
     ground.heading("It goes on by itself: the daemon");
     lay_out(ground, rows)?;
     let host = ground.host();
-    let mut daemon = pin!(run::run(&host));
+    let mut daemon = pin!(run::run(&host, commands));
     let mut shows = pin!(show(ground, page));
     loop {
         tokio::select! {

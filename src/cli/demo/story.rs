@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use super::fixture::{DemoEnv, DemoPerson};
 use crate::cli::args::{ApproveArgs, DecideArgs};
-use crate::cli::failure::{Failure, Message};
-use crate::cli::ui::{Paint, sanitize};
-use crate::cli::{approve, plan, session, sync};
+use crate::cli::backend::session;
+use crate::cli::commands::{approve, plan, sync};
+use crate::cli::ui::{Failure, Message, Paint, sanitize};
 use crate::reconcile::{KeyFilter, Report, Status};
 
 /// Tells it, and returns HR's rows as they are at its end.

@@ -1,0 +1,175 @@
+//! Runs a command in the daemon, if there is one.
+
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use nix::unistd::{Gid, Group};
+
+use super::access;
+use super::interrupt::Interrupt;
+use super::privileges::number_of;
+use crate::cli::args::{Arguments, Command};
+use crate::cli::ui::screen::Pieces;
+use crate::cli::ui::{Exit, Failure, Message, Ui};
+use crate::config::{self, CallerConfig};
+use crate::daemon::{self, Answer, Brought, Call, Trusted, Unreachable, VERSION};
+use crate::history::user_named;
+
+/// How long the daemon may take to pause: what is to stop at once must not wait for a daemon that hangs.
+const PAUSE_MAX: Duration = Duration::from_secs(5);
+
+/// What became of a command.
+pub(crate) enum Sent {
+    /// The daemon ran it.
+    Done(Exit),
+    /// There is no daemon for it, or none that can be reached; with what is worth telling of that.
+    Here(Option<String>),
+}
+
+/// Has the daemon run a command.
+pub(crate) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Sent, Failure> {
+    let Some(located) = config::locate(&arguments.config, access::environment()) else { return Ok(Sent::Here(None)) };
+    let Some(socket) = located.socket else { return Ok(Sent::Here(None)) };
+    match socket.try_exists() {
+        Ok(true) => {}
+        // Its folder is closed to this user: whether a daemon is there can't even be seen.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return forbidden(arguments, &socket),
+        _ => return Ok(Sent::Here(None)),
+    }
+    let given = matches!(arguments.command, Command::Plan(_)).then(|| CallerConfig::read(&arguments.config)).flatten();
+    let brought = Brought { given, file: file_of(&arguments.command) };
+    let trusted = Trusted { account: located.account.as_ref().and_then(number_of) };
+    let call = Call {
+        version: VERSION,
+        arguments: words(),
+        config: located.config,
+        state_dir: located.state_dir,
+        paints: ui.paints(),
+        sudo: std::env::var("SUDO_USER").ok(),
+        brings: !brought.is_empty(),
+        brought,
+    };
+    let out = out_of(&arguments.command);
+    let mut printed = Printed { ui, pieces: Default::default(), out, unwritten: None };
+    let stop = async {
+        if Interrupt::wait().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    let asked = daemon::ask(&socket, trusted, &call, &mut printed, stop);
+    let answer = if matches!(arguments.command, Command::Pause(_)) {
+        match tokio::time::timeout(PAUSE_MAX, asked).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                ui.warn("the daemon does not answer; pausing without it");
+                return Ok(Sent::Here(None));
+            }
+        }
+    } else {
+        asked.await
+    };
+    match answer {
+        Ok(Ok(code)) => match printed.unwritten {
+            Some(failure) => Err(failure),
+            None => Ok(Sent::Done(Exit::of_code(code))),
+        },
+        Ok(Err(error)) => Err(Failure::failed(Message(format!("the daemon went away while it ran this: {error}")))
+            .hint("`rosterd status` shows what was done")),
+        Err(Unreachable::Nobody { .. }) => Ok(Sent::Here(None)),
+        Err(Unreachable::Forbidden { socket }) => forbidden(arguments, &socket),
+        Err(error @ Unreachable::Untrusted { .. }) => {
+            let words = "set state.user to the account that the daemon has, if it is that one";
+            unreached(arguments, format!("{error}; {words}"))
+        }
+        Err(error) => Ok(Sent::Here(Some(crate::fault::chain(&error)))),
+    }
+}
+
+/// This user may not use the daemon's socket.
+fn forbidden(arguments: &Arguments, socket: &Path) -> Result<Sent, Failure> {
+    unreached(arguments, for_whom(socket))
+}
+
+/// There may be a daemon, and it is out of reach. Most commands may still work on a state of this user's own.
+fn unreached(arguments: &Arguments, words: String) -> Result<Sent, Failure> {
+    match arguments.command {
+        Command::Reload => Err(Failure::usage(Message("this user can't reach the daemon".to_owned())).hint(words)),
+        _ => Ok(Sent::Here(Some(words))),
+    }
+}
+
+/// Who may use a socket that this user may not, and what to do. A closed folder counts as the socket in it.
+fn for_whom(socket: &Path) -> String {
+    let found = socket.ancestors().find_map(|path| path.metadata().ok());
+    let who = found.map_or("others".to_owned(), |found| {
+        let group = Group::from_gid(Gid::from_raw(found.gid())).ok().flatten();
+        let group = group.map_or_else(|| format!("gid {}", found.gid()), |group| group.name);
+        match found.uid() {
+            0 => format!("root and the group {group}"),
+            uid => format!("root, {} and the group {group}", user_named(uid, None)),
+        }
+    });
+    format!(
+        "the daemon's socket {} is for {who}: run this as one of them, for example with sudo, or join the group",
+        socket.display()
+    )
+}
+
+/// The arguments as they were given.
+fn words() -> Vec<String> {
+    std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// What is in the file that a command reads.
+fn file_of(command: &Command) -> Option<Result<String, String>> {
+    let Command::Apply(args) = command else { return None };
+    let text = access::read(&args.file).map_err(|failure| failure.error().to_string());
+    Some(text.and_then(|bytes| {
+        String::from_utf8(bytes).map_err(|_| format!("plan file {}: it is no text", args.file.display()))
+    }))
+}
+
+/// The file that a command writes.
+fn out_of(command: &Command) -> Option<PathBuf> {
+    match command {
+        Command::Plan(args) => args.out.clone(),
+        _ => None,
+    }
+}
+
+/// Prints what comes back, as what this process shows itself.
+struct Printed<'a> {
+    ui: &'a Ui,
+    /// What came for stdout and stderr, and is not whole yet.
+    pieces: (Pieces, Pieces),
+    out: Option<PathBuf>,
+    unwritten: Option<Failure>,
+}
+
+impl Answer for Printed<'_> {
+    fn out(&mut self, bytes: &[u8]) {
+        self.ui.relay_out(&mut self.pieces.0, bytes);
+    }
+
+    fn err(&mut self, bytes: &[u8]) {
+        self.ui.relay_err(&mut self.pieces.1, bytes);
+    }
+
+    fn file(&mut self, bytes: &[u8]) {
+        if let Some(path) = &self.out {
+            self.unwritten = access::write(path, bytes).err();
+        }
+    }
+}
+
+/// What to say where neither the daemon nor the state could be had.
+pub(crate) fn explained(failure: Failure, why: Option<String>, config: &Path) -> Failure {
+    match why {
+        Some(why) if matches!(failure.exit(), Exit::InUse | Exit::Usage) => {
+            failure.hint(format!("{why} ({})", config.display()))
+        }
+        _ => failure,
+    }
+}

@@ -1,0 +1,138 @@
+//! Shows the progress of a run: a bar with the time left on a terminal, plain lines otherwise.
+
+use std::fmt::Write;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+
+use super::interrupt::Interrupt;
+use crate::cli::ui::Ui;
+use crate::push::Outcome;
+use crate::queue::Change;
+use crate::reconcile::{RunObserver, Stage};
+use crate::record::JobName;
+
+/// Shows how runs go.
+pub(crate) struct Progress {
+    ui: Ui,
+    interrupt: Interrupt,
+    per_minute: u32,
+    bar: Mutex<Option<ProgressBar>>,
+}
+
+impl Progress {
+    /// A push of fewer changes is over before it could be read of.
+    const LINES_FROM: usize = 20;
+
+    pub(crate) fn new(ui: Ui, interrupt: Interrupt, per_minute: u32) -> Self {
+        Self { ui, interrupt, per_minute, bar: Mutex::new(None) }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn clear(&self) {
+        if let Some(bar) = self.bar.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn show(&self, bar: ProgressBar) {
+        *self.bar.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar);
+    }
+}
+
+/// The time left as a person reads it. Requests go out as the rate limit lets them, so a pace measured on the way would
+/// promise too much in the first minute and too little in the next.
+fn time_left(least: Duration, elapsed: Duration) -> String {
+    match least.saturating_sub(elapsed).as_secs() {
+        0 => "a moment left".to_owned(),
+        seconds @ 1..120 => format!("about {seconds} s left"),
+        seconds => format!("about {} min left", seconds.div_ceil(60)),
+    }
+}
+
+/// How long `requests` requests take at least at `per_minute` a minute: the first minute's are free at once.
+fn least(requests: usize, per_minute: u32) -> Duration {
+    let minutes = requests.saturating_sub(1) / per_minute.max(1) as usize;
+    Duration::from_secs(60 * minutes as u64)
+}
+
+impl RunObserver for Progress {
+    fn stage(&self, job: &JobName, stage: Stage) {
+        // Before the next bar draws its first line: two at once would leave the one that is over on the terminal.
+        self.clear();
+        match stage {
+            Stage::Pulling | Stage::Reading if !self.ui.is_watched() => {}
+            Stage::Pulling | Stage::Reading => {
+                let verb = if stage == Stage::Pulling { "Pulling" } else { "Reading" };
+                let bar = ProgressBar::new_spinner();
+                bar.set_style(ProgressStyle::with_template("{prefix:>12} {msg} {spinner}").expect("a fixed template"));
+                bar.set_prefix(verb);
+                bar.set_message(job.to_string());
+                bar.enable_steady_tick(Duration::from_millis(120));
+                self.show(bar);
+            }
+            Stage::Sending { changes: 0, .. } => {}
+            Stage::Sending { changes, requests } => {
+                let least = least(requests, self.per_minute);
+                if self.ui.is_watched() {
+                    let bar = ProgressBar::new(changes as u64);
+                    let template = "{prefix:>12} {msg} [{bar:30}] {pos}/{len}, {left}";
+                    let style = ProgressStyle::with_template(template).expect("a fixed template");
+                    let left = move |state: &ProgressState, out: &mut dyn Write| {
+                        let _ = out.write_str(&time_left(least, state.elapsed()));
+                    };
+                    bar.set_style(style.with_key("left", left));
+                    bar.enable_steady_tick(Duration::from_secs(1));
+                    bar.set_prefix("Sending");
+                    bar.set_message(job.to_string());
+                    self.show(bar);
+                } else if changes >= Self::LINES_FROM && !self.ui.json {
+                    let minutes = least.as_secs() / 60;
+                    let time = if minutes == 0 { "less than a minute".into() } else { format!("about {minutes} min") };
+                    self.ui.note(format!(
+                        "{job}: sending {changes} changes ({requests} requests at {} a minute: {time})",
+                        self.per_minute
+                    ));
+                }
+            }
+        }
+    }
+
+    fn outcome(&self, _change: &Change, _outcome: &Outcome) {
+        if let Some(bar) = self.bar.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            bar.inc(1);
+        }
+    }
+
+    fn interrupted(&self) -> bool {
+        self.interrupt.asked()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_is_that_of_the_rate_limit() {
+        let left = |least, elapsed| time_left(Duration::from_secs(least), Duration::from_secs(elapsed));
+        for (least, elapsed, expected) in [
+            (0, 0, "a moment left"),
+            (60, 1, "about 59 s left"),
+            (600, 1, "about 10 min left"),
+            (600, 700, "a moment left"),
+        ] {
+            assert_eq!(left(least, elapsed), expected);
+        }
+    }
+
+    #[test]
+    fn the_first_minute_s_requests_are_free_at_once() {
+        for (requests, per_minute, seconds) in
+            [(0, 100, 0), (100, 100, 0), (101, 100, 60), (900, 600, 60), (1300, 600, 120)]
+        {
+            assert_eq!(least(requests, per_minute).as_secs(), seconds);
+        }
+    }
+}

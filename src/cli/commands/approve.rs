@@ -1,0 +1,99 @@
+//! `rosterd approve` and `rosterd reject`.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use crate::cli::args::{ApproveArgs, DecideArgs};
+use crate::cli::backend::{Backend, session};
+use crate::cli::ui::{Exit, Failure, Message, Ui, sanitize};
+use crate::clock::Clock;
+use crate::config::{Job, Needs};
+use crate::operator::{self, DecisionError};
+use crate::reconcile;
+use crate::record::{JobName, Key};
+use crate::store::Store;
+
+type Decide = fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError>;
+
+pub(crate) async fn approve(ui: &Ui, host: &Backend, args: &ApproveArgs) -> Result<Exit, Failure> {
+    if args.server {
+        return believe(ui, host, args.decide.job.as_deref()).await;
+    }
+    let job = decide(ui, host, &args.decide, "approved", operator::approve).await?;
+    if !ui.json {
+        ui.note(if host.sends() {
+            "they are sent now, if they are still wanted".to_owned()
+        } else {
+            format!("the next `rosterd sync {job}` sends them, if they are still wanted then")
+        });
+    }
+    host.decided(Some(&[job]));
+    Ok(Exit::Done)
+}
+
+pub(crate) async fn reject(ui: &Ui, host: &Backend, args: &DecideArgs) -> Result<Exit, Failure> {
+    let job = decide(ui, host, args, "rejected", operator::reject).await?;
+    host.decided(Some(&[job]));
+    Ok(Exit::Done)
+}
+
+/// Takes a directory for right as it was read last.
+async fn believe(ui: &Ui, host: &Backend, job: Option<&str>) -> Result<Exit, Failure> {
+    let config = session::configuration_for(ui, host, Needs::Local)?;
+    let job = session::job_or_only(&config, job)?;
+    let store = host.store(&config).await?;
+    let Some(server) = operator::believe(&store, &Clock::system(), job).map_err(refused)? else {
+        return Err(Failure::failed(Message(format!("nothing that job {} read last is in doubt", job.name)))
+            .hint("a run says when the server that it read may be behind what was read before"));
+    };
+    if ui.json {
+        ui.document(&json!({"version": 1, "job": job.name, "server": server}));
+    } else {
+        ui.line(format!("job {}: the directory is taken for right as {} showed it last", job.name, sanitize(&server)));
+        ui.note("who is missing there leaves with the usual grace and limits");
+    }
+    host.decided(Some(std::slice::from_ref(&job.name)));
+    Ok(Exit::Done)
+}
+
+fn refused(error: DecisionError) -> Failure {
+    match error {
+        DecisionError::Store(error) => error.into(),
+        error => Failure::failed(error),
+    }
+}
+
+async fn decide(ui: &Ui, host: &Backend, args: &DecideArgs, word: &str, decide: Decide) -> Result<JobName, Failure> {
+    let config = session::configuration_for(ui, host, Needs::Local)?;
+    let job = session::job_or_only(&config, args.job.as_deref())?;
+    let keys = session::keys(&args.keys)?;
+    let store = host.store(&config).await?;
+    let set = operator::held_set(&store, job)?;
+    let mut held = 0;
+    for part in job.parts() {
+        held += reconcile::held(&store, &part.name)?.len();
+    }
+    if held == 0 {
+        return Err(Failure::failed(Message(format!("nothing of job {} is held", job.name)))
+            .hint("what is held is worked out by `rosterd sync`; `rosterd plan` shows it"));
+    }
+    if args.set.is_some_and(|asked| asked != set) {
+        return Err(Failure::failed(Message(format!("the held set is number {set} by now; nothing was {word}")))
+            .hint("look at `rosterd plan` again"));
+    }
+    let clock = Clock::system();
+    let done = decide(&store, &clock, job, &keys).map_err(refused)?;
+    if done.is_empty() {
+        return Err(Failure::failed(Message(format!("none of the held records of job {} can be {word}", job.name)))
+            .hint("each names what has to be mended first; see `rosterd plan`"));
+    }
+    if ui.json {
+        ui.document(&json!({"version": 1, "job": job.name, word: done, "set": set}));
+        return Ok(job.name.clone());
+    }
+    let listed: Vec<String> = done.iter().take(10).map(|key| sanitize(key.as_str())).collect();
+    let more = if done.len() > 10 { format!(" and {} more", done.len() - 10) } else { String::new() };
+    ui.line(format!("{word} {} of job {}: {}{more}", done.len(), job.name, listed.join(", ")));
+    Ok(job.name.clone())
+}

@@ -1,0 +1,319 @@
+//! `rosterd check`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use super::finding::{Finding, Verdict};
+use super::{finding, units};
+use crate::api::{
+    self, Api, Certification, Client, Element, ForMembers, ForStaff, Location, Member, Membership, Organization, Query,
+    Staff, Walkable,
+};
+use crate::cli::args::CheckArgs;
+use crate::cli::backend::{Backend, session};
+use crate::cli::ui::{Exit, Failure, Ui, sanitize};
+use crate::clock::Clock;
+use crate::config::{Config, Job};
+use crate::fault::chain;
+use crate::mapping::{Bound, Mapped, OnBadValue};
+use crate::mirror::{Elements, Locations};
+use crate::notify::{self, ChannelTest};
+use crate::reconcile::{mapping, peek, rows};
+use crate::record::{FieldKind, Target, Value};
+use crate::source::inbox::Folder;
+use crate::source::{Access, Read, Row, SourceState, csv, ldap};
+
+/// The names of locations in the sources, and what has each.
+type Places = BTreeMap<String, Having>;
+
+/// How many records have a name of a location.
+#[derive(Clone, Copy, Default)]
+struct Having {
+    /// All of them.
+    records: u64,
+    /// Those of which nothing is used where the name is not known.
+    whole: u64,
+}
+
+/// How many names of a source that the service does not know are listed.
+const STRANGE_MAX: usize = 10;
+const LOCATIONS: &str = "locations";
+
+pub(crate) async fn run(ui: &Ui, host: &Backend, args: &CheckArgs) -> Result<Exit, Failure> {
+    let config = session::configuration(ui, host)?;
+    let jobs = config.jobs.len();
+    let plural = if jobs == 1 { "" } else { "s" };
+    let fits = format!("{jobs} job{plural}, mapping and permissions fit");
+    // Who reads lines has them before this one.
+    let listed = if ui.json { format!(": {}", config.warnings.join("; ")) } else { String::new() };
+    let mut findings = vec![match config.warnings.len() {
+        0 => Finding::new("configuration", Verdict::Good, fits),
+        1 => Finding::new("configuration", Verdict::Doubtful, format!("{fits}; 1 warning{listed}")),
+        many => Finding::new("configuration", Verdict::Doubtful, format!("{fits}; {many} warnings{listed}")),
+    }];
+    for ChannelTest { what, result } in notify::trials(&config.notify, !args.offline).await {
+        findings.push(Finding::of(what, result));
+    }
+    if !args.offline {
+        let mut places = Places::new();
+        let binds = ldap::Binds::of_a_person(&config.state.dir);
+        let last = units::last_found(&config);
+        for job in &config.jobs {
+            let mut found = None;
+            findings.push(source(job, &binds, &mut places, &mut found));
+            findings.extend(found.and_then(|now| by_unit(job, &now, last.get(&job.name))));
+        }
+        config.jobs.iter().for_each(|job| findings.extend(inbox(job)));
+        service(&config, &places, &mut findings).await?;
+    }
+    finding::show(ui, &findings);
+    let fails = |finding: &Finding| match finding.verdict {
+        Verdict::Good => false,
+        Verdict::Doubtful => args.strict,
+        Verdict::Wrong => true,
+    };
+    Ok(if findings.iter().any(fails) { Exit::Failed } else { Exit::Done })
+}
+
+/// Who may change more of a job's inbox than they need to.
+fn inbox(job: &Job) -> Vec<Finding> {
+    let folder = job.inbox.as_ref().and_then(|inbox| Folder::open(&inbox.dir).ok());
+    let open = folder.map(|folder| folder.open_to_others()).unwrap_or_default();
+    open.into_iter().map(|text| Finding::new(format!("inbox of {}", job.name), Verdict::Doubtful, text)).collect()
+}
+
+/// Where the entries of a directory lie.
+fn by_unit(job: &Job, now: &SourceState, last: Option<&SourceState>) -> Option<Finding> {
+    let SourceState::Ldap(now) = now else { return None };
+    let (verdict, text) = units::compared(now, last)?;
+    Some(Finding::new(format!("entries of {} by organizational unit", job.name), verdict, text))
+}
+
+/// Reads a job's source to its end and maps it; `found` takes what the read found out.
+fn source(job: &Job, binds: &ldap::Binds, places: &mut Places, found: &mut Option<SourceState>) -> Finding {
+    let what = format!("source of {}", job.name);
+    let next = match peek(job, None, &Clock::system()) {
+        Ok(next) => next,
+        Err(error) => return Finding::new(what, Verdict::Wrong, chain(&error)),
+    };
+    let inbox = next.waiting.as_ref().map(|_| format!("{}: ", next.told())).unwrap_or_default();
+    let Some(job) = next.job() else { return Finding::new(what, Verdict::Good, next.told()) };
+    let (mut records, mut dropped, mut rejected, mut bad_values) = (0u64, 0u64, Vec::new(), Vec::new());
+    let mut sample = None;
+    let clock = Clock::system();
+    let today = job.day(clock.now());
+    let mut visit = |row: &Row, bound: &Bound<'_>| {
+        let reading = bound.read(row, Some(today));
+        bad_values.extend(reading.bad_values);
+        match reading.mapped {
+            Mapped::Record(record) => {
+                let fields = record.fields.iter();
+                for (_, value) in fields.filter(|(field, _)| is_place(job.mapping.target, field)) {
+                    let mut found = |name: &str| {
+                        let having = places.entry(name.to_owned()).or_default();
+                        having.records += 1;
+                        having.whole += u64::from(job.mapping.on_bad_value == OnBadValue::Row);
+                    };
+                    match value {
+                        Value::Text(name) => found(name),
+                        Value::List(names) => names.iter().for_each(|name| found(name)),
+                        _ => {}
+                    }
+                }
+                sample.get_or_insert(record.key);
+                records += 1;
+            }
+            Mapped::Left(_) | Mapped::Dropped => dropped += 1,
+            Mapped::Rejected(row) => rejected.push(row),
+        }
+        ControlFlow::Continue(())
+    };
+    let read = match rows(job, &mapping(job), Access::of_a_person(&clock, binds), &mut visit) {
+        Ok(read) => read,
+        Err(error) => return Finding::new(what, Verdict::Wrong, chain(&error)),
+    };
+    *found = Some(read.found.clone());
+    rejected.extend(read.rejected.iter().cloned());
+    let sample = sample.filter(|_| !job.source.has_lines());
+    let such_as = sample.map(|key| format!(" (such as key {key})")).unwrap_or_default();
+    let seen = format!(
+        "{inbox}{}: {records} records{such_as}, {dropped} not included, {} rejected{}",
+        described(job, &read),
+        rejected.len(),
+        match bad_values.len() {
+            0 => String::new(),
+            1 => ", 1 value can't be used".to_owned(),
+            many => format!(", {many} values can't be used"),
+        }
+    );
+    if let Some(reason) = read.incomplete().first() {
+        return Finding::new(what, Verdict::Wrong, format!("{seen}; incomplete: {reason}"));
+    }
+    match rejected.first().or(bad_values.first()) {
+        None => Finding::new(what, Verdict::Good, seen),
+        Some(row) => {
+            let mut line = match (row.line, &row.key) {
+                (Some(line), _) => format!("line {line}: "),
+                (None, Some(key)) => format!("key {key}: "),
+                (None, None) => String::new(),
+            };
+            line.extend(row.field.iter().map(|field| format!("{field}: ")));
+            // The others go on; but where no row can be used, the mapping is at fault.
+            let verdict = if records == 0 { Verdict::Wrong } else { Verdict::Doubtful };
+            Finding::new(what, verdict, format!("{seen}; {line}{}", row.reason))
+        }
+    }
+}
+
+/// How a source looks.
+fn described(job: &Job, read: &Read) -> String {
+    match &read.found {
+        SourceState::Csv(found) => format!(
+            "{}, {} columns by {}, header on line {}",
+            found.encoding,
+            found.columns.len(),
+            csv::delimiter_name(found.delimiter),
+            found.header_line
+        ),
+        // Nothing is remembered of a read that was not whole.
+        SourceState::Ldap(found) if found.server.is_empty() => format!("{}, {} entries", job.source, read.rows),
+        SourceState::Ldap(found) => {
+            let bases: Vec<String> =
+                found.entries.iter().map(|(base, count)| format!("{count} entries in {base}")).collect();
+            let unused = found.attributes.iter().filter(|(_, count)| **count == 0).map(|(name, _)| name.as_str());
+            let unused = match unused.collect::<Vec<_>>() {
+                none if none.is_empty() => String::new(),
+                names => format!(", none of them with {}", names.join(", ")),
+            };
+            let blind = match &read.span {
+                Some(span) if !span.began.tells() => {
+                    "; the server does not show how far it is: where it is behind another, or laid back from a copy, that can't \
+                     be noticed"
+                }
+                _ => "",
+            };
+            format!("{}, {}{unused}{blind}", found.server, bases.join(", "))
+        }
+    }
+}
+
+/// Asks the service for one of everything that the jobs read; never tries a write.
+async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) -> Result<(), Failure> {
+    let mut options = config.api.clone();
+    // What is asked counts with what was asked before; where there is no state nothing was, and none is made for this.
+    if !config.state.dir.exists() {
+        options.budget_file = None;
+    }
+    let client = Client::new(&options, &Clock::system())?;
+    let targets: BTreeSet<Target> = config.parts().map(|part| part.mapping.target).collect();
+    // An account without jobs yet is asked for its staff.
+    let targets = if targets.is_empty() { BTreeSet::from([Target::Staff]) } else { targets };
+    for target in &targets {
+        let read = readable(&client, *target).await;
+        let reached = read.is_ok();
+        let read = read.map(|()| format!("the credential may read {}", of_service(*target)));
+        findings
+            .push(Finding::of(format!("service at {}", config.api.base_url), read.map_err(|error| explained(&error))));
+        if !reached {
+            return Ok(());
+        }
+    }
+    for (contractors, what) in [(false, "custom fields"), (true, "custom fields of contractors")] {
+        let of = |target: Target| (target != Target::Staff) == contractors;
+        let parts = config.parts().filter(|part| of(part.mapping.target));
+        let fields: BTreeSet<&String> = parts.flat_map(|part| part.mapping.fields.keys()).collect();
+        let titles: Vec<&str> = fields.iter().filter_map(|field| field.strip_prefix(Target::CUSTOM)).collect();
+        if titles.is_empty() {
+            continue;
+        }
+        let elements = Api::<Element>::root();
+        let answered = match contractors {
+            false => client.send(elements.list_for::<ForStaff>()).await,
+            true => client.send(elements.list_for::<ForMembers>()).await,
+        };
+        let result = answered.map_err(|error| explained(&error)).and_then(|answered| {
+            let elements = Elements::new(answered.value);
+            let wrong = titles.iter().filter_map(|title| elements.resolve(title).err()).map(|error| error.to_string());
+            let wrong: Vec<String> = wrong.collect();
+            if wrong.is_empty() { Ok(format!("{} mapped, all there", titles.len())) } else { Err(wrong.join("; ")) }
+        });
+        findings.push(Finding::of(what, result));
+    }
+    let mut fields = config.parts().flat_map(|part| part.mapping.fields.keys().map(|name| (part.mapping.target, name)));
+    if fields.any(|(target, name)| is_place(target, name)) {
+        let query = Query::default().limit(client.page_size());
+        let answered = client.send(Api::<Location>::root().list(&query)).await;
+        findings.push(match answered {
+            Ok(answered) => known(places, answered.value),
+            Err(error) => Finding::new(LOCATIONS, Verdict::Wrong, explained(&error)),
+        });
+    }
+    Ok(())
+}
+
+/// Whether a field holds names of locations.
+fn is_place(target: Target, field: &str) -> bool {
+    target.field(field).is_some_and(|field| matches!(field.kind, FieldKind::Location | FieldKind::Places))
+}
+
+/// The service's locations, which those of the sources must be among: of a row with another that value is not used, or
+/// nothing.
+fn known(places: &Places, locations: Vec<Location>) -> Finding {
+    let there = Locations::of(&locations);
+    let names: Vec<String> = locations.into_iter().filter_map(|location| location.name).collect();
+    let seen = format!("{}: {}", names.len(), names.join(", "));
+    let strange = || places.iter().filter(|(name, _)| there.fault(name).is_some());
+    let (records, whole) =
+        strange().fold((0, 0), |(records, whole), (_, having)| (records + having.records, whole + having.whole));
+    let fate = match whole {
+        0 => "the value is not used: the field stays as it is, or empty for a new person",
+        _ if whole == records => "these records will be rejected (on_bad_value = \"row\")",
+        _ => "the value is not used, and where on_bad_value is \"row\" the record will be rejected",
+    };
+    let strange: Vec<String> = strange()
+        .map(|(name, Having { records, .. })| {
+            format!("{} ({records} record{})", sanitize(name), if *records == 1 { "" } else { "s" })
+        })
+        .collect();
+    if strange.is_empty() {
+        return Finding::new(LOCATIONS, Verdict::Good, seen);
+    }
+    let more = strange.len().saturating_sub(STRANGE_MAX);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let listed = strange.iter().take(STRANGE_MAX).cloned().collect::<Vec<_>>().join(", ");
+    let text = format!(
+        "the service has none, or several, of the name {listed}{more}: {fate}; a table and `lookup` turn codes into \
+         names; it has {seen}"
+    );
+    Finding::new(LOCATIONS, Verdict::Doubtful, text)
+}
+
+/// Asks for one entity of a target.
+async fn readable(client: &Client, target: Target) -> Result<(), api::Error> {
+    match target {
+        Target::Staff => one::<Staff>(client).await,
+        Target::Contractor => one::<Member>(client).await,
+        Target::Organization => one::<Organization>(client).await,
+        Target::Membership => one::<Membership>(client).await,
+        Target::Holder => client.send(Api::<Certification>::root().list(&Query::default())).await.map(drop),
+    }
+}
+
+async fn one<R: Walkable>(client: &Client) -> Result<(), api::Error> {
+    client.send(Api::<R>::root().list(&Query::default().ascending("id").limit(1))).await.map(drop)
+}
+
+/// What is read of a target, as a person calls it.
+fn of_service(target: Target) -> &'static str {
+    match target {
+        Target::Staff => "staff",
+        Target::Contractor => "contractors",
+        Target::Organization => "contractor organizations",
+        Target::Membership => "memberships of contractors",
+        Target::Holder => "certifications",
+    }
+}
+
+fn explained(error: &api::Error) -> String {
+    chain(error)
+}

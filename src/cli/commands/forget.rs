@@ -1,0 +1,53 @@
+//! `rosterd forget`.
+
+use serde_json::json;
+
+use crate::cli::args::ForgetArgs;
+use crate::cli::backend::{Backend, session};
+use crate::cli::ui::{Exit, Failure, Message, Ui, sanitize};
+use crate::clock::Clock;
+use crate::config::Needs;
+use crate::notify;
+use crate::operator::{self, ForgetError};
+use crate::record::Key;
+
+pub(crate) async fn run(ui: &Ui, host: &Backend, args: &ForgetArgs) -> Result<Exit, Failure> {
+    let config = session::configuration_for(ui, host, Needs::State)?;
+    let key = Key::new(&args.key).ok_or_else(|| Failure::usage("a key can't be empty"))?;
+    let mut sole = host.alone(&config).await;
+    let forgotten =
+        operator::forget(sole.take()?, &Clock::system(), &config.jobs, &key).map_err(|error| match error {
+            ForgetError::Store(error) => Failure::from(error),
+            error => Failure::failed(error),
+        })?;
+    drop(sole);
+    let Some(forgotten) = forgotten else {
+        return Err(Failure::failed(Message(format!("nothing here is about key {key}")))
+            .hint("`rosterd explain JOB KEY` tells of a record; keys are case-sensitive"));
+    };
+    notify::forget(&config.state.dir).map_err(|error| {
+        Failure::failed(Message(format!("notices of rejected rows could not be forgotten: {error}")))
+    })?;
+    if ui.json {
+        ui.document(&json!({
+            "version": 1,
+            "key": key,
+            "jobs": forgotten.jobs,
+            "ids": forgotten.ids,
+            "rows": forgotten.rows,
+            "lines": forgotten.lines,
+            "files": forgotten.files,
+        }));
+        return Ok(Exit::Done);
+    }
+    let (rows, lines) = (forgotten.rows, forgotten.lines);
+    ui.line(format!("forgot {}: {rows} rows of the state, {lines} lines of the audit files", sanitize(key.as_str())));
+    if forgotten.files > 0 {
+        ui.line(format!("{} files of inboxes were rewritten without them, or removed", forgotten.files));
+    }
+    for id in &forgotten.ids {
+        ui.line(format!("id {id} is still at the service, and belongs to no record any more"));
+    }
+    ui.line("who is still in the source is matched again by the next `rosterd sync`, as if seen for the first time");
+    Ok(Exit::Done)
+}

@@ -1,0 +1,234 @@
+//! `rosterd init`: a first configuration, from what a file shows.
+
+use std::path::Path;
+
+use super::common::{HEAD, TAIL, printable, quoted, time_zone};
+use crate::cli::args::InitArgs;
+use crate::cli::ui::{Exit, Failure, Ui};
+use crate::source::csv::{self, Probe, delimiter_name};
+use crate::source::snake;
+
+/// Fields with the names that columns for them have, in the form of a template's variable; the first that is there wins.
+const NAMES: &[(&str, &[&str])] = &[
+    (
+        "employee_id",
+        &[
+            "employee_id",
+            "employee_no",
+            "employee_number",
+            "employee_code",
+            "staff_id",
+            "staff_no",
+            "staff_number",
+            "personnel_number",
+            "personnel_no",
+            "payroll_number",
+            "payroll_no",
+            "person_id",
+            "emp_id",
+            "emp_no",
+            "worker_id",
+            "personalnummer",
+            "number",
+            "no",
+            "id",
+        ],
+    ),
+    ("email", &["email", "e_mail", "email_address", "e_mail_address", "work_email", "mail", "business_email"]),
+    ("title", &["job_title", "title", "position", "position_title", "role"]),
+    ("altname", &["preferred_name", "known_as", "altname", "nickname"]),
+    ("phone", &["phone", "work_phone", "telephone", "phone_number", "business_phone", "tel"]),
+    ("mobile", &["mobile", "mobile_phone", "cell", "cell_phone", "mobile_number"]),
+    ("ice", &["ice", "emergency_contact", "emergency_phone", "emergency_contact_number"]),
+    ("location", &["location", "site", "office", "work_location", "home_location", "building"]),
+];
+
+const FULL_NAME: &[&str] = &["full_name", "name", "display_name", "employee_name"];
+const FIRST_NAME: &[&str] = &["first_name", "given_name", "forename", "firstname", "vorname"];
+const LAST_NAME: &[&str] = &["last_name", "surname", "family_name", "lastname", "nachname"];
+
+pub(super) fn run(ui: &Ui, args: &InitArgs) -> Result<Exit, Failure> {
+    let probe = csv::probe(&args.source).map_err(Failure::failed)?;
+    let path = args.source.canonicalize().unwrap_or_else(|_| args.source.clone());
+    let configuration = configuration(&path, &probe);
+    if ui.json {
+        ui.document(&serde_json::json!({
+            "version": 1,
+            "encoding": probe.found.encoding,
+            "delimiter": char::from(probe.found.delimiter).to_string(),
+            "header": probe.found.header_line,
+            "columns": probe.found.columns,
+            "doubts": probe.doubts,
+            "configuration": configuration,
+        }));
+    } else {
+        ui.line(configuration.trim_end());
+    }
+    probe.doubts.iter().for_each(|doubt| ui.warn(doubt));
+    Ok(Exit::Done)
+}
+
+/// Text of the configuration's parts, found columns filled in.
+fn configuration(path: &Path, probe: &Probe) -> String {
+    let columns = Columns::new(&probe.found.columns);
+    let found = &probe.found;
+    let stem = path.file_stem().map(|stem| snake(&stem.to_string_lossy())).unwrap_or_default();
+    let job = crate::record::JobName::new(&stem).map_or_else(|| "employees".to_owned(), |name| name.to_string());
+    let mut map = Vec::new();
+    let mut open = Vec::new();
+    match columns.name() {
+        Some(template) => map.push(("name", template)),
+        None => open.push(("name", "no column for names was recognized; this one is needed")),
+    }
+    for (field, names) in NAMES {
+        match columns.first(names) {
+            Some(template) => map.push((field, template)),
+            None if *field == "employee_id" => open.push((field, "no column for staff numbers was recognized")),
+            None => {}
+        }
+    }
+    let key = map.iter().find(|(field, _)| *field == "employee_id" || *field == "email").map(|(_, template)| template);
+    let mut text = format!(
+        "# A first configuration for {path}.\n\
+         # Found: {encoding}, cells put apart by {delimiter}, header on line {header}, {count} columns:\n",
+        path = path.display(),
+        encoding = found.encoding,
+        delimiter = delimiter_name(found.delimiter),
+        header = found.header_line,
+        count = found.columns.len(),
+    );
+    found.columns.iter().for_each(|column| text.push_str(&format!("#   {}\n", printable(column))));
+    probe.doubts.iter().for_each(|doubt| text.push_str(&format!("# In doubt: {}\n", printable(doubt))));
+    text.push_str(HEAD);
+    text.push_str(&format!("name = {}\n", quoted(&job)));
+    text.push_str("target = \"staff\"\nschedule = \"*/15 * * * *\"\n");
+    text.push_str(&time_zone());
+    match key {
+        Some(key) => text.push_str(&format!("key = {}                 # identifies a person for ever\n", quoted(key))),
+        None => text.push_str("key = \"{{ … }}\"                     # the column that identifies a person for ever\n"),
+    }
+    let by: Vec<String> = ["employee_id", "email"]
+        .into_iter()
+        .filter(|field| map.iter().any(|(mapped, _)| mapped == field))
+        .map(quoted)
+        .collect();
+    text.push_str(&format!("match_on = [{}]   # how people who are at the service already are found\n", by.join(", ")));
+    text.push_str(
+        "# include = \"{{ status != 'Terminated' }}\"   # who belongs in\nwrites = \"approve\"                  # every change waits for an approval; then \"auto\"\n\n[job.source]\ntype = \"csv\"\n",
+    );
+    text.push_str(&format!("path = {}\n", quoted(&path.to_string_lossy())));
+    text.push_str(
+        "# encoding, delimiter and header are detected at every read; a file that suddenly differs is refused\n",
+    );
+    if !probe.final_newline {
+        text.push_str("final_newline = false              # this file's last row has no line end\n");
+    }
+    text.push_str("\n[job.map]\n");
+    for (field, why) in open {
+        text.push_str(&format!("# {field} = \"{{{{ … }}}}\"   # {why}\n"));
+    }
+    map.iter().for_each(|(field, template)| text.push_str(&format!("{field} = {}\n", quoted(template))));
+    let unused = columns.unused(map.iter().map(|(_, template)| template.as_str()));
+    if !unused.is_empty() {
+        text.push_str(&format!(
+            "# not used: {}\n",
+            unused.iter().map(|column| printable(column)).collect::<Vec<_>>().join(", ")
+        ));
+    }
+    text.push_str(TAIL);
+    text
+}
+
+/// The columns of a file by the names that templates know them under.
+struct Columns<'a> {
+    all: Vec<(&'a str, String)>,
+}
+
+impl<'a> Columns<'a> {
+    fn new(columns: &'a [String]) -> Self {
+        Self { all: columns.iter().map(|column| (column.as_str(), snake(column))).collect() }
+    }
+
+    /// The template that shows a column: by its plain name where that is one, else as it is in the file.
+    fn template(&self, name: &str) -> Option<String> {
+        let hits: Vec<&str> = self.all.iter().filter(|(_, known)| known == name).map(|(column, _)| *column).collect();
+        match hits.as_slice() {
+            [] => None,
+            [_] if name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') => Some(name.to_owned()),
+            [column, ..] => Some(format!("source[{column:?}]")),
+        }
+    }
+
+    fn first(&self, names: &[&str]) -> Option<String> {
+        names.iter().find_map(|name| self.template(name)).map(|name| format!("{{{{ {name} }}}}"))
+    }
+
+    fn name(&self) -> Option<String> {
+        if let (Some(first), Some(last)) = (self.first(FIRST_NAME), self.first(LAST_NAME)) {
+            return Some(format!("{first} {last}"));
+        }
+        self.first(FULL_NAME)
+    }
+
+    fn unused<'b>(&self, templates: impl Iterator<Item = &'b str>) -> Vec<&'a str> {
+        let templates: Vec<&str> = templates.collect();
+        let used = |column: &str, name: &str| {
+            let plain = format!(" {name} ");
+            let verbatim = format!("source[{column:?}]");
+            templates.iter().any(|template| template.contains(&plain) || template.contains(&verbatim))
+        };
+        self.all.iter().filter(|(column, name)| !used(column, name)).map(|(column, _)| *column).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config;
+
+    fn made(header: &str) -> String {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("staff list.csv");
+        let cells = header.split(',').map(|_| "x").collect::<Vec<_>>().join(",");
+        std::fs::write(&path, format!("{header}\n{cells}\n{cells}\n")).unwrap();
+        configuration(&path, &csv::probe(&path).unwrap())
+    }
+
+    #[test]
+    fn columns_are_recognized_by_their_usual_names() {
+        let text = made("Employee No,First Name,Surname,E-Mail,Job Title,Site,Shoe Size");
+        for line in [
+            "name = \"{{ first_name }} {{ surname }}\"",
+            "employee_id = \"{{ employee_no }}\"",
+            "email = \"{{ e_mail }}\"",
+            "title = \"{{ job_title }}\"",
+            "location = \"{{ site }}\"",
+            "match_on = [\"employee_id\", \"email\"]",
+            "# not used: Shoe Size",
+            "writes = \"approve\"",
+        ] {
+            assert!(text.contains(line), "{line} in\n{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_printed_is_a_configuration_once_the_service_is_filled_in() {
+        let dir = tempfile::tempdir().unwrap();
+        let source = dir.path().join("staff.csv");
+        std::fs::write(&source, "Staff No;Name;Email\n1;Ana;a@example.com\n").unwrap();
+        let text = configuration(&source, &csv::probe(&source).unwrap());
+        let path = dir.path().join("config.toml");
+        std::fs::write(&path, text.replace("client_id = \"…\"", "client_id = \"me\"")).unwrap();
+        let secret = dir.path().join("client_secret");
+        std::fs::write(&secret, "s\n").unwrap();
+        for file in [&path, &secret] {
+            use std::os::unix::fs::PermissionsExt as _;
+            std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        }
+        let config = config::load(&path, std::iter::empty(), config::Needs::Jobs).unwrap();
+        assert_eq!(config.state.dir, Path::new(config::StateOptions::DIR), "an instance would have its own");
+        assert!(!text.lines().any(|line| line.starts_with("dir")), "{text}");
+        assert_eq!(config.jobs[0].name.as_str(), "staff");
+        assert_eq!(config.jobs[0].writes, crate::plan::Writes::Approve);
+    }
+}

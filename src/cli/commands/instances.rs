@@ -1,0 +1,133 @@
+//! `rosterd status --all`: every account on this machine.
+//!
+//! Each account's status is a process of its own: root becomes the owner of an account's state for good, and two accounts
+//! may have two owners.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+use crate::cli::ui::screen::marked;
+use crate::cli::ui::{Exit, Failure, Message, Paint, Ui};
+use crate::config::Instance;
+
+/// The file of the account without a name.
+const NAMELESS: &str = "config.toml";
+
+/// An account, and what its status was.
+struct InstanceState {
+    name: String,
+    config: PathBuf,
+    exit: u8,
+    /// What it wrote: data, and everything else.
+    out: String,
+    err: String,
+}
+
+/// Shows the status of every configuration in the folder of `config`.
+pub(crate) fn status(ui: &Ui, config: &Path) -> Result<Exit, Failure> {
+    let folder = match config.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let files = configurations(folder)
+        .map_err(|error| Failure::usage(Message(format!("the configurations in {}: {error}", folder.display()))))?;
+    if files.is_empty() {
+        let none = Message(format!("there is no configuration in {}", folder.display()));
+        return Err(Failure::usage(none).hint("name one of the folder's files with --config"));
+    }
+    let seen: Vec<InstanceState> = files
+        .into_iter()
+        .map(|(name, config)| {
+            let output = ask(ui, &config).map_err(Failure::failed)?;
+            // Ended by a signal: no code of its own.
+            let exit = output.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            Ok(InstanceState { name, config, exit, out: text(&output.stdout), err: text(&output.stderr) })
+        })
+        .collect::<Result<_, Failure>>()?;
+    if ui.json {
+        ui.document(&json!({"version": 1, "instances": seen.iter().map(document).collect::<Vec<_>>()}));
+    } else {
+        seen.iter().enumerate().for_each(|(number, seen)| show(ui, number, seen));
+    }
+    Ok(worst(seen.iter().map(|seen| seen.exit)))
+}
+
+/// The configurations in a folder, by name; the one without a name comes first.
+fn configurations(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.file_name().is_some_and(|name| name == NAMELESS) {
+            found.push((String::new(), path));
+        } else if let Some(instance) = Instance::named_by(&path) {
+            found.push((instance.to_string(), path));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn ask(ui: &Ui, config: &Path) -> io::Result<Output> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("--config").arg(config).arg("status");
+    if ui.json {
+        command.arg("--json");
+    }
+    command.args(["--color", if ui.paints().0 { "always" } else { "never" }]);
+    command.output()
+}
+
+fn document(seen: &InstanceState) -> Value {
+    let parsed = |text: &str| text.lines().last().and_then(|line| serde_json::from_str::<Value>(line).ok());
+    let error = parsed(&seen.err).and_then(|said| said.get("error").cloned());
+    json!({
+        "name": seen.name,
+        "config": seen.config,
+        "exit": seen.exit,
+        "status": parsed(&seen.out),
+        "error": error,
+    })
+}
+
+fn show(ui: &Ui, number: usize, seen: &InstanceState) {
+    if number > 0 {
+        ui.line("");
+    }
+    let path = seen.config.display();
+    let title = if seen.name.is_empty() { path.to_string() } else { format!("{} ({path})", seen.name) };
+    ui.line(ui.paint(Paint::Bold, &title));
+    seen.err.lines().for_each(|line| ui.note(marked(line)));
+    seen.out.lines().for_each(|line| ui.line(marked(line)));
+}
+
+/// The exit of the account that is worst off.
+fn worst(exits: impl Iterator<Item = u8>) -> Exit {
+    // From bad to good. What is not in the list is none of this program's codes: it failed.
+    let order = [Exit::Failed, Exit::Usage, Exit::InUse, Exit::Held, Exit::Partial, Exit::Done];
+    let place = |code: u8| order.iter().position(|exit| exit.code() == code).unwrap_or(0);
+    exits.map(place).min().map_or(Exit::Done, |place| order[place])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_account_decides() {
+        for (exits, expected) in [
+            (&[][..], Exit::Done),
+            (&[0, 0], Exit::Done),
+            (&[0, 4, 3], Exit::Held),
+            (&[4, 2, 0], Exit::Usage),
+            (&[2, 1], Exit::Failed),
+            (&[0, 99], Exit::Failed),
+            (&[4, 11], Exit::InUse),
+        ] {
+            assert_eq!(worst(exits.iter().copied()), expected, "{exits:?}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! `rosterd preview`.
+
+use std::ops::ControlFlow;
+
+use serde_json::{Map, Value, json};
+
+use crate::cli::args::PreviewArgs;
+use crate::cli::backend::{Backend, session};
+use crate::cli::ui::{Exit, Failure, Paint, Ui, sanitize};
+use crate::clock::Clock;
+use crate::config::Job;
+use crate::mapping::{Bound, Mapped, Reading};
+use crate::reconcile::{mapping, peek, rows};
+use crate::record::Key;
+use crate::source::{Access, Row, ldap};
+
+/// A row and what became of it.
+struct PreviewRow {
+    line: Option<u64>,
+    /// The name of the entry; none of a row of a file.
+    dn: Option<String>,
+    source: Vec<(String, String)>,
+    reading: Reading,
+}
+
+pub(crate) fn run(ui: &Ui, host: &Backend, args: &PreviewArgs) -> Result<Exit, Failure> {
+    let config = session::configuration(ui, host)?;
+    let job = session::job_or_only(&config, args.job.as_deref())?;
+    let key = args.key.as_deref().map(|key| Key::new(key).ok_or_else(|| Failure::usage("a key can't be empty")));
+    let key = key.transpose()?;
+    let next = peek(job, None, &Clock::system())?;
+    let binds = ldap::Binds::of_a_run(&config.state.dir);
+    let seen = next.job().map(|job| look(job, &binds, key.as_ref(), args.limit)).transpose()?.unwrap_or_default();
+    if ui.json {
+        let rows: Vec<Value> = seen.iter().map(document).collect();
+        let inbox = next.waiting.as_ref();
+        let inbox = inbox.map(|inbox| json!({"dir": inbox.dir, "file": inbox.file, "waiting": inbox.files}));
+        ui.document(&json!({"version": 1, "job": job.name, "rows": rows, "inbox": inbox}));
+    } else {
+        if next.waiting.is_some() {
+            ui.note(sanitize(&next.told()));
+        }
+        seen.iter().for_each(|seen| lines(ui, seen));
+    }
+    match key.filter(|_| next.job().is_some()) {
+        Some(key) if seen.is_empty() => {
+            let words = format!("no row of {} has the key {key}", next.job().unwrap_or(job).source);
+            Err(Failure::failed(crate::cli::ui::Message(words)))
+        }
+        _ => Ok(Exit::Done),
+    }
+}
+
+fn look(job: &Job, binds: &ldap::Binds, key: Option<&Key>, limit: usize) -> Result<Vec<PreviewRow>, Failure> {
+    let mut seen = Vec::new();
+    let clock = Clock::system();
+    let today = job.day(clock.now());
+    let templates = mapping(job);
+    let mut visit = |row: &Row, bound: &Bound<'_>| {
+        let reading = bound.read(row, Some(today));
+        if key.is_none_or(|key| reading.key() == Some(key)) {
+            let source =
+                row.shown(&templates.wanted().photos).map(|(column, cell)| (column.to_owned(), cell)).collect();
+            seen.push(PreviewRow { line: row.shown_line(), dn: row.dn().map(str::to_owned), source, reading });
+        }
+        if seen.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let read = rows(job, &templates, Access::of_a_person(&clock, binds), &mut visit)?;
+    let room = limit.saturating_sub(seen.len());
+    let rejected = read.rejected.into_iter().filter(|_| key.is_none()).take(room);
+    seen.extend(rejected.map(|rejected| PreviewRow {
+        line: rejected.line,
+        dn: None,
+        source: Vec::new(),
+        reading: Reading::rejected(rejected),
+    }));
+    Ok(seen)
+}
+
+fn document(seen: &PreviewRow) -> Value {
+    let source: Map<String, Value> =
+        seen.source.iter().map(|(column, cell)| (column.clone(), cell.as_str().into())).collect();
+    let (record, rejected) = match &seen.reading.mapped {
+        Mapped::Record(record) => {
+            let fields: Map<String, Value> =
+                record.fields.iter().map(|(field, value)| (field.to_string(), value.to_json())).collect();
+            (Value::Object(fields), Value::Null)
+        }
+        Mapped::Rejected(rejected) => (Value::Null, json!({"field": rejected.field, "reason": rejected.reason})),
+        Mapped::Left(_) | Mapped::Dropped => (Value::Null, Value::Null),
+    };
+    let absence = seen.reading.absence();
+    json!({
+        "line": seen.line,
+        "dn": seen.dn,
+        "key": seen.reading.key(),
+        "included": absence.is_none(),
+        "absence": absence,
+        "source": source,
+        "record": record,
+        "rejected": rejected,
+        "rejected_values": seen.reading.bad_values.iter().map(|bad| json!({"field": bad.field, "reason": bad.reason})).collect::<Vec<_>>(),
+    })
+}
+
+fn lines(ui: &Ui, seen: &PreviewRow) {
+    let key = seen.reading.key().map(|key| format!("  key {}", sanitize(key.as_str()))).unwrap_or_default();
+    let place = match (&seen.dn, seen.line) {
+        (Some(dn), _) => sanitize(dn),
+        (None, Some(line)) => format!("line {line}"),
+        (None, None) => "an entry".to_owned(),
+    };
+    ui.line(format!("{}{key}", ui.paint(Paint::Bold, &place)));
+    let left: Vec<(String, String)> =
+        seen.source.iter().map(|(column, cell)| (sanitize(column), format!("{:?}", sanitize(cell)))).collect();
+    let right: Vec<String> = match &seen.reading.mapped {
+        Mapped::Record(record) => record
+            .fields
+            .iter()
+            .map(|(field, value)| {
+                let shown =
+                    if value.is_empty() { "(empty)".to_owned() } else { format!("{:?}", sanitize(&value.shown())) };
+                format!("{} = {shown}", sanitize(field))
+            })
+            .chain(seen.reading.bad_values.iter().map(|bad| {
+                let field = bad.field.as_deref().unwrap_or_default();
+                ui.paint(Paint::Red, &format!("stays as it is: {}: {}", sanitize(field), sanitize(&bad.reason)))
+            }))
+            .collect(),
+        Mapped::Left(_) | Mapped::Dropped => seen.reading.absence().into_iter().collect(),
+        Mapped::Rejected(rejected) => {
+            let field = rejected.field.as_ref().map(|field| format!("{}: ", sanitize(field))).unwrap_or_default();
+            vec![ui.paint(Paint::Red, &format!("rejected: {field}{}", sanitize(&rejected.reason)))]
+        }
+    };
+    beside(&left, &right).iter().for_each(|line| ui.line(line));
+}
+
+/// The widest that a column of names or cells is made; what is longer moves the next column.
+const WIDTH_MAX: usize = 60;
+
+/// Columns and their cells on the left, what becomes of them on the right.
+fn beside(left: &[(String, String)], right: &[String]) -> Vec<String> {
+    let width = |texts: &mut dyn Iterator<Item = &String>| {
+        texts.map(|text| text.chars().count()).max().unwrap_or(0).min(WIDTH_MAX)
+    };
+    let name = width(&mut left.iter().map(|(column, _)| column));
+    let cell = width(&mut left.iter().map(|(_, cell)| cell));
+    let line = |at: usize| {
+        let (column, text) = left.get(at).map_or(("", ""), |(column, cell)| (column.as_str(), cell.as_str()));
+        let arrow = if right.get(at).is_some() { "→" } else { "" };
+        let line = format!("  {column:name$}  {text:cell$}  {arrow} {}", right.get(at).map_or("", String::as_str));
+        line.trim_end().to_owned()
+    };
+    (0..left.len().max(right.len())).map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn one_long_cell_does_not_push_the_others_aside() {
+        let pair = |column: &str, cell: &str| (column.to_owned(), cell.to_owned());
+        let lines = beside(&[pair("Name", "Ana"), pair("Note", &"x".repeat(200))], &["name = Ana".into(), "b".into()]);
+        assert_eq!(lines[0], format!("  Name  Ana{}  → name = Ana", " ".repeat(57)));
+        assert_eq!(lines[1], format!("  Note  {}  → b", "x".repeat(200)));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        /// `format!` takes no width beyond 65,535.
+        #[test]
+        fn texts_of_any_length_are_printed(lengths in prop::collection::vec((0usize..200_000, 0usize..200_000), 0..4)) {
+            let left: Vec<_> = lengths.iter().map(|(one, other)| ("é".repeat(*one), "x".repeat(*other))).collect();
+            let lines = beside(&left, &["y".repeat(100_000)]);
+            prop_assert_eq!(lines.len(), left.len().max(1));
+            for ((column, cell), line) in left.iter().zip(&lines) {
+                prop_assert!(line.contains(column.as_str()) && line.contains(cell.as_str()));
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! `rosterd queue list`, `retry` and `drop`.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::cli::args::{QueueArgs, QueueCommand, QueuedArgs};
+use crate::cli::backend::{Backend, session};
+use crate::cli::ui::{Exit, Failure, Message, Ui, sanitize};
+use crate::clock::Clock;
+use crate::config::{Job, Needs};
+use crate::operator::{self, DecisionError, QueuedChange};
+use crate::queue::{Change, State};
+use crate::record::{JobName, Key};
+use crate::store::{self, Store};
+
+type Decide = fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError>;
+
+pub(crate) async fn run(ui: &Ui, host: &Backend, args: &QueueArgs) -> Result<Exit, Failure> {
+    match &args.command {
+        QueueCommand::List { job } => list(ui, host, job.as_deref()).await,
+        QueueCommand::Retry(args) => {
+            let job = decide(ui, host, args, "retried", "parked", operator::retry).await?;
+            if !ui.json {
+                ui.note(if host.sends() {
+                    "they are sent now, if they are still wanted".to_owned()
+                } else {
+                    format!("the next `rosterd sync {job}` sends them, if they are still wanted then")
+                });
+            }
+            host.decided(Some(&[job]));
+            Ok(Exit::Done)
+        }
+        QueueCommand::Drop(args) => {
+            // A run has read the queue, and would send what is dropped meanwhile.
+            let _quiet = host.preempt_runs().await;
+            let job = decide(ui, host, args, "dropped", "queued that can be dropped", operator::discard).await?;
+            host.decided(Some(&[job]));
+            Ok(Exit::Done)
+        }
+    }
+}
+
+async fn list(ui: &Ui, host: &Backend, job: Option<&str>) -> Result<Exit, Failure> {
+    let config = session::configuration_for(ui, host, Needs::Local)?;
+    let names: Vec<String> = job.map(str::to_owned).into_iter().collect();
+    let jobs = session::jobs(&config, &names)?;
+    let store = host.store(&config).await?;
+    let queued: Result<Vec<Vec<QueuedChange>>, store::Error> =
+        jobs.iter().map(|job| operator::waiting(&store, job)).collect();
+    let queued: Vec<QueuedChange> = queued?.into_iter().flatten().collect();
+    if ui.json {
+        ui.document(&json!({"version": 1, "changes": queued.iter().map(document).collect::<Vec<_>>()}));
+    } else if queued.is_empty() {
+        ui.line("nothing is queued");
+    } else {
+        queued.iter().for_each(|waiting| ui.line(line(waiting)));
+    }
+    Ok(Exit::Done)
+}
+
+/// Names people by key only (law 11).
+fn document(waiting: &QueuedChange) -> Value {
+    let QueuedChange { change, unclear } = waiting;
+    let (attempts, status) = match change.state {
+        State::Waiting => (None, None),
+        State::Sent { attempts, .. } => (Some(attempts), None),
+        State::Parked { status, .. } => (None, (status > 0).then_some(status)),
+    };
+    json!({
+        "job": change.job,
+        "key": change.key,
+        "action": change.wish.action,
+        "id": change.wish.id,
+        "state": state(change, unclear.is_some()),
+        "approved": change.approved,
+        "attempts": attempts,
+        "status": status,
+        "reason": reason(change).or(unclear.as_deref()),
+    })
+}
+
+fn line(waiting: &QueuedChange) -> String {
+    let QueuedChange { change, unclear } = waiting;
+    let (state, action) = (state(change, unclear.is_some()), change.wish.action.name());
+    let (job, key) = (change.job.as_str(), sanitize(change.key.as_str()));
+    let reason = match &change.state {
+        State::Waiting => String::new(),
+        State::Sent { .. } if unclear.is_some() => unclear.as_deref().map(sanitize).unwrap_or_default(),
+        State::Sent { attempts: 1, .. } => "sent once; the next run looks up what became of it".to_owned(),
+        State::Sent { attempts, .. } => format!("sent {attempts} times; the next run looks up what became of it"),
+        State::Parked { status: 0, words } => sanitize(words),
+        State::Parked { status, words } => format!("{status}: {}", sanitize(words)),
+    };
+    let line = format!("{state:<8}  {job}  {key} ({action})");
+    if reason.is_empty() { line } else { format!("{line}: {reason}") }
+}
+
+fn state(change: &Change, unclear: bool) -> &'static str {
+    match change.state {
+        State::Waiting => "waiting",
+        State::Sent { .. } if unclear => "unclear",
+        State::Sent { .. } => "sent",
+        State::Parked { .. } => "parked",
+    }
+}
+
+fn reason(change: &Change) -> Option<&str> {
+    match &change.state {
+        State::Parked { words, .. } => Some(words),
+        State::Waiting | State::Sent { .. } => None,
+    }
+}
+
+async fn decide(
+    ui: &Ui,
+    host: &Backend,
+    args: &QueuedArgs,
+    word: &str,
+    what: &str,
+    decide: Decide,
+) -> Result<JobName, Failure> {
+    let config = session::configuration_for(ui, host, Needs::Local)?;
+    let job = session::job(&config, &args.job)?;
+    let keys = session::keys(&args.keys)?;
+    let store = host.store(&config).await?;
+    let done = decide(&store, &Clock::system(), job, &keys).map_err(|error| match error {
+        DecisionError::Store(error) => error.into(),
+        error => Failure::failed(error),
+    })?;
+    if done.is_empty() {
+        return Err(Failure::failed(Message(format!("nothing of job {} is {what}", job.name)))
+            .hint("`rosterd queue list` shows what waits"));
+    }
+    if ui.json {
+        ui.document(&json!({"version": 1, "job": job.name, word: done}));
+    } else {
+        let listed: Vec<String> = done.iter().take(10).map(|key| sanitize(key.as_str())).collect();
+        let more = if done.len() > 10 { format!(" and {} more", done.len() - 10) } else { String::new() };
+        ui.line(format!("{word} {} of job {}: {}{more}", done.len(), job.name, listed.join(", ")));
+    }
+    Ok(job.name.clone())
+}

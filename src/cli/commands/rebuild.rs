@@ -1,0 +1,86 @@
+//! `rosterd rebuild`.
+
+use serde_json::json;
+
+use crate::cli::args::RebuildArgs;
+use crate::cli::backend::{Backend, session};
+use crate::cli::ui::{Exit, Failure, Ui, sanitize};
+use crate::clock::Clock;
+use crate::config::Needs;
+use crate::operator::{self, RebuildError, Rebuilt, Which};
+
+pub(crate) async fn run(ui: &Ui, host: &Backend, args: &RebuildArgs) -> Result<Exit, Failure> {
+    let config = session::configuration_for(ui, host, Needs::Local)?;
+    let mut sole = host.alone(&config).await;
+    sole.close();
+    let which = if args.damaged { Which::Damaged } else { Which::Whole };
+    let renewed = operator::rebuild(&config, &Clock::system(), which).map_err(|error| match error {
+        RebuildError::Store(error) => Failure::from(error),
+        error => Failure::failed(error),
+    })?;
+    drop(sole);
+    let (mut seen, mut damage, mut is_dropped) = (None, None, false);
+    if let Some(renewed) = renewed {
+        (seen, is_dropped) = (Some(renewed.seen), renewed.is_dropped);
+        damage = renewed.damage;
+    }
+    // It can't be known what a damaged store has lost, so it is dropped only for a user who asks for that.
+    if let Some(error) = damage.take_if(|_| !is_dropped) {
+        let Rebuilt { leaving, rejections, .. } = seen.unwrap_or_default();
+        return Err(Failure::failed(error)
+            .hint(format!(
+                "what people rejected and who was leaving may be lost with it: {} and {} can still be read, and it is unknown \
+                 what can't; `rosterd history` shows what was decided",
+                counted(rejections, "rejection"),
+                people(leaving)
+            ))
+            .hint("`rosterd rebuild --damaged` keeps what can be read and drops the rest; nothing was dropped now"));
+    }
+    let Rebuilt { known, leaving, queued, held, rejections, approvals, unknown } = seen.unwrap_or_default();
+    if ui.json {
+        ui.document(&json!({
+            "version": 1,
+            "state_dir": config.state.dir,
+            "rebuilt": is_dropped,
+            "damage": damage.map(|error| error.kind.to_string()),
+            "known": seen.map(|seen| seen.known),
+            "queued": seen.map(|seen| seen.queued),
+            "held": seen.map(|seen| seen.held),
+            "kept_rejections": rejections,
+            "kept_leaving": leaving,
+            "kept_unknown": unknown,
+            "dropped_approvals": approvals,
+        }));
+        return Ok(Exit::Done);
+    }
+    if seen.is_none() {
+        ui.line("there was nothing to drop");
+    } else if !is_dropped {
+        ui.line("the store is whole; nothing was dropped");
+    } else {
+        if let Some(error) = &damage {
+            ui.line(format!("dropped: {}; what could be read of it:", sanitize(&error.kind.to_string())));
+        }
+        let known = known - leaving;
+        ui.line(format!(
+            "dropped: {known} people known, {queued} changes queued or parked, {held} held, {}",
+            counted(approvals, "approval")
+        ));
+        ui.line(format!(
+            "kept: audit files, pauses, {}, {} who are gone from the source, {} of unknown fate",
+            counted(rejections, "rejection"),
+            people(leaving),
+            counted(unknown, "create")
+        ));
+    }
+    ui.line("the next `rosterd sync` matches people by match_on: this creates no duplicates and removes no one");
+    Ok(Exit::Done)
+}
+
+fn counted(number: u64, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+fn people(number: u64) -> String {
+    if number == 1 { "1 person".to_owned() } else { format!("{number} people") }
+}

@@ -1,0 +1,184 @@
+//! `rosterd status`.
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::pause;
+use crate::api::BudgetState;
+use crate::cli::backend::{Backend, session};
+use crate::cli::ui::{Exit, Failure, Paint, Ui, sanitize};
+use crate::clock::Clock;
+use crate::config::{Config, Job, Needs};
+use crate::daemon;
+use crate::notify::NoticeStore;
+use crate::reconcile::{self, JobState, Status};
+use crate::status::{Health, JobView, LiveJobState, Refused, Snapshot, UnreachableChannel, Unserved};
+use crate::store::{self, Store};
+
+pub(crate) async fn run(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
+    let config = session::configuration_for(ui, host, Needs::Local)?;
+    let store = host.store(&config).await?;
+    let clock = Clock::system();
+    // Pauses that can't be read are an error here, though the page is shown without them.
+    reconcile::pauses(&config.state.dir).map_err(Failure::failed)?;
+    let now = clock.now();
+    let budget = match host {
+        Backend::Here(_) => BudgetState::of(&config.api, &clock),
+        Backend::Daemon(lent) => lent.engine.setup().client.budget(),
+    };
+    let snapshot = Snapshot::gather(&store, &config, budget, now, &|job| seen(host, &store, job, now))?;
+    let health = Health::of(&snapshot);
+    let Snapshot { jobs: views, budget, is_full, .. } = snapshot;
+    let (refused, unserved) = match host {
+        Backend::Here(_) => (None, None),
+        Backend::Daemon(lent) => (lent.engine.counters().refused(), lent.engine.unserved()),
+    };
+    let unheard = NoticeStore::open(&config.state.dir).unheard();
+    if ui.json {
+        ui.document(&json!({
+            "version": 1,
+            "daemon": host.sends(),
+            "jobs": views.iter().map(document).collect::<Vec<_>>(),
+            "budget": {"used": budget.used, "limit": budget.limit, "blocked_until": budget.blocked_until,
+                "finish": budget.finish},
+            "state_dir": config.state.dir,
+            "disk_full": is_full,
+            "config_refused": refused.as_ref().map(|refused| json!({"at": refused.at, "reason": refused.reason})),
+            "unheard": unheard.iter().map(|place| json!({"channel": place.channel, "since": place.since,
+                "reason": place.reason, "waiting": place.waiting})).collect::<Vec<_>>(),
+            "unserved": unserved.as_ref().map(|page| json!({"since": page.since, "reason": page.reason})),
+        }));
+    } else {
+        lines(ui, &config, &views);
+        if is_full {
+            let text =
+                format!("the disk of {} is full: nothing is sent before 8 MiB are free", config.state.dir.display());
+            ui.line(ui.paint(Paint::Red, &text));
+        }
+        if let Some(Refused { at, reason }) = &refused {
+            let text = format!("the new configuration was refused {at:.0}, and the one before is in force: {reason}");
+            ui.line(ui.paint(Paint::Red, &sanitize(&text)));
+        }
+        if let Some(Unserved { since, reason }) = &unserved {
+            ui.line(ui.paint(
+                Paint::Red,
+                &sanitize(&format!("no status page since {since:.0}: {reason}; it is tried again")),
+            ));
+        }
+        for UnreachableChannel { channel, since, reason, waiting } in &unheard {
+            let waits = match waiting {
+                0 => String::new(),
+                1 => "; 1 notice waits".to_owned(),
+                many => format!("; {many} notices wait"),
+            };
+            let text = format!("{channel} reaches no one since {since:.0}: {reason}{waits}");
+            ui.line(ui.paint(Paint::Red, &sanitize(&text)));
+        }
+        let blocked = budget.blocked_until.map(|until| format!("; the service asked to wait until {until:.0}"));
+        ui.line(format!(
+            "budget: {} of {} requests used in the last 60 seconds{}",
+            budget.used,
+            budget.limit,
+            blocked.unwrap_or_default()
+        ));
+    }
+    // Monitors get the same here as from the page's `/healthz`, and also what waits for a person.
+    Ok(match health.is_good() {
+        false => Exit::Failed,
+        true if views.iter().any(|view| view.status() == Some(Status::Held)) => Exit::Held,
+        true => Exit::Done,
+    })
+}
+
+/// What is known of a job besides the store. Without the daemon it is due the first time after the last run, and where that
+/// is past, the daemon makes it up when it begins.
+fn seen(host: &Backend, store: &Store, job: &Job, now: Timestamp) -> Result<LiveJobState, store::Error> {
+    if let Backend::Daemon(lent) = host {
+        return Ok(lent.engine.seen(&job.name));
+    }
+    let Some(schedule) = &job.schedule else { return Ok(LiveJobState::default()) };
+    let last = JobState::load(store, &job.name)?.last.map(|last| last.started);
+    let served = daemon::served(store, &job.name)?.max(last);
+    let next = schedule.next_after(served.unwrap_or(now).min(now), &job.time_zone);
+    Ok(LiveJobState { next, late_from: next, running: None })
+}
+
+fn document(view: &JobView) -> serde_json::Value {
+    json!({
+        "name": view.name,
+        "last": view.last,
+        "next": view.next,
+        "running_since": view.running.as_ref().map(|running| running.since),
+        "known": view.known,
+        "held": view.held,
+        "held_set": view.held_set,
+        "queued": view.queued,
+        "parked": view.parked.len(),
+    "missing": view.missing,
+        "oldest_leaver": view.oldest_leaver,
+        "overdue": view.overdue,
+        "inbox": view.inbox.as_ref().map(|inbox| match inbox {
+            Ok(files) => json!({"waiting": files}),
+            Err(error) => json!({"error": error}),
+        }),
+        "paused": view.paused.as_ref().map(pause::document),
+    })
+}
+
+fn lines(ui: &Ui, config: &Config, views: &[JobView]) {
+    for view in views {
+        let name = ui.paint(Paint::Bold, view.name.as_str());
+        match &view.last {
+            None => ui.line(format!("{name}: never ran")),
+            Some(last) => {
+                let paint = match last.status {
+                    Status::Done => Paint::Green,
+                    Status::Partial | Status::Held => Paint::Yellow,
+                    Status::Failed => Paint::Red,
+                };
+                let status = ui.paint(paint, last.status.name());
+                ui.line(format!(
+                    "{name}: {status}, run {} ended {:.0}: {} created, {} updated, {} removed, {} unchanged",
+                    last.run,
+                    last.ended,
+                    last.counts.created,
+                    last.counts.updated,
+                    last.counts.deleted,
+                    last.counts.unchanged,
+                ));
+                last.reason.iter().for_each(|reason| ui.line(format!("  {}", sanitize(reason))));
+            }
+        }
+        if let Some(pause) = &view.paused {
+            ui.line(format!("  {}", ui.paint(Paint::Yellow, &sanitize(&pause.reason()))));
+        }
+        let set = if view.held > 0 { format!(" (set {})", view.held_set) } else { String::new() };
+        ui.line(format!(
+            "  {} {} known, {} changes held{set}, {} queued, {} parked",
+            view.known,
+            view.target.plural(),
+            view.held,
+            view.queued,
+            view.parked.len()
+        ));
+        if let Some(missing) = &view.missing {
+            let people = sanitize(&missing.told(&view.time_zone, Clock::system().now()));
+            ui.line(format!("  missing: {people}; `rosterd plan {}` lists them", view.name));
+        }
+        match &view.inbox {
+            Some(Ok(files)) if !files.is_empty() => ui.line(format!("  in the inbox: {}", sanitize(&files.join(", ")))),
+            Some(Err(error)) => ui.line(format!("  {}", ui.paint(Paint::Red, &sanitize(error)))),
+            _ => {}
+        }
+        if let Some(overdue) = &view.overdue {
+            ui.line(format!("  {}", ui.paint(Paint::Yellow, &sanitize(overdue))));
+        }
+        if let Some(running) = &view.running {
+            let stage = if running.stage.is_empty() { String::new() } else { format!(": {}", running.stage) };
+            ui.line(format!("  running since {:.0}{stage}", running.since));
+        } else if let Some(next) = view.next {
+            ui.line(format!("  due next {next:.0}"));
+        }
+    }
+    ui.line(format!("state: {}", config.state.dir.display()));
+}

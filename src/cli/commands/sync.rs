@@ -1,0 +1,168 @@
+//! `rosterd sync`.
+
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
+
+use crate::cli::args::JobArgs;
+use crate::cli::backend::Backend;
+use crate::cli::backend::session::{self, Session, Work};
+use crate::cli::ui::{Exit, Failure, Message, Paint, Ui, sanitize};
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::reconcile::{self, Context, KeyFilter, Missing, Report, Status};
+use crate::record::{Key, Rejected};
+
+/// How many rejected rows, held or parked changes are listed; the rest is counted.
+const LISTED_MAX: usize = 20;
+
+pub(crate) async fn run(ui: &Ui, host: &Backend, args: &JobArgs) -> Result<Exit, Failure> {
+    let config = session::configuration(ui, host)?;
+    let narrow = session::narrow(&args.keys)?;
+    let reports = sync(ui, host, &config, &args.jobs, &narrow).await?;
+    show(ui, &reports);
+    if let Some(key) = narrow.keys.iter().find(|key| is_unknown(key, &reports)) {
+        let words = format!("no job that ran ever knew key {key}, and no row of its source that is included has it");
+        return Err(Failure::failed(Message(words)).hint("see `rosterd preview` for the keys of a source"));
+    }
+    Ok(Exit::of_runs(reports.iter().map(|report| report.status)))
+}
+
+/// Whether all jobs say that they don't know a key.
+fn is_unknown(key: &Key, reports: &[Report]) -> bool {
+    let says = |report: &Report| report.unknown.as_ref().is_some_and(|unknown| unknown.contains(key));
+    !reports.is_empty() && reports.iter().all(says)
+}
+
+/// One run of each job, with the store taken before anything else.
+pub(crate) async fn sync(
+    ui: &Ui,
+    host: &Backend,
+    config: &Config,
+    jobs: &[String],
+    narrow: &KeyFilter,
+) -> Result<Vec<Report>, Failure> {
+    let jobs = session::jobs(config, jobs)?;
+    let session = Session::open(ui, host, config, Work::of(jobs.iter().copied())).await?;
+    let context = session.context();
+    let attended = host.attend(&jobs, context.watch);
+    let context = Context { watch: attended.as_ref().map_or(context.watch, |attended| attended), ..context };
+    let reports = session.guard(reconcile::sync(&context, &jobs, narrow)).await;
+    drop(attended);
+    let reports = reports?;
+    host.ran(&reports);
+    if session.is_interrupted() {
+        show(ui, &reports);
+        return Err(Failure::new(Exit::Interrupted, "interrupted; what was not sent stays queued"));
+    }
+    if !narrow.is_narrow() {
+        host.served(&jobs);
+    }
+    Ok(reports)
+}
+
+pub(crate) fn show(ui: &Ui, reports: &[Report]) {
+    if ui.json {
+        let jobs: Vec<Value> = reports.iter().map(document).collect();
+        ui.document(&json!({"version": 1, "jobs": jobs}));
+        return;
+    }
+    for report in reports {
+        lines(ui, report);
+    }
+}
+
+pub(crate) fn document(report: &Report) -> Value {
+    let counts = &report.counts;
+    json!({
+        "name": report.name,
+        "status": report.status,
+        "complete": report.complete,
+        "records": counts.records,
+        "missing": counts.missing,
+        "rejected": counts.rejected,
+        "rejected_values": counts.rejected_values,
+        "created": counts.created,
+        "updated": counts.updated,
+        "deleted": counts.deleted,
+        "unchanged": counts.unchanged,
+        "parked": counts.parked,
+        "held": counts.held,
+        "requests": counts.requests,
+        "reason": report.reason(),
+    })
+}
+
+pub(crate) fn lines(ui: &Ui, report: &Report) {
+    let counts = &report.counts;
+    let paint = match report.status {
+        Status::Done => Paint::Green,
+        Status::Partial | Status::Held => Paint::Yellow,
+        Status::Failed => Paint::Red,
+    };
+    ui.line(format!(
+        "{}: {} — {} records: {} created, {} updated, {} removed, {} unchanged; {} rejected, {} parked, {} held; {} requests",
+        report.name,
+        ui.paint(paint, report.status.name()),
+        counts.records,
+        counts.created,
+        counts.updated,
+        counts.deleted,
+        counts.unchanged,
+        counts.rejected,
+        counts.parked,
+        counts.held,
+        counts.requests,
+    ));
+    report.reasons.iter().for_each(|reason| ui.line(format!("  {}", sanitize(reason))));
+    rejections(ui, "rejected", &report.rejections);
+    rejections(ui, "not used", &report.bad_values);
+    missing(ui, report.missing.as_ref());
+    list(
+        ui,
+        report.held.iter().map(|(key, reason)| format!("held      {}: {}", sanitize(key.as_str()), sanitize(reason))),
+    );
+    let drift = report.drift.iter();
+    list(
+        ui,
+        drift.map(|(key, fields)| format!("drift     {}: {}", sanitize(key.as_str()), sanitize(&fields.join(", ")))),
+    );
+    let parked = report.parked.iter();
+    list(
+        ui,
+        parked.map(|(key, action, words)| {
+            format!("parked    {} ({}): {}", sanitize(key.as_str()), action.name(), sanitize(words))
+        }),
+    );
+    if report.status == Status::Held && counts.held > 0 {
+        let job = &report.name;
+        ui.line(format!("  see `rosterd plan {job}`, then `rosterd approve {job}` or `rosterd reject {job}`"));
+    }
+}
+
+/// Rejected rows, for the person who can mend them.
+pub(crate) fn rejections(ui: &Ui, what: &str, rejected: &[Rejected]) {
+    list(
+        ui,
+        rejected.iter().map(|row| {
+            let line = row.line.map(|line| format!("line {line}")).unwrap_or_default();
+            let key = row.key.as_ref().map(|key| format!(" key {}", sanitize(key.as_str()))).unwrap_or_default();
+            let field = row.field.as_ref().map(|field| format!(" {}", sanitize(field))).unwrap_or_default();
+            format!("{what:8}  {line}{key}{field}: {}", sanitize(&row.reason))
+        }),
+    );
+}
+
+/// How many known people the source misses, since when, and what becomes of them.
+pub(crate) fn missing(ui: &Ui, missing: Option<&Missing>) {
+    if let Some(missing) = missing {
+        ui.line(format!("  missing   {}", missing.told(&TimeZone::system(), Clock::system().now())));
+    }
+}
+
+fn list(ui: &Ui, mut lines: impl ExactSizeIterator<Item = String>) {
+    let more = lines.len().saturating_sub(LISTED_MAX);
+    lines.by_ref().take(LISTED_MAX).for_each(|line| ui.line(format!("  {line}")));
+    if more > 0 {
+        ui.line(format!("  … and {more} more"));
+    }
+}

@@ -1,0 +1,155 @@
+//! Finds the code of a command, for the command line and for callers of the daemon.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Parser as _;
+use tokio::runtime::Handle;
+
+use super::args::{Arguments, Color, Command};
+use super::backend::daemon_client::{self, Sent};
+use super::backend::{Backend, DaemonBackend};
+use super::commands::{
+    api, apply, approve, check, completions, explain, forget, history, init, instances, man, notify, pause, plan,
+    preview, queue, rebuild, revert, run, sandbox, status, sync,
+};
+use super::ui::{Exit, Failure, Message, Ui};
+use super::{demo, log};
+use crate::daemon::{Call, Caller, Commands, DaemonState, ReplyStream};
+use crate::history::on_behalf_of;
+
+/// The stack of every thread, as large as that of the first one: in the daemon a command of a caller has a thread of its own.
+const STACK_BYTES: usize = 8 * 1024 * 1024;
+
+/// A configuration as JSON: twice the size of its file, and more than any has.
+const CONFIGURATION_BYTES_MAX: u32 = 8 * 1024 * 1024;
+
+/// Runs the program with this process's arguments and returns its exit code.
+pub fn main() -> ExitCode {
+    // Nothing that this program writes is for others (law 11).
+    rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            Ui::new(Color::Auto, false).unparsed(&error);
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    let ui = Ui::new(arguments.color, arguments.json);
+    log::begin(&ui, &arguments);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_stack_size(STACK_BYTES)
+        .enable_all()
+        .build();
+    let result = match runtime {
+        Ok(runtime) => {
+            let result = runtime.block_on(dispatch(&ui, arguments));
+            // A request that hangs must not hold up the end.
+            runtime.shutdown_background();
+            result
+        }
+        Err(error) => Err(Failure::failed(error)),
+    };
+    match result {
+        Ok(exit) => ExitCode::from(exit.code()),
+        Err(failure) => {
+            ui.failure(&failure);
+            ExitCode::from(failure.exit().code())
+        }
+    }
+}
+
+/// Runs a command: in the daemon where one runs and the command is for it, else in this process.
+async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
+    let arguments = arguments.settled()?;
+    if matches!(&arguments.command, Command::Status(args) if args.all) {
+        return instances::status(ui, &arguments.config);
+    }
+    let mut unreached = None;
+    if arguments.command.works_at_the_daemon() {
+        match daemon_client::send(ui, &arguments).await? {
+            Sent::Done(exit) => return Ok(exit),
+            Sent::Here(why) => unreached = why,
+        }
+    }
+    let path = arguments.config.clone();
+    let host = Backend::Here(arguments.config);
+    work(ui, &host, arguments.command).await.map_err(|failure| daemon_client::explained(failure, unreached, &path))
+}
+
+async fn work(ui: &Ui, host: &Backend, command: Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Demo(args) => demo::run(ui, &args, Arc::new(CommandHandler)).await,
+        Command::Init(args) => init::run(ui, &args).await,
+        Command::Run => run::run(host, Arc::new(CommandHandler)).await,
+        Command::Reload => run::reload(ui, host).await,
+        Command::Sync(args) => sync::run(ui, host, &args).await,
+        Command::Plan(args) => plan::run(ui, host, &args).await,
+        Command::Apply(args) => apply::run(ui, host, &args).await,
+        Command::Approve(args) => approve::approve(ui, host, &args).await,
+        Command::Reject(args) => approve::reject(ui, host, &args).await,
+        Command::Pause(args) => pause::pause(ui, host, &args),
+        Command::Resume(args) => pause::resume(ui, host, &args),
+        Command::Rebuild(args) => rebuild::run(ui, host, &args).await,
+        Command::Check(args) => check::run(ui, host, &args).await,
+        Command::Preview(args) => preview::run(ui, host, &args),
+        Command::Explain(args) => explain::run(ui, host, &args).await,
+        Command::Revert(args) => revert::run(ui, host, &args).await,
+        Command::Forget(args) => forget::run(ui, host, &args).await,
+        Command::History(args) => history::run(ui, host, &args),
+        Command::Queue(args) => queue::run(ui, host, &args).await,
+        Command::Status(_) => status::run(ui, host).await,
+        Command::Notify(args) => notify::run(ui, host, &args).await,
+        Command::Api(args) => api::run(ui, host, &args).await,
+        Command::Sandbox(args) => sandbox::run(ui, args).await,
+        Command::Completions(args) => completions::run(ui, &args),
+        Command::Man(args) => man::run(&args),
+    }
+}
+
+/// Runs commands of the socket's callers, the same as those of the command line.
+struct CommandHandler;
+
+fn parsed(call: &Call) -> Result<Arguments, clap::Error> {
+    let name = std::iter::once("rosterd".to_owned());
+    Arguments::try_parse_from(name.chain(call.arguments.iter().cloned()))
+}
+
+impl Commands for CommandHandler {
+    fn brings_at_most(&self, call: &Call) -> u32 {
+        match parsed(call).map(|arguments| arguments.command) {
+            Ok(Command::Apply(_)) => ReplyStream::BYTES_MAX,
+            Ok(Command::Plan(_)) => CONFIGURATION_BYTES_MAX,
+            _ => 0,
+        }
+    }
+
+    fn carry_out(&self, engine: &Arc<DaemonState>, call: Call, caller: Caller, back: ReplyStream) -> u8 {
+        let arguments = match parsed(&call) {
+            Ok(arguments) => arguments,
+            Err(error) => {
+                // The caller has read them already; so this is another version's call.
+                back.err(error.render().to_string().as_bytes());
+                return Exit::Usage.code();
+            }
+        };
+        let ui = Ui::over(back.clone(), call.paints, arguments.json);
+        let user = caller.name(&call);
+        let command = arguments.command.name();
+        tracing::info!(command, user, "{user} called `rosterd {command}`");
+        let result = if arguments.command.works_at_the_daemon() {
+            let host = Backend::Daemon(Box::new(DaemonBackend { engine: Arc::clone(engine), call, caller, back }));
+            Handle::current().block_on(on_behalf_of(user, work(&ui, &host, arguments.command)))
+        } else {
+            Err(Failure::usage(Message("the daemon does not run this command for others".to_owned())))
+        };
+        match result {
+            Ok(exit) => exit.code(),
+            Err(failure) => {
+                ui.failure(&failure);
+                failure.exit().code()
+            }
+        }
+    }
+}
