@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::correlator::{CorrelationContext, Correlator};
 use super::fit::Fitting;
 use super::identity_change::People;
+use super::moved_names::MovedNames;
 use super::same_name::SameName;
 use crate::config::Job;
 use crate::plan::{Decision, Held, OnDrift, Outline, Rules, Standing, Subject, decide};
@@ -14,7 +15,7 @@ use crate::reconcile::model::context::KeyFilter;
 use crate::reconcile::model::doubtful_rows::Doubt;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
-use crate::record::{Action, Entity, Field, JobName, Key, Record, Rejected, RemoteId, Target, Value, normalize};
+use crate::record::{Action, Entity, Field, JobName, Key, Rejected, RemoteId, Target, Value, Values, normalize};
 use crate::snapshot::SyncedRecord;
 use crate::store;
 
@@ -63,19 +64,26 @@ pub(crate) fn classify(
     identity: &CorrelationContext<'_>,
     remember: &mut Remember<'_>,
 ) -> Result<Classified, Error> {
-    let CorrelationContext { mirror, store, pile, .. } = *identity;
+    let CorrelationContext { mirror, pile, .. } = *identity;
     let fields = rules.fields;
     let fitting = Fitting::new(job, fields, mirror)?;
     let claims = Correlator::make(&job.match_on, identity, candidates)?;
     let namesakes = SameName::make(state, identity, &claims, candidates)?;
     let mut people = People::new(&job.match_on, rules);
+    let mut names = MovedNames::default();
+    // Records that may be about another person than their key, and why.
+    let mut suspects: BTreeMap<Key, Arc<str>> = BTreeMap::new();
     let is_joined = matches!(mirror.target(), Target::Contractor | Target::Organization);
     // Nothing but what the source says becomes of a record here.
     let as_read = fitting.checkboxes.is_empty() && !identity.resolver.resolves();
-    // The names and emails of rows that may be about another person.
-    let mut doubted = BTreeSet::new();
     let mut stood = Classified { claimed: claims.entities().collect(), ..Classified::default() };
-    for (at, candidate) in candidates.iter().enumerate().filter(|(_, candidate)| narrow.has(&candidate.key)) {
+    for (at, candidate) in candidates.iter().enumerate() {
+        if !narrow.has(&candidate.key) {
+            if MovedNames::concern(rules) {
+                names.note(at, &candidate.open(pile)?.0, &found(at, candidates, &claims, identity)?);
+            }
+            continue;
+        }
         let (mut record, marks) = candidate.open(pile)?;
         let bad_before = stood.bad_values.len();
         let fault = match fitting.fit(&mut record, candidate, &mut stood.bad_values) {
@@ -101,17 +109,7 @@ pub(crate) fn classify(
             stood.rejected.push(fitting.rejected(&record.key, candidate, fault));
             continue;
         }
-        let standing = match identity.known(&candidate.key)? {
-            Some(known) => match mirror.get(store, known.id)? {
-                Some(entity) => Standing::Mine { known, entity },
-                // They may have been created again there.
-                None => match claims.standing(at, candidates, identity)? {
-                    Standing::New => Standing::Vanished { known },
-                    found => found,
-                },
-            },
-            None => claims.standing(at, candidates, identity)?,
-        };
+        let standing = found(at, candidates, &claims, identity)?;
         let standing = match standing {
             Standing::Mine { known, entity } if known.borrowed || identity.mirror.target() == Target::Organization => {
                 match identity.owner(known.id, &candidate.key)?.filter(|owner| identity.borrows(owner)) {
@@ -185,17 +183,15 @@ pub(crate) fn classify(
         }
         let line = Some(candidate.line).filter(|_| job.source.has_lines());
         let other = people.somebody_else(&record, &standing, identity)?;
-        let named = other.is_some().then(|| named_by(&record));
-        let decision = match (decide(Subject { record, line, marks, standing }, rules), other) {
-            (Decision::Change(change), Some(reason)) if change.wish.action == Action::Update => {
-                let reason = reason.into();
-                stood.doubtful.insert(change.key.clone(), Arc::clone(&reason));
-                doubted.extend(named.into_iter().flatten());
-                let is_not = Held { key: change.key.clone(), reason: REFUSED.into(), change: None, other: None };
-                Decision::Held(Held { other: Some(Box::new(is_not)), ..Held::change(change, &reason) })
-            }
-            (decision, _) => decision,
-        };
+        if MovedNames::concern(rules) {
+            names.note(at, &record, &standing);
+        }
+        let decision = decide(Subject { record, line, marks, standing }, rules);
+        if let (Decision::Change(change), Some(reason)) = (&decision, other)
+            && change.wish.action == Action::Update
+        {
+            suspects.insert(change.key.clone(), reason.into());
+        }
         match decision {
             Decision::Settled { remember: known } => {
                 if let Some(known) = known {
@@ -222,8 +218,56 @@ pub(crate) fn classify(
             Decision::Held(held) => stood.held.push(held.map(&mut |change| pile.put(change))?),
         }
     }
-    stood.claimed.extend(named_among(&doubted, identity)?);
+    for (key, reason) in names.reasons(candidates, &claims, identity)? {
+        suspects.entry(key).or_insert(reason);
+    }
+    stood.hold(&suspects, candidates, identity)?;
     Ok(stood)
+}
+
+/// The correlation of a candidate by its key, or else by what it is matched by.
+fn found(
+    at: usize,
+    candidates: &[Candidate],
+    claims: &Correlator,
+    identity: &CorrelationContext<'_>,
+) -> Result<Standing, Error> {
+    let Some(known) = identity.known(&candidates[at].key)? else { return claims.standing(at, candidates, identity) };
+    if let Some(entity) = identity.mirror.get(identity.store, known.id)? {
+        return Ok(Standing::Mine { known, entity });
+    }
+    // They may have been created again there.
+    Ok(match claims.standing(at, candidates, identity)? {
+        Standing::New => Standing::Vanished { known },
+        found => found,
+    })
+}
+
+impl Classified {
+    /// Holds the changes of records that may be about another person than their key.
+    fn hold(
+        &mut self,
+        suspects: &BTreeMap<Key, Arc<str>>,
+        candidates: &[Candidate],
+        identity: &CorrelationContext<'_>,
+    ) -> Result<(), Error> {
+        // The names and emails in their rows.
+        let mut doubted = BTreeSet::new();
+        for change in self.changes.extract_if(.., |change| suspects.contains_key(&change.key)) {
+            let (key, reason) = (change.key.clone(), &suspects[&change.key]);
+            let mut held = Held::change(change, reason);
+            if held.change.as_ref().is_some_and(|change| change.action == Action::Update) {
+                let at = candidates.binary_search_by(|candidate| candidate.key.cmp(&key)).expect("it is one of them");
+                doubted.extend(named_by(&candidates[at].open(identity.pile)?.0.fields));
+                self.doubtful.insert(key.clone(), reason.clone());
+                held.other = Some(Box::new(Held { key, reason: REFUSED.into(), change: None, other: None }));
+            }
+            self.held.push(held);
+        }
+        self.held.sort_by(|one, other| one.key.cmp(&other.key));
+        self.claimed.extend(named_among(&doubted, identity)?);
+        Ok(())
+    }
 }
 
 /// What to do after a person said that a row is about another person.
@@ -231,9 +275,9 @@ const REFUSED: &str = "it was rejected that this row is still about the same per
                        another person needs a key of their own in the source";
 
 /// The name and email by which a record names its person.
-fn named_by(record: &Record) -> Vec<(&'static str, String)> {
-    let named = |field| Some((field, normalize(record.fields.get(field)?.as_text()?)));
-    Target::IDENTITY.into_iter().filter_map(named).filter(|(_, text)| !text.is_empty()).collect()
+fn named_by(fields: &Values) -> impl Iterator<Item = (&'static str, String)> {
+    let named = |field| Some((field, normalize(fields.get(field)?.as_text()?)));
+    Target::IDENTITY.into_iter().filter_map(named).filter(|(_, text)| !text.is_empty())
 }
 
 /// The entities of missing people that a doubtful row names: their number was mistyped, so they are there.

@@ -8,5 +8,6 @@ pub(crate) mod classify;
 pub(crate) mod correlator;
 pub(crate) mod fit;
 pub(crate) mod identity_change;
+mod moved_names;
 pub(crate) mod references;
 pub(crate) mod same_name;

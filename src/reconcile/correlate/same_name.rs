@@ -194,7 +194,8 @@ fn whole(of: impl Fn(&str) -> Value) -> Option<u64> {
     Some(name?.rotate_left(1) ^ email?)
 }
 
-fn hash(name: &Value) -> Option<u64> {
+/// A digest of a name or email, whatever its case and spaces; `None` if it is empty.
+pub(super) fn hash(name: &Value) -> Option<u64> {
     let words: Vec<&str> = name.as_text()?.split_whitespace().collect();
     let folded = normalize(&words.join(" "));
     (!folded.is_empty()).then(|| xxh3_64(folded.as_bytes()))

@@ -1,0 +1,104 @@
+//! Names that go from a known person to someone else in one file: neither row is wrong by itself, and both wait.
+
+use std::collections::BTreeSet;
+
+use rosterd::sandbox::Options;
+
+use crate::support::{Config, HEADER, Ran, World};
+
+const PEOPLE: usize = 6;
+
+/// A file of so many people; those of these numbers have other names than their own, and all have their own number and
+/// email.
+fn named(people: usize, names: &[(usize, &str)]) -> String {
+    (1..people + 1).fold(HEADER.to_owned(), |text, number| {
+        let own = format!("Person {number}");
+        let name = names.iter().find(|(of, _)| *of == number).map_or(own.as_str(), |(_, name)| *name);
+        text + &format!("P{number:05},{name},person{number}@example.com,Clerk\n")
+    })
+}
+
+/// People in step, and a file in which the first of them has the name of a new one, who has theirs.
+fn sorted_apart() -> World {
+    let world = World::synced(Config::default(), PEOPLE);
+    world.csv(named(PEOPLE + 1, &[(1, "Zed New"), (7, "Person 1")]));
+    world
+}
+
+/// Whom a plan holds, by number, in order.
+fn held(ran: &Ran) -> BTreeSet<usize> {
+    let job = ran.job();
+    let changes = job["changes"].as_array().cloned().unwrap_or_default();
+    let held = changes.iter().filter(|change| !change["held"].is_null());
+    held.map(|change| change["key"].as_str().unwrap()[1..].parse().unwrap()).collect()
+}
+
+#[test]
+fn law_6_a_name_that_goes_to_someone_else_in_the_same_file_is_held_with_both() {
+    let world = World::synced(Config::default(), PEOPLE);
+    // (how many are in the file, whose name is which, who is held)
+    for (case, people, names, expected) in [
+        ("known and new", 7, &[(1, "Zed New"), (7, "Person 1")][..], &[1, 7][..]),
+        ("whatever case and spaces", 7, &[(1, "Zed New"), (7, "PERSON  1")], &[1, 7]),
+        ("two of each", 8, &[(1, "Zed New"), (2, "Yan New"), (7, "Person 2"), (8, "Person 1")], &[1, 2, 7, 8]),
+        ("over a third", 7, &[(1, "Zed New"), (2, "Person 1"), (7, "Person 2")], &[1, 2, 7]),
+        ("two known ones", 6, &[(1, "Person 2"), (2, "Person 1")], &[1, 2]),
+        ("to a known one", 6, &[(1, "Zed New"), (2, "Person 1")], &[1, 2]),
+        ("one marries, another joins", 7, &[(1, "Zed New"), (7, "Cy Dunn")], &[]),
+        ("of one who keeps it", 7, &[(7, "Person 1")], &[]),
+        ("of one who is spelled otherwise", 7, &[(1, "PERSON 1"), (7, "Person 1")], &[]),
+        ("a name that nobody had", 7, &[(1, "Zed New"), (7, "Zed New")], &[]),
+    ] {
+        world.csv(named(people, names));
+        let plan = world.plan().expect(0);
+        assert_eq!(held(&plan), expected.iter().copied().collect(), "{case}: {plan:?}");
+    }
+}
+
+#[test]
+fn law_6_one_key_of_two_between_which_a_name_goes_is_held_too() {
+    let world = sorted_apart();
+    for key in ["P00001", "P00007"] {
+        let ran = world.run(&["sync", "--json", "--key", key]);
+        assert_eq!((ran.code, ran.writes()), (Some(4), (0, 0, 0)), "{ran:?}");
+    }
+}
+
+#[test]
+fn who_has_another_name_and_who_has_theirs_can_be_approved() {
+    let world = sorted_apart();
+    let ran = world.sync().expect(4).hides(&["Person 1", "Zed New"]);
+    assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(2)), "{ran:?}");
+    assert!(ran.reason().contains("the name of key P00001 goes to key P00007 in the same file"), "{ran:?}");
+    world.run(&["approve", "staff", "P00007"]).expect(0);
+    assert_eq!(world.sync().expect(4).writes(), (1, 0, 0), "each is decided on by itself");
+    world.run(&["approve", "staff", "P00001"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (0, 1, 0));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    assert_eq!(
+        (&world.held_as(1).unwrap()["name"], &world.held_as(7).unwrap()["name"]),
+        (&"Zed New".into(), &"Person 1".into())
+    );
+}
+
+#[test]
+fn who_was_rejected_is_neither_renamed_nor_created_until_the_file_is_mended() {
+    let world = sorted_apart();
+    world.sync().expect(4);
+    world.run(&["reject", "staff"]).expect(0);
+    for _ in 0..2 {
+        let ran = world.sync().expect(4);
+        assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(1)), "{ran:?}");
+        assert!(ran.reason().contains("it was rejected that this row is still about the same person"), "{ran:?}");
+    }
+    assert_eq!(world.sync_of(named(PEOPLE + 1, &[(7, "Zed New")])).expect(0).writes(), (1, 0, 0));
+    assert_eq!(world.texts("name")[..2], ["Person 1", "Person 2"]);
+}
+
+#[test]
+fn law_9_a_name_that_goes_to_a_new_person_is_held_though_the_state_was_lost() {
+    let world = World::new(Options::default());
+    (1..PEOPLE + 1).for_each(|number| _ = world.person(number, "Clerk"));
+    world.csv(named(PEOPLE + 1, &[(1, "Zed New"), (7, "Person 1")]));
+    assert_eq!(held(&world.plan().expect(0)), [1, 7].into());
+}
