@@ -170,7 +170,7 @@ fn alarm(
         .held
         .iter()
         .filter(|one| one.change.is_some() && !held.contains(&one.key))
-        .map(|one| &*one.reason)
+        .map(|one| one.reason.text())
         .collect();
     let reason = news.first()?;
     Some(format!("job {name} would hold {} more changes: {reason}", news.len()))

@@ -85,7 +85,7 @@ fn decide(
     for key in keys {
         let held = chosen.iter().filter_map(|(_, waiting)| waiting.get(key));
         if let Some(change) = held.clone().next().filter(|_| held.clone().all(|change| change.action.is_none())) {
-            return Err(DecisionError::Mend { key: key.clone(), reason: change.reason.clone() });
+            return Err(DecisionError::Mend { key: key.clone(), reason: change.reason.to_string() });
         }
     }
     let mut decided = Vec::new();

@@ -98,7 +98,7 @@ pub(crate) fn hold(
     }
     let reason = UNDOES.into();
     for held in guarded.held.iter_mut().filter(|held| undoing.contains(&held.key)) {
-        held.reason = format!("{UNDOES}; {}", held.reason).into();
+        held.reason.precede(UNDOES);
     }
     let open = guarded.go.extract_if(.., |change| !change.is_approved() && undoing.contains(&change.key));
     guarded.held.extend(open.map(|change| Held::change(change, &reason)));

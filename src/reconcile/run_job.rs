@@ -15,7 +15,7 @@ use super::mirrors::Mirrors;
 use super::model::context::{Context, KeyFilter, Stage};
 use super::model::counts::Status;
 use super::model::error::{Error, is_full};
-use super::model::job_plan::{JobPlan, ON_SITE};
+use super::model::job_plan::JobPlan;
 use super::model::job_state::{JobState, LastRun, ROWS_MAX, RejectedRow};
 use super::pause;
 use super::plan::build::build_plan;
@@ -25,7 +25,7 @@ use super::report::{log, warnings};
 use crate::config::Job;
 use crate::history::{Audit, AuditLine, Ended};
 use crate::mirror::Removal;
-use crate::plan::Protection;
+use crate::plan::{HoldReason, Protection};
 use crate::push::{Drained, Outcome, StopReason};
 use crate::queue::Ticket;
 use crate::record::{Action, Target};
@@ -120,9 +120,9 @@ pub(crate) async fn run_job(
     for ((((part, _), mut prepared), drained), before) in narrows.iter().zip(all).zip(drained).zip(before) {
         save_index(store, part, mirrors.of(prepared.target), &before, &prepared, &drained)?;
         wait(store, part, &drained)?;
-        held::wait(store, &part.name, prepared.protected.iter(), Protection::REASON)?;
+        held::wait(store, &part.name, prepared.protected.iter(), &Protection::REASON.into())?;
         for (key, reason) in &prepared.moving {
-            held::wait(store, &part.name, std::iter::once(key), reason)?;
+            held::wait(store, &part.name, std::iter::once(key), &reason.as_str().into())?;
         }
         wrong_presence::hold(store, part, &mut prepared)?;
         parts.push(Part { prepared, drained, parked: parked(store, part)? });
@@ -185,10 +185,10 @@ async fn send(
 /// Keeps those as held who wait for something else than a person.
 pub(crate) fn wait(store: &Store, part: &Job, drained: &Drained) -> Result<(), Error> {
     let on_site = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::OnSite);
-    held::wait(store, &part.name, on_site.map(|(key, _, _)| key), ON_SITE)?;
+    held::wait(store, &part.name, on_site.map(|(key, _, _)| key), &HoldReason::OnSite)?;
     for (key, _, outcome) in &drained.outcomes {
         if let Outcome::Waits(reason) = outcome {
-            held::wait(store, &part.name, std::iter::once(key), reason)?;
+            held::wait(store, &part.name, std::iter::once(key), &reason.as_str().into())?;
         }
     }
     Ok(())

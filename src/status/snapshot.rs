@@ -11,9 +11,9 @@ use crate::api::BudgetState;
 use crate::config::{Config, Job};
 use crate::fault::chain;
 use crate::operator;
-use crate::plan::LeaverAction;
+use crate::plan::{HoldReason, LeaverAction};
 use crate::queue::{self, State};
-use crate::reconcile::{self, JobState, LastRun, Missing, ON_SITE, Pause, RejectedRow, Status};
+use crate::reconcile::{self, JobState, LastRun, Missing, Pause, RejectedRow, Status};
 use crate::record::{Action, JobName, Key, Target, redact};
 use crate::snapshot::{Index, SyncedRecord};
 use crate::source::inbox::Folder;
@@ -213,8 +213,8 @@ impl JobView {
             })?;
             for (key, change) in reconcile::held(store, &part.name)? {
                 held += 1;
-                *by_reason.entry(redact(&change.reason)).or_default() += 1;
-                if change.reason == ON_SITE {
+                *by_reason.entry(redact(change.reason.text())).or_default() += 1;
+                if change.reason == HoldReason::OnSite {
                     let known = SyncedRecord::get(store, &part.name, &key)?;
                     let since = known.and_then(|known| known.gone).map(|gone| gone.since);
                     on_site.push(OnSite { mark: mark(&[part.name.as_str(), key.as_str()]), since });

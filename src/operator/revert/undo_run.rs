@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::inverse::{InverseChange, NotReverted, RevertContext};
 use crate::config::Job;
 use crate::history::{Audit, AuditLine, RunHistory, acting_user};
-use crate::plan::{Base, Change, Guarded, Held, Judged as _, Writes, guard};
+use crate::plan::{Base, Change, Guarded, Held, HoldReason, Judged as _, Writes, guard};
 use crate::push::{Drained, Outcome, StopReason};
 use crate::queue::{self, Undo};
 use crate::reconcile::approval::held::{self, PendingApproval};
@@ -29,7 +29,6 @@ use crate::reconcile::model::context::{Context, KeyFilter, Stage};
 use crate::reconcile::model::counts::{Counts, Status};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_fields::protection;
-use crate::reconcile::model::job_plan::ON_SITE;
 use crate::reconcile::model::job_state::{JobState, next_run};
 use crate::reconcile::plan::build::build_plan;
 use crate::reconcile::plan::segments;
@@ -184,7 +183,7 @@ async fn one(
         drained = session.push().drain(mirrors.of_mut(job.mapping.target), &job.name, tickets).await?;
     }
     let on_site = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::OnSite);
-    held::wait(store, &job.name, on_site.map(|(key, _, _)| key), ON_SITE)?;
+    held::wait(store, &job.name, on_site.map(|(key, _, _)| key), &HoldReason::OnSite)?;
     let mut report = told(context, job, &guarded, &untouched, &drained, paused)?;
     report.reasons.extend(session.unlooked);
     Ok(Reverted { report, run: Some(run), go: guarded.go, held: guarded.held, untouched })
@@ -322,7 +321,7 @@ fn told(
     }
     let waits = !guarded.held.is_empty() || paused.is_some();
     reasons.extend(paused);
-    let different: BTreeSet<&str> = guarded.held.iter().map(|held| &*held.reason).collect();
+    let different: BTreeSet<&str> = guarded.held.iter().map(|held| held.reason.text()).collect();
     reasons.extend(different.into_iter().map(str::to_owned));
     if !untouched.is_empty() {
         reasons.push(counted(untouched.len(), "thing was left as it is", "things were left as they are"));
@@ -341,7 +340,7 @@ fn told(
         reasons.push("writes = \"off\": nothing is sent, approved or not".to_owned());
     }
     let on_site = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::OnSite);
-    let on_site = on_site.map(|(key, _, _)| (key.clone(), ON_SITE.to_owned()));
+    let on_site = on_site.map(|(key, _, _)| (key.clone(), HoldReason::OnSite.to_string()));
     let held: Vec<(Key, String)> =
         guarded.held.iter().map(|held| (held.key.clone(), held.reason.to_string())).chain(on_site).collect();
     let counts = Counts {

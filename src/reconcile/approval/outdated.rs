@@ -53,7 +53,7 @@ pub(crate) const OUTDATED: &str = "this person changed at the service since it w
 pub(crate) fn hold_outdated(guarded: &mut Guarded<Outline>, outdated: &BTreeMap<Key, Outdated>) {
     let was_approved = |change: &Outline| outdated.get(&change.key).is_some_and(|one| one.wish == change.wish());
     for held in guarded.held.iter_mut().filter(|held| held.change.as_ref().is_some_and(was_approved)) {
-        held.reason = format!("{OUTDATED}; {}", held.reason).into();
+        held.reason.precede(OUTDATED);
     }
     let reason = OUTDATED.into();
     let open = guarded.go.extract_if(.., |change| was_approved(change) && !change.is_approved());

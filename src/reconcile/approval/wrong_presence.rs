@@ -26,10 +26,10 @@ pub(crate) fn hold(store: &Store, part: &Job, prepared: &mut JobPlan) -> Result<
 
 fn hold_one(store: &Store, part: &Job, prepared: &mut JobPlan, key: Key, reason: &str) -> Result<(), Error> {
     if let Some(held) = prepared.held.iter_mut().find(|held| held.key == key) {
-        held.reason = format!("{reason}; {}", held.reason).into();
+        held.reason.precede(reason);
         return Ok(());
     }
-    held::wait(store, &part.name, std::iter::once(&key), reason)?;
+    held::wait(store, &part.name, std::iter::once(&key), &reason.into())?;
     prepared.held.push(Held { key, reason: reason.into(), change: None, other: None });
     Ok(())
 }

@@ -108,7 +108,7 @@ pub(crate) fn commit(
         let kept = held::replace(store, &mut batch, prepared, keep, &mut state)?;
         prepared.held.extend(kept.into_iter().map(|(key, held)| Held {
             key,
-            reason: held.reason.into(),
+            reason: held.reason,
             change: None,
             other: None,
         }));
@@ -127,7 +127,7 @@ pub(crate) fn commit(
     for change in queue::of(store, &job.name, &outdated)? {
         queue::remove(&mut batch, &job.name, &change.key);
         let seen = prepared.updates.outdated.get(&change.key).and_then(|one| one.seen.clone());
-        let held = PendingApproval::again(change.wish, OUTDATED, seen);
+        let held = PendingApproval::again(change.wish, OUTDATED.into(), seen);
         held::add(&mut batch, &job.name, &change.key, &held, &mut state);
         prepared.held.push(Held { key: change.key, reason: OUTDATED.into(), change: None, other: None });
     }

@@ -4,12 +4,11 @@
 //! So are those who change and those who go from one organization to another.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use super::detect::left_lately;
 use super::organization_transfers;
 use crate::config::Job;
-use crate::plan::{Base, Held, Judged, Outline, Verdict, leavers_held, updates_held};
+use crate::plan::{Base, Held, HoldReason, Judged, Outline, Verdict, leavers_held, updates_held};
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::JobPlan;
@@ -108,7 +107,7 @@ fn share_leavers(context: &Context<'_>, job: &Job, all: &mut [JobPlan]) -> Resul
 /// Holds the memberships of those whose own leaving is held, for the same reason.
 fn hold_pairs(store: &Store, job: &Job, all: &mut [JobPlan]) -> Result<(), Error> {
     let own = all.iter().find(|prepared| prepared.job == job.name);
-    let held: BTreeMap<Key, Arc<str>> = own
+    let held: BTreeMap<Key, HoldReason> = own
         .into_iter()
         .flat_map(|prepared| &prepared.held)
         .filter(|held| held.change.as_ref().is_some_and(Judged::leaves))

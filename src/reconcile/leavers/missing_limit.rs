@@ -15,7 +15,6 @@
 //!   without those that a person decided on or who left since: every view says the same of them as after that read.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use super::detect::{LeaverPolicy, Leavers};
 use crate::config::{Job, Mode};
@@ -144,7 +143,7 @@ pub(crate) fn remembered(context: &Context<'_>, job: &Job, mirror: &Mirror) -> R
 
 /// Holds removals that passed the limit on removals although too many people are missing.
 pub(crate) fn hold_due<C: plan::Judged>(guarded: &mut Guarded<C>, due: &BTreeSet<Key>, reason: &str) {
-    let reason: Arc<str> = reason.into();
+    let reason = reason.into();
     let passed =
         guarded.go.extract_if(.., |change| due.contains(change.key()) && change.leaves() && !change.is_approved());
     guarded.held.extend(passed.map(|change| Held::change(change, &reason)));

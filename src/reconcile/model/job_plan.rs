@@ -11,12 +11,9 @@ use super::replicas::Replicas;
 use super::state_updates::StateUpdates;
 use super::waiting_files::WaitingFiles;
 use crate::config::Job;
-use crate::plan::{Base, Held, Outline};
+use crate::plan::{Base, Held, HoldReason, Outline};
 use crate::record::{Field, JobName, Key, Rejected, Target};
 use crate::store::Store;
-
-/// Why a leaver waits who is on site (law 10).
-pub const ON_SITE: &str = "on site; removed once they have left";
 
 /// What a run of one job would do.
 pub struct JobPlan {
@@ -55,7 +52,7 @@ pub struct JobPlan {
     /// What would wait for a person.
     pub held: Vec<Held<Outline>>,
     /// Of what would be sent, what waits for something else than an approval, and why.
-    pub waits: BTreeMap<Key, String>,
+    pub waits: BTreeMap<Key, HoldReason>,
     /// What a person rejected.
     pub dropped: Vec<Outline>,
     /// Where the rest of each change lies.

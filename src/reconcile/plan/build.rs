@@ -6,7 +6,7 @@ use super::{notes, segments};
 use crate::config::{Job, Mode};
 use crate::mapping::Mapping;
 use crate::mirror::Mirror;
-use crate::plan::{Base, Change, Guarded, Held, Judged as _, Outline, Present, Rules, guard};
+use crate::plan::{Base, Change, Guarded, Held, HoldReason, Judged as _, Outline, Present, Rules, guard};
 use crate::queue::{self, State};
 use crate::reconcile::approval::{held, outdated};
 use crate::reconcile::collect::collector::Collector;
@@ -26,7 +26,7 @@ use crate::reconcile::model::context::{Context, KeyFilter, Stage};
 use crate::reconcile::model::doubtful_rows::DoubtfulRows;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_fields::{leaver_set, protection, written};
-use crate::reconcile::model::job_plan::{JobPlan, ON_SITE};
+use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::missing_people::Missing;
 use crate::reconcile::model::state_updates::StateUpdates;
@@ -355,12 +355,17 @@ fn returned(
 }
 
 /// What waits for something else than an approval.
-fn waits(prepared: &JobPlan, job: &JobName, mirror: &Mirror, store: &Store) -> Result<BTreeMap<Key, String>, Error> {
+fn waits(
+    prepared: &JobPlan,
+    job: &JobName,
+    mirror: &Mirror,
+    store: &Store,
+) -> Result<BTreeMap<Key, HoldReason>, Error> {
     let mut waits = BTreeMap::new();
     for change in prepared.go.iter().filter(|change| change.action == Action::Delete) {
         let entity = change.id.map(|id| mirror.get(store, id)).transpose()?.flatten();
         if entity.is_some_and(|entity| entity.value("onsite_status").as_text() == Some("onsite")) {
-            waits.insert(change.key.clone(), ON_SITE.to_owned());
+            waits.insert(change.key.clone(), HoldReason::OnSite);
         }
     }
     let mut refused = BTreeMap::new();
@@ -378,7 +383,7 @@ fn waits(prepared: &JobPlan, job: &JobName, mirror: &Mirror, store: &Store) -> R
             && old.wish.digest() == change.wish()
             && (!change.is_approved() || old.approved)
         {
-            waits.insert(change.key.clone(), format!("parked, since the service refused it: {words}"));
+            waits.insert(change.key.clone(), format!("parked, since the service refused it: {words}").into());
         }
     }
     Ok(waits)

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::Job;
 use crate::fault::chain;
-use crate::plan::Protection;
+use crate::plan::{HoldReason, Protection};
 use crate::push::{Drained, Outcome, StopReason};
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::counts::{Counts, Status};
 use crate::reconcile::model::error::{Error, is_full};
-use crate::reconcile::model::job_plan::{JobPlan, ON_SITE};
+use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::missing_people::{Missed, Missing};
 use crate::record::{Action, JobName, Key, Rejected, Target};
 use crate::text::counted;
@@ -212,7 +212,7 @@ fn held(prepared: &JobPlan, drained: &Drained) -> Vec<(Key, String)> {
     let mut held: Vec<(Key, String)> =
         prepared.held.iter().map(|held| (held.key.clone(), held.reason.to_string())).collect();
     held.extend(drained.outcomes.iter().filter_map(|(key, _, outcome)| match outcome {
-        Outcome::OnSite => Some((key.clone(), ON_SITE.to_owned())),
+        Outcome::OnSite => Some((key.clone(), HoldReason::OnSite.to_string())),
         Outcome::Waits(reason) => Some((key.clone(), reason.clone())),
         Outcome::Confirmed | Outcome::Parked | Outcome::Undelivered(_) => None,
     }));
@@ -268,7 +268,7 @@ fn reasons(parts: &[Part]) -> Vec<String> {
     let holds: BTreeSet<&String> = parts.iter().filter_map(|part| part.prepared.hold.as_ref()).collect();
     reasons.extend(holds.into_iter().cloned());
     let held = parts.iter().flat_map(|part| &part.prepared.held);
-    reasons.extend(some(held.map(|held| &*held.reason).collect()));
+    reasons.extend(some(held.map(|held| held.reason.text()).collect()));
     let incomplete: BTreeSet<&String> = parts.iter().flat_map(|part| &part.prepared.incomplete).collect();
     reasons
         .extend(incomplete.into_iter().map(|reason| format!("incomplete read, so no one leaves by absence: {reason}")));
