@@ -17,6 +17,7 @@
 //! correlate    Candidate → which entity it is, and what it needs.
 //! leavers      Who is gone, and what becomes of them.
 //! plan         All together: the plan of one part of a job.
+//! started_run  What a run counts from, and how its end is remembered.
 //! run_job      One job from end to end.
 //! inbox        A run for each dropped file.
 //! jobs         The entry points: sync and plan of several jobs.
@@ -51,6 +52,7 @@ pub(crate) mod report;
 pub(crate) mod restored_state;
 pub(crate) mod retention;
 pub(crate) mod run_job;
+pub(crate) mod started_run;
 
 pub use approval::held::{PendingApproval, held};
 pub use collect::rows::{mapping, rows};

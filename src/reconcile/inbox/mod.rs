@@ -24,7 +24,6 @@ pub(crate) mod pending;
 pub(crate) mod poll;
 pub(crate) mod process;
 pub(crate) mod report_updates;
-pub(crate) mod run;
 pub(crate) mod staging;
 pub(crate) mod staleness;
 pub(crate) mod with_copy;

@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use super::merge::merged;
-use super::run::{StartedRun, begin};
 use super::staging::{FilingOrder, StagedFile, Staging};
 use super::staleness::{self, as_before};
 use super::with_copy::{form, over};
@@ -15,9 +14,10 @@ use crate::reconcile::model::context::{Context, KeyFilter};
 use crate::reconcile::model::counts::Status;
 use crate::reconcile::model::error::{Error, is_full};
 use crate::reconcile::model::inbox_state::{Current, OpenFile, Past};
-use crate::reconcile::model::job_state::{JobState, next_run};
+use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::report::job_report::Report;
-use crate::reconcile::run_job::{record, run_job};
+use crate::reconcile::run_job::run_job;
+use crate::reconcile::started_run::StartedRun;
 use crate::reconcile::{freshness, pause};
 use crate::source::inbox::{
     Destination, Filing, Folder, InboxEntry, Look, Options, TakeRefusal, Taken, Watcher, shown, take,
@@ -42,13 +42,12 @@ pub(crate) async fn sync(
 ) -> Result<Report, Error> {
     let is_narrow = narrow.is_narrow();
     let mut visit = InboxRun { context, job, options, is_narrow, reports: Vec::new(), notes: Vec::new() };
-    let (started, before) = (context.clock.now(), context.client.requests());
     match visit.all(mirrors, narrow).await {
         Ok(()) => {}
         Err(error @ (Error::Inbox(_) | Error::History(_))) => {
-            let run = next_run(context.store)?;
-            let report = Report { is_narrow, ..context.failed(job, &error, before) };
-            record(context, job, &report, run, started)?;
+            let begun = StartedRun::begin(context)?;
+            let report = Report { is_narrow, ..begun.failed(context, job, &error) };
+            begun.record(context, job, &report)?;
             visit.reports.push(report);
         }
         Err(error) => return Err(error),
@@ -195,7 +194,7 @@ impl InboxRun<'_> {
         narrow: &KeyFilter,
     ) -> Result<Step, Error> {
         let name = shown(&entry.name);
-        let begun = self.begin()?;
+        let begun = StartedRun::begin(self.context)?;
         let mut state = JobState::load(self.context.store, &self.job.name)?;
         let mapping = as_before(self.job);
         if !narrow.is_narrow()
@@ -221,7 +220,7 @@ impl InboxRun<'_> {
         let inbox = Some(Options { doubt: doubt.clone(), ..self.options.clone() });
         let job = over(self.job, taken.path.clone(), Some(name.clone().into()));
         let job = Job { inbox, ..job };
-        let result = run_job(self.context, &job, mirrors, narrow, begun.run, begun.requests).await;
+        let result = run_job(self.context, &job, mirrors, narrow, &begun).await;
         let is_paused = pause::reason(self.context.store.dir(), &self.job.name).is_some();
         let (report, shelf) = match result {
             Ok(report) if report.details.nothing_taken => (report, Some(Destination::Failed)),
@@ -229,7 +228,7 @@ impl InboxRun<'_> {
             Ok(report) => (report, Some(Destination::Processed)),
             Err(error) => {
                 let shelf = is_of_the_file(&error).then_some(Destination::Failed);
-                let mut report = self.context.failed(self.job, &error, begun.requests);
+                let mut report = begun.failed(self.context, self.job, &error);
                 report.rejections = file_report::bad_rows(&error);
                 report.reasons.extend(shelf.and_then(|_| file_report::advice(&error)).map(str::to_owned));
                 (report, shelf)
@@ -273,7 +272,7 @@ impl InboxRun<'_> {
         let why = crate::record::reveal(&reason);
         let job = self.job.name.as_str();
         tracing::error!(job, file = name, "{job}: the file {name} in the inbox was refused: {why}");
-        let begun = self.begin()?;
+        let begun = StartedRun::begin(self.context)?;
         let state = JobState::load(self.context.store, &self.job.name)?;
         let report = Report::failed(self.job.name.clone(), format!("{name} was refused. {reason}"), 0);
         let receipt = Receipt { messages: vec![reason], ..self.blank(&state, &name, Verdict::NotUsed) };
@@ -392,10 +391,6 @@ impl InboxRun<'_> {
         }
     }
 
-    fn begin(&self) -> Result<StartedRun, Error> {
-        begin(self.context)
-    }
-
     fn record(&mut self, begun: &StartedRun, mut report: Report, name: Option<&str>) -> Result<(), Error> {
         if let Some(name) = name {
             for reason in report.reasons.iter_mut().filter(|reason| !reason.contains(name)) {
@@ -403,7 +398,7 @@ impl InboxRun<'_> {
             }
         }
         report.is_narrow = self.is_narrow;
-        record(self.context, self.job, &report, begun.run, begun.started)?;
+        begun.record(self.context, self.job, &report)?;
         self.reports.push(report);
         Ok(())
     }

@@ -3,12 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::Job;
-use crate::fault::chain;
 use crate::plan::{HoldReason, Protection};
 use crate::push::{Drained, Outcome, StopReason};
-use crate::reconcile::model::context::Context;
 use crate::reconcile::model::counts::{Counts, Status};
-use crate::reconcile::model::error::{Error, is_full};
 use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::missing_people::{Missed, Missing};
 use crate::record::{Action, JobName, Key, Rejected, Target};
@@ -106,6 +103,14 @@ impl Report {
             interrupted: false,
             unknown: None,
             is_narrow: false,
+        }
+    }
+
+    /// Notes what was left as it is, besides what the parts of the job say.
+    pub(crate) fn leave(&mut self, what: String) {
+        self.reasons.push(what);
+        if self.status == Status::Done {
+            self.status = Status::Partial;
         }
     }
 
@@ -295,14 +300,4 @@ fn some(reasons: BTreeSet<&str>) -> Vec<String> {
         some.push(format!("and {more} other reasons"));
     }
     some
-}
-
-impl Context<'_> {
-    /// The report of a job that failed before it had anything to count; `before` is how many requests were sent before it.
-    pub(crate) fn failed(&self, job: &Job, error: &Error, before: u64) -> Report {
-        if is_full(error) {
-            self.store.ran_full();
-        }
-        Report::failed(job.name.clone(), chain(error), self.client.requests() - before)
-    }
 }
