@@ -32,6 +32,9 @@ use crate::store::{self, Store};
 /// Why one part of a change waits for the other.
 const OTHER_HALF: &str =
     "this person goes from one organization to another, and the other half of that is not to be sent";
+/// Why what begins waits where the run does not say what ends for it.
+const ALONE: &str = "this person goes from one organization to another, and only a complete read of a run for everyone \
+                     ends the membership that was: both halves wait for one";
 /// Why what ends waits.
 const FIRST: &str = "ends once the membership that takes its place is at the service";
 
@@ -40,8 +43,7 @@ const FIRST: &str = "ends once the membership that takes its place is at the ser
 pub(crate) struct NewMemberships(BTreeMap<Key, Vec<Key>>);
 
 impl NewMemberships {
-    /// Those whose keys the job did not know, or missed before, by their members. A read that does not say who is gone says
-    /// nothing here.
+    /// Those whose keys the job did not know, or missed before, by their members. A file of changes says nothing here.
     pub(crate) fn of(
         job: &Job,
         index: &Index,
@@ -123,8 +125,11 @@ pub(crate) fn member(fields: &Values) -> Option<Key> {
     fields.get(Target::MEMBER).and_then(Value::as_text).and_then(Key::new)
 }
 
-/// Holds, of what is one update, the rest where a part is held or was rejected.
+/// Holds, of what is one update, the rest where a part is held or was rejected, or is not known.
 pub(crate) fn keep_together(prepared: &mut JobPlan) {
+    if !prepared.updates.judged_all {
+        hold_lone_begins(prepared);
+    }
     let held = prepared.held.iter().filter_map(|held| Some((held.change.as_ref()?.part_of()?, held.reason.clone())));
     let dropped = prepared.dropped.iter().filter_map(|change| Some((change.part_of()?, OTHER_HALF.into())));
     let stays: BTreeMap<Key, _> = dropped.chain(held).map(|(person, reason)| (person.clone(), reason)).collect();
@@ -137,6 +142,18 @@ pub(crate) fn keep_together(prepared: &mut JobPlan) {
         let reason = reason(&change)?.clone();
         Some(Held::change(change, &reason))
     }));
+}
+
+/// Holds what begins for a member whose other membership is not in the read and does not end. An approval
+/// does not change that: it counts once both can go.
+fn hold_lone_begins(prepared: &mut JobPlan) {
+    let ends: BTreeSet<Key> = parts(prepared, Action::Delete).map(|(person, _)| person.clone()).collect();
+    let is_alone = |change: &mut Outline| {
+        change.action == Action::Create && change.part_of().is_some_and(|person| !ends.contains(person))
+    };
+    let reason = ALONE.into();
+    let alone = prepared.go.extract_if(.., is_alone);
+    prepared.held.extend(alone.map(|change| Held::change(change, &reason)));
 }
 
 /// Takes out of `tickets` what ends for something that begins.

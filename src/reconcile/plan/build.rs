@@ -189,11 +189,7 @@ pub(crate) fn build_plan(
     let protection = protection(context);
     let now = context.clock.now();
     let is_whole = !narrow.is_narrow();
-    let begun = if is_whole {
-        NewMemberships::of(job, &index, &gathered.candidates, &stood, pile)?
-    } else {
-        NewMemberships::default()
-    };
+    let begun = NewMemberships::of(job, &index, &gathered.candidates, &stood, pile)?;
     let members = Memberships::of(context.config, job, earlier, &begun, (&index, &seen));
     let judge =
         LeaverPolicy { job, store, mirror, now, claimed: &stood.claimed, protection: &protection, set: &set, members };

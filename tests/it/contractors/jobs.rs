@@ -512,6 +512,28 @@ fn an_incomplete_read_joins_no_one_to_many_other_companies() {
 }
 
 #[test]
+fn where_the_run_can_t_end_a_membership_the_one_that_takes_its_place_waits_for_it() {
+    let world = world(Options::default(), "", "");
+    world.csv(exchanged(45, 0));
+    world.sync().expect(0);
+    let right = pairs(&world);
+    let unknown = row(99, 44, "Roofer").replace("C00099", "#N/A");
+    let ran = world.sync_of(exchanged(45, 5) + &unknown).expect(4);
+    assert_eq!((ran.writes(), &ran.job()["held"], pairs(&world)), ((0, 0, 0), &json!(5), right.clone()), "{ran:?}");
+    assert!(ran.reason().contains("both halves wait"), "{ran:?}");
+
+    world.csv(exchanged(45, 5));
+    let one = || world.run(&["sync", "--json", "--key", "C00001"]).expect(4);
+    let ran = one();
+    assert_eq!((ran.writes(), &ran.job()["held"], pairs(&world)), ((0, 0, 0), &json!(1), right.clone()), "{ran:?}");
+    world.run(&["approve", "sites", "C00001 @ 94000002"]).expect(0);
+    assert_eq!((one().writes(), pairs(&world)), ((0, 0, 0), right), "an approval sends no half either");
+
+    let ran = world.sync().expect(0);
+    assert_eq!((ran.writes(), &ran.job()["held"]), ((5, 0, 5), &json!(0)), "{ran:?}");
+}
+
+#[test]
 fn plan_and_sync_count_the_same_people_as_missing() {
     let world = world(Options::default(), "", "[job.leavers]\naction = \"delete\"\ngrace = \"24h\"\n");
     world.csv(file((1..=20).flat_map(|person| [(person, 1), (person, 2)])));
