@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::model::context::Context;
 use super::model::counts::Status;
 use super::model::error::{Error, is_full};
-use super::model::job_state::{JobState, LastRun, ROWS_MAX, RejectedRow, next_run};
+use super::model::job_state::{JobState, LastRun, RejectedRows, next_run};
 use super::report::job_report::Report;
 use super::report::log;
 use crate::config::Job;
@@ -91,8 +91,10 @@ fn ran(state: &mut JobState, report: &Report, line: &Ended) {
     let Ended { run, started, at: ended, .. } = *line;
     state.fresh.get_or_insert(started);
     state.reasons.clone_from(&report.reasons);
-    state.rejected = report.rejections.iter().map(RejectedRow::of).take(ROWS_MAX).collect();
-    state.bad_values = report.bad_values.iter().map(RejectedRow::of).take(ROWS_MAX).collect();
+    if report.has_read_rows() {
+        state.rejected = RejectedRows::of(&report.rejections);
+        state.bad_values = RejectedRows::of(&report.bad_values);
+    }
     // A run that could not read its source says nothing about who is in it.
     if report.status != Status::Failed || report.missing.is_some() {
         state.missing.clone_from(&report.missing);

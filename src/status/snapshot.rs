@@ -13,7 +13,7 @@ use crate::fault::chain;
 use crate::operator;
 use crate::plan::{HoldReason, LeaverAction};
 use crate::queue::{self, State};
-use crate::reconcile::{self, JobState, LastRun, Missing, Pause, RejectedRow, Status};
+use crate::reconcile::{self, JobState, LastRun, Missing, Pause, RejectedRows, Status};
 use crate::record::{Action, JobName, Key, Target, redact};
 use crate::snapshot::{Index, SyncedRecord};
 use crate::source::inbox::Folder;
@@ -90,9 +90,9 @@ pub struct JobView {
     /// Why that did not end as done, one by one; as stored, so with keys.
     pub reasons: Vec<String>,
     /// The rows that it could not use.
-    pub rejected: Vec<RejectedRow>,
+    pub rejected: RejectedRows,
     /// The values that it could not use, of records that count all the same.
-    pub bad_values: Vec<RejectedRow>,
+    pub bad_values: RejectedRows,
     /// The known people who are missing from its source.
     pub missing: Option<Missing>,
     /// How many records it knows.
@@ -267,8 +267,8 @@ impl JobView {
             time_zone,
             last: None,
             reasons: Vec::new(),
-            rejected: Vec::new(),
-            bad_values: Vec::new(),
+            rejected: RejectedRows::default(),
+            bad_values: RejectedRows::default(),
             missing: None,
             known: 0,
             held: 0,

@@ -144,7 +144,7 @@ fn mentions(store: &Store, key: &Key, jobs: &BTreeSet<JobName>, batch: &mut Batc
         }
         let mut state = JobState::load(store, job)?;
         state.inbox.forget();
-        state.rejected.clear();
+        state.rejected.first.clear();
         for told in &mut state.reasons {
             if let Some(reason) = erase_key(told, key) {
                 *told = reason;

@@ -81,7 +81,7 @@ pub(crate) async fn run(
         PendingWork::Rowless(rowless) => {
             let before = JobState::load(context.store, &job.name)?;
             let mut report = attempt(context, &rowless, mirrors, narrow, &begun).await;
-            report.complete = false;
+            (report.complete, report.details.judged) = (false, false);
             // A file without rows says nothing about how files are written, nor about what the mapping alters.
             let state = JobState::load(context.store, &job.name)?;
             let mut batch = Batch::default();

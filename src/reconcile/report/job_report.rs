@@ -114,6 +114,21 @@ impl Report {
         }
     }
 
+    /// Whether rows were read, so that it is known which of them can't be used.
+    pub(crate) fn has_read_rows(&self) -> bool {
+        self.details.judged || self.details.nothing_taken || !self.rejections.is_empty()
+    }
+
+    /// Whether all that was read was used, and nothing is left open.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.complete
+            && self.rejections.is_empty()
+            && self.bad_values.is_empty()
+            && self.missed.is_empty()
+            && self.parked.is_empty()
+            && self.held.is_empty()
+    }
+
     /// The report of a job that had nothing to read.
     pub fn idle(name: JobName) -> Self {
         Self { status: Status::Done, reasons: Vec::new(), ..Self::failed(name, String::new(), 0) }
