@@ -19,6 +19,7 @@ pub(crate) mod cleanup;
 pub(crate) mod file_report;
 pub(crate) mod last_file;
 pub(crate) mod merge;
+pub(crate) mod next_file;
 pub(crate) mod peek;
 pub(crate) mod pending;
 pub(crate) mod poll;
