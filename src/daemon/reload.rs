@@ -158,7 +158,7 @@ fn alarm(
 ) -> Option<String> {
     let name = &job.name;
     was?;
-    if let Some(reason) = &prepared.hold
+    if let Some(reason) = prepared.blocked_by()
         && !matches!(last, Some(Status::Held | Status::Failed))
     {
         return Some(format!("job {name} would be held: {reason}"));

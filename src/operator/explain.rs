@@ -26,7 +26,7 @@ use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_fields::leaver_set;
 use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::{JobState, LastRun};
-use crate::reconcile::plan::build::build_plan;
+use crate::reconcile::plan::build::{JobContext, preview_plan};
 use crate::record::{Entity, FieldKind, Key, Record, RemoteId, Value, Values, normalize};
 use crate::snapshot::{Index, Owner, SyncedRecord};
 use crate::source::Row;
@@ -352,7 +352,7 @@ fn outlook(
         return Outlook::Unclear("the service was never read; `rosterd plan` reads it".to_owned());
     };
     let narrow = KeyFilter { keys: [key.clone()].into() };
-    match build_plan(context, job, &rows::mapping(job), mirrors, &narrow, &[], &mut |_, _| Ok(())) {
+    match preview_plan(JobContext { context, job, mirrors, filter: &narrow, earlier: &[] }) {
         Ok(prepared) => of_prepared(&prepared, key).unwrap_or_else(|error| Outlook::Unclear(chain(&error))),
         Err(error) => Outlook::Unclear(chain(&error)),
     }

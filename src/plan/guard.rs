@@ -70,6 +70,17 @@ impl<C> Default for Guarded<C> {
     }
 }
 
+impl<C: Judged> Guarded<C> {
+    /// Holds those among what is sent for which there is a reason.
+    pub fn hold(&mut self, reason: impl Fn(&C) -> Option<HoldReason>) {
+        let held = self.go.extract_if(.., |change| reason(change).is_some());
+        self.held.extend(held.filter_map(|change| {
+            let reason = reason(&change)?;
+            Some(Held::change(change, &reason))
+        }));
+    }
+}
+
 /// Divides changes into those that go, those that wait and those that were rejected; those that a person released go before
 /// the others.
 pub fn guard<C: Judged>(

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub enum HoldReason {
     /// The record leaves and is on site (law 10).
     OnSite,
-    /// A new record of a first run has the name of somebody at the service whom no record matches.
+    /// A new record of a first run has the name of a person at the service that no record matches.
     SameName(#[serde(with = "shared")] Arc<str>),
     /// What only people act on; one text for all that wait for the same.
     Other(#[serde(with = "shared")] Arc<str>),

@@ -1,6 +1,5 @@
 //! A run from end to end.
 
-use super::approval::remote_digest;
 use super::collect::shared_read::read_once;
 use super::inbox::{last_file, peek, process};
 use super::leavers::missing_limit::{Remembered, remembered};
@@ -9,7 +8,7 @@ use super::model::context::{Context, KeyFilter};
 use super::model::error::Error;
 use super::model::job_plan::{For, JobPlan, Plan};
 use super::report::job_report::Report;
-use super::run_job::{Intent, block_paused, plan_parts, prune, run_job};
+use super::run_job::{Intent, PartRun, plan_parts, prune, run_job};
 use super::started_run::StartedRun;
 use super::{account, freshness, restored_state, retention};
 use crate::config::Job;
@@ -76,28 +75,27 @@ async fn plan_one(
     let Some(job) = over else {
         mirrors.pull(context, job).await?;
         let Remembered { missed, missing, names } = remembered(context, job, mirrors.of(job.mapping.target))?;
-        let nothing = JobPlan::nothing(job, context.store, next.told());
-        let prepared = JobPlan { inbox: next.waiting.clone(), missed, missing, names, ..nothing };
+        let nothing = JobPlan::nothing(job, context.store);
+        let (inbox, notes) = (next.waiting.clone(), vec![next.told()]);
+        let prepared = JobPlan { inbox, notes, missed, missing, names, ..nothing };
         let foreign = strangers(context.store, mirrors.of(job.mapping.target), job, &[])?;
         return Ok((vec![prepared], foreign));
     };
     let kept = read_once(context, job)?;
     let job = kept.as_ref().unwrap_or(job);
-    let mut parts = plan_parts(context, job, mirrors, narrow, Intent::Plan).await?;
-    block_paused(context, &mut parts);
+    let parts = plan_parts(context, job, mirrors, narrow, Intent::Plan(what_for)).await?;
     let mut foreign = 0;
-    for run in &mut parts {
-        let (plan, mirror) = (&mut run.plan, mirrors.of(run.part.mapping.target));
-        if run.part.name == job.name {
-            foreign = strangers(context.store, mirror, run.part, &plan.updates.matched)?;
-            plan.notes.extend(next.waiting.is_some().then(|| next.told()));
-            plan.inbox.clone_from(&next.waiting);
-        }
-        if what_for == For::File {
-            plan.updates.remote = remote_digest::remotes(plan, mirror, context.store)?;
-        }
+    let mut plans = Vec::new();
+    for PartRun { part, plan, .. } in parts {
+        plans.push(if part.name == job.name {
+            foreign = strangers(context.store, mirrors.of(plan.target), part, &plan.updates.matched)?;
+            let told = next.waiting.is_some().then(|| next.told());
+            JobPlan { notes: plan.notes.iter().cloned().chain(told).collect(), inbox: next.waiting.clone(), ..plan }
+        } else {
+            plan
+        });
     }
-    Ok((parts.into_iter().map(|run| run.plan).collect(), foreign))
+    Ok((plans, foreign))
 }
 
 /// How many people at the service belong to no record of the job.

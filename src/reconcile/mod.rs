@@ -65,7 +65,7 @@ pub use model::change_spill::ChangeSpill;
 pub use model::context::{Context, KeyFilter, NoObserver, RunObserver, Stage};
 pub use model::counts::{Counts, Status};
 pub use model::error::{Error, Kind};
-pub use model::job_plan::{For, JobPlan, Plan};
+pub use model::job_plan::{Block, For, JobPlan, Plan};
 pub use model::job_state::{JobState, LastRun, RejectedRow, RejectedRows};
 pub use model::missing_people::{Missed, Missing};
 pub use model::plan_file_error::PlanFileError;

@@ -7,20 +7,20 @@
 
 use std::collections::BTreeSet;
 
-use super::approval::{held, remote_digest, wrong_presence};
+use super::approval::{held, wrong_presence};
 use super::collect::key_filter::narrowed;
-use super::collect::rows;
 use super::collect::shared_read::read_once;
 use super::commit::adopt::Adoption;
 use super::commit::enqueue::{commit, left_unknown, parked};
-use super::commit::index::save_index;
+use super::commit::index::{IndexUpdate, save_index};
 use super::leavers::{job_limit, organization_transfers};
 use super::mirrors::Mirrors;
 use super::model::context::{Context, KeyFilter, Stage};
 use super::model::error::Error;
-use super::model::job_plan::JobPlan;
+use super::model::job_plan::{Block, For, JobPlan, joined};
 use super::model::job_state::JobState;
-use super::plan::build::build_plan;
+use super::model::part_draft::PartDraft;
+use super::plan::build::{Digested, JobContext, draft_plan, finish_plan};
 use super::push_session::PushSession;
 use super::report::job_report::{Part, Report, report};
 use super::report::warnings;
@@ -31,7 +31,7 @@ use crate::mirror::Removal;
 use crate::plan::{HoldReason, Protection};
 use crate::push::{Drained, Outcome, StopReason};
 use crate::queue::Ticket;
-use crate::record::{Action, JobName, RemoteId, Target};
+use crate::record::{Action, JobName, Key, RemoteId, Target};
 use crate::store::Store;
 use crate::text::counted;
 
@@ -39,7 +39,7 @@ use crate::text::counted;
 #[derive(Clone, Copy)]
 pub(crate) enum Intent<'a> {
     /// To show them: nothing is stored, and only reads are sent.
-    Plan,
+    Plan(For),
     /// To send what all parts of the job want.
     Sync(&'a StartedRun),
     /// To send what one part wants; the others only share its limits.
@@ -52,7 +52,15 @@ impl Intent<'_> {
         match self {
             Self::Sync(begun) => Some(begun.run),
             Self::SyncPart(begun, own) if part.name == *own => Some(begun.run),
-            Self::SyncPart(..) | Self::Plan => None,
+            Self::SyncPart(..) | Self::Plan(_) => None,
+        }
+    }
+
+    fn digested(self) -> Digested {
+        match self {
+            Self::Plan(For::File) => Digested::All,
+            Self::Sync(_) => Digested::Held,
+            Self::Plan(_) | Self::SyncPart(..) => Digested::Nothing,
         }
     }
 }
@@ -69,6 +77,10 @@ pub(crate) struct PartRun<'a> {
     /// The entities that had moved when the plan was made.
     moved: BTreeSet<RemoteId>,
     drained: Drained,
+    /// Why the rest of it was not sent, besides what blocks the plan.
+    blocked: Vec<String>,
+    /// What waits besides what the plan holds.
+    waits: Vec<(Key, HoldReason)>,
 }
 
 /// A sync of a job.
@@ -91,19 +103,21 @@ pub(crate) async fn run_job(
     };
     let job = kept.as_ref().unwrap_or(job);
     let mut parts = plan_parts(context, job, mirrors, narrow, Intent::Sync(begun)).await?;
-    let nothing_taken = parts.iter().any(|part| part.plan.hold.is_some());
-    let is_paused = block_paused(context, &mut parts);
+    let nothing_taken = parts.iter().any(|part| part.plan.is_nothing_taken());
     let mut left = None;
     if !nothing_taken {
-        left = commit_and_send(context, job, &mut parts, mirrors, is_paused).await?;
+        left = commit_and_send(context, job, &mut parts, mirrors).await?;
         for part in &parts {
             part.conclude(context, mirrors)?;
         }
     }
     let mut done = Vec::new();
-    for mut part in parts {
-        wrong_presence::hold(context.store, part.part, &mut part.plan)?;
-        done.push(part.done(context.store)?);
+    for run in parts {
+        let job = run.part;
+        let mut part = run.done(context.store)?;
+        let astray = wrong_presence::hold(context.store, job, &mut part.held)?;
+        part.notes.splice(0..0, astray);
+        done.push(part);
     }
     let mut report = report(job, done, begun.requests(context));
     if narrow.is_narrow() && !nothing_taken {
@@ -139,50 +153,46 @@ pub(crate) async fn plan_parts<'a>(
         opened.push((part, narrow, session));
     }
     mirrors.pull(context, job).await?;
-    let mut plans = Vec::new();
-    for (part, narrow, session) in &opened {
-        if let Some(session) = session {
-            plans.push(plan_after_recovery(context, (part, narrow), session, mirrors, &plans).await?);
-        } else {
-            let mapping = rows::mapping(part);
-            plans.push(build_plan(context, part, &mapping, mirrors, narrow, &plans, &mut |_, _| Ok(()))?);
-        }
+    let mut drafts = Vec::new();
+    for (part, filter, session) in &opened {
+        drafts.push(match session {
+            Some(session) => plan_after_recovery(context, (part, filter), session, mirrors, &drafts).await?,
+            None => {
+                let part = JobContext { context, job: part, mirrors, filter, earlier: &drafts };
+                draft_plan(part, &mut |_, _| Ok(()))?
+            }
+        });
     }
-    job_limit::share(context, job, &mut plans)?;
-    let parts = opened.into_iter().zip(plans);
-    Ok(parts
-        .map(|((part, narrow, session), plan)| PartRun { narrow, session, ..PartRun::of_plan(part, plan) })
-        .collect())
+    job_limit::share(context, job, &mut drafts)?;
+    let mut parts = Vec::new();
+    for ((part, narrow, session), draft) in opened.into_iter().zip(drafts) {
+        let plan = finish_plan(draft, mirrors, context.store, intent.digested())?;
+        let paused = pause::reason(context.store.dir(), &job.name).map(Block::Paused);
+        let blocked = plan.blocked.iter().cloned().chain(paused).collect();
+        parts.push(PartRun { narrow, session, ..PartRun::of_plan(part, JobPlan { blocked, ..plan }) });
+    }
+    Ok(parts)
 }
 
 async fn plan_after_recovery(
     context: &Context<'_>,
-    (part, narrow): (&Job, &KeyFilter),
+    (part, filter): (&Job, &KeyFilter),
     session: &PushSession<'_>,
     mirrors: &mut Mirrors,
-    earlier: &[JobPlan],
-) -> Result<JobPlan, Error> {
+    earlier: &[PartDraft],
+) -> Result<PartDraft, Error> {
     let store = context.store;
     let unknown = left_unknown(store, part)?;
     let mirror = mirrors.of_mut(part.mapping.target);
     let unclear = if unknown.is_empty() { Vec::new() } else { session.push().settle(mirror, unknown).await? };
     let mut adoption = Adoption::new(part, store);
-    let mapping = rows::mapping(part);
-    let mut take = |key, known| adoption.take(key, known);
-    let mut plan = build_plan(context, part, &mapping, mirrors, narrow, earlier, &mut take)?;
-    plan.hold_unclear(unclear);
+    let mut draft = draft_plan(JobContext { context, job: part, mirrors, filter, earlier }, &mut |key, known| {
+        adoption.take(key, known)
+    })?;
+    draft.hold_unclear(unclear);
     adoption.end()?;
     mirrors.of_mut(part.mapping.target).save(store)?;
-    Ok(plan)
-}
-
-/// Blocks the parts of a job that is paused; whether it is.
-pub(crate) fn block_paused(context: &Context<'_>, parts: &mut [PartRun<'_>]) -> bool {
-    let reason = parts.first().and_then(|part| pause::reason(context.store.dir(), &part.part.name));
-    for part in parts {
-        reason.iter().for_each(|reason| part.plan.block(reason.clone()));
-    }
-    reason.is_some()
+    Ok(draft)
 }
 
 /// Puts on disk what the parts want, and sends it unless they are paused. Returns how many changes wait for the next run,
@@ -192,13 +202,12 @@ async fn commit_and_send(
     job: &Job,
     parts: &mut [PartRun<'_>],
     mirrors: &mut Mirrors,
-    is_paused: bool,
 ) -> Result<Option<usize>, Error> {
     let store = context.store;
     for run in &mut *parts {
         let PartRun { part, plan, narrow, .. } = run;
-        plan.updates.remote = remote_digest::of_held(plan, mirrors.of(plan.target), store)?;
-        run.tickets = commit(store, part, plan, narrow)?;
+        let committed = commit(store, part, plan, narrow)?;
+        (run.tickets, run.waits) = (committed.tickets, committed.waits);
         if part.name == job.name && job.inbox.is_none() && !narrow.is_narrow() {
             freshness::note(context, job, &plan.updates.content)?;
         }
@@ -206,10 +215,10 @@ async fn commit_and_send(
     for run in &mut *parts {
         run.moved = mirrors.of(run.plan.target).changed().clone();
     }
-    if is_paused {
+    if parts.iter().any(|run| run.plan.is_paused()) {
         let count: usize = parts.iter().map(|part| part.tickets.len()).sum();
         if let Some(own) = parts.iter_mut().find(|run| run.part.name == job.name && count > 0) {
-            own.plan.block(counted(count, "change waits", "changes wait"));
+            own.blocked.push(counted(count, "change waits", "changes wait"));
         }
         return Ok(None);
     }
@@ -256,7 +265,7 @@ pub(crate) async fn send(
         run.drain_any(mirrors, ready).await?;
         // A push that a pause ended waits: nothing failed.
         if let Some((pause, _)) = run.drained.excuse(|reason| matches!(reason, StopReason::Paused(_))) {
-            run.plan.block(pause.to_string());
+            run.blocked.push(pause.to_string());
         }
         run.wait(context.store)?;
     }
@@ -267,7 +276,17 @@ impl<'a> PartRun<'a> {
     /// A part of which nothing is sent yet.
     fn of_plan(part: &'a Job, plan: JobPlan) -> Self {
         let (narrow, drained) = (KeyFilter::default(), Drained::default());
-        Self { part, narrow, session: None, plan, tickets: Vec::new(), moved: BTreeSet::new(), drained }
+        Self {
+            part,
+            narrow,
+            session: None,
+            plan,
+            tickets: Vec::new(),
+            moved: BTreeSet::new(),
+            drained,
+            blocked: Vec::new(),
+            waits: Vec::new(),
+        }
     }
 
     /// A part of which these changes are sent, whatever its source says.
@@ -303,7 +322,7 @@ impl<'a> PartRun<'a> {
     /// Remembers which rows need nothing any more, and which leavers stay.
     fn conclude(&self, context: &Context<'_>, mirrors: &Mirrors) -> Result<(), Error> {
         let Self { part, plan, moved, drained, .. } = self;
-        save_index(context.store, part, mirrors.of(plan.target), moved, plan, drained)?;
+        save_index(context.store, &IndexUpdate { job: part, mirror: mirrors.of(plan.target), moved, plan, drained })?;
         held::wait(context.store, &part.name, plan.protected.iter(), &Protection::REASON.into())?;
         for (key, reason) in &plan.moving {
             held::wait(context.store, &part.name, std::iter::once(key), &reason.as_str().into())?;
@@ -311,11 +330,23 @@ impl<'a> PartRun<'a> {
         Ok(())
     }
 
+    /// The same as a run reports it that sends chosen changes only.
+    pub(crate) fn of_chosen(self) -> Self {
+        Self { plan: self.plan.of_chosen(), ..self }
+    }
+
     /// What it came to.
     pub(crate) fn done(self, store: &Store) -> Result<Part, Error> {
-        let mut prepared = self.plan;
-        prepared.notes.extend(self.session.and_then(|session| session.unlooked));
-        Ok(Part { prepared, drained: self.drained, parked: parked(store, self.part)? })
+        let held = self.plan.held.iter().map(|held| (held.key.clone(), held.reason.clone())).chain(self.waits);
+        let reasons = self.plan.blocked.iter().map(Block::to_string).chain(self.blocked);
+        Ok(Part {
+            held: held.collect(),
+            blocked: joined(reasons),
+            notes: self.session.and_then(|session| session.unlooked).into_iter().collect(),
+            plan: self.plan,
+            drained: self.drained,
+            parked: parked(store, self.part)?,
+        })
     }
 }
 

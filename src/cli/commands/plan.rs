@@ -97,8 +97,9 @@ fn of_kind(plan: &JobPlan, action: Action) -> impl Iterator<Item = (&Outline, Op
 }
 
 fn reasons(plan: &JobPlan) -> Option<String> {
+    let blocked = plan.blocked_by();
     let all: BTreeSet<&str> =
-        plan.hold.iter().map(String::as_str).chain(plan.held.iter().map(|held| held.reason.text())).collect();
+        blocked.iter().map(String::as_str).chain(plan.held.iter().map(|held| held.reason.text())).collect();
     (!all.is_empty()).then(|| all.into_iter().collect::<Vec<_>>().join("; "))
 }
 
@@ -314,7 +315,7 @@ fn lines(
     for (key, fields) in &plan.drift {
         ui.line(format!("  = {}  edited at the service: {}", sanitize(key.as_str()), sanitize(&fields.join(", "))));
     }
-    if let Some(reason) = &plan.hold {
+    if let Some(reason) = plan.blocked_by() {
         ui.line(format!("  {} {reason}", ui.paint(Paint::Yellow, "held:")));
     }
     summary(ui, plan);

@@ -19,7 +19,7 @@ use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::plan_file_error::PlanFileError;
 use crate::reconcile::plan::precondition::CurrentPlan;
 use crate::reconcile::report::job_report::{Report, report};
-use crate::reconcile::run_job::{Intent, PartRun, block_paused, plan_parts, prune, send};
+use crate::reconcile::run_job::{Intent, PartRun, plan_parts, prune, send};
 use crate::reconcile::started_run::StartedRun;
 use crate::record::{Action, Key};
 use crate::snapshot::SyncedRecord;
@@ -99,22 +99,13 @@ impl Application<'_> {
         let own = parts.into_iter().find(|run| run.part.name == job.name);
         // Nothing in the source belongs to those who are asked for any more.
         let mut run = own.ok_or_else(|| Error::PlanFile(PlanFileError::Job(job.name.clone())))?;
-        block_paused(context, slice::from_mut(&mut run));
         let (go, skipped) = self.choose(&run.plan, planned)?;
         if !go.is_empty() {
             self.use_up(job)?;
             run.tickets = enqueue(context, &run, &go)?;
             send(context, job, slice::from_mut(&mut run), &mut self.mirrors).await?;
         }
-        // What else the run found is for the next sync to tell.
-        run.plan.held.clear();
-        run.plan.protected.clear();
-        run.plan.moving.clear();
-        run.plan.drift.clear();
-        run.plan.rejected.clear();
-        run.plan.incomplete.clear();
-        run.plan.doubt = None;
-        let mut part = run.done(context.store)?;
+        let mut part = run.of_chosen().done(context.store)?;
         part.parked.retain(|(key, _, _)| go.iter().any(|change| change.key == *key));
         let mut report = report(job, vec![part], begun.requests(context));
         if !skipped.is_empty() {
@@ -126,7 +117,7 @@ impl Application<'_> {
     /// What of the plan file is still wanted just so, and what is not; nothing of it where nothing is sent.
     fn choose(&self, plan: &JobPlan, planned: &PlannedJob) -> Result<(Vec<Outline>, Vec<Skipped>), Error> {
         let (mut go, mut skipped) = (Vec::new(), Vec::new());
-        if plan.hold.is_none() {
+        if plan.blocked.is_empty() {
             let present = CurrentPlan::new(plan, self.mirrors.of(plan.target), self.context.store);
             for one in planned.changes.iter().filter(|one| one.held.is_none()) {
                 match present.judge(&one.key, one.id, &one.based_on)? {

@@ -19,7 +19,6 @@ use crate::config::Job;
 use crate::history::{Audit, AuditLine, RunHistory, acting_user};
 use crate::plan::{Base, Change, Guarded, Held, Judged as _, Writes, guard};
 use crate::queue::{self, Ticket, Undo};
-use crate::reconcile::account;
 use crate::reconcile::approval::held::{self, PendingApproval};
 use crate::reconcile::collect::rows;
 use crate::reconcile::commit::enqueue::queued;
@@ -29,15 +28,16 @@ use crate::reconcile::mirrors::Mirrors;
 use crate::reconcile::model::context::{Context, KeyFilter};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_fields::protection;
-use crate::reconcile::model::job_plan::JobPlan;
+use crate::reconcile::model::job_plan::{Block, JobPlan};
 use crate::reconcile::model::job_state::JobState;
-use crate::reconcile::plan::build::build_plan;
+use crate::reconcile::plan::build::{JobContext, preview_plan};
 use crate::reconcile::plan::segments;
 use crate::reconcile::push_session::PushSession;
 use crate::reconcile::report::job_report::{Report, report};
 use crate::reconcile::report::log;
-use crate::reconcile::run_job::{PartRun, block_paused, send};
+use crate::reconcile::run_job::{PartRun, send};
 use crate::reconcile::started_run::StartedRun;
+use crate::reconcile::{account, pause};
 use crate::record::{Action, Field, Key};
 use crate::snapshot::Index;
 use crate::store::{Batch, Store};
@@ -131,7 +131,7 @@ async fn undo(context: &Context<'_>, job: &Job, story: &RunHistory, begun: &Star
         mirrors.of_mut(part.mapping.target).save(store)?;
         let tickets = enqueue(context, part, &story, &guarded, &again)?;
         let mut run = PartRun::of_tickets(session, part, plan_of(store, part, &guarded), tickets);
-        if !block_paused(context, slice::from_mut(&mut run)) && !run.tickets.is_empty() {
+        if !run.plan.is_paused() && !run.tickets.is_empty() {
             send(context, part, slice::from_mut(&mut run), &mut mirrors).await?;
         }
         let mut run = run.done(store)?;
@@ -151,8 +151,9 @@ async fn undo(context: &Context<'_>, job: &Job, story: &RunHistory, begun: &Star
 fn plan_of(store: &Store, part: &Job, guarded: &Guarded) -> JobPlan {
     let waits = |held: &Held| Held { key: held.key.clone(), reason: held.reason.clone(), change: None, other: None };
     let off = (part.writes == Writes::Off).then(|| "writes = \"off\": nothing is sent, approved or not".to_owned());
-    let nothing = JobPlan::nothing(part, store, String::new());
-    JobPlan { held: guarded.held.iter().map(waits).collect(), notes: off.into_iter().collect(), ..nothing }
+    let blocked = pause::reason(store.dir(), &part.name).map(Block::Paused).into_iter().collect();
+    let held = guarded.held.iter().map(waits).collect();
+    JobPlan { held, blocked, notes: off.into_iter().collect(), ..JobPlan::nothing(part, store) }
 }
 
 /// What undoes a run, divided by the guard, and what is left alone.
@@ -215,7 +216,7 @@ fn overruled(
     // A dropped file that is not kept any more wants nothing; the next one may.
     let Some((job, _copy)) = last_file::last(job, context.store)? else { return Ok(BTreeMap::new()) };
     let job = &job;
-    let next = build_plan(context, job, &rows::mapping(job), &all, &narrow, &[], &mut |_, _| Ok(()))?;
+    let next = preview_plan(JobContext { context, job, mirrors: &all, filter: &narrow, earlier: &[] })?;
     let held = next.held.iter().filter_map(|held| held.change.as_ref());
     let wanted = next.go.iter().chain(held).chain(&next.dropped);
     Ok(wanted.map(|change| (change.key.clone(), change.wish())).collect())

@@ -90,9 +90,8 @@ pub(crate) fn hold_all(guarded: &mut Guarded<Outline>, reason: &str) {
     for held in &mut guarded.held {
         held.reason.precede(reason);
     }
-    let reason = reason.into();
-    let open = guarded.go.extract_if(.., |change| !change.is_approved());
-    guarded.held.extend(open.map(|change| Held::change(change, &reason)));
+    let reason = HoldReason::from(reason);
+    guarded.hold(|change| (!change.is_approved()).then(|| reason.clone()));
 }
 
 /// Replaces what was held by what is held now, except the keys that `keep` selects. If the set differs, its number
