@@ -3,15 +3,16 @@
 use jiff::Timestamp;
 
 use super::circuit_breaker::Brake;
+use super::commit::Written;
 use super::error::Error;
-use super::request::body::{self, Sent, lost};
+use super::request::body::{self, RequestBody, lost};
 use super::{LOOK_AGAIN, Outcome, Push};
 use crate::api::{self, Fate};
 use crate::fault::chain;
 use crate::mirror::{Elements, EntityRef, Mirror, Remote};
 use crate::plan::Protection;
 use crate::queue::{Change, State};
-use crate::record::{Action, Entity, FieldKind, Value, digits, normalize};
+use crate::record::{Action, Entity, FieldKind, RemoteId, Value, digits, normalize};
 use crate::snapshot::SyncedRecord;
 use crate::store::Batch;
 
@@ -56,7 +57,7 @@ impl Push<'_> {
         let step = match action {
             Action::Create => self.create(mirror, &mut change, brake).await?,
             Action::Update => match change.only_photo().map(str::to_owned) {
-                Some(mark) => self.photo(mirror, &mut change, &mark, brake).await?,
+                Some(mark) => self.photo(&mut change, &mark, brake).await?,
                 None => self.update(mirror, &mut change, brake).await?,
             },
             Action::Delete => self.delete(mirror, &mut change, brake).await?,
@@ -73,7 +74,7 @@ impl Push<'_> {
                 return Ok(Step::Done(Outcome::Waits(reason)));
             }
         };
-        let input = match Sent::new(self.target, &fields, mirror) {
+        let input = match RequestBody::new(self.target, &fields, mirror) {
             Ok(input) => input,
             Err(reason) => return Ok(Step::Done(self.park(change, 0, &reason)?)),
         };
@@ -82,7 +83,7 @@ impl Push<'_> {
             Ok(answered) => match answered.value {
                 Some(shown) => {
                     let after = shown.entity(mirror.elements());
-                    Ok(Step::Done(self.confirm(mirror, change, None, after)?))
+                    Ok(Step::Done(self.confirm(mirror, change, Written::answered(None, after))?))
                 }
                 None => {
                     let one = self.target.noun();
@@ -138,9 +139,9 @@ impl Push<'_> {
         if moved.is_empty() {
             // Perhaps by an earlier try whose answer was lost.
             let earlier = earlier(change).unwrap_or_else(|| before.clone());
-            return Ok(Step::Done(self.confirm(mirror, change, Some(&earlier), before)?));
+            return Ok(Step::Done(self.confirm(mirror, change, Written::answered(Some(&earlier), before))?));
         }
-        let input = match Sent::changed(&fresh, &change.wish.fields, &moved, at, mirror) {
+        let input = match RequestBody::changed(&fresh, &change.wish.fields, &moved, at, mirror) {
             Ok(input) => input,
             Err(reason) => return Ok(Step::Done(self.park(change, 0, &reason)?)),
         };
@@ -158,7 +159,9 @@ impl Push<'_> {
                 };
                 let after = match &shown {
                     Some(shown) => {
-                        self.watch_losses(&fresh, shown, change, mirror.elements(), brake)?;
+                        if let Some(field) = lost(&fresh, shown, &change.wish.fields, mirror.elements()) {
+                            self.stop_for_loss(id, &field, brake)?;
+                        }
                         shown.entity(mirror.elements())
                     }
                     None => laid_over(&before, change, &moved),
@@ -167,7 +170,7 @@ impl Push<'_> {
                     let words = format!("it answered with success and did not take the new {field}");
                     return Ok(Step::Done(self.park(change, NOT_TAKEN, &words)?));
                 }
-                Ok(Step::Done(self.confirm(mirror, change, Some(&before), after)?))
+                Ok(Step::Done(self.confirm(mirror, change, Written::answered(Some(&before), after))?))
             }
             Err(error) if error.code() == Some(404) => Ok(Step::Done(self.vanished(change, id)?)),
             Err(error) => self.failed(change, &error, brake),
@@ -199,17 +202,9 @@ impl Push<'_> {
         })
     }
 
-    /// Stops this push and later ones if the service cleared a field that the change does not touch (law 2).
-    fn watch_losses(
-        &self,
-        fresh: &Remote,
-        shown: &Remote,
-        change: &Change,
-        elements: &Elements,
-        brake: &Brake,
-    ) -> Result<(), Error> {
-        let Some(field) = lost(fresh, shown, &change.wish.fields, elements) else { return Ok(()) };
-        let reason = format!("the service cleared {field} of id {}, which this change does not touch", fresh.id());
+    /// Stops this push and later ones, since the service cleared a field that the change does not touch (law 2).
+    fn stop_for_loss(&self, id: RemoteId, field: &str, brake: &Brake) -> Result<(), Error> {
+        let reason = format!("the service cleared {field} of id {id}, which this change does not touch");
         brake.stop(format!("{reason}; nothing more is sent until someone has looked at it and said `rosterd resume`"));
         self.witness.alarm(&reason).map_err(Error::Audit)
     }

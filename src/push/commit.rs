@@ -10,6 +10,47 @@ use crate::record::{Entity, RemoteId, Target, Value, normalize};
 use crate::snapshot::{Gone, Left, Owner, SyncedRecord};
 use crate::store::{Batch, Keyspace};
 
+/// An entity before a write and after it.
+pub(super) struct Written<'a> {
+    before: Option<&'a Entity>,
+    after: Entity,
+    seen: Seen,
+}
+
+/// By what it is known how a write left an entity.
+#[derive(Clone, Copy)]
+enum Seen {
+    /// By its answer: where that differs from the wish, it is what the service makes of such a wish (law 4).
+    Answered,
+    /// By a later look, since the write's own fate was unknown. Only another spelling counts as what the service made of
+    /// the wish: the rest may be an edit made at the service.
+    Found,
+}
+
+impl<'a> Written<'a> {
+    pub(super) fn answered(before: Option<&'a Entity>, after: Entity) -> Self {
+        Self { before, after, seen: Seen::Answered }
+    }
+
+    pub(super) fn found(before: Option<&'a Entity>, after: Entity) -> Self {
+        Self { before, after, seen: Seen::Found }
+    }
+}
+
+impl Seen {
+    /// Whether a value is what the service made of the one that was wanted.
+    fn is_echo(self, wanted: &Value, value: &Value) -> bool {
+        match self {
+            // A value that came back empty was not taken. Ids are an exception: no answer shows them.
+            Self::Answered => wanted.is_empty() || !value.is_empty() || matches!(wanted, Value::Ids(_)),
+            Self::Found => match (wanted.as_text(), value.as_text()) {
+                (Some(wanted), Some(value)) => normalize(wanted) == normalize(value),
+                _ => false,
+            },
+        }
+    }
+}
+
 impl Push<'_> {
     /// Puts on disk that a request is about to leave, and what the entity was before, together with `batch`.
     pub(super) fn intend(&self, change: &mut Change, before: Option<Entity>, mut batch: Batch) -> Result<(), Error> {
@@ -45,46 +86,9 @@ impl Push<'_> {
         Ok(self.store.commit(batch)?)
     }
 
-    /// Puts on disk that the service answered a write with `after`: where that differs from the wish, it is what the
-    /// service makes of such a wish (law 4).
-    pub(super) fn confirm(
-        &self,
-        mirror: &Mirror,
-        change: &Change,
-        before: Option<&Entity>,
-        after: Entity,
-    ) -> Result<Outcome, Error> {
-        // A value that came back empty was not taken. Ids are an exception: no answer shows them.
-        self.confirm_as(mirror, change, before, after, |wanted, value| {
-            wanted.is_empty() || !value.is_empty() || matches!(wanted, Value::Ids(_))
-        })
-    }
-
-    /// Puts on disk that the service was found to hold `after`, which is what became of a write of unknown fate. Only
-    /// another spelling counts as what the service made of the wish: the rest may be an edit made at the service.
-    pub(super) fn confirm_found(
-        &self,
-        mirror: &Mirror,
-        change: &Change,
-        before: Option<&Entity>,
-        after: Entity,
-    ) -> Result<Outcome, Error> {
-        let spelling = |wanted: &Value, value: &Value| match (wanted.as_text(), value.as_text()) {
-            (Some(wanted), Some(value)) => normalize(wanted) == normalize(value),
-            _ => false,
-        };
-        self.confirm_as(mirror, change, before, after, spelling)
-    }
-
-    /// Snapshot, owner, mirror and queue in one commit (law 5).
-    fn confirm_as(
-        &self,
-        mirror: &Mirror,
-        change: &Change,
-        before: Option<&Entity>,
-        after: Entity,
-        echoes: impl Fn(&Value, &Value) -> bool,
-    ) -> Result<Outcome, Error> {
+    /// Puts on disk what became of a write: snapshot, owner, mirror and queue in one commit (law 5).
+    pub(super) fn confirm(&self, mirror: &Mirror, change: &Change, written: Written<'_>) -> Result<Outcome, Error> {
+        let Written { before, after, seen } = written;
         self.witness.confirmed(change, before, Some(&after)).map_err(Error::Audit)?;
         let mut batch = Batch::default();
         let was = before;
@@ -94,7 +98,7 @@ impl Push<'_> {
             Owner::release(&mut batch, self.store, &change.job, change.target, before.id)?;
         }
         let edited = before.as_ref().zip(was).is_some_and(|(known, was)| self.was_edited(change, known, was));
-        let known = self.remembered(change, before.filter(|before| before.id == after.id), &after, echoes);
+        let known = self.remembered(change, before.filter(|before| before.id == after.id), &after, seen);
         let known = SyncedRecord { edits: if edited { known.edits + 1 } else { 0 }, ..known };
         if let Some(other) = Owner::of(self.store, change.target, after.id)?
             && (other.job != change.job || other.key != change.key)
@@ -125,13 +129,7 @@ impl Push<'_> {
     }
 
     /// What is known after a confirmed write: of the fields that it did not set, what was known before.
-    fn remembered(
-        &self,
-        change: &Change,
-        before: Option<SyncedRecord>,
-        after: &Entity,
-        echoes: impl Fn(&Value, &Value) -> bool,
-    ) -> SyncedRecord {
+    fn remembered(&self, change: &Change, before: Option<SyncedRecord>, after: &Entity, seen: Seen) -> SyncedRecord {
         let mut known = before.unwrap_or_else(|| SyncedRecord::of(after.id, after.created.clone()));
         if change.undo.is_some() {
             // The source did not say so: what was last sent for it stays known.
@@ -151,7 +149,7 @@ impl Push<'_> {
         for (field, wanted) in change.wish.fields.iter().filter(|(field, _)| !is_photo(field)) {
             let value = after.value(field);
             known.sent.insert(field.clone(), wanted.clone());
-            if wanted != value && echoes(wanted, value) {
+            if wanted != value && seen.is_echo(wanted, value) {
                 known.echo.insert(field.clone(), value.clone());
             }
         }

@@ -86,6 +86,32 @@ pub struct Drained {
     pub notes: Vec<String>,
 }
 
+/// How far a push has come.
+struct Progress<'a> {
+    job: &'a JobName,
+    brake: &'a Brake,
+    drained: Drained,
+    /// Creates of people who exist already, which are updates by now.
+    adopted: Vec<Ticket>,
+}
+
+impl Progress<'_> {
+    /// How many changes had a clear outcome, or became others.
+    fn clear(&self) -> usize {
+        let clear = |outcome: &Outcome| !matches!(outcome, Outcome::Undelivered(_));
+        self.drained.outcomes.iter().filter(|(_, _, outcome)| clear(outcome)).count() + self.adopted.len()
+    }
+
+    /// Takes note of what became of a change.
+    fn note(&mut self, push: &Push<'_>, change: Change, outcome: Outcome) {
+        let (job, key, action) = (change.job.as_str(), change.key.as_str(), change.wish.action.name());
+        let result = outcome.told();
+        tracing::debug!(job, key, action, outcome = result, "{job}: {action} of {key}: {result}");
+        push.witness.outcome(&change, &outcome);
+        self.drained.outcomes.push((change.key, change.wish.action, outcome));
+    }
+}
+
 impl Push<'_> {
     /// Works through changes of the queue of a job, and verifies the presence of those who are updated. Changes that
     /// could not be delivered stay in the queue.
@@ -108,23 +134,21 @@ impl Push<'_> {
         let mut with_photos: Vec<Key> = tickets.iter().filter(|_| photos).map(|ticket| ticket.key.clone()).collect();
         with_photos.sort_unstable();
         let brake = Brake::new(tickets.len());
-        let mut drained = Drained::default();
-        let mut adopted = Vec::new();
+        let mut progress = Progress { job, brake: &brake, drained: Drained::default(), adopted: Vec::new() };
         tickets.retain(|ticket| !ticket.only_photo);
         for action in [Action::Delete, Action::Create, Action::Update] {
             let (mut mine, rest): (Vec<Ticket>, _) = tickets.into_iter().partition(|ticket| ticket.action == action);
             tickets = rest;
             if action == Action::Update {
-                mine.append(&mut adopted);
+                mine.append(&mut progress.adopted);
             }
-            self.phase(mirror, job, mine, &brake, &mut drained, &mut adopted).await?;
+            self.phase(mirror, mine, &mut progress).await?;
         }
         if !with_photos.is_empty() {
             let photos = self.photos_of(job, &with_photos, &brake)?;
-            self.phase(mirror, job, photos, &brake, &mut drained, &mut adopted).await?;
+            self.phase(mirror, photos, &mut progress).await?;
         }
-        drained.stopped = brake.reason();
-        Ok(drained)
+        Ok(Drained { stopped: brake.reason(), ..progress.drained })
     }
 }
 
@@ -143,19 +167,6 @@ impl Drained {
         let before = self.outcomes.len();
         self.outcomes.retain(|(_, _, outcome)| !matches!(outcome, Outcome::Undelivered(left) if is_no_failure(left)));
         Some((reason, before - self.outcomes.len()))
-    }
-
-    /// How many changes had a clear outcome.
-    fn clear(&self) -> usize {
-        self.outcomes.iter().filter(|(_, _, outcome)| !matches!(outcome, Outcome::Undelivered(_))).count()
-    }
-
-    fn push(&mut self, push: &Push<'_>, change: Change, outcome: Outcome) {
-        let (job, key, action) = (change.job.as_str(), change.key.as_str(), change.wish.action.name());
-        let result = outcome.told();
-        tracing::debug!(job, key, action, outcome = result, "{job}: {action} of {key}: {result}");
-        push.witness.outcome(&change, &outcome);
-        self.outcomes.push((change.key, change.wish.action, outcome));
     }
 }
 

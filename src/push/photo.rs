@@ -20,7 +20,6 @@ use super::circuit_breaker::Brake;
 use super::error::Error;
 use super::{Outcome, Push};
 use crate::api::{Api, Photo, Staff};
-use crate::mirror::Mirror;
 use crate::queue::{self, Change, State, Ticket};
 use crate::record::{Action, DesiredState, Entity, JobName, Key, RemoteId, Target, Value, Values};
 use crate::snapshot::SyncedRecord;
@@ -71,13 +70,7 @@ impl Push<'_> {
     }
 
     /// Makes one attempt at a photo.
-    pub(super) async fn photo(
-        &self,
-        mirror: &Mirror,
-        change: &mut Change,
-        mark: &str,
-        brake: &Brake,
-    ) -> Result<Step, Error> {
+    pub(super) async fn photo(&self, change: &mut Change, mark: &str, brake: &Brake) -> Result<Step, Error> {
         let id = change.wish.id.expect("an update names its entity");
         let bytes = match self.photos.photo(&change.key) {
             Ok(Some(bytes)) => bytes,
@@ -96,7 +89,7 @@ impl Push<'_> {
         if was.is_none() {
             match self.client.send(Api::<Staff>::root().photo(id)).await {
                 Ok(answered) if answered.value.as_ref().is_some_and(|held| held.bytes() == photo.bytes()) => {
-                    return Ok(Step::Done(self.confirm_photo(mirror, change, mark, id, None)?));
+                    return Ok(Step::Done(self.confirm_photo(change, mark, None)?));
                 }
                 Ok(_) => {}
                 Err(error) => return self.unread(change, &error, brake),
@@ -106,7 +99,7 @@ impl Push<'_> {
         match self.client.send(Api::<Staff>::root().replace_photo(id, &photo)).await {
             Ok(_) => {
                 let was = was.unwrap_or_default();
-                Ok(Step::Done(self.confirm_photo(mirror, change, mark, id, Some(&was))?))
+                Ok(Step::Done(self.confirm_photo(change, mark, Some(&was))?))
             }
             Err(error) if error.code() == Some(404) => Ok(Step::Done(self.vanished(change, id)?)),
             Err(error) => self.failed(change, &error, brake),
@@ -115,14 +108,8 @@ impl Push<'_> {
 
     /// Puts on disk that the service has a photo: the snapshot and the queue in one commit (law 5). `was` is the mark of the
     /// one before, where one was sent now.
-    fn confirm_photo(
-        &self,
-        mirror: &Mirror,
-        change: &Change,
-        mark: &str,
-        id: RemoteId,
-        was: Option<&Value>,
-    ) -> Result<Outcome, Error> {
+    fn confirm_photo(&self, change: &Change, mark: &str, was: Option<&Value>) -> Result<Outcome, Error> {
+        let id = change.wish.id.expect("an update names its entity");
         let entity = |photo: &Value| {
             let fields = Values::from([(Target::PHOTO.into(), photo.clone())]);
             Entity { id, created: String::new(), fields }
@@ -137,7 +124,7 @@ impl Push<'_> {
             known.echo.insert(Target::PHOTO.into(), Value::Empty);
             known.put(&mut batch, &change.job, &change.key);
         }
-        debug_assert_eq!(mirror.target(), Target::Staff, "only employees have photos");
+        debug_assert_eq!(change.target, Target::Staff, "only employees have photos");
         queue::remove(&mut batch, &change.job, &change.key);
         self.store.commit(batch)?;
         Ok(Outcome::Confirmed)

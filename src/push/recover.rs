@@ -5,6 +5,7 @@
 //! audit file. What is not done is planned again.
 
 use super::attempt::earlier;
+use super::commit::Written;
 use super::error::Error;
 use super::{Outcome, Push};
 use crate::mirror::Mirror;
@@ -57,7 +58,7 @@ impl Push<'_> {
         if stayed || before.created != after.created || self.not_taken(change, &moved, before, &after).is_some() {
             return Ok(None);
         }
-        self.confirm_found(mirror, change, Some(before), after).map(Some)
+        self.confirm(mirror, change, Written::found(Some(before), after)).map(Some)
     }
 
     /// It is done where the service no longer has them. One that can't be asked now is asked when it is tried again.

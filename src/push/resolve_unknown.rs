@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::circuit_breaker::Brake;
+use super::commit::Written;
 use super::error::Error;
-use super::{Drained, LOOK_AGAIN, Outcome, Push};
+use super::{LOOK_AGAIN, Outcome, Progress, Push};
 use crate::fault::chain;
 use crate::mirror::Mirror;
 use crate::plan::{Match, Matcher};
-use crate::queue::{Change, Ticket};
+use crate::queue::Change;
 use crate::record::{Action, Entity, RemoteId, Target, Value, Values};
 use crate::snapshot::Owner;
 use crate::store;
@@ -56,7 +56,7 @@ impl Push<'_> {
                     }
                     LookupResult::One(entity) => {
                         taken.insert(entity.id);
-                        self.confirm_found(mirror, &change, None, entity)?;
+                        self.confirm(mirror, &change, Written::found(None, entity))?;
                         looked.found.push(change);
                     }
                 }
@@ -74,19 +74,17 @@ impl Push<'_> {
         &self,
         mirror: &mut Mirror,
         conflicts: Vec<(Change, u16, String)>,
-        brake: &Brake,
-        drained: &mut Drained,
-        adopted: &mut Vec<Ticket>,
+        progress: &mut Progress<'_>,
     ) -> Result<(), Error> {
         if conflicts.is_empty() {
             return Ok(());
         }
         if let Err(error) = mirror.refresh(self.client, self.store, self.clock).await {
             let reason = format!("who exists already could not be looked up: {}", chain(&error));
-            brake.stop(reason.clone());
+            progress.brake.stop(reason.clone());
             for (mut change, _, _) in conflicts {
                 self.wait(&mut change)?;
-                drained.push(self, change, Outcome::Undelivered(reason.clone().into()));
+                progress.note(self, change, Outcome::Undelivered(reason.clone().into()));
             }
             return Ok(());
         }
@@ -100,10 +98,10 @@ impl Push<'_> {
                 // They exist, so what is set at a creation only is theirs.
                 change.wish.fields.retain(|field, _| !self.seed_only.contains(field));
                 self.wait(&mut change)?;
-                adopted.push(change.ticket());
+                progress.adopted.push(change.ticket());
             } else {
                 let outcome = self.park(&mut change, status, &words)?;
-                drained.push(self, change, outcome);
+                progress.note(self, change, outcome);
             }
         }
         Ok(())

@@ -7,13 +7,12 @@ use std::time::Duration;
 use futures_util::{StreamExt as _, stream};
 
 use super::attempt::Step;
-use super::circuit_breaker::Brake;
 use super::error::Error;
-use super::{Drained, Outcome, Push};
+use super::{Outcome, Progress, Push};
 use crate::fault::chain;
 use crate::mirror::Mirror;
 use crate::queue::{self, Change, Ticket};
-use crate::record::{Action, JobName, Key};
+use crate::record::{Action, Key};
 
 /// How often one change is sent in one run.
 const ATTEMPTS_MAX: u32 = 3;
@@ -41,25 +40,22 @@ impl Push<'_> {
     pub(super) async fn phase(
         &self,
         mirror: &mut Mirror,
-        job: &JobName,
         tickets: Vec<Ticket>,
-        brake: &Brake,
-        drained: &mut Drained,
-        adopted: &mut Vec<Ticket>,
+        progress: &mut Progress<'_>,
     ) -> Result<(), Error> {
         let Some(action) = tickets.first().map(|ticket| ticket.action) else { return Ok(()) };
         let mut todo: Vec<Tried> = tickets.into_iter().map(|ticket| (ticket, 0)).collect();
         let mut barren = 0;
         while !todo.is_empty() {
-            let clear = drained.clear() + adopted.len();
-            brake.release();
-            let open = self.round(mirror, job, todo, brake, drained).await?;
+            let clear = progress.clear();
+            progress.brake.release();
+            let open = self.round(mirror, todo, progress).await?;
             // First, so that a person made by a create of unknown fate is not taken over by another record.
-            todo = self.again(mirror, open.unknown, brake, drained).await?;
-            self.adopt(mirror, open.conflicts, brake, drained, adopted).await?;
-            barren = if drained.clear() + adopted.len() > clear { 0 } else { barren + 1 };
+            todo = self.again(mirror, open.unknown, progress).await?;
+            self.adopt(mirror, open.conflicts, progress).await?;
+            barren = if progress.clear() > clear { 0 } else { barren + 1 };
             if barren == BARREN_MAX && !open.later.is_empty() {
-                brake.deny(action, "the service failed one request after the other".to_owned());
+                progress.brake.deny(action, "the service failed one request after the other".to_owned());
             }
             if let Some(attempts) = todo.iter().map(|(_, attempts)| *attempts).max() {
                 tokio::time::sleep(PAUSE[(attempts as usize).clamp(1, PAUSE.len()) - 1]).await;
@@ -70,14 +66,8 @@ impl Push<'_> {
     }
 
     /// Makes one attempt at each change.
-    async fn round(
-        &self,
-        mirror: &Mirror,
-        job: &JobName,
-        todo: Vec<Tried>,
-        brake: &Brake,
-        drained: &mut Drained,
-    ) -> Result<Open, Error> {
+    async fn round(&self, mirror: &Mirror, todo: Vec<Tried>, progress: &mut Progress<'_>) -> Result<Open, Error> {
+        let (job, brake) = (progress.job, progress.brake);
         let mut open = Open::default();
         let mut todo = todo.into_iter();
         for count in PROBES.into_iter().chain([usize::MAX]) {
@@ -96,7 +86,7 @@ impl Push<'_> {
             while let Some((step, attempts)) = steps.next().await {
                 let Some((change, step)) = step? else { continue };
                 match step {
-                    Step::Done(outcome) => drained.push(self, change, outcome),
+                    Step::Done(outcome) => progress.note(self, change, outcome),
                     Step::Later => open.later.push((change.ticket(), attempts)),
                     Step::Unknown(reason) => open.unknown.push((change, attempts + 1, reason)),
                     Step::Conflict { status, words } => open.conflicts.push((change, status, words)),
@@ -111,8 +101,7 @@ impl Push<'_> {
         &self,
         mirror: &mut Mirror,
         unknown: Vec<(Change, u32, String)>,
-        brake: &Brake,
-        drained: &mut Drained,
+        progress: &mut Progress<'_>,
     ) -> Result<Vec<Tried>, Error> {
         let tried: BTreeMap<Key, (u32, String)> = unknown
             .iter()
@@ -122,18 +111,18 @@ impl Push<'_> {
             unknown.into_iter().map(|(change, ..)| change).partition(|change| change.wish.action == Action::Create);
         match self.look_up(mirror, creates.clone()).await {
             Ok(looked) => {
-                looked.found.into_iter().for_each(|change| drained.push(self, change, Outcome::Confirmed));
+                looked.found.into_iter().for_each(|change| progress.note(self, change, Outcome::Confirmed));
                 for (change, reason) in looked.unclear {
-                    drained.push(self, change, Outcome::Undelivered(reason.into()));
+                    progress.note(self, change, Outcome::Undelivered(reason.into()));
                 }
                 open.extend(looked.absent);
             }
             // What became of them stays unknown; the next run looks again before anything else.
             Err(Error::Mirror(error)) => {
-                brake.stop(format!("what became of changes could not be looked up: {}", chain(&error)));
+                progress.brake.stop(format!("what became of changes could not be looked up: {}", chain(&error)));
                 for change in creates {
                     let reason = tried.get(&change.key).map(|(_, reason)| reason.clone()).unwrap_or_default();
-                    drained.push(self, change, Outcome::Undelivered(reason.into()));
+                    progress.note(self, change, Outcome::Undelivered(reason.into()));
                 }
             }
             Err(error) => return Err(error),
@@ -141,10 +130,10 @@ impl Push<'_> {
         let mut again = Vec::new();
         for change in open {
             let (attempts, reason) = tried.get(&change.key).cloned().unwrap_or_default();
-            if attempts < ATTEMPTS_MAX && brake.stopped(self.witness).is_none() && self.client.take_retry() {
+            if attempts < ATTEMPTS_MAX && progress.brake.stopped(self.witness).is_none() && self.client.take_retry() {
                 again.push((change.ticket(), attempts));
             } else {
-                drained.push(self, change, Outcome::Undelivered(reason.into()));
+                progress.note(self, change, Outcome::Undelivered(reason.into()));
             }
         }
         Ok(again)

@@ -10,8 +10,8 @@ use crate::api::{
 use crate::mirror::{Elements, EntityRef, Mirror, Remote, holders};
 use crate::record::{RemoteId, Target, Value, Values};
 
-/// One entity as it is sent.
-pub(crate) enum Sent {
+/// One entity as a request holds it.
+pub(crate) enum RequestBody {
     Staff(Box<StaffInput>),
     Member(Box<MemberInput>),
     Organization(Box<OrganizationInput>),
@@ -20,7 +20,7 @@ pub(crate) enum Sent {
     Holder(Box<HolderInput>, RemoteId),
 }
 
-impl Sent {
+impl RequestBody {
     /// A new entity. What can't be sent is said in words.
     pub(crate) fn new(target: Target, fields: &Values, mirror: &Mirror) -> Result<Self, String> {
         let names = Names::of(mirror);
