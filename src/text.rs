@@ -1,15 +1,24 @@
 //! Numbers as people read them.
 
+use std::fmt::Display;
+
 /// A number with what it counts.
 pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// A number as people read it: 1,204.
-pub(crate) fn thousands(number: usize) -> String {
+pub(crate) fn thousands(number: impl Display) -> String {
     let digits = number.to_string();
     let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
     groups.collect::<Vec<_>>().join(",")
+}
+
+/// The first `max` of a list; the rest is counted.
+pub(crate) fn some_of(items: impl ExactSizeIterator<Item = String>, max: usize) -> String {
+    let more = items.len().saturating_sub(max);
+    let listed = items.take(max).collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{listed} and {more} more") } else { listed }
 }
 
 #[cfg(test)]
@@ -21,5 +30,11 @@ mod tests {
         for (number, text) in [(0, "0"), (999, "999"), (1204, "1,204"), (12_000, "12,000"), (1_000_000, "1,000,000")] {
             assert_eq!(thousands(number), text);
         }
+    }
+
+    #[test]
+    fn the_rest_of_a_list_is_counted() {
+        let some = |max| some_of(["a", "b", "c"].map(str::to_owned).into_iter(), max);
+        assert_eq!([some(3), some(2), some(1)], ["a, b, c", "a, b and 1 more", "a and 2 more"]);
     }
 }

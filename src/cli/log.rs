@@ -12,8 +12,9 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use super::args::{Arguments, Command, LogForm};
-use super::ui::output::Ui;
+use super::ui::Ui;
 use super::ui::screen::Logged;
+use crate::reconcile::REPORT_LOG;
 
 /// Sends what is logged from now on where it belongs.
 pub(super) fn begin(ui: &Ui, arguments: &Arguments) {
@@ -38,7 +39,7 @@ pub(super) fn begin(ui: &Ui, arguments: &Arguments) {
         let _ = tracing_subscriber::registry().with(lines.with_filter(level)).try_init();
     } else {
         // A command prints the results of its runs.
-        let level = level.with_target("rosterd::reconcile::report::log", LevelFilter::OFF);
+        let level = level.with_target(REPORT_LOG, LevelFilter::OFF);
         let _ = tracing_subscriber::registry().with(lines.without_time().with_filter(level)).try_init();
     }
 }

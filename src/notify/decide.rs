@@ -1,6 +1,7 @@
 //! Decides on notices, from those that were sent and the present state.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -159,7 +160,7 @@ fn of_job(snapshot: &Snapshot, job: &JobView, before: &Job, notices: &mut Vec<No
     let mut after = Job {
         kinds: ended.into_iter().chain(missing).chain(overdue).collect(),
         held_set: if ended == Some(NoticeKind::Held) { job.held_set } else { before.held_set },
-        rejected: job.rejected.first.iter().map(|row| row.mark).collect(),
+        rejected: job.rejected.iter().map(|row| row.mark).collect(),
         parked: job.parked.iter().copied().collect(),
         on_site: BTreeMap::new(),
     };
@@ -167,8 +168,7 @@ fn of_job(snapshot: &Snapshot, job: &JobView, before: &Job, notices: &mut Vec<No
     if ended == Some(NoticeKind::Failed) {
         after.rejected.extend(&before.rejected);
     }
-    let rows: Vec<&RejectedRow> =
-        job.rejected.first.iter().filter(|row| !before.rejected.contains(&row.mark)).collect();
+    let rows: Vec<&RejectedRow> = job.rejected.iter().filter(|row| !before.rejected.contains(&row.mark)).collect();
     let refused = after.parked.difference(&before.parked).count();
     for kind in &after.kinds {
         let is_new = !before.kinds.contains(kind);
@@ -207,11 +207,11 @@ fn trouble(snapshot: &Snapshot, job: &JobView, kind: NoticeKind, rows: &[&Reject
         _ => format!("job {name} could do only a part"),
     };
     let reasons = match kind {
-        NoticeKind::Overdue => job.overdue.iter().collect(),
-        _ => job.reasons.iter().collect::<Vec<_>>(),
+        NoticeKind::Overdue => job.overdue.as_slice(),
+        _ => &job.reasons,
     };
     let mut notice = notice(snapshot, Some(job), kind, text);
-    notice.reasons = listed(reasons.into_iter());
+    notice.reasons = listed(reasons.iter());
     if matches!(kind, NoticeKind::Partial | NoticeKind::Held) {
         notice.rows = rows.iter().take(LISTED_MAX).map(|row| row_note(row)).collect();
         let more = rows.len().saturating_sub(LISTED_MAX);
@@ -224,7 +224,7 @@ fn trouble(snapshot: &Snapshot, job: &JobView, kind: NoticeKind, rows: &[&Reject
 }
 
 /// The first of the reasons, as notices may show them.
-fn listed<'a>(reasons: impl ExactSizeIterator<Item = &'a String>) -> Vec<String> {
+fn listed<'a, T: Deref<Target = str> + 'a>(reasons: impl ExactSizeIterator<Item = &'a T>) -> Vec<String> {
     let more = reasons.len().saturating_sub(LISTED_MAX);
     let mut listed: Vec<String> = reasons.take(LISTED_MAX).map(|reason| short(&redact(reason))).collect();
     if more > 0 {

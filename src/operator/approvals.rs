@@ -14,12 +14,12 @@ use crate::store::{self, Batch, Keyspace, Store};
 
 /// Releases held changes: all of them, or those of `keys`. Returns the keys; none where none of them can be approved.
 pub fn approve(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
-    decide(store, clock, job, keys, Verdict::Approved)
+    decide(store, clock, job, keys, "approved", Verdict::Approved)
 }
 
 /// Drops held changes, likewise; each stays dropped until its record changes or comes back.
 pub fn reject(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
-    decide(store, clock, job, keys, Verdict::Rejected)
+    decide(store, clock, job, keys, "rejected", Verdict::Rejected)
 }
 
 /// Why a decision could not be taken.
@@ -65,6 +65,7 @@ fn decide(
     clock: &Clock,
     job: &Job,
     keys: &BTreeSet<Key>,
+    decision: &str,
     verdict: fn(u64) -> Verdict,
 ) -> Result<Vec<Key>, DecisionError> {
     let mut chosen = Vec::new();
@@ -84,12 +85,12 @@ fn decide(
     for key in keys {
         let held = chosen.iter().filter_map(|(_, waiting)| waiting.get(key));
         if let Some(change) = held.clone().next().filter(|_| held.clone().all(|change| change.action.is_none())) {
-            return Err(DecisionError::Mend { key: key.clone(), reason: change.reason.to_string() });
+            return Err(DecisionError::Mend { key: key.clone(), reason: change.reason.clone() });
         }
     }
     let mut decided = Vec::new();
     for (part, waiting) in chosen {
-        decided.extend(decide_part(store, clock, part, waiting, verdict)?);
+        decided.extend(decide_part(store, clock, part, waiting, decision, verdict)?);
     }
     Ok(decided)
 }
@@ -99,16 +100,13 @@ fn decide_part(
     clock: &Clock,
     part: &Job,
     mut waiting: BTreeMap<Key, PendingApproval>,
+    decision: &str,
     verdict: fn(u64) -> Verdict,
 ) -> Result<Vec<Key>, DecisionError> {
     let job = &part.name;
     waiting.retain(|_, change| change.action.is_some());
     let audit = Audit::new(store.dir());
-    for (key, change) in &waiting {
-        let decision = match verdict(change.wish) {
-            Verdict::Approved(_) => "approved",
-            Verdict::Rejected(_) => "rejected",
-        };
+    for key in waiting.keys() {
         let at = clock.now();
         let line = AuditLine::Decision { at, job: Some(job), key: Some(key), decision, by: acting_user(), why: None };
         audit.append(at, &line).map_err(DecisionError::Audit)?;

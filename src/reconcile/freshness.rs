@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::model::context::Context;
 use super::model::error::Error;
 use super::model::job_state::JobState;
+use super::model::reason::{Reason, ReasonKind};
 use crate::config::Job;
 use crate::store::{self, Batch};
 
@@ -25,14 +26,17 @@ pub(crate) fn note(context: &Context<'_>, job: &Job, content: &str) -> Result<()
 }
 
 /// Why a job is overdue: nothing new has come for longer than its `expect_every` says.
-pub fn overdue(job: &Job, state: &JobState, now: Timestamp) -> Option<String> {
+pub fn overdue(job: &Job, state: &JobState, now: Timestamp) -> Option<Reason> {
     let (every, fresh) = (job.expect_every?, state.fresh?);
     let late = now.duration_since(fresh) > every;
-    late.then(|| format!("overdue: no new content since {fresh:.0}, and some is expected every {every:#}"))
+    late.then(|| {
+        ReasonKind::Stale
+            .because(format!("overdue: no new content since {fresh:.0}, and some is expected every {every:#}"))
+    })
 }
 
 /// The same as something that a run notes.
-pub(crate) fn noted(context: &Context<'_>, job: &Job) -> Result<Option<String>, Error> {
+pub(crate) fn noted(context: &Context<'_>, job: &Job) -> Result<Option<Reason>, Error> {
     let state = JobState::load(context.store, &job.name)?;
     Ok(overdue(job, &state, context.clock.now()))
 }

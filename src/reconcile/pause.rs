@@ -19,6 +19,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::model::error::is_full;
+use super::model::reason::{Reason, ReasonKind};
 use crate::clock::Clock;
 use crate::crash::point;
 use crate::disk;
@@ -28,7 +29,7 @@ use crate::store::give_up_reserve;
 
 /// What a pause stops.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum PauseScope {
     /// One job.
     Job(JobName),
     /// All jobs, by a person.
@@ -41,7 +42,7 @@ pub enum Scope {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pause {
     /// What it stops.
-    pub scope: Scope,
+    pub scope: PauseScope,
     /// When it was set, who did it and why; `None` if its file can't be read.
     pub note: Option<Note>,
 }
@@ -64,7 +65,7 @@ pub struct Note {
 /// Who sets an alarm.
 const PROGRAM: &str = "rosterd";
 
-impl Scope {
+impl PauseScope {
     fn file_name(&self) -> String {
         match self {
             Self::Job(job) => format!("job-{job}"),
@@ -101,9 +102,9 @@ impl Pause {
         let told = self.note.as_ref().map(by).unwrap_or_default();
         let why = self.note.as_ref().and_then(|note| note.why.as_deref());
         match (&self.scope, why) {
-            (Scope::Job(job), _) => format!("paused{told}; `rosterd resume {job}` lets changes go again"),
-            (Scope::All, _) => format!("paused{told}; `rosterd resume` lets changes go again"),
-            (Scope::Alarm, why) => {
+            (PauseScope::Job(job), _) => format!("paused{told}; `rosterd resume {job}` lets changes go again"),
+            (PauseScope::All, _) => format!("paused{told}; `rosterd resume` lets changes go again"),
+            (PauseScope::Alarm, why) => {
                 let why = why.unwrap_or("the service did what it must not");
                 format!("stopped{told}: {why}; look at it, then `rosterd resume` lets changes go again")
             }
@@ -121,7 +122,7 @@ pub fn pauses(dir: &Path) -> io::Result<Vec<Pause>> {
     };
     for entry in entries {
         let entry = entry?;
-        if let Some(scope) = entry.file_name().to_str().and_then(Scope::of_file) {
+        if let Some(scope) = entry.file_name().to_str().and_then(PauseScope::of_file) {
             let note = fs::read(entry.path()).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
             found.push(Pause { scope, note });
         }
@@ -132,7 +133,7 @@ pub fn pauses(dir: &Path) -> io::Result<Vec<Pause>> {
 
 /// Pauses one job, or all; false where that is so already.
 pub fn pause(dir: &Path, clock: &Clock, job: Option<&JobName>) -> io::Result<bool> {
-    let scope = job.map_or(Scope::All, |job| Scope::Job(job.clone()));
+    let scope = job.map_or(PauseScope::All, |job| PauseScope::Job(job.clone()));
     stop(dir, clock, &scope, acting_user(), None)
 }
 
@@ -140,9 +141,8 @@ pub fn pause(dir: &Path, clock: &Clock, job: Option<&JobName>) -> io::Result<boo
 pub fn resume(dir: &Path, clock: &Clock, job: Option<&JobName>) -> io::Result<Vec<Pause>> {
     let mut lifted = pauses(dir)?;
     lifted.retain(|pause| job.is_none() || pause.scope.job() == job);
-    let note = Note { since: clock.now(), by: acting_user(), why: None, told: false };
     for pause in &lifted {
-        tell(dir, clock, &pause.scope, "resumed", &note)?;
+        tell(dir, clock, &pause.scope, "resumed", acting_user(), None)?;
         fs::remove_file(folder(dir).join(pause.scope.file_name()))?;
     }
     if !lifted.is_empty() {
@@ -152,16 +152,17 @@ pub fn resume(dir: &Path, clock: &Clock, job: Option<&JobName>) -> io::Result<Ve
 }
 
 /// Why nothing of a job is sent; `None` where it may be. What can't be known counts as a pause.
-pub(crate) fn reason(dir: &Path, job: &JobName) -> Option<String> {
-    match pauses(dir) {
+pub(crate) fn reason(dir: &Path, job: &JobName) -> Option<Reason> {
+    let text = match pauses(dir) {
         Ok(pauses) => pauses.iter().find(|pause| pause.scope.stops(job)).map(Pause::reason),
         Err(error) => Some(format!("whether it is paused can't be read: {}: {error}", folder(dir).display())),
-    }
+    };
+    text.map(|text| ReasonKind::Paused.because(text))
 }
 
 /// Stops everything until a person has looked at what the service did.
 pub(crate) fn alarm(dir: &Path, clock: &Clock, why: &str) -> io::Result<()> {
-    stop(dir, clock, &Scope::Alarm, PROGRAM.to_owned(), Some(why)).map(|_| ())
+    stop(dir, clock, &PauseScope::Alarm, PROGRAM.to_owned(), Some(why)).map(|_| ())
 }
 
 fn folder(dir: &Path) -> PathBuf {
@@ -169,7 +170,7 @@ fn folder(dir: &Path) -> PathBuf {
 }
 
 /// Pauses; on a full disk with the room that the state keeps in reserve.
-fn stop(dir: &Path, clock: &Clock, scope: &Scope, by: String, why: Option<&str>) -> io::Result<bool> {
+fn stop(dir: &Path, clock: &Clock, scope: &PauseScope, by: String, why: Option<&str>) -> io::Result<bool> {
     match make(dir, clock, scope, by.clone(), why) {
         // What the first try made of it counts as a pause by now.
         Err(error) if is_full(&error) && give_up_reserve(dir)? => make(dir, clock, scope, by, why).map(|_| true),
@@ -178,7 +179,7 @@ fn stop(dir: &Path, clock: &Clock, scope: &Scope, by: String, why: Option<&str>)
 }
 
 /// The file comes first: what is asked for in an emergency must not fail by the audit file.
-fn make(dir: &Path, clock: &Clock, scope: &Scope, by: String, why: Option<&str>) -> io::Result<bool> {
+fn make(dir: &Path, clock: &Clock, scope: &PauseScope, by: String, why: Option<&str>) -> io::Result<bool> {
     let folder = folder(dir);
     disk::lay_down(&folder)?;
     let note = Note { since: clock.now(), by, why: why.map(str::to_owned), told: false };
@@ -203,16 +204,23 @@ fn make(dir: &Path, clock: &Clock, scope: &Scope, by: String, why: Option<&str>)
 }
 
 /// Tells of a pause, once.
-fn finish(dir: &Path, clock: &Clock, scope: &Scope, note: Note) -> io::Result<()> {
+fn finish(dir: &Path, clock: &Clock, scope: &PauseScope, note: Note) -> io::Result<()> {
     if note.told {
         return Ok(());
     }
-    tell(dir, clock, scope, "paused", &note)?;
+    tell(dir, clock, scope, "paused", note.by.clone(), note.why.as_deref())?;
     disk::replace(&folder(dir).join(scope.file_name()), &serde_json::to_vec(&Note { told: true, ..note })?)
 }
 
-fn tell(dir: &Path, clock: &Clock, scope: &Scope, decision: &str, note: &Note) -> io::Result<()> {
-    let (at, by, why) = (clock.now(), note.by.clone(), note.why.as_deref());
+fn tell(
+    dir: &Path,
+    clock: &Clock,
+    scope: &PauseScope,
+    decision: &str,
+    by: String,
+    why: Option<&str>,
+) -> io::Result<()> {
+    let at = clock.now();
     Audit::new(dir).append(at, &AuditLine::Decision { at, job: scope.job(), key: None, decision, by, why })
 }
 

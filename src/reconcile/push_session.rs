@@ -98,7 +98,9 @@ impl Witness for PushSession<'_> {
 
     fn halted(&self) -> Option<StopReason> {
         let interrupted = self.context.watch.interrupted().then_some(StopReason::Interrupted);
-        interrupted.or_else(|| pause::reason(self.context.store.dir(), &self.job.name).map(StopReason::Paused))
+        interrupted.or_else(|| {
+            pause::reason(self.context.store.dir(), &self.job.name).map(|reason| StopReason::Paused(reason.text))
+        })
     }
 
     fn alarm(&self, reason: &str) -> std::io::Result<()> {

@@ -6,8 +6,9 @@ use jiff::Timestamp;
 
 use super::snapshot::{JobView, Snapshot};
 use crate::receipt::markup_of as text;
-use crate::reconcile::{LastRun, RejectedRows, Status};
+use crate::reconcile::{LastRun, Reason, ReasonKind, RejectedRow, Status};
 use crate::record::{Target, redact};
+use crate::text::thousands;
 
 /// The beginning of every page of this program, and of this one.
 const HEAD: &str = concat!(include_str!("../receipt/base.html"), include_str!("head.html"));
@@ -109,12 +110,11 @@ fn totals(snapshot: &Snapshot, page: &mut String) -> fmt::Result {
     let budget = &snapshot.budget;
     let sum = |of: fn(&JobView) -> usize| snapshot.jobs.iter().map(of).sum::<usize>();
     let queued = sum(|job| job.queued);
-    let number = |count: usize| grouped(count as u64);
     writeln!(page, "<dl>")?;
     figure(page, "requests in the last minute", format_args!("{} of {}", budget.used, budget.limit))?;
-    figure(page, "changes queued", number(queued))?;
-    figure(page, "changes held", number(sum(|job| job.held)))?;
-    figure(page, "changes refused", number(sum(|job| job.parked.len())))?;
+    figure(page, "changes queued", thousands(queued))?;
+    figure(page, "changes held", thousands(sum(|job| job.held)))?;
+    figure(page, "changes refused", thousands(sum(|job| job.parked.len())))?;
     writeln!(page, "</dl>")?;
     if let Some(finish) = budget.finish {
         let at = finish.strftime("%-d %b %Y, %H:%M UTC");
@@ -124,16 +124,6 @@ fn totals(snapshot: &Snapshot, page: &mut String) -> fmt::Result {
         writeln!(page, "<p>The service asked to wait until {}.</p>", until.strftime("%H:%M:%S UTC"))?;
     }
     Ok(())
-}
-
-/// A number with its thousands apart.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let apart = |(at, digit): (usize, char)| {
-        let comma = at > 0 && (digits.len() - at).is_multiple_of(3);
-        comma.then_some(',').into_iter().chain([digit])
-    };
-    digits.chars().enumerate().flat_map(apart).collect()
 }
 
 /// A sentence with commands between backticks.
@@ -177,17 +167,19 @@ fn of_job(job: &JobView, at: Timestamp, page: &mut String) -> fmt::Result {
     if let Some(last) = &job.last {
         counts(job, last, page)?;
     }
-    let overdue = job.overdue.iter().cloned();
+    let overdue = job.overdue.iter().map(|reason| reason.text.clone());
     let inbox = job.inbox.as_ref().and_then(|inbox| inbox.as_ref().err());
     let inbox = inbox.map(|error| format!("the inbox can't be looked at: {error}"));
     let paused = job.paused.as_ref().map(|pause| redact(&pause.reason()));
     // What is true now comes first; the last run may have said the same.
-    let said = |reason: &str| job.overdue.as_deref() == Some(reason) || (job.paused.is_some() && is_of_pause(reason));
-    let is_held = |reason: &String| job.held_by.iter().any(|(held, _)| held == reason);
-    let reasons = job.reasons.iter().filter(|reason| !said(reason)).map(|reason| redact(reason));
-    // What is held is listed below, all of it.
-    let is_counted = |reason: &str| !job.held_by.is_empty() && reason.ends_with(" other reasons");
-    let reasons = reasons.filter(|reason| !is_held(reason) && !is_counted(reason));
+    let is_said = |reason: &&Reason| match reason.kind {
+        ReasonKind::Paused => job.paused.is_some(),
+        // What is held is listed below, all of it.
+        ReasonKind::Held => !job.held_by.is_empty(),
+        ReasonKind::Stale | ReasonKind::Late => job.overdue.as_ref().is_some_and(|now| now.kind == reason.kind),
+        ReasonKind::Rejected | ReasonKind::Other => false,
+    };
+    let reasons = job.reasons.iter().filter(|reason| !is_said(reason)).map(|reason| redact(reason));
     let all: Vec<String> = overdue.chain(inbox).chain(paused).chain(reasons).collect();
     if !all.is_empty() {
         writeln!(page, "<ul>")?;
@@ -200,13 +192,10 @@ fn of_job(job: &JobView, at: Timestamp, page: &mut String) -> fmt::Result {
         writeln!(page, "<p>Missing from the source: {people}. <code>rosterd plan {name}</code> lists them.</p>")?;
     }
     held(job, page)?;
-    rows(page, "Rows that were not used", &job.rejected)?;
-    rows(page, "Values that were not used; their fields stay as they are", &job.bad_values)?;
+    rows(page, "Rows that were not used", job.last.as_ref().map_or(0, |last| last.counts.rejected), &job.rejected)?;
+    let count = job.last.as_ref().map_or(0, |last| last.counts.rejected_values);
+    rows(page, "Values that were not used; their fields stay as they are", count, &job.bad_values)?;
     writeln!(page, "</article>")
-}
-
-fn is_of_pause(reason: &str) -> bool {
-    reason.starts_with("paused since ") || reason.starts_with("stopped since ")
 }
 
 fn times(job: &JobView, page: &mut String) -> fmt::Result {
@@ -239,7 +228,7 @@ fn counts(job: &JobView, last: &LastRun, page: &mut String) -> fmt::Result {
         ("updated", counts.updated),
         ("removed", counts.deleted),
     ] {
-        figure(page, name, grouped(value))?;
+        figure(page, name, thousands(value))?;
     }
     for (name, value) in [
         ("missing", job.missing.as_ref().map_or(0, |missing| missing.people)),
@@ -250,11 +239,11 @@ fn counts(job: &JobView, last: &LastRun, page: &mut String) -> fmt::Result {
         ("refused", job.parked.len() as u64),
     ] {
         if value > 0 {
-            figure(page, name, grouped(value))?;
+            figure(page, name, thousands(value))?;
         }
     }
     let many = if job.target == Target::Staff { "people known" } else { "known" };
-    figure(page, many, grouped(job.known))?;
+    figure(page, many, thousands(job.known))?;
     writeln!(page, "</dl>")
 }
 
@@ -264,7 +253,7 @@ fn held(job: &JobView, page: &mut String) -> fmt::Result {
     }
     writeln!(page, "<h3>Held: {} (set {})</h3>\n<ul>", job.held, job.held_set)?;
     for (reason, count) in &job.held_by {
-        writeln!(page, "<li>{} × {}</li>", grouped(*count as u64), sentence(reason))?;
+        writeln!(page, "<li>{} × {}</li>", thousands(*count), sentence(reason))?;
     }
     let name = text(job.name.as_str());
     writeln!(
@@ -274,14 +263,14 @@ fn held(job: &JobView, page: &mut String) -> fmt::Result {
     )
 }
 
-fn rows(page: &mut String, heading: &str, RejectedRows { count, first }: &RejectedRows) -> fmt::Result {
-    if first.is_empty() {
+fn rows(page: &mut String, heading: &str, count: u64, rows: &[RejectedRow]) -> fmt::Result {
+    if count == 0 || rows.is_empty() {
         return Ok(());
     }
     writeln!(page, "<h3>{heading}: {count}</h3>\n<table>\n<thead><tr><th>Line</th><th>Why</th></tr></thead>\n<tbody>")?;
     // Thirty rows with one mistake are one thing to mend.
     let mut by_reason: Vec<(String, Vec<u64>, usize)> = Vec::new();
-    for row in first {
+    for row in rows {
         let field = row.field.as_deref().map(|field| format!("{}: ", text(field))).unwrap_or_default();
         let why = format!("{field}{}", text(&redact(&row.reason)));
         let at = by_reason.iter().position(|(known, ..)| *known == why).unwrap_or_else(|| {
@@ -304,7 +293,7 @@ fn rows(page: &mut String, heading: &str, RejectedRows { count, first }: &Reject
     }
     writeln!(page, "</tbody>\n</table>")?;
     let listed: usize = by_reason.iter().take(ROWS_MAX).map(|(.., count)| count).sum();
-    if *count > listed as u64 {
+    if count > listed as u64 {
         writeln!(page, "<p class=\"soft\">… and {} more.</p>", count - listed as u64)?;
     }
     Ok(())
@@ -313,14 +302,24 @@ fn rows(page: &mut String, heading: &str, RejectedRows { count, first }: &Reject
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::JobName;
 
     #[test]
-    fn thousands_stand_apart() {
-        for (number, expected) in
-            [(0, "0"), (999, "999"), (1_000, "1,000"), (98_766, "98,766"), (1_234_567, "1,234,567")]
-        {
-            assert_eq!(grouped(number), expected);
-        }
+    fn a_reason_that_is_said_elsewhere_is_left_out_by_its_kind_whatever_its_words() {
+        use crate::reconcile::{Pause, PauseScope};
+        let mut job = JobView::idle(JobName::new("staff").unwrap(), Target::Staff, jiff::tz::TimeZone::UTC);
+        let kinds = [ReasonKind::Held, ReasonKind::Paused, ReasonKind::Stale, ReasonKind::Late, ReasonKind::Other];
+        job.reasons = kinds.iter().map(|kind| kind.because(format!("one of {kind:?}"))).collect();
+        let shown = |job: &JobView| {
+            let mut page = String::new();
+            of_job(job, Timestamp::UNIX_EPOCH, &mut page).unwrap();
+            kinds.iter().filter(|kind| page.contains(&format!("one of {kind:?}<"))).copied().collect::<Vec<_>>()
+        };
+        assert_eq!(shown(&job), kinds);
+        job.held_by = vec![("max_leavers".to_owned(), 2)];
+        job.paused = Some(Pause { scope: PauseScope::All, note: None });
+        job.overdue = Some(ReasonKind::Stale.because("overdue"));
+        assert_eq!(shown(&job), [ReasonKind::Late, ReasonKind::Other]);
     }
 
     #[test]

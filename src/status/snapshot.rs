@@ -11,9 +11,9 @@ use crate::api::BudgetState;
 use crate::config::{Config, Job};
 use crate::fault::chain;
 use crate::operator;
-use crate::plan::{HoldReason, LeaverAction};
+use crate::plan::LeaverAction;
 use crate::queue::{self, State};
-use crate::reconcile::{self, JobState, LastRun, Missing, Pause, RejectedRows, Status};
+use crate::reconcile::{self, JobState, LastRun, Missing, ON_SITE, Pause, Reason, ReasonKind, RejectedRow, Status};
 use crate::record::{Action, JobName, Key, Target, redact};
 use crate::snapshot::{Index, SyncedRecord};
 use crate::source::inbox::Folder;
@@ -88,11 +88,11 @@ pub struct JobView {
     /// Its last run.
     pub last: Option<LastRun>,
     /// Why that did not end as done, one by one; as stored, so with keys.
-    pub reasons: Vec<String>,
+    pub reasons: Vec<Reason>,
     /// The rows that it could not use.
-    pub rejected: RejectedRows,
+    pub rejected: Vec<RejectedRow>,
     /// The values that it could not use, of records that count all the same.
-    pub bad_values: RejectedRows,
+    pub bad_values: Vec<RejectedRow>,
     /// The known people who are missing from its source.
     pub missing: Option<Missing>,
     /// How many records it knows.
@@ -114,7 +114,7 @@ pub struct JobView {
     /// When it runs next; `None` without a schedule.
     pub next: Option<Timestamp>,
     /// Why it is overdue.
-    pub overdue: Option<String>,
+    pub overdue: Option<Reason>,
     /// The files that wait in the inbox, or why it can't be looked at; `None` where the source is no inbox.
     pub inbox: Option<Result<Vec<String>, String>>,
     /// The pause that stops it.
@@ -213,8 +213,8 @@ impl JobView {
             })?;
             for (key, change) in reconcile::held(store, &part.name)? {
                 held += 1;
-                *by_reason.entry(redact(change.reason.text())).or_default() += 1;
-                if change.reason == HoldReason::OnSite {
+                *by_reason.entry(redact(&change.reason)).or_default() += 1;
+                if change.reason == ON_SITE {
                     let known = SyncedRecord::get(store, &part.name, &key)?;
                     let since = known.and_then(|known| known.gone).map(|gone| gone.since);
                     on_site.push(OnSite { mark: mark(&[part.name.as_str(), key.as_str()]), since });
@@ -226,7 +226,9 @@ impl JobView {
         let (known, gone) = Index::counts(store, &job.name)?;
         let state = JobState::load(store, &job.name)?;
         let late = late_from.filter(|from| running.is_none() && now.duration_since(*from) > LATE);
-        let late = late.map(|from| format!("overdue: it was to run at {:.0} and has not", next.unwrap_or(from)));
+        let late = late.map(|from| {
+            ReasonKind::Late.because(format!("overdue: it was to run at {:.0} and has not", next.unwrap_or(from)))
+        });
         let inbox = job.inbox.as_ref().map(|inbox| {
             let waiting = Folder::open(&inbox.dir).and_then(|folder| folder.waiting(inbox));
             waiting.map_err(|error| chain(&error))
@@ -267,8 +269,8 @@ impl JobView {
             time_zone,
             last: None,
             reasons: Vec::new(),
-            rejected: RejectedRows::default(),
-            bad_values: RejectedRows::default(),
+            rejected: Vec::new(),
+            bad_values: Vec::new(),
             missing: None,
             known: 0,
             held: 0,

@@ -11,7 +11,7 @@ use crate::cli::backend::{Backend, session};
 use crate::cli::ui::{Exit, Failure, Message, Ui};
 use crate::clock::Clock;
 use crate::config::{Config, Needs};
-use crate::reconcile::{self, Pause, Scope};
+use crate::reconcile::{self, Pause, PauseScope};
 use crate::record::JobName;
 use crate::store;
 
@@ -69,8 +69,8 @@ fn show(ui: &Ui, config: &Config, word: &str, changed: bool, text: &str) -> Resu
 /// One pause as `--json` shows it; `job` is null where it is of all jobs.
 pub(crate) fn document(pause: &Pause) -> Value {
     let job = match &pause.scope {
-        Scope::Job(job) => Some(job),
-        Scope::All | Scope::Alarm => None,
+        PauseScope::Job(job) => Some(job),
+        PauseScope::All | PauseScope::Alarm => None,
     };
     let note = pause.note.as_ref();
     json!({

@@ -16,7 +16,7 @@ use crate::cli::ui::{Exit, Failure, Paint, Ui, sanitize, values};
 use crate::config::Config;
 use crate::fault::chain;
 use crate::operator::PlanFile;
-use crate::plan::{Change, HoldReason, Judged as _, Outline, Protection};
+use crate::plan::{Change, Judged as _, Outline, Protection};
 use crate::reconcile::{self, For, JobPlan, KeyFilter, Missed, Plan};
 use crate::record::{Action, JobName, Key, Rejected, Target};
 use crate::spool;
@@ -31,7 +31,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &PlanArgs) -> Result<Exit
     let session = Session::open(ui, host, &config, Work::Look).await?;
     let what_for = if args.out.is_some() { For::File } else { For::Show };
     let plans = session.guard(reconcile::plan(&session.context(), &jobs, &narrow, what_for)).await?;
-    show(ui, &plans, args.show_values, LISTED_MAX)?;
+    show(ui, &plans, Detail { show_values: args.show_values, listed_max: LISTED_MAX })?;
     let made = || plans.iter().filter_map(|plan| plan.result.as_ref().ok());
     if made().count() < plans.len() {
         args.out.iter().for_each(|path| ui.warn(format!("{} was not written: a job has no plan", path.display())));
@@ -65,7 +65,16 @@ pub(crate) async fn plan(
     session.guard(reconcile::plan(&session.context(), &jobs, narrow, For::Show)).await
 }
 
-pub(crate) fn show(ui: &Ui, plans: &[Plan], show_values: bool, listed_max: usize) -> Result<(), Failure> {
+/// How much of a plan is shown.
+#[derive(Clone, Copy)]
+pub(crate) struct Detail {
+    /// Whether sensitive values are.
+    pub(crate) show_values: bool,
+    /// How many changes of a kind, and how many missing people.
+    pub(crate) listed_max: usize,
+}
+
+pub(crate) fn show(ui: &Ui, plans: &[Plan], detail: Detail) -> Result<(), Failure> {
     if ui.json {
         return ui.stream(&Document(plans)).map_err(Failure::failed);
     }
@@ -74,7 +83,7 @@ pub(crate) fn show(ui: &Ui, plans: &[Plan], show_values: bool, listed_max: usize
             Ok((parts, foreign)) => {
                 for prepared in parts {
                     let foreign = (prepared.job == plan.job).then_some(*foreign);
-                    lines(ui, prepared, foreign, show_values, listed_max).map_err(Failure::failed)?;
+                    lines(ui, prepared, foreign, detail).map_err(Failure::failed)?;
                 }
             }
             Err(error) => {
@@ -91,15 +100,14 @@ fn changes(plan: &JobPlan) -> impl Iterator<Item = (&Outline, Option<&str>)> {
 }
 
 fn of_kind(plan: &JobPlan, action: Action) -> impl Iterator<Item = (&Outline, Option<&str>)> {
-    let held = plan.held.iter().filter_map(|held| Some((held.change.as_ref()?, Some(held.reason.text()))));
-    let go = plan.go.iter().map(|change| (change, plan.waits.get(&change.key).map(HoldReason::text)));
+    let held = plan.held.iter().filter_map(|held| Some((held.change.as_ref()?, Some(&*held.reason))));
+    let go = plan.go.iter().map(|change| (change, plan.waits.get(&change.key).map(String::as_str)));
     go.chain(held).filter(move |(change, _)| change.action == action)
 }
 
 fn reasons(plan: &JobPlan) -> Option<String> {
-    let blocked = plan.blocked_by();
     let all: BTreeSet<&str> =
-        blocked.iter().map(String::as_str).chain(plan.held.iter().map(|held| held.reason.text())).collect();
+        plan.hold.iter().map(|hold| &**hold).chain(plan.held.iter().map(|held| &*held.reason)).collect();
     (!all.is_empty()).then(|| all.into_iter().collect::<Vec<_>>().join("; "))
 }
 
@@ -257,13 +265,7 @@ fn facts(job: &JobName, parts: &[JobPlan], foreign: u64) -> serde_json::Map<Stri
     }
 }
 
-fn lines(
-    ui: &Ui,
-    plan: &JobPlan,
-    foreign: Option<u64>,
-    show_values: bool,
-    listed_max: usize,
-) -> Result<(), spool::Error> {
+fn lines(ui: &Ui, plan: &JobPlan, foreign: Option<u64>, detail: Detail) -> Result<(), spool::Error> {
     let (new, matched) = new_and_matched(plan);
     let first: u64 = plan.matched_by.values().sum();
     let by: Vec<String> = plan.matched_by.iter().map(|(field, count)| format!("{count} by {field}")).collect();
@@ -288,12 +290,12 @@ fn lines(
     rejections(ui, "not used", &plan.bad_values);
     // Missing are people, not what joins them.
     missing(ui, plan.missing.as_ref().filter(|_| !plan.job.is_part()));
-    missed(ui, plan, listed_max);
+    missed(ui, plan, detail.listed_max);
     for action in [Action::Delete, Action::Create, Action::Update] {
         let mut all = of_kind(plan, action);
-        for (one, held) in all.by_ref().take(listed_max) {
+        for (one, held) in all.by_ref().take(detail.listed_max) {
             let name = plan.names.get(&one.key).map(String::as_str);
-            change(ui, &plan.pile.change(one)?, name, held, show_values);
+            change(ui, &plan.pile.change(one)?, name, held, detail.show_values);
         }
         let more = all.count();
         if more > 0 {
@@ -302,7 +304,7 @@ fn lines(
     }
     for held in plan.held.iter().filter(|held| held.change.is_none()) {
         let sign = ui.paint(Paint::Yellow, "!");
-        ui.line(format!("  {sign} {}: {}", sanitize(held.key.as_str()), sanitize(held.reason.text())));
+        ui.line(format!("  {sign} {}: {}", sanitize(held.key.as_str()), sanitize(&held.reason)));
     }
     for key in &plan.protected {
         let sign = ui.paint(Paint::Yellow, "!");
@@ -315,7 +317,7 @@ fn lines(
     for (key, fields) in &plan.drift {
         ui.line(format!("  = {}  edited at the service: {}", sanitize(key.as_str()), sanitize(&fields.join(", "))));
     }
-    if let Some(reason) = plan.blocked_by() {
+    if let Some(reason) = &plan.hold {
         ui.line(format!("  {} {reason}", ui.paint(Paint::Yellow, "held:")));
     }
     summary(ui, plan);

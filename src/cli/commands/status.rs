@@ -116,7 +116,7 @@ fn document(view: &JobView) -> serde_json::Value {
         "parked": view.parked.len(),
     "missing": view.missing,
         "oldest_leaver": view.oldest_leaver,
-        "overdue": view.overdue,
+        "overdue": view.overdue.as_deref(),
         "inbox": view.inbox.as_ref().map(|inbox| match inbox {
             Ok(files) => json!({"waiting": files}),
             Err(error) => json!({"error": error}),

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use super::fixture::{DemoEnv, DemoPerson};
 use crate::cli::args::{ApproveArgs, DecideArgs};
 use crate::cli::backend::session;
-use crate::cli::commands::{approve, plan, sync};
+use crate::cli::commands::plan::{self, Detail};
+use crate::cli::commands::{approve, sync};
 use crate::cli::ui::{Failure, Message, Paint, sanitize};
 use crate::reconcile::{KeyFilter, Report, Status};
 
@@ -87,7 +88,7 @@ impl DemoEnv {
         self.says("plan");
         let config = session::configuration(&self.ui, &self.host())?;
         let plans = plan::plan(&self.ui, &self.host(), &config, &[], &KeyFilter::default()).await?;
-        plan::show(&self.ui, &plans, false, 3)?;
+        plan::show(&self.ui, &plans, Detail { show_values: false, listed_max: 3 })?;
         Ok(())
     }
 

@@ -16,7 +16,7 @@ fn row(line: u64, mark: u64) -> RejectedRow {
 
 fn job(name: &str, status: Status, reasons: &[&str]) -> JobView {
     let mut job = JobView::idle(JobName::new(name).unwrap(), Target::Staff, TimeZone::UTC);
-    job.reasons = reasons.iter().map(|reason| (*reason).to_owned()).collect();
+    job.reasons = reasons.iter().map(|reason| (*reason).to_owned().into()).collect();
     job.last = Some(LastRun {
         run: 7,
         started: at(0),
@@ -93,7 +93,7 @@ fn two_jobs_don_t_mix() {
 fn another_rejected_row_is_notified_and_one_that_moved_is_not() {
     let partial = |hour, rows: &[(u64, u64)]| {
         let mut job = job("staff", Status::Partial, &[]);
-        job.rejected.first = rows.iter().map(|(line, mark)| row(*line, *mark)).collect();
+        job.rejected = rows.iter().map(|(line, mark)| row(*line, *mark)).collect();
         snapshot(hour, [job])
     };
     let (first, same, other) = (partial(0, &[(4, 1)]), partial(1, &[(9, 1)]), partial(2, &[(9, 1), (5, 2)]));
@@ -132,7 +132,8 @@ fn another_held_set_is_notified_with_its_number() {
 fn an_overdue_job_is_notified_besides_how_its_last_run_ended() {
     let late = |hour, status, overdue: bool| {
         let mut job = job("staff", status, &[]);
-        job.overdue = overdue.then(|| "overdue: no new content since then".to_owned());
+        job.overdue =
+            overdue.then(|| crate::reconcile::ReasonKind::Stale.because("overdue: no new content since then"));
         snapshot(hour, [job])
     };
     let told = told([
@@ -170,7 +171,7 @@ fn law_11_no_notice_names_a_key() {
     let key = Key::new("Canary").unwrap();
     let reason = format!("moves to job b as key {key}, and leaves here once they are there");
     let mut job = job("staff", Status::Held, &[&reason]);
-    job.rejected.first = vec![RejectedRow { reason: format!("fits that of key {key}"), ..row(4, 1) }];
+    job.rejected = vec![RejectedRow { reason: format!("fits that of key {key}"), ..row(4, 1) }];
     let (_, notices) = decide(&NotifiedState::default(), &snapshot(0, [job]));
     let text = format!("{notices:?}{}", notices[0].document("host", None));
     assert!(!text.contains("Canary"), "{text}");

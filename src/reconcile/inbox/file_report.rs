@@ -10,10 +10,10 @@ use crate::receipt::{Receipt, ReportLine, RowOutcome, Verdict};
 use crate::reconcile::collect::rows;
 use crate::reconcile::model::counts::Status;
 use crate::reconcile::model::error::Error;
+use crate::reconcile::model::reason::ReasonKind;
 use crate::reconcile::report::job_report::Report;
 use crate::record::{Action, Key, Rejected, reveal};
 use crate::source::{self, Columns, csv};
-use crate::text::counted;
 
 /// What is known of a file besides what its run came to.
 pub(crate) struct Known {
@@ -38,12 +38,11 @@ pub(crate) fn of_run(receipt: Receipt, report: &Report, known: &Known) -> Receip
         Verdict::NotUsed => report.rejections.iter().map(|row| known.unused(row, RowOutcome::NotUsed)).collect(),
         _ => lines(report, known),
     };
-    let rejected = counted(report.rejections.len(), "row was rejected", "rows were rejected");
     let missing = report.missing.as_ref().filter(|_| verdict != Verdict::NotUsed).map(|missing| {
         let told = missing.told(receipt.at.time_zone(), receipt.at.timestamp());
         format!("not in this file: {told}. Was a filter left on in the export, or is it the export of a part?")
     });
-    let messages = report.reasons.iter().filter(|reason| **reason != rejected || lines.is_empty());
+    let messages = report.reasons.iter().filter(|reason| reason.kind != ReasonKind::Rejected || lines.is_empty());
     let messages = missing.into_iter().chain(messages.map(|message| reveal(message).into_owned()));
     let messages: Vec<String> = messages.collect();
     let waiting = lines.iter().filter(|line| line.outcome == RowOutcome::Waiting);

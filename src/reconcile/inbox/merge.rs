@@ -7,11 +7,12 @@
 //! - The status is the worst of all; only what an earlier file had held does not count once a later one settled it.
 
 use crate::reconcile::model::counts::{Counts, Status};
+use crate::reconcile::model::reason::Reason;
 use crate::reconcile::report::job_report::Report;
 use crate::record::JobName;
 
 /// All runs of a visit as one, with what is worth knowing besides.
-pub(crate) fn merged(job: &JobName, reports: Vec<Report>, notes: Vec<String>) -> Report {
+pub(crate) fn merged(job: &JobName, reports: Vec<Report>, notes: Vec<Reason>) -> Report {
     let mut reports = reports.into_iter();
     let mut merged = reports.next().unwrap_or_else(|| Report::idle(job.clone()));
     for report in reports {

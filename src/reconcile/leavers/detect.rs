@@ -51,8 +51,6 @@ pub(crate) struct LeaverPolicy<'a> {
     pub(crate) job: &'a Job,
     pub(crate) store: &'a Store,
     pub(crate) mirror: &'a Mirror,
-    /// What the job knows.
-    pub(crate) index: &'a Index,
     pub(crate) now: Timestamp,
     /// Entities that a record of this read claims: none of them leaves.
     pub(crate) claimed: &'a BTreeSet<RemoteId>,
@@ -64,18 +62,12 @@ pub(crate) struct LeaverPolicy<'a> {
     pub(crate) members: Option<Memberships<'a>>,
 }
 
-/// A person who is gone, if something may still have to be done.
-struct Leaver {
-    key: Key,
-    known: SyncedRecord,
-    entity: Entity,
-}
-
 impl LeaverPolicy<'_> {
     /// Judges all people who are missing from a complete read, except those whose own row says that they are gone. Only
     /// a finished read brings a [`Complete`] value (law 1).
     pub(crate) fn absent_leavers(
         &self,
+        index: &Index,
         present: &Complete<Present>,
         content: &str,
         left: &BTreeMap<Key, Statement>,
@@ -85,21 +77,20 @@ impl LeaverPolicy<'_> {
             return Ok(());
         }
         for at in missing(present) {
-            let Some(key) = self.key(at).filter(|key| !left.contains_key(key)) else { continue };
-            let Some(mut leaver) = self.leaver(&key, departed)? else { continue };
-            let before = leaver.known.clone();
-            let mut absence = absent(before.gone.as_ref(), &self.job.leavers, self.now, content);
-            absence.gone.successor = self.successor(&before);
+            let Some(key) = Key::new(index.entry(at).key).filter(|key| !left.contains_key(key)) else { continue };
+            let Some((known, entity)) = self.leaver(&key, departed)? else { continue };
+            let mut absence = absent(known.gone.as_ref(), &self.job.leavers, self.now, content);
+            absence.gone.successor = self.successor(&known);
             let is_replaced = absence.gone.successor.is_some();
             if !is_replaced {
-                departed.missed.push(self.missed(&leaver, absence.gone.since));
+                departed.missed.push(self.missed(&key, &known, &entity, absence.gone.since));
             }
-            leaver.known.gone = Some(absence.gone);
+            let mut remembered = SyncedRecord { gone: Some(absence.gone), ..known.clone() };
             if absence.due || is_replaced {
-                self.leave(&mut leaver, None, departed)?;
+                self.leave(&key, &mut remembered, &entity, None, departed)?;
             }
-            if leaver.known != before {
-                departed.waiting.push((key, leaver.known));
+            if remembered != known {
+                departed.waiting.push((key, remembered));
             }
         }
         Ok(())
@@ -112,18 +103,18 @@ impl LeaverPolicy<'_> {
             return Ok(());
         }
         for (key, Statement { line, who }) in left {
-            let Some(mut leaver) = self.leaver(key, departed)? else { continue };
-            let (before, known) = (departed.changes.len(), leaver.known.clone());
+            let Some((known, entity)) = self.leaver(key, departed)? else { continue };
+            let before = departed.changes.len();
+            let mut remembered = known.clone();
             if self.job.leavers.action == LeaverAction::Update {
                 // The day on which it was first said stays the same, whenever it is sent.
-                leaver.known.gone.get_or_insert(Gone::since(self.now));
+                remembered.gone.get_or_insert(Gone::since(self.now));
             }
             if let Some(successor) = self.successor(&known) {
-                leaver.known.gone.get_or_insert(Gone::since(self.now)).successor = Some(successor);
+                remembered.gone.get_or_insert(Gone::since(self.now)).successor = Some(successor);
             }
             let line = Some(*line).filter(|_| self.job.source.has_lines());
-            self.leave(&mut leaver, line, departed)?;
-            let Leaver { known: remembered, entity, .. } = leaver;
+            self.leave(key, &mut remembered, &entity, line, departed)?;
             let sent = |field: &str| known.sent.get(field).cloned().unwrap_or(Value::Empty);
             if is_somebody_else(sent, who) && is_somebody_else(|field| entity.value(field).clone(), who) {
                 departed.doubtful.extend(departed.changes.drain(before..));
@@ -142,7 +133,7 @@ impl LeaverPolicy<'_> {
     }
 
     /// A person who is missing from the read, and the time from which they are removed.
-    fn missed(&self, Leaver { key, known, entity }: &Leaver, since: Timestamp) -> Missed {
+    fn missed(&self, key: &Key, known: &SyncedRecord, entity: &Entity, since: Timestamp) -> Missed {
         let stays = match self.job.leavers.action {
             LeaverAction::Keep => true,
             LeaverAction::Update => false,
@@ -153,12 +144,12 @@ impl LeaverPolicy<'_> {
     }
 
     /// Those among `missed` who were also missing from an earlier complete read, for a read that proves nothing itself.
-    pub(crate) fn missed_before(&self, missed: &[usize], departed: &mut Leavers) -> Result<(), Error> {
-        for at in missed.iter().copied().filter(|at| self.index.entry(*at).gone) {
-            let Some(key) = self.key(at) else { continue };
-            let Some(leaver) = self.leaver(&key, departed)? else { continue };
-            let since = leaver.known.gone.as_ref().map(|gone| gone.since);
-            departed.missed.extend(since.map(|since| self.missed(&leaver, since)));
+    pub(crate) fn missed_before(&self, index: &Index, missed: &[usize], departed: &mut Leavers) -> Result<(), Error> {
+        for at in missed.iter().copied().filter(|at| index.entry(*at).gone) {
+            let Some(key) = Key::new(index.entry(at).key) else { continue };
+            let Some((known, entity)) = self.leaver(&key, departed)? else { continue };
+            let since = known.gone.as_ref().map(|gone| gone.since);
+            departed.missed.extend(since.map(|since| self.missed(&key, &known, &entity, since)));
         }
         departed.forgotten.clear();
         departed.claimed.clear();
@@ -168,19 +159,15 @@ impl LeaverPolicy<'_> {
     /// What happens to a missing person once their grace is over; `None` if nothing does.
     pub(crate) fn fate(&self, key: &Key) -> Result<Option<Change>, Error> {
         let mut departed = Leavers::default();
-        let Some(mut leaver) = self.leaver(key, &mut departed)? else { return Ok(None) };
+        let Some((mut known, entity)) = self.leaver(key, &mut departed)? else { return Ok(None) };
         // The day of leaving is the one on which they were missed first, whenever that is decided on.
-        leaver.known.gone.get_or_insert(Gone::since(self.now));
-        self.leave(&mut leaver, None, &mut departed)?;
+        known.gone.get_or_insert(Gone::since(self.now));
+        self.leave(key, &mut known, &entity, None, &mut departed)?;
         Ok(departed.changes.pop())
     }
 
-    fn key(&self, at: usize) -> Option<Key> {
-        Key::new(self.index.entry(at).key)
-    }
-
     /// The person of this key, if something may still have to be done.
-    fn leaver(&self, key: &Key, departed: &mut Leavers) -> Result<Option<Leaver>, Error> {
+    fn leaver(&self, key: &Key, departed: &mut Leavers) -> Result<Option<(SyncedRecord, Entity)>, Error> {
         let Some(known) = SyncedRecord::get(self.store, &self.job.name, key)? else { return Ok(None) };
         let done = self.job.leavers.action == LeaverAction::Update && known.left.is_some();
         if self.claimed.contains(&known.id) {
@@ -201,12 +188,18 @@ impl LeaverPolicy<'_> {
                 departed.names.extend(name.map(|name| (key.clone(), name.to_owned())));
             }
         }
-        Ok(entity.map(|entity| Leaver { key: key.clone(), known, entity }))
+        Ok(entity.map(|entity| (known, entity)))
     }
 
     /// What becomes of someone who is gone, the grace being over.
-    fn leave(&self, leaver: &mut Leaver, line: Option<u64>, departed: &mut Leavers) -> Result<(), Error> {
-        let Leaver { key, known, entity } = leaver;
+    fn leave(
+        &self,
+        key: &Key,
+        known: &mut SyncedRecord,
+        entity: &Entity,
+        line: Option<u64>,
+        departed: &mut Leavers,
+    ) -> Result<(), Error> {
         match self.job.leavers.action {
             LeaverAction::Keep => {}
             LeaverAction::Delete if self.protection.covers(key, Some(known), entity) => {
@@ -230,7 +223,7 @@ impl LeaverPolicy<'_> {
     }
 
     /// What sets the fields of someone who is gone; none where they are so already, or why they can't be set.
-    fn update(
+    pub(crate) fn update(
         &self,
         key: &Key,
         known: &SyncedRecord,

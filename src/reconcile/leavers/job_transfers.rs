@@ -64,23 +64,23 @@ impl JobTransfers {
                     continue;
                 }
             };
-            let is_there = |change: &Change| found.get(emails.get(&change.key)?);
-            moving.hold(context.store, other, is_there, changes)?;
+            moving.hold(context.store, other, &emails, &found, changes)?;
         }
         Ok(moving)
     }
 
-    fn hold<'k>(
+    fn hold(
         &mut self,
         store: &Store,
         other: &Job,
-        there: impl Fn(&Change) -> Option<&'k Key>,
+        emails: &BTreeMap<Key, String>,
+        found: &BTreeMap<String, Key>,
         changes: &mut Vec<Change>,
     ) -> Result<(), Error> {
         let mut moved = Vec::new();
         let mut stay = Vec::new();
         for change in std::mem::take(changes) {
-            let Some(there) = there(&change) else {
+            let Some(there) = emails.get(&change.key).and_then(|email| found.get(email)) else {
                 stay.push(change);
                 continue;
             };

@@ -4,5 +4,3 @@ pub(crate) mod build;
 pub(crate) mod notes;
 pub(crate) mod precondition;
 pub(crate) mod segments;
-#[cfg(test)]
-mod tests;

@@ -7,6 +7,9 @@ use super::job_report::Report;
 use crate::reconcile::model::counts::Status;
 use crate::record::reveal;
 
+/// What marks these entries, for those who want none of them.
+pub const TARGET: &str = module_path!();
+
 /// Logs what a run came to.
 pub(crate) fn log(run: u64, report: &Report) {
     let counts = &report.counts;
@@ -79,7 +82,7 @@ mod tests {
         let name = || JobName::new("employees").unwrap();
         let check = |status: Status, counts: Counts, reasons: &[&str], expected: &str| {
             let failed = Report::failed(name(), String::new(), 0);
-            let reasons = reasons.iter().map(|reason| (*reason).to_owned()).collect();
+            let reasons = reasons.iter().map(|reason| (*reason).to_owned().into()).collect();
             assert_eq!(message(&Report { status, counts, reasons, ..failed }), expected);
         };
         let none = Counts::default();

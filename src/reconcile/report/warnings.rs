@@ -13,7 +13,7 @@ use crate::reconcile::model::error::Error;
 use crate::record::Key;
 use crate::snapshot::SyncedRecord;
 use crate::store::Store;
-use crate::text::counted;
+use crate::text::{counted, some_of};
 
 /// An edit may be undone once, and made again by a person who did not see why. Not so often.
 const EDITS_IN_A_ROW: u32 = 3;
@@ -41,15 +41,10 @@ fn people(contested: &[&Key]) -> Option<String> {
         return None;
     }
     let who = counted(contested.len(), "person was", "people were");
-    let named: Vec<String> = contested.iter().take(NAMED_MAX).map(|key| key.to_string()).collect();
-    let more = match contested.len().saturating_sub(NAMED_MAX) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let named = some_of(contested.iter().map(|key| key.to_string()), NAMED_MAX);
     Some(format!(
         "{who} changed at the service again each time after rosterd had set them, the last {EDITS_IN_A_ROW} times at least: \
-         {}{more}; another program, another rosterd or a person holds other values (see on_drift and seed_only)",
-        named.join(", ")
+         {named}; another program, another rosterd or a person holds other values (see on_drift and seed_only)"
     ))
 }
 

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::record::Sensitive;
 use crate::source::dn;
+use crate::text::some_of;
 
 /// The most units that are remembered; with more, none are.
 const UNITS_MAX: usize = 5_000;
@@ -54,15 +55,10 @@ impl Units {
 pub(super) fn emptied(then: &BTreeMap<String, u64>, now: &BTreeMap<String, u64>) -> Option<String> {
     let mut gone: Vec<_> = then.iter().filter(|(unit, _)| !now.is_empty() && !now.contains_key(*unit)).collect();
     gone.sort_by_key(|(unit, count)| (std::cmp::Reverse(**count), *unit));
-    let named: Vec<String> =
-        gone.iter().take(NAMED_MAX).map(|(unit, count)| format!("\"{}\" ({count} before)", Sensitive(unit))).collect();
-    let more = match gone.len().saturating_sub(NAMED_MAX) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let named = named.join(", ");
+    let named = gone.iter().map(|(unit, count)| format!("\"{}\" ({count} before)", Sensitive(unit)));
+    let named = some_of(named, NAMED_MAX);
     (!gone.is_empty())
-        .then(|| format!("no entry is left in the organizational unit {named}{more}: may the account still see it?"))
+        .then(|| format!("no entry is left in the organizational unit {named}: may the account still see it?"))
 }
 
 #[cfg(test)]

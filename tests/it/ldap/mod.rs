@@ -10,6 +10,8 @@ mod reads;
 mod sight;
 mod tls;
 
+use rosterd::sandbox::Options;
+
 use crate::support::scripted::Scripted;
 use crate::support::slapd;
 use crate::support::{Config, World};
@@ -25,12 +27,13 @@ pub(crate) fn config(source: String) -> Config {
         map: "name = \"{{ cn }}\"\nemail = \"{{ mail }}\"\ntitle = \"{{ title }}\"\n\
               employee_id = \"{{ employeeNumber }}\"\n"
             .into(),
-        ..Config::rest(LEAVE_AT_ONCE)
+        rest: LEAVE_AT_ONCE.into(),
+        ..Config::default()
     }
 }
 
 /// A world that reads these servers by an anonymous bind.
 fn world(servers: &[&Scripted], lines: &str) -> World {
     let urls: Vec<String> = servers.iter().map(|server| server.url()).collect();
-    World::of(config(slapd::source(&urls, lines)))
+    World::with(Options::default(), config(slapd::source(&urls, lines)))
 }

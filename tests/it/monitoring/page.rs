@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use rosterd::api::{Api, Query, Staff};
-use rosterd::reconcile::{Counts, Pause, RejectedRows, Report, Scope, Status};
+use rosterd::reconcile::{Counts, Pause, PauseScope, ReasonKind, Report, Status};
 use rosterd::record::{JobName, RemoteId};
 use rosterd::status::{Budget, Health, JobView, Running, Snapshot, UnreachableChannel, metrics, page};
 
@@ -46,8 +46,8 @@ fn everything() -> Snapshot {
         if let Some(last) = &mut view.last {
             (last.status, last.counts.records) = (status, 1_204);
         }
-        view.reasons = reasons.iter().map(|reason| (*reason).to_owned()).collect();
-        (view.held, view.held_by, view.rejected) = (0, Vec::new(), RejectedRows::default());
+        view.reasons = reasons.iter().map(|reason| (*reason).to_owned().into()).collect();
+        (view.held, view.held_by, view.rejected) = (0, Vec::new(), Vec::new());
         view
     };
     let mut failing = ended(
@@ -57,11 +57,13 @@ fn everything() -> Snapshot {
     );
     failing.next = Some(snapshot.at + SignedDuration::from_mins(15));
     let mut overdue = ended(named("contractors"), Status::Done, &[]);
-    overdue.overdue =
-        Some("overdue: no new content since 2027-06-10T02:30:00Z, and it is expected every 8 days".to_owned());
+    overdue.overdue = Some(
+        ReasonKind::Stale
+            .because("overdue: no new content since 2027-06-10T02:30:00Z, and it is expected every 8 days"),
+    );
     overdue.inbox = Some(Ok(vec!["one.csv".to_owned(), "two.csv".to_owned()]));
     let mut paused = ended(named("certificates"), Status::Partial, &["2 rows were rejected"]);
-    paused.paused = Some(Pause { scope: Scope::All, note: None });
+    paused.paused = Some(Pause { scope: PauseScope::All, note: None });
     paused.rejected = held.rejected.clone();
     let mut running = ended(named("first-sync"), Status::Done, &[]);
     running.running = Some(Running { since: earlier(2), stage: "1234 of 100000 changes sent".to_owned() });
@@ -246,10 +248,10 @@ fn the_page_is_readable_on_a_phone_and_at_a_desk_by_day_and_by_night() {
     // As awkward as it comes.
     let mut wide = snapshot.jobs[0].clone();
     wide.name = JobName::new(&"job-".repeat(15)).unwrap_or(wide.name);
-    wide.reasons = vec!["x".repeat(250), "<b>&\"' \u{202e}ﷺ 員工".to_owned()];
-    wide.rejected.first.iter_mut().for_each(|row| row.field = Some("Very Long Column Name ".repeat(8)));
+    wide.reasons = vec!["x".repeat(250).into(), "<b>&\"' \u{202e}ﷺ 員工".to_owned().into()];
+    wide.rejected.iter_mut().for_each(|row| row.field = Some("Very Long Column Name ".repeat(8)));
     wide.running = Some(Running { since: snapshot.at, stage: "1234 of 100000 changes sent".to_owned() });
-    wide.overdue = Some("overdue: no new content since 2027-06-10T02:30:00Z".to_owned());
+    wide.overdue = Some(ReasonKind::Late.because("overdue: no new content since 2027-06-10T02:30:00Z"));
     wide.inbox = Some(Ok(vec!["one.csv".to_owned()]));
     snapshot.jobs.push(wide);
     snapshot.budget.finish = Some(snapshot.at);
