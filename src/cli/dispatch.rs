@@ -7,7 +7,7 @@ use clap::Parser as _;
 use tokio::runtime::Handle;
 
 use super::args::{Arguments, Color, Command};
-use super::backend::daemon_client::{self, Sent};
+use super::backend::daemon_client::{self, Placement};
 use super::backend::{Backend, DaemonBackend};
 use super::commands::{
     api, apply, approve, check, completions, explain, forget, history, init, instances, man, notify, pause, plan,
@@ -69,8 +69,8 @@ async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
     let mut unreached = None;
     if arguments.command.works_at_the_daemon() {
         match daemon_client::send(ui, &arguments).await? {
-            Sent::Done(exit) => return Ok(exit),
-            Sent::Here(why) => unreached = why,
+            Placement::Done(exit) => return Ok(exit),
+            Placement::Here(why) => unreached = why,
         }
     }
     let path = arguments.config.clone();

@@ -18,7 +18,6 @@
 
 mod decide;
 mod guard;
-mod hold_reason;
 mod leavers;
 mod matching;
 mod options;
@@ -30,9 +29,10 @@ mod segment;
 #[cfg(test)]
 mod tests;
 
-pub use decide::{Decision, Standing, Subject, decide};
+use std::sync::Arc;
+
+pub use decide::{Decision, NAMESAKE, Standing, Subject, decide};
 pub use guard::{Base, Decided, Guarded, RemoteDigest, Verdict, guard, leavers_held, updates_held};
-pub use hold_reason::HoldReason;
 pub use leavers::{Absence, Present, absent, is_due, missing};
 pub use matching::{Match, Matcher, match_hash};
 pub use options::{LeaverAction, Leavers, Limit, Limits, Writes};
@@ -98,8 +98,8 @@ impl Delta {
 pub struct Held<C = Change> {
     /// The record.
     pub key: Key,
-    /// Why it waits.
-    pub reason: HoldReason,
+    /// Why it waits; one text for all that wait for the same.
+    pub reason: Arc<str>,
     /// The change that can be approved; none where there is nothing to approve but something to mend.
     pub change: Option<C>,
     /// What is held instead once a person rejects the match: then the record is a new person.
@@ -120,7 +120,7 @@ impl<C> Held<C> {
 
 impl<C: Judged> Held<C> {
     /// A change that waits.
-    pub fn change(change: C, reason: &HoldReason) -> Self {
+    pub fn change(change: C, reason: &Arc<str>) -> Self {
         Self { key: change.key().clone(), reason: reason.clone(), change: Some(change), other: None }
     }
 }

@@ -20,8 +20,8 @@ use crate::history::user_named;
 /// How long the daemon may take to pause: what is to stop at once must not wait for a daemon that hangs.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
-/// What became of a command.
-pub(crate) enum Sent {
+/// Where a command was run, or is to be.
+pub(crate) enum Placement {
     /// The daemon ran it.
     Done(Exit),
     /// There is no daemon for it, or none that can be reached; with what is worth telling of that.
@@ -29,14 +29,16 @@ pub(crate) enum Sent {
 }
 
 /// Has the daemon run a command.
-pub(crate) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Sent, Failure> {
-    let Some(located) = config::locate(&arguments.config, access::environment()) else { return Ok(Sent::Here(None)) };
-    let Some(socket) = located.socket else { return Ok(Sent::Here(None)) };
+pub(crate) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Placement, Failure> {
+    let Some(located) = config::locate(&arguments.config, access::environment()) else {
+        return Ok(Placement::Here(None));
+    };
+    let Some(socket) = located.socket else { return Ok(Placement::Here(None)) };
     match socket.try_exists() {
         Ok(true) => {}
         // Its folder is closed to this user: whether a daemon is there can't even be seen.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return forbidden(arguments, &socket),
-        _ => return Ok(Sent::Here(None)),
+        _ => return Ok(Placement::Here(None)),
     }
     let given = matches!(arguments.command, Command::Plan(_)).then(|| CallerConfig::read(&arguments.config)).flatten();
     let brought = Brought { given, file: file_of(&arguments.command) };
@@ -64,7 +66,7 @@ pub(crate) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Sent, Failure
             Ok(answer) => answer,
             Err(_) => {
                 ui.warn("the daemon does not answer; pausing without it");
-                return Ok(Sent::Here(None));
+                return Ok(Placement::Here(None));
             }
         }
     } else {
@@ -73,30 +75,30 @@ pub(crate) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Sent, Failure
     match answer {
         Ok(Ok(code)) => match printed.unwritten {
             Some(failure) => Err(failure),
-            None => Ok(Sent::Done(Exit::of_code(code))),
+            None => Ok(Placement::Done(Exit::of_code(code))),
         },
         Ok(Err(error)) => Err(Failure::failed(Message(format!("the daemon went away while it ran this: {error}")))
             .hint("`rosterd status` shows what was done")),
-        Err(Unreachable::Nobody { .. }) => Ok(Sent::Here(None)),
+        Err(Unreachable::Nobody { .. }) => Ok(Placement::Here(None)),
         Err(Unreachable::Forbidden { socket }) => forbidden(arguments, &socket),
         Err(error @ Unreachable::Untrusted { .. }) => {
             let words = "set state.user to the account that the daemon has, if it is that one";
             unreached(arguments, format!("{error}; {words}"))
         }
-        Err(error) => Ok(Sent::Here(Some(crate::fault::chain(&error)))),
+        Err(error) => Ok(Placement::Here(Some(crate::fault::chain(&error)))),
     }
 }
 
 /// This user may not use the daemon's socket.
-fn forbidden(arguments: &Arguments, socket: &Path) -> Result<Sent, Failure> {
+fn forbidden(arguments: &Arguments, socket: &Path) -> Result<Placement, Failure> {
     unreached(arguments, for_whom(socket))
 }
 
 /// There may be a daemon, and it is out of reach. Most commands may still work on a state of this user's own.
-fn unreached(arguments: &Arguments, words: String) -> Result<Sent, Failure> {
+fn unreached(arguments: &Arguments, words: String) -> Result<Placement, Failure> {
     match arguments.command {
         Command::Reload => Err(Failure::usage(Message("this user can't reach the daemon".to_owned())).hint(words)),
-        _ => Ok(Sent::Here(Some(words))),
+        _ => Ok(Placement::Here(Some(words))),
     }
 }
 

@@ -1,39 +1,31 @@
 //! `rosterd approve` and `rosterd reject`.
 
-use std::collections::BTreeSet;
-
 use serde_json::json;
 
+use super::decision::{Decision, refused, release};
 use crate::cli::args::{ApproveArgs, DecideArgs};
 use crate::cli::backend::{Backend, session};
 use crate::cli::ui::{Exit, Failure, Message, Ui, sanitize};
 use crate::clock::Clock;
-use crate::config::{Job, Needs};
-use crate::operator::{self, DecisionError};
+use crate::config::Needs;
+use crate::operator;
 use crate::reconcile;
-use crate::record::{JobName, Key};
-use crate::store::Store;
+use crate::record::JobName;
 
-type Decide = fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError>;
+const APPROVE: Decision = Decision { done: "approved", decide: operator::approve };
+const REJECT: Decision = Decision { done: "rejected", decide: operator::reject };
 
 pub(crate) async fn approve(ui: &Ui, host: &Backend, args: &ApproveArgs) -> Result<Exit, Failure> {
     if args.server {
         return believe(ui, host, args.decide.job.as_deref()).await;
     }
-    let job = decide(ui, host, &args.decide, "approved", operator::approve).await?;
-    if !ui.json {
-        ui.note(if host.sends() {
-            "they are sent now, if they are still wanted".to_owned()
-        } else {
-            format!("the next `rosterd sync {job}` sends them, if they are still wanted then")
-        });
-    }
-    host.decided(Some(&[job]));
+    let job = decide(ui, host, &args.decide, &APPROVE).await?;
+    release(ui, host, job);
     Ok(Exit::Done)
 }
 
 pub(crate) async fn reject(ui: &Ui, host: &Backend, args: &DecideArgs) -> Result<Exit, Failure> {
-    let job = decide(ui, host, args, "rejected", operator::reject).await?;
+    let job = decide(ui, host, args, &REJECT).await?;
     host.decided(Some(&[job]));
     Ok(Exit::Done)
 }
@@ -57,18 +49,11 @@ async fn believe(ui: &Ui, host: &Backend, job: Option<&str>) -> Result<Exit, Fai
     Ok(Exit::Done)
 }
 
-fn refused(error: DecisionError) -> Failure {
-    match error {
-        DecisionError::Store(error) => error.into(),
-        error => Failure::failed(error),
-    }
-}
-
-async fn decide(ui: &Ui, host: &Backend, args: &DecideArgs, word: &str, decide: Decide) -> Result<JobName, Failure> {
+async fn decide(ui: &Ui, host: &Backend, args: &DecideArgs, decision: &Decision) -> Result<JobName, Failure> {
     let config = session::configuration_for(ui, host, Needs::Local)?;
     let job = session::job_or_only(&config, args.job.as_deref())?;
-    let keys = session::keys(&args.keys)?;
     let store = host.store(&config).await?;
+    let word = decision.done;
     let set = operator::held_set(&store, job)?;
     let mut held = 0;
     for part in job.parts() {
@@ -82,18 +67,11 @@ async fn decide(ui: &Ui, host: &Backend, args: &DecideArgs, word: &str, decide: 
         return Err(Failure::failed(Message(format!("the held set is number {set} by now; nothing was {word}")))
             .hint("look at `rosterd plan` again"));
     }
-    let clock = Clock::system();
-    let done = decide(&store, &clock, job, &keys).map_err(refused)?;
+    let done = decision.make(&store, job, &args.keys)?;
     if done.is_empty() {
         return Err(Failure::failed(Message(format!("none of the held records of job {} can be {word}", job.name)))
             .hint("each names what has to be mended first; see `rosterd plan`"));
     }
-    if ui.json {
-        ui.document(&json!({"version": 1, "job": job.name, word: done, "set": set}));
-        return Ok(job.name.clone());
-    }
-    let listed: Vec<String> = done.iter().take(10).map(|key| sanitize(key.as_str())).collect();
-    let more = if done.len() > 10 { format!(" and {} more", done.len() - 10) } else { String::new() };
-    ui.line(format!("{word} {} of job {}: {}{more}", done.len(), job.name, listed.join(", ")));
+    decision.show(ui, &job.name, &done, Some(set));
     Ok(job.name.clone())
 }

@@ -58,26 +58,30 @@ fn state_name(state: FieldState) -> &'static str {
     }
 }
 
-fn document(job: &Job, key: &Key, all: &Explanation) -> Json {
-    let owner = |owner: &Option<Owner>| owner.as_ref().map(|owner| json!({"job": owner.job, "key": owner.key}));
-    let json_of = |value: &Option<Value>| value.as_ref().map(Value::to_json);
-    let row = |row: &SourceRow| {
-        let cells: serde_json::Map<String, Json> =
-            row.cells.iter().map(|(column, cell)| (column.clone(), cell.as_str().into())).collect();
-        let rejected = match &row.reading.mapped {
-            Mapped::Rejected(rejected) => json!({"field": rejected.field, "reason": rejected.reason}),
-            _ => Json::Null,
-        };
-        let absence = row.reading.absence();
-        json!({
-            "line": row.line,
-            "dn": row.dn,
-            "included": absence.is_none(),
-            "absence": absence,
-            "cells": cells,
-            "rejected": rejected,
-        })
+fn owner_document(owner: Option<&Owner>) -> Option<Json> {
+    owner.map(|owner| json!({"job": owner.job, "key": owner.key}))
+}
+
+fn row_document(row: &SourceRow) -> Json {
+    let cells: serde_json::Map<String, Json> =
+        row.cells.iter().map(|(column, cell)| (column.clone(), cell.as_str().into())).collect();
+    let rejected = match &row.reading.mapped {
+        Mapped::Rejected(rejected) => json!({"field": rejected.field, "reason": rejected.reason}),
+        _ => Json::Null,
     };
+    let absence = row.reading.absence();
+    json!({
+        "line": row.line,
+        "dn": row.dn,
+        "included": absence.is_none(),
+        "absence": absence,
+        "cells": cells,
+        "rejected": rejected,
+    })
+}
+
+fn document(job: &Job, key: &Key, all: &Explanation) -> Json {
+    let json_of = |value: &Option<Value>| value.as_ref().map(Value::to_json);
     let field = |field: &FieldView| {
         json!({
             "field": field.name,
@@ -91,7 +95,8 @@ fn document(job: &Job, key: &Key, all: &Explanation) -> Json {
         })
     };
     let fit = |Fit { field, people }: &Fit| {
-        let ids: Vec<Json> = people.iter().map(|(id, of)| json!({"id": id, "owner": owner(of)})).collect();
+        let ids: Vec<Json> =
+            people.iter().map(|(id, of)| json!({"id": id, "owner": owner_document(of.as_ref())})).collect();
         json!({"field": field, "fits": ids})
     };
     json!({
@@ -100,7 +105,7 @@ fn document(job: &Job, key: &Key, all: &Explanation) -> Json {
         "key": key,
         "source": {
             "path": job.source.to_string(),
-            "rows": all.rows.iter().map(row).collect::<Vec<_>>(),
+            "rows": all.rows.iter().map(row_document).collect::<Vec<_>>(),
             "incomplete": all.incomplete,
             "error": all.unreadable,
             "inbox": all.inbox,
@@ -109,13 +114,13 @@ fn document(job: &Job, key: &Key, all: &Explanation) -> Json {
             "id": known.id,
             "created": known.created,
             "at_service": all.entity.is_some(),
-            "owner": owner(&all.owner),
+            "owner": owner_document(all.owner.as_ref()),
             "presence": presence(all),
         })),
         "fields": all.fields.iter().map(field).collect::<Vec<_>>(),
         "match": all.fits.iter().map(fit).collect::<Vec<_>>(),
         "outlook": outlook_document(&all.outlook),
-        "held": all.held.as_ref().map(|(held, set)| json!({"action": held.action, "reason": held.reason.text(), "set": set})),
+        "held": all.held.as_ref().map(|(held, set)| json!({"action": held.action, "reason": held.reason, "set": set})),
         "decision": all.decision.map(decision_name),
         "queued": all.queued.as_ref().map(|change| {
             json!({"action": change.wish.action, "approved": change.approved, "state": change.state})
@@ -316,7 +321,7 @@ impl View<'_> {
     fn waits(&self) {
         if let Some((held, set)) = &self.all.held {
             let action = held.action.map_or("held", |action| action.name());
-            self.say("held", format!("{action} (set {set}): {}", sanitize(held.reason.text())));
+            self.say("held", format!("{action} (set {set}): {}", sanitize(&held.reason)));
         }
         if let Some(verdict) = self.all.decision {
             self.say("decided", decision_name(verdict));

@@ -11,7 +11,8 @@ use crate::cli::ui::{Exit, Failure, Message, Paint, Ui, sanitize, values};
 use crate::config::Needs;
 use crate::history::{Changed, Damage, Decisions, Event, HistoryQuery, PastRun, RunHistory};
 use crate::reconcile::Status;
-use crate::record::{Action, Key};
+use crate::record::Action;
+use crate::text::some_of;
 
 /// How many keys of decisions are listed; the rest is counted.
 const KEYS_MAX: usize = 10;
@@ -64,7 +65,7 @@ fn list(ui: &Ui, host: &Backend, past: &HistoryQuery, limit: usize) {
     }
     for event in newest {
         match event {
-            Event::Run(past) => run_line(ui, past, runs(past)),
+            Event::Run(past) => run_line(ui, past, if runs(past) { "under way" } else { CUT_OFF }),
             Event::Decisions(decisions) => ui.line(decision_line(decisions)),
         }
     }
@@ -105,13 +106,15 @@ fn document(event: &Event, runs: &mut dyn FnMut(&PastRun) -> bool) -> Value {
     }
 }
 
-/// A run on one line, and why it did not end as done on another.
-fn run_line(ui: &Ui, past: &PastRun, is_under_way: bool) {
+/// A run that has no end and does not go on.
+const CUT_OFF: &str = "cut off";
+
+/// A run on one line, and why it did not end as done on another; `unfinished` says what became of one that has no end.
+fn run_line(ui: &Ui, past: &PastRun, unfinished: &str) {
     let name = ui.paint(Paint::Bold, &format!("run {}", past.run));
     let begun = format!("{:.0}  {name}  {}", past.started, past.job);
     let Some(end) = &past.end else {
-        let how = if is_under_way { "under way" } else { "cut off" };
-        ui.line(format!("{begun}: {}, {} changes", ui.paint(Paint::Yellow, how), past.changes));
+        ui.line(format!("{begun}: {}, {} changes", ui.paint(Paint::Yellow, unfinished), past.changes));
         return;
     };
     let count = |name: &str| end.counts.get(name).copied().unwrap_or(0);
@@ -153,15 +156,12 @@ fn decision_line(Decisions { first, keys }: &Decisions) -> String {
     let of = first.job.as_ref().map_or_else(|| "all jobs".to_owned(), ToString::to_string);
     let why = first.why.as_ref().map(|why| format!(": {}", sanitize(why))).unwrap_or_default();
     let many = if keys.is_empty() { String::new() } else { format!(" {}", keys.len()) };
-    let whose = if keys.is_empty() { format!(" {of}") } else { format!(" of {of}: {}", some(keys)) };
+    let whose = if keys.is_empty() {
+        format!(" {of}")
+    } else {
+        format!(" of {of}: {}", some_of(keys.iter().map(|key| sanitize(key.as_str())), KEYS_MAX))
+    };
     format!("{:.0}  {}{many}{whose} by {}{why}", first.at, sanitize(&first.decision), sanitize(&first.by))
-}
-
-fn some(keys: &[Key]) -> String {
-    let shown: Vec<String> = keys.iter().take(KEYS_MAX).map(|key| sanitize(key.as_str())).collect();
-    let more = keys.len().saturating_sub(KEYS_MAX);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{more}", shown.join(", "))
 }
 
 fn damages(damaged: &[Damage]) -> Vec<Value> {
@@ -181,7 +181,7 @@ fn tell(ui: &Ui, story: &RunHistory, show_values: bool) {
         end: story.end.clone(),
         changes: story.changes.len() as u64,
     };
-    run_line(ui, &past, false);
+    run_line(ui, &past, CUT_OFF);
     let mut decisions = HistoryQuery::grouped(&story.decisions).into_iter().peekable();
     for changed in story.changes.iter().take(CHANGES_MAX) {
         while let Some(before) = decisions.next_if(|decided| decided.first.at <= changed.at) {

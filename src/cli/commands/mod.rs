@@ -5,6 +5,7 @@ pub(crate) mod apply;
 pub(crate) mod approve;
 pub(crate) mod check;
 pub(crate) mod completions;
+mod decision;
 pub(crate) mod explain;
 pub(crate) mod forget;
 pub(crate) mod history;

@@ -1,44 +1,35 @@
 //! `rosterd queue list`, `retry` and `drop`.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Value, json};
 
+use super::decision::{Decision, release};
 use crate::cli::args::{QueueArgs, QueueCommand, QueuedArgs};
 use crate::cli::backend::{Backend, session};
 use crate::cli::ui::{Exit, Failure, Message, Ui, sanitize};
-use crate::clock::Clock;
-use crate::config::{Job, Needs};
-use crate::operator::{self, DecisionError, QueuedChange};
+use crate::config::Needs;
+use crate::operator::{self, QueuedChange};
 use crate::queue::{Change, State};
-use crate::record::{JobName, Key};
-use crate::store::{self, Store};
+use crate::record::JobName;
+use crate::store;
 
-type Decide = fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError>;
+const RETRY: Decision = Decision { done: "retried", decide: operator::retry };
+const DROP: Decision = Decision { done: "dropped", decide: operator::discard };
 
 pub(crate) async fn run(ui: &Ui, host: &Backend, args: &QueueArgs) -> Result<Exit, Failure> {
     match &args.command {
-        QueueCommand::List { job } => list(ui, host, job.as_deref()).await,
+        QueueCommand::List { job } => return list(ui, host, job.as_deref()).await,
         QueueCommand::Retry(args) => {
-            let job = decide(ui, host, args, "retried", "parked", operator::retry).await?;
-            if !ui.json {
-                ui.note(if host.sends() {
-                    "they are sent now, if they are still wanted".to_owned()
-                } else {
-                    format!("the next `rosterd sync {job}` sends them, if they are still wanted then")
-                });
-            }
-            host.decided(Some(&[job]));
-            Ok(Exit::Done)
+            let job = decide(ui, host, args, &RETRY, "parked").await?;
+            release(ui, host, job);
         }
         QueueCommand::Drop(args) => {
             // A run has read the queue, and would send what is dropped meanwhile.
             let _quiet = host.preempt_runs().await;
-            let job = decide(ui, host, args, "dropped", "queued that can be dropped", operator::discard).await?;
+            let job = decide(ui, host, args, &DROP, "queued that can be dropped").await?;
             host.decided(Some(&[job]));
-            Ok(Exit::Done)
         }
     }
+    Ok(Exit::Done)
 }
 
 async fn list(ui: &Ui, host: &Backend, job: Option<&str>) -> Result<Exit, Failure> {
@@ -72,7 +63,7 @@ fn document(waiting: &QueuedChange) -> Value {
         "key": change.key,
         "action": change.wish.action,
         "id": change.wish.id,
-        "state": state(change, unclear.is_some()),
+        "state": state(waiting),
         "approved": change.approved,
         "attempts": attempts,
         "status": status,
@@ -82,7 +73,7 @@ fn document(waiting: &QueuedChange) -> Value {
 
 fn line(waiting: &QueuedChange) -> String {
     let QueuedChange { change, unclear } = waiting;
-    let (state, action) = (state(change, unclear.is_some()), change.wish.action.name());
+    let (state, action) = (state(waiting), change.wish.action.name());
     let (job, key) = (change.job.as_str(), sanitize(change.key.as_str()));
     let reason = match &change.state {
         State::Waiting => String::new(),
@@ -96,10 +87,10 @@ fn line(waiting: &QueuedChange) -> String {
     if reason.is_empty() { line } else { format!("{line}: {reason}") }
 }
 
-fn state(change: &Change, unclear: bool) -> &'static str {
-    match change.state {
+fn state(waiting: &QueuedChange) -> &'static str {
+    match waiting.change.state {
         State::Waiting => "waiting",
-        State::Sent { .. } if unclear => "unclear",
+        State::Sent { .. } if waiting.unclear.is_some() => "unclear",
         State::Sent { .. } => "sent",
         State::Parked { .. } => "parked",
     }
@@ -112,32 +103,21 @@ fn reason(change: &Change) -> Option<&str> {
     }
 }
 
+/// Decides about the changes of a job; `which` says what kind of them it may be about.
 async fn decide(
     ui: &Ui,
     host: &Backend,
     args: &QueuedArgs,
-    word: &str,
-    what: &str,
-    decide: Decide,
+    decision: &Decision,
+    which: &str,
 ) -> Result<JobName, Failure> {
     let config = session::configuration_for(ui, host, Needs::Local)?;
     let job = session::job(&config, &args.job)?;
-    let keys = session::keys(&args.keys)?;
-    let store = host.store(&config).await?;
-    let done = decide(&store, &Clock::system(), job, &keys).map_err(|error| match error {
-        DecisionError::Store(error) => error.into(),
-        error => Failure::failed(error),
-    })?;
+    let done = decision.make(&*host.store(&config).await?, job, &args.keys)?;
     if done.is_empty() {
-        return Err(Failure::failed(Message(format!("nothing of job {} is {what}", job.name)))
+        return Err(Failure::failed(Message(format!("nothing of job {} is {which}", job.name)))
             .hint("`rosterd queue list` shows what waits"));
     }
-    if ui.json {
-        ui.document(&json!({"version": 1, "job": job.name, word: done}));
-    } else {
-        let listed: Vec<String> = done.iter().take(10).map(|key| sanitize(key.as_str())).collect();
-        let more = if done.len() > 10 { format!(" and {} more", done.len() - 10) } else { String::new() };
-        ui.line(format!("{word} {} of job {}: {}{more}", done.len(), job.name, listed.join(", ")));
-    }
+    decision.show(ui, &job.name, &done, None);
     Ok(job.name.clone())
 }

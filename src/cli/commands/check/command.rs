@@ -22,6 +22,7 @@ use crate::reconcile::{mapping, peek, rows};
 use crate::record::{FieldKind, Target, Value};
 use crate::source::inbox::Folder;
 use crate::source::{Access, Read, Row, SourceState, csv, ldap};
+use crate::text::some_of;
 
 /// The names of locations in the sources, and what has each.
 type Places = BTreeMap<String, Having>;
@@ -278,11 +279,9 @@ fn known(places: &Places, locations: Vec<Location>) -> Finding {
     if strange.is_empty() {
         return Finding::new(LOCATIONS, Verdict::Good, seen);
     }
-    let more = strange.len().saturating_sub(STRANGE_MAX);
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    let listed = strange.iter().take(STRANGE_MAX).cloned().collect::<Vec<_>>().join(", ");
+    let listed = some_of(strange.into_iter(), STRANGE_MAX);
     let text = format!(
-        "the service has none, or several, of the name {listed}{more}: {fate}; a table and `lookup` turn codes into \
+        "the service has none, or several, of the name {listed}: {fate}; a table and `lookup` turn codes into \
          names; it has {seen}"
     );
     Finding::new(LOCATIONS, Verdict::Doubtful, text)

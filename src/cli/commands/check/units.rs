@@ -9,6 +9,7 @@ use crate::reconcile::JobState;
 use crate::record::JobName;
 use crate::source::{SourceState, ldap};
 use crate::store::Store;
+use crate::text::some_of;
 
 /// The most units that are listed.
 const LISTED_MAX: usize = 12;
@@ -37,21 +38,14 @@ pub(crate) fn compared(now: &ldap::DirectoryState, then: Option<&SourceState>) -
         .map(|name| (name, count(&now.units, name), count(then.unwrap_or(&now.units), name)))
         .collect();
     units.sort_by_key(|(_, now, then)| std::cmp::Reverse((now.abs_diff(*then), *now)));
-    let listed: Vec<String> = units
-        .iter()
-        .take(LISTED_MAX)
-        .map(|(name, now, then)| {
-            let name = if name.is_empty() { "(in none)".to_owned() } else { sanitize(name) };
-            if now == then { format!("{name} {now}") } else { format!("{name} {now} ({then} at the last run)") }
-        })
-        .collect();
-    let more = match units.len().saturating_sub(LISTED_MAX) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
+    let line = |(name, now, then): &(&String, u64, u64)| {
+        let name = if name.is_empty() { "(in none)".to_owned() } else { sanitize(name) };
+        if now == then { format!("{name} {now}") } else { format!("{name} {now} ({then} at the last run)") }
     };
+    let listed = some_of(units.iter().map(line), LISTED_MAX);
     let is_emptied = units.iter().any(|(_, now, then)| *now == 0 && *then > 0);
     let verdict = if is_emptied { Verdict::Doubtful } else { Verdict::Good };
-    (!units.is_empty()).then(|| (verdict, format!("{}{more}", listed.join(", "))))
+    (!units.is_empty()).then(|| (verdict, listed))
 }
 
 #[cfg(test)]

@@ -1,0 +1,67 @@
+//! What `approve`, `reject`, `queue retry` and `queue drop` share: a person decides about changes of a job.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use crate::cli::backend::{Backend, session};
+use crate::cli::ui::{Failure, Ui, sanitize};
+use crate::clock::Clock;
+use crate::config::Job;
+use crate::operator::DecisionError;
+use crate::record::{JobName, Key};
+use crate::store::Store;
+use crate::text::some_of;
+
+/// How many records are named.
+const NAMED_MAX: usize = 10;
+
+/// A kind of decision.
+pub(super) struct Decision {
+    /// What has happened to a change then.
+    pub(super) done: &'static str,
+    /// Decides about the records with these keys, all of them where none is given; returns those it was made about.
+    pub(super) decide: fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError>,
+}
+
+impl Decision {
+    /// Decides about the records with these keys.
+    pub(super) fn make(&self, store: &Store, job: &Job, keys: &[String]) -> Result<Vec<Key>, Failure> {
+        (self.decide)(store, &Clock::system(), job, &session::keys(keys)?).map_err(refused)
+    }
+
+    /// Says about which records it was made, and of which set of held changes.
+    pub(super) fn show(&self, ui: &Ui, job: &JobName, keys: &[Key], set: Option<u64>) {
+        let done = self.done;
+        if ui.json {
+            let mut document = json!({"version": 1, "job": job, done: keys});
+            if let Some(set) = set {
+                document["set"] = set.into();
+            }
+            ui.document(&document);
+        } else {
+            let named = some_of(keys.iter().map(|key| sanitize(key.as_str())), NAMED_MAX);
+            ui.line(format!("{done} {} of job {job}: {named}", keys.len()));
+        }
+    }
+}
+
+/// A decision that could not be made.
+pub(super) fn refused(error: DecisionError) -> Failure {
+    match error {
+        DecisionError::Store(error) => error.into(),
+        error => Failure::failed(error),
+    }
+}
+
+/// Says who sends what was released, and has the daemon do it.
+pub(super) fn release(ui: &Ui, host: &Backend, job: JobName) {
+    if !ui.json {
+        ui.note(if host.sends() {
+            "they are sent now, if they are still wanted".to_owned()
+        } else {
+            format!("the next `rosterd sync {job}` sends them, if they are still wanted then")
+        });
+    }
+    host.decided(Some(&[job]));
+}
