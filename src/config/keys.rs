@@ -36,12 +36,21 @@ impl Shape {
     }
 }
 
+/// The kind of source that a key belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SourceKind {
+    File,
+    Directory,
+}
+
 /// A key that is accepted.
 #[derive(Debug)]
 pub(crate) struct Key {
     /// Its name from the top of the file on. A key of `[[job]]` is written without the job's number.
     pub(crate) name: &'static str,
     pub(crate) shape: Shape,
+    /// The kind of source that alone has it.
+    source: Option<SourceKind>,
     /// What counts where it is not set, as it would be written; `None` where nothing does.
     pub(crate) default: Option<&'static str>,
     /// What it says, in one sentence or two.
@@ -51,8 +60,16 @@ pub(crate) struct Key {
 macro_rules! keys {
     (@default) => { None };
     (@default $default:literal) => { Some(stringify!($default)) };
-    ($($name:literal $shape:ident $(= $default:literal)? : $about:literal;)*) => {
-        &[$(Key { name: $name, shape: Shape::$shape, default: keys!(@default $($default)?), about: $about }),*]
+    (@source) => { None };
+    (@source $source:ident) => { Some(SourceKind::$source) };
+    ($($name:literal $shape:ident $(of $source:ident)? $(= $default:literal)? : $about:literal;)*) => {
+        &[$(Key {
+            name: $name,
+            shape: Shape::$shape,
+            source: keys!(@source $($source)?),
+            default: keys!(@default $($default)?),
+            about: $about,
+        }),*]
     };
 }
 
@@ -134,34 +151,34 @@ pub(crate) const KNOWN: &[Key] = keys! {
     "job.values" Lookups: "Look-up tables for the filter `lookup`.";
     "job.source" Table: "Where the rows come from.";
     "job.source.type" Text: "`csv` or `ldap`.";
-    "job.source.path" Text: "csv: a file, or a folder that is an inbox.";
-    "job.source.pattern" Text = "*.csv": "Inbox: which files are meant.";
-    "job.source.order" Text = "name": "Inbox: which file comes first, by `name` or `modified`.";
-    "job.source.expect_every" Text: "No new content for so long makes the job overdue.";
+    "job.source.path" Text of File: "csv: a file, or a folder that is an inbox.";
+    "job.source.pattern" Text of File = "*.csv": "Inbox: which files are meant.";
+    "job.source.order" Text of File = "name": "Inbox: which file comes first, by `name` or `modified`.";
+    "job.source.expect_every" Text of File: "No new content for so long makes the job overdue.";
     "job.source.mode" Text = "full": "csv: each file is everyone (`full`), or holds `changes`.";
-    "job.source.settle" Text = "2s": "csv: how long a file must have lain unchanged.";
-    "job.source.final_newline" Flag = true: "csv: the last row must end with a line end.";
-    "job.source.size_max" Text = "512MB": "csv: the largest file that is taken.";
-    "job.source.encoding" Text = "auto": "csv: UTF-8, UTF-16, else windows-1252; or a name of the WHATWG list.";
-    "job.source.delimiter" Text = "auto": "csv: `,`, `;`, `tab` or the pipe.";
-    "job.source.header" TextOrNumber = "auto":
+    "job.source.settle" Text of File = "2s": "csv: how long a file must have lain unchanged.";
+    "job.source.final_newline" Flag of File = true: "csv: the last row must end with a line end.";
+    "job.source.size_max" Text of File = "512MB": "csv: the largest file that is taken.";
+    "job.source.encoding" Text of File = "auto": "csv: UTF-8, UTF-16, else windows-1252; or a name of the WHATWG list.";
+    "job.source.delimiter" Text of File = "auto": "csv: `,`, `;`, `tab` or the pipe.";
+    "job.source.header" TextOrNumber of File = "auto":
         "csv: the first of 20 lines with every mapped column, or the number of the line.";
     "job.source.optional" List: "Columns or attributes that may be absent altogether.";
-    "job.source.url" TextOrList: "ldap: the servers, tried in this order.";
-    "job.source.start_tls" Flag = false: "ldap: begins TLS on a plain connection.";
-    "job.source.ca_file" Text: "ldap: certificates (PEM) trusted besides the system's.";
-    "job.source.tls_verify" Flag = true: "ldap: `false` trusts anybody; only to find out what is wrong.";
-    "job.source.bind_dn" Text: "ldap: who asks.";
-    "job.source.bind_password" Text: "ldap: the password; the file is then its owner's only.";
-    "job.source.bind_password_file" Text: "ldap: a file with it; without both, systemd's credential `bind_password`.";
-    "job.source.base" TextOrList: "ldap: where people are.";
-    "job.source.scope" Text = "sub": "ldap: how deep: `sub`, `one` or `base`.";
-    "job.source.filter" Text = "(objectClass=person)": "ldap: which entries.";
-    "job.source.page_size" Number = 500: "ldap: entries in one answer; 0 asks for all at once.";
-    "job.source.timeout" Text = "30s": "ldap: the longest wait for one answer.";
-    "job.source.total_timeout" Text = "15m": "ldap: the longest that a whole read may take.";
-    "job.source.ignore_referrals" List: "ldap: beginnings of referrals behind which none of your people is.";
-    "job.source.binary" List: "ldap: further attributes that hold no text.";
+    "job.source.url" TextOrList of Directory: "ldap: the servers, tried in this order.";
+    "job.source.start_tls" Flag of Directory = false: "ldap: begins TLS on a plain connection.";
+    "job.source.ca_file" Text of Directory: "ldap: certificates (PEM) trusted besides the system's.";
+    "job.source.tls_verify" Flag of Directory = true: "ldap: `false` trusts anybody; only to find out what is wrong.";
+    "job.source.bind_dn" Text of Directory: "ldap: who asks.";
+    "job.source.bind_password" Text of Directory: "ldap: the password; the file is then its owner's only.";
+    "job.source.bind_password_file" Text of Directory: "ldap: a file with it; without both, systemd's credential `bind_password`.";
+    "job.source.base" TextOrList of Directory: "ldap: where people are.";
+    "job.source.scope" Text of Directory = "sub": "ldap: how deep: `sub`, `one` or `base`.";
+    "job.source.filter" Text of Directory = "(objectClass=person)": "ldap: which entries.";
+    "job.source.page_size" Number of Directory = 500: "ldap: entries in one answer; 0 asks for all at once.";
+    "job.source.timeout" Text of Directory = "30s": "ldap: the longest wait for one answer.";
+    "job.source.total_timeout" Text of Directory = "15m": "ldap: the longest that a whole read may take.";
+    "job.source.ignore_referrals" List of Directory: "ldap: beginnings of referrals behind which none of your people is.";
+    "job.source.binary" List of Directory: "ldap: further attributes that hold no text.";
     "job.map" Texts: "A template for each field.";
     "job.leavers" Table: "What happens to people who are gone from the source.";
     "job.leavers.action" Text = "keep": "`keep`, `delete`, or `update` with `set`.";
@@ -193,6 +210,11 @@ fn parent(name: &str) -> &str {
     name.rsplit_once('.').map_or("", |(parent, _)| parent)
 }
 
+/// The name of a key in its table.
+fn last(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(_, last)| last)
+}
+
 /// A table as it is written in a file.
 fn written(table: &str) -> String {
     if table == "job" { "[[job]]".to_owned() } else { format!("[{table}]") }
@@ -202,6 +224,11 @@ fn written(table: &str) -> String {
 pub(super) const SECRETS: &[&str] =
     &["api.client_secret", "api.api_key", "job.source.bind_password", "notify.mail.password"];
 
+/// The last names of the keys that only such a source has.
+pub(super) fn of_source(kind: SourceKind) -> impl Iterator<Item = &'static str> {
+    KNOWN.iter().filter(move |key| key.source == Some(kind)).map(|key| last(key.name))
+}
+
 /// The shape of a known key.
 pub(super) fn shape(name: &str) -> Option<Shape> {
     KNOWN.iter().find(|key| key.name == name).map(|key| key.shape)
@@ -209,12 +236,11 @@ pub(super) fn shape(name: &str) -> Option<Shape> {
 
 /// The last names of the known keys right below `table` (`""` for the top).
 pub(super) fn below(table: &str) -> impl Iterator<Item = &'static str> {
-    let own = KNOWN.iter().filter(move |key| parent(key.name) == table);
-    own.map(|key| key.name.rsplit_once('.').map_or(key.name, |(_, last)| last))
+    KNOWN.iter().filter(move |key| parent(key.name) == table).map(|key| last(key.name))
 }
 
 /// The table in which a key of that last name is known, as it is written in a file.
 pub(super) fn home_of(name: &str) -> Option<String> {
-    let home = KNOWN.iter().find(|key| key.name.rsplit_once('.').is_some_and(|(_, last)| last == name))?;
+    let home = KNOWN.iter().find(|key| key.name.contains('.') && last(key.name) == name)?;
     Some(written(parent(home.name)))
 }

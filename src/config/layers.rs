@@ -3,14 +3,11 @@
 //! A variable names its key with `__` for the dot: `ROSTERD__API__BASE_URL`. Jobs are a list and can't be set this way, save
 //! for the password of a job's directory: `ROSTERD__JOB__EMPLOYEES__SOURCE__BIND_PASSWORD`.
 
-use std::fmt;
-
-use config::{Environment, Map, Source, Value};
+use config::{Environment, Map, Source as _, Value};
 use secrecy::SecretString;
 
 use super::keys::{self, Shape};
 use super::nearest::nearest;
-use super::raw::Raw;
 use super::report::Report;
 
 const PREFIX: &str = "rosterd";
@@ -18,21 +15,22 @@ const SEPARATOR: &str = "__";
 
 /// Merges what the file says with what the environment says; `None` where they don't make a whole, with the reason in
 /// the report.
-pub(super) fn merge(file: Map<String, Value>, variables: &[(String, String)], report: &mut Report) -> Option<Raw> {
+pub(super) fn merge(
+    file: Map<String, Value>,
+    variables: &[(String, String)],
+    report: &mut Report,
+) -> Option<Map<String, Value>> {
     let accepted = accepted(variables, report);
     // Never `try_parsing`: a client id `007` would become the number 7.
     let environment =
         Environment::with_prefix(PREFIX).prefix_separator(SEPARATOR).separator(SEPARATOR).source(Some(accepted));
-    let merged = config::Config::builder().add_source(FileLayer(file)).add_source(environment).build();
-    match merged.and_then(config::Config::try_deserialize) {
-        Ok(raw) => Some(raw),
-        // Shapes were looked at before, so this says little, but never a value.
-        Err(error) => {
-            let (key, message) = described(&error);
-            report.problem_on_line(None, key, message, None);
-            None
-        }
+    let mut entries = file.into_iter();
+    let builder = entries.try_fold(config::Config::builder(), |builder, (key, value)| builder.set_default(key, value));
+    let merged = builder.and_then(|builder| builder.add_source(environment).build()?.collect());
+    if merged.is_err() {
+        report.problem_on_line(None, String::new(), "the configuration can't be read".to_owned(), None);
     }
+    merged.ok()
 }
 
 /// The variables that set a known key to a value of the right shape.
@@ -87,14 +85,14 @@ fn job_of_password(key: &str) -> Option<&str> {
     key.strip_prefix("job.")?.strip_suffix(".source.bind_password").filter(|job| !job.is_empty())
 }
 
-fn refuse(name: &str, key: &str, report: &mut Report) {
+fn refuse(name: &str, key: &str, report: &Report) {
     let known = keys::KNOWN.iter().filter(|key| key.shape != Shape::Table && !key.name.starts_with("job"));
     let hint = nearest(key, known.map(|key| key.name)).map(|key| format!("did you mean {}?", variable(&key)));
     report.problem_of_variable(name, "sets no known key", hint.as_deref());
 }
 
 /// `ROSTERD_API__BASE_URL` has one underscore too few and would be ignored in silence.
-fn warn_of_lookalike(name: &str, lower: &str, report: &mut Report) {
+fn warn_of_lookalike(name: &str, lower: &str, report: &Report) {
     let Some(rest) = lower.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix('_')) else { return };
     let key = rest.replace(SEPARATOR, ".");
     let meant = keys::KNOWN
@@ -109,38 +107,4 @@ fn warn_of_lookalike(name: &str, lower: &str, report: &mut Report) {
 /// The variable that sets a key.
 fn variable(key: &str) -> String {
     format!("{PREFIX}{SEPARATOR}{}", key.replace('.', SEPARATOR)).to_uppercase()
-}
-
-fn described(error: &config::ConfigError) -> (String, String) {
-    match error {
-        config::ConfigError::Type { key, expected, .. } => {
-            (key.clone().unwrap_or_default(), format!("must be {expected}"))
-        }
-        config::ConfigError::At { key, error, .. } => {
-            let (inner, message) = described(error);
-            (key.clone().unwrap_or(inner), message)
-        }
-        _ => (String::new(), "the configuration can't be read".to_owned()),
-    }
-}
-
-/// What the first pass took from the file.
-#[derive(Clone)]
-struct FileLayer(Map<String, Value>);
-
-/// Shows no value: there may be secrets among them (law 11).
-impl fmt::Debug for FileLayer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FileLayer").finish_non_exhaustive()
-    }
-}
-
-impl Source for FileLayer {
-    fn clone_into_box(&self) -> Box<dyn Source + Send + Sync> {
-        Box::new(self.clone())
-    }
-
-    fn collect(&self) -> Result<Map<String, Value>, config::ConfigError> {
-        Ok(self.0.clone())
-    }
 }

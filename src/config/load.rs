@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::check::{self, Environment};
+use super::check::{self, Environment, Section};
 use super::credentials::Credentials;
 use super::instance::Instance;
 use super::layers;
@@ -85,8 +85,9 @@ pub fn remains(path: &Path, environment: impl Iterator<Item = (String, String)>)
     let variables: Vec<(String, String)> = environment.collect();
     let mut report = Report::new(path.display().to_string());
     let file = syntax::recovered(&content.text, &mut report);
-    let raw = layers::merge(file, &variables, &mut report)?;
-    let (state, notify) = check::remains(&raw, &ground(&source_path, &variables, Needs::Account), &mut report);
+    let table = layers::merge(file, &variables, &mut report)?;
+    let ground = ground(&source_path, &variables, Needs::Account);
+    let (state, notify) = check::remains(&Section::top(&table, &ground, &report));
     Some(PartialConfig { state, notify })
 }
 
@@ -110,12 +111,12 @@ fn checked(
 ) -> Result<Config, Errors> {
     let variables: Vec<(String, String)> = environment.collect();
     let mut report = Report::new(path.display().to_string());
-    check_permissions(path, content, &mut report);
+    check_permissions(path, content, &report);
     let file = syntax::walk(&content.text, &mut report);
-    check_inline_secrets(path, content, &mut report);
-    let raw = file.and_then(|file| layers::merge(file, &variables, &mut report));
+    check_inline_secrets(path, content, &report);
+    let table = file.and_then(|file| layers::merge(file, &variables, &mut report));
     let ground = ground(&source_path, &variables, needs);
-    let checked = raw.and_then(|raw| check::check(raw, needs, &ground, &mut report));
+    let checked = table.and_then(|table| check::check(&Section::top(&table, &ground, &report), needs));
     let warnings = report.finish()?;
     let Some(check::Checked { api, state, control, status, notify, retention, jobs }) = checked else {
         return Err(Errors { problems: vec![whole_file(path, "the configuration can't be used")] });
@@ -134,7 +135,7 @@ fn whole_file(path: &Path, message: &str) -> Problem {
     Problem { file, line: None, key: String::new(), message: message.to_owned(), hint: None }
 }
 
-fn check_permissions(path: &Path, content: &Content, report: &mut Report) {
+fn check_permissions(path: &Path, content: &Content, report: &Report) {
     if content.others_may_write() {
         let message = format!("every user of this machine may change it (mode {:04o})", content.mode);
         report.problem_on_line(None, String::new(), message, Some(&permissions::chmod("o-w", path)));
@@ -142,7 +143,7 @@ fn check_permissions(path: &Path, content: &Content, report: &mut Report) {
 }
 
 /// A secret in the file itself makes the whole file one, even where a variable takes its place.
-fn check_inline_secrets(path: &Path, content: &Content, report: &mut Report) {
+fn check_inline_secrets(path: &Path, content: &Content, report: &Report) {
     if content.owner_only() {
         return;
     }

@@ -1,8 +1,8 @@
 //! File → checked options for the modules above.
 //!
-//! Three passes, each in its own file. `walk` reads the file as TOML and looks at every key: is it known (`keys`), has it
-//! the right shape, on which line does it stand. `layers` lays the environment's variables over what is left and makes plain
-//! structs of it (`raw`). `check` turns those into options with types.
+//! Three passes, each in its own file. `syntax` reads the file as TOML and looks at every key: is it known (`keys`), has it
+//! the right shape, on which line does it stand. `layers` lays the environment's variables over what is left. `check` turns
+//! that into options with types.
 //!
 //! Invariants:
 //! - Every mistake is found in one go, and each names file, line and key, or the variable that it came from.
@@ -25,7 +25,6 @@ mod nearest;
 mod options;
 mod permissions;
 mod problem;
-mod raw;
 mod report;
 mod schedule;
 mod standard;

@@ -1,5 +1,6 @@
 //! Collects mistakes with their places.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::problem::{Errors, Problem};
@@ -12,10 +13,10 @@ pub(super) struct Report {
     lines: BTreeMap<String, usize>,
     /// Which variable set a key.
     variables: BTreeMap<String, String>,
-    problems: Vec<Problem>,
-    warnings: Vec<Problem>,
+    problems: RefCell<Vec<Problem>>,
+    warnings: RefCell<Vec<Problem>>,
     /// Places that have a mistake already; a second one there would be its consequence.
-    bad: BTreeSet<String>,
+    bad: RefCell<BTreeSet<String>>,
 }
 
 impl Report {
@@ -24,9 +25,9 @@ impl Report {
             file,
             lines: BTreeMap::new(),
             variables: BTreeMap::new(),
-            problems: Vec::new(),
-            warnings: Vec::new(),
-            bad: BTreeSet::new(),
+            problems: RefCell::default(),
+            warnings: RefCell::default(),
+            bad: RefCell::default(),
         }
     }
 
@@ -57,60 +58,59 @@ impl Report {
 
     /// Whether a mistake was found at `place`.
     pub(super) fn is_bad(&self, place: &str) -> bool {
-        self.bad.contains(place)
+        self.bad.borrow().contains(place)
     }
 
     /// Adds a mistake, unless that place has one already.
-    pub(super) fn problem(&mut self, place: &str, message: impl Into<String>, hint: Option<&str>) {
-        if self.bad.insert(place.to_owned()) {
-            let problem = self.at(place, message.into(), hint);
-            self.problems.push(problem);
+    pub(super) fn problem(&self, place: &str, message: impl Into<String>, hint: Option<&str>) {
+        if self.bad.borrow_mut().insert(place.to_owned()) {
+            self.problems.borrow_mut().push(self.at(place, message.into(), hint));
         }
     }
 
     /// Adds a mistake about the file's own text, whatever the environment lays over it.
-    pub(super) fn problem_in_file(&mut self, place: &str, message: impl Into<String>, hint: Option<&str>) {
+    pub(super) fn problem_in_file(&self, place: &str, message: impl Into<String>, hint: Option<&str>) {
         let line = self.lines.get(place).copied();
         self.problem_on_line(line, shown(place), message.into(), hint);
     }
 
     /// Adds a mistake on a line that no key tells.
-    pub(super) fn problem_on_line(&mut self, line: Option<usize>, key: String, message: String, hint: Option<&str>) {
+    pub(super) fn problem_on_line(&self, line: Option<usize>, key: String, message: String, hint: Option<&str>) {
         let (file, hint) = (self.file.clone(), hint.map(str::to_owned));
-        self.problems.push(Problem { file, line, key, message, hint });
+        self.problems.borrow_mut().push(Problem { file, line, key, message, hint });
     }
 
     /// Adds a mistake about a variable that sets no key.
-    pub(super) fn problem_of_variable(&mut self, variable: &str, message: impl Into<String>, hint: Option<&str>) {
-        self.problems.push(of_variable(variable, message.into(), hint));
+    pub(super) fn problem_of_variable(&self, variable: &str, message: impl Into<String>, hint: Option<&str>) {
+        self.problems.borrow_mut().push(of_variable(variable, message.into(), hint));
     }
 
     /// Adds a warning.
-    pub(super) fn warning(&mut self, place: &str, message: impl Into<String>, hint: Option<&str>) {
-        let warning = self.at(place, message.into(), hint);
-        self.warnings.push(warning);
+    pub(super) fn warning(&self, place: &str, message: impl Into<String>, hint: Option<&str>) {
+        self.warnings.borrow_mut().push(self.at(place, message.into(), hint));
     }
 
     /// Adds a warning about a variable that sets no key.
-    pub(super) fn warning_of_variable(&mut self, variable: &str, message: impl Into<String>, hint: Option<&str>) {
-        self.warnings.push(of_variable(variable, message.into(), hint));
+    pub(super) fn warning_of_variable(&self, variable: &str, message: impl Into<String>, hint: Option<&str>) {
+        self.warnings.borrow_mut().push(of_variable(variable, message.into(), hint));
     }
 
     /// Ends the report: the warnings, or every mistake in the order of the file.
-    pub(super) fn finish(mut self) -> Result<Vec<String>, Errors> {
+    pub(super) fn finish(self) -> Result<Vec<String>, Errors> {
+        let (mut problems, mut warnings) = (self.problems.into_inner(), self.warnings.into_inner());
         let order = |problem: &Problem| (problem.file != self.file, problem.line.unwrap_or(0));
-        self.warnings.sort_by_key(order);
-        self.problems.sort_by_key(order);
-        if self.problems.is_empty() {
-            Ok(self.warnings.iter().map(Problem::to_string).collect())
+        warnings.sort_by_key(order);
+        problems.sort_by_key(order);
+        if problems.is_empty() {
+            Ok(warnings.iter().map(Problem::to_string).collect())
         } else {
-            Err(Errors { problems: self.problems })
+            Err(Errors { problems })
         }
     }
 
     /// Whether nothing is wrong so far.
     pub(super) fn is_clean(&self) -> bool {
-        self.problems.is_empty()
+        self.problems.borrow().is_empty()
     }
 
     fn at(&self, place: &str, message: String, hint: Option<&str>) -> Problem {

@@ -1,8 +1,8 @@
 //! Durations, sizes and limits as people write them.
 
+use config::ValueKind;
 use jiff::{SignedDuration, Span, SpanRelativeTo};
 
-use super::raw::Scalar;
 use crate::plan::Limit;
 
 /// Reads a duration such as `90s`, `15m`, `24h` or `30d`; a day is 24 hours, and nothing is negative.
@@ -37,14 +37,12 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
 }
 
 /// Reads a limit of the guard: a percentage from 0 to 100, a plain count, or `off`.
-pub(super) fn limit(given: &Scalar) -> Result<Limit, String> {
-    match given {
-        Scalar::Number(count) => u64::try_from(*count).map(Limit::Count).map_err(|_| format!("{count} is negative")),
-        Scalar::Text(text) => limit_text(text.trim()),
+pub(super) fn limit(given: &ValueKind) -> Result<Limit, String> {
+    if let ValueKind::I64(count) = given {
+        return u64::try_from(*count).map(Limit::Count).map_err(|_| format!("{count} is negative"));
     }
-}
-
-fn limit_text(text: &str) -> Result<Limit, String> {
+    let written = given.to_string();
+    let text = written.trim();
     if text.eq_ignore_ascii_case("off") {
         return Ok(Limit::Off);
     }
@@ -92,15 +90,15 @@ mod tests {
 
     #[test]
     fn fault_103_a_limit_is_a_share_a_count_or_off() {
-        let text = |text: &str| Scalar::Text(text.to_owned());
+        let text = |text: &str| ValueKind::String(text.to_owned());
         for (given, expected) in [
             (text("2%"), Limit::Percent(2.0)),
             (text("2.5 %"), Limit::Percent(2.5)),
             (text("100%"), Limit::Percent(100.0)),
             (text("0%"), Limit::Percent(0.0)),
             (text("40"), Limit::Count(40)),
-            (Scalar::Number(40), Limit::Count(40)),
-            (Scalar::Number(0), Limit::Count(0)),
+            (ValueKind::I64(40), Limit::Count(40)),
+            (ValueKind::I64(0), Limit::Count(0)),
             (text("Off"), Limit::Off),
         ] {
             assert_eq!(limit(&given), Ok(expected));
@@ -108,6 +106,6 @@ mod tests {
         for given in ["", "%", "-2%", "-2", "101%", "100.1%", "NaN%", "inf%", "1e1%", "2,5%", "2.5", "some", "1.2.3%"] {
             assert!(limit(&text(given)).is_err(), "{given}");
         }
-        assert!(limit(&Scalar::Number(-1)).is_err());
+        assert!(limit(&ValueKind::I64(-1)).is_err());
     }
 }

@@ -108,7 +108,7 @@ fn configuration() -> io::Result<Vec<u8>> {
     )]);
     for (written, table, keys) in keys::tables() {
         page.control("SH", [written.as_str()]).text([roman(table.about.replace('`', ""))]);
-        for Key { name, shape, default, about } in keys {
+        for Key { name, shape, default, about, .. } in keys {
             let name = name.rsplit('.').next().unwrap_or(name);
             let default = default.map(|default| format!(", {default} unless set")).unwrap_or_default();
             page.control("TP", []).text([bold(name), roman(format!(" ({}{default})", shape.described()))]);

@@ -1,12 +1,12 @@
 //! Checks `[api]`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::{Environment, credential, text, url};
+use jiff::SignedDuration;
+
+use super::section::Section;
+use super::{credential, url};
 use crate::api::{Options, Paths};
-use crate::config::raw::RawApi;
-use crate::config::report::Report;
-use crate::config::units;
 
 /// What the service grants in a minute (specification, Limits).
 const REQUESTS_PER_MINUTE: u32 = 100;
@@ -17,27 +17,24 @@ const PAGE_SIZE_MAX: i64 = 10_000;
 /// The file under `state.dir` that keeps the times of sent requests.
 const BUDGET_FILE: &str = "budget";
 
-pub(super) fn check(raw: &RawApi, state_dir: &Path, ground: &Environment, report: &mut Report) -> Option<Options> {
-    let base_url = base_url(raw, report);
-    let credential = credential::check(raw, ground, report);
-    let requests_per_minute = requests_per_minute(raw, report);
-    let timeout = text::parsed("api.timeout", raw.timeout.as_deref(), text::DURATION_HINT, report, |text| {
-        let duration = units::duration(text).and_then(text::more_than_nothing)?;
-        Ok(duration.unsigned_abs())
-    });
-    let page_size = text::number("api.page_size", raw.page_size, (1, PAGE_SIZE_MAX), report);
-    let ca_file = ca_file("api.ca_file", raw.ca_file.as_deref(), ground, report);
-    let proxy = proxy("api.proxy", raw.proxy.as_deref(), report);
+pub(super) fn check(api: &Section<'_>, state_dir: &Path) -> Option<Options> {
+    let base_url = base_url(api);
+    let credential = credential::check(api);
+    let requests_per_minute = requests_per_minute(api);
+    let timeout = api.positive_duration("timeout");
+    let page_size = api.number("page_size", (1, PAGE_SIZE_MAX));
+    let ca_file = api.ca_file();
+    let proxy = proxy(api);
     let paths = Paths {
-        bulk: path("api.bulk_path", raw.bulk_path.as_deref(), "/staff", report),
-        issue: path("api.issue_path", raw.issue_path.as_deref(), "/asset/{id}/issue", report),
-        org_groups: path("api.org_groups_path", raw.org_groups_path.as_deref(), "/sp/org/{id}/groups", report),
+        bulk: path(api, "bulk_path", "/staff"),
+        issue: path(api, "issue_path", "/asset/{id}/issue"),
+        org_groups: path(api, "org_groups_path", "/sp/org/{id}/groups"),
     };
     let usual = Options::new(base_url?, credential?);
     Some(Options {
         paths,
         requests_per_minute: requests_per_minute.unwrap_or(usual.requests_per_minute),
-        timeout: timeout.unwrap_or(usual.timeout),
+        timeout: timeout.map_or(usual.timeout, SignedDuration::unsigned_abs),
         page_size: page_size.unwrap_or(usual.page_size),
         ca_file,
         proxy,
@@ -46,66 +43,37 @@ pub(super) fn check(raw: &RawApi, state_dir: &Path, ground: &Environment, report
     })
 }
 
-/// A file with certificates of authorities; an empty text does without.
-pub(super) fn ca_file(place: &str, given: Option<&str>, ground: &Environment, report: &mut Report) -> Option<PathBuf> {
-    let file = ground.path(text::unless_empty(given)?);
-    if !file.is_file() {
-        report.problem(place, format!("there is no file {}", file.display()), None);
-    }
-    Some(file)
-}
-
 /// The address of a proxy; an empty text does without.
-pub(super) fn proxy(place: &str, given: Option<&str>, report: &mut Report) -> Option<String> {
-    match url::proxy(text::unless_empty(given)?) {
-        Ok(proxy) => Some(proxy),
-        Err((message, hint)) => {
-            report.problem(place, message, Some(hint));
-            None
-        }
-    }
+pub(super) fn proxy(section: &Section<'_>) -> Option<String> {
+    section.taken("proxy", url::proxy(section.unless_empty("proxy")?))
 }
 
-fn base_url(raw: &RawApi, report: &mut Report) -> Option<String> {
-    const PLACE: &str = "api.base_url";
-    let Some(text) = raw.base_url.as_deref() else {
-        report.problem(PLACE, "is missing", Some("give the service's address, such as https://api.example.com/v1"));
-        return None;
-    };
-    let text = text::filled(PLACE, Some(text), report)?;
-    match url::service(text) {
-        Ok(url) => {
-            if !url::ends_in_version(&url) {
-                let hint = "it is usually the address with /v1";
-                report.warning(PLACE, "the address does not end in a version", Some(hint));
-            }
-            Some(url::trimmed(&url))
-        }
-        Err((message, hint)) => {
-            report.problem(PLACE, message, Some(hint));
-            None
-        }
+fn base_url(api: &Section<'_>) -> Option<String> {
+    const KEY: &str = "base_url";
+    let text = api.required(KEY, "give the service's address, such as https://api.example.com/v1")?;
+    let url = api.taken(KEY, url::service(text))?;
+    if !url::ends_in_version(&url) {
+        api.warning(KEY, "the address does not end in a version", Some("it is usually the address with /v1"));
     }
+    Some(url::trimmed(&url))
 }
 
 /// A path below `base_url` that asks for the same values as the usual one.
-fn path(place: &str, given: Option<&str>, usual: &str, report: &mut Report) -> Option<String> {
-    let given = text::unless_empty(given)?;
+fn path(api: &Section<'_>, key: &str, usual: &str) -> Option<String> {
+    let given = api.unless_empty(key)?;
     let asks = |path: &str| path.matches("{id}").count();
     let plain = given.replace("{id}", "");
     if given.starts_with('/') && asks(given) == asks(usual) && !plain.contains(['{', '}', '?', '#', ' ']) {
         return Some(given.to_owned());
     }
-    report.problem(place, "is no path of this operation", Some(&format!("write it like {usual:?}")));
-    None
+    api.wrong(key, "is no path of this operation", Some(&format!("write it like {usual:?}")))
 }
 
-fn requests_per_minute(raw: &RawApi, report: &mut Report) -> Option<u32> {
-    const PLACE: &str = "api.requests_per_minute";
-    let requests = text::number(PLACE, raw.requests_per_minute, (1, REQUESTS_PER_MINUTE_MAX), report)?;
+fn requests_per_minute(api: &Section<'_>) -> Option<u32> {
+    const KEY: &str = "requests_per_minute";
+    let requests = api.number(KEY, (1, REQUESTS_PER_MINUTE_MAX))?;
     if requests > REQUESTS_PER_MINUTE {
-        let message = format!("the service grants {REQUESTS_PER_MINUTE} a minute unless agreed otherwise");
-        report.warning(PLACE, message, None);
+        api.warning(KEY, format!("the service grants {REQUESTS_PER_MINUTE} a minute unless agreed otherwise"), None);
     }
     Some(requests)
 }

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
 
+use super::job::JobSection;
 use super::mapping::{compile, default_match, strange_field};
-use super::text;
+use super::section::Section;
 use crate::config::options::Job;
-use crate::config::raw::RawJob;
-use crate::config::report::Report;
 use crate::mapping::{LeaverOptions, Options};
 use crate::plan::{LeaverAction, Leavers, Limit, Limits};
 use crate::record::Target;
@@ -26,31 +25,25 @@ pub(super) struct Parts {
 }
 
 /// Takes the fields of parts out of a job; `None` where it has no parts, or what it says of them is wrong.
-pub(super) fn split(place: &str, raw: &mut RawJob, target: Option<Target>, report: &mut Report) -> Option<Parts> {
-    let at = |key: &str| format!("{place}.{key}");
+pub(super) fn split(job: &mut JobSection<'_>, target: Option<Target>) -> Option<Parts> {
+    let own_key = job.table.unless_empty("org_key");
     if target != Some(Target::Contractor) {
-        if text::unless_empty(raw.org_key.as_deref()).is_some() && target.is_some() {
-            report.problem(&at("org_key"), "is of no use here", Some("only contractors have an organization each"));
+        if own_key.is_some() && target.is_some() {
+            job.table.problem("org_key", "is of no use here", Some("only contractors have an organization each"));
         }
         return None;
     }
-    let mut take = |prefix: &str| {
-        let (mine, rest) = std::mem::take(&mut raw.map).into_iter().partition(|(name, _)| name.starts_with(prefix));
-        raw.map = rest;
-        let mine: BTreeMap<String, String> = mine;
-        mine.into_iter().map(|(name, text)| (name[prefix.len()..].to_owned(), text)).collect::<BTreeMap<_, _>>()
-    };
-    let (organization, membership) = (take(ORGANIZATION), take(MEMBERSHIP));
-    let (seed_only, rest) = std::mem::take(&mut raw.seed_only).into_iter().partition(|name| is_of_part(name));
-    raw.seed_only = rest;
+    let organization = take(&mut job.map, ORGANIZATION);
+    let membership = take(&mut job.map, MEMBERSHIP);
+    let seed_only: Vec<SmolStr> = job.seed_only.extract_if(.., |name| is_of_part(name)).collect();
+    let table = &job.table;
     if organization.is_empty() {
         let hint = "map org.name at least, and org.legalid where the source has it";
-        if text::unless_empty(raw.org_key.as_deref()).is_some() {
-            report.problem(&at("org_key"), "names an organization of which nothing is mapped", Some(hint));
+        if own_key.is_some() {
+            table.problem("org_key", "names an organization of which nothing is mapped", Some(hint));
         }
         if let Some(name) = membership.keys().next() {
-            let inner = format!("{}.{MEMBERSHIP}{name}", at("map"));
-            report.problem(&inner, "a membership needs an organization", Some(hint));
+            table.problem(&format!("map.{MEMBERSHIP}{name}"), "a membership needs an organization", Some(hint));
         }
         return None;
     }
@@ -59,29 +52,36 @@ pub(super) fn split(place: &str, raw: &mut RawJob, target: Option<Target>, repor
         [(ORGANIZATION, Target::Organization, &organization), (MEMBERSHIP, Target::Membership, &membership)]
     {
         for name in map.keys().filter(|name| !known(target, name)) {
-            strange_field(&format!("{}.{prefix}{name}", at("map")), name, target, report);
+            strange_field(table, &format!("map.{prefix}{name}"), name, target);
         }
     }
     if !organization.contains_key("name") {
         let message = "is missing, and an organization can't be created without it";
-        report.problem(&format!("{}.{ORGANIZATION}name", at("map")), message, Some("add it to [job.map]"));
+        table.problem(&format!("map.{ORGANIZATION}name"), message, Some("add it to [job.map]"));
     }
     for name in &seed_only {
         let mapped = |prefix: &str, map: &BTreeMap<String, String>| {
             name.strip_prefix(prefix).is_some_and(|name| map.contains_key(name))
         };
         if !mapped(ORGANIZATION, &organization) && !mapped(MEMBERSHIP, &membership) {
-            report.problem(&at("seed_only"), format!("{name:?} is not mapped"), Some("map it in [job.map]"));
+            table.problem("seed_only", format!("{name:?} is not mapped"), Some("map it in [job.map]"));
         }
     }
-    let own = raw.org_key.clone().filter(|key| !key.trim().is_empty());
-    let key = own.or_else(|| organization.get("legalid").or_else(|| organization.get("name")).cloned())?;
+    let mapped = || organization.get("legalid").or_else(|| organization.get("name")).cloned();
+    let key = own_key.map(str::to_owned).or_else(mapped)?;
     if !key.contains("{{") && !key.contains("{%") {
         let hint = "name the column that identifies an organization for ever, such as \"{{ company_number }}\"";
-        report.problem(&at("org_key"), "is the same text for every row", Some(hint));
-        return None;
+        return table.wrong("org_key", "is the same text for every row", Some(hint));
     }
     Some(Parts { key, organization, membership, seed_only })
+}
+
+/// Takes the fields of one part out of a map, and the part's name off theirs.
+fn take(map: &mut BTreeMap<String, String>, prefix: &str) -> BTreeMap<String, String> {
+    let (mine, rest): (BTreeMap<_, _>, _) =
+        std::mem::take(map).into_iter().partition(|(name, _)| name.starts_with(prefix));
+    *map = rest;
+    mine.into_iter().map(|(name, text)| (name[prefix.len()..].to_owned(), text)).collect()
 }
 
 fn is_of_part(name: &str) -> bool {
@@ -94,14 +94,12 @@ fn is_link(name: &str) -> bool {
 
 impl Parts {
     /// Adds the parts to a job.
-    pub(super) fn add_to(self, job: &mut Job, place: &str, report: &mut Report) {
-        let organizations = self.organizations(job, place, report);
-        let memberships = self.memberships(job, place, report);
-        job.organizations = organizations.map(Box::new);
-        job.memberships = memberships.map(Box::new);
+    pub(super) fn add_to(self, job: &mut Job, table: &Section<'_>) {
+        job.organizations = self.organizations(job, table).map(Box::new);
+        job.memberships = Some(Box::new(self.memberships(job, table)));
     }
 
-    fn organizations(&self, job: &Job, place: &str, report: &mut Report) -> Option<Job> {
+    fn organizations(&self, job: &Job, table: &Section<'_>) -> Option<Job> {
         let mut mapping = Options {
             target: Target::Organization,
             prefix: ORGANIZATION,
@@ -111,7 +109,7 @@ impl Parts {
             match_on: Vec::new(),
             ..job.mapping.clone()
         };
-        compile(place, &mapping, &["key", "include", "active_from", "active_until", "prefer"], report);
+        compile(table, &mapping, &["key", "include", "active_from", "active_until", "prefer"]);
         // What the key is made of finds them; and otherwise what organizations are found by elsewhere.
         let same = self.organization.iter().filter(|(_, text)| **text == self.key).map(|(name, _)| SmolStr::from(name));
         let mut match_on: Vec<SmolStr> = same.filter(|name| is_text(name)).collect();
@@ -120,14 +118,13 @@ impl Parts {
         }
         if match_on.is_empty() {
             let hint = "map org.legalid or org.name, or let org_key be the text of one that is mapped";
-            report.problem(&format!("{place}.org_key"), "nothing to find organizations by", Some(hint));
-            return None;
+            return table.wrong("org_key", "nothing to find organizations by", Some(hint));
         }
         mapping.match_on.clone_from(&match_on);
         Some(Job { leavers: Leavers::default(), ..self.part(job, mapping, match_on) })
     }
 
-    fn memberships(&self, job: &Job, place: &str, report: &mut Report) -> Option<Job> {
+    fn memberships(&self, job: &Job, table: &Section<'_>) -> Job {
         let mut fields = self.membership.clone();
         fields.insert(Target::MEMBER.to_owned(), job.mapping.key.clone());
         fields.insert(Target::ORGANIZATION.to_owned(), self.key.clone());
@@ -139,13 +136,13 @@ impl Parts {
             match_on: vec![Target::COMPOSITE.into()],
             ..job.mapping.clone()
         };
-        compile(place, &mapping, &["key", "include", "active_from", "active_until", "prefer", "guard.segment"], report);
+        compile(table, &mapping, &["key", "include", "active_from", "active_until", "prefer", "guard.segment"]);
         // Which pairs end though the person stays does not depend on what becomes of those who leave.
         let leavers = Leavers { action: LeaverAction::Delete, ..job.leavers };
         let part = self.part(job, mapping, vec![Target::COMPOSITE.into()]);
         // People who leave are counted once, with the job's own.
         let limits = Limits { leavers: Limit::Off, ..part.limits };
-        Some(Job { leavers, limits, ..part })
+        Job { leavers, limits, ..part }
     }
 
     fn part(&self, job: &Job, mapping: Options, match_on: Vec<SmolStr>) -> Job {

@@ -1,50 +1,38 @@
 //! Checks `[job.guard]`.
 
-use super::text;
-use crate::config::raw::{RawGuard, Scalar};
-use crate::config::report::Report;
+use super::section::Section;
 use crate::config::units;
 use crate::plan::{Limit, Limits};
 
 const LIMIT_HINT: &str = "write a share such as \"2%\", a plain count, or \"off\"";
 
-pub(super) fn limits(place: &str, raw: &RawGuard, report: &mut Report) -> Limits {
-    let at = |key: &str| format!("{place}.{key}");
+pub(super) fn limits(guard: &Section<'_>) -> Limits {
     let defaults = Limits::default();
-    let min_records = text::number(&at("min_records"), raw.min_records, (0, i64::MAX), report);
+    let min_records = guard.number("min_records", (0, i64::MAX));
     if min_records == Some(0) {
         let hint = "use at least 1 unless the source may be empty";
-        report.warning(&at("min_records"), "an empty source makes everyone a leaver", Some(hint));
+        guard.warning("min_records", "an empty source makes everyone a leaver", Some(hint));
     }
-    let mut limit = |key: &str, given: Option<&Scalar>, default: Limit| {
-        let limit = checked(&at(key), given, report);
+    let limit = |key: &str, default: Limit| {
+        let given = guard.value(key).map(|given| units::limit(given).map_err(|message| (message, LIMIT_HINT)));
+        let limit = given.and_then(|given| guard.taken(key, given));
         if let (Some(limit), Some(message)) = (limit, limit.and_then(|limit| unusual(limit, default))) {
             let hint = match limit {
                 Limit::Off | Limit::Percent(100.0) => "a broken source then changes everyone at once",
                 _ => "to hold every change, say writes = \"approve\"",
             };
-            report.warning(&at(key), message, Some(hint));
+            guard.warning(key, message, Some(hint));
         }
         limit.unwrap_or(default)
     };
-    let leavers = limit("max_leavers", raw.max_leavers.as_ref(), defaults.leavers);
+    let leavers = limit("max_leavers", defaults.leavers);
     Limits {
         leavers,
-        missing: limit("max_missing", raw.max_missing.as_ref(), leavers),
-        updates: limit("max_updates", raw.max_updates.as_ref(), defaults.updates),
-        blanked: limit("max_blanked", raw.max_blanked.as_ref(), defaults.blanked),
-        creates: limit("max_creates", raw.max_creates.as_ref(), defaults.creates),
+        missing: limit("max_missing", leavers),
+        updates: limit("max_updates", defaults.updates),
+        blanked: limit("max_blanked", defaults.blanked),
+        creates: limit("max_creates", defaults.creates),
         min_records: min_records.unwrap_or(defaults.min_records),
-    }
-}
-
-fn checked(place: &str, given: Option<&Scalar>, report: &mut Report) -> Option<Limit> {
-    match units::limit(given?) {
-        Ok(limit) => Some(limit),
-        Err(message) => {
-            report.problem(place, message, Some(LIMIT_HINT));
-            None
-        }
     }
 }
 

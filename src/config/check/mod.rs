@@ -17,8 +17,9 @@ mod mapping;
 mod monitoring;
 mod root;
 mod secret;
+mod section;
 mod source;
-mod text;
 mod url;
 
 pub(super) use root::{Checked, Environment, check, remains};
+pub(super) use section::Section;

@@ -6,146 +6,120 @@ use lettre::message::Mailbox;
 use reqwest::Url;
 use secrecy::SecretString;
 
-use super::secret::{self, FoundSecret};
-use super::{Environment, text, url};
+use super::secret::FoundSecret;
+use super::section::Section;
+use super::{api, url};
 use crate::config::monitoring::{Endpoint, Mail, Notify, Protection, Relay, Status};
-use crate::config::raw::{RawApi, RawMail, RawNotify, RawStatus};
-use crate::config::report::Report;
+use crate::secret::SecretSource;
 
+const LISTEN_HINT: &str = "write it like \"127.0.0.1:9464\" or \"[::1]:9464\"; \"\" turns the page off";
 const HOOK_HINT: &str = "write it like https://chat.example.com/hook; plain http is for this machine itself only";
 const RELAY_HINT: &str = "write it like smtps://mail.example.com, or smtp://mail.example.com for STARTTLS";
 const MAIL_HINT: &str = "write it like it@example.com";
 
 /// An empty text turns the page off. An instance of several has none by default: they can't share an address.
-pub(super) fn status(raw: &RawStatus, ground: &Environment, report: &mut Report) -> Status {
-    const HINT: &str = "write it like \"127.0.0.1:9464\" or \"[::1]:9464\"; \"\" turns the page off";
-    let url = raw.url.as_deref().and_then(|text| text::unless_empty(Some(text))).and_then(|text| page(text, report));
-    let hosts = hosts(raw, url.as_deref(), report);
-    let Some(given) = raw.listen.as_deref() else {
-        return Status { listen: ground.instance.is_none().then_some(Status::LISTEN), url, hosts };
-    };
-    let listen = text::parsed("status.listen", text::unless_empty(Some(given)), HINT, report, |text| {
-        text.trim().parse::<SocketAddr>().map_err(|_| format!("{text:?} is no address with a port"))
+pub(super) fn status(status: &Section<'_>) -> Status {
+    let url = page(status);
+    let hosts = hosts(status, url.as_deref());
+    if !status.has("listen") {
+        return Status { listen: status.ground.instance.is_none().then_some(Status::LISTEN), url, hosts };
+    }
+    let listen = status.unless_empty("listen").and_then(|text| {
+        let address = text.trim().parse::<SocketAddr>();
+        status.taken("listen", address.map_err(|_| (format!("{text:?} is no address with a port"), LISTEN_HINT)))
     });
     if let Some(address) = listen.filter(|address| !address.ip().is_loopback()) {
         let message = format!("{address} can be reached from other machines, and the page has no login");
-        report.warning("status.listen", message, Some("put a proxy that does before it, or use 127.0.0.1"));
+        status.warning("listen", message, Some("put a proxy that does before it, or use 127.0.0.1"));
     }
     let seen = listen.filter(|address| !address.ip().is_loopback() && !address.ip().is_unspecified());
     Status { listen, hosts, url: url.or_else(|| seen.map(|address| format!("http://{address}/"))) }
 }
 
 /// The page's address as people see it.
-fn page(written: &str, report: &mut Report) -> Option<String> {
-    let url = Url::parse(written.trim()).ok();
-    let fits =
-        |url: &Url| matches!(url.scheme(), "http" | "https") && url.host_str().is_some_and(|host| !host.is_empty());
-    let url = url.filter(fits).map(|url| url.to_string());
-    if url.is_none() {
+fn page(status: &Section<'_>) -> Option<String> {
+    let written = status.unless_empty("url")?;
+    let url = with_host(written).filter(|url| matches!(url.scheme(), "http" | "https")).map(|url| url.to_string());
+    url.or_else(|| {
         let hint = "write it like \"https://roster.example.com/\"";
-        report.problem("status.url", "is no address of a web page", Some(hint));
-    }
-    url
+        status.wrong("url", "is no address of a web page", Some(hint))
+    })
+}
+
+/// An address that names a host.
+fn with_host(written: &str) -> Option<Url> {
+    Url::parse(written.trim()).ok().filter(|url| url.host_str().is_some_and(|host| !host.is_empty()))
 }
 
 /// Names of this machine, without scheme, port or path; that of the page's address is one.
-fn hosts(raw: &RawStatus, url: Option<&str>, report: &mut Report) -> Vec<String> {
+fn hosts(status: &Section<'_>, url: Option<&str>) -> Vec<String> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
-    for name in raw.hosts.iter().filter(|name| name.is_empty() || !name.chars().all(is_name)) {
+    let given: Vec<String> = status.list("hosts");
+    for name in given.iter().filter(|name| name.is_empty() || !name.chars().all(is_name)) {
         let message = format!("{name:?} is no name of a machine");
-        report.problem("status.hosts", message, Some("write it like \"roster.example.com\", without scheme and port"));
+        status.problem("hosts", message, Some("write it like \"roster.example.com\", without scheme and port"));
     }
     let seen = url.and_then(|url| Some(Url::parse(url).ok()?.host_str()?.to_owned()));
-    raw.hosts.iter().cloned().chain(seen).collect()
+    given.into_iter().chain(seen).collect()
 }
 
 /// Who receives notices; a part with a mistake is left out, and the report says why. Where it names no authority or
 /// proxy of its own, those of the service count; an empty text disables them.
-pub(in crate::config) fn notify(raw: &RawNotify, api: &RawApi, ground: &Environment, report: &mut Report) -> Notify {
-    let ca_file = match raw.ca_file.as_deref() {
-        None => text::unless_empty(api.ca_file.as_deref()).map(|file| ground.path(file)),
-        given => super::api::ca_file("notify.ca_file", given, ground, report),
+pub(super) fn notify(notify: &Section<'_>, service: &Section<'_>) -> Notify {
+    let ca_file = if notify.has("ca_file") { notify.ca_file() } else { service.path("ca_file") };
+    let proxy = if notify.has("proxy") {
+        api::proxy(notify)
+    } else {
+        service.unless_empty("proxy").and_then(|text| url::proxy(text).ok())
     };
-    let proxy = match raw.proxy.as_deref() {
-        None => text::unless_empty(api.proxy.as_deref()).and_then(|text| url::proxy(text).ok()),
-        given => super::api::proxy("notify.proxy", given, report),
-    };
-    Notify {
-        webhook: hook("notify.webhook", raw.webhook.as_deref(), report),
-        mail: raw.mail.as_ref().filter(|raw| !raw.is_empty()).and_then(|raw| mail(raw, ground, report)),
-        heartbeat: hook("notify.heartbeat", raw.heartbeat.as_deref(), report),
-        page: None,
-        ca_file,
-        proxy,
-    }
+    let webhook = hook(notify, "webhook");
+    let mail = mail(&notify.section("mail"));
+    Notify { webhook, mail, heartbeat: hook(notify, "heartbeat"), page: None, ca_file, proxy }
 }
 
 /// The address may hold a key to the place, so that no message quotes it (law 11).
-fn hook(place: &str, given: Option<&str>, report: &mut Report) -> Option<Endpoint> {
-    let written = text::unless_empty(given)?.trim();
-    let fits = |url: &Url| {
-        url.host_str().is_some_and(|host| !host.is_empty())
-            && (url.scheme() == "https" || (url.scheme() == "http" && url::is_loopback(url)))
-    };
-    let Some(url) = Url::parse(written).ok().filter(fits) else {
-        report.problem(place, "is no https address", Some(HOOK_HINT));
-        return None;
+fn hook(notify: &Section<'_>, key: &str) -> Option<Endpoint> {
+    let fits = |url: &Url| url.scheme() == "https" || (url.scheme() == "http" && url::is_loopback(url));
+    let Some(url) = with_host(notify.unless_empty(key)?).filter(fits) else {
+        return notify.wrong(key, "is no https address", Some(HOOK_HINT));
     };
     let origin = url.origin().ascii_serialization();
     Some(Endpoint { url: SecretString::from(url.as_str()), origin })
 }
 
-fn mail(raw: &RawMail, ground: &Environment, report: &mut Report) -> Option<Mail> {
-    let address = |place: &str, text: &str, report: &mut Report| match text.trim().parse::<Mailbox>() {
-        Ok(mailbox) => Some(mailbox.to_string()),
-        Err(_) => {
-            report.problem(place, format!("{text:?} is no mail address"), Some(MAIL_HINT));
-            None
-        }
-    };
-    if raw.to.is_empty() {
-        report.problem("notify.mail.to", "no address is given", Some(MAIL_HINT));
+/// An empty table turns mail off.
+fn mail(mail: &Section<'_>) -> Option<Mail> {
+    let recipients: Vec<String> = mail.list("to");
+    if recipients.is_empty() && mail.keys().all(|key| key == "to") {
+        return None;
     }
-    let to: Option<Vec<String>> = raw.to.iter().map(|to| address("notify.mail.to", to, report)).collect();
-    let from = match raw.from.as_deref() {
-        Some(from) => address("notify.mail.from", from, report),
-        None => {
-            report.problem("notify.mail.from", "is missing", Some(MAIL_HINT));
-            None
-        }
+    let address = |key: &str, text: &str| match text.trim().parse::<Mailbox>() {
+        Ok(mailbox) => Some(mailbox.to_string()),
+        Err(_) => mail.wrong(key, format!("{text:?} is no mail address"), Some(MAIL_HINT)),
     };
-    let relay = match raw.smtp.as_deref() {
-        Some(smtp) => relay(smtp, raw.start_tls, report),
-        None => {
-            report.problem("notify.mail.smtp", "is missing", Some(RELAY_HINT));
-            None
-        }
-    };
-    let login = login(raw, relay.as_ref(), ground, report);
+    if recipients.is_empty() {
+        mail.problem("to", "no address is given", Some(MAIL_HINT));
+    }
+    let to: Option<Vec<String>> = recipients.iter().map(|to| address("to", to)).collect();
+    let from = mail.present("from", MAIL_HINT).and_then(|from| address("from", from));
+    let relay = mail.present("smtp", RELAY_HINT).and_then(|smtp| relay(mail, smtp));
+    let login = login(mail, relay.as_ref());
     Some(Mail { to: to.filter(|to| !to.is_empty())?, from: from?, relay: relay?, login: login? })
 }
 
 /// Beyond this machine itself a mail is never sent unprotected, whatever `start_tls` says.
-fn relay(written: &str, start_tls: Option<bool>, report: &mut Report) -> Option<Relay> {
-    let place = "notify.mail.smtp";
-    let url = Url::parse(written.trim()).ok();
-    let Some((url, host)) = url.as_ref().and_then(|url| Some((url, url.host_str().filter(|host| !host.is_empty())?)))
-    else {
-        report.problem(place, "is no address of a mail server", Some(RELAY_HINT));
-        return None;
-    };
+fn relay(mail: &Section<'_>, written: &str) -> Option<Relay> {
+    const UNKNOWN: &str = "is no address of a mail server";
+    let Some(url) = with_host(written) else { return mail.wrong("smtp", UNKNOWN, Some(RELAY_HINT)) };
     if !url.username().is_empty() || url.password().is_some() {
-        report.problem(place, "holds a name or password", Some("write them as user and password_file"));
-        return None;
+        return mail.wrong("smtp", "holds a name or password", Some("write them as user and password_file"));
     }
+    let start_tls = mail.flag("start_tls");
     let (protection, port) = match url.scheme() {
         "smtps" => (Protection::Tls, 465),
-        "smtp" if url::is_loopback(url) && start_tls != Some(true) => (Protection::Plain, 25),
+        "smtp" if url::is_loopback(&url) && start_tls != Some(true) => (Protection::Plain, 25),
         "smtp" => (Protection::StartTls, 587),
-        _ => {
-            report.problem(place, "is no address of a mail server", Some(RELAY_HINT));
-            return None;
-        }
+        _ => return mail.wrong("smtp", UNKNOWN, Some(RELAY_HINT)),
     };
     let contradicts = match (protection, start_tls) {
         (Protection::StartTls, Some(false)) => Some("mails would go unprotected"),
@@ -153,51 +127,30 @@ fn relay(written: &str, start_tls: Option<bool>, report: &mut Report) -> Option<
         _ => None,
     };
     if let Some(why) = contradicts {
-        report.problem("notify.mail.start_tls", why, Some("leave it out"));
-        return None;
+        return mail.wrong("start_tls", why, Some("leave it out"));
     }
-    let host = host.trim_matches(['[', ']']).to_owned();
+    let host = url.host_str()?.trim_matches(['[', ']']).to_owned();
     Some(Relay { host, port: url.port().unwrap_or(port), protection })
 }
 
 /// The login, where there is one; `None` where it is wrong.
-fn login(
-    raw: &RawMail,
-    relay: Option<&Relay>,
-    ground: &Environment,
-    report: &mut Report,
-) -> Option<Option<(String, crate::secret::SecretSource)>> {
-    let Some(user) = text::filled("notify.mail.user", raw.user.as_deref(), report) else {
-        for (place, given) in [
-            ("notify.mail.password", raw.password.is_some()),
-            ("notify.mail.password_file", raw.password_file.is_some()),
-        ] {
-            if given {
-                report.problem(place, "is given without user", Some("add user, or leave it out"));
-            }
+fn login(mail: &Section<'_>, relay: Option<&Relay>) -> Option<Option<(String, SecretSource)>> {
+    let Some(user) = mail.filled("user") else {
+        for key in ["password", "password_file"].into_iter().filter(|key| mail.has(key)) {
+            mail.problem(key, "is given without user", Some("add user, or leave it out"));
         }
         return Some(None);
     };
-    let found = secret::check(
-        ("notify.mail", "password"),
-        &["smtp_password"],
-        raw.password.as_deref(),
-        raw.password_file.as_deref(),
-        ground,
-        report,
-    );
-    match found {
+    match mail.secret("password", &["smtp_password"]) {
         FoundSecret::Secret(password) => {
             if relay.is_some_and(|relay| relay.protection == Protection::Plain) {
-                let message = "the password goes unprotected, though to this machine only";
-                report.warning("notify.mail.smtp", message, None);
+                mail.warning("smtp", "the password goes unprotected, though to this machine only", None);
             }
             Some(Some((user.to_owned(), password)))
         }
         FoundSecret::Nothing => {
-            let hint = format!("add password_file{}", ground.credentials.places("smtp_password"));
-            report.problem("notify.mail.user", "there is no password for it", Some(&hint));
-            None
+            let hint = format!("add password_file{}", mail.ground.credentials.places("smtp_password"));
+            mail.wrong("user", "there is no password for it", Some(&hint))
         }
         FoundSecret::Bad => None,
     }
@@ -206,7 +159,9 @@ fn login(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::check::Environment;
     use crate::config::credentials::Credentials;
+    use crate::config::report::Report;
 
     #[test]
     fn one_of_several_instances_has_a_page_only_where_it_is_configured() {
@@ -224,8 +179,10 @@ mod tests {
                 wants_secrets: true,
                 passwords: Vec::new(),
             };
-            let raw = RawStatus { listen: listen.map(str::to_owned), ..RawStatus::default() };
-            let found = status(&raw, &ground, &mut Report::new("config.toml".into()));
+            let table = listen.map(|listen| ("listen".to_owned(), listen.into())).into_iter().collect();
+            let table = [("status".to_owned(), config::Value::new(None, config::ValueKind::Table(table)))].into();
+            let report = Report::new("config.toml".into());
+            let found = status(&Section::top(&table, &ground, &report).section("status"));
             assert_eq!(found.listen, expected.map(|address| address.parse().unwrap()), "{instance:?} {listen:?}");
         }
     }

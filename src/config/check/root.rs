@@ -5,16 +5,14 @@ use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
-use super::{api, directory, job, monitoring, text};
+use super::section::Section;
+use super::{api, directory, job, monitoring};
 use crate::api as client;
 use crate::config::account::Account;
 use crate::config::credentials::Credentials;
 use crate::config::instance::Instance;
 use crate::config::monitoring::{Notify, Status};
 use crate::config::options::{Control, Job, Needs, StateOptions};
-use crate::config::raw::{Raw, RawControl, RawRetention, RawState};
-use crate::config::report::Report;
-use crate::config::units;
 use crate::history::Retention;
 use crate::record::{JobName, Target};
 use crate::source::Source;
@@ -57,100 +55,82 @@ pub(in crate::config) struct Checked {
 }
 
 /// Checks everything; `None` where anything is wrong.
-pub(in crate::config) fn check(raw: Raw, needs: Needs, ground: &Environment, report: &mut Report) -> Option<Checked> {
-    let state = state(&raw.state, ground, report);
-    let control = control(&raw.control, ground, report);
-    let status = monitoring::status(&raw.status, ground, report);
-    let notify = monitoring::notify(&raw.notify, &raw.api, ground, report);
+pub(in crate::config) fn check(top: &Section<'_>, needs: Needs) -> Option<Checked> {
+    let state = state(&top.section("state"));
+    let control = control(&top.section("control"));
+    let status = monitoring::status(&top.section("status"));
+    let notify = monitoring::notify(&top.section("notify"), &top.section("api"));
     let notify = Notify { page: status.url.clone(), ..notify };
-    let retention = retention(&raw.retention, report);
-    let api = api::check(&raw.api, &state.dir, ground, report);
-    if raw.job.is_empty() && needs.jobs() && !report.is_bad("job") {
-        report.problem("job", "there is no job", Some("add one with [[job]]"));
+    let kept = top.section("retention");
+    let retention = retention(&kept);
+    let api = api::check(&top.section("api"), &state.dir);
+    let jobs = top.sections("job");
+    if jobs.is_empty() && needs.jobs() && !top.is_bad("job") {
+        top.problem("job", "there is no job", Some("add one with [[job]]"));
     }
-    let jobs: Vec<Option<Job>> = raw
-        .job
-        .into_iter()
-        .enumerate()
-        .map(|(number, raw)| job::check(&format!("job[{number}]"), raw, ground, report))
-        .collect();
-    check_names(&jobs, report);
-    check_files(&jobs, report);
-    directory::check_all(&jobs, ground, report);
-    let processed = text::parsed(
-        "retention.processed",
-        raw.retention.processed.as_deref(),
-        text::DURATION_HINT,
-        report,
-        units::duration,
-    );
+    let jobs: Vec<Option<Job>> = jobs.into_iter().map(job::check).collect();
+    check_names(&jobs, top);
+    check_files(&jobs, top);
+    directory::check_all(&jobs, top);
+    let processed = kept.duration("processed");
     let mut jobs: Option<Vec<Job>> = jobs.into_iter().collect();
     for inbox in jobs.iter_mut().flatten().filter_map(|job| job.inbox.as_mut()) {
         inbox.kept = processed.unwrap_or(inbox.kept);
     }
-    if report.is_clean() {
-        Some(Checked { api: api?, state, control, status, notify, retention, jobs: jobs? })
-    } else {
-        None
+    if !top.report.is_clean() {
+        return None;
     }
+    Some(Checked { api: api?, state, control, status, notify, retention, jobs: jobs? })
 }
 
 /// Where the state lies and who receives notices, whatever is wrong with the rest.
-pub(in crate::config) fn remains(raw: &Raw, ground: &Environment, report: &mut Report) -> (StateOptions, Notify) {
-    (state(&raw.state, ground, report), monitoring::notify(&raw.notify, &raw.api, ground, report))
+pub(in crate::config) fn remains(top: &Section<'_>) -> (StateOptions, Notify) {
+    (state(&top.section("state")), monitoring::notify(&top.section("notify"), &top.section("api")))
 }
 
-fn state(raw: &RawState, ground: &Environment, report: &mut Report) -> StateOptions {
-    let dir = text::filled("state.dir", raw.dir.as_deref(), report);
+fn state(state: &Section<'_>) -> StateOptions {
+    let ground = state.ground;
     let standard = || ground.instance.as_ref().map_or_else(|| StateOptions::DIR.into(), Instance::state_dir);
-    let dir = dir.map_or_else(standard, |written| ground.path(written));
-    let full_pull = text::parsed("state.full_pull", raw.full_pull.as_deref(), text::DURATION_HINT, report, |text| {
-        units::duration(text).and_then(text::more_than_nothing)
-    });
-    let given = text::filled("state.user", raw.user.as_deref(), report);
-    let account = Account::of(given, &ground.config, Some(&dir));
+    let dir = state.filled("dir").map_or_else(standard, |written| ground.path(written));
+    let full_pull = state.positive_duration("full_pull");
+    let account = Account::of(state.filled("user"), &ground.config, Some(&dir));
     StateOptions { dir, full_pull: full_pull.unwrap_or(StateOptions::FULL_PULL), account }
 }
 
 /// An empty text turns the socket off.
-fn control(raw: &RawControl, ground: &Environment, report: &mut Report) -> Control {
-    let path = match raw.socket.as_deref() {
-        None => Some(ground.instance.as_ref().map_or_else(|| Control::SOCKET.into(), Instance::socket)),
-        given => text::unless_empty(given).map(|written| ground.path(written)),
-    };
+fn control(control: &Section<'_>) -> Control {
+    let standard = || control.ground.instance.as_ref().map_or_else(|| Control::SOCKET.into(), Instance::socket);
+    let path = if control.has("socket") { control.path("socket") } else { Some(standard()) };
     let length = path.as_ref().map_or(0, |path| path.as_os_str().len());
     if length > SOCKET_PATH_MAX {
         let message = format!("the path has {length} bytes, and a socket's may have {SOCKET_PATH_MAX}");
-        report.problem("control.socket", message, Some("name a shorter one"));
+        control.problem("socket", message, Some("name a shorter one"));
     }
     Control { socket: path }
 }
 
-fn retention(raw: &RawRetention, report: &mut Report) -> Retention {
+fn retention(section: &Section<'_>) -> Retention {
     let kept = Retention::default();
-    let mut age = |key: &str, given: Option<&str>| {
-        text::parsed(&format!("retention.{key}"), given, text::DURATION_HINT, report, units::duration)
-    };
     Retention {
-        before_images: age("before_images", raw.before_images.as_deref()).unwrap_or(kept.before_images),
-        runs: age("runs", raw.runs.as_deref()).unwrap_or(kept.runs),
+        before_images: section.duration("before_images").unwrap_or(kept.before_images),
+        runs: section.duration("runs").unwrap_or(kept.runs),
     }
 }
 
-fn check_names(jobs: &[Option<Job>], report: &mut Report) {
+fn check_names(jobs: &[Option<Job>], top: &Section<'_>) {
     let mut seen: Vec<&JobName> = Vec::new();
     for (number, job) in jobs.iter().enumerate() {
         let Some(job) = job else { continue };
         if seen.contains(&&job.name) {
             let place = format!("job[{number}].name");
-            report.problem(&place, format!("another job is called {} already", job.name), Some("give it its own name"));
+            top.problem(&place, format!("another job is called {} already", job.name), Some("give it its own name"));
         }
         seen.push(&job.name);
     }
 }
 
 /// Two jobs that read one file would own the same people (law 6).
-fn check_files(jobs: &[Option<Job>], report: &mut Report) {
+fn check_files(jobs: &[Option<Job>], top: &Section<'_>) {
     let mut seen: BTreeMap<(Target, PathBuf), &JobName> = BTreeMap::new();
     for (number, job) in jobs.iter().enumerate() {
         let Some(job) = job else { continue };
@@ -164,12 +144,12 @@ fn check_files(jobs: &[Option<Job>], report: &mut Report) {
         if let Some(other) = taken {
             let message = format!("job {} reads this folder already", other.name);
             let hint = "give each job an inbox of its own";
-            report.problem(&format!("job[{number}].source.path"), message, Some(hint));
+            top.problem(&format!("job[{number}].source.path"), message, Some(hint));
             continue;
         }
         if let Some(other) = seen.get(&(job.mapping.target, file.clone())) {
             let message = format!("job {other} reads this file for the same target");
-            report.problem(&format!("job[{number}].source.path"), message, Some("merge the two jobs"));
+            top.problem(&format!("job[{number}].source.path"), message, Some("merge the two jobs"));
         }
         seen.insert((job.mapping.target, file), &job.name);
     }

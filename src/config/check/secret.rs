@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::Environment;
+use super::section::Section;
 use crate::config::credentials::Stored;
 use crate::config::permissions::{self, SECRET_SIZE_MAX};
-use crate::config::report::Report;
 use crate::secret::{SecretSource, Unusable};
 
 /// What was found.
@@ -33,73 +33,64 @@ enum Open {
     Fine,
 }
 
-/// Whether systemd brings a credential of that name.
-pub(super) fn has_credential(name: &str, ground: &Environment) -> bool {
-    ground.credentials.find(name).is_some()
-}
-
-/// Finds the secret of that name in the table at `place`; systemd's credential may have any of the names in `credentials`.
-/// What is written in the environment wins over what the file says.
-pub(super) fn check(
-    (place, name): (&str, &str),
-    credentials: &[&str],
-    inline: Option<&str>,
-    file: Option<&str>,
-    ground: &Environment,
-    report: &mut Report,
-) -> FoundSecret {
-    let inline_place = format!("{place}.{name}");
-    let file_place = format!("{place}.{name}_file");
-    if report.is_bad(&inline_place) || report.is_bad(&file_place) {
-        return FoundSecret::Bad;
-    }
-    let (inline, file) = match (inline, file) {
-        (Some(inline), Some(file)) => {
-            match (report.in_environment(&inline_place), report.in_environment(&file_place)) {
+impl Section<'_> {
+    /// Finds the secret of that name; systemd's credential may have any of the names in `credentials`. What is written in
+    /// the environment wins over what the file says.
+    pub(super) fn secret(&self, name: &str, credentials: &[&str]) -> FoundSecret {
+        let file_key = format!("{name}_file");
+        if self.is_bad(name) || self.is_bad(&file_key) {
+            return FoundSecret::Bad;
+        }
+        let in_environment = |key: &str| self.report.in_environment(&self.at(key));
+        let (inline, file) = match (self.text(name), self.text(&file_key)) {
+            (Some(inline), Some(file)) => match (in_environment(name), in_environment(&file_key)) {
                 (true, false) => (Some(inline), None),
                 (false, true) => (None, Some(file)),
                 _ => {
-                    let message = format!("{name} and {name}_file are both given");
-                    report.problem(&file_place, message, Some("keep one of them"));
+                    self.problem(&file_key, format!("{name} and {file_key} are both given"), Some("keep one of them"));
                     return FoundSecret::Bad;
                 }
+            },
+            one => one,
+        };
+        let missing =
+            |path: PathBuf, problem: String| FoundSecret::Secret(SecretSource::Missing(Unusable { path, problem }));
+        let ground = self.ground;
+        let (key, found) = match (inline, file) {
+            (Some(text), _) => return self.secret_in_place(name, text),
+            (None, Some(written)) => (file_key.as_str(), in_file(&ground.path(written), Open::Refused)),
+            (None, None) => match credentials.iter().find_map(|name| ground.credentials.find(name)) {
+                Some(Stored::Handed(path)) => (name, in_file(&path, Open::Fine)),
+                Some(Stored::Plain(path)) => (name, in_file(&path, Open::Refused)),
+                Some(Stored::Encrypted { path, name: stored }) => (name, encrypted(path, &stored, ground)),
+                None if ground.wants_secrets || credentials.is_empty() => return FoundSecret::Nothing,
+                None => {
+                    let places = ground.credentials.places(name);
+                    return missing(PathBuf::from(self.at(name)), format!("is missing{places}"));
+                }
+            },
+        };
+        match found {
+            Ok(secret) => FoundSecret::Secret(secret),
+            Err(Bad { path, message, .. }) if !ground.wants_secrets => {
+                missing(path, format!("can't be used: {message}"))
             }
-        }
-        one => one,
-    };
-    let missing =
-        |path: PathBuf, problem: String| FoundSecret::Secret(SecretSource::Missing(Unusable { path, problem }));
-    let (place, found) = match (inline, file) {
-        (Some(text), _) => return in_place(&inline_place, text, report),
-        (None, Some(written)) => (file_place, in_file(&ground.path(written), Open::Refused)),
-        (None, None) => match credentials.iter().find_map(|name| ground.credentials.find(name)) {
-            Some(Stored::Handed(path)) => (inline_place, in_file(&path, Open::Fine)),
-            Some(Stored::Plain(path)) => (inline_place, in_file(&path, Open::Refused)),
-            Some(Stored::Encrypted { path, name }) => (inline_place, encrypted(path, &name, ground)),
-            None if ground.wants_secrets || credentials.is_empty() => return FoundSecret::Nothing,
-            None => {
-                let places = ground.credentials.places(name);
-                return missing(PathBuf::from(&inline_place), format!("is missing{places}"));
+            Err(Bad { message, hint, .. }) => {
+                self.problem(key, message, Some(&hint));
+                FoundSecret::Bad
             }
-        },
-    };
-    match found {
-        Ok(secret) => FoundSecret::Secret(secret),
-        Err(Bad { path, message, .. }) if !ground.wants_secrets => missing(path, format!("can't be used: {message}")),
-        Err(Bad { message, hint, .. }) => {
-            report.problem(&place, message, Some(&hint));
-            FoundSecret::Bad
         }
     }
-}
 
-pub(super) fn in_place(place: &str, text: &str, report: &mut Report) -> FoundSecret {
-    let text = text.trim_end();
-    if text.trim().is_empty() {
-        report.problem(place, "is empty", None);
-        return FoundSecret::Bad;
+    /// The secret that is the value of the key.
+    pub(super) fn secret_in_place(&self, key: &str, text: &str) -> FoundSecret {
+        let text = text.trim_end();
+        if text.trim().is_empty() {
+            self.problem(key, "is empty", None);
+            return FoundSecret::Bad;
+        }
+        FoundSecret::Secret(SecretSource::Text(SecretString::from(text)))
     }
-    FoundSecret::Secret(SecretSource::Text(SecretString::from(text)))
 }
 
 /// A file must be closed to others. Its first line is what counts, without white space at its end.

@@ -1,13 +1,12 @@
 //! Checks `[job.source]`.
 
-use std::time::Duration;
-
+use config::ValueKind;
 use jiff::SignedDuration;
 
-use super::{Environment, directory, text};
+use super::directory;
+use super::section::Section;
+use crate::config::keys::{self, SourceKind};
 use crate::config::options::Mode;
-use crate::config::raw::{RawSource, Scalar};
-use crate::config::report::Report;
 use crate::config::{nearest, units};
 use crate::source::Source;
 use crate::source::csv::{Encoding, Options};
@@ -27,75 +26,64 @@ pub(super) struct Checked {
     pub(super) expect_every: Option<SignedDuration>,
 }
 
-/// Checks the source at `place` of the job of that name, which may be missing.
-pub(super) fn check(
-    place: &str,
-    job: Option<&str>,
-    raw: &RawSource,
-    ground: &Environment,
-    report: &mut Report,
-) -> Option<Checked> {
-    let at = |key: &str| format!("{place}.{key}");
-    match kind(&at("type"), raw.kind.as_deref(), report)? {
-        SourceKind::Csv => {}
-        SourceKind::Ldap => {
-            let source = Source::Ldap(directory::check(place, job, raw, ground, report)?);
+/// Checks the source of the job of that name, which may be missing.
+pub(super) fn check(source: &Section<'_>, job: Option<&str>) -> Option<Checked> {
+    match source.present("type", "say type = \"csv\" or \"ldap\"")? {
+        "csv" => {}
+        "ldap" => {
+            let source = Source::Ldap(directory::check(source, job)?);
             return Some(Checked { source, mode: Mode::Full, inbox: None, expect_every: None });
         }
+        other => {
+            let hint = Some("use \"csv\" or \"ldap\"");
+            return source.wrong("type", format!("{other:?} is no kind of source"), hint);
+        }
     }
-    for key in directory::KEYS.iter().filter(|key| report.in_file(&at(key))).collect::<Vec<_>>() {
-        report.problem(&at(key), "goes with type = \"ldap\"", Some("leave it out"));
+    for key in keys::of_source(SourceKind::Directory).filter(|key| source.in_file(key)) {
+        source.problem(key, "goes with type = \"ldap\"", Some("leave it out"));
     }
-    let path = path(&at("path"), raw.path.as_deref(), ground, report);
-    let modes = [("full", Mode::Full), ("changes", Mode::Changes)];
-    let mode = text::choice(&at("mode"), raw.mode.as_deref(), &modes, report);
-    let settle: Option<Duration> =
-        text::parsed(&at("settle"), raw.settle.as_deref(), text::DURATION_HINT, report, |text| {
-            units::duration(text).map(|settle| settle.unsigned_abs())
-        });
-    let size_hint = "write it like \"512MB\"";
-    let size_max = text::parsed(&at("size_max"), raw.size_max.as_deref(), size_hint, report, units::size);
-    let encoding = encoding(&at("encoding"), raw.encoding.as_deref(), report);
+    let path = source.required("path", "name the file that holds the people, or the folder it is dropped into");
+    let mode = source.choice("mode", &[("full", Mode::Full), ("changes", Mode::Changes)]);
+    let settle = source.duration("settle");
+    let size_max = source.parsed("size_max", "write it like \"512MB\"", units::size);
+    let encoding = encoding(source);
     let delimiters = [("auto", None), (",", Some(b',')), (";", Some(b';')), ("tab", Some(b'\t')), ("|", Some(b'|'))];
-    let delimiter = raw.delimiter.as_deref().map(|written| if written == "\t" { "tab" } else { written });
-    let delimiter = text::choice(&at("delimiter"), delimiter, &delimiters, report);
-    let header = header(&at("header"), raw.header.as_ref(), report);
-    let defaults = Options::at(path?);
+    let delimiter = match source.text("delimiter") {
+        Some("\t") => Some(Some(b'\t')),
+        _ => source.choice("delimiter", &delimiters),
+    };
+    let header = header(source);
+    let defaults = Options::at(source.ground.path(path?));
     let options = Options {
-        settle: settle.unwrap_or(defaults.settle),
-        final_newline: raw.final_newline.unwrap_or(defaults.final_newline),
+        settle: settle.map_or(defaults.settle, SignedDuration::unsigned_abs),
+        final_newline: source.flag("final_newline").unwrap_or(defaults.final_newline),
         size_max: size_max.unwrap_or(defaults.size_max),
         encoding: encoding.unwrap_or(defaults.encoding),
         delimiter: delimiter.flatten(),
         header,
-        optional: raw.optional.clone(),
+        optional: source.list("optional"),
         ..defaults
     };
-    let every = text::unless_empty(raw.expect_every.as_deref());
-    let expect_every = text::parsed(&at("expect_every"), every, text::DURATION_HINT, report, |text| {
-        units::duration(text).and_then(text::more_than_nothing)
-    });
-    let inbox = inbox(place, raw, &options, report);
+    let expect_every = source.unless_empty("expect_every").and_then(|_| source.positive_duration("expect_every"));
+    let inbox = inbox(source, &options);
     Some(Checked { source: Source::Csv(options), mode: mode.unwrap_or_default(), inbox, expect_every })
 }
 
 /// A folder is an inbox; so is what has a setting that only an inbox has.
-fn inbox(place: &str, raw: &RawSource, options: &Options, report: &mut Report) -> Option<inbox::Options> {
-    let at = |key: &str| format!("{place}.{key}");
-    let orders = [("name", Order::Name), ("modified", Order::Modified)];
-    let order = text::choice(&at("order"), raw.order.as_deref(), &orders, report);
-    let pattern = text::unless_empty(raw.pattern.as_deref());
-    let written = raw.path.as_deref().unwrap_or_default();
-    if !written.ends_with('/') && !options.path.is_dir() && pattern.is_none() && raw.order.is_none() {
+fn inbox(source: &Section<'_>, options: &Options) -> Option<inbox::Options> {
+    let order = source.choice("order", &[("name", Order::Name), ("modified", Order::Modified)]);
+    let pattern = source.unless_empty("pattern");
+    let written = source.text("path").unwrap_or_default();
+    if !written.ends_with('/') && !options.path.is_dir() && pattern.is_none() && !source.has("order") {
         return None;
     }
     if options.path.is_file() {
         let key = if pattern.is_some() { "pattern" } else { "order" };
-        report.warning(&at(key), "is for an inbox, and `path` is a file: it does nothing", None);
+        source.warning(key, "is for an inbox, and `path` is a file: it does nothing", None);
         return None;
     }
     if pattern.is_some_and(|pattern| pattern.contains(['/', '[', ']', '{', '}'])) {
-        report.problem(&at("pattern"), "knows only `*` and `?`", Some("write it like \"staff-*.csv\""));
+        source.problem("pattern", "knows only `*` and `?`", Some("write it like \"staff-*.csv\""));
     }
     Some(inbox::Options {
         dir: options.path.clone(),
@@ -108,42 +96,8 @@ fn inbox(place: &str, raw: &RawSource, options: &Options, report: &mut Report) -
     })
 }
 
-#[derive(Clone, Copy)]
-enum SourceKind {
-    Csv,
-    Ldap,
-}
-
-fn kind(place: &str, given: Option<&str>, report: &mut Report) -> Option<SourceKind> {
-    if given.is_none() {
-        report.problem(place, "is missing", Some("say type = \"csv\" or \"ldap\""));
-    }
-    let kind = match given? {
-        "csv" => Some(SourceKind::Csv),
-        "ldap" => Some(SourceKind::Ldap),
-        _ => None,
-    };
-    if kind.is_none() {
-        let message = format!("{:?} is no kind of source", given.unwrap_or_default());
-        report.problem(place, message, Some("use \"csv\" or \"ldap\""));
-    }
-    kind
-}
-
-fn path(place: &str, given: Option<&str>, ground: &Environment, report: &mut Report) -> Option<std::path::PathBuf> {
-    if given.is_none() {
-        report.problem(
-            place,
-            "is missing",
-            Some("name the file that holds the people, or the folder it is dropped into"),
-        );
-    }
-    let written = text::filled(place, given, report)?;
-    Some(ground.path(written))
-}
-
-fn encoding(place: &str, given: Option<&str>, report: &mut Report) -> Option<Encoding> {
-    let given = given?;
+fn encoding(source: &Section<'_>) -> Option<Encoding> {
+    let given = source.text("encoding")?;
     if given.eq_ignore_ascii_case("auto") {
         return Some(Encoding::Auto);
     }
@@ -154,19 +108,18 @@ fn encoding(place: &str, given: Option<&str>, report: &mut Report) -> Option<Enc
             Some(label) => format!("did you mean {label:?}?"),
             None => "use \"auto\", \"utf-8\" or \"windows-1252\"".to_owned(),
         };
-        report.problem(place, format!("{given:?} is no encoding"), Some(&hint));
+        source.problem("encoding", format!("{given:?} is no encoding"), Some(&hint));
     }
     encoding.map(Encoding::Named)
 }
 
-fn header(place: &str, given: Option<&Scalar>, report: &mut Report) -> Option<u32> {
-    match given? {
-        Scalar::Text(text) if text == "auto" => None,
-        Scalar::Text(text) => {
+fn header(source: &Section<'_>) -> Option<u32> {
+    match source.value("header")? {
+        ValueKind::String(text) if text == "auto" => None,
+        ValueKind::String(text) => {
             let message = format!("{text:?} is neither \"auto\" nor a line number");
-            report.problem(place, message, Some("write a line number without quotes"));
-            None
+            source.wrong("header", message, Some("write a line number without quotes"))
         }
-        Scalar::Number(line) => text::number(place, Some(*line), (1, HEADER_MAX), report),
+        _ => source.number("header", (1, HEADER_MAX)),
     }
 }

@@ -28,7 +28,7 @@ fn page() -> String {
         if !keys.is_empty() {
             page += "\n| key | value | default | what it says |\n| --- | --- | --- | --- |\n";
         }
-        for Key { name, shape, default, about } in keys {
+        for Key { name, shape, default, about, .. } in keys {
             let name = name.rsplit('.').next().unwrap();
             let default = default.map(|default| format!("`{default}`")).unwrap_or_default();
             writeln!(page, "| `{name}` | {} | {default} | {about} |", shape.described()).unwrap();
@@ -119,9 +119,21 @@ fn a_default_that_is_written_down_changes_nothing() {
 
 #[test]
 fn every_key_says_what_it_does() {
-    for Key { name, shape, default, about } in KNOWN {
+    for Key { name, shape, default, about, .. } in KNOWN {
         let is_sentence = about.ends_with('.') && !about.contains('|') && about.len() > 8;
         assert!(is_sentence, "{name}: {about}");
         assert!(default.is_none() || !matches!(shape, Shape::Table | Shape::Tables), "{name}");
     }
+}
+
+/// A key that is accepted and asked for nowhere would do nothing, in silence.
+#[test]
+fn every_key_is_asked_for() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/config/check");
+    let files = std::fs::read_dir(folder).unwrap().map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+    let checks: String = files.collect();
+    let asked = |name: &str| checks.contains(&format!("\"{}\"", name.rsplit('.').next().unwrap()));
+    let ignored: Vec<&str> = KNOWN.iter().map(|key| key.name).filter(|name| !asked(name)).collect();
+    // The files of secrets are asked for by the names of their secrets.
+    assert!(ignored.iter().all(|name| name.ends_with("_file")), "{ignored:?}");
 }
