@@ -86,20 +86,11 @@ struct Assets {
     enabled: bool,
 }
 
-/// A client as it is shown, never with its secret.
-#[derive(Serialize)]
-struct ClientView<'a> {
-    id: &'a str,
-    name: &'a str,
-    scopes: &'a [String],
-    state: ClientState,
-}
-
 fn list_clients(request: &Request<'_>) -> Result<Answer, Rejection> {
-    request.service.credentials.see(|account| {
-        let clients: Vec<ClientView<'_>> = account.clients.iter().map(ClientView::of).collect();
-        Ok(document(StatusCode::OK, &clients))
-    })
+    request
+        .service
+        .credentials
+        .see(|account| Ok(document(StatusCode::OK, &account.clients.iter().map(shown).collect::<Vec<_>>())))
 }
 
 fn create_client(request: &Request<'_>) -> Result<Answer, Rejection> {
@@ -109,9 +100,8 @@ fn create_client(request: &Request<'_>) -> Result<Answer, Rejection> {
         return Err(Rejection::bad(format!("scopes takes at least one of {}", scopes().join(", "))));
     }
     let client = Client::new(format!("client-{}", fresh_secret()), wanted.name, wanted.scopes);
-    let shown = json!({
-        "id": client.id, "name": client.name, "scopes": client.scopes, "state": client.state, "secret": client.secret,
-    });
+    let mut shown = shown(&client);
+    shown["secret"] = client.secret.as_str().into();
     request.service.credentials.change(|account| {
         account.clients.push(client);
         Ok(document(StatusCode::CREATED, &shown))
@@ -131,7 +121,7 @@ fn rotate_client(request: &Request<'_>) -> Result<Answer, Rejection> {
 fn revoke_client(request: &Request<'_>) -> Result<Answer, Rejection> {
     request.change_client(|client| {
         client.state = ClientState::Disabled;
-        Ok(document(StatusCode::OK, &ClientView::of(client)))
+        Ok(document(StatusCode::OK, &shown(client)))
     })
 }
 
@@ -231,10 +221,9 @@ impl Request<'_> {
     }
 }
 
-impl<'a> ClientView<'a> {
-    fn of(client: &'a Client) -> Self {
-        Self { id: &client.id, name: &client.name, scopes: &client.scopes, state: client.state }
-    }
+/// A client as it is shown, never with its secret.
+fn shown(client: &Client) -> Value {
+    json!({ "id": client.id, "name": client.name, "scopes": client.scopes, "state": client.state })
 }
 
 fn not(expected: &str) -> Rejection {

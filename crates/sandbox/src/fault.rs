@@ -89,12 +89,9 @@ impl Fault {
             Method::Write => !reads,
         });
         let by_path = path.as_ref().is_none_or(|path| target.path.starts_with(path.as_str()));
-        let by_name = operation.as_ref().is_none_or(|wanted| {
-            target.operation.is_some_and(|operation| match wanted.strip_suffix('*') {
-                Some(beginning) => operation.name.starts_with(beginning),
-                None => operation.name == wanted,
-            })
-        });
+        let by_name = operation
+            .as_ref()
+            .is_none_or(|wanted| target.operation.is_some_and(|operation| is_named(operation, wanted)));
         let by_list = !lists_only || target.operation.is_some_and(Operation::is_list);
         let is_token = target.operation.is_some_and(Operation::is_token_request);
         let named = path.is_some() || operation.is_some();
@@ -180,17 +177,18 @@ fn read_place(word: &str, place: &mut FaultPlace) -> Result<(), String> {
         "list" => place.lists_only = true,
         _ if word.starts_with('/') => place.path = Some(word.to_owned()),
         _ => {
-            let known = operations().iter().any(|operation| match word.strip_suffix('*') {
-                Some(beginning) => operation.name.starts_with(beginning),
-                None => operation.name == word,
-            });
-            if !known {
+            if !operations().iter().any(|operation| is_named(operation, word)) {
                 return Err(format!("{word:?} is no operation and no other word that is known"));
             }
             place.operation = Some(word.to_owned());
         }
     }
     Ok(())
+}
+
+/// Whether an operation has that name, or one that begins so.
+fn is_named(operation: &Operation, wanted: &str) -> bool {
+    wanted.strip_suffix('*').map_or(operation.name == wanted, |beginning| operation.name.starts_with(beginning))
 }
 
 fn status(word: &str, value: &str) -> Result<u16, String> {

@@ -41,7 +41,7 @@ pub(crate) enum ListScope<'a> {
 }
 
 /// A value to sort by; what has none comes first, as null does in most databases.
-#[derive(PartialEq)]
+#[derive(PartialEq, PartialOrd)]
 enum Sorted {
     Nothing,
     Number(f64),
@@ -70,7 +70,10 @@ pub(crate) fn select<'a>(view: &View<'a>, listing: &Listing<'_>) -> Result<Vec<&
     }
     let mut sorted: Vec<(Sorted, &EntityRow)> =
         rows.filter(fits).map(|row| (sort_value(view, row, position), row)).collect();
-    sorted.sort_by(|(one, _), (other, _)| if descending { other.order(one) } else { one.order(other) });
+    sorted.sort_by(|(one, _), (other, _)| {
+        let (one, other) = if descending { (other, one) } else { (one, other) };
+        one.partial_cmp(other).unwrap_or(Ordering::Equal)
+    });
     Ok(sorted.into_iter().skip(skipped).take(limit).map(|(_, row)| row).collect())
 }
 
@@ -148,19 +151,6 @@ fn sort_value(view: &View<'_>, row: &EntityRow, position: usize) -> Sorted {
         Comparison::Number => view.number(row, position).map_or(Sorted::Nothing, Sorted::Number),
         Comparison::Time => view.time(row, position).map_or(Sorted::Nothing, Sorted::Time),
         _ => view.value(row, position).as_str().map_or(Sorted::Nothing, |text| Sorted::Text(text.to_lowercase())),
-    }
-}
-
-impl Sorted {
-    fn order(&self, other: &Self) -> Ordering {
-        match (self, other) {
-            (Self::Number(one), Self::Number(other)) => one.total_cmp(other),
-            (Self::Time(one), Self::Time(other)) => one.cmp(other),
-            (Self::Text(one), Self::Text(other)) => one.cmp(other),
-            (Self::Nothing, Self::Nothing) => Ordering::Equal,
-            (Self::Nothing, _) => Ordering::Less,
-            _ => Ordering::Greater,
-        }
     }
 }
 

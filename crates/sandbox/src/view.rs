@@ -57,15 +57,7 @@ impl Comparison {
             | FieldKind::Any
             | FieldKind::Parts(_)
             | FieldKind::Derived(Derived::Members | Derived::Organizations) => Self::Never,
-            FieldKind::Text
-            | FieldKind::Name
-            | FieldKind::Email
-            | FieldKind::Phone
-            | FieldKind::Number
-            | FieldKind::Loose
-            | FieldKind::Choice(_)
-            | FieldKind::NameOf(_)
-            | FieldKind::Derived(_) => Self::Text,
+            _ => Self::Text,
         }
     }
 }

@@ -78,17 +78,12 @@ pub(crate) fn zone(name: &str) -> Option<TimeZone> {
 
 /// A time as answers have it: ISO 8601 with the zone's offset.
 pub(crate) fn written(at: Timestamp, zone: &TimeZone) -> String {
-    zone.to_datetime(at).strftime("%Y-%m-%dT%H:%M:%S").to_string() + &offset(zone.to_offset(at).seconds())
+    at.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }
 
 /// The same without an offset, as organization groups and asset movements have it.
 pub(crate) fn written_locally(at: Timestamp, zone: &TimeZone) -> String {
     zone.to_datetime(at).strftime("%Y-%m-%d %H:%M:%S").to_string()
-}
-
-fn offset(seconds: i32) -> String {
-    let minutes = seconds.unsigned_abs() / 60;
-    format!("{}{:02}:{:02}", if seconds < 0 { '-' } else { '+' }, minutes / 60, minutes % 60)
 }
 
 /// Reads an ISO 8601 time: with an offset, or without one (then UTC), or a date alone (its first second).

@@ -62,9 +62,7 @@ impl Account {
         let client = Client::new(options.client_id.clone(), GIVEN.to_owned(), options.scopes.clone());
         Self { keys: vec![key], clients: vec![Client { secret: options.client_secret.clone(), ..client }] }
     }
-}
 
-impl Account {
     /// Whether the key and the client of the options are still taken.
     pub(crate) fn takes(&self, options: &Options) -> bool {
         let given = Self::given(options);

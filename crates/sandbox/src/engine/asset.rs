@@ -22,10 +22,7 @@ impl Call<'_> {
         let body = self.object()?;
         let mut entities = self.store.write();
         let asset = self.asset(&entities, "in")?;
-        let mut movement = EntityRow::new(&ASSET_MOVEMENT, entities.next_id(&ASSET_MOVEMENT), self.order.now);
-        let input = self.input(&entities, &body, false);
-        input.check_names()?;
-        input.fill(&mut movement)?;
+        let (input, mut movement) = self.fresh(&entities, &body)?;
         input.check_required(&movement)?;
         let assigned_type = movement.text(ASSET_MOVEMENT.at("assigned_type"));
         for (word, field) in ASSIGNED {

@@ -53,10 +53,7 @@ impl Call<'_> {
     pub(super) fn create(&self) -> Result<Answer, Rejection> {
         let body = self.object()?;
         let mut entities = self.store.write();
-        let mut row = EntityRow::new(self.resource, entities.next_id(self.resource), self.order.now);
-        let input = self.input(&entities, &body, false);
-        input.check_names()?;
-        input.fill(&mut row)?;
+        let (input, mut row) = self.fresh(&entities, &body)?;
         self.settle(&entities, &input, &mut row)?;
         self.save(&mut entities, vec![Change::Put(self.resource, row.clone())])?;
         Ok(self.one(&entities, &row))
@@ -97,10 +94,7 @@ impl Call<'_> {
     pub(super) fn associate(&self) -> Result<Answer, Rejection> {
         let body = self.object()?;
         let mut entities = self.store.write();
-        let mut row = EntityRow::new(self.resource, entities.next_id(self.resource), self.order.now);
-        let input = self.input(&entities, &body, false);
-        input.check_names()?;
-        input.fill(&mut row)?;
+        let (input, mut row) = self.fresh(&entities, &body)?;
         self.settle(&entities, &input, &mut row)?;
         let same = ["induction_id", "staff_id", "sp_member_id"].map(|field| self.resource.at(field));
         let known = entities.rows(self.resource.name).values();

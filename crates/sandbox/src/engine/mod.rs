@@ -138,6 +138,19 @@ impl Call<'_> {
         RequestBody { resource: self.resource, entities, body, is_update, zone: &self.zone, normalize }
     }
 
+    /// A new entity of the operation's resource as the body describes it, and the body.
+    fn fresh<'i>(
+        &'i self,
+        entities: &'i Entities,
+        body: &'i Map<String, Value>,
+    ) -> Result<(RequestBody<'i>, EntityRow), Rejection> {
+        let mut row = EntityRow::new(self.resource, entities.next_id(self.resource), self.order.now);
+        let input = self.input(entities, body, false);
+        input.check_names()?;
+        input.fill(&mut row)?;
+        Ok((input, row))
+    }
+
     fn view<'e>(&self, resource: &'static Resource, entities: &'e Entities) -> View<'e> {
         let (zone, now, show_roaming) = (self.zone.clone(), self.order.now, self.options.show_roaming);
         View::new(resource, entities, Sight { zone, now, show_roaming, only: self.only })

@@ -26,10 +26,7 @@ impl Call<'_> {
             self.take_member(&mut body)?;
         }
         let mut entities = self.store.write();
-        let input = self.input(&entities, &body, false);
-        input.check_names()?;
-        let mut form = EntityRow::new(self.resource, entities.next_id(self.resource), self.order.now);
-        input.fill(&mut form)?;
+        let (input, form) = self.fresh(&entities, &body)?;
         input.check_required(&form)?;
         if is_member {
             check_membership(&entities, &form)?;

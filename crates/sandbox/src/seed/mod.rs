@@ -164,7 +164,7 @@ mod tests {
     fn without_contractors_there_are_people_and_words_only() {
         let filled: Vec<_> =
             sown((9, 0)).into_iter().filter(|(_, count, _)| *count > 0).map(|(name, ..)| name).collect();
-        let words = ["staff", "customfield.element.staff", "customfield.element.sp-member", "location", "sp.role"];
+        let words = ["staff", "customfield.element.staff", "location", "customfield.element.sp-member", "sp.role"];
         assert_eq!(filled, words);
     }
 

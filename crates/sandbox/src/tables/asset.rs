@@ -1,26 +1,20 @@
 //! Assets, their groups, and who has them.
 
-use super::super::resource::{Field, FieldKind, PLAIN, Resource, Visibility};
+use super::super::resource::FieldKind::{Choice, Id, IdOf, Integer, LocalTime, Loose, Text};
+use super::super::resource::{PLAIN, Resource};
 
 /// Assets (specification, Asset).
 pub(in super::super) static ASSET: Resource = Resource {
     name: "asset",
-    fields: &[
-        Field::own("id", FieldKind::Id),
-        sent!("type_id", FieldKind::Integer),
-        sent!("name", FieldKind::Text),
-        sent!("tag", FieldKind::Text),
-        sent!("reference", FieldKind::Text),
-        sent!("department_id", FieldKind::Integer),
-        sent!("notes", FieldKind::Text),
-        sent!("geo_lat", FieldKind::Loose),
-        sent!("geo_lon", FieldKind::Loose),
-        sent!("owner_type", FieldKind::Text),
-        sent!("owner_staff_id", FieldKind::IdOf("staff")),
-        sent!("owner_sp_id", FieldKind::Integer),
-        sent!("location_id", FieldKind::IdOf("location")),
-        Field::own("status", FieldKind::Text),
-    ],
+    fields: fields! {
+        own { id: Id }
+        sent {
+            type_id: Integer, name: Text, tag: Text, reference: Text, department_id: Integer, notes: Text,
+            geo_lat: Loose, geo_lon: Loose, owner_type: Text, owner_staff_id: IdOf("staff"), owner_sp_id: Integer,
+            location_id: IdOf("location"),
+        }
+        own { status: Text }
+    },
     defaults: &[("status", "in")],
     first_id: 4001,
     ..PLAIN
@@ -29,20 +23,17 @@ pub(in super::super) static ASSET: Resource = Resource {
 /// Assets that went out and came back (specification, Asset movement).
 pub(in super::super) static ASSET_MOVEMENT: Resource = Resource {
     name: "asset.movement",
-    fields: &[
-        kept!("id", FieldKind::Id),
-        Field::own("asset_id", FieldKind::IdOf("asset")),
-        sent!("assigned_type", FieldKind::Choice(&["staff", "spm", "visitor"])),
-        sent!("assigned_staff_id", FieldKind::IdOf("staff")),
-        sent!("assigned_spm_id", FieldKind::IdOf("sp.member")),
-        sent!("assigned_visitor_id", FieldKind::IdOf("visitor.event")),
-        Field::own("signed_out", FieldKind::LocalTime),
-        Field::own("signed_in", FieldKind::LocalTime),
-        sent!("dueback", FieldKind::LocalTime),
-        Field::own("notes", FieldKind::Text),
-        Field::own("issued_out", FieldKind::Text),
-        Field::own("issued_in", FieldKind::Text),
-    ],
+    fields: fields! {
+        kept { id: Id }
+        own { asset_id: IdOf("asset") }
+        sent {
+            assigned_type: Choice(&["staff", "spm", "visitor"]), assigned_staff_id: IdOf("staff"),
+            assigned_spm_id: IdOf("sp.member"), assigned_visitor_id: IdOf("visitor.event"),
+        }
+        own { signed_out: LocalTime, signed_in: LocalTime }
+        sent { dueback: LocalTime }
+        own { notes: Text, issued_out: Text, issued_in: Text }
+    },
     required: &["assigned_type"],
     first_id: 4501,
     ..PLAIN
@@ -51,12 +42,10 @@ pub(in super::super) static ASSET_MOVEMENT: Resource = Resource {
 /// Asset groups (specification, Asset group).
 pub(in super::super) static ASSET_GROUP: Resource = Resource {
     name: "assetgroup",
-    fields: &[
-        Field::own("id", FieldKind::Id),
-        sent!("name", FieldKind::Text),
-        sent!("class", FieldKind::Text),
-        sent!("description", FieldKind::Text),
-    ],
+    fields: fields! {
+        own { id: Id }
+        sent { name: Text, class: Text, description: Text }
+    },
     first_id: 4901,
     ..PLAIN
 };

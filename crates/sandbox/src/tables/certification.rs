@@ -1,30 +1,22 @@
 //! Certifications and who holds them. Qualifications are another view of the same entities.
 
-use super::super::resource::{Derived, Field, FieldKind, PLAIN, Resource, Rule, Visibility};
+use super::super::resource::FieldKind::{
+    Choice, Created, Date, Derived as Following, Id, IdOf, Integer, List, Modified, Text,
+};
+use super::super::resource::{Derived, PLAIN, Resource, Rule};
 
 /// Certifications (specification, Certification).
 pub(in super::super) static CERTIFICATION: Resource = Resource {
     name: "certification",
-    fields: &[
-        Field::own("id", FieldKind::Id),
-        Field::own("created", FieldKind::Created),
-        Field::own("modified", FieldKind::Modified),
-        Field::own("created_by", FieldKind::Integer),
-        sent!("name", FieldKind::Text),
-        sent!("category", FieldKind::Text),
-        sent!("certification_type_id", FieldKind::Integer),
-        sent!("description", FieldKind::Text),
-        Field::own("holders", FieldKind::Derived(Derived::Count("certification.holder", "certification_id"))),
-        Field::own("status", FieldKind::Text),
-        Field::own("staff_audience", FieldKind::Text),
-        Field::own("contractor_audience", FieldKind::Text),
-        Field::own("staff_departments", FieldKind::List(&[])),
-        Field::own("staff_locations", FieldKind::List(&[])),
-        Field::own("staff_roles", FieldKind::List(&[])),
-        Field::own("sp_groups", FieldKind::List(&[])),
-        Field::own("sp_locations", FieldKind::List(&[])),
-        Field::own("sp_roles", FieldKind::List(&[])),
-    ],
+    fields: fields! {
+        own { id: Id, created: Created, modified: Modified, created_by: Integer }
+        sent { name: Text, category: Text, certification_type_id: Integer, description: Text }
+        own {
+            holders: Following(Derived::Count("certification.holder", "certification_id")), status: Text,
+            staff_audience: Text, contractor_audience: Text, staff_departments: List(&[]), staff_locations: List(&[]),
+            staff_roles: List(&[]), sp_groups: List(&[]), sp_locations: List(&[]), sp_roles: List(&[]),
+        }
+    },
     unique: &[&["name"]],
     defaults: &[("status", "active"), ("staff_audience", "all"), ("contractor_audience", "all")],
     first_id: 801,
@@ -38,22 +30,19 @@ pub(in super::super) static QUALIFICATION: &[&str] =
 /// Holders of certifications (specification, Certification holder).
 pub(in super::super) static HOLDER: Resource = Resource {
     name: "certification.holder",
-    fields: &[
-        Field::own("id", FieldKind::Id),
-        Field::own("created", FieldKind::Created),
-        Field::own("modified", FieldKind::Modified),
-        Field::own("certification_id", FieldKind::IdOf("certification")),
-        sent!("record_id", FieldKind::Integer),
-        sent!("record_type", FieldKind::Choice(&["staff", "sp"])),
-        sent!("validfrom", FieldKind::Date),
-        sent!("validto", FieldKind::Date),
-        sent!("certification_number", FieldKind::Text),
-        Field::own("holder_name", FieldKind::Derived(Derived::OfRecord("name"))),
-        Field::own("holder_email", FieldKind::Derived(Derived::OfRecord("email"))),
-        of!("certification_name", "certification_id", "certification", "name"),
-        of!("type", "certification_id", "certification", "category"),
-        Field::own("documents", FieldKind::Derived(Derived::Count("certification.holder.document", "holder_id"))),
-    ],
+    fields: fields! {
+        own { id: Id, created: Created, modified: Modified, certification_id: IdOf("certification") }
+        sent {
+            record_id: Integer, record_type: Choice(&["staff", "sp"]), validfrom: Date, validto: Date,
+            certification_number: Text,
+        }
+        own {
+            holder_name: Following(Derived::OfRecord("name")), holder_email: Following(Derived::OfRecord("email")),
+            certification_name: of!("certification_id", "certification", "name"),
+            type: of!("certification_id", "certification", "category"),
+            documents: Following(Derived::Count("certification.holder.document", "holder_id")),
+        }
+    },
     parent: Some(("certification_id", "certification")),
     required: &["record_id", "record_type"],
     rules: &[Rule::Record],
@@ -64,14 +53,10 @@ pub(in super::super) static HOLDER: Resource = Resource {
 /// Documents of holders (specification, Holder document).
 pub(in super::super) static DOCUMENT: Resource = Resource {
     name: "certification.holder.document",
-    fields: &[
-        Field::own("id", FieldKind::Id),
-        Field::own("modified", FieldKind::Modified),
-        Field::own("name", FieldKind::Text),
-        Field::own("type", FieldKind::Text),
-        Field::own("size", FieldKind::Integer),
-        kept!("holder_id", FieldKind::IdOf("certification.holder")),
-    ],
+    fields: fields! {
+        own { id: Id, modified: Modified, name: Text, type: Text, size: Integer }
+        kept { holder_id: IdOf("certification.holder") }
+    },
     parent: Some(("holder_id", "certification.holder")),
     first_id: 8501,
     ..PLAIN

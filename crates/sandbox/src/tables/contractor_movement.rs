@@ -1,67 +1,40 @@
 //! Movements of contractor members.
 
-use super::super::resource::{Derived, Field, FieldKind, PLAIN, Resource, Visibility};
+use super::super::resource::FieldKind::{
+    AccessPoint, Bool, Created, Decimal, Derived as Following, Id, IdOf, Integer, Minutes, Modified, Text, Timestamp,
+};
+use super::super::resource::{Derived, PLAIN, Resource};
 use super::employee::PRESENCE;
 
 /// Movements of contractor members (specification, Contractor member movement); what is only taken is the input of the
 /// PUT.
 pub(in super::super) static MEMBER_MOVEMENT: Resource = Resource {
     name: "sp.member.movement",
-    fields: &[
-        Field::own("id", FieldKind::Id),
-        Field::own("created", FieldKind::Created),
-        Field::own("modified", FieldKind::Modified),
-        sent!("location_id", FieldKind::IdOf("location")),
-        sent!("sp_member_id", FieldKind::IdOf("sp.member")),
-        sent!("sp_org_id", FieldKind::IdOf("sp.org")),
-        Field::own("signed_in", FieldKind::Timestamp),
-        Field::own("signed_out", FieldKind::Timestamp),
-        Field::own("mode_in", FieldKind::Text),
-        Field::own("mode_out", FieldKind::Text),
-        sent!("zone_id", FieldKind::IdOf("zone")),
-        sent!("zone_other", FieldKind::Text),
-        Field::own("signed_in_by", FieldKind::Integer),
-        Field::own("signed_out_by", FieldKind::Integer),
-        sent!("scanned_in", FieldKind::Text),
-        sent!("scanned_out", FieldKind::Text),
-        sent!("visiting_staff_id", FieldKind::IdOf("staff")),
-        sent!("cardnumber", FieldKind::Text),
-        sent!("carpark_question", FieldKind::Bool),
-        sent!("carpark_registration", FieldKind::Text),
-        sent!("carpark_number", FieldKind::Text),
-        sent!("pass", FieldKind::Integer),
-        sent!("other_pass", FieldKind::Text),
-        sent!("sp_purpose", FieldKind::Text),
-        sent!("assistance", FieldKind::Bool),
-        sent!("expected", FieldKind::Minutes),
-        Field::own("accessdenied", FieldKind::Bool),
-        Field::own("accessdenied_reason", FieldKind::Text),
-        sent!("loneworker", FieldKind::Bool),
-        sent!("so_staff_id", FieldKind::IdOf("staff")),
-        sent!("so_spm_id", FieldKind::IdOf("sp.member")),
-        Field::own("interzone", FieldKind::Bool),
-        Field::own("breathtest", FieldKind::Bool),
-        Field::own("from_zone", FieldKind::Integer),
-        Field::own("selected_language", FieldKind::Text),
-        Field::own("lacp_in_name", FieldKind::Derived(Derived::AccessPointName("lacp_in_id"))),
-        Field::own("lacp_out_name", FieldKind::Derived(Derived::AccessPointName("lacp_out_id"))),
-        of!("zone_group_name", "zone_id", "zone", "zone_group_name"),
-        Field::own("signed_in_by_kiosk", FieldKind::Bool),
-        Field::own("signed_out_by_kiosk", FieldKind::Bool),
-        Field::own("photo_url", FieldKind::Text),
-        Field::own("signout_photo_url", FieldKind::Text),
-        Field::own("signed_in_lat", FieldKind::Decimal),
-        Field::own("signed_in_lon", FieldKind::Decimal),
-        Field::own("signed_in_accuracy", FieldKind::Decimal),
-        Field::own("signed_out_lat", FieldKind::Decimal),
-        Field::own("signed_out_lon", FieldKind::Decimal),
-        Field::own("signed_out_accuracy", FieldKind::Decimal),
-        kept!("lacp_in_id", FieldKind::AccessPoint),
-        kept!("lacp_out_id", FieldKind::AccessPoint),
-        taken!("onsite_status", PRESENCE),
-        taken!("lacp_id", FieldKind::AccessPoint),
-        taken!("print_kiosk_id", FieldKind::Integer),
-    ],
+    fields: fields! {
+        own { id: Id, created: Created, modified: Modified }
+        sent { location_id: IdOf("location"), sp_member_id: IdOf("sp.member"), sp_org_id: IdOf("sp.org") }
+        own { signed_in: Timestamp, signed_out: Timestamp, mode_in: Text, mode_out: Text }
+        sent { zone_id: IdOf("zone"), zone_other: Text }
+        own { signed_in_by: Integer, signed_out_by: Integer }
+        sent {
+            scanned_in: Text, scanned_out: Text, visiting_staff_id: IdOf("staff"), cardnumber: Text,
+            carpark_question: Bool, carpark_registration: Text, carpark_number: Text, pass: Integer, other_pass: Text,
+            sp_purpose: Text, assistance: Bool, expected: Minutes,
+        }
+        own { accessdenied: Bool, accessdenied_reason: Text }
+        sent { loneworker: Bool, so_staff_id: IdOf("staff"), so_spm_id: IdOf("sp.member") }
+        own {
+            interzone: Bool, breathtest: Bool, from_zone: Integer, selected_language: Text,
+            lacp_in_name: Following(Derived::AccessPointName("lacp_in_id")),
+            lacp_out_name: Following(Derived::AccessPointName("lacp_out_id")),
+            zone_group_name: of!("zone_id", "zone", "zone_group_name"), signed_in_by_kiosk: Bool,
+            signed_out_by_kiosk: Bool, photo_url: Text, signout_photo_url: Text, signed_in_lat: Decimal,
+            signed_in_lon: Decimal, signed_in_accuracy: Decimal, signed_out_lat: Decimal, signed_out_lon: Decimal,
+            signed_out_accuracy: Decimal,
+        }
+        kept { lacp_in_id: AccessPoint, lacp_out_id: AccessPoint }
+        taken { onsite_status: PRESENCE, lacp_id: AccessPoint, print_kiosk_id: Integer }
+    },
     required: &["onsite_status", "location_id", "sp_member_id", "sp_org_id"],
     list_max: Some(3000),
     first_id: 60_001,

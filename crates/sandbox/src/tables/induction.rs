@@ -1,17 +1,17 @@
 //! Inductions and communities, and who belongs to them.
 
-use super::super::resource::{Derived, Field, FieldKind, PLAIN, Resource, Rule, Sent, Visibility};
+use super::super::resource::FieldKind::{
+    Any, Created, Date, Derived as Following, Email, Id, IdOf, Integer, List, Modified, Name, Number, Phone, Text,
+    Timestamp,
+};
+use super::super::resource::{Derived, PLAIN, Resource, Rule};
 
 /// Inductions. An audience is a list of ids; without one everybody belongs to it.
 pub(in super::super) static INDUCTION: Resource = Resource {
     name: "induction",
-    fields: &[
-        Field::own("id", FieldKind::Id),
-        Field::own("name", FieldKind::Text),
-        Field::own("staff_audience", FieldKind::Any),
-        Field::own("contractor_audience", FieldKind::Any),
-        Field::own("attempts_max", FieldKind::Integer),
-    ],
+    fields: fields! {
+        own { id: Id, name: Text, staff_audience: Any, contractor_audience: Any, attempts_max: Integer }
+    },
     first_id: 901,
     ..PLAIN
 };
@@ -22,21 +22,17 @@ const LEARNER: &[(&str, &str)] = &[("staff_id", "staff"), ("sp_member_id", "sp.m
 /// Holders of inductions (specification, Induction holder).
 pub(in super::super) static INDUCTION_HOLDER: Resource = Resource {
     name: "induction.holder",
-    fields: &[
-        Field::own("id", FieldKind::Id),
-        sent!("completed", FieldKind::Timestamp),
-        sent!("staff_id", FieldKind::IdOf("staff")),
-        sent!("sp_member_id", FieldKind::IdOf("sp.member")),
-        Field::own("learner_name", FieldKind::Derived(Derived::Of(LEARNER, "name"))),
-        Field::own("learner_email", FieldKind::Derived(Derived::Of(LEARNER, "email"))),
-        Field::own("learner_title", FieldKind::Derived(Derived::Of(LEARNER, "title"))),
-        Field::own("learner_from", FieldKind::Derived(Derived::LearnerFrom)),
-        Field::own("status", FieldKind::Text),
-        Field::own("attempts", FieldKind::Integer),
-        Field::own("attempts_left", FieldKind::Integer),
-        Field::own("renew", FieldKind::Date),
-        kept!("induction_id", FieldKind::IdOf("induction")),
-    ],
+    fields: fields! {
+        own { id: Id }
+        sent { completed: Timestamp, staff_id: IdOf("staff"), sp_member_id: IdOf("sp.member") }
+        own {
+            learner_name: Following(Derived::Of(LEARNER, "name")),
+            learner_email: Following(Derived::Of(LEARNER, "email")),
+            learner_title: Following(Derived::Of(LEARNER, "title")), learner_from: Following(Derived::LearnerFrom),
+            status: Text, attempts: Integer, attempts_left: Integer, renew: Date,
+        }
+        kept { induction_id: IdOf("induction") }
+    },
     parent: Some(("induction_id", "induction")),
     rules: &[Rule::Learner],
     list_max: Some(1000),
@@ -45,30 +41,20 @@ pub(in super::super) static INDUCTION_HOLDER: Resource = Resource {
 };
 
 /// Communities.
-pub(in super::super) static COMMUNITY: Resource = Resource {
-    name: "community",
-    fields: &[Field::own("id", FieldKind::Id), Field::own("name", FieldKind::Text)],
-    first_id: 951,
-    ..PLAIN
-};
+pub(in super::super) static COMMUNITY: Resource =
+    Resource { name: "community", fields: fields! { own { id: Id, name: Text } }, first_id: 951, ..PLAIN };
 
 /// Members of communities (specification, Community member).
 pub(in super::super) static COMMUNITY_MEMBER: Resource = Resource {
     name: "community.member",
-    fields: &[
-        Field::own("id", FieldKind::Id),
-        Field::own("created", FieldKind::Created),
-        Field::own("modified", FieldKind::Modified),
-        sent!("external_id", FieldKind::Number),
-        sent!("location_id", FieldKind::IdOf("location")).sent_only(Sent::OnCreate),
-        sent!("community_id", FieldKind::IdOf("community")).sent_only(Sent::OnCreate),
-        sent!("name", FieldKind::Name),
-        sent!("title", FieldKind::Text),
-        sent!("email", FieldKind::Email),
-        sent!("mobile", FieldKind::Phone),
-        Field::own("customfields", FieldKind::List(&[])),
-        taken!("year", FieldKind::Integer).sent_only(Sent::OnUpdate),
-    ],
+    fields: fields! {
+        own { id: Id, created: Created, modified: Modified }
+        sent { external_id: Number }
+        created { location_id: IdOf("location"), community_id: IdOf("community") }
+        sent { name: Name, title: Text, email: Email, mobile: Phone }
+        own { customfields: List(&[]) }
+        taken_updated { year: Integer }
+    },
     parent: Some(("community_id", "community")),
     first_id: 9501,
     ..PLAIN

@@ -5,31 +5,33 @@
 
 use super::resource::Resource;
 
-/// A field that is sent under the name that it has in answers.
-macro_rules! sent {
-    ($name:literal, $kind:expr) => {
-        Field::sent_as($name, &[$name], $kind)
+/// The fields of a resource in the order of answers, in runs of which each says who decides on them: the service on its
+/// `own`; callers on those that are `sent`, or sent at that time only (`created`, `updated`), or sent and never answered
+/// (`taken`); `kept` are those that only the service itself sees. A field that is sent under other names has them behind
+/// its own.
+macro_rules! fields {
+    (@inputs $name:ident) => { &[stringify!($name)] };
+    (@inputs $name:ident $($input:literal)+) => { &[$($input),+] };
+    (@own $name:ident $inputs:expr, $kind:expr) => { $crate::resource::Field::own(stringify!($name), $kind) };
+    (@whole $($field:tt)+) => { fields!(@own $($field)+).shown($crate::resource::Visibility::Whole) };
+    (@kept $($field:tt)+) => { fields!(@own $($field)+).shown($crate::resource::Visibility::Never) };
+    (@sent $name:ident $inputs:expr, $kind:expr) => {
+        $crate::resource::Field::sent_as(stringify!($name), $inputs, $kind)
+    };
+    (@roaming $($field:tt)+) => { fields!(@sent $($field)+).shown($crate::resource::Visibility::Roaming) };
+    (@taken $($field:tt)+) => { fields!(@sent $($field)+).shown($crate::resource::Visibility::Never) };
+    (@created $($field:tt)+) => { fields!(@sent $($field)+).sent_only($crate::resource::Sent::OnCreate) };
+    (@updated $($field:tt)+) => { fields!(@sent $($field)+).sent_only($crate::resource::Sent::OnUpdate) };
+    (@taken_updated $($field:tt)+) => { fields!(@taken $($field)+).sent_only($crate::resource::Sent::OnUpdate) };
+    ($($run:ident { $($name:ident $(as $($input:literal)|+)? : $kind:expr),+ $(,)? })+) => {
+        &[$($(fields!(@$run $name fields!(@inputs $name $($($input)+)?), $kind)),+),+]
     };
 }
 
-/// A field that is sent and never answered.
-macro_rules! taken {
-    ($name:literal, $kind:expr) => {
-        Field::sent_as($name, &[$name], $kind).shown(Visibility::Never)
-    };
-}
-
-/// A field that only the service itself sees.
-macro_rules! kept {
-    ($name:literal, $kind:expr) => {
-        Field::own($name, $kind).shown(Visibility::Never)
-    };
-}
-
-/// A field of the entity that another field refers to.
+/// What a field holds that is one of the entity to which another field refers.
 macro_rules! of {
-    ($name:literal, $from:literal, $resource:literal, $field:literal) => {
-        Field::own($name, FieldKind::Derived(Derived::Of(&[($from, $resource)], $field)))
+    ($from:literal, $resource:literal, $field:literal) => {
+        $crate::resource::FieldKind::Derived($crate::resource::Derived::Of(&[($from, $resource)], $field))
     };
 }
 
@@ -43,49 +45,29 @@ mod place;
 mod questionnaire;
 mod visitor;
 
-pub(super) use asset::{ASSET, ASSET_GROUP, ASSET_MOVEMENT};
-pub(super) use certification::{CERTIFICATION, DOCUMENT, HOLDER, QUALIFICATION};
-pub(super) use contractor::{INSURANCE, INSURANCE_TYPE, MEMBER, MEMBER_ELEMENT, MEMBERSHIP, ORG, ORG_GROUP, ROLE};
-pub(super) use contractor_movement::MEMBER_MOVEMENT;
-pub(super) use employee::{PHOTO, STAFF, STAFF_ELEMENT, STAFF_MOVEMENT};
-pub(super) use induction::{COMMUNITY, COMMUNITY_MEMBER, INDUCTION, INDUCTION_HOLDER};
-pub(super) use place::{LOCATION, ZONE};
-pub(super) use questionnaire::{NOTIFICATION, QUESTION};
-pub(super) use visitor::{EVENT, REGISTER, VISITOR_GROUP};
+/// Gives the tables of each file their names here, and lists them.
+macro_rules! tables {
+    ($($file:ident { $($resource:ident),+ $(,)? })+) => {
+        $(pub(super) use $file::{$($resource),+};)+
 
-/// All resources.
-pub(super) static RESOURCES: &[&Resource] = &[
-    &STAFF,
-    &PHOTO,
-    &STAFF_MOVEMENT,
-    &STAFF_ELEMENT,
-    &MEMBER_ELEMENT,
-    &LOCATION,
-    &MEMBER,
-    &MEMBER_MOVEMENT,
-    &ORG,
-    &ORG_GROUP,
-    &ROLE,
-    &MEMBERSHIP,
-    &INSURANCE,
-    &INSURANCE_TYPE,
-    &CERTIFICATION,
-    &HOLDER,
-    &DOCUMENT,
-    &INDUCTION,
-    &INDUCTION_HOLDER,
-    &COMMUNITY,
-    &COMMUNITY_MEMBER,
-    &EVENT,
-    &REGISTER,
-    &VISITOR_GROUP,
-    &ZONE,
-    &ASSET,
-    &ASSET_MOVEMENT,
-    &ASSET_GROUP,
-    &QUESTION,
-    &NOTIFICATION,
-];
+        /// All resources.
+        pub(super) static RESOURCES: &[&Resource] = &[$($(&$resource),+),+];
+    };
+}
+
+tables! {
+    employee { STAFF, PHOTO, STAFF_MOVEMENT, STAFF_ELEMENT }
+    place { LOCATION, ZONE }
+    contractor { MEMBER, MEMBER_ELEMENT, ORG, ORG_GROUP, ROLE, MEMBERSHIP, INSURANCE, INSURANCE_TYPE }
+    contractor_movement { MEMBER_MOVEMENT }
+    certification { CERTIFICATION, HOLDER, DOCUMENT }
+    induction { INDUCTION, INDUCTION_HOLDER, COMMUNITY, COMMUNITY_MEMBER }
+    visitor { EVENT, REGISTER, VISITOR_GROUP }
+    asset { ASSET, ASSET_MOVEMENT, ASSET_GROUP }
+    questionnaire { QUESTION, NOTIFICATION }
+}
+
+pub(super) use certification::QUALIFICATION;
 
 /// Which entities go when the one that a field of theirs refers to goes: (the one, theirs, the field).
 pub(super) static DEPENDENTS: &[(&Resource, &Resource, &str)] = &[

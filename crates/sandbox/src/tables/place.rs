@@ -1,25 +1,18 @@
 //! Locations and their zones.
 
-use super::super::resource::{Derived, Field, FieldKind, PLAIN, Resource, Visibility};
+use super::super::resource::FieldKind::{Bool, Created, Derived as Following, Id, IdOf, Integer, List, Modified, Text};
+use super::super::resource::{Derived, PLAIN, Resource};
 
 /// Locations; the specification shows what is sent, not what comes back.
 pub(in super::super) static LOCATION: Resource = Resource {
     name: "location",
-    fields: &[
-        Field::own("id", FieldKind::Id),
-        Field::own("created", FieldKind::Created),
-        Field::own("modified", FieldKind::Modified),
-        sent!("name", FieldKind::Text),
-        sent!("address", FieldKind::Text),
-        sent!("phone", FieldKind::Text),
-        Field::own("external_id", FieldKind::Text),
-        sent!("postcode", FieldKind::Text),
-        sent!("country", FieldKind::Text),
-        sent!("timezone", FieldKind::Text),
-        sent!("date_format", FieldKind::Text),
-        Field::own("staff_count", FieldKind::Derived(Derived::Count("staff", "location"))),
-        Field::own("lacps", FieldKind::List(&[])),
-    ],
+    fields: fields! {
+        own { id: Id, created: Created, modified: Modified }
+        sent { name: Text, address: Text, phone: Text }
+        own { external_id: Text }
+        sent { postcode: Text, country: Text, timezone: Text, date_format: Text }
+        own { staff_count: Following(Derived::Count("staff", "location")), lacps: List(&[]) }
+    },
     required: &["name"],
     first_id: 11,
     ..PLAIN
@@ -28,23 +21,16 @@ pub(in super::super) static LOCATION: Resource = Resource {
 /// Zones (specification, Zone), with the access points that they are linked to.
 pub(in super::super) static ZONE: Resource = Resource {
     name: "zone",
-    fields: &[
-        Field::own("id", FieldKind::Id),
-        Field::own("created", FieldKind::Created),
-        Field::own("modified", FieldKind::Modified),
-        sent!("location_id", FieldKind::IdOf("location")),
-        Field::own("zone_group_id", FieldKind::Integer),
-        sent!("name", FieldKind::Text),
-        sent!("reference", FieldKind::Text),
-        Field::own("status", FieldKind::Text),
-        sent!("maximum_occupancy", FieldKind::Integer),
-        sent!("spaces_enabled", FieldKind::Bool),
-        sent!("spaces", FieldKind::Integer),
-        sent!("spaces_title", FieldKind::Text),
-        Field::own("zone_group_name", FieldKind::Text),
-        Field::own("zone_fullname", FieldKind::Derived(Derived::Joined(&["zone_group_name", "name"]))),
-        kept!("lacps", FieldKind::List(&[])),
-    ],
+    fields: fields! {
+        own { id: Id, created: Created, modified: Modified }
+        sent { location_id: IdOf("location") }
+        own { zone_group_id: Integer }
+        sent { name: Text, reference: Text }
+        own { status: Text }
+        sent { maximum_occupancy: Integer, spaces_enabled: Bool, spaces: Integer, spaces_title: Text }
+        own { zone_group_name: Text, zone_fullname: Following(Derived::Joined(&["zone_group_name", "name"])) }
+        kept { lacps: List(&[]) }
+    },
     defaults: &[("status", "active")],
     first_id: 301,
     ..PLAIN

@@ -1,34 +1,20 @@
 //! What can only be read: custom questions and notifications.
 
-use super::super::resource::{Derived, Field, FieldKind, PLAIN, Resource};
+use super::super::resource::FieldKind::{Any, Bool, Created, Id, IdOf, Integer, List, Modified, Text};
+use super::super::resource::{PLAIN, Resource};
 
 /// Custom questions (specification, Custom question).
 pub(in super::super) static QUESTION: Resource = Resource {
     name: "custom-questionnaire.question",
-    fields: &[
-        Field::own("id", FieldKind::Id),
-        Field::own("created", FieldKind::Created),
-        Field::own("modified", FieldKind::Modified),
-        Field::own("questionnaire_id", FieldKind::Integer),
-        Field::own("question", FieldKind::Text),
-        Field::own("type", FieldKind::Text),
-        Field::own("compulsory", FieldKind::Bool),
-        Field::own("answershare", FieldKind::Bool),
-        Field::own("order", FieldKind::Integer),
-        Field::own("parent_id", FieldKind::Integer),
-        Field::own("parent_key", FieldKind::Integer),
-        Field::own("version", FieldKind::Integer),
-        Field::own("setup_by", FieldKind::Integer),
-        Field::own("settings_options", FieldKind::List(&[])),
-        Field::own("settings_options_unique", FieldKind::List(&[])),
-        Field::own("settings_waiver", FieldKind::Text),
-        Field::own("settings_image", FieldKind::Any),
-        Field::own("settings_signature", FieldKind::Bool),
-        Field::own("settings_copy", FieldKind::Bool),
-        Field::own("settings_copy_host", FieldKind::Bool),
-        Field::own("settings_send_recipients", FieldKind::List(&[])),
-        Field::own("settings_email_non_staff", FieldKind::Text),
-    ],
+    fields: fields! {
+        own {
+            id: Id, created: Created, modified: Modified, questionnaire_id: Integer, question: Text, type: Text,
+            compulsory: Bool, answershare: Bool, order: Integer, parent_id: Integer, parent_key: Integer,
+            version: Integer, setup_by: Integer, settings_options: List(&[]), settings_options_unique: List(&[]),
+            settings_waiver: Text, settings_image: Any, settings_signature: Bool, settings_copy: Bool,
+            settings_copy_host: Bool, settings_send_recipients: List(&[]), settings_email_non_staff: Text,
+        }
+    },
     list_max: Some(5000),
     first_id: 5001,
     ..PLAIN
@@ -37,22 +23,14 @@ pub(in super::super) static QUESTION: Resource = Resource {
 /// Notifications (specification, Notification).
 pub(in super::super) static NOTIFICATION: Resource = Resource {
     name: "notification",
-    fields: &[
-        Field::own("id", FieldKind::Id),
-        Field::own("created", FieldKind::Created),
-        Field::own("modified", FieldKind::Modified),
-        Field::own("location_id", FieldKind::Integer),
-        Field::own("visitor_id", FieldKind::Integer),
-        Field::own("for_staff_id", FieldKind::IdOf("staff")),
-        Field::own("to_staff_id", FieldKind::IdOf("staff")),
-        Field::own("method", FieldKind::Text),
-        Field::own("type", FieldKind::Text),
-        Field::own("recipient", FieldKind::Text),
-        Field::own("messageid", FieldKind::Text),
-        of!("to_staff_name", "to_staff_id", "staff", "name"),
-        of!("for_staff_name", "for_staff_id", "staff", "name"),
-        Field::own("status", FieldKind::List(&["created", "modified"])),
-    ],
+    fields: fields! {
+        own {
+            id: Id, created: Created, modified: Modified, location_id: Integer, visitor_id: Integer,
+            for_staff_id: IdOf("staff"), to_staff_id: IdOf("staff"), method: Text, type: Text, recipient: Text,
+            messageid: Text, to_staff_name: of!("to_staff_id", "staff", "name"),
+            for_staff_name: of!("for_staff_id", "staff", "name"), status: List(&["created", "modified"]),
+        }
+    },
     list_max: Some(200),
     first_id: 90_001,
     ..PLAIN
