@@ -11,6 +11,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io;
+use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -83,7 +84,7 @@ impl Spool {
     /// Puts bytes aside.
     pub fn put(&self, bytes: &[u8]) -> Result<SpillOffset, Error> {
         let mut inner = self.inner();
-        let place = SpillOffset(inner.written + inner.tail.len() as u64);
+        let place = SpillOffset(inner.end());
         let length = u32::try_from(bytes.len()).map_err(|_| self.fail(io::ErrorKind::FileTooLarge.into()))?;
         inner.tail.extend(length.to_le_bytes());
         inner.tail.extend(bytes);
@@ -99,6 +100,19 @@ impl Spool {
         inner.entry(place.0).map(take).map_err(|error| self.fail(error))
     }
 
+    /// Shows `visit` all that was put there, in its order, until it breaks.
+    pub fn each(&self, mut visit: impl FnMut(&[u8]) -> ControlFlow<()>) -> Result<ControlFlow<()>, Error> {
+        let mut at = 0;
+        while at < self.inner().end() {
+            let bytes = self.read(SpillOffset(at), <[u8]>::to_vec)?;
+            at += (LENGTH + bytes.len()) as u64;
+            if visit(&bytes).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
     fn inner(&self) -> MutexGuard<'_, Inner> {
         // A panic leaves at most an entry whose place is unknown.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
@@ -110,6 +124,10 @@ impl Spool {
 }
 
 impl Inner {
+    fn end(&self) -> u64 {
+        self.written + self.tail.len() as u64
+    }
+
     fn write(&mut self, dir: &Path) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
@@ -182,6 +200,12 @@ mod tests {
                     prop_assert!(same, "entry {look} of {number}");
                 }
             }
+            let mut number = 0;
+            let visited = spool.each(|bytes| {
+                number += 1;
+                if bytes == entry(number - 1, lengths[number - 1]) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+            prop_assert!(visited.unwrap().is_continue() && number == lengths.len(), "entry {number}");
             let in_order = 0..lengths.len();
             for look in in_order.chain(looks.iter().map(|look| look.index(lengths.len()))) {
                 prop_assert!(spool.read(places[look], |bytes| bytes == entry(look, lengths[look])).unwrap());

@@ -1,83 +1,70 @@
 //! The rows of one read, kept while a run lasts: the parts of a job read one and the same state, and a server is asked once.
 //!
-//! They lie in a file without a name, one row a line, so that a million rows take no memory and nothing is left of them
+//! They lie in a spool, so that a million rows take no memory and nothing is left of them
 //! however the process ends.
 //!
 //! Rejected: keeping what the mapping makes of the rows. Each part looks at them with a mapping of its own.
 
+use std::borrow::Cow;
 use std::fmt;
-use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
 use std::ops::ControlFlow;
-use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::column::Columns;
 use super::complete::Read;
 use super::row::Row;
+use crate::spool::{self, Spool};
 
 /// The rows of one read.
 pub struct CachedRows {
-    file: File,
+    spool: Spool,
     columns: Option<Arc<Columns>>,
     read: Read,
 }
 
-/// The rows of a read that still goes on.
-pub(super) struct Writer {
-    out: BufWriter<File>,
-    columns: Option<Arc<Columns>>,
-    broken: Option<io::Error>,
-}
-
-/// A row as it is kept: its line, the name of its entry, its cells, its lists, its flaws.
-type CachedRow = (u64, Option<String>, Vec<String>, Vec<(usize, Vec<String>)>, Vec<(usize, String)>);
-
-impl Writer {
-    /// Keeps a row; what can't be written ends the read.
-    pub(super) fn push(&mut self, row: &Row) -> ControlFlow<()> {
-        self.columns.get_or_insert_with(|| Arc::clone(row.columns()));
-        let line = serde_json::to_vec(&row.cached()).expect("plain values");
-        match self.out.write_all(&line).and_then(|()| self.out.write_all(b"\n")) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                self.broken = Some(error);
-                ControlFlow::Break(())
-            }
-        }
-    }
-
-    /// The rows, with the result of reading them.
-    pub(super) fn finish(self, read: Read) -> io::Result<CachedRows> {
-        if let Some(error) = self.broken {
-            return Err(error);
-        }
-        let file = self.out.into_inner().map_err(io::IntoInnerError::into_error)?;
-        Ok(CachedRows { file, columns: self.columns, read })
-    }
+/// A row as it is kept.
+#[derive(Serialize, Deserialize)]
+struct CachedRow<'a> {
+    line: u64,
+    dn: Option<String>,
+    cells: Vec<Cow<'a, str>>,
+    lists: Cow<'a, [(usize, Vec<String>)]>,
+    flaws: Cow<'a, [(usize, String)]>,
 }
 
 impl CachedRows {
-    /// Begins to keep rows in the folder `dir`.
-    pub(super) fn create(dir: &Path) -> io::Result<Writer> {
-        Ok(Writer { out: BufWriter::new(tempfile::tempfile_in(dir)?), columns: None, broken: None })
+    /// Keeps the rows that `read` visits in the folder `dir`; what can't be written ends the read.
+    pub(super) fn keep<E: From<spool::Error>>(
+        dir: &Path,
+        read: impl FnOnce(&mut dyn FnMut(&Row) -> ControlFlow<()>) -> Result<Read, E>,
+    ) -> Result<Self, E> {
+        let spool = Spool::new(dir);
+        let (mut columns, mut broken) = (None, None);
+        let read = read(&mut |row| {
+            columns.get_or_insert_with(|| Arc::clone(row.columns()));
+            let kept = spool.put(&serde_json::to_vec(&row.cached()).expect("plain values"));
+            kept.map_or_else(|error| ControlFlow::Break(broken = Some(error)), |_| ControlFlow::Continue(()))
+        })?;
+        match broken {
+            Some(error) => Err(error.into()),
+            None => Ok(Self { spool, columns, read }),
+        }
     }
 
     /// Visits the rows as the read did, and returns its result.
-    pub(super) fn replay(&self, visit: &mut dyn FnMut(&Row) -> ControlFlow<()>) -> io::Result<Read> {
+    pub(super) fn replay(&self, visit: &mut dyn FnMut(&Row) -> ControlFlow<()>) -> Result<Read, spool::Error> {
         let mut read = self.read.clone();
         let Some(columns) = &self.columns else { return Ok(read) };
         let mut scratch = Vec::new();
-        for line in BufReader::new(FromStart { file: &self.file, offset: 0 }).lines() {
-            let row: CachedRow =
-                serde_json::from_str(&line?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-            if visit(&Row::of_cached(row, columns, &mut scratch)).is_break() {
-                read.incomplete.push("the read was stopped before the end".to_owned());
-                break;
-            }
+        let visited = self.spool.each(|bytes| {
+            let row = serde_json::from_slice(bytes).expect("a row that was kept");
+            visit(&Row::of_cached(row, columns, &mut scratch))
+        })?;
+        if visited.is_break() {
+            read.incomplete.push("the read was stopped before the end".to_owned());
         }
         Ok(read)
     }
@@ -90,34 +77,24 @@ impl fmt::Debug for CachedRows {
     }
 }
 
-/// A file read from its beginning, independent of its other readers.
-struct FromStart<'f> {
-    file: &'f File,
-    offset: u64,
-}
-
-impl io::Read for FromStart<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.file.read_at(buffer, self.offset)?;
-        self.offset += count as u64;
-        Ok(count)
-    }
-}
-
 impl Row {
-    /// The row as a [`CachedRow`].
-    fn cached(&self) -> impl Serialize + '_ {
-        let cells: Vec<&str> = (0..self.len()).map(|at| self.cell(at)).collect();
-        (self.line, self.dn(), cells, self.lists(), self.flaws())
+    fn cached(&self) -> CachedRow<'_> {
+        CachedRow {
+            line: self.line,
+            dn: self.dn().map(str::to_owned),
+            cells: (0..self.len()).map(|at| self.cell(at).into()).collect(),
+            lists: self.lists().into(),
+            flaws: self.flaws().into(),
+        }
     }
 
-    fn of_cached((line, dn, cells, lists, flaws): CachedRow, columns: &Arc<Columns>, scratch: &mut Vec<u8>) -> Self {
+    fn of_cached(kept: CachedRow<'_>, columns: &Arc<Columns>, scratch: &mut Vec<u8>) -> Self {
         let mut row = Self::reusable(Arc::clone(columns));
-        cells.iter().for_each(|cell| row.cells_mut().push_field(cell));
-        if let Some(dn) = dn {
-            row.describe(dn, lists, flaws);
+        kept.cells.iter().for_each(|cell| row.cells_mut().push_field(cell));
+        if let Some(dn) = kept.dn {
+            row.describe(dn, kept.lists.into_owned(), kept.flaws.into_owned());
         }
-        row.settle(line, scratch);
+        row.settle(kept.line, scratch);
         row
     }
 }

@@ -13,6 +13,7 @@ use super::name::RequiredColumns;
 use super::row::Row;
 use super::source_state::SourceState;
 use crate::clock::Clock;
+use crate::spool;
 
 /// What a job says about its source.
 #[derive(Clone, Debug)]
@@ -53,15 +54,11 @@ impl Source {
             Self::Cached { origin, .. } => origin.has_lines(),
         }
     }
-}
 
-impl Source {
     /// Reads it to its end and keeps its rows in the folder `dir`.
     pub fn cached(&self, wanted: &RequiredColumns, access: Access<'_>, dir: &Path) -> Result<Self, Error> {
-        let mut rows = CachedRows::create(dir).map_err(Error::Cached)?;
-        let seen = read(self, wanted, access, &mut |row| rows.push(row))?;
-        let rows = Arc::new(rows.finish(seen).map_err(Error::Cached)?);
-        Ok(Self::Cached { origin: Box::new(self.clone()), rows })
+        let rows = CachedRows::keep(dir, |visit| read(self, wanted, access, visit))?;
+        Ok(Self::Cached { origin: Box::new(self.clone()), rows: Arc::new(rows) })
     }
 
     /// What it says about a file, where it is one.
@@ -99,7 +96,7 @@ pub enum Error {
     Ldap(#[from] ldap::Error),
     /// Its rows could not be kept for a moment.
     #[error("the rows can't be kept in the state folder while the run lasts; is the disk full?")]
-    Cached(#[source] std::io::Error),
+    Cached(#[from] spool::Error),
 }
 
 /// What a read is given besides its source.
@@ -133,20 +130,10 @@ pub fn read(
     let Access { known, clock, .. } = access;
     // What is remembered of another kind of source says nothing.
     match source {
-        Source::Csv(options) => {
-            let known = known.and_then(|known| match known {
-                SourceState::Csv(known) => Some(known),
-                SourceState::Ldap(_) => None,
-            });
-            Ok(csv::read(options, wanted, known, clock, visit)?)
-        }
+        Source::Csv(options) => Ok(csv::read(options, wanted, known.and_then(SourceState::file), clock, visit)?),
         Source::Ldap(options) => {
-            let known = known.and_then(|known| match known {
-                SourceState::Ldap(known) => Some(known),
-                SourceState::Csv(_) => None,
-            });
-            Ok(ldap::read(options, wanted, known, access, visit)?)
+            Ok(ldap::read(options, wanted, known.and_then(SourceState::directory), access, visit)?)
         }
-        Source::Cached { rows, .. } => rows.replay(visit).map_err(Error::Cached),
+        Source::Cached { rows, .. } => Ok(rows.replay(visit)?),
     }
 }

@@ -24,4 +24,12 @@ impl SourceState {
             Self::Ldap(_) => None,
         }
     }
+
+    /// What a read of a directory saw, where it is one.
+    pub(super) fn directory(&self) -> Option<&ldap::DirectoryState> {
+        match self {
+            Self::Ldap(seen) => Some(seen),
+            Self::Csv(_) => None,
+        }
+    }
 }
