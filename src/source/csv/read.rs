@@ -27,9 +27,7 @@ pub fn read(
     clock: &Clock,
     visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
 ) -> Result<Read, Error> {
-    open(options, clock)
-        .and_then(|(file, stamp)| read_open(file, stamp, options, wanted, known, visit))
-        .map_err(|kind| Error { path: options.shown().to_owned(), kind })
+    read_file(options, wanted, known, clock, visit).map_err(|kind| Error { path: options.shown().to_owned(), kind })
 }
 
 /// Opens the file and checks its size.
@@ -42,14 +40,14 @@ pub(super) fn open(options: &Options, clock: &Clock) -> Result<(File, Stamp), Cs
     }
 }
 
-fn read_open(
-    mut file: File,
-    stamp: Stamp,
+fn read_file(
     options: &Options,
     wanted: &RequiredColumns,
     known: Option<&DetectedFormat>,
+    clock: &Clock,
     visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
 ) -> Result<Read, CsvErrorKind> {
+    let (mut file, stamp) = open(options, clock)?;
     let survey = survey(&mut file, stamp.size).map_err(CsvErrorKind::Unreadable)?;
     let decision = decide(options.encoding, &survey, known.map(|known| known.encoding.as_str()))?;
     let head = Head::read(&mut file, &decision, survey.size).map_err(CsvErrorKind::Unreadable)?;

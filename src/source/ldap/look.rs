@@ -1,4 +1,4 @@
-//! Reads one entry.
+//! Reads a few entries at once.
 
 use super::entry::RawEntry;
 use super::options::SearchScope;
@@ -14,11 +14,17 @@ pub(super) async fn look(
     attributes: &[String],
 ) -> Result<(Done, Option<RawEntry>), SessionFault> {
     let search = Search { base: dn, scope: SearchScope::Base, filter: ANY, attributes, page: None };
-    let mut found = None;
+    let (done, mut found) = entries(session, search).await?;
+    Ok((done, found.pop()))
+}
+
+/// All entries of one answer.
+pub(super) async fn entries(session: &mut Session, search: Search<'_>) -> Result<(Done, Vec<RawEntry>), SessionFault> {
+    let mut found = Vec::new();
     let done = session
         .search(search, |item| {
             if let Item::Entry(tag) = item {
-                found = RawEntry::parse(tag);
+                found.extend(RawEntry::parse(tag));
             }
             true
         })

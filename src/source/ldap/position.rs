@@ -1,9 +1,9 @@
 //! The replica position of a server; see [`ReplicaPosition`].
 
 use super::entry::RawEntry;
-use super::look::look;
+use super::look::{entries, look};
 use super::options::{SearchScope, Server};
-use super::session::{Item, Search, Session, SessionFault};
+use super::session::{Search, Session, SessionFault};
 use crate::source::ReplicaPosition;
 
 /// The ports of Active Directory's global catalogue, which holds parts of other domains too.
@@ -25,8 +25,16 @@ pub(super) async fn standing(
         ReplicaPosition { server: server.url.clone(), address: server.url.clone(), ..ReplicaPosition::default() };
     let Some(root) = root else { return Ok(standing) };
     let suffixes = suffixes(&root, bases);
-    if let Some(usn) = number(&root, "highestCommittedUSN") {
-        active_directory(session, &root, usn, &mut standing, &suffixes, server).await?;
+    standing.count = number(&root, "highestCommittedUSN");
+    if let Some(usn) = standing.count {
+        let writer = active_directory(session, &root, &mut standing).await?;
+        let Some(own) = writer.filter(|_| !CATALOGUE.contains(&server.port)) else { return Ok(standing) };
+        for suffix in &suffixes {
+            let (_, entry) = look(session, suffix, &["replUpToDateVector".to_owned()]).await?;
+            let vector = entry.and_then(|entry| vector(entry.values("replUpToDateVector").next()?)).unwrap_or_default();
+            let all = vector.into_iter().filter(|(writer, _)| *writer != own).chain([(own.clone(), usn)]);
+            standing.changes.extend(all.map(|(writer, usn)| (format!("{suffix} {writer}"), sortable(usn))));
+        }
         return Ok(standing);
     }
     for suffix in &suffixes {
@@ -43,28 +51,18 @@ pub(super) async fn standing(
     Ok(standing)
 }
 
+/// Finds out who the server is; as a writer of changes, where it says that.
 async fn active_directory(
     session: &mut Session,
     root: &RawEntry,
-    usn: u64,
     standing: &mut ReplicaPosition,
-    suffixes: &[String],
-    server: &Server,
-) -> Result<(), SessionFault> {
-    standing.count = Some(usn);
-    let Some(service) = root.texts("dsServiceName").into_iter().next() else { return Ok(()) };
+) -> Result<Option<String>, SessionFault> {
+    let Some(service) = root.texts("dsServiceName").into_iter().next() else { return Ok(None) };
     standing.name = service.to_lowercase();
     let (_, entry) = look(session, &service, &["invocationId".to_owned()]).await?;
     let invocation = entry.and_then(|entry| entry.values("invocationId").next().map(hex));
     standing.server.clone_from(invocation.as_ref().unwrap_or(&service));
-    let Some(own) = invocation.filter(|_| !CATALOGUE.contains(&server.port)) else { return Ok(()) };
-    for suffix in suffixes {
-        let (_, entry) = look(session, suffix, &["replUpToDateVector".to_owned()]).await?;
-        let vector = entry.and_then(|entry| vector(entry.values("replUpToDateVector").next()?)).unwrap_or_default();
-        let all = vector.into_iter().filter(|(writer, _)| *writer != own).chain([(own.clone(), usn)]);
-        standing.changes.extend(all.map(|(writer, usn)| (format!("{suffix} {writer}"), sortable(usn))));
-    }
-    Ok(())
+    Ok(invocation)
 }
 
 async fn directory_389(
@@ -77,15 +75,8 @@ async fn directory_389(
         let attributes = ["nsds50ruv".to_owned()];
         let search =
             Search { base: suffix, scope: SearchScope::Subtree, filter: REPLICAS, attributes: &attributes, page: None };
-        let mut seen = Vec::new();
-        session
-            .search(search, |item| {
-                if let Item::Entry(tag) = item {
-                    seen.extend(RawEntry::parse(tag).map(|entry| entry.texts("nsds50ruv")).unwrap_or_default());
-                }
-                true
-            })
-            .await?;
+        let (_, found) = entries(session, search).await?;
+        let seen: Vec<String> = found.iter().flat_map(|entry| entry.texts("nsds50ruv")).collect();
         standing.changes.extend(replicas(&seen).map(|(writer, change)| (format!("{suffix} {writer}"), change)));
     }
     if standing.changes.is_empty() {

@@ -6,10 +6,10 @@ use super::attribute::IDENTITIES;
 use super::code;
 use super::entry::RawEntry;
 use super::error::{Error, LdapErrorKind};
-use super::look::look;
+use super::look::{entries, look};
 use super::options::{Options, SearchScope, Server};
 use super::refused::Binds;
-use super::session::{Item, Search, Session, SessionFault};
+use super::session::{Search, Session, SessionFault};
 use crate::clock::Clock;
 
 /// How many entries are looked at with all that they have.
@@ -182,30 +182,20 @@ async fn sample(session: &mut Session, base: &str, filter: &str, probe: &mut Pro
     let attributes: Vec<String> = ["*", "entryUUID", "nsUniqueId", "nsAccountLock"].map(str::to_owned).to_vec();
     let page = Some((SAMPLES, Vec::new()));
     let search = Search { base, scope: SearchScope::Subtree, filter, attributes: &attributes, page };
-    let mut people = Vec::new();
-    let done = session
-        .search(search, |item| {
-            if let Item::Entry(tag) = item {
-                people.extend(RawEntry::parse(tag));
-            }
-            true
-        })
-        .await?;
+    let (done, people) = entries(session, search).await?;
     probe.people = people.len();
     for attribute in people.iter().flat_map(|entry| &entry.attributes) {
         *probe.attributes.entry(attribute.name.clone()).or_default() += 1;
     }
-    match done.map(|done| (done.code, done.text)) {
-        Some((code::SUCCESS, _)) if probe.people > 0 => {}
-        Some((code::SUCCESS, _)) => probe.doubts.push(format!(
+    match done.code {
+        code::SUCCESS if probe.people > 0 => {}
+        code::SUCCESS => probe.doubts.push(format!(
             "{filter} finds no entries below {base:?}; an account that may read people is needed, most likely"
         )),
-        Some((code, text)) => probe.doubts.push(format!(
-            "the people below {base:?} can't be seen: {}{}",
-            code::words(code),
-            code::said(&text)
-        )),
-        None => {}
+        code => {
+            let said = format!("{}{}", code::words(code), code::said(&done.text));
+            probe.doubts.push(format!("the people below {base:?} can't be seen: {said}"));
+        }
     }
     Ok(())
 }
@@ -218,21 +208,14 @@ async fn count(session: &mut Session, base: &str, probe: &mut Probe) -> Result<(
     let mut cookie = Vec::new();
     while probe.counted.len() < COUNTED_MAX {
         let search = Search { base, scope, filter, attributes: &attributes, page: Some((PAGE_SIZE, cookie)) };
-        let counted = &mut probe.counted;
-        let done = session
-            .search(search, |item| {
-                if let Item::Entry(tag) = item
-                    && let Some(entry) = RawEntry::parse(tag)
-                {
-                    let has = names.iter().copied().filter(|name| entry.values(name).next().is_some()).collect();
-                    counted.push(Counted { dn: entry.dn, has });
-                }
-                true
-            })
-            .await?;
-        match done.map(|done| (done.code, done.cookie)) {
-            Some((code::SUCCESS, Some(next))) if !next.is_empty() => cookie = next,
-            Some((code::SUCCESS, _)) => return Ok(()),
+        let (done, found) = entries(session, search).await?;
+        probe.counted.extend(found.into_iter().map(|entry| {
+            let has = names.iter().copied().filter(|name| entry.values(name).next().is_some()).collect();
+            Counted { dn: entry.dn, has }
+        }));
+        match done.cookie {
+            Some(next) if done.code == code::SUCCESS && !next.is_empty() => cookie = next,
+            _ if done.code == code::SUCCESS => return Ok(()),
             _ => break,
         }
     }

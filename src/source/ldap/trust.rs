@@ -3,11 +3,10 @@
 //! Invariant: a server is verified against the system's roots and those of `ca_file`, unless the configuration says
 //! explicitly that it is not.
 
-use std::fmt;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::CryptoProvider;
+use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
 
@@ -15,20 +14,13 @@ use crate::tls;
 
 /// A client that takes any server for the right one.
 pub(super) fn unverified() -> ClientConfig {
-    let verifier = Arc::new(Anyone { provider: tls::provider() });
+    let verifier = Arc::new(Anyone(tls::provider().signature_verification_algorithms));
     tls::builder().dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
 }
 
-/// Takes anyone.
-struct Anyone {
-    provider: Arc<CryptoProvider>,
-}
-
-impl fmt::Debug for Anyone {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Anyone")
-    }
-}
+/// Takes anyone who can sign in one of these ways.
+#[derive(Debug)]
+struct Anyone(WebPkiSupportedAlgorithms);
 
 impl ServerCertVerifier for Anyone {
     fn verify_server_cert(
@@ -48,8 +40,7 @@ impl ServerCertVerifier for Anyone {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        rustls::crypto::verify_tls12_signature(message, certificate, signed, algorithms)
+        verify_tls12_signature(message, certificate, signed, &self.0)
     }
 
     fn verify_tls13_signature(
@@ -58,11 +49,10 @@ impl ServerCertVerifier for Anyone {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        rustls::crypto::verify_tls13_signature(message, certificate, signed, algorithms)
+        verify_tls13_signature(message, certificate, signed, &self.0)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
+        self.0.supported_schemes()
     }
 }
