@@ -60,7 +60,10 @@ impl Mirror {
             // A whole listing is the occasion to forget fields that no job needs any more.
             mirror.fields.clone_from(&wanted.fields);
         }
-        mirror.pull_entities(client, store, since, wanted, clock).await.map_err(fail(what))?;
+        mirror
+            .pull_entities(client, store, wanted, Listing::new(store, target, since, clock.now()))
+            .await
+            .map_err(fail(what))?;
         Ok(mirror)
     }
 
@@ -69,7 +72,9 @@ impl Mirror {
         let since = self.last.watermark;
         let wanted = PullSet::new(self.target, [], SignedDuration::ZERO);
         let what = what(self.target);
-        self.pull_entities(client, store, since, &wanted, clock).await.map_err(|kind| Error { what, kind })
+        self.pull_entities(client, store, &wanted, Listing::new(store, self.target, since, clock.now()))
+            .await
+            .map_err(|kind| Error { what, kind })
     }
 
     async fn pull_elements(&mut self, client: &Client) -> Result<(), ErrorKind> {
@@ -94,24 +99,21 @@ impl Mirror {
         Ok(())
     }
 
-    async fn pull_entities(
+    async fn pull_entities<'s>(
         &mut self,
         client: &Client,
-        store: &Store,
-        since: Option<Timestamp>,
+        store: &'s Store,
         wanted: &PullSet,
-        clock: &Clock,
+        mut seen: Listing<'s>,
     ) -> Result<(), ErrorKind> {
         let target = self.target;
-        // The holders of a certification come as a whole each time.
-        let mut seen = Listing::new(store, clock.now(), since.is_none() || target == Target::Holder);
         let (date, not_found) = if target == Target::Holder {
             let mut pages = Vec::new();
             let date = self.list_holders(client, store, &wanted.certifications, |_, page| pages.push(page)).await?;
             pages.into_iter().for_each(|page| self.take(store, page, &mut seen));
             (date, false)
         } else {
-            let walked = Remote::walk(client, target, since, |page| self.take(store, page, &mut seen)).await?;
+            let walked = Remote::walk(client, target, seen.since, |page| self.take(store, page, &mut seen)).await?;
             (walked.date, walked.listed_nothing_by_404)
         };
         if let Some(error) = seen.failure {
@@ -124,7 +126,7 @@ impl Mirror {
         if seen.whole {
             self.find_gone(client, store, &seen.listed, not_found).await?;
             self.last.count = seen.listed.len() as u64;
-            self.last.full_at = Some(clock.now());
+            self.last.full_at = Some(seen.now);
             self.last.fields.clone_from(&self.fields);
         }
         self.last.moved(date, seen.newest);
@@ -221,6 +223,7 @@ impl Mirror {
 
 /// What a pull has seen so far.
 struct Listing<'s> {
+    since: Option<Timestamp>,
     now: Timestamp,
     whole: bool,
     /// The ids of a whole listing.
@@ -232,8 +235,10 @@ struct Listing<'s> {
 }
 
 impl<'s> Listing<'s> {
-    fn new(store: &'s Store, now: Timestamp, whole: bool) -> Self {
-        Self { now, whole, listed: BTreeSet::new(), newest: None, rows: store.bulk_load(), failure: None }
+    fn new(store: &'s Store, target: Target, since: Option<Timestamp>, now: Timestamp) -> Self {
+        // The holders of a certification come as a whole each time.
+        let whole = since.is_none() || target == Target::Holder;
+        Self { since, now, whole, listed: BTreeSet::new(), newest: None, rows: store.bulk_load(), failure: None }
     }
 }
 
