@@ -158,7 +158,7 @@ fn alarm(
 ) -> Option<String> {
     let name = &job.name;
     was?;
-    if let Some(reason) = &prepared.hold
+    if let Some(reason) = prepared.blocked_by()
         && !matches!(last, Some(Status::Held | Status::Failed))
     {
         return Some(format!("job {name} would be held: {reason}"));
@@ -170,7 +170,7 @@ fn alarm(
         .held
         .iter()
         .filter(|one| one.change.is_some() && !held.contains(&one.key))
-        .map(|one| &*one.reason)
+        .map(|one| one.reason.text())
         .collect();
     let reason = news.first()?;
     Some(format!("job {name} would hold {} more changes: {reason}", news.len()))

@@ -160,7 +160,7 @@ fn of_job(snapshot: &Snapshot, job: &JobView, before: &Job, notices: &mut Vec<No
     let mut after = Job {
         kinds: ended.into_iter().chain(missing).chain(overdue).collect(),
         held_set: if ended == Some(NoticeKind::Held) { job.held_set } else { before.held_set },
-        rejected: job.rejected.iter().map(|row| row.mark).collect(),
+        rejected: job.rejected.first.iter().map(|row| row.mark).collect(),
         parked: job.parked.iter().copied().collect(),
         on_site: BTreeMap::new(),
     };
@@ -168,7 +168,8 @@ fn of_job(snapshot: &Snapshot, job: &JobView, before: &Job, notices: &mut Vec<No
     if ended == Some(NoticeKind::Failed) {
         after.rejected.extend(&before.rejected);
     }
-    let rows: Vec<&RejectedRow> = job.rejected.iter().filter(|row| !before.rejected.contains(&row.mark)).collect();
+    let rows: Vec<&RejectedRow> =
+        job.rejected.first.iter().filter(|row| !before.rejected.contains(&row.mark)).collect();
     let refused = after.parked.difference(&before.parked).count();
     for kind in &after.kinds {
         let is_new = !before.kinds.contains(kind);

@@ -14,12 +14,12 @@ use crate::store::{self, Batch, Keyspace, Store};
 
 /// Releases held changes: all of them, or those of `keys`. Returns the keys; none where none of them can be approved.
 pub fn approve(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
-    decide(store, clock, job, keys, "approved", Verdict::Approved)
+    decide(store, clock, job, keys, Verdict::Approved)
 }
 
 /// Drops held changes, likewise; each stays dropped until its record changes or comes back.
 pub fn reject(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
-    decide(store, clock, job, keys, "rejected", Verdict::Rejected)
+    decide(store, clock, job, keys, Verdict::Rejected)
 }
 
 /// Why a decision could not be taken.
@@ -65,7 +65,6 @@ fn decide(
     clock: &Clock,
     job: &Job,
     keys: &BTreeSet<Key>,
-    decision: &str,
     verdict: fn(u64) -> Verdict,
 ) -> Result<Vec<Key>, DecisionError> {
     let mut chosen = Vec::new();
@@ -85,12 +84,12 @@ fn decide(
     for key in keys {
         let held = chosen.iter().filter_map(|(_, waiting)| waiting.get(key));
         if let Some(change) = held.clone().next().filter(|_| held.clone().all(|change| change.action.is_none())) {
-            return Err(DecisionError::Mend { key: key.clone(), reason: change.reason.clone() });
+            return Err(DecisionError::Mend { key: key.clone(), reason: change.reason.to_string() });
         }
     }
     let mut decided = Vec::new();
     for (part, waiting) in chosen {
-        decided.extend(decide_part(store, clock, part, waiting, decision, verdict)?);
+        decided.extend(decide_part(store, clock, part, waiting, verdict)?);
     }
     Ok(decided)
 }
@@ -100,13 +99,16 @@ fn decide_part(
     clock: &Clock,
     part: &Job,
     mut waiting: BTreeMap<Key, PendingApproval>,
-    decision: &str,
     verdict: fn(u64) -> Verdict,
 ) -> Result<Vec<Key>, DecisionError> {
     let job = &part.name;
     waiting.retain(|_, change| change.action.is_some());
     let audit = Audit::new(store.dir());
-    for key in waiting.keys() {
+    for (key, change) in &waiting {
+        let decision = match verdict(change.wish) {
+            Verdict::Approved(_) => "approved",
+            Verdict::Rejected(_) => "rejected",
+        };
         let at = clock.now();
         let line = AuditLine::Decision { at, job: Some(job), key: Some(key), decision, by: acting_user(), why: None };
         audit.append(at, &line).map_err(DecisionError::Audit)?;

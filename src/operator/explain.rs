@@ -26,7 +26,7 @@ use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_fields::leaver_set;
 use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::{JobState, LastRun};
-use crate::reconcile::plan::build::build_plan;
+use crate::reconcile::plan::build::{JobContext, preview_plan};
 use crate::record::{Entity, FieldKind, Key, Record, RemoteId, Value, Values, normalize};
 use crate::snapshot::{Index, Owner, SyncedRecord};
 use crate::source::Row;
@@ -214,7 +214,7 @@ fn explain_part(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanati
         fields: fields(job, record, entity.as_ref(), known.as_ref()),
         fits: fits(store, job, mirror, record)?,
         owner: known.as_ref().map(|known| Owner::of(store, job.mapping.target, known.id)).transpose()?.flatten(),
-        outlook: outlook(context, job, key, mirrors.as_ref(), &rows, unreadable.as_deref()),
+        outlook: outlook(context, job, key, mirrors.as_ref(), unreadable.as_deref().map_or(Ok(&rows), Err)),
         held: held(store, &job.name)?.remove(key).map(|held| (held, state.held_set)),
         decision: verdicts(store, &job.name)?.remove(key),
         queued: queue::get(store, &job.name, key)?,
@@ -339,12 +339,12 @@ fn outlook(
     job: &Job,
     key: &Key,
     mirrors: Option<&Mirrors>,
-    rows: &[SourceRow],
-    unreadable: Option<&str>,
+    read: Result<&Vec<SourceRow>, &str>,
 ) -> Outlook {
-    if let Some(reason) = unreadable {
-        return Outlook::Unclear(format!("the source can't be read: {reason}"));
-    }
+    let rows = match read {
+        Ok(rows) => rows,
+        Err(reason) => return Outlook::Unclear(format!("the source can't be read: {reason}")),
+    };
     if rows.iter().all(|row| row.reading.absence().is_some()) {
         return Outlook::Absent;
     }
@@ -352,7 +352,7 @@ fn outlook(
         return Outlook::Unclear("the service was never read; `rosterd plan` reads it".to_owned());
     };
     let narrow = KeyFilter { keys: [key.clone()].into() };
-    match build_plan(context, job, &rows::mapping(job), mirrors, &narrow, &[], &mut |_, _| Ok(())) {
+    match preview_plan(JobContext { context, job, mirrors, filter: &narrow, earlier: &[] }) {
         Ok(prepared) => of_prepared(&prepared, key).unwrap_or_else(|error| Outlook::Unclear(chain(&error))),
         Err(error) => Outlook::Unclear(chain(&error)),
     }

@@ -38,7 +38,7 @@ fn of_part(store: &Store, job: &JobName) -> Result<Vec<QueuedChange>, store::Err
     let with_reason = |change: Change| {
         let looked = held.get(&change.key).filter(|held| held.action.is_none());
         let is_open = change.wish.action == Action::Create && matches!(change.state, State::Sent { .. });
-        QueuedChange { unclear: looked.filter(|_| is_open).map(|held| held.reason.clone()), change }
+        QueuedChange { unclear: looked.filter(|_| is_open).map(|held| held.reason.to_string()), change }
     };
     Ok(queue::list(store, job)?.into_iter().map(with_reason).collect())
 }

@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 
 use super::rules::{OnDrift, Rules};
-use super::{Change, Delta, Deltas, Held};
+use super::{Change, Delta, Deltas, Held, HoldReason};
 use crate::record::{
     Action, DesiredState, Entity, Field, FieldKind, Key, Record, RemoteId, RowMetadata, Target, Value, Values,
 };
@@ -109,9 +109,6 @@ pub enum Standing {
         key: Key,
     },
 }
-
-/// How the reason begins for which a new record of a known name is held.
-pub const NAMESAKE: &str = "this new record has the name of somebody at the service whom no record matches";
 
 /// What one record needs.
 #[derive(Clone, Debug)]
@@ -230,10 +227,10 @@ pub fn decide(subject: Subject, rules: Rules<'_>) -> Decision {
         }
         Standing::Namesake { id } => {
             let reason = format!(
-                "{NAMESAKE} (id {id}), and on a job's first run they may be the same person; approve it to create a new \
-                 person, or make match_on fit them"
+                "this new record has the name of somebody at the service whom no record matches (id {id}), and on a job's \
+                 first run they may be the same person; approve it to create a new person, or make match_on fit them"
             );
-            held_new(is_new(record, false), reason)
+            Decision::Held(Held::change(is_new(record, false), &HoldReason::SameName(reason.into())))
         }
         Standing::Contested { id, key } => {
             held(record.key, format!("this record and that of key {key} both fit the {one} with id {id}"))
@@ -386,7 +383,7 @@ mod tests {
             Decision::Change(change) | Decision::Photo { change, .. } => {
                 change.moves().map(|(field, ..)| field.to_owned()).collect()
             }
-            Decision::Held(held) => vec![crate::record::reveal(&held.reason).into_owned()],
+            Decision::Held(held) => vec![crate::record::reveal(held.reason.text()).into_owned()],
         }
     }
 

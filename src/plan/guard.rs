@@ -1,10 +1,9 @@
 //! The limits that hold a plan.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use super::options::{Limit, Limits, Writes};
-use super::{Change, Held, Judged};
+use super::{Change, Held, HoldReason, Judged};
 use crate::record::{Action, Key, RemoteId};
 
 /// What the limits are measured against.
@@ -71,6 +70,17 @@ impl<C> Default for Guarded<C> {
     }
 }
 
+impl<C: Judged> Guarded<C> {
+    /// Holds those among what is sent for which there is a reason.
+    pub fn hold(&mut self, reason: impl Fn(&C) -> Option<HoldReason>) {
+        let held = self.go.extract_if(.., |change| reason(change).is_some());
+        self.held.extend(held.filter_map(|change| {
+            let reason = reason(&change)?;
+            Some(Held::change(change, &reason))
+        }));
+    }
+}
+
 /// Divides changes into those that go, those that wait and those that were rejected; those that a person released go before
 /// the others.
 pub fn guard<C: Judged>(
@@ -112,11 +122,11 @@ pub fn guard<C: Judged>(
 /// Why changes of a kind wait.
 #[derive(Default)]
 pub(super) struct Reasons {
-    all: Option<Arc<str>>,
-    leavers: Option<Arc<str>>,
-    updates: Option<Arc<str>>,
-    creates: Option<Arc<str>>,
-    blanked: BTreeMap<String, Arc<str>>,
+    all: Option<HoldReason>,
+    leavers: Option<HoldReason>,
+    updates: Option<HoldReason>,
+    creates: Option<HoldReason>,
+    blanked: BTreeMap<String, HoldReason>,
 }
 
 impl Reasons {
@@ -158,7 +168,7 @@ impl Reasons {
         }
     }
 
-    pub(super) fn for_change(&self, change: &impl Judged) -> Option<&Arc<str>> {
+    pub(super) fn for_change(&self, change: &impl Judged) -> Option<&HoldReason> {
         if change.leaves() {
             return self.leavers.as_ref().or(self.all.as_ref());
         }
@@ -169,7 +179,7 @@ impl Reasons {
 }
 
 /// Why the leavers of a job are held if too many people leave in all its parts together.
-pub fn leavers_held(people: u64, limits: &Limits, base: Base) -> Option<Arc<str>> {
+pub fn leavers_held(people: u64, limits: &Limits, base: Base) -> Option<HoldReason> {
     let reason = over(limits.leavers, people + base.removed, base.known, |allowed| {
         format!("max_leavers: {people} people would leave or lose a membership{}, {allowed} are allowed", besides(base))
     });
@@ -185,7 +195,7 @@ fn besides(base: Base) -> String {
 }
 
 /// Why the updates of a job are held if too many people are changed in all its parts together.
-pub fn updates_held(changed: u64, limits: &Limits, base: Base) -> Option<Arc<str>> {
+pub fn updates_held(changed: u64, limits: &Limits, base: Base) -> Option<HoldReason> {
     let people = base.known + base.matched;
     over(limits.updates, changed, people, |allowed| {
         format!(
@@ -194,7 +204,7 @@ pub fn updates_held(changed: u64, limits: &Limits, base: Base) -> Option<Arc<str
     })
 }
 
-fn over(limit: Limit, count: u64, base: u64, reason: impl FnOnce(u64) -> String) -> Option<Arc<str>> {
+fn over(limit: Limit, count: u64, base: u64, reason: impl FnOnce(u64) -> String) -> Option<HoldReason> {
     let allowed = limit.allows(base)?;
     (count > allowed).then(|| reason(allowed).into())
 }
@@ -285,7 +295,7 @@ mod tests {
             let guarded = guard(changes, &limits(), base, Writes::Auto, &BTreeMap::new());
             assert_eq!((guarded.held.len(), guarded.go.len()), (held, 2 * people - held));
             let reason = "max_updates: 31 of 100 people would be changed, 30 are allowed";
-            assert!(guarded.held.iter().all(|held| &*held.reason == reason), "{:?}", guarded.held);
+            assert!(guarded.held.iter().all(|held| held.reason.text() == reason), "{:?}", guarded.held);
         }
     }
 
@@ -298,7 +308,7 @@ mod tests {
         ];
         for reason in reasons {
             let reason = reason.unwrap();
-            assert!(reason.ends_with(" besides 8 of the last 24 hours, 10 are allowed"), "{reason}");
+            assert!(reason.text().ends_with(" besides 8 of the last 24 hours, 10 are allowed"), "{reason}");
         }
         assert_eq!(leavers_held(2, &Limits::default(), base), None);
     }
@@ -314,7 +324,7 @@ mod tests {
         let guarded = guard(changes, &Limits::default(), base, Writes::Auto, &BTreeMap::new());
         assert_eq!((guarded.held.len(), guarded.go.len()), (4, 2));
         let reason = "max_blanked: mobile would turn empty for 4 people, 3 are allowed";
-        assert!(guarded.held.iter().all(|held| &*held.reason == reason), "{:?}", guarded.held);
+        assert!(guarded.held.iter().all(|held| held.reason.text() == reason), "{:?}", guarded.held);
     }
 
     #[test]

@@ -18,6 +18,7 @@
 
 mod decide;
 mod guard;
+mod hold_reason;
 mod leavers;
 mod matching;
 mod options;
@@ -29,10 +30,9 @@ mod segment;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
-pub use decide::{Decision, NAMESAKE, Standing, Subject, decide};
+pub use decide::{Decision, Standing, Subject, decide};
 pub use guard::{Base, Decided, Guarded, RemoteDigest, Verdict, guard, leavers_held, updates_held};
+pub use hold_reason::HoldReason;
 pub use leavers::{Absence, Present, absent, is_due, missing};
 pub use matching::{Match, Matcher, match_hash};
 pub use options::{LeaverAction, Leavers, Limit, Limits, Writes};
@@ -98,8 +98,8 @@ impl Delta {
 pub struct Held<C = Change> {
     /// The record.
     pub key: Key,
-    /// Why it waits; one text for all that wait for the same.
-    pub reason: Arc<str>,
+    /// Why it waits.
+    pub reason: HoldReason,
     /// The change that can be approved; none where there is nothing to approve but something to mend.
     pub change: Option<C>,
     /// What is held instead once a person rejects the match: then the record is a new person.
@@ -120,7 +120,7 @@ impl<C> Held<C> {
 
 impl<C: Judged> Held<C> {
     /// A change that waits.
-    pub fn change(change: C, reason: &Arc<str>) -> Self {
+    pub fn change(change: C, reason: &HoldReason) -> Self {
         Self { key: change.key().clone(), reason: reason.clone(), change: Some(change), other: None }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::guard::{Base, Guarded, Reasons};
 use super::options::{Limit, Limits, Writes};
-use super::{Held, Judged};
+use super::{Held, HoldReason, Judged};
 use crate::record::Sensitive;
 
 /// The fewest people who make segments that lose everybody suspect.
@@ -39,7 +39,7 @@ pub fn guard_segments<C: Judged>(guarded: &mut Guarded<C>, limits: &Limits, base
         });
         for change in changes {
             let alone = emptied.as_deref().filter(|_| change.leaves());
-            match reasons.for_change(&change).map(|reason| &**reason).or(alone) {
+            match reasons.for_change(&change).map(HoldReason::text).or(alone) {
                 Some(reason) => {
                     let reason = format!("segment \"{}\": {reason}", Sensitive(&segment)).into();
                     guarded.held.push(Held::change(change, &reason));
@@ -105,7 +105,7 @@ mod tests {
         guard_segments(&mut guarded, &Limits::default(), &bases);
         let count = |segment: &str| guarded.go.iter().filter(|change| change.marks.segment == segment).count();
         assert_eq!(["A", "B", "C", ""].map(count), [1, 10, 0, 9]);
-        let mut reasons: Vec<_> = guarded.held.iter().map(|held| reveal(&held.reason)).collect();
+        let mut reasons: Vec<_> = guarded.held.iter().map(|held| reveal(held.reason.text())).collect();
         reasons.dedup();
         assert_eq!(
             reasons,
@@ -149,7 +149,7 @@ mod tests {
         let go = vec![Change { approved: true, ..leaver(0, "A") }, leaver(1, "A")];
         let mut guarded = Guarded { go, ..Guarded::default() };
         guard_segments(&mut guarded, &Limits::default(), &bases);
-        let reasons: Vec<_> = guarded.held.iter().map(|held| reveal(&held.reason)).collect();
+        let reasons: Vec<_> = guarded.held.iter().map(|held| reveal(held.reason.text())).collect();
         assert_eq!((guarded.go.len(), reasons), (1, vec!["segment \"A\": all 2 people in it would leave".into()]));
     }
 }

@@ -1,21 +1,16 @@
 //! A run from end to end.
 
-use super::approval::remote_digest;
-use super::collect::key_filter::narrowed;
-use super::collect::rows;
 use super::collect::shared_read::read_once;
 use super::inbox::{last_file, peek, process};
-use super::leavers::job_limit;
 use super::leavers::missing_limit::{Remembered, remembered};
 use super::mirrors::Mirrors;
 use super::model::context::{Context, KeyFilter};
 use super::model::error::Error;
 use super::model::job_plan::{For, JobPlan, Plan};
-use super::model::job_state::next_run;
-use super::plan::build::build_plan;
 use super::report::job_report::Report;
-use super::run_job::{prune, record, run_job};
-use super::{account, freshness, pause, restored_state, retention};
+use super::run_job::{Intent, PartRun, plan_parts, prune, run_job};
+use super::started_run::StartedRun;
+use super::{account, freshness, restored_state, retention};
 use crate::config::Job;
 use crate::mirror::Mirror;
 use crate::record::RemoteId;
@@ -27,7 +22,7 @@ pub async fn sync(context: &Context<'_>, jobs: &[&Job], narrow: &KeyFilter) -> R
     account::claim(context)?;
     restored_state::sign(context.store)?;
     let mut reports = Vec::new();
-    let mut mirrors = Mirrors::default();
+    let mut mirrors = Mirrors::kept();
     for job in jobs {
         if context.watch.interrupted() {
             break;
@@ -36,17 +31,12 @@ pub async fn sync(context: &Context<'_>, jobs: &[&Job], narrow: &KeyFilter) -> R
             reports.push(process::sync(context, job, inbox, &mut mirrors, narrow).await?);
             continue;
         }
-        let before = context.client.requests();
-        let started = context.clock.now();
-        context.client.begin_run();
-        let run = next_run(context.store)?;
-        let mut report = match run_job(context, job, &mut mirrors, narrow, run, before).await {
-            Ok(report) => report,
-            Err(error) => Report { interrupted: error.is_interruption(), ..context.failed(job, &error, before) },
-        };
+        let begun = StartedRun::begin(context)?;
+        let result = run_job(context, job, &mut mirrors, narrow, &begun).await;
+        let mut report = result.unwrap_or_else(|error| begun.failed(context, job, &error));
         report.reasons.extend(freshness::noted(context, job)?);
         report.is_narrow = narrow.is_narrow();
-        record(context, job, &report, run, started)?;
+        begun.record(context, job, &report)?;
         reports.push(report);
     }
     prune(context)?;
@@ -82,36 +72,30 @@ async fn plan_one(
         _ => None,
     };
     let over = next.job().or(last.as_ref().map(|(job, _)| job));
-    mirrors.pull(context, over.unwrap_or(job), false).await?;
     let Some(job) = over else {
+        mirrors.pull(context, job).await?;
         let Remembered { missed, missing, names } = remembered(context, job, mirrors.of(job.mapping.target))?;
-        let nothing = JobPlan::nothing(job, context.store, next.told());
-        let prepared = JobPlan { inbox: next.waiting.clone(), missed, missing, names, ..nothing };
+        let nothing = JobPlan::nothing(job, context.store);
+        let (inbox, notes) = (next.waiting.clone(), vec![next.told()]);
+        let prepared = JobPlan { inbox, notes, missed, missing, names, ..nothing };
         let foreign = strangers(context.store, mirrors.of(job.mapping.target), job, &[])?;
         return Ok((vec![prepared], foreign));
     };
     let kept = read_once(context, job)?;
     let job = kept.as_ref().unwrap_or(job);
-    let mut all = Vec::new();
+    let parts = plan_parts(context, job, mirrors, narrow, Intent::Plan(what_for)).await?;
     let mut foreign = 0;
-    for (part, narrow) in narrowed(context, job, narrow)? {
-        let mapping = rows::mapping(part);
-        let mut prepared = build_plan(context, part, &mapping, mirrors, &narrow, &all, &mut |_, _| Ok(()))?;
-        if part.name == job.name {
-            foreign = strangers(context.store, mirrors.of(part.mapping.target), part, &prepared.updates.matched)?;
-            prepared.notes.extend(next.waiting.is_some().then(|| next.told()));
-            prepared.inbox.clone_from(&next.waiting);
-        }
-        all.push(prepared);
+    let mut plans = Vec::new();
+    for PartRun { part, plan, .. } in parts {
+        plans.push(if part.name == job.name {
+            foreign = strangers(context.store, mirrors.of(plan.target), part, &plan.updates.matched)?;
+            let told = next.waiting.is_some().then(|| next.told());
+            JobPlan { notes: plan.notes.iter().cloned().chain(told).collect(), inbox: next.waiting.clone(), ..plan }
+        } else {
+            plan
+        });
     }
-    job_limit::share(context, job, &mut all)?;
-    for prepared in &mut all {
-        pause::reason(context.store.dir(), &job.name).into_iter().for_each(|reason| prepared.block(reason));
-        if what_for == For::File {
-            prepared.updates.remote = remote_digest::remotes(prepared, mirrors.of(prepared.target), context.store)?;
-        }
-    }
-    Ok((all, foreign))
+    Ok((plans, foreign))
 }
 
 /// How many people at the service belong to no record of the job.

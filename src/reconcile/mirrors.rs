@@ -21,11 +21,18 @@ use crate::store::{self, Keyspace, Store};
 #[derive(Clone, Default)]
 pub(crate) struct Mirrors {
     by_target: BTreeMap<Target, Mirror>,
+    /// Whether what is pulled is stored.
+    persist: bool,
     /// Whether the credential may be another account's, once it was asked.
     doubted: Option<bool>,
 }
 
 impl Mirrors {
+    /// Mirrors of which all that is pulled is stored; by default, nothing is.
+    pub(crate) fn kept() -> Self {
+        Self { persist: true, ..Self::default() }
+    }
+
     /// The mirror of a target that was pulled.
     pub(crate) fn of(&self, target: Target) -> &Mirror {
         self.by_target.get(&target).expect("it is pulled before the job is looked at")
@@ -51,8 +58,8 @@ impl Mirrors {
         Ok(Some(mirrors))
     }
 
-    /// Pulls what a job needs and what was not pulled yet. With `through`, what is found is stored.
-    pub(crate) async fn pull(&mut self, context: &Context<'_>, job: &Job, persist: bool) -> Result<(), Error> {
+    /// Pulls what a job needs and what was not pulled yet.
+    pub(crate) async fn pull(&mut self, context: &Context<'_>, job: &Job) -> Result<(), Error> {
         let doubted = match self.doubted {
             Some(doubted) => doubted,
             None => *self.doubted.insert(account::is_doubted(context)?),
@@ -78,10 +85,10 @@ impl Mirrors {
                 wanted.certifications.clone_from(&named);
                 wanted.certifications.extend(self.by_target.get(&target).into_iter().flat_map(Mirror::listed));
             }
-            let mirror = Mirror::pull(context.client, context.store, &wanted, context.clock, persist).await?;
+            let mirror = Mirror::pull(context.client, context.store, &wanted, context.clock, self.persist).await?;
             self.by_target.insert(target, mirror);
         }
-        if doubted && persist && self.shows_all_known(context.store)? {
+        if doubted && self.persist && self.shows_all_known(context.store)? {
             let mut mirrors: Vec<&mut Mirror> = self.by_target.values_mut().collect();
             account::trust(context, &mut mirrors)?;
             self.doubted = Some(false);

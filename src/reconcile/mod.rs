@@ -17,6 +17,7 @@
 //! correlate    Candidate → which entity it is, and what it needs.
 //! leavers      Who is gone, and what becomes of them.
 //! plan         All together: the plan of one part of a job.
+//! started_run  What a run counts from, and how its end is remembered.
 //! run_job      One job from end to end.
 //! inbox        A run for each dropped file.
 //! jobs         The entry points: sync and plan of several jobs.
@@ -51,6 +52,7 @@ pub(crate) mod report;
 pub(crate) mod restored_state;
 pub(crate) mod retention;
 pub(crate) mod run_job;
+pub(crate) mod started_run;
 
 pub use approval::held::{PendingApproval, held};
 pub use collect::rows::{mapping, rows};
@@ -63,8 +65,8 @@ pub use model::change_spill::ChangeSpill;
 pub use model::context::{Context, KeyFilter, NoObserver, RunObserver, Stage};
 pub use model::counts::{Counts, Status};
 pub use model::error::{Error, Kind};
-pub use model::job_plan::{For, JobPlan, ON_SITE, Plan};
-pub use model::job_state::{JobState, LastRun, RejectedRow};
+pub use model::job_plan::{Block, For, JobPlan, Plan};
+pub use model::job_state::{JobState, LastRun, RejectedRow, RejectedRows};
 pub use model::missing_people::{Missed, Missing};
 pub use model::plan_file_error::PlanFileError;
 pub use model::reason::{Reason, ReasonKind};

@@ -141,8 +141,9 @@ pub fn pause(dir: &Path, clock: &Clock, job: Option<&JobName>) -> io::Result<boo
 pub fn resume(dir: &Path, clock: &Clock, job: Option<&JobName>) -> io::Result<Vec<Pause>> {
     let mut lifted = pauses(dir)?;
     lifted.retain(|pause| job.is_none() || pause.scope.job() == job);
+    let note = Note { since: clock.now(), by: acting_user(), why: None, told: false };
     for pause in &lifted {
-        tell(dir, clock, &pause.scope, "resumed", acting_user(), None)?;
+        tell(dir, clock, &pause.scope, "resumed", &note)?;
         fs::remove_file(folder(dir).join(pause.scope.file_name()))?;
     }
     if !lifted.is_empty() {
@@ -208,19 +209,12 @@ fn finish(dir: &Path, clock: &Clock, scope: &PauseScope, note: Note) -> io::Resu
     if note.told {
         return Ok(());
     }
-    tell(dir, clock, scope, "paused", note.by.clone(), note.why.as_deref())?;
+    tell(dir, clock, scope, "paused", &note)?;
     disk::replace(&folder(dir).join(scope.file_name()), &serde_json::to_vec(&Note { told: true, ..note })?)
 }
 
-fn tell(
-    dir: &Path,
-    clock: &Clock,
-    scope: &PauseScope,
-    decision: &str,
-    by: String,
-    why: Option<&str>,
-) -> io::Result<()> {
-    let at = clock.now();
+fn tell(dir: &Path, clock: &Clock, scope: &PauseScope, decision: &str, note: &Note) -> io::Result<()> {
+    let (at, by, why) = (clock.now(), note.by.clone(), note.why.as_deref());
     Audit::new(dir).append(at, &AuditLine::Decision { at, job: scope.job(), key: None, decision, by, why })
 }
 

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::Job;
 use crate::mirror::Mirror;
-use crate::plan::{Guarded, Held, Judged as _, Outline};
+use crate::plan::{Guarded, HoldReason, Judged as _, Outline};
 use crate::record::{Entity, Field, FieldKind};
 use crate::snapshot::SyncedRecord;
 use crate::store::{self, Batch, Keyspace, Store};
@@ -96,12 +96,11 @@ pub(crate) fn hold(
             undoing.insert(change.key.clone());
         }
     }
-    let reason = UNDOES.into();
     for held in guarded.held.iter_mut().filter(|held| undoing.contains(&held.key)) {
-        held.reason = format!("{UNDOES}; {}", held.reason).into();
+        held.reason.precede(UNDOES);
     }
-    let open = guarded.go.extract_if(.., |change| !change.is_approved() && undoing.contains(&change.key));
-    guarded.held.extend(open.map(|change| Held::change(change, &reason)));
+    let reason = HoldReason::from(UNDOES);
+    guarded.hold(|change| (!change.is_approved() && undoing.contains(&change.key)).then(|| reason.clone()));
     Ok(undoing.len())
 }
 

@@ -1,290 +1,357 @@
 //! One run of a job from end to end.
+//!
+//! Every run is made of the same steps: [`plan_parts`] works out what each part of the job wants, [`send`] sends what was
+//! put into the queue of that, and [`report`] says what it came to. Which of the wanted changes go, and what is stored of
+//! the rest, is the business of the run: all of them in [`run_job`], those that a person chose in a plan file, or those
+//! that undo an earlier run.
 
-use jiff::Timestamp;
+use std::collections::BTreeSet;
 
-use super::approval::{held, remote_digest, wrong_presence};
+use super::approval::{held, wrong_presence};
 use super::collect::key_filter::narrowed;
-use super::collect::rows;
 use super::collect::shared_read::read_once;
 use super::commit::adopt::Adoption;
 use super::commit::enqueue::{commit, left_unknown, parked};
-use super::commit::index::save_index;
-use super::freshness;
+use super::commit::index::{IndexUpdate, save_index};
 use super::leavers::{job_limit, organization_transfers};
 use super::mirrors::Mirrors;
 use super::model::context::{Context, KeyFilter, Stage};
-use super::model::counts::Status;
-use super::model::error::{Error, is_full};
-use super::model::job_plan::{JobPlan, ON_SITE};
-use super::model::job_state::{JobState, LastRun, ROWS_MAX, RejectedRow};
-use super::model::reason::ReasonKind;
-use super::pause;
-use super::plan::build::build_plan;
+use super::model::error::Error;
+use super::model::job_plan::{Block, For, JobPlan, joined};
+use super::model::job_state::JobState;
+use super::model::part_draft::PartDraft;
+use super::model::reason::{Reason, ReasonKind};
+use super::plan::build::{Digested, JobContext, draft_plan, finish_plan};
 use super::push_session::PushSession;
 use super::report::job_report::{Part, Report, report};
-use super::report::{log, warnings};
+use super::report::warnings;
+use super::started_run::StartedRun;
+use super::{freshness, pause};
 use crate::config::Job;
-use crate::history::{Audit, AuditLine, Ended};
 use crate::mirror::Removal;
-use crate::plan::Protection;
+use crate::plan::{HoldReason, Protection};
 use crate::push::{Drained, Outcome, StopReason};
 use crate::queue::Ticket;
-use crate::record::{Action, Target};
-use crate::store::{Batch, Store};
+use crate::record::{Action, JobName, Key, RemoteId, Target};
+use crate::store::Store;
 use crate::text::counted;
 
-/// Turns a push that a pause ended into one that waits: nothing failed.
-pub(crate) fn excuse(prepared: &mut JobPlan, drained: &mut Drained) {
-    if let Some((pause, _)) = drained.excuse(|reason| matches!(reason, StopReason::Paused(_))) {
-        prepared.block(ReasonKind::Paused.because(pause.to_string()));
+/// What a run works out plans for.
+#[derive(Clone, Copy)]
+pub(crate) enum Intent<'a> {
+    /// To show them: nothing is stored, and only reads are sent.
+    Plan(For),
+    /// To send what all parts of the job want.
+    Sync(&'a StartedRun),
+    /// To send what one part wants; the others only share its limits.
+    SyncPart(&'a StartedRun, &'a JobName),
+}
+
+impl Intent<'_> {
+    /// The number of the run that sends what a part wants.
+    fn run(self, part: &Job) -> Option<u64> {
+        match self {
+            Self::Sync(begun) => Some(begun.run),
+            Self::SyncPart(begun, own) if part.name == *own => Some(begun.run),
+            Self::SyncPart(..) | Self::Plan(_) => None,
+        }
+    }
+
+    fn digested(self) -> Digested {
+        match self {
+            Self::Plan(For::File) => Digested::All,
+            Self::Sync(_) => Digested::Held,
+            Self::Plan(_) | Self::SyncPart(..) => Digested::Nothing,
+        }
     }
 }
 
+/// One part of a job in a run: what it wants, and what became of that.
+pub(crate) struct PartRun<'a> {
+    pub(crate) part: &'a Job,
+    narrow: KeyFilter,
+    /// None where nothing of it is sent.
+    session: Option<PushSession<'a>>,
+    pub(crate) plan: JobPlan,
+    /// What is queued and to be sent.
+    pub(crate) tickets: Vec<Ticket>,
+    /// The entities that had moved when the plan was made.
+    moved: BTreeSet<RemoteId>,
+    drained: Drained,
+    /// Why the rest of it was not sent, besides what blocks the plan.
+    blocked: Vec<Reason>,
+    /// What waits besides what the plan holds.
+    waits: Vec<(Key, HoldReason)>,
+}
+
+/// A sync of a job.
 pub(crate) async fn run_job(
     context: &Context<'_>,
     job: &Job,
     mirrors: &mut Mirrors,
     narrow: &KeyFilter,
-    run: u64,
-    requests_before: u64,
+    begun: &StartedRun,
 ) -> Result<Report, Error> {
-    let store = context.store;
     let kept = match read_once(context, job) {
         Ok(kept) => kept,
         Err(error) => {
             // The presence of people that an earlier process updated is verified all the same (law 10).
             for part in job.parts() {
-                PushSession::open(context, part, run).await?;
+                PushSession::open(context, part, begun.run).await?;
             }
             return Err(error);
         }
     };
     let job = kept.as_ref().unwrap_or(job);
-    let mut sessions = Vec::new();
-    let narrows = narrowed(context, job, narrow)?;
-    for (part, _) in &narrows {
-        sessions.push(PushSession::open(context, part, run).await?);
-    }
-    mirrors.pull(context, job, true).await?;
-    let mut all = Vec::new();
-    for ((part, narrow), session) in narrows.iter().zip(&sessions) {
-        all.push(plan_after_recovery(context, part, session, mirrors, narrow, &all).await?);
-    }
-    job_limit::share(context, job, &mut all)?;
-    let nothing_taken = all.iter().any(|prepared| prepared.hold.is_some());
-    let paused = pause::reason(store.dir(), &job.name);
-    for prepared in &mut all {
-        paused.iter().for_each(|reason| prepared.block(reason.clone()));
-    }
-    let requests = |client: &crate::api::Client| client.requests() - requests_before;
-    if nothing_taken {
-        let mut parts = Vec::new();
-        for ((prepared, session), (part, _)) in all.into_iter().zip(sessions).zip(&narrows) {
-            let mut prepared = prepared;
-            prepared.notes.extend(session.unlooked);
-            wrong_presence::hold(store, part, &mut prepared)?;
-            parts.push(Part { prepared, drained: Drained::default(), parked: parked(store, part)? });
-        }
-        let mut report = report(job, parts, requests(context.client));
-        report.details.nothing_taken = true;
-        return Ok(report);
-    }
-    let mut changes = Vec::new();
-    for ((part, narrow), prepared) in narrows.iter().zip(&mut all) {
-        prepared.updates.remote = remote_digest::of_held(prepared, mirrors.of(prepared.target), store)?;
-        changes.push(commit(store, part, prepared, narrow)?);
-        if part.name == job.name && job.inbox.is_none() && !narrow.is_narrow() {
-            freshness::note(context, job, &prepared.updates.content)?;
+    let mut parts = plan_parts(context, job, mirrors, narrow, Intent::Sync(begun)).await?;
+    let nothing_taken = parts.iter().any(|part| part.plan.is_nothing_taken());
+    let mut left = None;
+    if !nothing_taken {
+        left = commit_and_send(context, job, &mut parts, mirrors).await?;
+        for part in &parts {
+            part.conclude(context, mirrors)?;
         }
     }
-    let before: Vec<_> = all.iter().map(|prepared| mirrors.of(prepared.target).changed().clone()).collect();
-    let mut drained: Vec<Drained> = all.iter().map(|_| Drained::default()).collect();
-    let count: usize = changes.iter().map(Vec::len).sum();
-    if paused.is_none() {
-        let requests = changes.iter().flatten().map(Ticket::requests).sum();
-        context.watch.stage(&job.name, Stage::Sending { changes: count, requests });
-        drained = send(&sessions, mirrors, &all, changes).await?;
-        all.iter_mut().zip(&mut drained).for_each(|(prepared, drained)| excuse(prepared, drained));
-        for ((part, _), drained) in narrows.iter().zip(&mut drained) {
-            drained.notes.extend(warnings::notes(context.client, store, part, drained)?);
-        }
-    } else if count > 0
-        && let Some(prepared) = all.iter_mut().find(|prepared| prepared.job == job.name)
-    {
-        prepared.block(counted(count, "change waits", "changes wait").into());
+    let mut done = Vec::new();
+    for run in parts {
+        let job = run.part;
+        let mut part = run.done(context.store)?;
+        let astray = wrong_presence::hold(context.store, job, &mut part.held)?;
+        part.notes.splice(0..0, astray);
+        done.push(part);
     }
-    // A dropped file is done with only when all of it is sent, so it is read once more.
-    let will_resume = context.watch.will_resume() && job.inbox.is_none();
-    let mut preempted = |drained: &mut Drained| Some(drained.excuse(|reason| *reason == StopReason::Interrupted)?.1);
-    let left: Vec<usize> = drained.iter_mut().filter(|_| will_resume).filter_map(&mut preempted).collect();
-    let mut parts = Vec::new();
-    for ((((part, _), mut prepared), drained), before) in narrows.iter().zip(all).zip(drained).zip(before) {
-        save_index(store, part, mirrors.of(prepared.target), &before, &prepared, &drained)?;
-        wait(store, part, &drained)?;
-        held::wait(store, &part.name, prepared.protected.iter(), Protection::REASON)?;
-        for (key, reason) in &prepared.moving {
-            held::wait(store, &part.name, std::iter::once(key), reason)?;
-        }
-        wrong_presence::hold(store, part, &mut prepared)?;
-        parts.push(Part { prepared, drained, parked: parked(store, part)? });
-    }
-    let mut report = report(job, parts, requests(context.client));
-    if narrow.is_narrow() {
+    let mut report = report(job, done, begun.requests(context));
+    if narrow.is_narrow() && !nothing_taken {
         // It says nothing about those who were not asked for.
-        report.missing = JobState::load(store, &job.name)?.missing;
+        report.missing = JobState::load(context.store, &job.name)?.missing;
         report.counts.missing = report.missing.as_ref().map_or(0, |missing| missing.people);
     }
-    report.details.judged = true;
-    report.details.preempted = !left.is_empty();
-    if report.details.preempted {
-        let waits = counted(left.into_iter().sum(), "change waits", "changes wait");
+    report.details.nothing_taken = nothing_taken;
+    report.details.judged = !nothing_taken;
+    report.details.preempted = left.is_some();
+    if let Some(left) = left {
+        let waits = counted(left, "change waits", "changes wait");
         report.reasons.push(format!("{waits} for the next run: this one was preempted").into());
     }
     Ok(report)
 }
 
-/// Sends what the parts of a job want: who leaves first, what joins two before the two; then each part in its order, so
-/// that what another refers to is there before it. A membership that ends for another ends after that one is there.
-async fn send(
-    sessions: &[PushSession<'_>],
-    mirrors: &mut Mirrors,
-    all: &[JobPlan],
-    changes: Vec<Vec<Ticket>>,
-) -> Result<Vec<Drained>, Error> {
-    if let ([session], [prepared]) = (sessions, all) {
-        let mirror = mirrors.of_mut(prepared.target);
-        return Ok(vec![session.push().drain(mirror, &prepared.job, changes.into_iter().flatten().collect()).await?]);
-    }
-    let mut drained: Vec<Drained> = all.iter().map(|_| Drained::default()).collect();
-    let (mut leaving, mut others) = (Vec::new(), Vec::new());
-    let mut ends = Vec::new();
-    for (prepared, mut changes) in all.iter().zip(changes) {
-        ends.push(organization_transfers::take_ends(prepared, &mut changes));
-        let (leaves, rest): (Vec<Ticket>, Vec<Ticket>) =
-            changes.into_iter().partition(|ticket| ticket.action == Action::Delete);
-        leaving.push(leaves);
-        others.push(rest);
-    }
-    let order = leaving.into_iter().enumerate().rev().chain(others.into_iter().enumerate());
-    for (at, changes) in order {
-        if changes.is_empty() {
-            continue;
-        }
-        let mirror = mirrors.of_mut(all[at].target);
-        drained[at].add(sessions[at].push().drain(mirror, &all[at].job, changes).await?);
-    }
-    for (at, ends) in ends.into_iter().enumerate() {
-        let ready = organization_transfers::ready(&all[at], ends, &mut drained[at]);
-        if !ready.is_empty() {
-            let mirror = mirrors.of_mut(all[at].target);
-            drained[at].add(sessions[at].push().drain(mirror, &all[at].job, ready).await?);
-        }
-    }
-    Ok(drained)
-}
-
-/// Keeps those as held who wait for something else than a person.
-pub(crate) fn wait(store: &Store, part: &Job, drained: &Drained) -> Result<(), Error> {
-    let on_site = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::OnSite);
-    held::wait(store, &part.name, on_site.map(|(key, _, _)| key), ON_SITE)?;
-    for (key, _, outcome) in &drained.outcomes {
-        if let Outcome::Waits(reason) = outcome {
-            held::wait(store, &part.name, std::iter::once(key), reason)?;
-        }
-    }
-    Ok(())
-}
-
-/// Works out what a run would do, once it is known what became of what an earlier process left behind; stores what was
-/// learned of the service on the way. `earlier` are the parts of the job that were worked out before.
-pub(crate) async fn plan_after_recovery(
-    context: &Context<'_>,
-    part: &Job,
-    session: &PushSession<'_>,
+/// Works out what each part of a job wants, once it is known what became of what an earlier process left behind; stores
+/// what was learned of the service on the way, where anything is to be sent.
+pub(crate) async fn plan_parts<'a>(
+    context: &'a Context<'a>,
+    job: &'a Job,
     mirrors: &mut Mirrors,
     narrow: &KeyFilter,
-    earlier: &[JobPlan],
-) -> Result<JobPlan, Error> {
+    intent: Intent<'_>,
+) -> Result<Vec<PartRun<'a>>, Error> {
+    let mut opened = Vec::new();
+    for (part, narrow) in narrowed(context, job, narrow)? {
+        let session = match intent.run(part) {
+            Some(run) => Some(PushSession::open(context, part, run).await?),
+            None => None,
+        };
+        opened.push((part, narrow, session));
+    }
+    mirrors.pull(context, job).await?;
+    let mut drafts = Vec::new();
+    for (part, filter, session) in &opened {
+        drafts.push(match session {
+            Some(session) => plan_after_recovery(context, (part, filter), session, mirrors, &drafts).await?,
+            None => {
+                let part = JobContext { context, job: part, mirrors, filter, earlier: &drafts };
+                draft_plan(part, &mut |_, _| Ok(()))?
+            }
+        });
+    }
+    job_limit::share(context, job, &mut drafts)?;
+    let mut parts = Vec::new();
+    for ((part, narrow, session), draft) in opened.into_iter().zip(drafts) {
+        let plan = finish_plan(draft, mirrors, context.store, intent.digested())?;
+        let paused = pause::reason(context.store.dir(), &job.name).map(|reason| Block::Paused(reason.text));
+        let blocked = plan.blocked.iter().cloned().chain(paused).collect();
+        parts.push(PartRun { narrow, session, ..PartRun::of_plan(part, JobPlan { blocked, ..plan }) });
+    }
+    Ok(parts)
+}
+
+async fn plan_after_recovery(
+    context: &Context<'_>,
+    (part, filter): (&Job, &KeyFilter),
+    session: &PushSession<'_>,
+    mirrors: &mut Mirrors,
+    earlier: &[PartDraft],
+) -> Result<PartDraft, Error> {
     let store = context.store;
     let unknown = left_unknown(store, part)?;
     let mirror = mirrors.of_mut(part.mapping.target);
     let unclear = if unknown.is_empty() { Vec::new() } else { session.push().settle(mirror, unknown).await? };
     let mut adoption = Adoption::new(part, store);
-    let mapping = rows::mapping(part);
-    let mut take = |key, known| adoption.take(key, known);
-    let mut prepared = build_plan(context, part, &mapping, mirrors, narrow, earlier, &mut take)?;
-    prepared.hold_unclear(unclear);
+    let mut draft = draft_plan(JobContext { context, job: part, mirrors, filter, earlier }, &mut |key, known| {
+        adoption.take(key, known)
+    })?;
+    draft.hold_unclear(unclear);
     adoption.end()?;
     mirrors.of_mut(part.mapping.target).save(store)?;
-    Ok(prepared)
+    Ok(draft)
 }
 
-/// Remembers how a run ended. If the audit file can't be written, the run is still valid (fault 10). A run that was
-/// asked to end says nothing about the state of the job: another run continues it, and there must be no notice of a
-/// failure. Nor does a run for some records only: the state of the job stays what its last whole run found.
-pub(crate) fn record(
+/// Puts on disk what the parts want, and sends it unless they are paused. Returns how many changes wait for the next run,
+/// where this one was preempted.
+async fn commit_and_send(
     context: &Context<'_>,
     job: &Job,
-    report: &Report,
-    run: u64,
-    started: Timestamp,
-) -> Result<(), Error> {
-    log::log(run, report);
-    let line = ended(context, job, report, run, started);
-    if let Err(error) = Audit::new(context.store.dir()).append(line.at, &AuditLine::Run(&line)) {
-        if is_full(&error) {
-            context.store.ran_full();
+    parts: &mut [PartRun<'_>],
+    mirrors: &mut Mirrors,
+) -> Result<Option<usize>, Error> {
+    let store = context.store;
+    for run in &mut *parts {
+        let PartRun { part, plan, narrow, .. } = run;
+        let committed = commit(store, part, plan, narrow)?;
+        (run.tickets, run.waits) = (committed.tickets, committed.waits);
+        if part.name == job.name && job.inbox.is_none() && !narrow.is_narrow() {
+            freshness::note(context, job, &plan.updates.content)?;
         }
-        tracing::warn!(run, %error, "the end of run {run} could not be written to the audit file: {error}");
     }
-    if report.interrupted {
-        return Ok(());
+    for run in &mut *parts {
+        run.moved = mirrors.of(run.plan.target).changed().clone();
     }
-    let mut state = JobState::load(context.store, &job.name)?;
-    state.ran_full = context.store.has_run_full();
-    if !report.is_narrow {
-        ran(&mut state, report, &line);
+    if parts.iter().any(|run| run.plan.is_paused()) {
+        let count: usize = parts.iter().map(|part| part.tickets.len()).sum();
+        if let Some(own) = parts.iter_mut().find(|run| run.part.name == job.name && count > 0) {
+            own.blocked.push(counted(count, "change waits", "changes wait").into());
+        }
+        return Ok(None);
     }
-    let mut batch = Batch::default();
-    state.put(&mut batch, &job.name);
-    Ok(context.store.commit(batch)?)
+    send(context, job, parts, mirrors).await?;
+    for run in &mut *parts {
+        run.drained.notes.extend(warnings::notes(context.client, store, run.part, &run.drained)?);
+    }
+    // A dropped file is done with only when all of it is sent, so it is read once more.
+    let will_resume = context.watch.will_resume() && job.inbox.is_none();
+    let preempted = |run: &mut PartRun<'_>| run.drained.excuse(|reason| *reason == StopReason::Interrupted);
+    let left: Vec<usize> =
+        parts.iter_mut().filter(|_| will_resume).filter_map(preempted).map(|(_, left)| left).collect();
+    Ok((!left.is_empty()).then(|| left.into_iter().sum()))
 }
 
-/// Remembers what a whole run found.
-fn ran(state: &mut JobState, report: &Report, line: &Ended) {
-    let Ended { run, started, at: ended, .. } = *line;
-    state.fresh.get_or_insert(started);
-    state.reasons.clone_from(&report.reasons);
-    state.rejected = report.rejections.iter().map(RejectedRow::of).take(ROWS_MAX).collect();
-    state.bad_values = report.bad_values.iter().map(RejectedRow::of).take(ROWS_MAX).collect();
-    // A run that could not read its source says nothing about who is in it.
-    if report.status != Status::Failed || report.missing.is_some() {
-        state.missing.clone_from(&report.missing);
+/// Sends what the parts of a job want: who leaves first, what joins two before the two; then each part in its order, so
+/// that what another refers to is there before it. A membership that ends for another ends after that one is there.
+pub(crate) async fn send(
+    context: &Context<'_>,
+    job: &Job,
+    parts: &mut [PartRun<'_>],
+    mirrors: &mut Mirrors,
+) -> Result<(), Error> {
+    let all = || parts.iter().flat_map(|part| &part.tickets);
+    let (changes, requests) = (all().count(), all().map(Ticket::requests).sum());
+    context.watch.stage(&job.name, Stage::Sending { changes, requests });
+    let ends: Vec<Vec<Ticket>> =
+        parts.iter_mut().map(|run| organization_transfers::take_ends(&run.plan, &mut run.tickets)).collect();
+    if let [run] = &mut *parts {
+        let tickets = std::mem::take(&mut run.tickets);
+        run.drain(mirrors, tickets).await?;
+    } else {
+        for run in parts.iter_mut().rev() {
+            let leaving = run.tickets.extract_if(.., |ticket| ticket.action == Action::Delete).collect();
+            run.drain_any(mirrors, leaving).await?;
+        }
+        for run in &mut *parts {
+            let others = std::mem::take(&mut run.tickets);
+            run.drain_any(mirrors, others).await?;
+        }
     }
-    state.last = Some(LastRun {
-        run,
-        started,
-        ended,
-        status: report.status,
-        complete: report.complete,
-        counts: report.counts,
-        reason: report.reason(),
-    });
+    for (run, ends) in parts.iter_mut().zip(ends) {
+        let ready = organization_transfers::ready(&run.plan, ends, &mut run.drained);
+        run.drain_any(mirrors, ready).await?;
+        // A push that a pause ended waits: nothing failed.
+        if let Some((pause, _)) = run.drained.excuse(|reason| matches!(reason, StopReason::Paused(_))) {
+            run.blocked.push(ReasonKind::Paused.because(pause.to_string()));
+        }
+        run.wait(context.store)?;
+    }
+    Ok(())
 }
 
-/// The end of a run, which is now.
-pub(crate) fn ended(context: &Context<'_>, job: &Job, report: &Report, run: u64, started: Timestamp) -> Ended {
-    Ended {
-        at: context.clock.now(),
-        run,
-        job: job.name.clone(),
-        started,
-        status: report.status.name().to_owned(),
-        complete: report.complete,
-        counts: report.counts.by_name(),
-        reason: report.reason(),
-        reverts: None,
-        by: None,
+impl<'a> PartRun<'a> {
+    /// A part of which nothing is sent yet.
+    fn of_plan(part: &'a Job, plan: JobPlan) -> Self {
+        let (narrow, drained) = (KeyFilter::default(), Drained::default());
+        Self {
+            part,
+            narrow,
+            session: None,
+            plan,
+            tickets: Vec::new(),
+            moved: BTreeSet::new(),
+            drained,
+            blocked: Vec::new(),
+            waits: Vec::new(),
+        }
+    }
+
+    /// A part of which these changes are sent, whatever its source says.
+    pub(crate) fn of_tickets(session: PushSession<'a>, part: &'a Job, plan: JobPlan, tickets: Vec<Ticket>) -> Self {
+        Self { session: Some(session), tickets, ..Self::of_plan(part, plan) }
+    }
+
+    async fn drain_any(&mut self, mirrors: &mut Mirrors, tickets: Vec<Ticket>) -> Result<(), Error> {
+        if tickets.is_empty() { Ok(()) } else { self.drain(mirrors, tickets).await }
+    }
+
+    async fn drain(&mut self, mirrors: &mut Mirrors, tickets: Vec<Ticket>) -> Result<(), Error> {
+        let session = self.session.as_mut().expect("only parts with a session are sent");
+        let drained = session.push().drain(mirrors.of_mut(self.plan.target), &self.part.name, tickets).await?;
+        // It has looked at the presence of people once more.
+        session.unlooked = None;
+        self.drained.add(drained);
+        Ok(())
+    }
+
+    /// Keeps those as held who wait for something else than a person.
+    fn wait(&self, store: &Store) -> Result<(), Error> {
+        let on_site = self.drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::OnSite);
+        held::wait(store, &self.part.name, on_site.map(|(key, _, _)| key), &HoldReason::OnSite)?;
+        for (key, _, outcome) in &self.drained.outcomes {
+            if let Outcome::Waits(reason) = outcome {
+                held::wait(store, &self.part.name, std::iter::once(key), &reason.as_str().into())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Remembers which rows need nothing any more, and which leavers stay.
+    fn conclude(&self, context: &Context<'_>, mirrors: &Mirrors) -> Result<(), Error> {
+        let Self { part, plan, moved, drained, .. } = self;
+        save_index(context.store, &IndexUpdate { job: part, mirror: mirrors.of(plan.target), moved, plan, drained })?;
+        held::wait(context.store, &part.name, plan.protected.iter(), &Protection::REASON.into())?;
+        for (key, reason) in &plan.moving {
+            held::wait(context.store, &part.name, std::iter::once(key), &reason.as_str().into())?;
+        }
+        Ok(())
+    }
+
+    /// The same as a run reports it that sends chosen changes only.
+    pub(crate) fn of_chosen(self) -> Self {
+        Self { plan: self.plan.of_chosen(), ..self }
+    }
+
+    /// What it came to.
+    pub(crate) fn done(self, store: &Store) -> Result<Part, Error> {
+        let held = self.plan.held.iter().map(|held| (held.key.clone(), held.reason.clone())).chain(self.waits);
+        let mut reasons: Vec<Reason> = self.plan.blocked.iter().map(Block::reason).chain(self.blocked).collect();
+        let blocked = match reasons.len() {
+            0 | 1 => reasons.pop(),
+            _ => joined(reasons.into_iter().map(|reason| reason.text)).map(Reason::from),
+        };
+        Ok(Part {
+            held: held.collect(),
+            blocked,
+            notes: self.session.and_then(|session| session.unlooked).into_iter().collect(),
+            plan: self.plan,
+            drained: self.drained,
+            parked: parked(store, self.part)?,
+        })
     }
 }
 

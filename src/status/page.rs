@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::snapshot::{JobView, Snapshot};
 use crate::receipt::markup_of as text;
-use crate::reconcile::{LastRun, Reason, ReasonKind, RejectedRow, Status};
+use crate::reconcile::{LastRun, Reason, ReasonKind, RejectedRows, Status};
 use crate::record::{Target, redact};
 use crate::text::thousands;
 
@@ -192,9 +192,8 @@ fn of_job(job: &JobView, at: Timestamp, page: &mut String) -> fmt::Result {
         writeln!(page, "<p>Missing from the source: {people}. <code>rosterd plan {name}</code> lists them.</p>")?;
     }
     held(job, page)?;
-    rows(page, "Rows that were not used", job.last.as_ref().map_or(0, |last| last.counts.rejected), &job.rejected)?;
-    let count = job.last.as_ref().map_or(0, |last| last.counts.rejected_values);
-    rows(page, "Values that were not used; their fields stay as they are", count, &job.bad_values)?;
+    rows(page, "Rows that were not used", &job.rejected)?;
+    rows(page, "Values that were not used; their fields stay as they are", &job.bad_values)?;
     writeln!(page, "</article>")
 }
 
@@ -263,14 +262,14 @@ fn held(job: &JobView, page: &mut String) -> fmt::Result {
     )
 }
 
-fn rows(page: &mut String, heading: &str, count: u64, rows: &[RejectedRow]) -> fmt::Result {
-    if count == 0 || rows.is_empty() {
+fn rows(page: &mut String, heading: &str, RejectedRows { count, first }: &RejectedRows) -> fmt::Result {
+    if first.is_empty() {
         return Ok(());
     }
     writeln!(page, "<h3>{heading}: {count}</h3>\n<table>\n<thead><tr><th>Line</th><th>Why</th></tr></thead>\n<tbody>")?;
     // Thirty rows with one mistake are one thing to mend.
     let mut by_reason: Vec<(String, Vec<u64>, usize)> = Vec::new();
-    for row in rows {
+    for row in first {
         let field = row.field.as_deref().map(|field| format!("{}: ", text(field))).unwrap_or_default();
         let why = format!("{field}{}", text(&redact(&row.reason)));
         let at = by_reason.iter().position(|(known, ..)| *known == why).unwrap_or_else(|| {
@@ -293,7 +292,7 @@ fn rows(page: &mut String, heading: &str, count: u64, rows: &[RejectedRow]) -> f
     }
     writeln!(page, "</tbody>\n</table>")?;
     let listed: usize = by_reason.iter().take(ROWS_MAX).map(|(.., count)| count).sum();
-    if count > listed as u64 {
+    if *count > listed as u64 {
         writeln!(page, "<p class=\"soft\">… and {} more.</p>", count - listed as u64)?;
     }
     Ok(())

@@ -11,9 +11,9 @@ use crate::api::BudgetState;
 use crate::config::{Config, Job};
 use crate::fault::chain;
 use crate::operator;
-use crate::plan::LeaverAction;
+use crate::plan::{HoldReason, LeaverAction};
 use crate::queue::{self, State};
-use crate::reconcile::{self, JobState, LastRun, Missing, ON_SITE, Pause, Reason, ReasonKind, RejectedRow, Status};
+use crate::reconcile::{self, JobState, LastRun, Missing, Pause, Reason, ReasonKind, RejectedRows, Status};
 use crate::record::{Action, JobName, Key, Target, redact};
 use crate::snapshot::{Index, SyncedRecord};
 use crate::source::inbox::Folder;
@@ -90,9 +90,9 @@ pub struct JobView {
     /// Why that did not end as done, one by one; as stored, so with keys.
     pub reasons: Vec<Reason>,
     /// The rows that it could not use.
-    pub rejected: Vec<RejectedRow>,
+    pub rejected: RejectedRows,
     /// The values that it could not use, of records that count all the same.
-    pub bad_values: Vec<RejectedRow>,
+    pub bad_values: RejectedRows,
     /// The known people who are missing from its source.
     pub missing: Option<Missing>,
     /// How many records it knows.
@@ -213,8 +213,8 @@ impl JobView {
             })?;
             for (key, change) in reconcile::held(store, &part.name)? {
                 held += 1;
-                *by_reason.entry(redact(&change.reason)).or_default() += 1;
-                if change.reason == ON_SITE {
+                *by_reason.entry(redact(change.reason.text())).or_default() += 1;
+                if change.reason == HoldReason::OnSite {
                     let known = SyncedRecord::get(store, &part.name, &key)?;
                     let since = known.and_then(|known| known.gone).map(|gone| gone.since);
                     on_site.push(OnSite { mark: mark(&[part.name.as_str(), key.as_str()]), since });
@@ -269,8 +269,8 @@ impl JobView {
             time_zone,
             last: None,
             reasons: Vec::new(),
-            rejected: Vec::new(),
-            bad_values: Vec::new(),
+            rejected: RejectedRows::default(),
+            bad_values: RejectedRows::default(),
             missing: None,
             known: 0,
             held: 0,

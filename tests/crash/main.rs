@@ -20,6 +20,7 @@ use std::thread;
 use rosterd::sandbox::Options;
 use serde_json::Value;
 
+use support::config::UNLIMITED;
 use support::{Config, HEADER, World, people, row};
 
 /// What the program goes through.
@@ -88,37 +89,17 @@ fn dropped(world: &World) {
     fs::write(inbox.join("c.xlsx"), "PK").unwrap();
 }
 
-const CONTRACTORS: &str = r#"
-[state]
-dir = "state"
-[[job]]
-name = "staff"
-target = "contractor"
-key = "{{ no }}"
-[job.source]
-type = "csv"
-path = "staff.csv"
-settle = "0s"
-[job.map]
-name = "{{ name }}"
-email = "{{ email }}"
-"org.name" = "{{ company }}"
-"membership.roles" = "{{ role }}"
-[job.leavers]
-action = "delete"
-grace = "0s"
-[job.guard]
-max_leavers = "off"
-max_updates = "off"
-"#;
-
 /// One person at the service is matched, one changes the organization, one leaves one of two, one leaves altogether.
 fn contractors(world: &World) {
-    let api = format!(
-        "[api]\nbase_url = \"{}\"\napi_key_file = \"api_key\"\nrequests_per_minute = 100000\n",
-        world.service().url()
-    );
-    world.put("config.toml", (api + CONTRACTORS).as_bytes());
+    world.configure(Config {
+        api: UNLIMITED.into(),
+        target: "contractor".into(),
+        job: "key = \"{{ no }}\"\n".into(),
+        map: "name = \"{{ name }}\"\nemail = \"{{ email }}\"\n\"org.name\" = \"{{ company }}\"\n\
+              \"membership.roles\" = \"{{ role }}\"\n"
+            .into(),
+        ..Config::rest(&format!("{LEAVERS}max_leavers = \"off\"\n"))
+    });
     let row = |person: usize, company: &str, name: &str| {
         format!("C{person},{name} {person},worker{person}@example.com,{company},61\n")
     };
@@ -207,8 +188,7 @@ struct End {
 
 impl Scenario {
     fn world(&self) -> World {
-        let job = Config::default().job + self.job;
-        let config = Config { job, ..Config::rest(LEAVERS) };
+        let config = Config::rest(LEAVERS).job(self.job);
         let world = World::with(Options { accept_duplicates: true, ..Options::default() }, config);
         (self.before)(&world);
         world

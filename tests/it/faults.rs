@@ -16,7 +16,7 @@ use crate::support::{Config, HEADER, Ran, World, people, row};
 const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
 
 fn deleting(job: &str) -> Config {
-    Config { job: Config::default().job + job, ..Config::rest(LEAVE_AT_ONCE) }
+    Config::rest(LEAVE_AT_ONCE).job(job)
 }
 
 fn boss(numbers: std::ops::Range<usize>, first: usize) -> String {
@@ -98,7 +98,7 @@ fn fault_50_a_create_that_is_answered_without_the_person_is_looked_up() {
 
 #[test]
 fn fault_52_a_proxy_of_the_environment_is_not_used() {
-    let world = World::new(Options::default());
+    let world = World::default();
     world.csv(people(1..4));
     let mut command = world.command(&["sync", "--json"]);
     for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "all_proxy", "ALL_PROXY"] {
@@ -112,7 +112,7 @@ fn fault_52_a_proxy_of_the_environment_is_not_used() {
 fn a_proxy_never_sees_what_goes_to_this_machine() {
     let proxy = crate::support::mailer::Server::proxy();
     let api = format!("proxy = \"http://127.0.0.1:{}\"\n{}", proxy.port, Config::default().api);
-    let world = World::with(Options::default(), Config { api, ..Config::default() });
+    let world = World::of(Config { api, ..Config::default() });
     world.csv(people(1..4));
     world.sync().expect(0);
     let heard = proxy.heard();
@@ -154,13 +154,13 @@ fn serve_tls(world: &World, name: &str, more: &[&str]) -> (Tls, u16) {
 
 /// A sync over TLS to a server with a certificate for `name`, which is trusted or not; its reason has `word`.
 fn check_tls(name: &str, trusted: bool, more: &[&str], word: &str) {
-    let world = World::new(Options::default());
+    let world = World::default();
     world.csv(people(1..4));
     let (_server, port) = serve_tls(&world, name, more);
     let ca = if trusted { "\nca_file = \"cert.pem\"" } else { "" };
-    let text = fs::read_to_string(world.dir().join("config.toml")).unwrap();
+    let text = world.config_text();
     let service = format!("{}\"", world.service().url());
-    world.put("config.toml", text.replace(&service, &format!("https://127.0.0.1:{port}/v1\"{ca}")).as_bytes());
+    world.put_config(&text.replace(&service, &format!("https://127.0.0.1:{port}/v1\"{ca}")));
     let reason = world.sync().expect(1).reason();
     assert!(reason.contains(word), "{name}, trusted: {trusted}, {more:?}: {reason}");
 }
@@ -188,14 +188,14 @@ fn fault_51_a_certificate_of_an_unknown_issuer_or_of_another_host_and_old_tls_fa
 
 #[test]
 fn fault_59_a_certificate_that_is_not_valid_yet_in_1970_makes_people_look_at_the_clock() {
-    let world = World::new(Options::default());
+    let world = World::default();
     world.csv(people(1..4));
     let Some(clock) = Faked::at(&world, "1970-01-01 00:05:00") else { return };
     let (_server, port) = serve_tls(&world, "IP:127.0.0.1", &[]);
-    let text = fs::read_to_string(world.dir().join("config.toml")).unwrap();
+    let text = world.config_text();
     let service = format!("{}\"", world.service().url());
     let tls = format!("https://127.0.0.1:{port}/v1\"\nca_file = \"cert.pem\"");
-    world.put("config.toml", text.replace(&service, &tls).as_bytes());
+    world.put_config(&text.replace(&service, &tls));
     let mut command = world.command(&["sync", "--json"]);
     clock.tell(&mut command);
     let output = command.output().unwrap();
@@ -209,7 +209,7 @@ fn two_sources() -> World {
     let second = "[job.guard]\nmax_updates = \"off\"\n[[job]]\nname = \"other\"\ntarget = \"staff\"\n\
                   key = \"{{ employee_no }}\"\nmatch_on = [\"employee_id\"]\n[job.source]\ntype = \"csv\"\npath = \"other.csv\"\n\
                   settle = \"0s\"\n[job.map]\nname = \"{{ name }}\"\nemployee_id = \"{{ employee_no }}\"\ntitle = \"{{ title }}\"\n";
-    let world = World::with(Options::default(), Config::rest(second));
+    let world = World::of(Config::rest(second));
     world.csv(people(1..4));
     world.put("other.csv", people(1..6).replace("Clerk", "Baker").as_bytes());
     world
@@ -297,7 +297,7 @@ fn incident_basecamp_mcp_43_what_an_update_does_not_name_stays_as_it_was() {
 #[test]
 fn fault_21_another_rosterd_at_the_same_people_is_reported() {
     let world = World::synced(Config::rest("[job.guard]\nmax_updates = \"off\"\n"), 3);
-    let text = fs::read_to_string(world.dir().join("config.toml")).unwrap();
+    let text = world.config_text();
     let other = text.replace("dir = \"state\"", "dir = \"other\"").replace("staff.csv", "other.csv");
     world.put("other.toml", other.as_bytes());
     world.put("other.csv", people(1..4).replace(&row(2, "Clerk"), &row(2, "Baker")).as_bytes());

@@ -132,7 +132,7 @@ fn the_guard_notices_an_import_that_points_down() {
 const RECONCILE: [&[&str]; 10] = [
     &["model", "restored_state"],
     &["account", "approval", "collect", "freshness", "pause", "report"],
-    &["commit", "mirrors", "photos"],
+    &["commit", "mirrors", "photos", "started_run"],
     &["correlate", "push_session"],
     &["leavers"],
     &["plan"],

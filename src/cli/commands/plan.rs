@@ -16,7 +16,7 @@ use crate::cli::ui::{Exit, Failure, Paint, Ui, sanitize, values};
 use crate::config::Config;
 use crate::fault::chain;
 use crate::operator::PlanFile;
-use crate::plan::{Change, Judged as _, Outline, Protection};
+use crate::plan::{Change, HoldReason, Judged as _, Outline, Protection};
 use crate::reconcile::{self, For, JobPlan, KeyFilter, Missed, Plan};
 use crate::record::{Action, JobName, Key, Rejected, Target};
 use crate::spool;
@@ -100,14 +100,15 @@ fn changes(plan: &JobPlan) -> impl Iterator<Item = (&Outline, Option<&str>)> {
 }
 
 fn of_kind(plan: &JobPlan, action: Action) -> impl Iterator<Item = (&Outline, Option<&str>)> {
-    let held = plan.held.iter().filter_map(|held| Some((held.change.as_ref()?, Some(&*held.reason))));
-    let go = plan.go.iter().map(|change| (change, plan.waits.get(&change.key).map(String::as_str)));
+    let held = plan.held.iter().filter_map(|held| Some((held.change.as_ref()?, Some(held.reason.text()))));
+    let go = plan.go.iter().map(|change| (change, plan.waits.get(&change.key).map(HoldReason::text)));
     go.chain(held).filter(move |(change, _)| change.action == action)
 }
 
 fn reasons(plan: &JobPlan) -> Option<String> {
+    let blocked = plan.blocked_by();
     let all: BTreeSet<&str> =
-        plan.hold.iter().map(|hold| &**hold).chain(plan.held.iter().map(|held| &*held.reason)).collect();
+        blocked.iter().map(String::as_str).chain(plan.held.iter().map(|held| held.reason.text())).collect();
     (!all.is_empty()).then(|| all.into_iter().collect::<Vec<_>>().join("; "))
 }
 
@@ -304,7 +305,7 @@ fn lines(ui: &Ui, plan: &JobPlan, foreign: Option<u64>, detail: Detail) -> Resul
     }
     for held in plan.held.iter().filter(|held| held.change.is_none()) {
         let sign = ui.paint(Paint::Yellow, "!");
-        ui.line(format!("  {sign} {}: {}", sanitize(held.key.as_str()), sanitize(&held.reason)));
+        ui.line(format!("  {sign} {}: {}", sanitize(held.key.as_str()), sanitize(held.reason.text())));
     }
     for key in &plan.protected {
         let sign = ui.paint(Paint::Yellow, "!");
@@ -317,7 +318,7 @@ fn lines(ui: &Ui, plan: &JobPlan, foreign: Option<u64>, detail: Detail) -> Resul
     for (key, fields) in &plan.drift {
         ui.line(format!("  = {}  edited at the service: {}", sanitize(key.as_str()), sanitize(&fields.join(", "))));
     }
-    if let Some(reason) = &plan.hold {
+    if let Some(reason) = plan.blocked_by() {
         ui.line(format!("  {} {reason}", ui.paint(Paint::Yellow, "held:")));
     }
     summary(ui, plan);

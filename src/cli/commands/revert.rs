@@ -46,7 +46,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &RevertArgs) -> Result<Ex
 
 /// All changes with the reason for which they wait, where they do.
 fn changes(reverted: &Reverted) -> impl Iterator<Item = (&Change, Option<&str>)> {
-    let held = reverted.held.iter().filter_map(|held| Some((held.change.as_ref()?, Some(&*held.reason))));
+    let held = reverted.held.iter().filter_map(|held| Some((held.change.as_ref()?, Some(held.reason.text()))));
     reverted.go.iter().map(|change| (change, None)).chain(held)
 }
 

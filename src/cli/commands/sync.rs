@@ -1,5 +1,7 @@
 //! `rosterd sync`.
 
+use std::collections::HashMap;
+
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
@@ -11,9 +13,12 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::reconcile::{self, Context, KeyFilter, Missing, Report, Status};
 use crate::record::{Key, Rejected};
+use crate::text::thousands;
 
 /// How many rejected rows, held or parked changes are listed; the rest is counted.
 const LISTED_MAX: usize = 20;
+/// How many of those whom one reason concerns have a line each, or a name in their common line.
+const NAMED_MAX: usize = 3;
 
 pub(crate) async fn run(ui: &Ui, host: &Backend, args: &JobArgs) -> Result<Exit, Failure> {
     let config = session::configuration(ui, host)?;
@@ -117,10 +122,8 @@ pub(crate) fn lines(ui: &Ui, report: &Report) {
     rejections(ui, "rejected", &report.rejections);
     rejections(ui, "not used", &report.bad_values);
     missing(ui, report.missing.as_ref());
-    list(
-        ui,
-        report.held.iter().map(|(key, reason)| format!("held      {}: {}", sanitize(key.as_str()), sanitize(reason))),
-    );
+    let held = by_reason("held", report.held.iter().map(|(key, reason)| (key.to_string(), format!(": {reason}"))));
+    list(ui, held.into_iter());
     let drift = report.drift.iter();
     list(
         ui,
@@ -139,17 +142,15 @@ pub(crate) fn lines(ui: &Ui, report: &Report) {
     }
 }
 
-/// Rejected rows, for the person who can mend them.
+/// Rejected rows, for the person who can mend them: the same reason once, with its rows.
 pub(crate) fn rejections(ui: &Ui, what: &str, rejected: &[Rejected]) {
-    list(
-        ui,
-        rejected.iter().map(|row| {
-            let line = row.line.map(|line| format!("line {line}")).unwrap_or_default();
-            let key = row.key.as_ref().map(|key| format!(" key {}", sanitize(key.as_str()))).unwrap_or_default();
-            let field = row.field.as_ref().map(|field| format!(" {}", sanitize(field))).unwrap_or_default();
-            format!("{what:8}  {line}{key}{field}: {}", sanitize(&row.reason))
-        }),
-    );
+    let rows = rejected.iter().map(|row| {
+        let line = row.line.map(|line| format!("line {line}"));
+        let key = row.key.as_ref().map(|key| format!("key {key}"));
+        let field = row.field.as_ref().map(|field| format!(" {field}")).unwrap_or_default();
+        (line.into_iter().chain(key).collect::<Vec<_>>().join(" "), format!("{field}: {}", row.reason))
+    });
+    list(ui, by_reason(what, rows).into_iter());
 }
 
 /// How many known people the source misses, since when, and what becomes of them.
@@ -159,10 +160,52 @@ pub(crate) fn missing(ui: &Ui, missing: Option<&Missing>) {
     }
 }
 
+/// Lists each reason with those whom it concerns: a line for each of a few, one line for many of whom the first are named.
+fn by_reason(what: &str, items: impl Iterator<Item = (String, String)>) -> Vec<String> {
+    let mut places = HashMap::new();
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for (who, reason) in items {
+        let place = *places.entry(reason).or_insert_with_key(|reason| {
+            groups.push((reason.clone(), Vec::new()));
+            groups.len() - 1
+        });
+        groups[place].1.push(who);
+    }
+    let mut lines = Vec::new();
+    for (reason, everybody) in &groups {
+        match everybody.split_at_checked(NAMED_MAX) {
+            Some((first, more)) if !more.is_empty() => lines.push(format!(
+                "{} times{reason} ({} and {} more)",
+                thousands(everybody.len()),
+                first.join(", "),
+                thousands(more.len())
+            )),
+            _ => lines.extend(everybody.iter().map(|who| format!("{who}{reason}"))),
+        }
+    }
+    lines.iter().map(|line| format!("{what:8}  {}", sanitize(line))).collect()
+}
+
 fn list(ui: &Ui, mut lines: impl ExactSizeIterator<Item = String>) {
     let more = lines.len().saturating_sub(LISTED_MAX);
     lines.by_ref().take(LISTED_MAX).for_each(|line| ui.line(format!("  {line}")));
     if more > 0 {
         ui.line(format!("  … and {more} more"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_of_many_is_listed_once_and_names_the_first() {
+        let item = |who: &str, reason: &str| (who.to_owned(), format!(": {reason}"));
+        let listed = |items: &[(String, String)]| by_reason("held", items.iter().cloned());
+        let few = [item("A", "x"), item("B", "y"), item("C", "x"), item("D", "x")];
+        assert_eq!(listed(&few), ["held      A: x", "held      C: x", "held      D: x", "held      B: y"]);
+        let many = [few.as_slice(), &[item("E", "x")]].concat();
+        assert_eq!(listed(&many), ["held      4 times: x (A, C, D and 1 more)", "held      B: y"]);
+        assert_eq!(listed(&[]), Vec::<String>::new());
     }
 }

@@ -93,7 +93,7 @@ fn two_jobs_don_t_mix() {
 fn another_rejected_row_is_notified_and_one_that_moved_is_not() {
     let partial = |hour, rows: &[(u64, u64)]| {
         let mut job = job("staff", Status::Partial, &[]);
-        job.rejected = rows.iter().map(|(line, mark)| row(*line, *mark)).collect();
+        job.rejected.first = rows.iter().map(|(line, mark)| row(*line, *mark)).collect();
         snapshot(hour, [job])
     };
     let (first, same, other) = (partial(0, &[(4, 1)]), partial(1, &[(9, 1)]), partial(2, &[(9, 1), (5, 2)]));
@@ -171,7 +171,7 @@ fn law_11_no_notice_names_a_key() {
     let key = Key::new("Canary").unwrap();
     let reason = format!("moves to job b as key {key}, and leaves here once they are there");
     let mut job = job("staff", Status::Held, &[&reason]);
-    job.rejected = vec![RejectedRow { reason: format!("fits that of key {key}"), ..row(4, 1) }];
+    job.rejected.first = vec![RejectedRow { reason: format!("fits that of key {key}"), ..row(4, 1) }];
     let (_, notices) = decide(&NotifiedState::default(), &snapshot(0, [job]));
     let text = format!("{notices:?}{}", notices[0].document("host", None));
     assert!(!text.contains("Canary"), "{text}");

@@ -133,14 +133,18 @@ fn mentions(store: &Store, key: &Key, jobs: &BTreeSet<JobName>, batch: &mut Batc
         let prefix = Keyspace::by_job(job, "");
         for (other, held) in store.list::<PendingApproval>(Keyspace::Held, &prefix)? {
             if other != key.as_str()
-                && let Some(reason) = erase_key(&held.reason, key)
+                && let Some(reason) = erase_key(held.reason.text(), key)
             {
-                batch.put(Keyspace::Held, &Keyspace::by_job(job, &other), &PendingApproval { reason, ..held });
+                batch.put(
+                    Keyspace::Held,
+                    &Keyspace::by_job(job, &other),
+                    &PendingApproval { reason: reason.into(), ..held },
+                );
             }
         }
         let mut state = JobState::load(store, job)?;
         state.inbox.forget();
-        state.rejected.clear();
+        state.rejected.first.clear();
         for told in &mut state.reasons {
             if let Some(reason) = erase_key(told, key) {
                 told.text = reason;

@@ -192,7 +192,7 @@ impl PlannedJob {
         let held = prepared
             .held
             .iter()
-            .filter_map(|held| Some((held.change.as_ref()?, Some(record::reveal(&held.reason).into_owned()))));
+            .filter_map(|held| Some((held.change.as_ref()?, Some(record::reveal(held.reason.text()).into_owned()))));
         let changes = prepared.go.iter().map(|change| (change, None)).chain(held);
         Ok(Self {
             name: job.name.clone(),

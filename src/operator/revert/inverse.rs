@@ -101,7 +101,7 @@ impl InverseChange {
                 leave(None, Protection::REASON);
                 return Ok(None);
             }
-            return Ok(Some(self.wished(key, known, id, Action::Delete, Deltas::new())));
+            return Ok(Some(wished(key, known, id, Action::Delete, Deltas::new())));
         }
         let mut deltas = Deltas::new();
         for (field, moved) in &self.fields {
@@ -116,7 +116,7 @@ impl InverseChange {
         if deltas.is_empty() {
             return Ok(None);
         }
-        let mut change = self.wished(key, known, id, Action::Update, deltas);
+        let mut change = wished(key, known, id, Action::Update, deltas);
         // What no answer shows must be sent as it was last sent, or the person could not be written at all.
         let hidden =
             mapped.iter().filter(|field| field.kind == FieldKind::Ids && !change.wish.fields.contains_key(&field.name));
@@ -126,12 +126,12 @@ impl InverseChange {
         change.wish.fields.extend(hidden);
         Ok(Some(change))
     }
+}
 
-    fn wished(&self, key: &Key, known: SyncedRecord, id: RemoteId, action: Action, deltas: Deltas) -> Change {
-        let fields = deltas.iter().map(|(field, delta)| (field.clone(), delta.to.clone())).collect();
-        let wish = DesiredState { action, id: Some(id), fields, leaver: false };
-        Change { key: key.clone(), wish, fields: deltas, line: None, known: true, approved: false, marks: known.marks }
-    }
+fn wished(key: &Key, known: SyncedRecord, id: RemoteId, action: Action, deltas: Deltas) -> Change {
+    let fields = deltas.iter().map(|(field, delta)| (field.clone(), delta.to.clone())).collect();
+    let wish = DesiredState { action, id: Some(id), fields, leaver: false };
+    Change { key: key.clone(), wish, fields: deltas, line: None, known: true, approved: false, marks: known.marks }
 }
 
 /// What puts a field back; nothing where it is as it was, and a reason where it is not touched.

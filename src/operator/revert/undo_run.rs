@@ -12,36 +12,35 @@
 //! service, and write them again.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::slice;
 
 use super::inverse::{InverseChange, NotReverted, RevertContext};
 use crate::config::Job;
 use crate::history::{Audit, AuditLine, RunHistory, acting_user};
 use crate::plan::{Base, Change, Guarded, Held, Judged as _, Writes, guard};
-use crate::push::{Drained, Outcome, StopReason};
-use crate::queue::{self, Undo};
+use crate::queue::{self, Ticket, Undo};
 use crate::reconcile::approval::held::{self, PendingApproval};
 use crate::reconcile::collect::rows;
-use crate::reconcile::commit::enqueue::{parked, queued};
+use crate::reconcile::commit::enqueue::queued;
 use crate::reconcile::inbox::last_file;
 use crate::reconcile::leavers::detect::left_lately;
 use crate::reconcile::mirrors::Mirrors;
-use crate::reconcile::model::context::{Context, KeyFilter, Stage};
-use crate::reconcile::model::counts::{Counts, Status};
+use crate::reconcile::model::context::{Context, KeyFilter};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_fields::protection;
-use crate::reconcile::model::job_plan::ON_SITE;
-use crate::reconcile::model::job_state::{JobState, next_run};
-use crate::reconcile::model::reason::{Reason, ReasonKind};
-use crate::reconcile::plan::build::build_plan;
+use crate::reconcile::model::job_plan::{Block, JobPlan};
+use crate::reconcile::model::job_state::JobState;
+use crate::reconcile::plan::build::{JobContext, preview_plan};
 use crate::reconcile::plan::segments;
 use crate::reconcile::push_session::PushSession;
-use crate::reconcile::report::job_report::Report;
+use crate::reconcile::report::job_report::{Report, report};
 use crate::reconcile::report::log;
-use crate::reconcile::run_job::ended;
+use crate::reconcile::run_job::{PartRun, send};
+use crate::reconcile::started_run::StartedRun;
 use crate::reconcile::{account, pause};
 use crate::record::{Action, Field, Key};
 use crate::snapshot::Index;
-use crate::store::Batch;
+use crate::store::{Batch, Store};
 use crate::text::counted;
 
 /// What undoes a run, or what came of it.
@@ -66,13 +65,11 @@ pub async fn plan_revert(context: &Context<'_>, job: &Job, story: &RunHistory) -
     account::check(context)?;
     context.client.begin_run();
     let mut mirrors = Mirrors::default();
-    mirrors.pull(context, job, false).await?;
+    mirrors.pull(context, job).await?;
     let mut whole = Reverted::nothing(job);
     for (part, story) in parts(job, story) {
         let (guarded, untouched) = judged(context, part, &story, &mirrors)?;
-        whole.go.extend(guarded.go);
-        whole.held.extend(guarded.held);
-        whole.untouched.extend(untouched);
+        whole.add(guarded, untouched);
     }
     Ok(whole)
 }
@@ -93,102 +90,70 @@ fn parts<'j>(job: &'j Job, story: &RunHistory) -> Vec<(&'j Job, RunHistory)> {
 
 impl Reverted {
     fn nothing(job: &Job) -> Self {
-        Self {
-            report: Report {
-                status: Status::Done,
-                reasons: Vec::new(),
-                ..Report::failed(job.name.clone(), String::new(), 0)
-            },
-            run: None,
-            go: Vec::new(),
-            held: Vec::new(),
-            untouched: Vec::new(),
-        }
+        let report = Report::idle(job.name.clone());
+        Self { report, run: None, go: Vec::new(), held: Vec::new(), untouched: Vec::new() }
     }
 
-    /// Adds what undoing another part came to.
-    fn add(&mut self, part: Self) {
-        let worse = |status: Status| {
-            [Status::Done, Status::Partial, Status::Held, Status::Failed].iter().position(|one| *one == status)
-        };
-        if worse(part.report.status) > worse(self.report.status) {
-            self.report.status = part.report.status;
-        }
-        self.report.counts.updated += part.report.counts.updated;
-        self.report.counts.deleted += part.report.counts.deleted;
-        self.report.counts.parked += part.report.counts.parked;
-        self.report.counts.held += part.report.counts.held;
-        self.report.reasons.extend(part.report.reasons);
-        self.report.held.extend(part.report.held);
-        self.report.parked.extend(part.report.parked);
-        self.go.extend(part.go);
-        self.held.extend(part.held);
-        self.untouched.extend(part.untouched);
+    /// Adds what undoes one part.
+    fn add(&mut self, guarded: Guarded, untouched: Vec<NotReverted>) {
+        self.go.extend(guarded.go);
+        self.held.extend(guarded.held);
+        self.untouched.extend(untouched);
     }
 }
 
 /// Undoes a run.
 pub async fn revert(context: &Context<'_>, job: &Job, story: &RunHistory) -> Result<Reverted, Error> {
     account::claim(context)?;
-    let (before, started) = (context.client.requests(), context.clock.now());
-    context.client.begin_run();
-    let run = next_run(context.store)?;
-    let reverted = match all(context, job, story, run).await {
+    let begun = StartedRun::begin(context)?;
+    let reverted = match undo(context, job, story, &begun).await {
         Ok(reverted) => reverted,
-        Err(error) => Reverted {
-            report: context.failed(job, &error, before),
-            run: Some(run),
-            go: Vec::new(),
-            held: Vec::new(),
-            untouched: Vec::new(),
-        },
+        Err(error) => Reverted { report: begun.failed(context, job, &error), ..Reverted::nothing(job) },
     };
-    let mut report = reverted.report;
-    report.counts.requests = context.client.requests() - before;
-    log::log(run, &report);
-    let mut line = ended(context, job, &report, run, started);
+    log::log(begun.run, &reverted.report);
+    let mut line = begun.ended(context, job, &reverted.report);
     line.reverts = Some(story.run);
     line.by = Some(acting_user());
     Audit::new(context.store.dir()).append(line.at, &AuditLine::Run(&line)).map_err(Error::History)?;
-    Ok(Reverted { report, ..reverted })
+    Ok(Reverted { run: Some(begun.run), ..reverted })
 }
 
-async fn all(context: &Context<'_>, job: &Job, story: &RunHistory, run: u64) -> Result<Reverted, Error> {
-    let mut mirrors = Mirrors::default();
-    let mut whole = Reverted { run: Some(run), ..Reverted::nothing(job) };
+async fn undo(context: &Context<'_>, job: &Job, story: &RunHistory, begun: &StartedRun) -> Result<Reverted, Error> {
+    let store = context.store;
+    let mut mirrors = Mirrors::kept();
+    let mut whole = Reverted::nothing(job);
+    let mut done = Vec::new();
     for (part, story) in parts(job, story) {
-        whole.add(one(context, job, part, &mut mirrors, &story, run).await?);
+        let session = PushSession::open(context, part, begun.run).await?;
+        mirrors.pull(context, job).await?;
+        let (guarded, untouched) = judged(context, part, &story, &mirrors)?;
+        let again = overruled(context, part, &mirrors, &guarded)?;
+        mirrors.of_mut(part.mapping.target).save(store)?;
+        let tickets = enqueue(context, part, &story, &guarded, &again)?;
+        let mut run = PartRun::of_tickets(session, part, plan_of(store, part, &guarded), tickets);
+        if !run.plan.is_paused() && !run.tickets.is_empty() {
+            send(context, part, slice::from_mut(&mut run), &mut mirrors).await?;
+        }
+        let mut run = run.done(store)?;
+        run.parked.retain(|(key, _, _)| guarded.go.iter().any(|change| change.key == *key));
+        done.push(run);
+        whole.add(guarded, untouched);
+    }
+    whole.report = Report { complete: false, ..report(job, done, begun.requests(context)) };
+    if !whole.untouched.is_empty() {
+        let count = counted(whole.untouched.len(), "thing was left as it is", "things were left as they are");
+        whole.report.leave(count);
     }
     Ok(whole)
 }
 
-async fn one(
-    context: &Context<'_>,
-    whole: &Job,
-    job: &Job,
-    mirrors: &mut Mirrors,
-    story: &RunHistory,
-    run: u64,
-) -> Result<Reverted, Error> {
-    let store = context.store;
-    let paused = pause::reason(store.dir(), &job.name);
-    let session = PushSession::open(context, job, run).await?;
-    mirrors.pull(context, whole, true).await?;
-    let (guarded, untouched) = judged(context, job, story, mirrors)?;
-    let again = overruled(context, job, mirrors, &guarded)?;
-    mirrors.of_mut(job.mapping.target).save(store)?;
-    let changes = keep(context, job, story, &guarded, &again)?;
-    let mut drained = Drained::default();
-    if paused.is_none() && !changes.is_empty() {
-        context.watch.stage(&job.name, Stage::Sending { changes: changes.len(), requests: 2 * changes.len() });
-        let tickets = changes.iter().map(queue::Change::ticket).collect();
-        drained = session.push().drain(mirrors.of_mut(job.mapping.target), &job.name, tickets).await?;
-    }
-    let on_site = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::OnSite);
-    held::wait(store, &job.name, on_site.map(|(key, _, _)| key), ON_SITE)?;
-    let mut report = told(context, job, &guarded, &untouched, &drained, paused)?;
-    report.reasons.extend(session.unlooked.map(Reason::from));
-    Ok(Reverted { report, run: Some(run), go: guarded.go, held: guarded.held, untouched })
+/// What undoes a part of a run, as reports are made of it.
+fn plan_of(store: &Store, part: &Job, guarded: &Guarded) -> JobPlan {
+    let waits = |held: &Held| Held { key: held.key.clone(), reason: held.reason.clone(), change: None, other: None };
+    let off = (part.writes == Writes::Off).then(|| "writes = \"off\": nothing is sent, approved or not".to_owned());
+    let blocked = pause::reason(store.dir(), &part.name).map(|reason| Block::Paused(reason.text)).into_iter().collect();
+    let held = guarded.held.iter().map(waits).collect();
+    JobPlan { held, blocked, notes: off.into_iter().collect(), ..JobPlan::nothing(part, store) }
 }
 
 /// What undoes a run, divided by the guard, and what is left alone.
@@ -251,7 +216,7 @@ fn overruled(
     // A dropped file that is not kept any more wants nothing; the next one may.
     let Some((job, _copy)) = last_file::last(job, context.store)? else { return Ok(BTreeMap::new()) };
     let job = &job;
-    let next = build_plan(context, job, &rows::mapping(job), &all, &narrow, &[], &mut |_, _| Ok(()))?;
+    let next = preview_plan(JobContext { context, job, mirrors: &all, filter: &narrow, earlier: &[] })?;
     let held = next.held.iter().filter_map(|held| held.change.as_ref());
     let wanted = next.go.iter().chain(held).chain(&next.dropped);
     Ok(wanted.map(|change| (change.key.clone(), change.wish())).collect())
@@ -262,13 +227,13 @@ fn held_changes(guarded: &Guarded) -> impl Iterator<Item = &Change> {
 }
 
 /// Puts on disk what is to be sent and what is held, and returns the former.
-fn keep(
+fn enqueue(
     context: &Context<'_>,
     job: &Job,
     story: &RunHistory,
     guarded: &Guarded,
     again: &BTreeMap<Key, u64>,
-) -> Result<Vec<queue::Change>, Error> {
+) -> Result<Vec<Ticket>, Error> {
     let undo = |change: &Change| Undo {
         run: story.run,
         left: change.fields.iter().map(|(field, delta)| (field.clone(), delta.from.clone())).collect(),
@@ -290,67 +255,5 @@ fn keep(
     }
     state.put(&mut batch, &job.name);
     context.store.commit(batch)?;
-    Ok(changes)
-}
-
-/// What came of it.
-fn told(
-    context: &Context<'_>,
-    job: &Job,
-    guarded: &Guarded,
-    untouched: &[NotReverted],
-    drained: &Drained,
-    paused: Option<Reason>,
-) -> Result<Report, Error> {
-    let count = |action: Action| {
-        let done = |(_, done, outcome): &&(Key, Action, Outcome)| *done == action && *outcome == Outcome::Confirmed;
-        drained.outcomes.iter().filter(done).count() as u64
-    };
-    let undelivered: Vec<&StopReason> = drained
-        .outcomes
-        .iter()
-        .filter_map(|(_, _, outcome)| match outcome {
-            Outcome::Undelivered(reason) => Some(reason),
-            _ => None,
-        })
-        .collect();
-    let mut parked = parked(context.store, job)?;
-    parked.retain(|(key, _, _)| guarded.go.iter().any(|change| change.key == *key));
-    let mut reasons = Vec::new();
-    if let Some(reason) = drained.stopped.as_ref().or(undelivered.first().copied()) {
-        let what = counted(undelivered.len(), "change could not be delivered", "changes could not be delivered");
-        reasons.push(format!("{what} and will be tried again by the next sync: {reason}").into());
-    }
-    let waits = !guarded.held.is_empty() || paused.is_some();
-    reasons.extend(paused);
-    let different: BTreeSet<&str> = guarded.held.iter().map(|held| &*held.reason).collect();
-    reasons.extend(different.into_iter().map(|text| ReasonKind::Held.because(text)));
-    if !untouched.is_empty() {
-        reasons.push(counted(untouched.len(), "thing was left as it is", "things were left as they are").into());
-    }
-    if !parked.is_empty() {
-        reasons.push(counted(parked.len(), "change is parked", "changes are parked").into());
-    }
-    let status = match () {
-        () if drained.stopped.is_some() || !undelivered.is_empty() => Status::Failed,
-        () if waits => Status::Held,
-        () if !untouched.is_empty() || !parked.is_empty() => Status::Partial,
-        () => Status::Done,
-    };
-    reasons.extend(drained.notes.iter().cloned().map(Reason::from));
-    if job.writes == Writes::Off {
-        reasons.push("writes = \"off\": nothing is sent, approved or not".to_owned().into());
-    }
-    let on_site = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::OnSite);
-    let on_site = on_site.map(|(key, _, _)| (key.clone(), ON_SITE.to_owned()));
-    let held: Vec<(Key, String)> =
-        guarded.held.iter().map(|held| (held.key.clone(), held.reason.to_string())).chain(on_site).collect();
-    let counts = Counts {
-        updated: count(Action::Update),
-        deleted: count(Action::Delete),
-        parked: parked.len() as u64,
-        held: held.len() as u64,
-        ..Counts::default()
-    };
-    Ok(Report { status, counts, reasons, held, parked, ..Report::failed(job.name.clone(), String::new(), 0) })
+    Ok(changes.iter().map(queue::Change::ticket).collect())
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::remote_digest;
-use crate::plan::{self, Decided, Guarded, Held, Judged, Outline, RemoteDigest, Verdict, Writes};
+use crate::plan::{self, Decided, Guarded, Held, HoldReason, Judged, Outline, RemoteDigest, Verdict, Writes};
 use crate::queue::Undo;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::JobPlan;
@@ -28,7 +28,7 @@ pub struct PendingApproval {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<Undo>,
     /// Why it waits.
-    pub reason: String,
+    pub reason: HoldReason,
     /// The person whose update it is a part of: a decision on one part is a decision on all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part_of: Option<Key>,
@@ -88,11 +88,10 @@ pub(crate) fn decided(
 /// Holds everything that a person has not released.
 pub(crate) fn hold_all(guarded: &mut Guarded<Outline>, reason: &str) {
     for held in &mut guarded.held {
-        held.reason = format!("{reason}; {}", held.reason).into();
+        held.reason.precede(reason);
     }
-    let reason = reason.into();
-    let open = guarded.go.extract_if(.., |change| !change.is_approved());
-    guarded.held.extend(open.map(|change| Held::change(change, &reason)));
+    let reason = HoldReason::from(reason);
+    guarded.hold(|change| (!change.is_approved()).then(|| reason.clone()));
 }
 
 /// Replaces what was held by what is held now, except the keys that `keep` selects. If the set differs, its number
@@ -171,7 +170,7 @@ pub(crate) fn wait<'a>(
     store: &Store,
     job: &JobName,
     keys: impl Iterator<Item = &'a Key>,
-    reason: &str,
+    reason: &HoldReason,
 ) -> Result<(), store::Error> {
     let mut batch = Batch::default();
     for key in keys {
@@ -207,19 +206,19 @@ impl PendingApproval {
     }
 
     /// What was approved and is to be looked at again, as it is queued.
-    pub(crate) fn again(wish: DesiredState, reason: &str, seen: Option<RemoteDigest>) -> Self {
+    pub(crate) fn again(wish: DesiredState, reason: HoldReason, seen: Option<RemoteDigest>) -> Self {
         let (action, digest) = (Some(wish.action), wish.digest());
-        Self { action, wish: digest, change: Some(wish), undo: None, reason: reason.to_owned(), part_of: None, seen }
+        Self { action, wish: digest, change: Some(wish), undo: None, reason, part_of: None, seen }
     }
 
     /// A change that waits, or something to mend.
-    pub(crate) fn new(change: Option<plan::Change>, reason: &str, undo: Option<Undo>) -> Self {
+    pub(crate) fn new(change: Option<plan::Change>, reason: &HoldReason, undo: Option<Undo>) -> Self {
         Self {
             action: change.as_ref().map(|change| change.wish.action),
             wish: change.as_ref().map_or(0, |change| change.wish.digest()),
             change: change.map(|change| change.wish),
             undo,
-            reason: reason.to_owned(),
+            reason: reason.clone(),
             part_of: None,
             seen: None,
         }

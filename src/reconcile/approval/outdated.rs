@@ -6,7 +6,7 @@ use super::held;
 use super::remote_digest::{remote, seen};
 use crate::config::Job;
 use crate::mirror::Mirror;
-use crate::plan::{Guarded, Held, Judged as _, Outline, Verdict};
+use crate::plan::{Guarded, Judged as _, Outline, Verdict};
 use crate::reconcile::model::context::KeyFilter;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::state_updates::Outdated;
@@ -53,9 +53,7 @@ pub(crate) const OUTDATED: &str = "this person changed at the service since it w
 pub(crate) fn hold_outdated(guarded: &mut Guarded<Outline>, outdated: &BTreeMap<Key, Outdated>) {
     let was_approved = |change: &Outline| outdated.get(&change.key).is_some_and(|one| one.wish == change.wish());
     for held in guarded.held.iter_mut().filter(|held| held.change.as_ref().is_some_and(was_approved)) {
-        held.reason = format!("{OUTDATED}; {}", held.reason).into();
+        held.reason.precede(OUTDATED);
     }
-    let reason = OUTDATED.into();
-    let open = guarded.go.extract_if(.., |change| was_approved(change) && !change.is_approved());
-    guarded.held.extend(open.map(|change| Held::change(change, &reason)));
+    guarded.hold(|change| (was_approved(change) && !change.is_approved()).then(|| OUTDATED.into()));
 }

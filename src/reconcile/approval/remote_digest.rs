@@ -6,27 +6,21 @@ use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::mirror::Mirror;
-use crate::plan::RemoteDigest;
+use crate::plan::{Outline, RemoteDigest};
 use crate::reconcile::model::error::Error;
-use crate::reconcile::model::job_plan::JobPlan;
 use crate::record::{Field, Key, RemoteId, Value};
 use crate::store::Store;
 
-/// What the service holds of all people that a plan changes, held ones included, by digest.
-pub(crate) fn remotes(prepared: &JobPlan, mirror: &Mirror, store: &Store) -> Result<BTreeMap<Key, u128>, Error> {
-    let mut remotes = of_held(prepared, mirror, store)?;
-    for change in &prepared.go {
-        let digest = remote(&prepared.fields, change.id, mirror, store)?;
-        remotes.extend(digest.map(|digest| (change.key.clone(), digest)));
-    }
-    Ok(remotes)
-}
-
-/// The same of those whose change is held.
-pub(crate) fn of_held(prepared: &JobPlan, mirror: &Mirror, store: &Store) -> Result<BTreeMap<Key, u128>, Error> {
+/// What the service holds in `fields` of the people that these changes are about, by digest.
+pub(crate) fn remotes(
+    fields: &[Field],
+    changes: Vec<&Outline>,
+    mirror: &Mirror,
+    store: &Store,
+) -> Result<BTreeMap<Key, u128>, Error> {
     let mut remotes = BTreeMap::new();
-    for change in prepared.held.iter().filter_map(|held| held.change.as_ref()) {
-        let digest = remote(&prepared.fields, change.id, mirror, store)?;
+    for change in changes {
+        let digest = remote(fields, change.id, mirror, store)?;
         remotes.extend(digest.map(|digest| (change.key.clone(), digest)));
     }
     Ok(remotes)

@@ -2,34 +2,31 @@
 
 use super::held;
 use crate::config::Job;
-use crate::plan::Held;
+use crate::plan::HoldReason;
 use crate::push;
 use crate::reconcile::model::error::Error;
-use crate::reconcile::model::job_plan::JobPlan;
 use crate::record::Key;
 use crate::snapshot::Owner;
 use crate::store::Store;
 
 /// Holds the people that the part owns, in addition to what else waits for them. People who belong to no job are noted
 /// by id.
-pub(crate) fn hold(store: &Store, part: &Job, prepared: &mut JobPlan) -> Result<(), Error> {
+pub(crate) fn hold(store: &Store, part: &Job, waits: &mut Vec<(Key, HoldReason)>) -> Result<Vec<String>, Error> {
+    let mut notes = Vec::new();
     for (id, reason) in push::astray(store, part.mapping.target)? {
         match Owner::of(store, part.mapping.target, id)? {
-            None => prepared.notes.push(format!("id {id} {reason}")),
-            Some(owner) if owner.job == part.name => hold_one(store, part, prepared, owner.key, &reason)?,
+            None => notes.push(format!("id {id} {reason}")),
+            Some(Owner { job, key }) if job == part.name => match waits.iter_mut().find(|(held, _)| *held == key) {
+                Some((_, held)) => held.precede(&reason),
+                None => {
+                    let reason = HoldReason::from(reason);
+                    held::wait(store, &part.name, std::iter::once(&key), &reason)?;
+                    waits.push((key, reason));
+                }
+            },
             // Their own job says so.
             Some(_) => {}
         }
     }
-    Ok(())
-}
-
-fn hold_one(store: &Store, part: &Job, prepared: &mut JobPlan, key: Key, reason: &str) -> Result<(), Error> {
-    if let Some(held) = prepared.held.iter_mut().find(|held| held.key == key) {
-        held.reason = format!("{reason}; {}", held.reason).into();
-        return Ok(());
-    }
-    held::wait(store, &part.name, std::iter::once(&key), reason)?;
-    prepared.held.push(Held { key, reason: reason.into(), change: None, other: None });
-    Ok(())
+    Ok(notes)
 }

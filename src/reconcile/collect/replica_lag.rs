@@ -54,7 +54,7 @@ impl Replicas {
                 doubted.push(key);
             }
         }
-        let next = self.after(&span.began, &span.ended, &missing, index, !doubted.is_empty());
+        let next = self.after(&span, &missing, index, !doubted.is_empty());
         let is_whole = gathered.read.incomplete().is_empty();
         let before = self.last.as_ref().filter(|last| !span.began.covers(last));
         let reason = doubted.first().filter(|_| is_whole || said_so).and_then(|one| self.of(one));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::{Job, Mode};
-use crate::plan::{self, Held, Judged as _, Outline, Writes};
+use crate::plan::{self, HoldReason, Judged as _, Outline, Writes};
 use crate::queue::{self, Brief, Change, State, Ticket};
 use crate::reconcile::approval::held::{self, PendingApproval};
 use crate::reconcile::approval::outdated::OUTDATED;
@@ -30,122 +30,193 @@ pub(crate) fn left_unknown(store: &Store, job: &Job) -> Result<Vec<Change>, stor
     Ok(unknown.into_iter().map(|change| Change { target, ..change }).collect())
 }
 
-/// Stores what the plan found and wants, and returns what is to be sent.
-pub(crate) fn commit(
-    store: &Store,
-    job: &Job,
-    prepared: &mut JobPlan,
-    narrow: &KeyFilter,
-) -> Result<Vec<Ticket>, Error> {
-    let extra = &prepared.updates;
-    let mut batch = Batch::default();
-    for (key, known) in &extra.waiting {
-        known.put(&mut batch, &job.name, key);
+/// What a commit came to.
+pub(crate) struct Committed {
+    /// What is to be sent.
+    pub(crate) tickets: Vec<Ticket>,
+    /// What waits besides what the plan holds: what earlier files of changes left, and void approvals.
+    pub(crate) waits: Vec<(Key, HoldReason)>,
+}
+
+/// Stores what the plan found and wants: who is gone, then what is to be sent, then what is held and decided. A run that
+/// ends in between plans all of it again.
+pub(crate) fn commit(store: &Store, job: &Job, plan: &JobPlan, filter: &KeyFilter) -> Result<Committed, Error> {
+    let commit = Commit { store, job, plan, filter };
+    commit.save_leavers()?;
+    let mut before = commit.sort_queue()?;
+    let outdated = std::mem::take(&mut before.outdated);
+    let tickets = commit.enqueue(before)?;
+    let waits = commit.save_approvals(&outdated)?;
+    Ok(Committed { tickets, waits })
+}
+
+/// The plan of one part of a job on its way to the disk.
+struct Commit<'a> {
+    store: &'a Store,
+    job: &'a Job,
+    plan: &'a JobPlan,
+    filter: &'a KeyFilter,
+}
+
+/// What is queued already, as far as it stays or goes for a reason of its own.
+#[derive(Default)]
+struct Earlier {
+    /// Takes out what is not wanted any more.
+    removed: Batch,
+    /// Wanted again, and the service refused just this.
+    refused: BTreeSet<Key>,
+    /// Sent as it is.
+    carried: Vec<Key>,
+    /// Approved, and to be looked at again.
+    outdated: Vec<Key>,
+}
+
+impl Commit<'_> {
+    /// Whether the run says what becomes of a record.
+    fn judges(&self, key: &Key) -> bool {
+        self.plan.updates.judged_all || self.plan.updates.digests.has(key)
     }
-    for (key, id) in &extra.forgotten {
-        SyncedRecord::remove(&mut batch, &job.name, key);
-        Owner::release(&mut batch, store, &job.name, job.mapping.target, *id)?;
-    }
-    store.commit(batch)?;
-    let judged = |key: &Key| extra.judged_all || extra.digests.has(key);
-    // What is queued already, as far as it stays or goes for a reason of its own.
-    let (mut again, mut carried, mut outdated) = (Vec::new(), Vec::new(), Vec::new());
-    let mut dropped = Batch::default();
-    let mut go: BTreeMap<&Key, &Outline> = BTreeMap::new();
-    if !queue::is_empty(store, &job.name)? {
-        go.extend(prepared.go.iter().map(|change| (&change.key, change)));
-    }
-    let unclear = |old: &Brief| old.action == Action::Create && matches!(old.state, State::Sent { .. });
-    queue::briefs(store, &job.name, |old| {
-        let parked = matches!(old.state, State::Parked { .. });
-        // A change that was parked before it was sent costs no write to try again: the person may have been mended.
-        let is_refused = matches!(old.state, State::Parked { status, .. } if status > 0);
-        match go.get(&old.key) {
-            Some(_) if is_refused => again.push(old.key),
-            Some(_) => {}
-            // What became of it is not known, and stays so until the next run looks again.
-            None if unclear(&old) => {}
-            // A person undid a run: that is sent, or parked, whatever the source says of the record.
-            None if old.undoes && (parked || !narrow.has(&old.key) || job.writes == Writes::Off) => {}
-            None if old.undoes => carried.push(old.key),
-            None if job.mode == Mode::Changes && !judged(&old.key) && old.state == State::Waiting => {
-                let keys = if extra.outdated.contains_key(&old.key) { &mut outdated } else { &mut carried };
-                keys.push(old.key);
-            }
-            None if judged(&old.key) || (!parked && narrow.has(&old.key)) => {
-                queue::remove(&mut dropped, &job.name, &old.key);
-            }
-            None => {}
-        }
-    })?;
-    let mut refused = BTreeSet::new();
-    for key in again {
-        let (Some(new), Some(old)) = (go.get(&key), queue::get(store, &job.name, &key)?) else { continue };
-        // The service refused just this; it would again. An approval is good for one try.
-        if new.wish() == old.wish.digest() && (!new.is_approved() || old.approved) {
-            refused.insert(key);
-        }
-    }
-    drop(go);
-    let carried = queue::of(store, &job.name, &carried)?;
-    let mut bulk = store.bulk_load();
-    bulk.add(dropped)?;
-    let mut tickets: Vec<Ticket> = carried.iter().map(Change::ticket).collect();
-    let mut wanted: Vec<&Outline> = prepared.go.iter().filter(|change| !refused.contains(&change.key)).collect();
-    wanted.sort_unstable_by(|one, other| one.key.cmp(&other.key));
-    for change in wanted {
-        let change = queued(job, prepared.pile.change(change)?);
-        tickets.push(change.ticket());
+
+    fn save_leavers(&self) -> Result<(), Error> {
         let mut batch = Batch::default();
-        queue::put(&mut batch, &change);
-        bulk.add(batch)?;
-    }
-    bulk.commit()?;
-    let mut batch = Batch::default();
-    let mut state = JobState::load(store, &job.name)?;
-    if !narrow.is_narrow() {
-        let keep = |key: &Key| job.mode == Mode::Changes && !judged(key);
-        let kept = held::replace(store, &mut batch, prepared, keep, &mut state)?;
-        prepared.held.extend(kept.into_iter().map(|(key, held)| Held {
-            key,
-            reason: held.reason.into(),
-            change: None,
-            other: None,
-        }));
-        if extra.mapping_settled || state.mapping.is_empty() {
-            state.mapping.clone_from(&extra.mapping);
+        for (key, known) in &self.plan.updates.waiting {
+            known.put(&mut batch, &self.job.name, key);
         }
-        state.copies = extra.copies.unwrap_or(state.copies);
-        state.found.clone_from(&extra.file);
-    } else {
-        held::replace_some(store, &mut batch, &narrow.keys, prepared, &mut state)?;
+        for (key, id) in &self.plan.updates.forgotten {
+            SyncedRecord::remove(&mut batch, &self.job.name, key);
+            Owner::release(&mut batch, self.store, &self.job.name, self.job.mapping.target, *id)?;
+        }
+        Ok(self.store.commit(batch)?)
     }
-    state.shown.clone_from(&extra.shown);
-    for key in prepared.updates.outdated.keys() {
-        batch.remove(Keyspace::Decision, &Keyspace::by_job(&job.name, key.as_str()));
+
+    fn sort_queue(&self) -> Result<Earlier, Error> {
+        let mut earlier = Earlier::default();
+        if queue::is_empty(self.store, &self.job.name)? {
+            return Ok(earlier);
+        }
+        let go: BTreeMap<&Key, &Outline> = self.plan.go.iter().map(|change| (&change.key, change)).collect();
+        let mut again = Vec::new();
+        queue::briefs(self.store, &self.job.name, |old| match self.fate(&old, go.contains_key(&old.key)) {
+            Fate::Stays => {}
+            Fate::Compared => again.push(old.key),
+            Fate::Carried => earlier.carried.push(old.key),
+            Fate::Outdated => earlier.outdated.push(old.key),
+            Fate::Removed => queue::remove(&mut earlier.removed, &self.job.name, &old.key),
+        })?;
+        for key in again {
+            let (Some(new), Some(old)) = (go.get(&key), queue::get(self.store, &self.job.name, &key)?) else {
+                continue;
+            };
+            // The service refused just this; it would again. An approval is good for one try.
+            if new.wish() == old.wish.digest() && (!new.is_approved() || old.approved) {
+                earlier.refused.insert(key);
+            }
+        }
+        Ok(earlier)
     }
-    for change in queue::of(store, &job.name, &outdated)? {
-        queue::remove(&mut batch, &job.name, &change.key);
-        let seen = prepared.updates.outdated.get(&change.key).and_then(|one| one.seen.clone());
-        let held = PendingApproval::again(change.wish, OUTDATED, seen);
-        held::add(&mut batch, &job.name, &change.key, &held, &mut state);
-        prepared.held.push(Held { key: change.key, reason: OUTDATED.into(), change: None, other: None });
+
+    /// What becomes of an entry of the queue.
+    fn fate(&self, old: &Brief, is_wanted: bool) -> Fate {
+        let is_parked = matches!(old.state, State::Parked { .. });
+        let is_asked = self.filter.has(&old.key);
+        match old.state {
+            // A change that was parked before it was sent costs no write to try again: the person may have been mended.
+            State::Parked { status, .. } if is_wanted && status > 0 => Fate::Compared,
+            _ if is_wanted => Fate::Stays,
+            // What became of it is not known, and stays so until the next run looks again.
+            State::Sent { .. } if old.action == Action::Create => Fate::Stays,
+            // A person undid a run: that is sent, or parked, whatever the source says of the record.
+            _ if old.undoes && (is_parked || !is_asked || self.job.writes == Writes::Off) => Fate::Stays,
+            _ if old.undoes => Fate::Carried,
+            State::Waiting if self.job.mode == Mode::Changes && !self.judges(&old.key) => {
+                if self.plan.updates.outdated.contains_key(&old.key) { Fate::Outdated } else { Fate::Carried }
+            }
+            _ if self.judges(&old.key) || (!is_parked && is_asked) => Fate::Removed,
+            _ => Fate::Stays,
+        }
     }
-    let held = prepared.held.iter().filter_map(|held| held.change.as_ref());
-    let wanted: BTreeMap<Key, u64> = prepared
-        .go
-        .iter()
-        .chain(held)
-        .chain(&prepared.dropped)
-        .filter(|change| extra.verdicts.contains_key(&change.key))
-        .map(|change| (change.key.clone(), change.wish()))
-        .collect();
-    held::prune(&mut batch, &job.name, &extra.verdicts, &wanted, |key| {
-        (judged(key) || extra.there.contains(key)) && !extra.standing.contains(key)
-    });
-    state.put(&mut batch, &job.name);
-    store.commit(batch)?;
-    Ok(tickets)
+
+    /// Puts what is wanted into the queue, and returns all of it that is to be sent.
+    fn enqueue(&self, earlier: Earlier) -> Result<Vec<Ticket>, Error> {
+        let carried = queue::of(self.store, &self.job.name, &earlier.carried)?;
+        let mut tickets: Vec<Ticket> = carried.iter().map(Change::ticket).collect();
+        let go = self.plan.go.iter();
+        let mut wanted: Vec<&Outline> = go.filter(|change| !earlier.refused.contains(&change.key)).collect();
+        wanted.sort_unstable_by(|one, other| one.key.cmp(&other.key));
+        let mut bulk = self.store.bulk_load();
+        bulk.add(earlier.removed)?;
+        for change in wanted {
+            let change = queued(self.job, self.plan.pile.change(change)?);
+            tickets.push(change.ticket());
+            let mut batch = Batch::default();
+            queue::put(&mut batch, &change);
+            bulk.add(batch)?;
+        }
+        bulk.commit()?;
+        Ok(tickets)
+    }
+
+    /// Replaces what is held and what the job remembers, and forgets decisions that are void. Returns what waits besides.
+    fn save_approvals(&self, outdated: &[Key]) -> Result<Vec<(Key, HoldReason)>, Error> {
+        let Self { store, job, plan, filter } = *self;
+        let updates = &plan.updates;
+        let mut batch = Batch::default();
+        let mut state = JobState::load(store, &job.name)?;
+        let mut waits = Vec::new();
+        if filter.is_narrow() {
+            held::replace_some(store, &mut batch, &filter.keys, plan, &mut state)?;
+        } else {
+            let keep = |key: &Key| job.mode == Mode::Changes && !self.judges(key);
+            let kept = held::replace(store, &mut batch, plan, keep, &mut state)?;
+            waits.extend(kept.into_iter().map(|(key, held)| (key, held.reason)));
+            if updates.mapping_settled || state.mapping.is_empty() {
+                state.mapping.clone_from(&updates.mapping);
+            }
+            state.copies = updates.copies.unwrap_or(state.copies);
+            state.found.clone_from(&updates.file);
+        }
+        state.shown.clone_from(&updates.shown);
+        for key in updates.outdated.keys() {
+            batch.remove(Keyspace::Decision, &Keyspace::by_job(&job.name, key.as_str()));
+        }
+        for change in queue::of(store, &job.name, outdated)? {
+            queue::remove(&mut batch, &job.name, &change.key);
+            let seen = updates.outdated.get(&change.key).and_then(|one| one.seen.clone());
+            let held = PendingApproval::again(change.wish, OUTDATED.into(), seen);
+            held::add(&mut batch, &job.name, &change.key, &held, &mut state);
+            waits.push((change.key, OUTDATED.into()));
+        }
+        self.prune_decisions(&mut batch);
+        state.put(&mut batch, &job.name);
+        store.commit(batch)?;
+        Ok(waits)
+    }
+
+    fn prune_decisions(&self, batch: &mut Batch) {
+        let updates = &self.plan.updates;
+        let held = self.plan.held.iter().filter_map(|held| held.change.as_ref());
+        let planned = self.plan.go.iter().chain(held).chain(&self.plan.dropped);
+        let decided = planned.filter(|change| updates.verdicts.contains_key(&change.key));
+        let wanted: BTreeMap<Key, u64> = decided.map(|change| (change.key.clone(), change.wish())).collect();
+        held::prune(batch, &self.job.name, &updates.verdicts, &wanted, |key| {
+            (self.judges(key) || updates.there.contains(key)) && !updates.standing.contains(key)
+        });
+    }
+}
+
+/// What becomes of an entry of the queue.
+#[derive(Debug, PartialEq, Eq)]
+enum Fate {
+    /// It stays as it is.
+    Stays,
+    /// The service refused it: it is sent again unless just the same is wanted.
+    Compared,
+    /// It is sent as it is.
+    Carried,
+    /// A person must look at it once more.
+    Outdated,
+    /// It is not wanted any more.
+    Removed,
 }
 
 pub(crate) fn queued(job: &Job, change: plan::Change) -> Change {

@@ -11,16 +11,20 @@ use crate::record::{Action, Field, Key, RemoteId, Value};
 use crate::snapshot::{Index, IndexEntry, SyncedRecord};
 use crate::store::{self, Store};
 
-/// Writes the index: a digest for every row that needs nothing any more. `before` are the entities that were seen to have
-/// moved when the plan was made; what a look-up during the push saw besides is for the next run.
-pub(crate) fn save_index(
-    store: &Store,
-    job: &Job,
-    mirror: &Mirror,
-    before: &BTreeSet<RemoteId>,
-    prepared: &JobPlan,
-    drained: &Drained,
-) -> Result<(), store::Error> {
+/// What became of one part of a job, as its index follows from it.
+pub(crate) struct IndexUpdate<'a> {
+    pub(crate) job: &'a Job,
+    pub(crate) mirror: &'a Mirror,
+    /// The entities that were seen to have moved when the plan was made; what a look-up during the push saw besides is
+    /// for the next run.
+    pub(crate) moved: &'a BTreeSet<RemoteId>,
+    pub(crate) plan: &'a JobPlan,
+    pub(crate) drained: &'a Drained,
+}
+
+/// Writes the index: a digest for every row that needs nothing any more.
+pub(crate) fn save_index(store: &Store, update: &IndexUpdate<'_>) -> Result<(), store::Error> {
+    let IndexUpdate { job, mirror, moved, plan, drained } = update;
     // Of a person with a photo, both halves must have come to an end.
     let is_open = |(_, _, outcome): &&(Key, Action, Outcome)| *outcome != Outcome::Confirmed;
     let open: BTreeSet<&Key> = drained.outcomes.iter().filter(is_open).map(|(key, _, _)| key).collect();
@@ -31,22 +35,22 @@ pub(crate) fn save_index(
         .filter(|(key, _, _)| !open.contains(key))
         .filter(|(_, _, outcome)| *outcome == Outcome::Confirmed)
     {
-        if let Some(digest) = prepared.updates.digests.get(key)
-            && is_as_wanted(store, job, mirror, &prepared.fields, key)?
+        if let Some(digest) = plan.updates.digests.get(key)
+            && is_as_wanted(store, job, mirror, &plan.fields, key)?
         {
             confirmed.insert(key.as_str(), digest);
         }
     }
-    let late: BTreeSet<i32> = mirror.changed().difference(before).map(|id| id.get()).collect();
-    let none = prepared.updates.digests.keys().next().is_none() && prepared.updates.settled.is_empty();
+    let late: BTreeSet<i32> = mirror.changed().difference(moved).map(|id| id.get()).collect();
+    let none = plan.updates.digests.keys().next().is_none() && plan.updates.settled.is_empty();
     if none && late.is_empty() && Index::is_current(store, &job.name)? {
         return Ok(());
     }
     let index = Index::load(store, &job.name)?;
     // A first run has a digest for everybody, so they are not put into a map of their own.
-    let mut settled = prepared.updates.settled.iter().map(|(key, digest)| (key.as_str(), *digest)).peekable();
-    let mut open = prepared.updates.digests.keys().map(|key| (key.as_str(), 0)).peekable();
-    let mut due = prepared.updates.due.iter().map(|(key, day)| (key.as_str(), *day)).peekable();
+    let mut settled = plan.updates.settled.iter().map(|(key, digest)| (key.as_str(), *digest)).peekable();
+    let mut open = plan.updates.digests.keys().map(|key| (key.as_str(), 0)).peekable();
+    let mut due = plan.updates.due.iter().map(|(key, day)| (key.as_str(), *day)).peekable();
     let entries = (0..index.len()).map(|at| {
         let entry = index.entry(at);
         let (open, settled) = (along(&mut open, entry.key), along(&mut settled, entry.key));

@@ -1,7 +1,6 @@
 //! Classifies candidates: the correlation of each at the service, and what it needs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use super::correlator::{CorrelationContext, Correlator};
 use super::fit::Fitting;
@@ -9,7 +8,7 @@ use super::identity_change::People;
 use super::moved_names::MovedNames;
 use super::same_name::SameName;
 use crate::config::Job;
-use crate::plan::{Decision, Held, OnDrift, Outline, Rules, Standing, Subject, decide};
+use crate::plan::{Decision, Held, HoldReason, OnDrift, Outline, Rules, Standing, Subject, decide};
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::context::KeyFilter;
 use crate::reconcile::model::doubtful_rows::Doubt;
@@ -40,7 +39,7 @@ pub(crate) struct Classified {
     /// Their keys, with the segments of their rows, where the job has segments.
     pub(crate) matched_in: BTreeMap<Key, String>,
     /// Keys whose rows may be about another person than the one that the job knows by them, and why.
-    pub(crate) doubtful: BTreeMap<Key, Arc<str>>,
+    pub(crate) doubtful: BTreeMap<Key, HoldReason>,
     /// Entities that a record of this read claims, rightly or not: none of them is removed.
     pub(crate) claimed: BTreeSet<RemoteId>,
     /// Fields that were edited at the service and stay so, by key, if the job names them.
@@ -72,7 +71,7 @@ pub(crate) fn classify(
     let mut people = People::new(&job.match_on, rules);
     let mut names = MovedNames::default();
     // Records that may be about another person than their key, and why.
-    let mut suspects: BTreeMap<Key, Arc<str>> = BTreeMap::new();
+    let mut suspects: BTreeMap<Key, HoldReason> = BTreeMap::new();
     let is_joined = matches!(mirror.target(), Target::Contractor | Target::Organization);
     // Nothing but what the source says becomes of a record here.
     let as_read = fitting.checkboxes.is_empty() && !identity.resolver.resolves();
@@ -247,7 +246,7 @@ impl Classified {
     /// Holds the changes of records that may be about another person than their key.
     fn hold(
         &mut self,
-        suspects: &BTreeMap<Key, Arc<str>>,
+        suspects: &BTreeMap<Key, HoldReason>,
         candidates: &[Candidate],
         identity: &CorrelationContext<'_>,
     ) -> Result<(), Error> {

@@ -1,7 +1,6 @@
 //! Which entities the candidates that have none yet, or none any more, lay claim to.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use smol_str::SmolStr;
 
@@ -282,7 +281,7 @@ impl CorrelationContext<'_> {
         let doubts = self.doubts?;
         let member = record.fields.get(Target::MEMBER)?.as_text().and_then(Key::new)?;
         let rejected = doubts.rejected.get(&member).map(|reason| Doubt::Rejected(reason.clone()));
-        rejected.or_else(|| doubts.held.get(&member).map(|reason| Doubt::Held(Arc::clone(reason))))
+        rejected.or_else(|| doubts.held.get(&member).map(|reason| Doubt::Held(reason.clone())))
     }
 
     /// The record that owns an entity, other than `key` of this job, and of a job that still exists.

@@ -8,11 +8,10 @@
 //! keeps it. Only changes of the source count: an edit made at the service is set back to what the source says.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use super::correlator::{CorrelationContext, Correlator};
 use super::same_name;
-use crate::plan::{Rules, Standing};
+use crate::plan::{HoldReason, Rules, Standing};
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::error::Error;
 use crate::record::{Key, Record, Target};
@@ -55,7 +54,7 @@ impl MovedNames {
         candidates: &[Candidate],
         claims: &Correlator,
         identity: &CorrelationContext<'_>,
-    ) -> Result<BTreeMap<Key, Arc<str>>, Error> {
+    ) -> Result<BTreeMap<Key, HoldReason>, Error> {
         let mut reasons = BTreeMap::new();
         if self.lost.is_empty() {
             return Ok(reasons);

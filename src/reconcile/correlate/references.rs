@@ -12,7 +12,7 @@ use crate::mirror::pair;
 use crate::plan::{Match, Matcher};
 use crate::reconcile::mirrors::Mirrors;
 use crate::reconcile::model::job_fields::found_by;
-use crate::reconcile::model::job_plan::JobPlan;
+use crate::reconcile::model::part_draft::PartDraft;
 use crate::record::{Key, Record, RemoteId, Target, Value};
 use crate::snapshot::Links;
 use crate::store::{self, Store};
@@ -33,10 +33,10 @@ impl<'a> References<'a> {
         job: &'a Job,
         store: &'a Store,
         mirrors: &'a Mirrors,
-        earlier: &'a [JobPlan],
+        earlier: &'a [PartDraft],
     ) -> Result<Self, store::Error> {
         let found =
-            earlier.iter().flat_map(|part| part.updates.found.iter().map(|(key, id)| ((part.target, key), *id)));
+            earlier.iter().flat_map(|part| part.results.found.iter().map(|(key, id)| ((part.target(), key), *id)));
         let mut resolver = Self { job, store, mirrors, found: found.collect(), holders: BTreeMap::new() };
         if job.mapping.target == Target::Holder {
             for target in [Target::Staff, Target::Contractor] {

@@ -16,8 +16,8 @@ use std::collections::{BTreeSet, HashMap};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::correlator::{CorrelationContext, Correlator, Presence};
-use crate::plan::{NAMESAKE, Standing};
-use crate::reconcile::approval::held;
+use crate::plan::{HoldReason, Standing};
+use crate::reconcile::approval::held::{self, PendingApproval};
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
@@ -66,7 +66,8 @@ impl SameName {
         namesakes.find_twins(identity, claims, candidates)?;
         namesakes.waited = waiting.keys().cloned().collect();
         if !state.mapping.is_empty() {
-            let asked = waiting.into_iter().filter(|(_, held)| held.reason.starts_with(NAMESAKE)).map(|(key, _)| key);
+            let is_asked = |held: &PendingApproval| matches!(held.reason, HoldReason::SameName(_));
+            let asked = waiting.into_iter().filter(|(_, held)| is_asked(held)).map(|(key, _)| key);
             namesakes.asked = Some(asked.collect());
         }
         if namesakes.asked.as_ref().is_none_or(|asked| !asked.is_empty()) {

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::time::{Duration, Instant};
+use std::path::Path;
 
 use tempfile::TempDir;
 
+use super::next_file::{Arrivals, NextFile};
 use super::pending::PendingWork;
 use super::staging::Staging;
 use super::staleness::{self, as_before};
@@ -15,13 +16,9 @@ use crate::config::Job;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::waiting_files::WaitingFiles;
-use crate::source::inbox::{self, Folder, InboxEntry, Look, Options, TakeRefusal, Watcher, shown, take};
+use crate::source::inbox::{self, Folder, InboxEntry, Options, Taken, shown};
 use crate::store::Store;
 
-/// How long an unsettled file is waited for beyond ten times its settling time.
-const PATIENCE: Duration = Duration::from_secs(3);
-/// How often it is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How many names are listed.
 const LISTED_MAX: usize = 10;
 
@@ -76,7 +73,8 @@ pub fn peek(job: &Job, store: Option<&Store>, clock: &Clock) -> Result<Peeked, E
     let copy = copy.map_err(failed)?;
     let mut waiting =
         WaitingFiles { dir: options.dir.clone(), file: None, files: folder.waiting(options)?, about: String::new() };
-    let found = settled(&folder, options, clock, &is_done, &copy.path().join("copy"), &mut waiting.about)?;
+    let mut arrivals = Arrivals::of(&folder, options, clock);
+    let found = settled(&mut arrivals, &is_done, &copy.path().join("copy"), &mut waiting.about)?;
     let Some((entry, taken)) = found else {
         let rest = store.map(|store| PendingWork::of(job, store, &copy.path().join("copy"))).transpose()?;
         let (job, about) = match rest {
@@ -104,52 +102,26 @@ pub fn peek(job: &Job, store: Option<&Store>, clock: &Clock) -> Result<Peeked, E
 
 /// A copy of the next file that can be read; `None` if there is none. `about` says what will be refused.
 fn settled(
-    folder: &Folder,
-    options: &Options,
-    clock: &Clock,
+    arrivals: &mut Arrivals<'_>,
     is_done: &dyn Fn(&InboxEntry) -> bool,
-    into: &std::path::Path,
+    into: &Path,
     about: &mut String,
-) -> Result<Option<(InboxEntry, inbox::Taken)>, Error> {
-    let begun = Instant::now();
-    let patience = options.settle.saturating_mul(10).saturating_add(PATIENCE);
-    let mut watcher = Watcher::default();
-    let mut unfit: BTreeSet<OsString> = BTreeSet::new();
+) -> Result<Option<(InboxEntry, Taken)>, Error> {
+    let mut refused: BTreeSet<OsString> = BTreeSet::new();
     loop {
-        let skip = |entry: &InboxEntry| is_done(entry) || unfit.contains(&entry.name);
-        let mut refuse = |entry: InboxEntry, reason: &str| {
-            about.push_str(&format!("; {} will be refused: {}", shown(&entry.name), reason.trim_end_matches('.')));
-            entry.name
-        };
-        match watcher.look(folder, options, clock, &skip)? {
-            Look::Nothing => return Ok(None),
-            Look::Unfit(entry, reason) => {
-                let name = refuse(entry, &reason);
-                unfit.insert(name);
-                continue;
+        match arrivals.look(&|entry| is_done(entry) || refused.contains(&entry.name), into)? {
+            Some(NextFile::Nothing) => return Ok(None),
+            Some(NextFile::Taken(entry, taken)) => return Ok(Some((entry, taken))),
+            Some(NextFile::Refused(entry, reason)) => {
+                let name = shown(&entry.name);
+                about.push_str(&format!("; {name} will be refused: {}", reason.trim_end_matches('.')));
+                refused.insert(entry.name);
             }
-            Look::File(entry) => match take(folder, &entry, options.size_max, into) {
-                Ok(taken) => return Ok(Some((entry, taken))),
-                Err(TakeRefusal::Changed | TakeRefusal::Unfit(_)) => {}
-                Err(TakeRefusal::Barred) => {
-                    let name = refuse(entry, TakeRefusal::BARRED);
-                    unfit.insert(name);
-                    continue;
-                }
-                Err(TakeRefusal::Unreadable(source)) => {
-                    let path = options.dir.join(&entry.name);
-                    return Err(inbox::Error::Unreadable { path, source }.into());
-                }
-                Err(TakeRefusal::Unwritable(source)) => {
-                    return Err(inbox::Error::Copy { name: shown(&entry.name), source }.into());
-                }
-            },
-            Look::Unsettled(_) => {}
+            Some(NextFile::Restless(..)) => {
+                about.push_str("; the first of them is still being written");
+                return Ok(None);
+            }
+            None => std::thread::sleep(arrivals.pause()),
         }
-        if begun.elapsed() > patience {
-            about.push_str("; the first of them is still being written");
-            return Ok(None);
-        }
-        std::thread::sleep(LOOK_EVERY);
     }
 }

@@ -11,7 +11,6 @@ use std::path::Path;
 use ::csv::WriterBuilder;
 
 use super::cleanup::{is_open, is_sendable};
-use super::run::{StartedRun, begin};
 use super::staging::Staging;
 use super::with_copy::{form, over};
 use crate::config::{Job, Mode};
@@ -23,7 +22,8 @@ use crate::reconcile::model::counts::{Counts, Status};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::report::job_report::Report;
-use crate::reconcile::run_job::{record, run_job};
+use crate::reconcile::run_job::run_job;
+use crate::reconcile::started_run::StartedRun;
 use crate::source::{Source, SourceState, csv, inbox};
 use crate::store::{Batch, Store};
 
@@ -74,14 +74,14 @@ pub(crate) async fn run(
     mirrors: &mut Mirrors,
     narrow: &KeyFilter,
 ) -> Result<Report, Error> {
-    let begun = begin(context)?;
+    let begun = StartedRun::begin(context)?;
     let mut report = match PendingWork::of(job, context.store, &outbox.copy())? {
         PendingWork::Nothing => as_before(context, job, mirrors, Report::idle(job.name.clone()))?,
         PendingWork::Last(last, _) => attempt(context, &last, mirrors, narrow, &begun).await,
         PendingWork::Rowless(rowless) => {
             let before = JobState::load(context.store, &job.name)?;
             let mut report = attempt(context, &rowless, mirrors, narrow, &begun).await;
-            report.complete = false;
+            (report.complete, report.details.judged) = (false, false);
             // A file without rows says nothing about how files are written, nor about what the mapping alters.
             let state = JobState::load(context.store, &job.name)?;
             let mut batch = Batch::default();
@@ -94,7 +94,7 @@ pub(crate) async fn run(
         }
     };
     report.is_narrow = narrow.is_narrow();
-    record(context, job, &report, begun.run, begun.started)?;
+    begun.record(context, job, &report)?;
     Ok(report)
 }
 
@@ -116,10 +116,8 @@ async fn attempt(
     narrow: &KeyFilter,
     begun: &StartedRun,
 ) -> Report {
-    match run_job(context, job, mirrors, narrow, begun.run, begun.requests).await {
-        Ok(report) => report,
-        Err(error) => context.failed(job, &error, begun.requests),
-    }
+    let result = run_job(context, job, mirrors, narrow, begun).await;
+    result.unwrap_or_else(|error| begun.failed(context, job, &error))
 }
 
 /// Lays down a file with the columns of the last one and no row.

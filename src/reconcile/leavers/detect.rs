@@ -51,6 +51,8 @@ pub(crate) struct LeaverPolicy<'a> {
     pub(crate) job: &'a Job,
     pub(crate) store: &'a Store,
     pub(crate) mirror: &'a Mirror,
+    /// What the job knows.
+    pub(crate) index: &'a Index,
     pub(crate) now: Timestamp,
     /// Entities that a record of this read claims: none of them leaves.
     pub(crate) claimed: &'a BTreeSet<RemoteId>,
@@ -62,12 +64,18 @@ pub(crate) struct LeaverPolicy<'a> {
     pub(crate) members: Option<Memberships<'a>>,
 }
 
+/// A person who is gone, if something may still have to be done.
+struct Leaver {
+    key: Key,
+    known: SyncedRecord,
+    entity: Entity,
+}
+
 impl LeaverPolicy<'_> {
     /// Judges all people who are missing from a complete read, except those whose own row says that they are gone. Only
     /// a finished read brings a [`Complete`] value (law 1).
     pub(crate) fn absent_leavers(
         &self,
-        index: &Index,
         present: &Complete<Present>,
         content: &str,
         left: &BTreeMap<Key, Statement>,
@@ -77,20 +85,21 @@ impl LeaverPolicy<'_> {
             return Ok(());
         }
         for at in missing(present) {
-            let Some(key) = Key::new(index.entry(at).key).filter(|key| !left.contains_key(key)) else { continue };
-            let Some((known, entity)) = self.leaver(&key, departed)? else { continue };
-            let mut absence = absent(known.gone.as_ref(), &self.job.leavers, self.now, content);
-            absence.gone.successor = self.successor(&known);
+            let Some(key) = self.key(at).filter(|key| !left.contains_key(key)) else { continue };
+            let Some(mut leaver) = self.leaver(&key, departed)? else { continue };
+            let before = leaver.known.clone();
+            let mut absence = absent(before.gone.as_ref(), &self.job.leavers, self.now, content);
+            absence.gone.successor = self.successor(&before);
             let is_replaced = absence.gone.successor.is_some();
             if !is_replaced {
-                departed.missed.push(self.missed(&key, &known, &entity, absence.gone.since));
+                departed.missed.push(self.missed(&leaver, absence.gone.since));
             }
-            let mut remembered = SyncedRecord { gone: Some(absence.gone), ..known.clone() };
+            leaver.known.gone = Some(absence.gone);
             if absence.due || is_replaced {
-                self.leave(&key, &mut remembered, &entity, None, departed)?;
+                self.leave(&mut leaver, None, departed)?;
             }
-            if remembered != known {
-                departed.waiting.push((key, remembered));
+            if leaver.known != before {
+                departed.waiting.push((key, leaver.known));
             }
         }
         Ok(())
@@ -103,18 +112,18 @@ impl LeaverPolicy<'_> {
             return Ok(());
         }
         for (key, Statement { line, who }) in left {
-            let Some((known, entity)) = self.leaver(key, departed)? else { continue };
-            let before = departed.changes.len();
-            let mut remembered = known.clone();
+            let Some(mut leaver) = self.leaver(key, departed)? else { continue };
+            let (before, known) = (departed.changes.len(), leaver.known.clone());
             if self.job.leavers.action == LeaverAction::Update {
                 // The day on which it was first said stays the same, whenever it is sent.
-                remembered.gone.get_or_insert(Gone::since(self.now));
+                leaver.known.gone.get_or_insert(Gone::since(self.now));
             }
             if let Some(successor) = self.successor(&known) {
-                remembered.gone.get_or_insert(Gone::since(self.now)).successor = Some(successor);
+                leaver.known.gone.get_or_insert(Gone::since(self.now)).successor = Some(successor);
             }
             let line = Some(*line).filter(|_| self.job.source.has_lines());
-            self.leave(key, &mut remembered, &entity, line, departed)?;
+            self.leave(&mut leaver, line, departed)?;
+            let Leaver { known: remembered, entity, .. } = leaver;
             let sent = |field: &str| known.sent.get(field).cloned().unwrap_or(Value::Empty);
             if is_somebody_else(sent, who) && is_somebody_else(|field| entity.value(field).clone(), who) {
                 departed.doubtful.extend(departed.changes.drain(before..));
@@ -133,7 +142,7 @@ impl LeaverPolicy<'_> {
     }
 
     /// A person who is missing from the read, and the time from which they are removed.
-    fn missed(&self, key: &Key, known: &SyncedRecord, entity: &Entity, since: Timestamp) -> Missed {
+    fn missed(&self, Leaver { key, known, entity }: &Leaver, since: Timestamp) -> Missed {
         let stays = match self.job.leavers.action {
             LeaverAction::Keep => true,
             LeaverAction::Update => false,
@@ -144,12 +153,12 @@ impl LeaverPolicy<'_> {
     }
 
     /// Those among `missed` who were also missing from an earlier complete read, for a read that proves nothing itself.
-    pub(crate) fn missed_before(&self, index: &Index, missed: &[usize], departed: &mut Leavers) -> Result<(), Error> {
-        for at in missed.iter().copied().filter(|at| index.entry(*at).gone) {
-            let Some(key) = Key::new(index.entry(at).key) else { continue };
-            let Some((known, entity)) = self.leaver(&key, departed)? else { continue };
-            let since = known.gone.as_ref().map(|gone| gone.since);
-            departed.missed.extend(since.map(|since| self.missed(&key, &known, &entity, since)));
+    pub(crate) fn missed_before(&self, missed: &[usize], departed: &mut Leavers) -> Result<(), Error> {
+        for at in missed.iter().copied().filter(|at| self.index.entry(*at).gone) {
+            let Some(key) = self.key(at) else { continue };
+            let Some(leaver) = self.leaver(&key, departed)? else { continue };
+            let since = leaver.known.gone.as_ref().map(|gone| gone.since);
+            departed.missed.extend(since.map(|since| self.missed(&leaver, since)));
         }
         departed.forgotten.clear();
         departed.claimed.clear();
@@ -159,15 +168,19 @@ impl LeaverPolicy<'_> {
     /// What happens to a missing person once their grace is over; `None` if nothing does.
     pub(crate) fn fate(&self, key: &Key) -> Result<Option<Change>, Error> {
         let mut departed = Leavers::default();
-        let Some((mut known, entity)) = self.leaver(key, &mut departed)? else { return Ok(None) };
+        let Some(mut leaver) = self.leaver(key, &mut departed)? else { return Ok(None) };
         // The day of leaving is the one on which they were missed first, whenever that is decided on.
-        known.gone.get_or_insert(Gone::since(self.now));
-        self.leave(key, &mut known, &entity, None, &mut departed)?;
+        leaver.known.gone.get_or_insert(Gone::since(self.now));
+        self.leave(&mut leaver, None, &mut departed)?;
         Ok(departed.changes.pop())
     }
 
+    fn key(&self, at: usize) -> Option<Key> {
+        Key::new(self.index.entry(at).key)
+    }
+
     /// The person of this key, if something may still have to be done.
-    fn leaver(&self, key: &Key, departed: &mut Leavers) -> Result<Option<(SyncedRecord, Entity)>, Error> {
+    fn leaver(&self, key: &Key, departed: &mut Leavers) -> Result<Option<Leaver>, Error> {
         let Some(known) = SyncedRecord::get(self.store, &self.job.name, key)? else { return Ok(None) };
         let done = self.job.leavers.action == LeaverAction::Update && known.left.is_some();
         if self.claimed.contains(&known.id) {
@@ -188,18 +201,12 @@ impl LeaverPolicy<'_> {
                 departed.names.extend(name.map(|name| (key.clone(), name.to_owned())));
             }
         }
-        Ok(entity.map(|entity| (known, entity)))
+        Ok(entity.map(|entity| Leaver { key: key.clone(), known, entity }))
     }
 
     /// What becomes of someone who is gone, the grace being over.
-    fn leave(
-        &self,
-        key: &Key,
-        known: &mut SyncedRecord,
-        entity: &Entity,
-        line: Option<u64>,
-        departed: &mut Leavers,
-    ) -> Result<(), Error> {
+    fn leave(&self, leaver: &mut Leaver, line: Option<u64>, departed: &mut Leavers) -> Result<(), Error> {
+        let Leaver { key, known, entity } = leaver;
         match self.job.leavers.action {
             LeaverAction::Keep => {}
             LeaverAction::Delete if self.protection.covers(key, Some(known), entity) => {
@@ -223,7 +230,7 @@ impl LeaverPolicy<'_> {
     }
 
     /// What sets the fields of someone who is gone; none where they are so already, or why they can't be set.
-    pub(crate) fn update(
+    fn update(
         &self,
         key: &Key,
         known: &SyncedRecord,

@@ -4,22 +4,21 @@
 //! So are those who change and those who go from one organization to another.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use super::detect::left_lately;
 use super::organization_transfers;
 use crate::config::Job;
-use crate::plan::{Base, Held, Judged, Outline, Verdict, leavers_held, updates_held};
+use crate::plan::{Base, Held, HoldReason, Judged, Outline, Verdict, leavers_held, updates_held};
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
-use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::missing_people::Missed;
+use crate::reconcile::model::part_draft::PartDraft;
 use crate::record::{Key, Target};
 use crate::snapshot::{Index, SyncedRecord};
 use crate::store::{self, Store};
 
 /// Holds the leavers of all parts where they are too many people together, and likewise the updates.
-pub(crate) fn share(context: &Context<'_>, job: &Job, all: &mut [JobPlan]) -> Result<(), Error> {
+pub(crate) fn share(context: &Context<'_>, job: &Job, all: &mut [PartDraft]) -> Result<(), Error> {
     if all.len() < 2 {
         return Ok(());
     }
@@ -48,92 +47,87 @@ fn is_update(target: Target, change: &Outline) -> bool {
     change.part_of().is_some() || target == Target::Contractor && change.is_known() && !change.leaves()
 }
 
-fn share_updates(job: &Job, all: &mut [JobPlan]) {
-    let base = all.iter().find(|prepared| prepared.job == job.name).map(|own| own.updates.base).unwrap_or_default();
-    let people: BTreeSet<&Key> = all.iter().flat_map(|prepared| &prepared.updates.updated).collect();
+/// The part of a job that holds its people.
+fn own<'a>(job: &Job, all: &'a [PartDraft]) -> Option<&'a PartDraft> {
+    all.iter().find(|part| *part.job() == job.name)
+}
+
+fn share_updates(job: &Job, all: &mut [PartDraft]) {
+    let base = own(job, all).map(|own| own.base).unwrap_or_default();
+    let people: BTreeSet<&Key> = all.iter().flat_map(|part| &part.updated).collect();
     let Some(reason) = updates_held(people.len() as u64, &job.limits, base) else { return };
-    for prepared in all {
-        let target = prepared.target;
-        let open = prepared.go.extract_if(.., |change| is_update(target, change) && !change.is_approved());
-        prepared.held.extend(open.map(|change| Held::change(change, &reason)));
+    for part in all {
+        let target = part.target();
+        let is_open = |change: &Outline| is_update(target, change) && !change.is_approved();
+        part.changes.hold(|change| is_open(change).then(|| reason.clone()));
     }
 }
 
-fn share_leavers(context: &Context<'_>, job: &Job, all: &mut [JobPlan]) -> Result<(), Error> {
+fn share_leavers(context: &Context<'_>, job: &Job, all: &mut [PartDraft]) -> Result<(), Error> {
     let store = context.store;
     let now = context.clock.now();
     let mut people = BTreeSet::new();
     // Who was released leaves with all memberships.
-    let own = all.iter().find(|prepared| prepared.job == job.name);
-    let released = own.iter().flat_map(|own| &own.go).filter(|change| change.leaves() && change.is_approved());
+    let released = own(job, all).into_iter().flat_map(|own| &own.changes.go);
+    let released = released.filter(|change| change.leaves() && change.is_approved());
     let released: BTreeSet<Key> = released.map(|change| change.key.clone()).collect();
     let (mut lately, mut staying) = (0, 0);
-    for prepared in all.iter() {
-        let index = Index::load(store, &prepared.job)?;
-        let (left, stay) = left_lately(store, prepared.target, &prepared.job, &index, now)?;
+    for part in all.iter() {
+        let index = Index::load(store, part.job())?;
+        let (left, stay) = left_lately(store, part.target(), part.job(), &index, now)?;
         // Who left altogether lost their memberships too.
         lately = lately.max(left.len() as u64);
-        if prepared.job == job.name {
+        if *part.job() == job.name {
             staying = stay;
         }
-        for change in prepared.go.iter().filter(|change| change.leaves() && !change.is_approved()) {
-            people.extend(person(store, prepared, &change.key)?.filter(|person| !released.contains(person)));
-        }
+        people.extend(leaving(store, part)?.into_values().filter(|person| !released.contains(person)));
         // Whose grace runs does not leave yet.
         let waits = |one: &&Missed| one.due.is_none_or(|due| due > now);
-        let early: BTreeSet<&Key> = prepared.missed.iter().filter(waits).map(|one| &one.key).collect();
+        let early: BTreeSet<&Key> = part.rest.missed.iter().filter(waits).map(|one| &one.key).collect();
         let leaves = |held: &&Held<Outline>| held.change.as_ref().is_some_and(Judged::leaves);
-        for held in prepared.held.iter().filter(leaves).filter(|held| !early.contains(&held.key)) {
-            people.extend(person(store, prepared, &held.key)?);
+        for held in part.changes.held.iter().filter(leaves).filter(|held| !early.contains(&held.key)) {
+            people.insert(person(store, part, &held.key)?);
         }
     }
     hold_pairs(store, job, all)?;
     let known = (Index::load(store, &job.name)?.len() as u64).saturating_sub(staying);
     let base = Base { known, matched: 0, removed: lately };
     let Some(reason) = leavers_held(people.len() as u64, &job.limits, base) else { return Ok(()) };
-    for prepared in all {
-        let mut go = Vec::new();
-        for change in std::mem::take(&mut prepared.go) {
-            let stays = !change.leaves() || change.is_approved();
-            match stays || person(store, prepared, &change.key)?.is_some_and(|person| released.contains(&person)) {
-                true => go.push(change),
-                false => prepared.held.push(Held::change(change, &reason)),
-            }
-        }
-        prepared.go = go;
+    for part in all {
+        let leaving = leaving(store, part)?;
+        let is_held = |change: &Outline| leaving.get(&change.key).is_some_and(|person| !released.contains(person));
+        part.changes.hold(|change| is_held(change).then(|| reason.clone()));
     }
     Ok(())
 }
 
 /// Holds the memberships of those whose own leaving is held, for the same reason.
-fn hold_pairs(store: &Store, job: &Job, all: &mut [JobPlan]) -> Result<(), Error> {
-    let own = all.iter().find(|prepared| prepared.job == job.name);
-    let held: BTreeMap<Key, Arc<str>> = own
+fn hold_pairs(store: &Store, job: &Job, all: &mut [PartDraft]) -> Result<(), Error> {
+    let held: BTreeMap<Key, HoldReason> = own(job, all)
         .into_iter()
-        .flat_map(|prepared| &prepared.held)
+        .flat_map(|own| &own.changes.held)
         .filter(|held| held.change.as_ref().is_some_and(Judged::leaves))
         .map(|held| (held.key.clone(), held.reason.clone()))
         .collect();
-    for prepared in all.iter_mut().filter(|prepared| prepared.target == Target::Membership) {
-        let mut go = Vec::new();
-        for change in std::mem::take(&mut prepared.go) {
-            let person = if change.leaves() { person(store, prepared, &change.key)? } else { None };
-            match person.and_then(|person| held.get(&person)).filter(|_| !change.is_approved()) {
-                Some(reason) => prepared.held.push(Held::change(change, reason)),
-                None => go.push(change),
-            }
-        }
-        prepared.go = go;
+    for part in all.iter_mut().filter(|part| part.target() == Target::Membership) {
+        let leaving = leaving(store, part)?;
+        part.changes.hold(|change| held.get(leaving.get(&change.key)?).cloned());
     }
     Ok(())
 }
 
+/// The leavers of a part that no person released, each with the person that they belong to.
+fn leaving(store: &Store, part: &PartDraft) -> Result<BTreeMap<Key, Key>, store::Error> {
+    let open = part.changes.go.iter().filter(|change| change.leaves() && !change.is_approved());
+    open.map(|change| Ok((change.key.clone(), person(store, part, &change.key)?))).collect()
+}
+
 /// The key of the person that a leaver of a part belongs to.
-fn person(store: &Store, prepared: &JobPlan, key: &Key) -> Result<Option<Key>, store::Error> {
-    if prepared.target != Target::Membership {
-        return Ok(Some(key.clone()));
+fn person(store: &Store, part: &PartDraft, key: &Key) -> Result<Key, store::Error> {
+    if part.target() != Target::Membership {
+        return Ok(key.clone());
     }
-    let known = SyncedRecord::get(store, &prepared.job, key)?;
+    let known = SyncedRecord::get(store, part.job(), key)?;
     let member = known.and_then(|known| organization_transfers::member(&known.sent));
-    Ok(Some(member.unwrap_or_else(|| key.clone())))
+    Ok(member.unwrap_or_else(|| key.clone()))
 }

@@ -64,23 +64,23 @@ impl JobTransfers {
                     continue;
                 }
             };
-            moving.hold(context.store, other, &emails, &found, changes)?;
+            let is_there = |change: &Change| found.get(emails.get(&change.key)?);
+            moving.hold(context.store, other, is_there, changes)?;
         }
         Ok(moving)
     }
 
-    fn hold(
+    fn hold<'k>(
         &mut self,
         store: &Store,
         other: &Job,
-        emails: &BTreeMap<Key, String>,
-        found: &BTreeMap<String, Key>,
+        there: impl Fn(&Change) -> Option<&'k Key>,
         changes: &mut Vec<Change>,
     ) -> Result<(), Error> {
         let mut moved = Vec::new();
         let mut stay = Vec::new();
         for change in std::mem::take(changes) {
-            let Some(there) = emails.get(&change.key).and_then(|email| found.get(email)) else {
+            let Some(there) = there(&change) else {
                 stay.push(change);
                 continue;
             };

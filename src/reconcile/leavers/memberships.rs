@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::organization_transfers::{self, NewMemberships};
 use crate::config::{Config, Job};
 use crate::plan::{LeaverAction, Present};
-use crate::reconcile::model::job_plan::JobPlan;
+use crate::reconcile::model::part_draft::PartDraft;
 use crate::record::{Key, Target};
 use crate::snapshot::{Index, SyncedRecord};
 
@@ -31,7 +31,7 @@ impl<'a> Memberships<'a> {
     pub(crate) fn of(
         config: &Config,
         part: &Job,
-        earlier: &'a [JobPlan],
+        earlier: &'a [PartDraft],
         begun: &'a NewMemberships,
         (index, seen): (&'a Index, &'a Present),
     ) -> Option<Self> {
@@ -39,19 +39,15 @@ impl<'a> Memberships<'a> {
             return None;
         }
         let whole = part.name.root();
-        let own = earlier.iter().find(|prepared| prepared.job == whole);
+        let own = earlier.iter().find(|part| *part.job() == whole);
         let action = config.part(&whole).map(|job| job.leavers.action);
         Some(Self {
             are_removed: action == Some(LeaverAction::Delete),
-            gone: own.and_then(|own| own.updates.gone.as_ref()),
+            gone: own.and_then(|own| own.results.gone.as_ref()),
             staying: own
                 .map(|own| {
-                    own.protected
-                        .iter()
-                        .chain(own.moving.iter().map(|(key, _)| key))
-                        .chain(&own.updates.claimed)
-                        .chain(own.updates.doubts.keys())
-                        .collect()
+                    let waits = own.rest.protected.iter().chain(own.rest.moving.iter().map(|(key, _)| key));
+                    waits.chain(&own.results.claimed).chain(own.results.doubts.keys()).collect()
                 })
                 .unwrap_or_default(),
             begun,

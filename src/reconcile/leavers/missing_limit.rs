@@ -15,12 +15,11 @@
 //!   without those that a person decided on or who left since: every view says the same of them as after that read.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use super::detect::{LeaverPolicy, Leavers};
 use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
-use crate::plan::{self, Change, Guarded, Held, LeaverAction, Limits, Verdict};
+use crate::plan::{self, Change, Guarded, HoldReason, LeaverAction, Limits, Verdict};
 use crate::reconcile::approval::held;
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
@@ -129,12 +128,21 @@ pub(crate) fn remembered(context: &Context<'_>, job: &Job, mirror: &Mirror) -> R
     let Some(told) = told.filter(|_| job.mode == Mode::Full) else { return Ok(Remembered::default()) };
     let (protection, set, claimed) = (protection(context), leaver_set(job), BTreeSet::new());
     let now = context.clock.now();
-    // Memberships are a part of a job, and are not counted as missing.
-    let judge =
-        LeaverPolicy { job, store, mirror, now, claimed: &claimed, protection: &protection, set: &set, members: None };
     let index = Index::load(store, &job.name)?;
+    // Memberships are a part of a job, and are not counted as missing.
+    let judge = LeaverPolicy {
+        job,
+        store,
+        mirror,
+        index: &index,
+        now,
+        claimed: &claimed,
+        protection: &protection,
+        set: &set,
+        members: None,
+    };
     let mut departed = Leavers::default();
-    judge.missed_before(&index, &(0..index.len()).collect::<Vec<_>>(), &mut departed)?;
+    judge.missed_before(&(0..index.len()).collect::<Vec<_>>(), &mut departed)?;
     let verdicts = held::verdicts(store, &job.name)?;
     let judged = self::judge(&judge, &departed, &job.limits, told.of, &verdicts)?;
     let_stay(&mut departed.missed, &judged.decided, &verdicts);
@@ -143,9 +151,7 @@ pub(crate) fn remembered(context: &Context<'_>, job: &Job, mirror: &Mirror) -> R
 }
 
 /// Holds removals that passed the limit on removals although too many people are missing.
-pub(crate) fn hold_due<C: plan::Judged>(guarded: &mut Guarded<C>, due: &BTreeSet<Key>, reason: &str) {
-    let reason: Arc<str> = reason.into();
-    let passed =
-        guarded.go.extract_if(.., |change| due.contains(change.key()) && change.leaves() && !change.is_approved());
-    guarded.held.extend(passed.map(|change| Held::change(change, &reason)));
+pub(crate) fn hold_due<C: plan::Judged>(guarded: &mut Guarded<C>, due: &BTreeSet<Key>, reason: &HoldReason) {
+    let passed = |change: &C| due.contains(change.key()) && change.leaves() && !change.is_approved();
+    guarded.hold(|change| passed(change).then(|| reason.clone()));
 }

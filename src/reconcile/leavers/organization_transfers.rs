@@ -17,21 +17,25 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::{Job, Mode};
-use crate::plan::{Held, Judged as _, Outline, Present};
+use crate::plan::{Guarded, HoldReason, Judged as _, Outline, Present};
 use crate::push::{Drained, Outcome};
 use crate::queue::Ticket;
 use crate::reconcile::correlate::classify::Classified;
-use crate::reconcile::model::candidate::{Candidate, Statement};
+use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::JobPlan;
-use crate::record::{Action, Key, Target, Value, Values};
+use crate::reconcile::model::part_draft::PartDraft;
+use crate::record::{Action, JobName, Key, Target, Value, Values};
 use crate::snapshot::{Index, SyncedRecord};
 use crate::store::{self, Store};
 
 /// Why one part of a change waits for the other.
 const OTHER_HALF: &str =
     "this person goes from one organization to another, and the other half of that is not to be sent";
+/// Why what begins waits where the run does not say what ends for it.
+const ALONE: &str = "this person goes from one organization to another, and only a complete read of a run for everyone \
+                     ends the membership that was: both halves wait for one";
 /// Why what ends waits.
 const FIRST: &str = "ends once the membership that takes its place is at the service";
 
@@ -40,8 +44,7 @@ const FIRST: &str = "ends once the membership that takes its place is at the ser
 pub(crate) struct NewMemberships(BTreeMap<Key, Vec<Key>>);
 
 impl NewMemberships {
-    /// Those whose keys the job did not know, or missed before, by their members. A read that does not say who is gone says
-    /// nothing here.
+    /// Those whose keys the job did not know, or missed before, by their members. A file of changes says nothing here.
     pub(crate) fn of(
         job: &Job,
         index: &Index,
@@ -96,22 +99,19 @@ impl NewMemberships {
         }
     }
 
-    /// The members with a membership that begins and another one that is not in the read.
+    /// The members with a membership that begins and another one among those that are `absent` from the read.
     pub(crate) fn with_absent(
         &self,
-        job: &Job,
-        index: &Index,
-        missed: &[usize],
-        left: &BTreeMap<Key, Statement>,
         store: &Store,
+        job: &JobName,
+        absent: impl Iterator<Item = Key>,
     ) -> Result<BTreeSet<Key>, store::Error> {
         let mut members = BTreeSet::new();
         if self.0.is_empty() {
             return Ok(members);
         }
-        let missed = missed.iter().filter_map(|at| Key::new(index.entry(*at).key));
-        for key in missed.chain(left.keys().cloned()) {
-            let known = SyncedRecord::get(store, &job.name, &key)?;
+        for key in absent {
+            let known = SyncedRecord::get(store, job, &key)?;
             members.extend(known.and_then(|known| member(&known.sent)).filter(|member| self.0.contains_key(member)));
         }
         Ok(members)
@@ -123,25 +123,34 @@ pub(crate) fn member(fields: &Values) -> Option<Key> {
     fields.get(Target::MEMBER).and_then(Value::as_text).and_then(Key::new)
 }
 
-/// Holds, of what is one update, the rest where a part is held or was rejected.
-pub(crate) fn keep_together(prepared: &mut JobPlan) {
-    let held = prepared.held.iter().filter_map(|held| Some((held.change.as_ref()?.part_of()?, held.reason.clone())));
-    let dropped = prepared.dropped.iter().filter_map(|change| Some((change.part_of()?, OTHER_HALF.into())));
-    let stays: BTreeMap<Key, _> = dropped.chain(held).map(|(person, reason)| (person.clone(), reason)).collect();
-    if stays.is_empty() {
-        return;
+/// Holds, of what is one update, the rest where a part is held or was rejected, or is not known.
+pub(crate) fn keep_together(part: &mut PartDraft) {
+    if !part.rest.updates.judged_all {
+        hold_lone_begins(&mut part.changes);
     }
-    let reason = |change: &Outline| stays.get(change.part_of()?).filter(|_| !change.is_approved());
-    let parts: Vec<Outline> = prepared.go.extract_if(.., |change| reason(change).is_some()).collect();
-    prepared.held.extend(parts.into_iter().filter_map(|change| {
-        let reason = reason(&change)?.clone();
-        Some(Held::change(change, &reason))
-    }));
+    let changes = &part.changes;
+    let held = changes.held.iter().filter_map(|held| Some((held.change.as_ref()?.part_of()?, held.reason.clone())));
+    let dropped = changes.rejected.iter().filter_map(|change| Some((change.part_of()?, OTHER_HALF.into())));
+    let stays: BTreeMap<Key, HoldReason> =
+        dropped.chain(held).map(|(person, reason)| (person.clone(), reason)).collect();
+    if !stays.is_empty() {
+        part.changes.hold(|change| stays.get(change.part_of()?).filter(|_| !change.is_approved()).cloned());
+    }
+}
+
+/// Holds what begins for a member whose other membership is not in the read and does not end. An approval
+/// does not change that: it counts once both can go.
+fn hold_lone_begins(changes: &mut Guarded<Outline>) {
+    let ends: BTreeSet<Key> = parts(&changes.go, Action::Delete).map(|(person, _)| person.clone()).collect();
+    let is_alone = |change: &Outline| {
+        change.action == Action::Create && change.part_of().is_some_and(|person| !ends.contains(person))
+    };
+    changes.hold(|change| is_alone(change).then(|| ALONE.into()));
 }
 
 /// Takes out of `tickets` what ends for something that begins.
 pub(crate) fn take_ends(prepared: &JobPlan, tickets: &mut Vec<Ticket>) -> Vec<Ticket> {
-    let ends: BTreeSet<&Key> = parts(prepared, Action::Delete).map(|(_, key)| key).collect();
+    let ends: BTreeSet<&Key> = parts(&prepared.go, Action::Delete).map(|(_, key)| key).collect();
     tickets.extract_if(.., |ticket| ticket.action == Action::Delete && ends.contains(&ticket.key)).collect()
 }
 
@@ -150,11 +159,12 @@ pub(crate) fn ready(prepared: &JobPlan, ends: Vec<Ticket>, drained: &mut Drained
     if ends.is_empty() {
         return ends;
     }
-    let persons: BTreeMap<&Key, &Key> = parts(prepared, Action::Delete).map(|(person, key)| (key, person)).collect();
+    let persons: BTreeMap<&Key, &Key> =
+        parts(&prepared.go, Action::Delete).map(|(person, key)| (key, person)).collect();
     let done = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Confirmed);
     let made: BTreeSet<&Key> = done.map(|(key, ..)| key).collect();
     let open: BTreeSet<&Key> =
-        parts(prepared, Action::Create).filter(|(_, key)| !made.contains(key)).map(|(person, _)| person).collect();
+        parts(&prepared.go, Action::Create).filter(|(_, key)| !made.contains(key)).map(|(person, _)| person).collect();
     let is_open = |ticket: &Ticket| persons.get(&ticket.key).is_some_and(|person| open.contains(person));
     let (wait, ready): (Vec<Ticket>, Vec<Ticket>) = ends.into_iter().partition(is_open);
     let outcome = match &drained.stopped {
@@ -166,6 +176,6 @@ pub(crate) fn ready(prepared: &JobPlan, ends: Vec<Ticket>, drained: &mut Drained
 }
 
 /// The parts of updates of one kind, with the person of each.
-fn parts(prepared: &JobPlan, action: Action) -> impl Iterator<Item = (&Key, &Key)> {
-    prepared.go.iter().filter(move |change| change.action == action).filter_map(|one| Some((one.part_of()?, &one.key)))
+fn parts(changes: &[Outline], action: Action) -> impl Iterator<Item = (&Key, &Key)> {
+    changes.iter().filter(move |change| change.action == action).filter_map(|one| Some((one.part_of()?, &one.key)))
 }

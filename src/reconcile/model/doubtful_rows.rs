@@ -1,15 +1,15 @@
 //! People whose rows can't be trusted.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
+use crate::plan::HoldReason;
 use crate::record::Key;
 
 /// People of a job whose rows can't be trusted: nothing that joins them is made or ended by such a row.
 #[derive(Debug, Default)]
 pub(crate) struct DoubtfulRows {
     /// Records whose rows may be about another person, and why.
-    pub(crate) held: BTreeMap<Key, Arc<str>>,
+    pub(crate) held: BTreeMap<Key, HoldReason>,
     /// Those whose rows can't be used, and why.
     pub(crate) rejected: BTreeMap<Key, String>,
 }
@@ -23,6 +23,6 @@ impl DoubtfulRows {
 
 /// What is wrong with the row of one of them.
 pub(crate) enum Doubt {
-    Held(Arc<str>),
+    Held(HoldReason),
     Rejected(String),
 }

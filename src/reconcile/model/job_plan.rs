@@ -1,25 +1,20 @@
 //! What a run of one job would do.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::fmt;
 
-use super::candidate::Digests;
 use super::change_spill::ChangeSpill;
-use super::doubtful_rows::DoubtfulRows;
 use super::error::Error;
 use super::missing_people::{Missed, Missing};
-use super::reason::Reason;
-use super::replicas::Replicas;
+use super::reason::{Reason, ReasonKind};
 use super::state_updates::StateUpdates;
 use super::waiting_files::WaitingFiles;
 use crate::config::Job;
-use crate::plan::{Base, Held, Outline};
+use crate::plan::{Held, HoldReason, Outline};
 use crate::record::{Field, JobName, Key, Rejected, Target};
 use crate::store::Store;
 
-/// Why a leaver waits who is on site (law 10).
-pub const ON_SITE: &str = "on site; removed once they have left";
-
-/// What a run of one job would do.
+/// What a run of one job would do; made once, and never changed.
 pub struct JobPlan {
     /// The job, or the part of it.
     pub job: JobName,
@@ -56,7 +51,7 @@ pub struct JobPlan {
     /// What would wait for a person.
     pub held: Vec<Held<Outline>>,
     /// Of what would be sent, what waits for something else than an approval, and why.
-    pub waits: BTreeMap<Key, String>,
+    pub waits: BTreeMap<Key, HoldReason>,
     /// What a person rejected.
     pub dropped: Vec<Outline>,
     /// Where the rest of each change lies.
@@ -67,8 +62,8 @@ pub struct JobPlan {
     pub moving: Vec<(Key, String)>,
     /// Fields that were edited at the service and stay so, if the job names them.
     pub drift: BTreeMap<Key, Vec<String>>,
-    /// Why nothing is sent, where it is so: nothing is taken from the read, or the job is paused.
-    pub hold: Option<Reason>,
+    /// Why nothing is sent, where it is so.
+    pub blocked: Vec<Block>,
     /// Further things worth knowing.
     pub notes: Vec<String>,
     /// The fields that the job maps, or sets in leavers.
@@ -78,7 +73,7 @@ pub struct JobPlan {
 
 impl JobPlan {
     /// Nothing at all: no source was read, so it says nothing about anybody.
-    pub(crate) fn nothing(job: &Job, store: &Store, note: String) -> Self {
+    pub(crate) fn nothing(job: &Job, store: &Store) -> Self {
         Self {
             job: job.name.clone(),
             target: job.mapping.target,
@@ -99,57 +94,86 @@ impl JobPlan {
             held: Vec::new(),
             waits: BTreeMap::new(),
             dropped: Vec::new(),
-            pile: ChangeSpill::new(store.dir(), &[], false),
+            pile: ChangeSpill::new(store.dir(), &job.match_on, job.source.has_lines()),
             protected: Vec::new(),
             moving: Vec::new(),
             drift: BTreeMap::new(),
-            hold: None,
-            notes: vec![note],
+            blocked: Vec::new(),
+            notes: Vec::new(),
             fields: Vec::new(),
-            updates: StateUpdates {
-                mapping: String::new(),
-                mapping_settled: false,
-                copies: None,
-                file: None,
-                shown: Replicas::default(),
-                found: BTreeMap::new(),
-                gone: None,
-                content: String::new(),
-                settled: Vec::new(),
-                digests: Digests::default(),
-                due: BTreeMap::new(),
-                waiting: Vec::new(),
-                forgotten: Vec::new(),
-                matched: Vec::new(),
-                verdicts: BTreeMap::new(),
-                standing: BTreeSet::new(),
-                there: BTreeSet::new(),
-                remote: BTreeMap::new(),
-                outdated: BTreeMap::new(),
-                judged_all: false,
-                unknown: BTreeSet::new(),
-                base: Base::default(),
-                updated: BTreeSet::new(),
-                claimed: BTreeSet::new(),
-                doubts: DoubtfulRows::default(),
-            },
+            updates: StateUpdates::default(),
         }
     }
 
-    /// Notes one more reason for which nothing is sent.
-    pub(crate) fn block(&mut self, reason: Reason) {
-        self.hold = Some(match self.hold.take() {
-            Some(before) => format!("{}; {}", before.text, reason.text).into(),
-            None => reason,
-        });
+    /// Why nothing is sent, where it is so, in words.
+    pub fn blocked_by(&self) -> Option<String> {
+        joined(self.blocked.iter().map(Block::to_string))
     }
 
-    /// Holds records of which it is not known whether an earlier request made them.
-    pub(crate) fn hold_unclear(&mut self, unclear: Vec<(Key, String)>) {
-        for (key, reason) in unclear {
-            self.go.retain(|change| change.key != key);
-            self.held.retain(|held| held.key != key);
-            self.held.push(Held { key, reason: reason.into(), change: None, other: None });
+    /// Whether nothing is taken from the source.
+    pub(crate) fn is_nothing_taken(&self) -> bool {
+        self.blocked.iter().any(|block| matches!(block, Block::TooFewRecords { .. }))
+    }
+
+    /// Whether the job is paused.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.blocked.iter().any(|block| matches!(block, Block::Paused(_)))
+    }
+
+    /// The same without what a run that sends chosen changes does not report: the next sync does.
+    pub(crate) fn of_chosen(self) -> Self {
+        Self {
+            held: Vec::new(),
+            protected: Vec::new(),
+            moving: Vec::new(),
+            drift: BTreeMap::new(),
+            rejected: Vec::new(),
+            incomplete: Vec::new(),
+            doubt: None,
+            ..self
+        }
+    }
+}
+
+/// Some reasons as one.
+pub(crate) fn joined(reasons: impl Iterator<Item = String>) -> Option<String> {
+    let reasons: Vec<String> = reasons.collect();
+    (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+/// Why nothing of a plan is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// Nothing is taken from a source that is too short.
+    TooFewRecords {
+        /// How many it holds.
+        records: u64,
+        /// How many are expected.
+        least: u64,
+    },
+    /// The job is paused.
+    Paused(String),
+}
+
+impl Block {
+    /// The same as a reason of a run.
+    pub(crate) fn reason(&self) -> Reason {
+        let kind = match self {
+            Self::TooFewRecords { .. } => ReasonKind::Other,
+            Self::Paused(_) => ReasonKind::Paused,
+        };
+        kind.because(self.to_string())
+    }
+}
+
+impl fmt::Display for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooFewRecords { records, least } => write!(
+                f,
+                "min_records: the source holds {records} records and at least {least} are expected; nothing is taken from it"
+            ),
+            Self::Paused(reason) => f.write_str(reason),
         }
     }
 }

@@ -50,12 +50,12 @@ pub struct JobState {
     /// Why the last run did not end as done, one by one.
     #[serde(default)]
     pub reasons: Vec<Reason>,
-    /// Rows that the last run could not use, in order of line; the first 200.
+    /// Rows that the last run that read the source could not use.
     #[serde(default)]
-    pub rejected: Vec<RejectedRow>,
-    /// Values that the last run could not use, of records that count all the same; the first 200.
+    pub rejected: RejectedRows,
+    /// Values that it could not use, of records that count all the same.
     #[serde(default)]
-    pub bad_values: Vec<RejectedRow>,
+    pub bad_values: RejectedRows,
     /// The known people who were missing in the last run.
     #[serde(default)]
     pub missing: Option<Missing>,
@@ -65,7 +65,22 @@ pub struct JobState {
 }
 
 /// How many rejected rows are remembered.
-pub(crate) const ROWS_MAX: usize = 200;
+const ROWS_MAX: usize = 200;
+
+/// Rows, or values, that can't be used.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RejectedRows {
+    /// How many they are.
+    pub count: u64,
+    /// The first 200, in order of line.
+    pub first: Vec<RejectedRow>,
+}
+
+impl RejectedRows {
+    pub(crate) fn of(rows: &[Rejected]) -> Self {
+        Self { count: rows.len() as u64, first: rows.iter().map(RejectedRow::of).take(ROWS_MAX).collect() }
+    }
+}
 
 /// A row that can't be used, without its key: what is shown where people are not (law 11).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,7 +98,7 @@ pub struct RejectedRow {
 }
 
 impl RejectedRow {
-    pub(crate) fn of(row: &Rejected) -> Self {
+    fn of(row: &Rejected) -> Self {
         let who = match &row.key {
             Some(key) => key.as_str().to_owned(),
             None => row.line.unwrap_or_default().to_string(),

@@ -13,6 +13,7 @@ pub(crate) mod job_fields;
 pub(crate) mod job_plan;
 pub(crate) mod job_state;
 pub(crate) mod missing_people;
+pub(crate) mod part_draft;
 pub(crate) mod plan_file_error;
 pub(crate) mod reason;
 pub(crate) mod replicas;

@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::record::Key;
 use crate::snapshot::Index;
-use crate::source::ReplicaPosition;
+use crate::source::{ReplicaPosition, Span};
 
 /// How many people are remembered one by one. With more of them, no one counts as gone before they were shown again.
 const OTHERS_MAX: usize = 10_000;
@@ -44,14 +44,8 @@ impl Replicas {
     }
 
     /// What is to be remembered after a read that did not show those at `missing`.
-    pub(crate) fn after(
-        &self,
-        began: &ReplicaPosition,
-        ended: &ReplicaPosition,
-        missing: &[usize],
-        index: &Index,
-        doubts: bool,
-    ) -> Self {
+    pub(crate) fn after(&self, span: &Span, missing: &[usize], index: &Index, doubts: bool) -> Self {
+        let Span { began, ended } = span;
         let missing: BTreeSet<u64> = missing.iter().map(|at| mark(index.entry(*at).key)).collect();
         let mut next = self.clone();
         next.others.iter_mut().for_each(|(_, keys)| keys.retain(|key| missing.contains(key)));

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidate::Digests;
-use super::doubtful_rows::DoubtfulRows;
 use super::replicas::Replicas;
-use crate::plan::{Base, RemoteDigest, Verdict};
+use crate::plan::{RemoteDigest, Verdict};
 use crate::record::{Key, RemoteId};
 use crate::snapshot::{Day, SyncedRecord};
 use crate::source::SourceState;
@@ -19,6 +18,7 @@ pub(crate) struct Outdated {
 }
 
 /// What a sync needs besides.
+#[derive(Default)]
 pub(crate) struct StateUpdates {
     /// Fingerprint of mapping, key, match fields and the settings of the source that select people.
     pub(crate) mapping: String,
@@ -36,13 +36,9 @@ pub(crate) struct StateUpdates {
     pub(crate) digests: Digests,
     /// The first day on which a row comes to something else.
     pub(crate) due: BTreeMap<Key, Day>,
-    /// SyncedRecord keys that this read says are gone; none where it can't say so of everybody.
-    pub(crate) gone: Option<BTreeSet<Key>>,
     pub(crate) waiting: Vec<(Key, SyncedRecord)>,
     pub(crate) forgotten: Vec<(Key, RemoteId)>,
     pub(crate) matched: Vec<RemoteId>,
-    /// The same by key, where other parts of the job refer to them.
-    pub(crate) found: BTreeMap<Key, RemoteId>,
     pub(crate) verdicts: BTreeMap<Key, Verdict>,
     /// Of the keys with a verdict, those whose verdict counts though another change is held now.
     pub(crate) standing: BTreeSet<Key>,
@@ -51,10 +47,6 @@ pub(crate) struct StateUpdates {
     /// What the service holds of the people that the plan changes, by digest; computed for plan files and for what is
     /// held.
     pub(crate) remote: BTreeMap<Key, u128>,
-    /// SyncedRecord keys that the read misses and whose entities another record claims: they may not be gone.
-    pub(crate) claimed: BTreeSet<Key>,
-    /// People whose rows can't be trusted.
-    pub(crate) doubts: DoubtfulRows,
     /// Those who changed at the service since a person approved what is done to them, with what they are now: the approval
     /// is void.
     pub(crate) outdated: BTreeMap<Key, Outdated>,
@@ -62,8 +54,4 @@ pub(crate) struct StateUpdates {
     pub(crate) judged_all: bool,
     /// Keys that were asked for and that neither the job nor its source knows.
     pub(crate) unknown: BTreeSet<Key>,
-    /// What the limits were measured against.
-    pub(crate) base: Base,
-    /// People that the part of a job would change and that no person decided on.
-    pub(crate) updated: BTreeSet<Key>,
 }

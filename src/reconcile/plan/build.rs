@@ -4,364 +4,552 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{notes, segments};
 use crate::config::{Job, Mode};
-use crate::mapping::Mapping;
 use crate::mirror::Mirror;
-use crate::plan::{Base, Change, Guarded, Held, Judged as _, Outline, Present, Rules, guard};
+use crate::plan::{Base, Change, Guarded, Held, HoldReason, Judged as _, Outline, Present, Rules, guard};
 use crate::queue::{self, State};
-use crate::reconcile::approval::{held, outdated};
-use crate::reconcile::collect::collector::Collector;
-use crate::reconcile::collect::fingerprint;
-use crate::reconcile::correlate::classify::{Remember, classify, strange};
+use crate::reconcile::approval::{held, outdated, remote_digest};
+use crate::reconcile::collect::collector::{CollectedRows, Collector};
+use crate::reconcile::collect::replica_lag::ReplicaLag;
+use crate::reconcile::collect::{fingerprint, rows};
+use crate::reconcile::correlate::classify::{Classified, Remember, classify, strange};
 use crate::reconcile::correlate::correlator::{CorrelationContext, Presence};
 use crate::reconcile::correlate::references::References;
 use crate::reconcile::leavers::detect::{LeaverPolicy, Leavers, left_lately};
 use crate::reconcile::leavers::job_transfers::JobTransfers;
 use crate::reconcile::leavers::memberships::Memberships;
+use crate::reconcile::leavers::missing_limit::LimitResult;
 use crate::reconcile::leavers::organization_transfers::NewMemberships;
 use crate::reconcile::leavers::{job_limit, missing_limit};
 use crate::reconcile::mirrors::Mirrors;
-use crate::reconcile::model::candidate::{Candidate, Digests, Statement};
+use crate::reconcile::model::candidate::{Candidate, Digests};
 use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::reconcile::model::context::{Context, KeyFilter, Stage};
 use crate::reconcile::model::doubtful_rows::DoubtfulRows;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_fields::{leaver_set, protection, written};
-use crate::reconcile::model::job_plan::{JobPlan, ON_SITE};
+use crate::reconcile::model::job_plan::{Block, JobPlan};
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::missing_people::Missing;
+use crate::reconcile::model::part_draft::{PartDraft, PartResults};
 use crate::reconcile::model::state_updates::StateUpdates;
 use crate::reconcile::restored_state;
-use crate::record::{Action, Field, JobName, Key, Target};
+use crate::record::{Action, Field, JobName, Key, Rejected, RowMetadata, Target};
 use crate::snapshot::{Index, SyncedRecord};
+use crate::source::Complete;
 use crate::store::Store;
 use crate::text::thousands;
 
+/// What a run says whose mapping is another one.
+const MAPPING_CHANGED: &str =
+    "the job's mapping, key, match_on or directory (bind_dn, base, filter) changed since its last run";
 /// Why a person stays although a row says that they are gone.
 const DOUBTFUL: &str = "the row that says that this key is gone names another person than the one it belongs to; were columns sorted \
                         apart, or is the key mistyped? approve it if they are gone";
 
-/// Works out what a run of one part of a job would do, `earlier` being the parts that were worked out before. `remember`
-/// takes what was found to need nothing.
-pub(crate) fn build_plan(
-    context: &Context<'_>,
-    job: &Job,
-    mapping: &Mapping,
+/// What the plan of one part of a job is made from.
+#[derive(Clone, Copy)]
+pub(crate) struct JobContext<'a> {
+    pub(crate) context: &'a Context<'a>,
+    /// The part.
+    pub(crate) job: &'a Job,
+    pub(crate) mirrors: &'a Mirrors,
+    /// The keys that are asked for.
+    pub(crate) filter: &'a KeyFilter,
+    /// What the parts before it came to.
+    pub(crate) earlier: &'a [PartDraft],
+}
+
+/// Of what a plan digests what the service holds, so that a later run sees whether it has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Digested {
+    Nothing,
+    /// Of those whose changes are held.
+    Held,
+    /// Of all people that it changes.
+    All,
+}
+
+/// The plan of a part alone, to look at.
+pub(crate) fn preview_plan(part: JobContext<'_>) -> Result<JobPlan, Error> {
+    let draft = draft_plan(part, &mut |_, _| Ok(()))?;
+    finish_plan(draft, part.mirrors, part.context.store, Digested::Nothing)
+}
+
+/// The plan of a part on which all limits were put.
+pub(crate) fn finish_plan(
+    draft: PartDraft,
     mirrors: &Mirrors,
-    narrow: &KeyFilter,
-    earlier: &[JobPlan],
-    remember: &mut Remember<'_>,
+    store: &Store,
+    digested: Digested,
 ) -> Result<JobPlan, Error> {
-    let store = context.store;
-    let target = job.mapping.target;
-    let mirror = mirrors.of(target);
-    let state = JobState::load(store, &job.name)?;
-    let index = Index::load(store, &job.name)?;
-    let dirty: BTreeSet<usize> = index.by_ids(mirror.changed()).into_iter().collect();
-    context.watch.stage(&job.name, Stage::Reading);
-    let pile = ChangeSpill::new(store.dir(), &job.match_on, job.source.has_lines());
-    let mut gathered = Collector::new(&index, &pile)
-        .read(context, job, mapping, &dirty, state.found.as_ref(), narrow)?
-        .settle(job, store)?;
-    let doubt = state.shown.judge(&mut gathered, &index);
-    let mapped: Vec<Field> = mapping.fields().cloned().collect();
-    let set = leaver_set(job);
-    let stamp = fingerprint::of_mapping(job, mapping);
-    let mapping_changed = !state.mapping.is_empty() && state.mapping != stamp;
-    let asked = gathered.candidates.iter().filter(|one| narrow.has(&one.key)).count() as u64;
-    let records = if narrow.is_narrow() { asked } else { gathered.unchanged + asked };
-    let asked_for = gathered.candidates.iter().filter(|one| narrow.has(&one.key));
-    let bad_values = asked_for.flat_map(Candidate::bad_values).cloned().collect();
-    let outdated::Decisions { verdicts, outdated } =
-        outdated::decided(job, &written(job, mapping), mirror, store, narrow)?;
-    let there = |key: &Key| index.by_key(key.as_str()).is_some_and(|at| gathered.present.has(at));
-    let mut prepared = JobPlan {
-        job: job.name.clone(),
-        target,
-        complete: false,
-        incomplete: gathered.read.incomplete().to_vec(),
-        doubt: doubt.reason,
-        records,
-        unchanged: if narrow.is_narrow() { 0 } else { gathered.unchanged },
-        matched_by: BTreeMap::new(),
-        rows: if job.inbox.is_some() { gathered.rows(&index) } else { Vec::new() },
-        inbox: None,
-        rejected: gathered.rejected.clone(),
-        bad_values,
-        missed: Vec::new(),
-        missing: None,
-        names: BTreeMap::new(),
-        go: Vec::new(),
-        held: Vec::new(),
-        waits: BTreeMap::new(),
-        dropped: Vec::new(),
-        pile,
-        hold: None,
-        protected: Vec::new(),
-        moving: Vec::new(),
-        drift: BTreeMap::new(),
-        notes: Vec::new(),
-        fields: written(job, mapping),
-        updates: StateUpdates {
-            mapping: stamp,
-            mapping_settled: true,
-            copies: None,
-            file: Some(gathered.read.found.clone()),
-            shown: doubt.next,
-            content: format!("{:032x}", gathered.read.content),
-            found: BTreeMap::new(),
-            settled: Vec::new(),
-            digests: Digests::default(),
-            due: gathered.candidates.iter().filter_map(|one| Some((one.key.clone(), one.due()?))).collect(),
-            gone: None,
-            waiting: Vec::new(),
-            forgotten: Vec::new(),
-            matched: Vec::new(),
-            standing: BTreeSet::new(),
-            there: verdicts.keys().filter(|key| there(key)).cloned().collect(),
-            verdicts,
-            remote: BTreeMap::new(),
-            outdated,
-            judged_all: false,
-            unknown: BTreeSet::new(),
-            base: Base::default(),
-            updated: BTreeSet::new(),
-            claimed: BTreeSet::new(),
-            doubts: DoubtfulRows::default(),
-        },
+    let PartDraft { changes: Guarded { go, held, rejected: dropped }, rest, .. } = draft;
+    let mirror = mirrors.of(rest.target);
+    let waits = waits(&go, &rest.job, mirror, store)?;
+    let to_digest: Vec<&Outline> = match digested {
+        Digested::Nothing => Vec::new(),
+        Digested::Held => held.iter().filter_map(|held| held.change.as_ref()).collect(),
+        Digested::All => held.iter().filter_map(|held| held.change.as_ref()).chain(&go).collect(),
     };
-    prepared.updates.unknown = narrow.unknown(&gathered, &index);
-    prepared.notes.extend(
-        prepared
-            .updates
-            .unknown
-            .iter()
-            .map(|key| format!("no row of the source that is included has key {key}, and the job never knew it")),
-    );
-    if records < job.limits.min_records && !narrow.is_narrow() {
-        let least = job.limits.min_records;
-        let hold = format!(
-            "min_records: the source holds {records} records and at least {least} are expected; nothing is taken from it"
-        );
-        prepared.hold = Some(hold.into());
-        return Ok(prepared);
+    let remote = remote_digest::remotes(&rest.fields, to_digest, mirror, store)?;
+    Ok(JobPlan { go, held, dropped, waits, updates: StateUpdates { remote, ..rest.updates }, ..rest })
+}
+
+/// Works out what a run of one part of a job would do, before the limits on the whole job; `remember` takes what was
+/// found to need nothing.
+pub(crate) fn draft_plan(part: JobContext<'_>, remember: &mut Remember<'_>) -> Result<PartDraft, Error> {
+    let inputs = Inputs::read(part)?;
+    if let Some(block) = inputs.too_few_records() {
+        let plan = inputs.into_plan(BTreeSet::new());
+        return Ok(PartDraft::without_changes(JobPlan { blocked: vec![block], ..plan }));
     }
-    prepared.notes.extend(gathered.read.notes.iter().cloned().chain(doubt.note));
-    let content = prepared.updates.content.clone();
-    let seen = gathered.present.clone();
-    let jobs: Vec<JobName> = context.config.parts().map(|job| job.name.clone()).collect();
-    let resolver = References::new(job, store, mirrors, earlier)?;
-    let resolver = &resolver;
-    let pile = &prepared.pile;
-    let missed: Vec<usize> = match job.mode {
-        Mode::Changes => Vec::new(),
-        Mode::Full => unseen(&index, &seen, &gathered.left),
-    };
-    let mut strays = gathered.strays;
-    let unsure = |_: &Key| Presence::Unknown;
-    let mut identity = CorrelationContext {
-        job: &job.name,
-        jobs: &jobs,
-        store,
-        mirror,
-        index: &index,
-        pile,
-        resolver,
-        presence: &unsure,
-        doubts: (target == Target::Membership)
-            .then(|| earlier.iter().find(|part| part.job == job.name.root()).map(|own| &own.updates.doubts))
-            .flatten(),
-        missed: &missed,
-    };
-    if !missed.is_empty() {
-        strays.unknown.extend(strange(job, &mapped, &gathered.candidates, &identity)?);
+    let (attendance, mut classified) = inputs.correlate(remember)?;
+    let mut leaving = inputs.find_leavers(&attendance, &classified)?;
+    let judgement = inputs.judge(&mut classified, &mut leaving)?;
+    inputs.assemble(attendance, classified, leaving, judgement)
+}
+
+/// The state of a part of a job, and the rows of its source.
+struct Inputs<'a> {
+    part: JobContext<'a>,
+    state: JobState,
+    index: Index,
+    /// The fields that the job maps.
+    mapped: Vec<Field>,
+    /// Those, and the ones that it sets in leavers.
+    written: Vec<Field>,
+    fingerprint: String,
+    spill: ChangeSpill,
+    rows: CollectedRows,
+    lag: ReplicaLag,
+    decisions: outdated::Decisions,
+}
+
+/// What a read proves of those who are not in it.
+struct Attendance {
+    /// Positions of known keys that no row has, and of which no row says that they are gone; none in a file of changes.
+    missed: Vec<usize>,
+    /// Who is there, where that proves the rest absent; or why it does not.
+    complete: Result<Complete<Present>, Vec<String>>,
+    /// Whether everybody is judged: a narrowed run and a file of changes say nothing about those who are not in them
+    /// (law 7).
+    sees_all: bool,
+}
+
+/// Who leaves, and the limits on that.
+struct Leaving {
+    leavers: Leavers,
+    transfers: JobTransfers,
+    /// Memberships that begin, and the members of those who lose another one.
+    begun: NewMemberships,
+    with_absent: BTreeSet<Key>,
+    limit: LimitResult,
+    missing: Option<Missing>,
+    base: Base,
+    /// Those who left in the last 24 hours.
+    lately: Vec<RowMetadata>,
+}
+
+/// What became of all changes under the limits.
+struct Judgement {
+    guarded: Guarded<Outline>,
+    /// Keys with a verdict that counts though another change is held now.
+    standing: BTreeSet<Key>,
+    /// People that the part would change and that no person decided on.
+    updated: BTreeSet<Key>,
+    suspicion: Suspicion,
+}
+
+/// Why changes that passed the limits are held all the same.
+#[derive(Default)]
+struct Suspicion {
+    mapping_settled: bool,
+    copies: Option<u64>,
+    notes: Vec<String>,
+}
+
+impl<'a> Inputs<'a> {
+    /// Reads the state and the source of a part.
+    fn read(part: JobContext<'a>) -> Result<Self, Error> {
+        let JobContext { context, job, filter, .. } = part;
+        let store = context.store;
+        let mapping = rows::mapping(job);
+        let state = JobState::load(store, &job.name)?;
+        let index = Index::load(store, &job.name)?;
+        let mirror = part.mirrors.of(job.mapping.target);
+        let dirty: BTreeSet<usize> = index.by_ids(mirror.changed()).into_iter().collect();
+        context.watch.stage(&job.name, Stage::Reading);
+        let spill = ChangeSpill::new(store.dir(), &job.match_on, job.source.has_lines());
+        let mut rows = Collector::new(&index, &spill)
+            .read(context, job, &mapping, &dirty, state.found.as_ref(), filter)?
+            .settle(job, store)?;
+        let lag = state.shown.judge(&mut rows, &index);
+        let written = written(job, &mapping);
+        let decisions = outdated::decided(job, &written, mirror, store, filter)?;
+        let (mapped, fingerprint) = (mapping.fields().cloned().collect(), fingerprint::of_mapping(job, &mapping));
+        Ok(Self { part, state, index, mapped, written, fingerprint, spill, rows, lag, decisions })
     }
-    let complete = gathered.read.finish(gathered.present, strays.doubts());
-    // A narrowed run and a file of changes say nothing about those who are not in them (law 7).
-    let sees_all = complete.is_ok() && !narrow.is_narrow() && job.mode != Mode::Changes;
-    let presence = |key: &Key| match index.by_key(key.as_str()) {
-        Some(at) if seen.has(at) => Presence::Seen,
-        Some(_) if sees_all => Presence::Absent,
-        _ => Presence::Unknown,
-    };
-    identity.presence = &presence;
-    let rules = Rules { target, fields: &mapped, seed_only: &job.seed_only, on_drift: job.on_drift };
-    let stood = classify(job, &state, rules, &gathered.candidates, narrow, &identity, remember)?;
-    let mut departed = Leavers::default();
-    let protection = protection(context);
-    let now = context.clock.now();
-    let is_whole = !narrow.is_narrow();
-    let begun = if is_whole {
-        NewMemberships::of(job, &index, &gathered.candidates, &stood, pile)?
-    } else {
-        NewMemberships::default()
-    };
-    let members = Memberships::of(context.config, job, earlier, &begun, (&index, &seen));
-    let judge =
-        LeaverPolicy { job, store, mirror, now, claimed: &stood.claimed, protection: &protection, set: &set, members };
-    if is_whole {
-        judge.stated_leavers(&gathered.left, &mut departed)?;
+
+    fn job(&self) -> &'a Job {
+        self.part.job
     }
-    let returned = returned(job, &index, &seen, &stood.settled, store)?;
-    match &complete {
-        Ok(present) => {
-            prepared.complete = prepared.doubt.is_none();
-            prepared.updates.judged_all = sees_all;
-            prepared.updates.gone = sees_all.then(|| gone(&index, &seen, &gathered.left));
-            if is_whole {
-                judge.absent_leavers(&index, present, &content, &gathered.left, &mut departed)?;
+
+    fn store(&self) -> &'a Store {
+        self.part.context.store
+    }
+
+    fn mirror(&self) -> &'a Mirror {
+        self.part.mirrors.of(self.job().mapping.target)
+    }
+
+    fn is_whole(&self) -> bool {
+        !self.part.filter.is_narrow()
+    }
+
+    /// The records that are asked for and are new or changed.
+    fn asked(&self) -> impl Iterator<Item = &Candidate> {
+        self.rows.candidates.iter().filter(|one| self.part.filter.has(&one.key))
+    }
+
+    /// The records whose rows did not change.
+    fn unchanged(&self) -> u64 {
+        if self.is_whole() { self.rows.unchanged } else { 0 }
+    }
+
+    fn records(&self) -> u64 {
+        self.unchanged() + self.asked().count() as u64
+    }
+
+    /// Why nothing is taken from a source that is too short.
+    fn too_few_records(&self) -> Option<Block> {
+        let (records, least) = (self.records(), self.job().limits.min_records);
+        (self.is_whole() && records < least).then_some(Block::TooFewRecords { records, least })
+    }
+
+    /// Correlates the records, and finds out what they need and who is missing.
+    fn correlate(&self, remember: &mut Remember<'_>) -> Result<(Attendance, Classified), Error> {
+        let (job, rows) = (self.job(), &self.rows);
+        let missed = match job.mode {
+            Mode::Changes => Vec::new(),
+            Mode::Full => self.unseen(),
+        };
+        let jobs: Vec<JobName> = self.part.context.config.parts().map(|job| job.name.clone()).collect();
+        let resolver = References::new(job, self.store(), self.part.mirrors, self.part.earlier)?;
+        let unsure = |_: &Key| Presence::Unknown;
+        let own = self.part.earlier.iter().find(|part| *part.job() == job.name.root());
+        let identity = CorrelationContext {
+            job: &job.name,
+            jobs: &jobs,
+            store: self.store(),
+            mirror: self.mirror(),
+            index: &self.index,
+            pile: &self.spill,
+            resolver: &resolver,
+            presence: &unsure,
+            doubts: own.map(|own| &own.results.doubts).filter(|_| job.mapping.target == Target::Membership),
+            missed: &missed,
+        };
+        let mut strays = rows.strays.clone();
+        if !missed.is_empty() {
+            strays.unknown.extend(strange(job, &self.mapped, &rows.candidates, &identity)?);
+        }
+        let complete = rows.read.clone().finish(rows.present.clone(), strays.doubts());
+        let sees_all = complete.is_ok() && self.is_whole() && job.mode != Mode::Changes;
+        let presence = |key: &Key| match self.index.by_key(key.as_str()) {
+            Some(at) if rows.present.has(at) => Presence::Seen,
+            Some(_) if sees_all => Presence::Absent,
+            _ => Presence::Unknown,
+        };
+        let identity = CorrelationContext { presence: &presence, ..identity };
+        let rules = Rules {
+            target: job.mapping.target,
+            fields: &self.mapped,
+            seed_only: &job.seed_only,
+            on_drift: job.on_drift,
+        };
+        let classified = classify(job, &self.state, rules, &rows.candidates, self.part.filter, &identity, remember)?;
+        Ok((Attendance { missed, complete, sees_all }, classified))
+    }
+
+    /// Judges those who are gone, or missing.
+    fn find_leavers(&self, attendance: &Attendance, classified: &Classified) -> Result<Leaving, Error> {
+        let JobContext { context, job, .. } = self.part;
+        let (store, index, rows) = (context.store, &self.index, &self.rows);
+        let mut leavers = Leavers::default();
+        let (protection, set, now) = (protection(context), leaver_set(job), context.clock.now());
+        let begun = NewMemberships::of(job, index, &rows.candidates, classified, &self.spill)?;
+        let policy = LeaverPolicy {
+            job,
+            store,
+            mirror: self.mirror(),
+            index,
+            now,
+            claimed: &classified.claimed,
+            protection: &protection,
+            set: &set,
+            members: Memberships::of(context.config, job, self.part.earlier, &begun, (index, &rows.present)),
+        };
+        if self.is_whole() {
+            policy.stated_leavers(&rows.left, &mut leavers)?;
+        }
+        if let Some(present) = attendance.complete.as_ref().ok().filter(|_| self.is_whole()) {
+            policy.absent_leavers(present, &self.content(), &rows.left, &mut leavers)?;
+        }
+        let (lately, staying) = left_lately(store, job.mapping.target, &job.name, index, now)?;
+        let known = (index.len() as u64).saturating_sub(staying);
+        let matched = (classified.matched.len() as u64).saturating_sub(classified.rekeyed);
+        let base = Base { known, matched, removed: lately.len() as u64 };
+        let verdicts = &self.decisions.verdicts;
+        let limit = missing_limit::judge(&policy, &leavers, &job.limits, known, verdicts)?;
+        if self.is_whole() && !self.is_complete(attendance) {
+            policy.missed_before(&attendance.missed, &mut leavers)?;
+        }
+        missing_limit::let_stay(&mut leavers.missed, &limit.decided, verdicts);
+        let missing = Missing::of(&leavers.missed, known, &policy, &limit);
+        let transfers = JobTransfers::take(context, job, self.mirror(), &mut leavers.changes)?;
+        let absent = attendance.missed.iter().filter_map(|at| self.key(*at)).chain(rows.left.keys().cloned());
+        let with_absent = begun.with_absent(store, &job.name, absent)?;
+        Ok(Leaving { leavers, transfers, begun, with_absent, limit, missing, base, lately })
+    }
+
+    /// Whether the read proves who is absent, and its server can be believed.
+    fn is_complete(&self, attendance: &Attendance) -> bool {
+        attendance.complete.is_ok() && self.lag.reason.is_none()
+    }
+
+    /// The digest of the source's content.
+    fn content(&self) -> String {
+        format!("{:032x}", self.rows.read.content)
+    }
+
+    /// Puts the limits on changes; `released` are those among what was held before that a person approved.
+    fn guard(
+        &self,
+        changes: Vec<Outline>,
+        released: Vec<Outline>,
+        leaving: &mut Leaving,
+        matched_in: &BTreeMap<Key, String>,
+    ) -> Result<Guarded<Outline>, Error> {
+        let (job, verdicts) = (self.job(), &self.decisions.verdicts);
+        let early = leaving.limit.held.take();
+        let doubtful = std::mem::take(&mut leaving.leavers.doubtful);
+        let doubtful = self.hold(doubtful, &DOUBTFUL.into())?;
+        let (doubtful, _) = held::decided(doubtful, job.writes, verdicts);
+        let mut guarded = guard(changes, &job.limits, leaving.base, job.writes, verdicts);
+        segments::guard(&mut guarded, job, self.store(), matched_in, &leaving.lately)?;
+        if let Some((changes, reason)) = early {
+            let reason = HoldReason::from(reason);
+            missing_limit::hold_due(&mut guarded, &leaving.limit.due, &reason);
+            guarded.held.extend(self.hold(changes, &reason)?);
+        }
+        guarded.held.extend(doubtful.held);
+        guarded.go.extend(released);
+        guarded.go.extend(doubtful.go);
+        guarded.rejected.extend(doubtful.rejected);
+        Ok(guarded)
+    }
+
+    /// Changes that wait for a reason of their own.
+    fn hold(&self, changes: Vec<Change>, reason: &HoldReason) -> Result<Vec<Held<Outline>>, Error> {
+        changes.into_iter().map(|change| Ok(Held::change(self.spill.put(change)?, reason))).collect()
+    }
+
+    /// Holds what is not to be believed though it passed the limits: a mapping that changed, a state that was laid back, a
+    /// file that may be old.
+    fn suspect(&self, guarded: &mut Guarded<Outline>) -> Result<Suspicion, Error> {
+        let job = self.job();
+        let mut suspicion = Suspicion { mapping_settled: true, ..Suspicion::default() };
+        if !self.state.mapping.is_empty() && self.state.mapping != self.fingerprint {
+            let altered = guarded.go.iter().filter(|change| !change.is_approved()).count() + guarded.held.len();
+            let people = if altered == 1 { "1 person".to_owned() } else { format!("{} people", thousands(altered)) };
+            held::hold_all(guarded, &format!("the mapping change alters {people}"));
+            suspicion.mapping_settled = altered == 0;
+            suspicion.notes.push(MAPPING_CHANGED.to_owned());
+        }
+        let copies = restored_state::copies(self.store())?;
+        let undoing = match copies > self.state.copies {
+            true => restored_state::hold(guarded, job, self.store(), self.mirror(), &self.mapped)?,
+            false => 0,
+        };
+        suspicion.copies = (undoing == 0).then_some(copies);
+        suspicion.notes.extend((undoing > 0).then(|| restored_state::LAID_BACK.to_owned()));
+        if let Some(doubt) = job.inbox.as_ref().and_then(|inbox| inbox.doubt.as_ref()) {
+            held::hold_all(guarded, doubt);
+            // What is held says why.
+            suspicion.notes.extend(guarded.held.is_empty().then(|| doubt.clone()));
+        }
+        Ok(suspicion)
+    }
+
+    /// Puts the limits and what people decided on what the records need and on who leaves.
+    fn judge(&self, classified: &mut Classified, leaving: &mut Leaving) -> Result<Judgement, Error> {
+        let (job, verdicts) = (self.job(), &self.decisions.verdicts);
+        let changes = std::mem::take(&mut leaving.leavers.changes).into_iter();
+        let mut changes = changes.map(|change| self.spill.put(change)).collect::<Result<Vec<_>, _>>()?;
+        changes.append(&mut classified.changes);
+        leaving.begun.note(&mut changes, &leaving.leavers.ended, &leaving.with_absent);
+        let updated = job_limit::updated(job, &changes, verdicts);
+        let (undecided, mut standing) = held::decided(std::mem::take(&mut classified.held), job.writes, verdicts);
+        standing.append(&mut leaving.limit.decided);
+        let mut guarded = self.guard(changes, undecided.go, leaving, &classified.matched_in)?;
+        let suspicion = self.suspect(&mut guarded)?;
+        guarded.held.splice(0..0, undecided.held);
+        outdated::hold_outdated(&mut guarded, &self.decisions.outdated);
+        let unset = std::mem::take(&mut leaving.leavers.held).into_iter();
+        guarded.held.extend(unset.map(|held| Held { key: held.key, reason: held.reason, change: None, other: None }));
+        guarded.rejected.extend(undecided.rejected);
+        Ok(Judgement { guarded, standing, updated, suspicion })
+    }
+
+    /// The positions of the keys that no row has.
+    fn without_row(&self) -> impl Iterator<Item = usize> {
+        (0..self.index.len()).filter(|at| !self.rows.present.has(*at))
+    }
+
+    /// Those of which no row says that they are gone.
+    fn unseen(&self) -> Vec<usize> {
+        let left = &self.rows.left;
+        let says_so = |at: usize| !left.is_empty() && self.key(at).is_some_and(|key| left.contains_key(&key));
+        self.without_row().filter(|at| !says_so(*at)).collect()
+    }
+
+    /// Known keys that a complete read says are gone.
+    fn gone(&self) -> BTreeSet<Key> {
+        self.without_row().filter_map(|at| self.key(at)).chain(self.rows.left.keys().cloned()).collect()
+    }
+
+    fn key(&self, at: usize) -> Option<Key> {
+        Key::new(self.index.entry(at).key)
+    }
+
+    /// Keys that had been absent from complete reads and are in this one: their leaver grace starts over. Records that
+    /// need nothing are stored as they are now anyway.
+    fn returned(&self, settled: &[(Key, u128)]) -> Result<Vec<(Key, SyncedRecord)>, Error> {
+        let is_settled = |key: &Key| settled.binary_search_by(|(settled, _)| settled.cmp(key)).is_ok();
+        let is_back = |at: &usize| self.index.entry(*at).gone && self.rows.present.has(*at);
+        let mut returned = Vec::new();
+        for key in (0..self.index.len()).filter(is_back).filter_map(|at| self.key(at)).filter(|key| !is_settled(key)) {
+            if let Some(known) = SyncedRecord::get(self.store(), &self.job().name, &key)? {
+                returned.push((key, SyncedRecord { gone: None, ..known }));
             }
         }
-        Err(reasons) => prepared.incomplete.clone_from(reasons),
+        Ok(returned)
     }
-    let (lately, staying) = left_lately(store, target, &job.name, &index, now)?;
-    let known = (index.len() as u64).saturating_sub(staying);
-    let matched = (stood.matched.len() as u64).saturating_sub(stood.rekeyed);
-    let base = Base { known, matched, removed: lately.len() as u64 };
-    let mut too_many = missing_limit::judge(&judge, &departed, &job.limits, known, &prepared.updates.verdicts)?;
-    if !prepared.complete && is_whole {
-        judge.missed_before(&index, &missed, &mut departed)?;
-    }
-    missing_limit::let_stay(&mut departed.missed, &too_many.decided, &prepared.updates.verdicts);
-    let summary = Missing::of(&departed.missed, known, &judge, &too_many);
-    let moving = JobTransfers::take(context, job, mirror, &mut departed.changes)?;
-    let leavers = departed.changes.into_iter().map(|change| pile.put(change)).collect::<Result<Vec<_>, _>>()?;
-    let mut changes = stood.changes;
-    changes.splice(0..0, leavers);
-    let absent = begun.with_absent(job, &index, &missed, &gathered.left, store)?;
-    begun.note(&mut changes, &departed.ended, &absent);
-    prepared.updates.updated = job_limit::updated(job, &changes, &prepared.updates.verdicts);
-    prepared.updates.base = base;
-    let (undecided, standing) = held::decided(stood.held, job.writes, &prepared.updates.verdicts);
-    prepared.updates.standing = standing;
-    prepared.updates.standing.extend(too_many.decided);
-    let early = too_many.held.take();
-    let early_reason = early.as_ref().map(|(_, reason)| reason.clone());
-    let mut held_before = hold(early, pile)?;
-    let doubtful =
-        (!departed.doubtful.is_empty()).then(|| (std::mem::take(&mut departed.doubtful), DOUBTFUL.to_owned()));
-    let (doubtful, _) = held::decided(hold(doubtful, pile)?, job.writes, &prepared.updates.verdicts);
-    held_before.extend(doubtful.held);
-    let mut guarded = guard(changes, &job.limits, base, job.writes, &prepared.updates.verdicts);
-    segments::guard(&mut guarded, job, store, &stood.matched_in, &lately)?;
-    if let Some(reason) = early_reason {
-        missing_limit::hold_due(&mut guarded, &too_many.due, &reason);
-    }
-    guarded.go.extend(undecided.go);
-    guarded.go.extend(doubtful.go);
-    guarded.rejected.extend(doubtful.rejected);
-    guarded.held.extend(held_before);
-    if mapping_changed {
-        let altered = guarded.go.iter().filter(|change| !change.is_approved()).count() + guarded.held.len();
-        let people = if altered == 1 { "1 person".to_owned() } else { format!("{} people", thousands(altered)) };
-        held::hold_all(&mut guarded, &format!("the mapping change alters {people}"));
-        prepared.updates.mapping_settled = altered == 0;
-        prepared.notes.push(
-            "the job's mapping, key, match_on or directory (bind_dn, base, filter) changed since its last run"
-                .to_owned(),
-        );
-    }
-    let copies = restored_state::copies(store)?;
-    let undoing =
-        if copies > state.copies { restored_state::hold(&mut guarded, job, store, mirror, &mapped)? } else { 0 };
-    prepared.updates.copies = (undoing == 0).then_some(copies);
-    prepared.notes.extend((undoing > 0).then(|| restored_state::LAID_BACK.to_owned()));
-    if let Some(doubt) = job.inbox.as_ref().and_then(|inbox| inbox.doubt.as_ref()) {
-        held::hold_all(&mut guarded, doubt);
-        // What is held says why.
-        prepared.notes.extend(guarded.held.is_empty().then(|| doubt.clone()));
-    }
-    guarded.held.splice(0..0, undecided.held);
-    outdated::hold_outdated(&mut guarded, &prepared.updates.outdated);
-    let Guarded { go, held, rejected } = guarded;
-    prepared.unchanged += stood.settled.len() as u64;
-    prepared.matched_by = stood.matched_by;
-    prepared.rejected.extend(stood.rejected.iter().cloned());
-    prepared.bad_values.extend(stood.bad_values);
-    prepared.bad_values.sort_by_key(|bad| bad.line);
-    prepared.rejected.sort_by_key(|rejected| rejected.line);
-    prepared.records = prepared.records.saturating_sub(stood.rejected.len() as u64);
-    prepared.go = go;
-    let no_change = |held: Held| Held { key: held.key, reason: held.reason, change: None, other: None };
-    prepared.held = held;
-    prepared.held.extend(departed.held.into_iter().map(no_change));
-    prepared.protected = departed.protected;
-    prepared.missing = summary;
-    prepared.missed = departed.missed;
-    prepared.names = departed.names;
-    prepared.updates.claimed = departed.claimed;
-    let unusable = prepared.rejected.iter().filter_map(|row| Some((row.key.clone()?, row.reason.clone())));
-    // Who was approved to be the same person is doubted no more.
-    let approved: BTreeSet<&Key> = prepared.go.iter().map(|change| &change.key).collect();
-    let held = stood.doubtful.into_iter().filter(|(key, _)| !approved.contains(key)).collect();
-    prepared.updates.doubts = DoubtfulRows { held, rejected: unusable.collect() };
-    prepared.notes.extend(too_many.note);
-    prepared.moving = moving.waits;
-    prepared.notes.extend(moving.notes);
-    prepared.notes.extend(notes::note(&stood.drift));
-    prepared.notes.extend(notes::lent_notes(&stood.lent));
-    prepared.notes.extend(notes::photos_note(&stood.photos_left));
-    let always = prepared.bad_values.iter().filter_map(|bad| bad.key.clone()).chain(stood.photos_left).collect();
-    prepared.updates.digests = Digests::of(gathered.candidates, narrow, always);
-    prepared.drift = stood.drift;
-    prepared.dropped = rejected;
-    prepared.dropped.extend(undecided.rejected);
-    prepared.updates.settled = stood.settled;
-    prepared.updates.waiting = departed.waiting;
-    prepared.updates.waiting.extend(returned);
-    prepared.updates.forgotten = departed.forgotten;
-    prepared.updates.matched = stood.matched;
-    prepared.updates.found = stood.found;
-    prepared.waits = waits(&prepared, &job.name, mirror, store)?;
-    Ok(prepared)
-}
 
-/// Changes that wait for a reason of their own.
-fn hold(changes: Option<(Vec<Change>, String)>, pile: &ChangeSpill) -> Result<Vec<Held<Outline>>, Error> {
-    let Some((changes, reason)) = changes else { return Ok(Vec::new()) };
-    let reason = reason.into();
-    changes.into_iter().map(|change| Ok(Held::change(pile.put(change)?, &reason))).collect()
-}
+    /// Puts the plan together.
+    fn assemble(
+        self,
+        attendance: Attendance,
+        classified: Classified,
+        leaving: Leaving,
+        judgement: Judgement,
+    ) -> Result<PartDraft, Error> {
+        let Judgement { guarded: changes, standing, updated, suspicion } = judgement;
+        let Leaving { leavers, transfers, limit, missing, base, .. } = leaving;
+        let returned = self.returned(&classified.settled)?;
+        let gone = attendance.sees_all.then(|| self.gone());
+        let complete = self.is_complete(&attendance);
+        let of_read: Vec<String> = self.rows.read.notes.iter().cloned().chain(self.lag.note.clone()).collect();
+        let bad_values = classified.bad_values.iter().chain(self.asked().flat_map(Candidate::bad_values));
+        let bad_keys = bad_values.filter_map(|bad| bad.key.clone());
+        let always = bad_keys.chain(classified.photos_left.iter().cloned()).collect();
+        let read = self.into_plan(always);
+        let records = read.records.saturating_sub(classified.rejected.len() as u64);
+        let rejected = by_line(read.rejected, classified.rejected);
+        // Who was approved to be the same person is doubted no more.
+        let sent: BTreeSet<&Key> = changes.go.iter().map(|change| &change.key).collect();
+        let doubts = DoubtfulRows {
+            held: classified.doubtful.into_iter().filter(|(key, _)| !sent.contains(key)).collect(),
+            rejected: rejected.iter().filter_map(|row| Some((row.key.clone()?, row.reason.clone()))).collect(),
+        };
+        let notes =
+            [read.notes, of_read, suspicion.notes].into_iter().flatten().chain(limit.note).chain(transfers.notes);
+        let notes = notes.chain(notes::note(&classified.drift)).chain(notes::lent_notes(&classified.lent));
+        let notes = notes.chain(notes::photos_note(&classified.photos_left)).collect();
+        let results = PartResults { found: classified.found, gone, claimed: leavers.claimed, doubts };
+        let rest = JobPlan {
+            complete,
+            incomplete: attendance.complete.err().unwrap_or_default(),
+            records,
+            unchanged: read.unchanged + classified.settled.len() as u64,
+            matched_by: classified.matched_by,
+            rejected,
+            bad_values: by_line(read.bad_values, classified.bad_values),
+            missed: leavers.missed,
+            missing,
+            names: leavers.names,
+            protected: leavers.protected,
+            moving: transfers.waits,
+            notes,
+            drift: classified.drift,
+            updates: StateUpdates {
+                mapping_settled: suspicion.mapping_settled,
+                copies: suspicion.copies,
+                settled: classified.settled,
+                waiting: leavers.waiting.into_iter().chain(returned).collect(),
+                forgotten: leavers.forgotten,
+                matched: classified.matched,
+                standing,
+                judged_all: attendance.sees_all,
+                ..read.updates
+            },
+            ..read
+        };
+        Ok(PartDraft { changes, rest, base, updated, results })
+    }
 
-/// The positions of the keys that no row has, and of which no row says that they are gone.
-fn unseen(index: &Index, seen: &Present, left: &BTreeMap<Key, Statement>) -> Vec<usize> {
-    let says_so =
-        |at: usize| !left.is_empty() && Key::new(index.entry(at).key).is_some_and(|key| left.contains_key(&key));
-    (0..index.len()).filter(|at| !seen.has(*at) && !says_so(*at)).collect()
-}
-
-/// The known keys that a complete read says are gone.
-fn gone(index: &Index, seen: &Present, left: &BTreeMap<Key, Statement>) -> BTreeSet<Key> {
-    let missing = (0..index.len()).filter(|at| !seen.has(*at)).filter_map(|at| Key::new(index.entry(at).key));
-    missing.chain(left.keys().cloned()).collect()
-}
-
-/// Keys that had been absent from complete reads and are in this one: their leaver grace starts over. Records that need
-/// nothing are stored as they are now anyway.
-fn returned(
-    job: &Job,
-    index: &Index,
-    seen: &Present,
-    settled: &[(Key, u128)],
-    store: &Store,
-) -> Result<Vec<(Key, SyncedRecord)>, Error> {
-    let is_settled = |key: &Key| settled.binary_search_by(|(settled, _)| settled.cmp(key)).is_ok();
-    let mut returned = Vec::new();
-    for at in (0..index.len()).filter(|at| index.entry(*at).gone && seen.has(*at)) {
-        let Some(key) = Key::new(index.entry(at).key).filter(|key| !is_settled(key)) else { continue };
-        if let Some(known) = SyncedRecord::get(store, &job.name, &key)? {
-            returned.push((key, SyncedRecord { gone: None, ..known }));
+    /// What the read alone says; `always` are those who are to be looked at in every run.
+    fn into_plan(self, always: BTreeSet<Key>) -> JobPlan {
+        let JobContext { job, filter, .. } = self.part;
+        let is_there = |key: &Key| self.index.by_key(key.as_str()).is_some_and(|at| self.rows.present.has(at));
+        let unknown = filter.unknown(&self.rows, &self.index);
+        let unknown_note =
+            |key| format!("no row of the source that is included has key {key}, and the job never knew it");
+        let updates = StateUpdates {
+            content: self.content(),
+            due: self.rows.candidates.iter().filter_map(|one| Some((one.key.clone(), one.due()?))).collect(),
+            there: self.decisions.verdicts.keys().filter(|key| is_there(key)).cloned().collect(),
+            ..StateUpdates::default()
+        };
+        JobPlan {
+            incomplete: self.rows.read.incomplete().to_vec(),
+            records: self.records(),
+            unchanged: self.unchanged(),
+            rows: if job.inbox.is_some() { self.rows.rows(&self.index) } else { Vec::new() },
+            bad_values: self.asked().flat_map(Candidate::bad_values).cloned().collect(),
+            notes: unknown.iter().map(unknown_note).collect(),
+            updates: StateUpdates {
+                mapping: self.fingerprint,
+                file: Some(self.rows.read.found),
+                shown: self.lag.next,
+                digests: Digests::of(self.rows.candidates, filter, always),
+                verdicts: self.decisions.verdicts,
+                outdated: self.decisions.outdated,
+                unknown,
+                ..updates
+            },
+            doubt: self.lag.reason,
+            rejected: self.rows.rejected,
+            fields: self.written,
+            pile: self.spill,
+            ..JobPlan::nothing(job, self.part.context.store)
         }
     }
-    Ok(returned)
+}
+
+/// Rows that can't be used, in order of line.
+fn by_line(mut rows: Vec<Rejected>, more: Vec<Rejected>) -> Vec<Rejected> {
+    rows.extend(more);
+    rows.sort_by_key(|row| row.line);
+    rows
 }
 
 /// What waits for something else than an approval.
-fn waits(prepared: &JobPlan, job: &JobName, mirror: &Mirror, store: &Store) -> Result<BTreeMap<Key, String>, Error> {
+fn waits(go: &[Outline], job: &JobName, mirror: &Mirror, store: &Store) -> Result<BTreeMap<Key, HoldReason>, Error> {
     let mut waits = BTreeMap::new();
-    for change in prepared.go.iter().filter(|change| change.action == Action::Delete) {
+    for change in go.iter().filter(|change| change.action == Action::Delete) {
         let entity = change.id.map(|id| mirror.get(store, id)).transpose()?.flatten();
         if entity.is_some_and(|entity| entity.value("onsite_status").as_text() == Some("onsite")) {
-            waits.insert(change.key.clone(), ON_SITE.to_owned());
+            waits.insert(change.key.clone(), HoldReason::OnSite);
         }
     }
     let mut refused = BTreeMap::new();
@@ -373,13 +561,13 @@ fn waits(prepared: &JobPlan, job: &JobName, mirror: &Mirror, store: &Store) -> R
             refused.insert(old.key, words);
         }
     })?;
-    for change in prepared.go.iter().filter(|_| !refused.is_empty()) {
+    for change in go.iter().filter(|_| !refused.is_empty()) {
         if let Some(words) = refused.get(&change.key)
             && let Some(old) = queue::get(store, job, &change.key)?
             && old.wish.digest() == change.wish()
             && (!change.is_approved() || old.approved)
         {
-            waits.insert(change.key.clone(), format!("parked, since the service refused it: {words}"));
+            waits.insert(change.key.clone(), format!("parked, since the service refused it: {words}").into());
         }
     }
     Ok(waits)

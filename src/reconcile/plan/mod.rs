@@ -4,3 +4,5 @@ pub(crate) mod build;
 pub(crate) mod notes;
 pub(crate) mod precondition;
 pub(crate) mod segments;
+#[cfg(test)]
+mod tests;

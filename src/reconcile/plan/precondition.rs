@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::mirror::Mirror;
-use crate::plan::{Judged as _, Outline};
+use crate::plan::{HoldReason, Judged as _, Outline};
 use crate::reconcile::approval::remote_digest::{remote, text};
 use crate::reconcile::model::error::Error;
-use crate::reconcile::model::job_plan::{JobPlan, ON_SITE};
+use crate::reconcile::model::job_plan::JobPlan;
 use crate::record::{Key, RemoteId};
 use crate::store::Store;
 
@@ -45,7 +45,7 @@ pub(crate) struct CurrentPlan<'a> {
 impl<'a> CurrentPlan<'a> {
     pub(crate) fn new(prepared: &'a JobPlan, mirror: &'a Mirror, store: &'a Store) -> Self {
         let go = prepared.go.iter().map(|change| (&change.key, change)).collect();
-        let held = prepared.held.iter().map(|held| (&held.key, &*held.reason)).collect();
+        let held = prepared.held.iter().map(|held| (&held.key, held.reason.text())).collect();
         Self { prepared, mirror, store, go, held }
     }
 
@@ -74,9 +74,9 @@ impl<'a> CurrentPlan<'a> {
                 Some(change) if wish(change) != basis.wish => {
                     "the planned change differs from the one in the file".to_owned()
                 }
-                Some(found) => match self.prepared.waits.get(key).filter(|reason| *reason != ON_SITE) {
+                Some(found) => match self.prepared.waits.get(key).filter(|reason| **reason != HoldReason::OnSite) {
                     None => return Ok(Ok(found)),
-                    Some(reason) => reason.clone(),
+                    Some(reason) => reason.to_string(),
                 },
             }
         };

@@ -3,13 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::Job;
-use crate::fault::chain;
-use crate::plan::Protection;
+use crate::plan::{HoldReason, Protection};
 use crate::push::{Drained, Outcome, StopReason};
-use crate::reconcile::model::context::Context;
 use crate::reconcile::model::counts::{Counts, Status};
-use crate::reconcile::model::error::{Error, is_full};
-use crate::reconcile::model::job_plan::{JobPlan, ON_SITE};
+use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::missing_people::{Missed, Missing};
 use crate::reconcile::model::reason::{Reason, ReasonKind};
 use crate::record::{Action, JobName, Key, Rejected, Target};
@@ -17,8 +14,14 @@ use crate::text::counted;
 
 /// What one part of a run came to: its plan, what became of it, and what is parked.
 pub(crate) struct Part {
-    pub(crate) prepared: JobPlan,
+    pub(crate) plan: JobPlan,
     pub(crate) drained: Drained,
+    /// What waits for a person, and why.
+    pub(crate) held: Vec<(Key, HoldReason)>,
+    /// Why nothing is sent, or no more.
+    pub(crate) blocked: Option<Reason>,
+    /// Further things worth knowing of the run.
+    pub(crate) notes: Vec<String>,
     pub(crate) parked: Vec<(Key, Action, String)>,
 }
 
@@ -111,6 +114,29 @@ impl Report {
         }
     }
 
+    /// Notes what was left as it is, besides what the parts of the job say.
+    pub(crate) fn leave(&mut self, what: String) {
+        self.reasons.push(what.into());
+        if self.status == Status::Done {
+            self.status = Status::Partial;
+        }
+    }
+
+    /// Whether rows were read, so that it is known which of them can't be used.
+    pub(crate) fn has_read_rows(&self) -> bool {
+        self.details.judged || self.details.nothing_taken || !self.rejections.is_empty()
+    }
+
+    /// Whether all that was read was used, and nothing is left open.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.complete
+            && self.rejections.is_empty()
+            && self.bad_values.is_empty()
+            && self.missed.is_empty()
+            && self.parked.is_empty()
+            && self.held.is_empty()
+    }
+
     /// The report of a job that had nothing to read.
     pub fn idle(name: JobName) -> Self {
         Self { status: Status::Done, reasons: Vec::new(), ..Self::failed(name, String::new(), 0) }
@@ -121,17 +147,17 @@ impl Report {
 pub(crate) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
     let many = parts.len() > 1;
     let mut report = Report::failed(job.name.clone(), String::new(), requests);
-    report.complete = parts.iter().all(|part| part.prepared.complete);
+    report.complete = parts.iter().all(|part| part.plan.complete);
     report.reasons = reasons(&parts);
     report.status = status(&parts, &report.reasons);
     report.interrupted = parts.iter().any(|part| part.drained.stopped == Some(StopReason::Interrupted));
-    report.rejections = once(&parts, |prepared| &prepared.rejected).into_iter().cloned().collect();
-    report.bad_values = once(&parts, |prepared| &prepared.bad_values).into_iter().cloned().collect();
+    report.rejections = once(&parts, |plan| &plan.rejected).into_iter().cloned().collect();
+    report.bad_values = once(&parts, |plan| &plan.bad_values).into_iter().cloned().collect();
     let mut notes: Vec<String> = Vec::new();
-    for Part { prepared, drained, parked } in parts {
-        let is_own = prepared.target == job.mapping.target;
-        let name = |key: Key| if is_own { key } else { named(prepared.target, &key) };
-        let own = held(&prepared, &drained);
+    for Part { plan, drained, parked, held, notes: of_run, .. } in parts {
+        let is_own = plan.target == job.mapping.target;
+        let name = |key: Key| if is_own { key } else { named(plan.target, &key) };
+        let own = waits(&plan, held, &drained);
         let confirmed = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Confirmed);
         let made: BTreeSet<&Key> =
             confirmed.clone().filter(|(_, action, _)| *action == Action::Create).map(|(key, _, _)| key).collect();
@@ -142,40 +168,40 @@ pub(crate) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
             keys.iter().filter(|key| action != Action::Update || !made.contains(*key)).count() as u64
         };
         let counts = Counts {
-            records: prepared.records,
-            missing: prepared.missed.len() as u64,
-            rejected: prepared.rejected.len() as u64,
-            rejected_values: prepared.bad_values.len() as u64,
+            records: plan.records,
+            missing: plan.missed.len() as u64,
+            rejected: plan.rejected.len() as u64,
+            rejected_values: plan.bad_values.len() as u64,
             created: count(Action::Create),
             updated: count(Action::Update),
             deleted: count(Action::Delete),
-            unchanged: prepared.unchanged,
+            unchanged: plan.unchanged,
             parked: parked.len() as u64,
             held: own.len() as u64,
             requests: 0,
         };
         report.counts.add(&counts, is_own);
         if many {
-            report.by_target.insert(prepared.target, counts);
+            report.by_target.insert(plan.target, counts);
         }
         if is_own {
-            report.missed = prepared.missed;
-            report.missing = prepared.missing;
-            report.unknown = Some(prepared.updates.unknown);
+            report.missed = plan.missed;
+            report.missing = plan.missing;
+            report.unknown = Some(plan.updates.unknown);
             let confirmed = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Confirmed);
             report.details = Details {
                 preempted: false,
-                rows: prepared.rows,
+                rows: plan.rows,
                 confirmed: confirmed.map(|(key, action, _)| (key.clone(), *action)).collect(),
-                dropped: prepared.dropped.iter().map(|change| change.key.clone()).collect(),
+                dropped: plan.dropped.iter().map(|change| change.key.clone()).collect(),
                 nothing_taken: false,
                 judged: false,
             };
         }
         report.held.extend(own.into_iter().map(|(key, reason)| (name(key), reason)));
         report.parked.extend(parked.into_iter().map(|(key, action, words)| (name(key), action, words)));
-        report.drift.extend(prepared.drift.into_iter().map(|(key, fields)| (name(key), fields)));
-        for note in prepared.notes.into_iter().chain(drained.notes) {
+        report.drift.extend(plan.drift.into_iter().map(|(key, fields)| (name(key), fields)));
+        for note in plan.notes.into_iter().chain(of_run).chain(drained.notes) {
             if !notes.contains(&note) {
                 notes.push(note);
             }
@@ -210,16 +236,15 @@ pub(crate) fn named_as(job: &Job, name: &str) -> Vec<(JobName, Key)> {
 }
 
 /// What waits, and why.
-fn held(prepared: &JobPlan, drained: &Drained) -> Vec<(Key, String)> {
-    let mut held: Vec<(Key, String)> =
-        prepared.held.iter().map(|held| (held.key.clone(), held.reason.to_string())).collect();
+fn waits(plan: &JobPlan, held: Vec<(Key, HoldReason)>, drained: &Drained) -> Vec<(Key, String)> {
+    let mut held: Vec<(Key, String)> = held.into_iter().map(|(key, reason)| (key, reason.to_string())).collect();
     held.extend(drained.outcomes.iter().filter_map(|(key, _, outcome)| match outcome {
-        Outcome::OnSite => Some((key.clone(), ON_SITE.to_owned())),
+        Outcome::OnSite => Some((key.clone(), HoldReason::OnSite.to_string())),
         Outcome::Waits(reason) => Some((key.clone(), reason.clone())),
         Outcome::Confirmed | Outcome::Parked | Outcome::Undelivered(_) => None,
     }));
-    held.extend(prepared.moving.iter().cloned());
-    held.extend(prepared.protected.iter().map(|key| (key.clone(), Protection::REASON.to_owned())));
+    held.extend(plan.moving.iter().cloned());
+    held.extend(plan.protected.iter().map(|key| (key.clone(), Protection::REASON.to_owned())));
     held
 }
 
@@ -231,7 +256,7 @@ fn undelivered(parts: &[Part]) -> impl Iterator<Item = &StopReason> {
 }
 
 fn status(parts: &[Part], reasons: &[Reason]) -> Status {
-    let waits = |part: &Part| !part.prepared.held.is_empty() || part.prepared.hold.is_some();
+    let waits = |part: &Part| !part.held.is_empty() || part.blocked.is_some();
     if undelivered(parts).next().is_some() || parts.iter().any(|part| part.drained.stopped.is_some()) {
         Status::Failed
     } else if parts.iter().any(waits) {
@@ -248,7 +273,7 @@ fn once(parts: &[Part], of: fn(&JobPlan) -> &Vec<Rejected>) -> Vec<&Rejected> {
     let mut told: BTreeSet<(Option<u64>, &str)> = BTreeSet::new();
     let mut all = Vec::new();
     for part in parts {
-        let rejected = of(&part.prepared);
+        let rejected = of(&part.plan);
         all.extend(rejected.iter().filter(|row| !told.contains(&(row.line, row.reason.as_str()))));
         told.extend(rejected.iter().map(|row| (row.line, row.reason.as_str())));
     }
@@ -268,18 +293,18 @@ fn reasons(parts: &[Part]) -> Vec<Reason> {
         let kind = if matches!(reason, StopReason::Paused(_)) { ReasonKind::Paused } else { ReasonKind::Other };
         reasons.push(kind.because(reason.to_string()));
     }
-    let holds: BTreeSet<&Reason> = parts.iter().filter_map(|part| part.prepared.hold.as_ref()).collect();
+    let holds: BTreeSet<&Reason> = parts.iter().filter_map(|part| part.blocked.as_ref()).collect();
     reasons.extend(holds.into_iter().cloned());
-    let held = parts.iter().flat_map(|part| &part.prepared.held);
-    reasons
-        .extend(some(held.map(|held| &*held.reason).collect()).into_iter().map(|text| ReasonKind::Held.because(text)));
-    let incomplete: BTreeSet<&String> = parts.iter().flat_map(|part| &part.prepared.incomplete).collect();
+    let held = parts.iter().flat_map(|part| &part.held);
+    let held = some(held.map(|(_, reason)| reason.text()).collect());
+    reasons.extend(held.into_iter().map(|text| ReasonKind::Held.because(text)));
+    let incomplete: BTreeSet<&String> = parts.iter().flat_map(|part| &part.plan.incomplete).collect();
     let incomplete =
         incomplete.into_iter().map(|reason| format!("incomplete read, so no one leaves by absence: {reason}"));
     reasons.extend(incomplete.map(Reason::from));
-    let doubts: BTreeSet<&String> = parts.iter().filter_map(|part| part.prepared.doubt.as_ref()).collect();
+    let doubts: BTreeSet<&String> = parts.iter().filter_map(|part| part.plan.doubt.as_ref()).collect();
     reasons.extend(doubts.into_iter().cloned().map(Reason::from));
-    let rejected = once(parts, |prepared| &prepared.rejected).len();
+    let rejected = once(parts, |plan| &plan.rejected).len();
     if rejected > 0 {
         reasons.push(ReasonKind::Rejected.because(counted(rejected, "row was rejected", "rows were rejected")));
     }
@@ -300,14 +325,4 @@ fn some(reasons: BTreeSet<&str>) -> Vec<String> {
         some.push(format!("and {more} other reasons"));
     }
     some
-}
-
-impl Context<'_> {
-    /// The report of a job that failed before it had anything to count; `before` is how many requests were sent before it.
-    pub(crate) fn failed(&self, job: &Job, error: &Error, before: u64) -> Report {
-        if is_full(error) {
-            self.store.ran_full();
-        }
-        Report::failed(job.name.clone(), chain(error), self.client.requests() - before)
-    }
 }

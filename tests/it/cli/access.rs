@@ -5,12 +5,10 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rosterd::sandbox::Options;
-
 use crate::support::{Config, Ran, World, people};
 
 fn world() -> World {
-    let world = World::new(Options::default());
+    let world = World::default();
     world.csv(people(1..4));
     world
 }
@@ -22,12 +20,6 @@ fn run(command: &mut Command) -> Ran {
         out: String::from_utf8(output.stdout).unwrap(),
         err: String::from_utf8(output.stderr).unwrap(),
     }
-}
-
-fn change(world: &World, from: &str, to: &str) {
-    let text = fs::read_to_string(world.dir().join("config.toml")).unwrap();
-    assert!(text.contains(from));
-    world.put("config.toml", text.replace(from, to).as_bytes());
 }
 
 fn mode(path: &Path, mode: u32) {
@@ -60,7 +52,7 @@ fn fault_106_what_others_may_read_or_write_is_refused() {
     ] {
         let world = world();
         if inline {
-            change(&world, "api_key_file = \"api_key\"", "api_key = \"sandbox-key\"");
+            world.edit_config("api_key_file = \"api_key\"", "api_key = \"sandbox-key\"");
         }
         mode(&world.dir().join(file), bits);
         for arguments in [&["sync"][..], &["check", "--offline"]] {
@@ -90,10 +82,10 @@ fn fault_107_a_secret_that_is_missing_or_empty_exits_2() {
         assert!(code == 0 || world.service().requests().is_empty(), "{name}");
     }
     let world = world();
-    change(&world, "api_key_file = \"api_key\"\n", "");
+    world.edit_config("api_key_file = \"api_key\"\n", "");
     let ran = world.run(&["sync"]).expect(2);
     assert!(ran.err.contains("api_key"), "no credential at all: {ran:?}");
-    change(&world, "[state]", "client_id = \"sandbox-client\"\n[state]");
+    world.edit_config("[state]", "client_id = \"sandbox-client\"\n[state]");
     let ran = world.run(&["sync"]).expect(2);
     assert!(ran.err.contains("client_secret") && ran.err.contains("auth_url"), "{ran:?}");
 }
@@ -101,8 +93,8 @@ fn fault_107_a_secret_that_is_missing_or_empty_exits_2() {
 #[test]
 fn what_asks_nothing_of_the_service_needs_no_secret() {
     let held = || {
-        let guarded = Config { job: format!("{}writes = \"approve\"\n", Config::default().job), ..Config::default() };
-        let world = World::with(Options::default(), guarded);
+        let guarded = Config::default().job("writes = \"approve\"\n");
+        let world = World::of(guarded);
         world.csv(people(1..4));
         world.sync().expect(4);
         world
@@ -114,7 +106,7 @@ fn what_asks_nothing_of_the_service_needs_no_secret() {
         ("a file that is not there", "api_key_file = \"gone\"\n"),
     ] {
         let world = held();
-        change(&world, "api_key_file = \"api_key\"\n", credential);
+        world.edit_config("api_key_file = \"api_key\"\n", credential);
         for (arguments, code) in [
             (&["status"][..], 4),
             (&["history"], 0),
@@ -152,12 +144,12 @@ fn a_client_and_its_secret_are_as_good_as_a_key() {
     let world = world();
     let auth = world.service().auth_url();
     let client = format!("auth_url = \"{auth}\"\nclient_id = \"sandbox-client\"\nclient_secret_file = \"secret\"");
-    change(&world, "api_key_file = \"api_key\"", &client);
+    world.edit_config("api_key_file = \"api_key\"", &client);
     world.put("secret", b"sandbox-secret\n");
     assert_eq!(world.sync().expect(0).writes(), (3, 0, 0));
     assert_eq!(world.service().token_requests(), 1, "one token serves the run");
 
-    change(&world, "client_secret_file = \"secret\"\n", "");
+    world.edit_config("client_secret_file = \"secret\"\n", "");
     let ran = run(world.command(&["sync", "--json"]).env("ROSTERD__API__CLIENT_SECRET", "sandbox-secret"));
     assert_eq!(ran.expect(0).writes(), (0, 0, 0));
 }
@@ -165,7 +157,7 @@ fn a_client_and_its_secret_are_as_good_as_a_key() {
 #[test]
 fn systemd_credentials_are_found_by_their_name() {
     let world = world();
-    change(&world, "api_key_file = \"api_key\"\n", "");
+    world.edit_config("api_key_file = \"api_key\"\n", "");
     fs::create_dir(world.dir().join("credentials")).unwrap();
     world.put("credentials/api_key", b"sandbox-key");
     let folder = world.dir().join("credentials");
@@ -178,7 +170,7 @@ fn systemd_credentials_are_found_by_their_name() {
 #[test]
 fn the_environment_overrides_the_file() {
     let world = world();
-    change(&world, &world.service().url(), "https://api.example.com/v1");
+    world.edit_config(&world.service().url(), "https://api.example.com/v1");
     let url = world.service().url();
     let ran = run(world
         .command(&["sync", "--json"])
@@ -201,21 +193,21 @@ fn the_environment_overrides_the_file() {
 fn the_file_may_be_named_by_the_environment() {
     let world = world();
     let mut command = Command::new(env!("CARGO_BIN_EXE_rosterd"));
-    command.env_clear().env("ROSTERD_CONFIG", world.dir().join("config.toml")).args(["sync", "--json"]);
+    command.env_clear().env("ROSTERD_CONFIG", world.config_path()).args(["sync", "--json"]);
     assert_eq!(run(&mut command).expect(0).writes(), (3, 0, 0));
 }
 
 #[test]
 fn law_2_a_state_folder_belongs_to_one_account() {
     let one = World::synced(Config::default(), 3);
-    let other = World::new(Options::default());
-    change(&one, &one.service().url(), &other.service().url());
+    let other = World::default();
+    one.edit_config(&one.service().url(), &other.service().url());
     for command in ["sync", "plan"] {
         let ran = one.run(&[command]).expect(2);
         assert!(ran.err.contains("state.dir") || ran.err.contains("rebuild"), "{command}: {ran:?}");
     }
     assert_eq!(other.service().requests(), [], "nothing is asked there");
-    change(&one, "dir = \"state\"", "dir = \"state of the other\"");
+    one.edit_config("dir = \"state\"", "dir = \"state of the other\"");
     assert_eq!(one.sync().expect(0).writes(), (3, 0, 0));
 }
 
@@ -364,7 +356,7 @@ fn root_trusts_no_file_on_disk_on_who_owns_the_state() {
 #[test]
 fn an_account_that_is_named_and_not_there_is_reported() {
     let world = world();
-    change(&world, "[state]", "[state]\nuser = \"nobody-of-that-name\"");
+    world.edit_config("[state]", "[state]\nuser = \"nobody-of-that-name\"");
     if is_root(&world) {
         let ran = world.run(&["sync"]).expect(2);
         assert!(ran.err.contains("nobody-of-that-name"), "{ran:?}");
@@ -395,7 +387,7 @@ fn root_works_as_the_owner_of_the_state_and_leaves_nothing_of_its_own_there() {
     for file in ["api_key", "config.toml"] {
         chown(world.dir().join(file), Some(0), Some(0)).unwrap();
     }
-    change(&world, "[state]", &format!("[state]\nuser = \"{NOBODY}\""));
+    world.edit_config("[state]", &format!("[state]\nuser = \"{NOBODY}\""));
     let mut command = world.command(&["sync"]);
     run(command.env("SUDO_USER", "ana")).expect(0);
     for arguments in [&["status"][..], &["plan"], &["pause"], &["resume"], &["check"], &["sync"]] {

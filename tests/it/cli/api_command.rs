@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::{Config, Ran, World};
 
 fn world() -> World {
-    let world = World::new(Options::default());
+    let world = World::default();
     for number in 1..26 {
         world.person(number, "Clerk");
     }
@@ -220,7 +220,7 @@ fn a_photo_is_put_described_and_fetched() {
 
 #[test]
 fn a_body_of_another_kind_says_so() {
-    let world = World::new(Options::default());
+    let world = World::default();
     let csv = format!("@{}", world.put("people.csv", b"name,email\nAda,ada@example.com\n").display());
     let upload = ["api", "staff.bulk", "--body", &csv, "--content-type", "text/csv"];
     let people = world.run(&upload).expect(0).json();
@@ -230,7 +230,7 @@ fn a_body_of_another_kind_says_so() {
 
 #[test]
 fn tokens_are_asked_for_by_name() {
-    let mut world = World::new(Options::default());
+    let mut world = World::default();
     assert!(world.run(&["api", "oauth2.token-client-credentials"]).expect(2).err.contains("client_id"));
     let url = world.service().auth_url();
     world.put("secret", b"sandbox-secret");
@@ -251,7 +251,7 @@ fn tokens_are_asked_for_by_name() {
 
 #[test]
 fn operations_with_a_configured_path_are_sent_there() {
-    let mut world = World::new(Options::default());
+    let mut world = World::default();
     world.reconfigure(|config| Config { api: config.api + "issue_path = \"/v9/asset/{id}/lend\"\n", ..config });
     world.run(&["api", "asset.issue", "id=7", "--body", "{}"]).expect(1);
     world.run(&["api", "sp.org.groups.update", "id=7", "--body", "{}"]).expect(1);

@@ -2,19 +2,17 @@
 
 use std::fs;
 
-use rosterd::sandbox::Options;
-
 use crate::support::{Config, World, people};
 
 fn world() -> World {
     let rest = "[job.leavers]\naction = \"keep\"\ngrace = \"24h\"\n[job.guard]\nmax_leavers = \"2%\"\n";
-    let world = World::with(Options::default(), Config::rest(rest));
+    let world = World::of(Config::rest(rest));
     world.csv(people(1..4));
     world
 }
 
 fn text(world: &World) -> String {
-    fs::read_to_string(world.dir().join("config.toml")).unwrap()
+    world.config_text()
 }
 
 /// Puts `wrong` in place of `right` in a good configuration; gives the text and the line of `wrong`.
@@ -75,7 +73,7 @@ fn fault_101_a_mistake_is_named_with_line_and_key() {
     for (right, wrong, words) in table {
         let world = world();
         let (spoiled, line) = spoiled(&world, right, wrong);
-        world.put("config.toml", spoiled.as_bytes());
+        world.put_config(&spoiled);
         let ran = world.run(&["sync"]);
         assert_eq!(ran.code, Some(2), "{wrong}: {ran:?}");
         let message = ran.err.lines().find(|message| words.iter().all(|word| message.contains(word)));
@@ -98,7 +96,7 @@ fn fault_101_all_mistakes_are_named_at_once_by_every_command() {
         .replacen("{{ email }}", "{{ email", 1)
         .replacen("title = \"{{", "titel = \"{{", 1)
         .replacen("\"2%\"", "\"200%\"", 1);
-    world.put("config.toml", spoiled.as_bytes());
+    world.put_config(&spoiled);
     for arguments in [
         &["sync"][..],
         &["plan"],
@@ -127,7 +125,7 @@ fn a_configuration_that_is_missing_or_no_toml_exits_2() {
     world.put("config.toml", b"[api]\nbase_url = [\n");
     let ran = world.run(&["sync"]).expect(2);
     assert!(ran.err.contains("config.toml:2"), "{ran:?}");
-    fs::remove_file(world.dir().join("config.toml")).unwrap();
+    fs::remove_file(world.config_path()).unwrap();
     let ran = world.run(&["sync"]).expect(2);
     assert!(ran.err.contains("config.toml"), "{ran:?}");
 }
@@ -141,7 +139,7 @@ fn what_is_turned_off_may_be_said() {
         &format!("seed_only = []\nprotect = []\nactive_until = \"\"\norg_key = \"\"\n{job}"),
         1,
     );
-    world.put("config.toml", good.as_bytes());
+    world.put_config(&good);
     assert_eq!(world.sync().expect(0).writes(), (3, 0, 0));
 }
 
@@ -150,10 +148,10 @@ fn an_address_without_encryption_is_taken_on_loopback_only() {
     let world = world();
     let url = world.service().url();
     for wrong in ["http://api.example.com/v1", "ftp://127.0.0.1/v1", "api.example.com/v1", ""] {
-        world.put("config.toml", text(&world).replace(&url, wrong).as_bytes());
+        world.put_config(&text(&world).replace(&url, wrong));
         let ran = world.run(&["sync"]).expect(2);
         assert!(ran.err.contains("config.toml:2: api.base_url"), "{wrong}: {ran:?}");
-        world.put("config.toml", text(&world).replace(&format!("\"{wrong}\""), &format!("\"{url}\"")).as_bytes());
+        world.put_config(&text(&world).replace(&format!("\"{wrong}\""), &format!("\"{url}\"")));
     }
     assert_eq!(world.sync().expect(0).writes(), (3, 0, 0));
 }
@@ -169,7 +167,7 @@ fn two_jobs_of_one_name_and_an_unknown_job_exit_2() {
     assert_eq!(world.service().writes(), 0, "not even the job that is known was run");
     let good = text(&world);
     let twice = good.clone() + "\n" + &good[good.find("[[job]]").unwrap()..];
-    world.put("config.toml", twice.as_bytes());
+    world.put_config(&twice);
     let ran = world.run(&["sync"]).expect(2);
     assert!(ran.err.contains("staff"), "{ran:?}");
 }

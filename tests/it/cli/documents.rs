@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rosterd::sandbox::Options;
 use serde_json::{Value, json};
 
 use crate::support::{Config, HEADER, World, people, row};
@@ -13,7 +12,7 @@ const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\
 
 /// A world in which a file of one update, one joiner, one leaver, two rejected rows and a foreigner lies ready.
 fn mixed() -> World {
-    let world = World::with(Options::default(), Config::rest(LEAVE_AT_ONCE));
+    let world = World::of(Config::rest(LEAVE_AT_ONCE));
     world.csv(people(1..6));
     world.sync().expect(0);
     world.person(90, "Foreign");
@@ -170,13 +169,12 @@ fn fault_110_a_plan_writes_nothing_anywhere() {
 
 #[test]
 fn fault_110_a_plan_before_the_first_sync_binds_the_folder_to_nothing() {
-    let world = World::with(Options::default(), Config::default());
-    let other = World::with(Options::default(), Config::default());
+    let world = World::default();
+    let other = World::default();
     world.csv(people(1..4));
     world.plan().expect(0);
     assert!(!world.state().join("audit").exists());
-    let text = fs::read_to_string(world.dir().join("config.toml")).unwrap();
-    world.put("config.toml", text.replace(&world.service().url(), &other.service().url()).as_bytes());
+    world.edit_config(&world.service().url(), &other.service().url());
     assert_eq!(world.sync().expect(0).writes(), (3, 0, 0), "what was only planned belongs to no account yet");
     assert_eq!(world.service().writes(), 0);
 }
@@ -196,8 +194,10 @@ fn a_plan_does_not_begin_a_leavers_grace() {
 #[test]
 fn the_exit_code_of_a_plan_is_0_or_where_asked_5() {
     let bad = || Config::default().map.replace("{{ title }}", "{{ title | lookup('titles') }}");
-    let job = Config::default().job + "values.titles = { Clerk = \"Clerk\" }\n";
-    let world = World::synced(Config { map: bad(), job, ..Config::rest(LEAVE_AT_ONCE) }, 5);
+    let world = World::synced(
+        Config { map: bad(), ..Config::rest(LEAVE_AT_ONCE).job("values.titles = { Clerk = \"Clerk\" }\n") },
+        5,
+    );
     for (name, text, plain, asked) in [
         ("no change", people(1..6), 0, 0),
         ("a joiner", people(1..7), 0, 5),
@@ -218,9 +218,8 @@ fn the_exit_code_of_a_plan_is_0_or_where_asked_5() {
 
 #[test]
 fn law_11_a_plan_masks_what_is_sensitive_unless_asked() {
-    let config =
-        Config { map: Config::default().map + "mobile = \"021 555 {{ employee_no }}\"\n", ..Config::default() };
-    let world = World::with(Options::default(), config);
+    let config = Config::default().map("mobile = \"021 555 {{ employee_no }}\"\n");
+    let world = World::of(config);
     world.csv(people(1..2));
     let plan = world.run(&["plan"]).expect(0);
     assert!(plan.out.contains("Person 1") && plan.out.contains("mobile"), "{plan:?}");
@@ -233,7 +232,7 @@ fn two_jobs() -> World {
     let second = "[[job]]\nname = \"guests\"\ntarget = \"staff\"\nkey = \"{{ employee_no }}\"\n\
                   match_on = [\"employee_id\"]\n[job.source]\ntype = \"csv\"\npath = \"guests.csv\"\nsettle = \"0s\"\n[job.map]\n";
     let map = Config::default().map;
-    let world = World::with(Options::default(), Config::rest(&format!("{LEAVE_AT_ONCE}{second}{map}{LEAVE_AT_ONCE}")));
+    let world = World::of(Config::rest(&format!("{LEAVE_AT_ONCE}{second}{map}{LEAVE_AT_ONCE}")));
     world.csv(people(1..6));
     world.put("guests.csv", people(100..103).as_bytes());
     world
@@ -280,7 +279,7 @@ fn fault_98_each_job_removes_its_own_people_only() {
 
 #[test]
 fn a_plan_of_a_job_that_can_not_be_read_has_the_members_of_any_other() {
-    let world = World::new(Options::default());
+    let world = World::default();
     world.csv(people(1..3));
     let whole = world.plan().expect(0).job();
     std::fs::remove_file(world.dir().join("staff.csv")).unwrap();

@@ -3,8 +3,6 @@
 use std::fs::{self, File, FileTimes};
 use std::time::Duration;
 
-use rosterd::sandbox::Options;
-
 use crate::support::World;
 
 const PLAIN: &str = "Employee No,First Name,Last Name,Email,Job Title,Mobile\n\
@@ -50,8 +48,8 @@ fn what_init_prints_loads_and_plans_everyone() {
         ("odd column names", PLAIN.replace("Job Title", "Job \"\"{{Title}}\"\" \\ #1").into(), ",", 1),
     ];
     for (name, bytes, delimiter, header) in files {
-        let world = World::new(Options::default());
-        fs::remove_file(world.dir().join("config.toml")).unwrap();
+        let world = World::default();
+        fs::remove_file(world.config_path()).unwrap();
         world.csv(&bytes);
         settle(&world);
         let document = world.run(&["init", "staff.csv", "--json"]).expect(0).json();
@@ -67,7 +65,7 @@ fn what_init_prints_loads_and_plans_everyone() {
         for value in ["Ann", "ann@example.com", "00123"] {
             assert!(!printed.contains(value), "{name}: {value} of a person is in it");
         }
-        world.put("config.toml", world.filled_in(&printed).as_bytes());
+        world.put_config(&world.filled_in(&printed));
         world.run(&["check"]).expect(0);
         let plan = world.plan().expect(0).job();
         assert_eq!(plan["new"], 3, "{name}: {plan}\n{printed}");
@@ -85,7 +83,7 @@ fn what_init_prints_loads_and_plans_everyone() {
 
 #[test]
 fn init_without_a_usable_file_says_so() {
-    let world = World::new(Options::default());
+    let world = World::default();
     world.put("empty.csv", b"");
     world.put("book.xlsx", b"PK\x03\x04\x14\x00\x06\x00\x08\x00\x00\x00!\x00");
     for (file, word) in [("empty.csv", "empty"), ("none.csv", "not exist"), ("book.xlsx", "CSV")] {

@@ -2,7 +2,6 @@
 
 use std::process::Command;
 
-use rosterd::sandbox::Options;
 use serde_json::json;
 
 use crate::support::{World, people};
@@ -15,9 +14,9 @@ fn run(arguments: &[&str]) -> (Option<i32>, String) {
 
 /// A world whose folder holds a second account, `north`, with a state of its own.
 fn two() -> World {
-    let world = World::new(Options::default());
+    let world = World::default();
     world.csv(people(1..4));
-    let text = std::fs::read_to_string(world.dir().join("config.toml")).unwrap();
+    let text = world.config_text();
     world.put("north.toml", text.replace("dir = \"state\"", "dir = \"north\"").as_bytes());
     world
 }
@@ -62,10 +61,10 @@ fn a_folder_without_accounts_is_said() {
 
 #[test]
 fn an_instance_is_a_file_of_its_name() {
-    let world = World::new(Options::default());
+    let world = World::default();
     let (code, told) = run(&["--instance", "nowhere-at-all", "check", "--offline"]);
     assert!(code == Some(2) && told.contains("/etc/rosterd/nowhere-at-all.toml"), "{told}");
-    let config = world.dir().join("config.toml");
+    let config = world.config_path();
     let (code, told) = run(&["--instance", "north", "--config", config.to_str().unwrap(), "status"]);
     assert!(code == Some(2) && told.contains("two configurations"), "{told}");
     for name in ["../north", "North", "store"] {

@@ -32,7 +32,7 @@ fn file(numbers: std::ops::Range<usize>) -> String {
 
 fn world(rest: &str) -> World {
     let options = Options { api_key: KEY.into(), accept_duplicates: false, ..Options::default() };
-    let world = World::with(options, Config { rest: rest.into(), ..Config::default() });
+    let world = World::with(options, Config::rest(rest));
     for number in 0..5 {
         let id = world.person(number, "Titlecanary old");
         let fields =
@@ -104,11 +104,7 @@ fn expect_clean_state(world: &World) {
 fn law_11_runs_with_every_sort_of_trouble_print_keys_and_no_people() {
     let job = "key = \"{{ employee_no }}\"\nmatch_on = [\"employee_id\"]\n";
     let world = world("[job.guard]\nmax_updates = \"off\"\n");
-    world.configure(Config {
-        job: job.into(),
-        rest: "[job.guard]\nmax_updates = \"off\"\n".into(),
-        ..Config::default()
-    });
+    world.configure(Config { job: job.into(), ..Config::rest("[job.guard]\nmax_updates = \"off\"\n") });
     for arguments in [["sync", "--json"], ["sync", "--color=never"]] {
         let ran = loud(&world, &arguments);
         assert_eq!(ran.code, Some(4), "{ran:?}");

@@ -18,7 +18,7 @@ fn config() -> Config {
 
 #[test]
 fn a_preview_shows_rows_beside_records_rejections_included() {
-    let world = World::with(Options::default(), config());
+    let world = World::of(config());
     world.csv(people(1..3) + &row(3, "Gone") + &row(4, "Odd") + "P00005,Short\n" + &row(6, "Clerk"));
     let document = world.run(&["preview", "staff", "--json"]).expect(0).json();
     assert_eq!((&document["version"], &document["job"]), (&1.into(), &"staff".into()));
@@ -54,7 +54,7 @@ fn a_preview_shows_rows_beside_records_rejections_included() {
 
 #[test]
 fn a_preview_may_be_of_one_key_or_so_many_rows() {
-    let world = World::with(Options::default(), config());
+    let world = World::of(config());
     world.csv(people(1..31));
     let rows = |arguments: &[&str]| world.run(arguments).expect(0).json()["rows"].as_array().unwrap().clone();
     assert_eq!(rows(&["preview", "staff", "--json", "--limit", "3"]).len(), 3);
@@ -69,7 +69,7 @@ fn a_preview_may_be_of_one_key_or_so_many_rows() {
 
 #[test]
 fn a_check_says_what_is_right_and_what_is_wrong() {
-    let world = World::with(Options::default(), config());
+    let world = World::of(config());
     world.csv(people(1..4) + &row(4, "Odd") + &row(5, "Gone"));
     let source = |code: i32, arguments: &[&str]| {
         let ran = world.run(arguments).expect(code).json();
@@ -113,7 +113,7 @@ fn a_check_says_what_is_right_and_what_is_wrong() {
 #[test]
 fn a_check_says_which_fields_stay_as_they_are_set_in_leavers() {
     let rest = "[job.leavers]\naction = \"update\"\n[job.leavers.set]\naltname = \"gone\"\ntitle = \"Left\"\n";
-    let world = World::with(Options::default(), Config::rest(rest));
+    let world = World::of(Config::rest(rest));
     world.csv(people(1..4));
     let told = world.run(&["check", "--offline", "--json"]).expect(0).json()["checks"][0]["message"].to_string();
     assert!(told.contains("job.leavers.set.altname: stays as it is set when a person comes back"), "{told}");
@@ -124,7 +124,7 @@ fn a_check_says_which_fields_stay_as_they_are_set_in_leavers() {
 #[test]
 fn a_check_names_the_locations_that_the_service_does_not_have() {
     let config = Config::default();
-    let config = Config { map: config.map.clone() + "location = \"{{ title }}\"\n", ..config };
+    let config = config.map("location = \"{{ title }}\"\n");
     for (job, fate) in [("", "the value is not used"), ("on_bad_value = \"row\"\n", "these records will be rejected")] {
         let config = Config { job: format!("{}{job}", config.job), ..config.clone() };
         let world = World::with(Options { seed_staff: 3, ..Options::default() }, config);
@@ -140,7 +140,7 @@ fn a_check_names_the_locations_that_the_service_does_not_have() {
 
 #[test]
 fn an_offline_check_needs_neither_file_nor_service() {
-    let mut world = World::with(Options::default(), config());
+    let mut world = World::of(config());
     world.run(&["check", "--offline"]).expect(0);
     assert_eq!(world.service().requests(), []);
     world.stop_service();
@@ -152,8 +152,8 @@ fn an_offline_check_needs_neither_file_nor_service() {
 
 #[test]
 fn a_check_names_a_custom_field_that_the_service_does_not_have() {
-    let config = Config { map: Config::default().map + "\"cf.Shoe Size\" = \"{{ title }}\"\n", ..Config::default() };
-    let world = World::with(Options::default(), config);
+    let config = Config::default().map("\"cf.Shoe Size\" = \"{{ title }}\"\n");
+    let world = World::of(config);
     world.csv(people(1..4));
     world.run(&["check", "--offline"]).expect(0);
     let ran = world.run(&["check"]);
@@ -166,7 +166,7 @@ fn a_check_names_a_custom_field_that_the_service_does_not_have() {
 
 #[test]
 fn a_status_tells_of_jobs_runs_queue_and_budget() {
-    let world = World::with(Options::default(), Config::default());
+    let world = World::default();
     let before = world.run(&["status", "--json"]).expect(0).job();
     assert_eq!((&before["name"], &before["last"]), (&"staff".into(), &Value::Null), "{before}");
 
@@ -201,7 +201,7 @@ fn a_status_tells_of_jobs_runs_queue_and_budget() {
 
 #[test]
 fn a_job_need_not_be_named_where_there_is_only_one() {
-    let one = World::with(Options::default(), Config { job: config().job + "writes = \"approve\"\n", ..config() });
+    let one = World::of(config().job("writes = \"approve\"\n"));
     one.csv(people(1..4));
     one.sync().expect(4);
     one.run(&["preview"]).expect(0);
@@ -212,7 +212,7 @@ fn a_job_need_not_be_named_where_there_is_only_one() {
 
     let second = "[[job]]\nname = \"east\"\ntarget = \"staff\"\nkey = \"{{ employee_no }}\"\nmatch_on = [\"email\"]\n\
         source = { type = \"csv\", path = \"east.csv\" }\nmap = { name = \"{{ name }}\", email = \"{{ email }}\" }\n";
-    let two = World::with(Options::default(), Config { rest: second.to_owned(), ..config() });
+    let two = World::of(Config { rest: second.to_owned(), ..config() });
     for arguments in [&["preview"][..], &["explain", "P00001"], &["approve"], &["reject"]] {
         assert!(two.run(arguments).expect(2).err.contains("staff, east"), "{arguments:?}");
     }
@@ -220,7 +220,7 @@ fn a_job_need_not_be_named_where_there_is_only_one() {
 
 #[test]
 fn what_every_command_takes_stands_apart_in_its_help() {
-    let world = World::new(Options::default());
+    let world = World::default();
     for command in ["sync", "check", "approve", "history"] {
         let help = world.run(&[command, "--help"]).expect(0).out;
         let (own, global) = help.split_once("Global options:").unwrap_or_else(|| panic!("{help}"));

@@ -1,9 +1,8 @@
 //! People who move from staff to contractors, and sources that know nothing of each other.
 
-use rosterd::sandbox::Options;
 use serde_json::Value;
 
-use crate::support::{Ran, World};
+use crate::support::{Config, Ran, World};
 
 const STAFF: &str = "No,Name,Email\n";
 const SITES: &str = "No,Name,Email,Company\n";
@@ -12,25 +11,16 @@ const REMOVING: &str =
 
 /// A job of staff and, after it or before it, one of contractors.
 fn world(contractors_first: bool) -> World {
-    let world = World::new(Options::default());
-    let job = |name: &str, target: &str, map: &str| {
-        format!(
-            "[[job]]\nname = \"{name}\"\ntarget = \"{target}\"\nkey = \"{{{{ no }}}}\"\n[job.source]\ntype = \"csv\"\n\
-             path = \"{name}.csv\"\nsettle = \"0s\"\n[job.map]\nname = \"{{{{ name }}}}\"\nemail = \"{{{{ email }}}}\"\n\
-             {map}\n{REMOVING}"
-        )
+    let job = |name: &str, target: &str, map: &str| Config {
+        name: name.into(),
+        target: target.into(),
+        job: "key = \"{{ no }}\"\n".into(),
+        path: format!("{name}.csv"),
+        map: format!("name = \"{{{{ name }}}}\"\nemail = \"{{{{ email }}}}\"\n{map}"),
+        ..Config::rest(REMOVING)
     };
-    let mut jobs = [job("staff", "staff", ""), job("sites", "contractor", "\"org.name\" = \"{{ company }}\"\n")];
-    if contractors_first {
-        jobs.reverse();
-    }
-    let url = world.service().url();
-    let text = format!(
-        "[api]\nbase_url = \"{url}\"\napi_key_file = \"api_key\"\nrequests_per_minute = 100000\n[state]\ndir = \"state\"\n{}",
-        jobs.concat()
-    );
-    world.put("config.toml", text.as_bytes());
-    world
+    let (staff, sites) = (job("staff", "staff", ""), job("sites", "contractor", "\"org.name\" = \"{{ company }}\"\n"));
+    World::of(if contractors_first { sites.and(&staff) } else { staff.and(&sites) })
 }
 
 fn put(world: &World, staff: &[&str], sites: &[&str]) {

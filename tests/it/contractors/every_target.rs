@@ -9,8 +9,9 @@ use rosterd::sandbox::Options;
 use serde_json::{Value, json};
 
 use crate::contractors::jobs;
-use crate::support::World;
 use crate::support::caller::{client, key_options};
+use crate::support::config::UNLIMITED;
+use crate::support::{Config, World};
 
 /// What a job can manage, and where it lies at the service.
 struct Case {
@@ -60,22 +61,21 @@ const CASES: [Case; 4] = [
 
 const PEOPLE: usize = 12;
 
-fn job(case: &Case, name: &str) -> String {
-    format!(
-        "[[job]]\nname = \"{name}\"\ntarget = \"{}\"\nkey = \"{{{{ no }}}}\"\n[job.source]\ntype = \"csv\"\n\
-         path = \"{name}.csv\"\nsettle = \"0s\"\n[job.map]\n{}\n[job.guard]\nmax_updates = \"off\"\n",
-        case.target, case.map
-    )
+fn job(case: &Case, name: &str) -> Config {
+    Config {
+        name: name.into(),
+        target: case.target.into(),
+        job: "key = \"{{ no }}\"\n".into(),
+        api: UNLIMITED.into(),
+        path: format!("{name}.csv"),
+        map: case.map.into(),
+        ..Config::rest("[job.guard]\nmax_updates = \"off\"\n")
+    }
 }
 
 fn world(case: &Case, jobs: &[&str]) -> World {
-    let world = World::new(Options { accept_duplicates: true, ..Options::default() });
-    let url = world.service().url();
-    let jobs: String = jobs.iter().map(|name| job(case, name)).collect();
-    let text = format!(
-        "[api]\nbase_url = \"{url}\"\napi_key_file = \"api_key\"\nrequests_per_minute = 100000\n[state]\ndir = \"state\"\n{jobs}"
-    );
-    world.put("config.toml", text.as_bytes());
+    let jobs = jobs.iter().map(|name| job(case, name)).reduce(|all, job| all.and(&job));
+    let world = World::with(Options { accept_duplicates: true, ..Options::default() }, jobs.unwrap());
     if case.list == "certification.holder" {
         world.service().put("certification", json!({"name": "First Aid"}));
         for number in 0..PEOPLE + 1 {

@@ -1,9 +1,8 @@
 //! Holders of certifications.
 
-use rosterd::sandbox::Options;
 use serde_json::{Value, json};
 
-use crate::support::World;
+use crate::support::{Config, World};
 
 const HEADER: &str = "No,Course,Kind,From,To,Number\n";
 
@@ -18,15 +17,13 @@ certification_number = "{{ number }}"
 
 /// A service with two certifications, two employees and a contractor, and a job.
 fn world(rest: &str) -> World {
-    let world = World::new(Options::default());
-    let url = world.service().url();
-    let text = format!(
-        "[api]\nbase_url = \"{url}\"\napi_key_file = \"api_key\"\nrequests_per_minute = 100000\n\
-         [state]\ndir = \"state\"\n[[job]]\nname = \"courses\"\ntarget = \"certification-holder\"\n\
-         key = \"{{{{ no }}}}-{{{{ course }}}}\"\n\
-         [job.source]\ntype = \"csv\"\npath = \"staff.csv\"\nsettle = \"0s\"\n[job.map]{MAP}\n{rest}\n"
-    );
-    world.put("config.toml", text.as_bytes());
+    let world = World::of(Config {
+        name: "courses".into(),
+        target: "certification-holder".into(),
+        job: "key = \"{{ no }}-{{ course }}\"\n".into(),
+        map: MAP.into(),
+        ..Config::rest(rest)
+    });
     for name in ["First Aid", "Heights"] {
         world.service().put("certification", json!({"name": name}));
     }
@@ -145,9 +142,7 @@ fn law_1_a_certification_that_shows_no_one_all_at_once_is_a_fault() {
 #[test]
 fn files_in_an_inbox_may_each_name_other_certifications_and_no_one_holds_one_twice() {
     let world = world("");
-    let text = std::fs::read_to_string(world.dir().join("config.toml")).unwrap();
-    let text = text.replace("path = \"staff.csv\"", "path = \"inbox\"\nmode = \"changes\"");
-    world.put("config.toml", text.as_bytes());
+    world.edit_config("path = \"staff.csv\"", "path = \"inbox\"\nmode = \"changes\"");
     let inbox = world.dir().join("inbox");
     std::fs::create_dir(&inbox).unwrap();
     let person = world.held_as(1).unwrap()["id"].clone();

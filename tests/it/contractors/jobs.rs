@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rosterd::sandbox::Options;
 use serde_json::{Value, json};
 
-use crate::support::{Ran, World};
+use crate::support::{Config, Ran, World};
 
 /// The header of a file of contractors.
 pub(crate) const HEADER: &str = "No,Name,Email,Trade,Company No,Company,Role\n";
@@ -22,21 +22,21 @@ service_provider_id = "{{ no }}"
 
 const REMOVING: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n[job.guard]\nmax_leavers = \"off\"\n";
 
-/// A service and a job of contractors, with these lines of `[job]` and these tables after it.
-pub(crate) fn world(options: Options, job: &str, rest: &str) -> World {
-    let world = World::new(options);
-    configure(&world, job, rest);
-    world
+/// A job of contractors, with these lines of `[job]` and these tables after it.
+fn config(job: &str, rest: &str) -> Config {
+    Config {
+        api: "requests_per_minute = 100000\npage_size = 10000\n".into(),
+        name: "sites".into(),
+        target: "contractor".into(),
+        job: format!("key = \"{{{{ no }}}}\"\n{job}"),
+        map: MAP.into(),
+        ..Config::rest(rest)
+    }
 }
 
-pub(crate) fn configure(world: &World, job: &str, rest: &str) {
-    let url = world.service().url();
-    let text = format!(
-        "[api]\nbase_url = \"{url}\"\napi_key_file = \"api_key\"\nrequests_per_minute = 100000\npage_size = 10000\n\
-         [state]\ndir = \"state\"\n[[job]]\nname = \"sites\"\ntarget = \"contractor\"\nkey = \"{{{{ no }}}}\"\n{job}\n\
-         [job.source]\ntype = \"csv\"\npath = \"staff.csv\"\nsettle = \"0s\"\n[job.map]{MAP}\n{rest}\n"
-    );
-    world.put("config.toml", text.as_bytes());
+/// A service with such a job.
+pub(crate) fn world(options: Options, job: &str, rest: &str) -> World {
+    World::with(options, config(job, rest))
 }
 
 /// A row of a person in a company.
@@ -304,9 +304,7 @@ fn what_is_wrong_with_a_job_of_contractors_is_said_before_anything_is_read() {
         ("target = \"contractor\"", "target = \"membership\"", "is no target"),
     ] {
         let world = world(Options::default(), "", "");
-        let text = std::fs::read_to_string(world.dir().join("config.toml")).unwrap();
-        assert!(text.contains(from));
-        world.put("config.toml", text.replace(from, to).as_bytes());
+        world.edit_config(from, to);
         let ran = world.run(&["plan"]).expect(2);
         assert!(ran.err.contains(words), "{words}: {ran:?}");
     }
@@ -336,18 +334,11 @@ fn five_thousand_contractors_in_120_organizations_come_once_through_kills() {
     check_thousands(5000, 120, &[60, 2000, 4000, 2500]);
 }
 
-/// A second job of contractors beside the first, over its own file.
-fn with_another(world: &World) {
-    let first = std::fs::read_to_string(world.dir().join("config.toml")).unwrap();
-    let (_, job) = first.split_once("[[job]]").unwrap();
-    let second = job.replace("name = \"sites\"", "name = \"plants\"").replace("staff.csv", "plants.csv");
-    world.put("config.toml", format!("{first}\n[[job]]{second}").as_bytes());
-}
-
 #[test]
 fn law_6_people_of_two_jobs_join_one_organization_that_the_first_keeps() {
-    let world = world(Options::default(), "", "[job.guard]\nmax_updates = \"off\"\n");
-    with_another(&world);
+    let first = config("", "[job.guard]\nmax_updates = \"off\"\n");
+    let second = Config { name: "plants".into(), path: "plants.csv".into(), ..first.clone() };
+    let world = World::of(first.and(&second));
     world.csv(file([(1, 1), (2, 2)]));
     let put = |text: &str| world.put("plants.csv", text.as_bytes());
     put(&(file([(8, 1)]) + &row(9, 3, "Roofer")));
@@ -381,10 +372,7 @@ fn law_6_people_of_two_jobs_join_one_organization_that_the_first_keeps() {
     assert_eq!(rests().json()["jobs"][1]["reason"], Value::Null);
 
     // Where the first job is no more, the organization is the second's.
-    let both = std::fs::read_to_string(world.dir().join("config.toml")).unwrap();
-    let (head, jobs) = both.split_once("[[job]]").unwrap();
-    let (_, second) = jobs.split_once("[[job]]").unwrap();
-    world.put("config.toml", format!("{head}[[job]]{second}").as_bytes());
+    world.configure(second);
     put(&(file([(8, 1)]).replace("Company 1 Ltd", "Company Uno") + &row(9, 3, "Roofer")));
     world.sync().expect(0);
     assert!(texts(&world, "sp.org", "name").contains(&"Company Uno".to_owned()));
@@ -521,6 +509,28 @@ fn an_incomplete_read_joins_no_one_to_many_other_companies() {
     let ran = world.sync_of(exchanged(45, 15) + &unknown).expect(4);
     assert_eq!(ran.writes(), (0, 0, 0), "{ran:?}");
     assert!(ran.reason().contains("max_updates: 15 of 45 people"), "{ran:?}");
+}
+
+#[test]
+fn where_the_run_can_t_end_a_membership_the_one_that_takes_its_place_waits_for_it() {
+    let world = world(Options::default(), "", "");
+    world.csv(exchanged(45, 0));
+    world.sync().expect(0);
+    let right = pairs(&world);
+    let unknown = row(99, 44, "Roofer").replace("C00099", "#N/A");
+    let ran = world.sync_of(exchanged(45, 5) + &unknown).expect(4);
+    assert_eq!((ran.writes(), &ran.job()["held"], pairs(&world)), ((0, 0, 0), &json!(5), right.clone()), "{ran:?}");
+    assert!(ran.reason().contains("both halves wait"), "{ran:?}");
+
+    world.csv(exchanged(45, 5));
+    let one = || world.run(&["sync", "--json", "--key", "C00001"]).expect(4);
+    let ran = one();
+    assert_eq!((ran.writes(), &ran.job()["held"], pairs(&world)), ((0, 0, 0), &json!(1), right.clone()), "{ran:?}");
+    world.run(&["approve", "sites", "C00001 @ 94000002"]).expect(0);
+    assert_eq!((one().writes(), pairs(&world)), ((0, 0, 0), right), "an approval sends no half either");
+
+    let ran = world.sync().expect(0);
+    assert_eq!((ran.writes(), &ran.job()["held"]), ((5, 0, 5), &json!(0)), "{ran:?}");
 }
 
 #[test]

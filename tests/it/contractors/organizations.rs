@@ -1,28 +1,26 @@
 //! Organizations of contractors by themselves.
 
-use rosterd::sandbox::Options;
 use serde_json::{Value, json};
 
-use crate::support::{Ran, World};
+use crate::support::{Config, Ran, World};
 
 const HEADER: &str = "Company No,Company,Country,Status\n";
 
-fn configure(world: &World, map: &str, rest: &str) {
-    let url = world.service().url();
-    let text = format!(
-        "[api]\nbase_url = \"{url}\"\napi_key_file = \"api_key\"\nrequests_per_minute = 100000\n\
-         [state]\ndir = \"state\"\n[[job]]\nname = \"companies\"\ntarget = \"contractor-organization\"\n\
-         key = \"{{{{ company_no }}}}\"\n[job.source]\ntype = \"csv\"\npath = \"staff.csv\"\nsettle = \"0s\"\n[job.map]\n\
-         name = \"{{{{ company }}}}\"\nlegalid = \"{{{{ company_no }}}}\"\ncountry = \"{{{{ country }}}}\"\n\
-         status = \"{{{{ status }}}}\"\n{map}\n{rest}\n"
-    );
-    world.put("config.toml", text.as_bytes());
+fn config(map: &str, rest: &str) -> Config {
+    Config {
+        name: "companies".into(),
+        target: "contractor-organization".into(),
+        job: "key = \"{{ company_no }}\"\n".into(),
+        map: format!(
+            "name = \"{{{{ company }}}}\"\nlegalid = \"{{{{ company_no }}}}\"\ncountry = \"{{{{ country }}}}\"\n\
+             status = \"{{{{ status }}}}\"\n{map}\n"
+        ),
+        ..Config::rest(rest)
+    }
 }
 
 fn world(rest: &str) -> World {
-    let world = World::new(Options::default());
-    configure(&world, "", rest);
-    world
+    World::of(config("", rest))
 }
 
 fn file(rows: &[(usize, &str)]) -> String {
@@ -67,7 +65,7 @@ fn an_organization_that_is_gone_can_be_set_inactive_and_never_removed() {
     };
     assert_eq!((status(1), status(2)), (json!("active"), json!("inactive")));
     rests(&world);
-    configure(&world, "", "[job.leavers]\naction = \"delete\"\n");
+    world.configure(config("", "[job.leavers]\naction = \"delete\"\n"));
     let ran = world.sync().expect(2);
     assert!(ran.err.contains("no operation that removes an organization"), "{ran:?}");
 }
@@ -75,10 +73,10 @@ fn an_organization_that_is_gone_can_be_set_inactive_and_never_removed() {
 #[test]
 fn a_custom_field_is_set_by_its_title_and_a_title_that_is_not_there_is_named() {
     let world = world("");
-    configure(&world, "\"cf.Trade\" = \"Roofing\"", "");
+    world.configure(config("\"cf.Trade\" = \"Roofing\"", ""));
     world.sync_of(file(&[(1, "active")])).expect(0);
     assert_eq!(orgs(&world)[0]["customfields"]["32"], "Roofing");
-    configure(&world, "\"cf.Trad\" = \"Roofing\"", "");
+    world.configure(config("\"cf.Trad\" = \"Roofing\"", ""));
     let ran = world.run(&["check"]).expect(1);
     assert!(format!("{}{}", ran.out, ran.err).contains("did you mean \"Trade\""), "{ran:?}");
 }

@@ -7,7 +7,6 @@ use std::time::{Duration, SystemTime};
 use rosterd::clock::Clock;
 use rosterd::daemon::served;
 use rosterd::record::JobName;
-use rosterd::sandbox::Options;
 
 use crate::inbox::{Inbox, inbox_of};
 use crate::support::daemon::eventually;
@@ -50,7 +49,7 @@ fn sum(metrics: &str) -> f64 {
 #[test]
 fn a_sync_over_the_socket_is_shown_while_it_goes_and_serves_the_schedule() {
     let (address, rest) = page();
-    let world = World::with(Options::default(), Config::served("schedule = \"30 2 1 1 *\"\n", &rest));
+    let world = World::of(Config::served("schedule = \"30 2 1 1 *\"\n", &rest));
     world.csv(people(1..13));
     world.faults(&["staff.create hold-before"]);
     let daemon = world.daemon();
@@ -84,7 +83,7 @@ fn a_sync_over_the_socket_is_shown_while_it_goes_and_serves_the_schedule() {
 
 #[test]
 fn a_narrowed_sync_serves_no_schedule() {
-    let world = World::with(Options::default(), Config::served("schedule = \"30 2 1 1 *\"\n", ""));
+    let world = World::of(Config::served("schedule = \"30 2 1 1 *\"\n", ""));
     world.csv(people(1..5));
     let daemon = world.daemon();
     world.run(&["sync", "--key", "P00001"]).expect(0);
@@ -95,7 +94,7 @@ fn a_narrowed_sync_serves_no_schedule() {
 #[test]
 fn a_change_counts_from_when_its_file_was_written_and_never_from_the_future() {
     let (address, rest) = page();
-    let world = World::with(Options::default(), Config::served("", &rest));
+    let world = World::of(Config::served("", &rest));
     let _daemon = world.daemon();
     world.csv(people(1..5));
     written(&world, "staff.csv", 2 * 3600);
@@ -115,7 +114,7 @@ fn a_change_counts_from_when_its_file_was_written_and_never_from_the_future() {
 #[test]
 fn a_change_from_an_inbox_counts_from_when_its_file_arrived() {
     let (address, rest) = page();
-    let world = inbox_of(World::with(Options::default(), Config::served("", &rest)));
+    let world = inbox_of(World::of(Config::served("", &rest)));
     let _daemon = world.daemon();
     // Copied with its old time, as an upload does.
     world.put("beside", people(1..5).as_bytes());

@@ -7,8 +7,6 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Command;
 
-use rosterd::sandbox::Options;
-
 use crate::support::daemon::eventually;
 use crate::support::{Config, Ran, World, people};
 
@@ -35,7 +33,7 @@ fn as_nobody(world: &World, group: u32, config: &str, arguments: &[&str]) -> Ran
 
 /// A world whose folder and configuration all may read, and whether this is root.
 fn open_world() -> Option<World> {
-    let world = World::with(Options::default(), Config::served("", ""));
+    let world = World::of(Config::served("", ""));
     world.csv(people(1..4));
     for (path, mode) in [("", 0o755), ("config.toml", 0o644)] {
         fs::set_permissions(world.dir().join(path), fs::Permissions::from_mode(mode)).unwrap();
@@ -72,7 +70,7 @@ fn a_caller_who_is_neither_root_nor_the_owner_is_refused_with_a_hint() {
 #[test]
 fn a_socket_in_a_folder_that_is_closed_is_reported_all_the_same() {
     let Some(world) = open_world() else { return };
-    let text = fs::read_to_string(world.dir().join("config.toml")).unwrap();
+    let text = world.config_text();
     let other = world.put("other.toml", text.replace("control.sock", "closed/control.sock").as_bytes());
     fs::set_permissions(other, fs::Permissions::from_mode(0o644)).unwrap();
     let closed = world.dir().join("closed");
@@ -151,8 +149,7 @@ while (my $caller = $server->accept()) {
 #[test]
 fn a_caller_says_nothing_to_another_user_s_process() {
     let Some(world) = open_world() else { return };
-    let text = fs::read_to_string(world.dir().join("config.toml")).unwrap();
-    world.put("config.toml", text.replace("control.sock", "drop/control.sock").as_bytes());
+    world.edit_config("control.sock", "drop/control.sock");
     let drop_box = world.dir().join("drop");
     fs::create_dir(&drop_box).unwrap();
     fs::set_permissions(&drop_box, fs::Permissions::from_mode(0o1777)).unwrap();

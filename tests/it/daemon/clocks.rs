@@ -3,8 +3,6 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use rosterd::sandbox::Options;
-
 use crate::support::daemon::{Daemon, Manager, eventually};
 use crate::support::faked::Faked;
 use crate::support::{Config, World, people};
@@ -12,7 +10,7 @@ use crate::support::{Config, World, people};
 const AT_SIX: &str = "schedule = \"0 6 * * *\"\n";
 
 fn world(job: &str) -> World {
-    let world = World::with(Options::default(), Config::served(job, ""));
+    let world = World::of(Config::served(job, ""));
     world.csv(people(1..4));
     world
 }

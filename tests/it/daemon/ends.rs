@@ -62,7 +62,7 @@ fn check_restart(config: Config, publish: fn(&World, &str)) {
     let web = Listener::start(Listener::http);
     let notify = format!("[notify]\nwebhook = \"http://{}/hook\"\n", web.address);
     let config = Config { rest: config.rest + &notify, api: EIGHT_IN_FLIGHT.into(), ..config };
-    let world = World::with(Options::default(), config);
+    let world = World::of(config);
     std::fs::create_dir(world.dir().join("inbox")).unwrap();
     publish(&world, &people(0..5));
     world.sync().expect(0);
@@ -98,13 +98,13 @@ fn a_restart_in_the_middle_of_a_dropped_file_is_none_either() {
 
 #[test]
 fn fault_20_two_daemons_on_one_state_and_a_socket_that_is_taken() {
-    let world = World::with(Options::default(), Config::served("", ""));
+    let world = World::of(Config::served("", ""));
     world.csv(people(1..3));
     let daemon = world.daemon();
     let second = world.run(&["run"]).expect(11);
     assert!(second.err.contains(&daemon.id().to_string()), "who holds it: {second:?}");
     // Another state, the same socket.
-    let text = std::fs::read_to_string(world.dir().join("config.toml")).unwrap();
+    let text = world.config_text();
     world.put("other.toml", text.replace("dir = \"state\"", "dir = \"other\"").as_bytes());
     let other = world.run(&["run", "--config", "other.toml"]).expect(2);
     assert!(other.err.contains("another daemon listens there"), "{other:?}");
@@ -123,7 +123,7 @@ fn fault_20_two_daemons_on_one_state_and_a_socket_that_is_taken() {
 #[test]
 fn only_owner_and_group_may_use_the_socket() {
     use std::os::unix::fs::PermissionsExt as _;
-    let world = World::with(Options::default(), Config::served("", ""));
+    let world = World::of(Config::served("", ""));
     world.csv(people(1..3));
     let _daemon = world.daemon();
     let mode = std::fs::metadata(world.dir().join("control.sock")).unwrap().permissions().mode();

@@ -5,7 +5,6 @@ use std::fs;
 use std::thread::sleep;
 use std::time::Duration;
 
-use rosterd::sandbox::Options;
 use rosterd::store::{Batch, ErrorKind, Keyspace, Store};
 use rustix::process::Signal;
 use serde_json::json;
@@ -19,7 +18,7 @@ const ANY_UPDATES: &str = "[job.guard]\nmax_updates = \"off\"\n";
 
 #[test]
 fn fault_17_and_113_a_state_of_a_later_version_exits_1_and_stays_as_it_is() {
-    let world = World::with(Options::default(), Config::served("", ""));
+    let world = World::of(Config::served("", ""));
     world.csv(people(1..4));
     world.sync().expect(0);
     let store = world.store();
@@ -41,7 +40,7 @@ fn fault_17_and_113_a_state_of_a_later_version_exits_1_and_stays_as_it_is() {
 
 #[test]
 fn fault_23_and_64_a_daemon_that_stood_still_goes_on_by_what_is_true_then_and_makes_up_once() {
-    let mut world = World::with(Options::default(), Config::served("", ANY_UPDATES));
+    let mut world = World::of(Config::served("", ANY_UPDATES));
     world.csv(people(1..41));
     world.sync().expect(0);
     world.reconfigure(|_| Config::served(EVERY_SECOND, ANY_UPDATES));
@@ -68,7 +67,7 @@ fn fault_23_and_64_a_daemon_that_stood_still_goes_on_by_what_is_true_then_and_ma
 
 #[test]
 fn fault_61_a_run_longer_than_its_interval_is_never_doubled_and_what_is_skipped_is_reported() {
-    let world = World::with(Options::default(), Config::served(EVERY_SECOND, ""));
+    let world = World::of(Config::served(EVERY_SECOND, ""));
     world.csv(people(0..150));
     world.faults(&["staff.create hold nth=100"]);
     let daemon = world.daemon();
@@ -88,7 +87,7 @@ fn fault_61_a_run_longer_than_its_interval_is_never_doubled_and_what_is_skipped_
 
 #[test]
 fn fault_62_an_unknown_zone_exits_2_and_new_rules_of_a_zone_count_after_a_reload() {
-    let mut world = World::with(Options::default(), Config::served("", ""));
+    let mut world = World::of(Config::served("", ""));
     world.csv(people(1..4));
     let zones = world.dir().join("zones");
     fs::create_dir(&zones).unwrap();
@@ -112,7 +111,7 @@ fn fault_62_an_unknown_zone_exits_2_and_new_rules_of_a_zone_count_after_a_reload
 #[test]
 fn fault_105_a_filter_that_drops_half_of_the_people_is_refused_at_a_reload_and_held_at_a_restart() {
     let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
-    let mut world = World::with(Options::default(), Config::served("", rest));
+    let mut world = World::of(Config::served("", rest));
     world.csv(people(1..21));
     let daemon = world.daemon();
     world.sync().expect(0);

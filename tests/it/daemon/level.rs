@@ -2,7 +2,6 @@
 
 use std::fs;
 
-use rosterd::sandbox::Options;
 use rustix::process::Signal;
 
 use crate::support::daemon::{Daemon, eventually};
@@ -20,7 +19,7 @@ fn open_files(daemon: &Daemon) -> usize {
 #[test]
 fn sixty_runs_commands_reloads_and_looks_leave_no_file_open() {
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let world = World::with(Options::default(), Config::served("", &format!("[status]\nlisten = \"{address}\"\n")));
+    let world = World::of(Config::served("", &format!("[status]\nlisten = \"{address}\"\n")));
     world.csv(people(0..20));
     let daemon = world.daemon();
     let mut counts = Vec::new();

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use rosterd::sandbox::Options;
 use rustix::process::Signal;
 
 use crate::support::daemon::{Daemon, eventually};
@@ -19,7 +18,7 @@ const OVER_JOURNAL: &str = "mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/j
      && mount --bind \"$1\" /run/systemd/journal && shift && exec \"$@\"";
 
 fn world() -> World {
-    let world = World::with(Options::default(), Config::served("", ""));
+    let world = World::of(Config::served("", ""));
     world.csv(people(1..4));
     fs::create_dir(world.dir().join("journal")).unwrap();
     world

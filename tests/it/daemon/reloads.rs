@@ -1,6 +1,5 @@
 //! Taking a new configuration, or refusing it.
 
-use rosterd::sandbox::Options;
 use rustix::process::Signal;
 
 use crate::support::daemon::{Manager, eventually};
@@ -9,18 +8,18 @@ use crate::support::{Config, World, people};
 
 #[test]
 fn fault_109_a_broken_configuration_is_refused_and_the_old_one_works_on() {
-    let world = World::with(Options::default(), Config::served("", ""));
+    let world = World::of(Config::served("", ""));
     world.csv(people(1..4));
     let _daemon = world.daemon();
-    let whole = std::fs::read_to_string(world.dir().join("config.toml")).unwrap();
+    let whole = world.config_text();
     for (broken, told) in [
         (whole.replace("target = \"staff\"", "target = \"staf\""), "is no target"),
         (whole.replace("{{ title }}", "{{ titel }}"), "titel"),
         (whole.replace("dir = \"state\"", "dir = \"elsewhere\""), "state"),
         (whole.replace("path = \"staff.csv\"", "path = \"gone.csv\""), "gone.csv"),
     ] {
-        world.put("config.toml", broken.as_bytes());
-        let config = world.dir().join("config.toml");
+        world.put_config(&broken);
+        let config = world.config_path();
         let refused = world.run(&["reload", "--config", config.to_str().unwrap()]);
         if refused.code == Some(1) {
             // Another state.dir is another daemon's.
@@ -31,7 +30,7 @@ fn fault_109_a_broken_configuration_is_refused_and_the_old_one_works_on() {
         assert!(refused.err.contains(told), "{told}: {refused:?}");
         assert!(refused.err.contains("stays in force"), "{refused:?}");
     }
-    world.put("config.toml", whole.as_bytes());
+    world.put_config(&whole);
     world.run(&["sync"]).expect(0);
     world.expect_people(1..4);
     world.run(&["reload"]).expect(0);
@@ -39,10 +38,10 @@ fn fault_109_a_broken_configuration_is_refused_and_the_old_one_works_on() {
 
 #[test]
 fn a_half_written_file_is_reported_as_such_wherever_its_socket_is() {
-    let world = World::with(Options::default(), Config::served("", ""));
+    let world = World::of(Config::served("", ""));
     world.csv(people(1..4));
     let _daemon = world.daemon();
-    let whole = std::fs::read_to_string(world.dir().join("config.toml")).unwrap();
+    let whole = world.config_text();
     let socket = whole.find("[control]").unwrap();
     for (case, text, is_found) in [
         ("a table is cut", whole.replace("[job.map]", "[job.map"), true),
@@ -50,7 +49,7 @@ fn a_half_written_file_is_reported_as_such_wherever_its_socket_is() {
         ("the socket is not written yet", format!("{}[contr", &whole[..socket]), false),
         ("nothing is written yet", String::new(), false),
     ] {
-        world.put("config.toml", text.as_bytes());
+        world.put_config(&text);
         let refused = world.run(&["reload"]).expect(2);
         assert!(refused.err.contains("config.toml") && !refused.err.contains("no daemon"), "{case}: {refused:?}");
         assert_eq!(refused.err.contains("stays in force"), is_found, "{case}: {refused:?}");
@@ -58,14 +57,14 @@ fn a_half_written_file_is_reported_as_such_wherever_its_socket_is() {
             assert_eq!(world.status()["name"], "staff", "{case}: other commands find the daemon too");
         }
     }
-    world.put("config.toml", whole.as_bytes());
+    world.put_config(&whole);
     world.run(&["reload"]).expect(0);
 }
 
 #[test]
 fn an_alarming_configuration_is_refused_with_4_and_a_harmless_one_is_taken() {
     let rest = "[job.leavers]\naction = \"delete\"\n";
-    let mut world = World::with(Options::default(), Config::served("", rest));
+    let mut world = World::of(Config::served("", rest));
     world.csv(people(1..21));
     let _daemon = world.daemon();
     world.run(&["sync"]).expect(0);
@@ -76,7 +75,7 @@ fn an_alarming_configuration_is_refused_with_4_and_a_harmless_one_is_taken() {
     // Half of the people are no longer included.
     world.reconfigure(|config| {
         let map = config.map.replace("{{ title }} (staff)", "{{ title }}");
-        Config { map, job: config.job + "include = \"{{ employee_no > 'P00010' }}\"\n", ..config }
+        Config { map, ..config.job("include = \"{{ employee_no > 'P00010' }}\"\n") }
     });
     world.run(&["reload"]).expect(4);
     let writes = world.service().writes();
@@ -91,7 +90,7 @@ fn an_alarming_configuration_is_refused_with_4_and_a_harmless_one_is_taken() {
 
 #[test]
 fn fault_25_a_reload_during_a_run_takes_effect_after_it() {
-    let mut world = World::with(Options::default(), Config::served("", ""));
+    let mut world = World::of(Config::served("", ""));
     world.csv(people(0..60));
     world.faults(&["staff.create hold after=5"]);
     let mut manager = Manager::listen(&world);
@@ -102,7 +101,7 @@ fn fault_25_a_reload_during_a_run_takes_effect_after_it() {
     daemon.signal(Signal::USR1);
     world.until_any_is_held();
     // Everybody would get another title; no one is known yet under a mapping, so there is no alarm.
-    world.reconfigure(|config| Config { job: config.job + "seed_only = [\"title\"]\n", ..config });
+    world.reconfigure(|config| config.job("seed_only = [\"title\"]\n"));
     daemon.signal(Signal::HUP);
     manager.expect("RELOADING=1");
     assert!(!daemon.log().contains("is in force now"), "the run is under way");
@@ -116,7 +115,7 @@ fn fault_25_a_reload_during_a_run_takes_effect_after_it() {
 
 #[test]
 fn without_a_daemon_there_is_nothing_to_reload() {
-    let world = World::with(Options::default(), Config::served("", ""));
+    let world = World::of(Config::served("", ""));
     world.csv(people(1..3));
     assert!(world.run(&["reload"]).expect(1).err.contains("no daemon is running"));
 }
@@ -124,7 +123,7 @@ fn without_a_daemon_there_is_nothing_to_reload() {
 #[test]
 fn a_refused_configuration_is_shown_everywhere_until_one_is_taken() {
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let world = World::with(Options::default(), Config::served("", &format!("[status]\nlisten = \"{address}\"\n")));
+    let world = World::of(Config::served("", &format!("[status]\nlisten = \"{address}\"\n")));
     world.csv(people(1..4));
     let mut manager = Manager::listen(&world);
     let path = manager.path.clone();
@@ -135,8 +134,8 @@ fn a_refused_configuration_is_shown_everywhere_until_one_is_taken() {
         |value: u8| get(address, "/metrics").2.contains(&format!("\nrosterd_config_last_reload_successful {value}\n"));
     let refused = || world.run(&["status", "--json"]).json()["config_refused"].clone();
     assert!(metric(1) && refused().is_null());
-    let whole = std::fs::read_to_string(world.dir().join("config.toml")).unwrap();
-    world.put("config.toml", whole.replace("target = \"staff\"", "target = \"staf\"").as_bytes());
+    let whole = world.config_text();
+    world.put_config(&whole.replace("target = \"staff\"", "target = \"staf\""));
     daemon.signal(Signal::HUP);
     eventually("the metric says so", || metric(0));
     assert!(refused()["reason"].as_str().unwrap().contains("is no target"), "{}", refused());
@@ -144,7 +143,7 @@ fn a_refused_configuration_is_shown_everywhere_until_one_is_taken() {
     eventually("the page says so", || get(address, "/").2.contains("The new configuration was refused on"));
     manager.expect("the new configuration was refused: ");
     assert_eq!(get(address, "/healthz").0, 200, "the one before works on");
-    world.put("config.toml", whole.as_bytes());
+    world.put_config(&whole);
     world.run(&["reload"]).expect(0);
     assert!(metric(1) && refused().is_null());
     eventually("the page says so no more", || !get(address, "/").2.contains("refused on"));
@@ -155,7 +154,7 @@ fn an_inbox_without_a_file_is_tried_with_its_last_one() {
     for (kept, code) in [("30d", 4), ("0s", 0)] {
         let rest = format!("[retention]\nprocessed = \"{kept}\"\n");
         let config = Config { path: "inbox".into(), ..Config::served("", &rest) };
-        let mut world = World::with(Options::default(), config);
+        let mut world = World::of(config);
         std::fs::create_dir(world.dir().join("inbox")).unwrap();
         world.put("inbox/all.csv", people(1..21).as_bytes());
         world.run(&["sync"]).expect(0);

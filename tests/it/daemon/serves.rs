@@ -26,7 +26,7 @@ const STUCK: &str = "staff.create hold after=12";
 /// Twenty people; ten of them are held as leavers.
 fn held() -> World {
     let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
-    let world = World::with(Options::default(), Config::served("", rest));
+    let world = World::of(Config::served("", rest));
     world.csv(people(1..21));
     world.sync().expect(0);
     world.csv(people(1..11));
@@ -83,7 +83,7 @@ fn what_is_released_is_sent_at_once_and_the_audit_file_says_who_did_it() {
 #[test]
 fn what_is_rejected_is_shown_by_every_view_at_once_too() {
     let rest = "[job.leavers]\naction = \"delete\"\n";
-    let world = inbox_of(World::with(Options::default(), Config::served("", rest)));
+    let world = inbox_of(World::of(Config::served("", rest)));
     let inbox = Inbox(&world);
     inbox.drop("a.csv", people(1..40));
     world.sync().expect(0);
@@ -100,7 +100,7 @@ fn what_is_rejected_is_shown_by_every_view_at_once_too() {
 
 #[test]
 fn a_sync_over_the_socket_is_a_run_like_any_other() {
-    let world = World::with(Options::default(), Config::served("", ""));
+    let world = World::of(Config::served("", ""));
     world.csv(people(1..4));
     let _daemon = world.daemon();
     assert_eq!(world.sync().expect(0).writes(), (3, 0, 0));
@@ -177,11 +177,11 @@ fn forgetting_and_rebuilding_make_the_daemon_s_runs_give_way_and_it_works_on() {
 
 #[test]
 fn a_plan_uses_the_caller_s_configuration_and_its_file_is_the_caller_s() {
-    let world = World::with(Options::default(), Config::served("", ""));
+    let world = World::of(Config::served("", ""));
     world.csv(people(1..4));
     let _daemon = world.daemon();
     world.sync().expect(0);
-    let text = std::fs::read_to_string(world.dir().join("config.toml")).unwrap();
+    let text = world.config_text();
     world.put("mine.toml", text.replace("{{ title }}", "{{ title }}!").as_bytes());
     let mine = world.run(&["plan", "--json", "--config", "mine.toml"]).expect(0).job();
     assert_eq!(mine["changes"].as_array().unwrap().len(), 3, "{mine}");
@@ -232,7 +232,7 @@ fn commands_are_answered_while_a_run_is_going_and_do_not_wait_for_it() {
     let daemon = world.daemon();
     daemon.signal(Signal::USR1);
     world.until_held(8);
-    let (socket, config) = (world.dir().join("control.sock"), world.dir().join("config.toml"));
+    let (socket, config) = (world.dir().join("control.sock"), world.config_path());
     for (command, code) in [
         (vec!["status"], 0),
         (vec!["queue", "list"], 0),
@@ -250,14 +250,14 @@ fn commands_are_answered_while_a_run_is_going_and_do_not_wait_for_it() {
 
 #[test]
 fn another_version_is_refused_and_nothing_is_done() {
-    let world = World::with(Options::default(), Config::served("", ""));
+    let world = World::of(Config::served("", ""));
     world.csv(people(1..3));
     let _daemon = world.daemon();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let call = Call {
         version: VERSION + 1,
         arguments: vec!["sync".into()],
-        config: world.dir().join("config.toml"),
+        config: world.config_path(),
         state_dir: None,
         paints: (false, false),
         sudo: None,

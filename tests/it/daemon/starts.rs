@@ -3,7 +3,6 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use rosterd::sandbox::Options;
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -14,7 +13,7 @@ const EVERY_SECOND: &str = "schedule = \"* * * * * *\"\n";
 
 #[test]
 fn a_daemon_waits_for_a_command_that_has_the_state() {
-    let world = World::with(Options::default(), Config::served("", ""));
+    let world = World::of(Config::served("", ""));
     world.csv(people(1..4));
     let mut manager = Manager::listen(&world);
     let store = world.store();
@@ -31,7 +30,7 @@ fn a_daemon_waits_for_a_command_that_has_the_state() {
 
 #[test]
 fn a_daemon_that_waits_for_its_state_ends_when_it_is_asked_to() {
-    let world = World::with(Options::default(), Config::served("", ""));
+    let world = World::of(Config::served("", ""));
     let mut manager = Manager::listen(&world);
     let _store = world.store();
     let mut command = world.command(&["run"]);
@@ -44,7 +43,7 @@ fn a_daemon_that_waits_for_its_state_ends_when_it_is_asked_to() {
 
 #[test]
 fn a_job_runs_by_its_schedule_again_and_again() {
-    let world = World::with(Options::default(), Config::served(EVERY_SECOND, ""));
+    let world = World::of(Config::served(EVERY_SECOND, ""));
     world.csv(people(1..4));
     let daemon = world.daemon();
     eventually("the first people are there", || world.staff().len() == 3);
@@ -59,7 +58,7 @@ fn a_job_runs_by_its_schedule_again_and_again() {
 
 #[test]
 fn a_run_that_was_missed_while_the_daemon_was_off_is_made_up_when_it_begins() {
-    let world = World::with(Options::default(), Config::served(EVERY_SECOND, ""));
+    let world = World::of(Config::served(EVERY_SECOND, ""));
     world.csv(people(1..4));
     let daemon = world.daemon();
     eventually("it has run", || world.staff().len() == 3 && world.status()["last"].is_object());
@@ -78,7 +77,7 @@ fn a_run_that_was_missed_while_the_daemon_was_off_is_made_up_when_it_begins() {
 
 #[test]
 fn sigusr1_runs_all_jobs_now() {
-    let world = World::with(Options::default(), Config::served("", ""));
+    let world = World::of(Config::served("", ""));
     world.csv(people(1..4));
     let daemon = world.daemon();
     assert!(world.status()["next"].is_null(), "it has no schedule");
@@ -90,11 +89,10 @@ fn sigusr1_runs_all_jobs_now() {
 #[test]
 fn a_file_that_is_dropped_into_an_inbox_is_taken_without_a_schedule() {
     let config = Config::served("", "");
-    let world = World::with(Options::default(), config);
+    let world = World::of(config);
     let inbox = world.dir().join("inbox");
     std::fs::create_dir(&inbox).unwrap();
-    let text = std::fs::read_to_string(world.dir().join("config.toml")).unwrap();
-    world.put("config.toml", text.replace("path = \"staff.csv\"", "path = \"inbox\"").as_bytes());
+    world.edit_config("path = \"staff.csv\"", "path = \"inbox\"");
     let _daemon = world.daemon();
     for (name, count) in [("one.csv", 3), ("two.csv", 5)] {
         world.put("new.csv", people(1..count + 1).as_bytes());
@@ -106,7 +104,7 @@ fn a_file_that_is_dropped_into_an_inbox_is_taken_without_a_schedule() {
 
 #[test]
 fn fault_112_the_service_manager_hears_what_goes_on_and_the_watchdog_is_fed() {
-    let world = World::with(Options::default(), Config::served("", ""));
+    let world = World::of(Config::served("", ""));
     world.csv(people(1..40));
     world.faults(&["staff.create hold after=20"]);
     let mut manager = Manager::listen(&world);
@@ -129,7 +127,7 @@ fn fault_112_the_service_manager_hears_what_goes_on_and_the_watchdog_is_fed() {
 
 #[test]
 fn fault_109_the_service_manager_is_notified_of_a_reload_also_where_it_is_refused() {
-    let world = World::with(Options::default(), Config::served("", ""));
+    let world = World::of(Config::served("", ""));
     world.csv(people(1..4));
     let mut manager = Manager::listen(&world);
     let path = manager.path.clone();
@@ -149,7 +147,7 @@ fn fault_109_the_service_manager_is_notified_of_a_reload_also_where_it_is_refuse
 
 #[test]
 fn the_log_has_fields_and_names_no_one() {
-    let world = World::with(Options::default(), Config::served("", ""));
+    let world = World::of(Config::served("", ""));
     world.csv(people(1..4) + &row(9, "Clerk").replace("person9@example.com", "nobody"));
     let daemon = world.daemon_with(&["run", "--log", "json"], |_| {});
     world.run(&["sync"]);

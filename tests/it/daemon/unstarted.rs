@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use rosterd::sandbox::Options;
 use rosterd::store::{Batch, Keyspace};
 use serde_json::Value;
 
 use crate::monitoring::notices::Listener;
-use crate::support::daemon::{CONTROL, eventually};
+use crate::support::config::CONTROL;
+use crate::support::daemon::eventually;
 use crate::support::{Config, World, people};
 
 /// A world that is in step, with notices, and the listener that receives them.
@@ -78,14 +78,14 @@ fn fault_17_a_state_of_a_later_version_is_notified_once() {
 #[test]
 fn fault_101_a_broken_configuration_is_notified_once_and_another_trouble_again() {
     let (world, web) = world();
-    let path = world.dir().join("config.toml");
+    let path = world.config_path();
     let whole = fs::read_to_string(&path).unwrap();
     for broken in [
         whole.replace("match_on", "match_onn"),
         whole.replace("[job.map]", "[job.map"),
         whole.replace("{{ title }}", "{{ title"),
     ] {
-        world.put("config.toml", broken.as_bytes());
+        world.put_config(&broken);
         let all = started_thrice(&world, &web, 2);
         assert!(all.len() <= 1, "{all:?}");
         for notice in all {
@@ -95,7 +95,7 @@ fn fault_101_a_broken_configuration_is_notified_once_and_another_trouble_again()
         }
     }
     // Another trouble is news.
-    world.put("config.toml", whole.as_bytes());
+    world.put_config(&whole);
     let commits = world.state().join("commits");
     let sound = fs::read(&commits).unwrap();
     fs::write(&commits, [0xff; 64]).unwrap();
@@ -107,15 +107,15 @@ fn fault_101_a_broken_configuration_is_notified_once_and_another_trouble_again()
 #[test]
 fn a_configuration_that_is_no_toml_gives_a_notice_where_its_notify_table_can_be_read() {
     let (world, web) = world();
-    let whole = fs::read_to_string(world.dir().join("config.toml")).unwrap();
-    world.put("config.toml", whole.replace("[job.map]", "[job.map").as_bytes());
+    let whole = world.config_text();
+    world.put_config(&whole.replace("[job.map]", "[job.map"));
     let all = started_thrice(&world, &web, 2);
     assert_eq!(all.len(), 1, "{all:?}");
-    expect_told_of_configuration(&all[0], &world.dir().join("config.toml"));
-    world.put("config.toml", whole.as_bytes());
+    expect_told_of_configuration(&all[0], &world.config_path());
+    world.put_config(&whole);
     expect_recovery(&world, &web);
     // Where others could have written it, its receivers of notices are not used.
-    let path = world.put("config.toml", whole.replace("match_on", "match_onn").as_bytes());
+    let path = world.put_config(&whole.replace("match_on", "match_onn"));
     fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
     assert_eq!(started_thrice(&world, &web, 2), [Value::Null; 0]);
 }
@@ -156,7 +156,7 @@ fn a_second_daemon_that_is_refused_is_no_news() {
 fn fault_109_people_are_notified_by_the_settings_that_are_in_force_after_a_reload() {
     let (first, second) = (Listener::start(Listener::http), Listener::start(Listener::http));
     let config = |web: &Listener| Config::served("", &format!("[notify]\nwebhook = \"http://{}/hook\"\n", web.address));
-    let mut world = World::with(Options::default(), config(&first));
+    let mut world = World::of(config(&first));
     world.csv(people(1..4));
     let daemon = world.daemon();
     world.csv("no header of ours\n");

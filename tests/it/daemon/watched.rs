@@ -3,8 +3,6 @@
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 
-use rosterd::sandbox::Options;
-
 use crate::monitoring::notices::Listener;
 use crate::support::daemon::eventually;
 use crate::support::looked::get;
@@ -17,7 +15,7 @@ fn free() -> SocketAddr {
 
 fn watched(address: SocketAddr, rest: &str) -> World {
     let tables = format!("[status]\nlisten = \"{address}\"\n{rest}");
-    let world = World::with(Options::default(), Config::served("schedule = \"* * * * * *\"\n", &tables));
+    let world = World::of(Config::served("schedule = \"* * * * * *\"\n", &tables));
     world.csv(people(1..4));
     world
 }

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use futures_util::FutureExt as _;
 use jiff::{SignedDuration, Timestamp};
 use rosterd::api::Client;
 use rosterd::clock::Clock;
-use rosterd::config::{Config, Needs};
+use rosterd::config::Config;
 use rosterd::daemon::{ClockReading, Ended, SLEEP_MAX, Scheduler, Timed, remember, served};
 use rosterd::notify::Notifier;
 use rosterd::push::Outcome;
@@ -27,9 +26,10 @@ use tokio::runtime::Runtime;
 
 use super::oracle::Blow;
 use crate::monitoring::notices::Listener;
-use crate::support::World;
+use crate::support::config::UNLIMITED;
 use crate::support::inside::open_store;
-use crate::support::shown;
+use crate::support::site::memory;
+use crate::support::{self, World, shown};
 
 /// How long a run takes, and how often an inbox and the notices are looked at.
 const RUN: Duration = Duration::from_secs(20);
@@ -45,8 +45,8 @@ pub(super) struct Machine {
     /// Where connections are refused at once, there is no wait in real time for the next attempt.
     waitless: Runtime,
     options: Options,
-    /// What the service holds, and the daemon's state.
-    _dirs: [TempDir; 2],
+    /// What the service holds.
+    _data: TempDir,
     /// The machine's clock, which may be set; and the service's, which is right.
     clock: Clock,
     right: Clock,
@@ -76,11 +76,6 @@ struct Process {
     told: Duration,
 }
 
-/// A folder in memory, where the machine has that: thousands of runs would wait for the disk, which shows nothing here.
-fn memory() -> TempDir {
-    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
-}
-
 /// Cuts a run off, after so many outcomes of changes; never without a number.
 struct Scissors(Option<AtomicUsize>);
 
@@ -100,38 +95,33 @@ impl RunObserver for Scissors {
 }
 
 impl Machine {
-    /// A machine that is off, at this time, with these tables of jobs in its folder.
-    pub(super) fn new(began: Timestamp, jobs: impl FnOnce(&Path) -> String) -> Self {
+    /// A machine that is off, at this time, with these jobs.
+    pub(super) fn new(began: Timestamp, jobs: support::Config) -> Self {
         let (clock, right) = (Clock::fixed(began), Clock::fixed(began));
         let data = memory();
-        let state = memory();
         let options = Options {
             clock: shown(&right),
-            rate: 0,
             data: Some(data.path().to_owned()),
             // A person who is created twice is there twice.
             accept_duplicates: true,
             ..Options::default()
         };
-        let world = World::with(options.clone(), crate::support::Config::default());
-        let options = Options { listen: world.service().auth_url()["http://".len()..].parse().unwrap(), ..options };
         let web = Listener::start(Listener::http);
-        let text = format!(
-            "[api]\nbase_url = \"{}\"\napi_key_file = \"api_key\"\nrequests_per_minute = 100000\n\
-             [state]\ndir = {:?}\n[notify]\nwebhook = \"http://{}/hook\"\n{}",
-            world.service().url(),
-            state.path(),
-            web.address,
-            jobs(world.dir()),
-        );
-        world.put("config.toml", text.as_bytes());
+        let config = support::Config {
+            api: UNLIMITED.into(),
+            rest: format!("{}[notify]\nwebhook = \"http://{}/hook\"\n", jobs.rest, web.address),
+            ..jobs
+        };
+        let world = World::within(memory(), options.clone(), config);
+        let listen = world.service().auth_url()["http://".len()..].parse().unwrap();
+        let options = Options { listen, rate: 0, ..options };
         let waitless = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
         Self {
             world,
             web,
             waitless,
             options,
-            _dirs: [data, state],
+            _data: data,
             clock,
             right,
             began,
@@ -174,8 +164,7 @@ impl Machine {
 
     /// Begins the daemon.
     pub(super) fn on(&mut self) {
-        let path = self.world.dir().join("config.toml");
-        let mut config = rosterd::config::load(&path, std::iter::empty(), Needs::Jobs).unwrap();
+        let mut config = self.world.checked();
         // Its minutes are real ones: across restarts it would count the requests of days as those of one minute.
         config.api.budget_file = None;
         let store = open_store(&config.state.dir);
@@ -350,8 +339,8 @@ pub(super) type People = BTreeMap<usize, String>;
 
 /// A file of these people.
 pub(super) fn file(people: &People) -> String {
-    let rows = people.iter().map(|(number, title)| crate::support::row(*number, title));
-    crate::support::HEADER.to_owned() + &rows.collect::<String>()
+    let rows = people.iter().map(|(number, title)| support::row(*number, title));
+    support::HEADER.to_owned() + &rows.collect::<String>()
 }
 
 /// What turns one directory into another.

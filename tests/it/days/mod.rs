@@ -24,6 +24,7 @@ use machine::{Machine, People, difference, file};
 use oracle::{AUCKLAND, JERUSALEM, LONDON, Place, Rule, SANTIAGO};
 use rosterd::reconcile::Status;
 
+use crate::support::Config;
 use crate::support::slapd::{self, PLAIN, Slapd};
 
 const BEGIN: &str = "2026-03-20T00:01:00Z";
@@ -96,49 +97,44 @@ struct Story {
     place: Option<tokio::net::TcpSocket>,
 }
 
-fn config(directory: &str, dir: &std::path::Path) -> String {
-    let common = "match_on = [\"employee_id\"]\n";
-    let map = "[job.map]\nname = \"{{ name }}\"\nemail = \"{{ email }}\"\ntitle = \"{{ title }}\"\n\
-               employee_id = \"{{ employee_no }}\"\n";
-    let tail = |grace: &str| {
-        format!("[job.leavers]\naction = \"delete\"\ngrace = \"{grace}\"\n[job.guard]\nmax_updates = \"off\"\n")
+fn config(directory: &str) -> Config {
+    let job = |name: &str, path: &str, grace: &str, times: &str| Config {
+        name: name.into(),
+        path: path.into(),
+        job: format!("key = \"{{{{ employee_no }}}}\"\nmatch_on = [\"employee_id\"]\n{times}"),
+        source: "settle = \"0s\"\nheader = 1\ndelimiter = \",\"\n".into(),
+        ..Config::rest(&format!(
+            "[job.leavers]\naction = \"delete\"\ngrace = \"{grace}\"\n[job.guard]\nmax_updates = \"off\"\n"
+        ))
     };
-    let csv = |path: &str, more: &str| {
-        let path = dir.join(path);
-        format!("[job.source]\ntype = \"csv\"\npath = {path:?}\nsettle = \"0s\"\nheader = 1\ndelimiter = \",\"\n{more}")
-    };
-    let mut text = String::new();
-    for (name, schedule, _, place) in SCHEDULES {
-        let key = if *name == "santiago" { "" } else { "key = \"{{ employee_no }}\"\n" };
-        let (source, map) = match *name {
-            "santiago" => (
-                format!("[job.source]\n{directory}"),
-                map.replace("{{ name }}", "{{ cn }}")
-                    .replace("{{ email }}", "{{ mail }}")
-                    .replace("employee_no ", "employee_number "),
-            ),
-            name => (csv(&format!("{name}.csv"), ""), map.to_owned()),
-        };
+    let scheduled = SCHEDULES.iter().map(|(name, schedule, _, place)| {
         let grace = if *name == "london" { "24h" } else { "0s" };
-        text += &format!(
-            "[[job]]\nname = \"{name}\"\ntarget = \"staff\"\nschedule = \"{schedule}\"\ntime_zone = \"{}\"\n\
-             {key}{common}{source}{map}{}",
-            place.name,
-            tail(grace),
-        );
-    }
-    let source = csv("inbox", "expect_every = \"5d\"\n");
-    text + &format!(
-        "[[job]]\nname = \"drops\"\ntarget = \"staff\"\nkey = \"{{{{ employee_no }}}}\"\n{common}{source}{map}{}",
-        tail("0s")
-    )
+        let times = format!("schedule = \"{schedule}\"\ntime_zone = \"{}\"\n", place.name);
+        job(name, &format!("{name}.csv"), grace, &times)
+    });
+    let jobs = scheduled.map(|job| match job.name.as_str() {
+        "santiago" => Config {
+            job: job.job.replace("key = \"{{ employee_no }}\"\n", ""),
+            source: directory.into(),
+            map: job
+                .map
+                .replace(" name ", " cn ")
+                .replace(" email ", " mail ")
+                .replace("employee_no ", "employee_number "),
+            ..job
+        },
+        _ => job,
+    });
+    let mut drops = job("drops", "inbox", "0s", "");
+    drops.source += "expect_every = \"5d\"\n";
+    jobs.chain([drops]).reduce(|all, job| all.and(&job)).expect("there are some")
 }
 
 impl Story {
     fn new() -> Self {
         let slapd = Slapd::start("");
         let directory = slapd.source(PLAIN);
-        let machine = Machine::new(BEGIN.parse().unwrap(), |dir| config(&directory, dir));
+        let machine = Machine::new(BEGIN.parse().unwrap(), config(&directory));
         fs::create_dir(machine.world.dir().join("inbox")).unwrap();
         let mut story = Self {
             machine,

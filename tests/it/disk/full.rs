@@ -5,7 +5,6 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rosterd::sandbox::Options;
 use rosterd::store::{Batch, ErrorKind, Keyspace, Store};
 use rustix::process::Signal;
 
@@ -112,7 +111,7 @@ fn fault_9_a_disk_that_is_full_while_the_state_is_made_or_opened_damages_nothing
 #[test]
 fn fault_9_a_daemon_whose_disk_was_full_goes_on_by_itself_once_there_is_room() {
     let every_second = "schedule = \"* * * * * *\"\n";
-    let world = World::with(Options::default(), Config::served(every_second, ""));
+    let world = World::of(Config::served(every_second, ""));
     fs::create_dir(world.state()).unwrap();
     let Some(mounted) = Mounted::over(&world.state(), "size=24m,mode=0700") else { return };
     world.csv(people(1..10));
@@ -148,7 +147,7 @@ fn fault_9_a_full_disk_is_shown_and_notified_and_a_pause_works_wherever_the_disk
         let hook = Listener::start(Listener::http);
         let rest = format!("[status]\nlisten = \"{address}\"\n[notify]\nwebhook = \"http://{}/hook\"\n", hook.address);
         let path = if matches!(meets, Meets::Copy) { "inbox" } else { "staff.csv" };
-        let world = World::with(Options::default(), Config { path: path.into(), ..Config::served("", &rest) });
+        let world = World::of(Config { path: path.into(), ..Config::served("", &rest) });
         fs::create_dir(world.state()).unwrap();
         fs::create_dir(world.dir().join("inbox")).unwrap();
         let Some(mounted) = Mounted::over(&world.state(), "size=24m,mode=0700") else { return };

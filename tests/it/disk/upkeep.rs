@@ -3,8 +3,6 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use rosterd::sandbox::Options;
-
 use crate::support::daemon::{Daemon, eventually};
 use crate::support::held::EIGHT_IN_FLIGHT;
 use crate::support::{Config, Ran, World, people};
@@ -32,7 +30,7 @@ fn copy(from: &Path, to: &Path) -> bool {
 /// A daemon that is in the middle of sending 80 people: 20 were carried out, of which 8 are not answered.
 fn busy() -> (World, Daemon) {
     let config = Config { api: EIGHT_IN_FLIGHT.into(), ..Config::served("", "") };
-    let world = World::with(Options::default(), config);
+    let world = World::of(config);
     world.csv(people(1..81));
     world.faults(&["staff.create hold after=12"]);
     let daemon = world.daemon();
@@ -94,7 +92,7 @@ fn a_copy_of_the_state_made_in_the_middle_of_a_run_doubles_no_one() {
 
 #[test]
 fn secrets_are_rotated_as_the_guide_says() {
-    let mut world = World::with(Options::default(), Config::served("", ""));
+    let mut world = World::of(Config::served("", ""));
     let credential = format!(
         "auth_url = \"{}\"\nclient_id = \"sandbox-client\"\nclient_secret_file = \"secret\"",
         world.service().auth_url()

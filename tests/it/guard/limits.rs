@@ -1,7 +1,5 @@
 //! The limits: over one, all changes of that kind are held, and the rest goes on.
 
-use rosterd::sandbox::Options;
-
 use crate::support::{Config, Ran, World, people, row};
 
 fn guarded(lines: &str) -> Config {
@@ -21,7 +19,7 @@ fn file(gone: usize, updated: usize, blanked: usize, new: usize) -> String {
 
 /// A world in which forty people were matched without a change.
 fn matched(config: Config) -> World {
-    let world = World::with(Options::default(), config);
+    let world = World::of(config);
     for number in 1..41 {
         world.person(number, "Clerk");
     }
@@ -91,8 +89,8 @@ fn the_limit_of_blanked_is_of_one_field() {
         })
     };
     for (titles, phones, expected) in [(3, 3, 0), (3, 4, 4), (4, 3, 4)] {
-        let config = Config { map: Config::default().map + "phone = \"{{ phone }}\"\n", ..Config::default() };
-        let world = World::with(Options::default(), config);
+        let config = Config::default().map("phone = \"{{ phone }}\"\n");
+        let world = World::of(config);
         assert_eq!(world.sync_of(columns(&|_| (false, false))).expect(0).writes(), (40, 0, 0));
         let ran = world.sync_of(columns(&|number| (number <= titles, number > 40 - phones)));
         assert_eq!(ran.code, Some(if expected == 0 { 0 } else { 4 }), "{titles}, {phones}: {ran:?}");
@@ -103,7 +101,7 @@ fn the_limit_of_blanked_is_of_one_field() {
 
 #[test]
 fn the_limit_of_updates_holds_in_the_first_run_too() {
-    let world = World::with(Options::default(), guarded(""));
+    let world = World::of(guarded(""));
     for number in 1..41 {
         world.person(number, "Their own");
     }
@@ -160,7 +158,7 @@ fn fault_103_limits_that_protect_no_one_are_taken_with_a_warning() {
         ("max_updates = \"-5%\"", 2),
         ("min_records = -1", 2),
     ] {
-        let world = World::with(Options::default(), guarded(lines));
+        let world = World::of(guarded(lines));
         world.csv(people(1..4));
         let ran = world.sync();
         assert_eq!(ran.code, Some(code), "{lines}: {ran:?}");
@@ -190,7 +188,7 @@ fn fault_89_keys_that_lost_their_zeros_are_held_and_no_one_is_doubled_or_removed
             text + &row(number, "Clerk").replacen(&format!("P{number:05}"), &format!("{number:0width$}"), 1)
         })
     };
-    let world = World::with(Options::default(), guarded(""));
+    let world = World::of(guarded(""));
     assert_eq!(world.sync_of(text(5)).expect(0).writes(), (40, 0, 0));
     let ran = world.sync_of(text(1)).expect(4);
     assert_eq!((ran.writes(), world.staff().len()), ((0, 0, 0), 40), "{ran:?}");

@@ -1,7 +1,5 @@
 //! The guard's limits hold for each segment too, so that no whole department vanishes among many people.
 
-use rosterd::sandbox::Options;
-
 use crate::support::{Config, World, people, row};
 
 /// A job that segments by title and takes leavers at once.
@@ -19,7 +17,7 @@ fn department(number: usize) -> String {
 #[test]
 fn a_department_of_12_that_vanishes_among_12_000_is_held_and_the_40_leavers_of_the_day_are_not() {
     const COUNT: usize = 12_000;
-    let world = World::with(Options::default(), segmented(""));
+    let world = World::of(segmented(""));
     for number in 1..=COUNT {
         world.person(number, &department(number));
     }

@@ -1,6 +1,5 @@
 //! People that the service reports as existing already.
 
-use rosterd::sandbox::Options;
 use serde_json::json;
 
 use crate::support::{Config, Ran, World, people};
@@ -9,7 +8,7 @@ use crate::support::{Config, Ran, World, people};
 fn world() -> World {
     let job = "key = \"{{ employee_no }}\"\nmatch_on = [\"employee_id\"]\n";
     let rest = "[job.guard]\nmax_updates = \"off\"\n";
-    World::with(Options::default(), Config { job: job.into(), rest: rest.into(), ..Config::default() })
+    World::of(Config { job: job.into(), ..Config::rest(rest) })
 }
 
 fn everything(world: &World, ran: &Ran) -> String {
@@ -101,8 +100,7 @@ fn in_between(world: &World, people_there: &[serde_json::Value]) -> Option<i32> 
 }
 
 fn guarded() -> World {
-    let rest = "[job.guard]\nmax_updates = \"off\"\n".into();
-    World::with(Options::default(), Config { rest, ..Config::default() })
+    World::of(Config::rest("[job.guard]\nmax_updates = \"off\"\n"))
 }
 
 #[test]

@@ -1,13 +1,11 @@
 //! Of several rows with one key the preferred one counts.
 
-use rosterd::sandbox::Options;
-
 use crate::support::{Config, World, row};
 
 const HEADER: &str = "Employee No,Name,Email,Title,FTE\n";
 
 fn preferring() -> Config {
-    Config { job: Config::default().job + "prefer = \"{{ fte }}\"\n", ..Config::default() }
+    Config::default().job("prefer = \"{{ fte }}\"\n")
 }
 
 fn contract(number: usize, title: &str, fte: &str) -> String {
@@ -25,7 +23,7 @@ fn title(world: &World) -> Option<String> {
 
 #[test]
 fn the_row_with_the_highest_number_counts_whatever_the_order() {
-    let world = World::with(Options::default(), preferring());
+    let world = World::of(preferring());
     let (small, large) = (contract(1, "Guard", "0.2"), contract(1, "Cook", "0.8"));
     world.csv(file(&[small.clone(), large.clone()]));
     assert_eq!(world.sync().expect(0).writes(), (6, 0, 0));
@@ -44,7 +42,7 @@ fn the_row_with_the_highest_number_counts_whatever_the_order() {
 
 #[test]
 fn law_8_of_unequal_rows_with_one_number_none_counts() {
-    let world = World::with(Options::default(), preferring());
+    let world = World::of(preferring());
     for rows in [
         vec![contract(1, "Guard", "0.5"), contract(1, "Cook", "0.5")],
         vec![contract(1, "Guard", "0.5"), contract(1, "Cook", "0.50"), contract(1, "Lead", "0.1")],
@@ -62,7 +60,7 @@ fn law_8_of_unequal_rows_with_one_number_none_counts() {
 
 #[test]
 fn law_8_what_is_no_number_costs_no_one_their_row() {
-    let world = World::with(Options::default(), preferring());
+    let world = World::of(preferring());
     world.csv(file(&[]));
     world.sync().expect(0);
     for (fte, created) in [("full", 1), ("", 0), ("NaN", 0), ("inf", 0)] {

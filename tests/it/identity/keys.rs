@@ -10,13 +10,12 @@ use crate::support::{Config, HEADER, World, people};
 const BY_EMAIL: &str = "key = \"{{ employee_no }}\"\nmatch_on = [\"email\"]\n";
 
 fn deleting(job: &str) -> Config {
-    let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n".into();
-    Config { job: job.into(), rest, ..Config::default() }
+    Config { job: job.into(), ..Config::rest("[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n") }
 }
 
 /// Five people in step; the last of them gets another staff number, but not another name and email.
 fn renumbered(job: &str) -> (World, serde_json::Value) {
-    let world = World::with(Options::default(), deleting(job));
+    let world = World::of(deleting(job));
     world.csv(people(0..5));
     world.sync().expect(0);
     let id = world.held_as(4).unwrap()["id"].clone();
@@ -46,7 +45,7 @@ fn law_6_a_new_staff_number_is_held_where_only_the_email_matches() {
 fn law_6_a_new_key_takes_over_the_person_of_an_absent_one() {
     // The key is another one; the staff number, by which people are matched, is the same.
     let job = "key = \"{{ title }}\"\nmatch_on = [\"employee_id\"]\n";
-    let world = World::with(Options::default(), deleting(job));
+    let world = World::of(deleting(job));
     let file = |last: &str| {
         (0..5).fold(HEADER.to_owned(), |text, at| {
             text + &format!(
@@ -122,7 +121,7 @@ fn law_3_a_create_of_unclear_fate_makes_no_third() {
 
 #[test]
 fn law_2_another_person_under_a_known_id_is_not_overwritten() {
-    let world = World::new(Options::default());
+    let world = World::default();
     world.csv(people(0..5));
     world.sync().expect(0);
     let id = world.staff()[3]["id"].as_i64().unwrap();
@@ -136,11 +135,10 @@ fn law_2_another_person_under_a_known_id_is_not_overwritten() {
 
 #[test]
 fn a_job_under_another_name_goes_on_with_its_people() {
-    let world = World::new(Options::default());
+    let world = World::default();
     world.csv(people(0..5));
     world.sync().expect(0);
-    let text = fs::read_to_string(world.dir().join("config.toml")).unwrap();
-    world.put("config.toml", text.replace("name = \"staff\"", "name = \"people\"").as_bytes());
+    world.edit_config("name = \"staff\"", "name = \"people\"");
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
     world.csv(people(0..4));
     world.sync().expect(0);
@@ -148,7 +146,7 @@ fn a_job_under_another_name_goes_on_with_its_people() {
 
 #[test]
 fn law_1_one_false_404_on_a_leaver_leaves_no_stranger() {
-    let world = World::with(Options::default(), deleting(&Config::default().job));
+    let world = World::of(deleting(&Config::default().job));
     world.csv(people(0..5));
     world.sync().expect(0);
     world.csv(people(0..4));

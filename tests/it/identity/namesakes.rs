@@ -1,13 +1,12 @@
 //! A first run asks before it creates a person with a name that the service has already.
 
-use rosterd::sandbox::Options;
 use serde_json::json;
 
 use crate::support::{Config, World, people, row};
 
 /// A service with a person of the name of person 2 that no field of `match_on` finds.
 fn world() -> World {
-    let world = World::with(Options::default(), Config::default());
+    let world = World::default();
     world.person(1, "Clerk");
     world.service().put("staff", json!({"name": "PERSON  2", "email": "two@old.example.com"}));
     world.csv(people(1..4));

@@ -38,7 +38,7 @@ fn of_one_person_under_two_keys_one_can_be_dropped_for_good() {
 
 #[test]
 fn law_6_one_key_of_two_twins_is_held_too() {
-    let world = World::with(Options::default(), Config::default());
+    let world = World::default();
     world.csv(people(1..4) + &twin(4) + &twin(5));
     let ran = world.run(&["sync", "--json", "--key", "P00004"]);
     assert_eq!((ran.code, ran.writes()), (Some(4), (0, 0, 0)), "{ran:?}");
@@ -48,7 +48,7 @@ fn law_6_one_key_of_two_twins_is_held_too() {
 fn law_6_one_key_of_two_that_fit_one_person_is_held_too() {
     let job = "key = \"{{ employee_no }}\"\nmatch_on = [\"email\"]\n".to_owned();
     let map = Config::default().map.replace("employee_id = \"{{ employee_no }}\"\n", "");
-    let world = World::with(Options::default(), Config { job, map, ..Config::default() });
+    let world = World::of(Config { job, map, ..Config::default() });
     world.service().put("staff", serde_json::json!({"name": "Ana", "email": "shared@example.com"}));
     world.csv(people(1..4) + &twin(4) + &twin(5));
     let ran = world.run(&["sync", "--json", "--key", "P00004"]);

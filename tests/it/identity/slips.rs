@@ -8,10 +8,10 @@
 use std::fs;
 use std::ops::Range;
 
-use rosterd::sandbox::Options;
 use serde_json::{Value, json};
 
 use crate::inbox::{Inbox, inbox_of};
+use crate::support::config::UNLIMITED;
 use crate::support::scripted::{Said, Scripted, code, done};
 use crate::support::{Config, World, slapd};
 
@@ -339,7 +339,7 @@ fn means_nothing(kind: &Kind, slip: Slip, column: usize) -> bool {
 #[test]
 fn no_slip_in_a_file_of_staff_removes_exchanges_or_doubles_anybody() {
     for match_on in ["[\"employee_id\", \"email\"]", "[\"employee_id\"]", "[\"email\"]"] {
-        let world = World::with(Options::default(), staff(match_on, "settle = \"0s\"\n"));
+        let world = World::of(staff(match_on, "settle = \"0s\"\n"));
         assert_eq!(world.sync_of(text(&everybody())).expect(0).writes(), (PEOPLE as u64, 0, 0));
         walk(&world, &STAFF, Mode::Full);
     }
@@ -347,24 +347,23 @@ fn no_slip_in_a_file_of_staff_removes_exchanges_or_doubles_anybody() {
 
 #[test]
 fn no_slip_in_a_file_of_changes_exchanges_or_doubles_anybody() {
-    let world =
-        World::with(Options::default(), staff("[\"employee_id\", \"email\"]", "settle = \"0s\"\nmode = \"changes\"\n"));
+    let world = World::of(staff("[\"employee_id\", \"email\"]", "settle = \"0s\"\nmode = \"changes\"\n"));
     assert_eq!(world.sync_of(text(&everybody())).expect(0).writes(), (PEOPLE as u64, 0, 0));
     walk(&world, &STAFF, Mode::Changes);
 }
 
 #[test]
 fn no_slip_in_a_file_of_contractors_removes_exchanges_or_doubles_anybody() {
-    let world = World::new(Options::default());
-    let url = world.service().url();
-    let config = format!(
-        "[api]\nbase_url = \"{url}\"\napi_key_file = \"api_key\"\nrequests_per_minute = 100000\n[state]\ndir = \"state\"\n\
-         [[job]]\nname = \"sites\"\ntarget = \"contractor\"\nkey = \"{{{{ no }}}}\"\n\
-         include = \"{{{{ status == 'Active' or status == '' }}}}\"\n[job.source]\ntype = \"csv\"\npath = \"staff.csv\"\n\
-         settle = \"0s\"\n[job.map]\nname = \"{{{{ name }}}}\"\nemail = \"{{{{ email }}}}\"\n\
-         service_provider_id = \"{{{{ no }}}}\"\n\"org.name\" = \"{{{{ company }}}}\"\n\"org.legalid\" = \"{{{{ company_no }}}}\"\n{LEAVERS}"
-    );
-    world.put("config.toml", config.as_bytes());
+    let world = World::of(Config {
+        api: UNLIMITED.into(),
+        name: "sites".into(),
+        target: "contractor".into(),
+        job: "key = \"{{ no }}\"\ninclude = \"{{ status == 'Active' or status == '' }}\"\n".into(),
+        map: "name = \"{{ name }}\"\nemail = \"{{ email }}\"\nservice_provider_id = \"{{ no }}\"\n\
+              \"org.name\" = \"{{ company }}\"\n\"org.legalid\" = \"{{ company_no }}\"\n"
+            .into(),
+        ..Config::rest(LEAVERS)
+    });
     world.sync_of(text(&everybody())).expect(0);
     walk(&world, &MEMBERS, Mode::Full);
     let pairs = world.service().all("sp.membership");
@@ -376,7 +375,7 @@ fn no_slip_in_a_file_of_contractors_removes_exchanges_or_doubles_anybody() {
 
 #[test]
 fn no_slip_in_a_dropped_file_removes_exchanges_or_doubles_anybody() {
-    let world = inbox_of(World::with(Options::default(), staff("[\"employee_id\", \"email\"]", "settle = \"0s\"\n")));
+    let world = inbox_of(World::of(staff("[\"employee_id\", \"email\"]", "settle = \"0s\"\n")));
     Place::Inbox.lay(&world, Rows::whole());
     assert_eq!(world.sync().expect(0).writes(), (PEOPLE as u64, 0, 0));
     walk_from(&world, &Place::Inbox, &STAFF, Mode::Full, &FEW_EXTENTS);
@@ -396,7 +395,7 @@ fn no_slip_in_a_directory_removes_exchanges_or_doubles_anybody() {
     let place = Place::Directory(Scripted::of_pages(|_, _| Rows::whole().entries()));
     let Place::Directory(server) = &place else { unreachable!("it was just made") };
     let config = staff("[\"employee_id\", \"email\"]", &slapd::source(&[server.url()], ""));
-    let world = World::with(Options::default(), config);
+    let world = World::of(config);
     assert_eq!(world.sync().expect(0).writes(), (PEOPLE as u64, 0, 0));
     walk_from(&world, &place, &STAFF, Mode::Full, &FEW_EXTENTS);
 }
@@ -410,9 +409,8 @@ fn no_slip_in_a_file_of_certifications_removes_exchanges_or_doubles_anybody_s() 
             .to_owned(),
         ..Config::rest(LEAVERS)
     };
-    let world = World::with(Options::default(), config);
-    let text = fs::read_to_string(world.dir().join("config.toml")).unwrap();
-    world.put("config.toml", text.replace("target = \"staff\"", "target = \"certification-holder\"").as_bytes());
+    let world = World::of(config);
+    world.edit_config("target = \"staff\"", "target = \"certification-holder\"");
     world.service().put("certification", json!({"name": "First Aid"}));
     for number in 0..PEOPLE {
         let [no, name, email, ..] = person(number);
@@ -426,7 +424,7 @@ fn no_slip_in_a_file_of_certifications_removes_exchanges_or_doubles_anybody_s() 
 #[test]
 fn law_1_a_row_under_the_number_of_a_leaver_keeps_its_person_there() {
     for match_on in ["[\"employee_id\", \"email\"]", "[\"employee_id\"]"] {
-        let world = World::with(Options::default(), staff(match_on, "settle = \"0s\"\n"));
+        let world = World::of(staff(match_on, "settle = \"0s\"\n"));
         assert_eq!(world.sync_of(text(&everybody())).expect(0).writes(), (PEOPLE as u64, 0, 0));
         let mut rows = everybody();
         rows[10][0] = rows[9][0].clone();

@@ -12,8 +12,6 @@ mod settling;
 use std::fs;
 use std::path::PathBuf;
 
-use rosterd::sandbox::Options;
-
 use crate::support::{Config, HEADER, Ran, World, people, row};
 
 const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
@@ -61,8 +59,8 @@ impl Inbox<'_> {
 
 /// A world whose job reads an inbox; `source` are further lines of its source.
 pub(crate) fn world(source: &str, rest: &str) -> World {
-    let config = Config { source: format!("settle = \"0s\"\n{source}"), rest: rest.into(), ..Config::default() };
-    inbox_of(World::with(Options::default(), config))
+    let config = Config { source: format!("settle = \"0s\"\n{source}"), ..Config::rest(rest) };
+    inbox_of(World::of(config))
 }
 
 pub(crate) fn inbox_of(mut world: World) -> World {

@@ -34,6 +34,32 @@ fn what_is_held_is_reported_as_waiting_and_sent_once_approved_though_no_file_wai
 }
 
 #[test]
+fn the_rows_that_were_not_used_are_listed_until_the_next_file_is_read() {
+    for mode in ["full", "changes"] {
+        let world = world(&format!("mode = \"{mode}\"\n"), "[job.guard]\nmax_updates = 0\n");
+        let inbox = Inbox(&world);
+        let listed = || world.snapshot().jobs[0].rejected.clone();
+        inbox.drop("a.csv", people(1..20));
+        world.sync().expect(0);
+        inbox.drop("b.csv", people(1..20).replace("Clerk", "Baker").replace("Person 5,", ","));
+        world.sync().expect(4);
+        let before = listed();
+        assert_eq!((before.count, before.first.len()), (1, 1), "{mode}");
+        world.run(&["approve", "staff"]).expect(0);
+        assert_eq!(world.sync().writes().1, 18, "{mode}: what is open is sent");
+        assert_eq!(listed(), before, "{mode}: after a run without a file");
+        world.sync();
+        assert_eq!(listed(), before, "{mode}: after a run without anything");
+        inbox.drop("c.pdf", "not a table");
+        world.sync().expect(1);
+        assert_eq!(listed(), before, "{mode}: after a file that is never read");
+        inbox.drop("d.csv", people(1..20).replace("Clerk", "Baker"));
+        world.sync().expect(0);
+        assert_eq!(listed().count, 0, "{mode}");
+    }
+}
+
+#[test]
 fn a_grace_ends_though_no_file_waits() {
     let world = world("", "[job.leavers]\naction = \"delete\"\ngrace = \"1h\"\n");
     let inbox = Inbox(&world);

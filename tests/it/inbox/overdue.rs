@@ -2,7 +2,6 @@
 
 use jiff::SignedDuration;
 use rosterd::reconcile::Report;
-use rosterd::sandbox::Options;
 
 use super::{Inbox, reason_has, world};
 use crate::support::{Config, World, people};
@@ -30,7 +29,7 @@ fn without_new_content_for_too_long_a_job_is_overdue() {
 #[test]
 fn without_new_content_a_file_read_in_place_is_overdue_too() {
     let source = "settle = \"0s\"\nexpect_every = \"1d\"\n".into();
-    let world = World::with(Options::default(), Config { source, ..Config::default() });
+    let world = World::of(Config { source, ..Config::default() });
     world.csv(people(1..5));
     assert_eq!(overdue_in(&world.sync_ago(SignedDuration::from_hours(25))), 0);
     reason_has(&world.sync_of(people(1..5)).expect(0), "overdue: ");

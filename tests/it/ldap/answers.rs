@@ -5,9 +5,9 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::{config, world};
-use crate::support::World;
 use crate::support::scripted::{Asked, BIND, Said, Scripted, code, done, entry};
 use crate::support::slapd;
+use crate::support::{Config, World};
 
 /// What no line of `sync` may hold of the people.
 const VALUES: [&str; 3] = ["Person ", "@example.com", "Moved"];
@@ -560,15 +560,14 @@ fn the_parts_of_a_job_of_contractors_read_one_state_by_one_search() {
         let all = (start..start + 10).map(|number| entry(number, &[("o", &companies[number % 2..=number % 2])]));
         with(all.collect(), [done(b"")])
     });
-    let world = world(&[&server], "");
-    let url = world.service().url();
-    let source = slapd::source(&[server.url()], "");
-    let text = format!(
-        "[api]\nbase_url = \"{url}\"\napi_key_file = \"api_key\"\nrequests_per_minute = 100000\n[state]\ndir = \"state\"\n\
-         [[job]]\nname = \"sites\"\ntarget = \"contractor\"\nkey = \"{{{{ employeeNumber }}}}\"\n[job.source]\n{source}\n\
-         [job.map]\n{MAP}"
-    );
-    world.put("config.toml", text.as_bytes());
+    let world = World::of(Config {
+        name: "sites".into(),
+        target: "contractor".into(),
+        job: "key = \"{{ employeeNumber }}\"\n".into(),
+        source: slapd::source(&[server.url()], ""),
+        map: MAP.into(),
+        ..Config::default()
+    });
     let searches = || server.asked().iter().filter(|asked| asked.is_page()).count();
     world.plan().expect(0);
     assert_eq!(searches(), 1);

@@ -1,7 +1,5 @@
 //! What the commands show of a directory.
 
-use rosterd::sandbox::Options;
-
 use super::config;
 use crate::support::slapd::{self, PEOPLE, READER, SUFFIX, Slapd, people, person};
 use crate::support::{Config, World};
@@ -9,7 +7,7 @@ use crate::support::{Config, World};
 fn world(people: &str) -> Option<(Slapd, World)> {
     slapd::is_there().then(|| {
         let slapd = Slapd::start(people);
-        let world = World::with(Options::default(), config(slapd.source(READER)));
+        let world = World::of(config(slapd.source(READER)));
         (slapd, world)
     })
 }
@@ -56,11 +54,7 @@ fn keycloak_48781_check_runs_the_real_search_and_counts() {
         let (fine, message) = checked(&world, 1);
         assert!(!fine && message.contains(words), "{message}");
     }
-    world.reconfigure(|config| Config {
-        source: slapd.source(READER),
-        map: config.map + "mobile = \"{{ mobile }}\"\n",
-        ..config
-    });
+    world.reconfigure(|config| Config { source: slapd.source(READER), ..config.map("mobile = \"{{ mobile }}\"\n") });
     let (fine, message) = checked(&world, 1);
     assert!(!fine && message.contains("no entry has the attribute `mobile`"), "{message}");
     world.reconfigure(|config| Config { source: config.source + "optional = [\"mobile\"]\n", ..config });
@@ -82,7 +76,7 @@ fn init_prints_a_configuration_that_plans_everyone() {
             assert!(printed.contains(line), "{line:?} in\n{printed}");
         }
         assert!(!printed.contains("Person 1") && !printed.contains("@example.com"), "nobody is shown\n{printed}");
-        world.put("config.toml", world.filled_in(&printed).as_bytes());
+        world.put_config(&world.filled_in(&printed));
         let job = world.plan().expect(0).job();
         assert_eq!((job["complete"].clone(), job["new"].clone()), (true.into(), 40.into()), "{job}");
         assert!(job["held"]["reason"].as_str().unwrap().contains("approve"), "{job}");

@@ -1,7 +1,5 @@
 //! The first configuration that `init` writes for each kind of directory.
 
-use rosterd::sandbox::Options;
-
 use crate::support::World;
 use crate::support::scripted::{Asked, SEARCH, Said, Scripted, code, done};
 
@@ -178,7 +176,7 @@ fn init_fits_the_kind_of_directory() {
             lacks: &["\nkey = "],
         },
     ];
-    let world = World::new(Options::default());
+    let world = World::default();
     for Case { name, directory, base, has, lacks } in cases {
         let server = directory.start();
         let printed = world.run(&["init", &format!("{}{base}", server.url())]).expect(0).out;
@@ -190,10 +188,10 @@ fn init_fits_the_kind_of_directory() {
 
 #[test]
 fn what_init_writes_for_active_directory_makes_people_of_people_only() {
-    let world = World::new(Options::default());
+    let world = World::default();
     let server = active_directory().start();
     let printed = world.run(&["init", &server.url()]).expect(0).out;
-    world.put("config.toml", world.filled_in(&printed).as_bytes());
+    world.put_config(&world.filled_in(&printed));
     let plan = world.plan().expect(0).job();
     assert_eq!((plan["complete"].clone(), plan["new"].clone()), (true.into(), 2.into()), "{plan}");
     assert_eq!(plan["rejected"], serde_json::json!([]), "{plan}");
@@ -201,7 +199,7 @@ fn what_init_writes_for_active_directory_makes_people_of_people_only() {
 
 #[test]
 fn init_that_saw_no_one_fails_with_a_form_and_what_to_do() {
-    let world = World::new(Options::default());
+    let world = World::default();
     let server = Directory::of(&[]).start();
     let ran = world.run(&["init", &server.url()]).expect(1);
     assert!(ran.out.contains("[job.source]") && ran.err.contains("--bind-dn"), "{ran:?}");

@@ -10,8 +10,6 @@ mod reads;
 mod sight;
 mod tls;
 
-use rosterd::sandbox::Options;
-
 use crate::support::scripted::Scripted;
 use crate::support::slapd;
 use crate::support::{Config, World};
@@ -27,13 +25,12 @@ pub(crate) fn config(source: String) -> Config {
         map: "name = \"{{ cn }}\"\nemail = \"{{ mail }}\"\ntitle = \"{{ title }}\"\n\
               employee_id = \"{{ employeeNumber }}\"\n"
             .into(),
-        rest: LEAVE_AT_ONCE.into(),
-        ..Config::default()
+        ..Config::rest(LEAVE_AT_ONCE)
     }
 }
 
 /// A world that reads these servers by an anonymous bind.
 fn world(servers: &[&Scripted], lines: &str) -> World {
     let urls: Vec<String> = servers.iter().map(|server| server.url()).collect();
-    World::with(Options::default(), config(slapd::source(&urls, lines)))
+    World::of(config(slapd::source(&urls, lines)))
 }

@@ -5,8 +5,6 @@ use std::net::{Shutdown, TcpStream};
 use std::process::Stdio;
 use std::sync::mpsc::channel;
 
-use rosterd::sandbox::Options;
-
 use super::config;
 use crate::support::slapd::{self, LIMITED, NARROW, PEOPLE, PLAIN, READER, SHY, SUFFIX, Slapd, people, person};
 use crate::support::{Config, World};
@@ -17,7 +15,7 @@ fn a_directory_becomes_the_state_of_the_service() {
         return;
     }
     let slapd = Slapd::start(&people(1..41));
-    let world = World::with(Options::default(), config(slapd.source(PLAIN)));
+    let world = World::of(config(slapd.source(PLAIN)));
     assert_eq!(world.sync().expect(0).writes(), (40, 0, 0));
     world.expect_people(1..41);
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
@@ -29,7 +27,7 @@ fn owncloud_28039_ten_thousand_are_read_whole_where_500_are_the_limit_of_a_searc
         return;
     }
     let slapd = Slapd::start(&people(0..10_000));
-    let world = World::with(Options::default(), config(slapd.source(PLAIN)));
+    let world = World::of(config(slapd.source(PLAIN)));
     let checked = world.run(&["plan", "--json"]).expect(0).job();
     assert_eq!(
         (checked["complete"].clone(), checked["new"].clone()),
@@ -45,7 +43,7 @@ fn gitea_4402_fault_65_a_limit_that_cuts_the_pages_off_removes_no_one() {
         return;
     }
     let slapd = Slapd::start(&people(0..600));
-    let mut world = World::with(Options::default(), config(slapd.source(READER)));
+    let mut world = World::of(config(slapd.source(READER)));
     assert_eq!(world.sync().expect(0).writes(), (600, 0, 0));
     for (account, words) in [(LIMITED, "result code 4"), (NARROW, "result code 11")] {
         world.reconfigure(|config| Config { source: slapd.source(account), ..config });
@@ -100,7 +98,7 @@ fn glpi_984_fault_70_a_connection_that_breaks_between_pages_removes_no_one() {
     }
     let slapd = Slapd::start(&people(0..300));
     let account = format!("bind_dn = \"{READER}\"\nbind_password = \"reader\"\npage_size = 50\n");
-    let mut world = World::with(Options::default(), config(slapd::source(&[slapd.url()], &account)));
+    let mut world = World::of(config(slapd::source(&[slapd.url()], &account)));
     assert_eq!(world.sync().expect(0).writes(), (300, 0, 0));
     for bytes in [20_000, 40_000, 60_000] {
         let broken = cut_after(&slapd, bytes);
@@ -125,7 +123,7 @@ fn fault_70_a_server_killed_between_pages_removes_no_one() {
     let account = format!("bind_dn = \"{READER}\"\nbind_password = \"reader\"\npage_size = 20\n");
     let mut configuration = config(slapd::source(&[slapd.url()], &account));
     configuration.map = configuration.map.replace("{{ title }}", "{{ jpegPhoto | length }}");
-    let mut world = World::with(Options::default(), configuration);
+    let mut world = World::of(configuration);
     assert_eq!(world.sync().expect(0).writes(), (400, 0, 0));
     for bytes in [10_000, 500_000, 3_000_000, 12_000_000] {
         let ((reached, reaches), (killed, kills)) = (channel(), channel());
@@ -159,7 +157,7 @@ fn owncloud_460_a_second_server_takes_over() {
     let mut first = Slapd::start(&people(1..41));
     let account = format!("bind_dn = \"{READER}\"\nbind_password = \"reader\"\n");
     let urls = [first.url(), second.url()];
-    let world = World::with(Options::default(), config(slapd::source(&urls, &account)));
+    let world = World::of(config(slapd::source(&urls, &account)));
     assert_eq!(world.sync().expect(0).writes(), (40, 0, 0));
     first.stop();
     // The second has an older change number than the first, until something is written there.
@@ -178,7 +176,7 @@ fn fault_74_a_renamed_entry_is_an_update() {
     let slapd = Slapd::start(&people(1..41));
     let mut configuration = config(slapd.source(READER));
     configuration.job = "match_on = [\"employee_id\"]\n".into();
-    let world = World::with(Options::default(), configuration);
+    let world = World::of(configuration);
     assert_eq!(world.sync().expect(0).writes(), (40, 0, 0), "the key is entryUUID by itself");
     slapd.change(&format!(
         "dn: uid=u000007,{PEOPLE}\nchangetype: modrdn\nnewrdn: uid=renamed\ndeleteoldrdn: 1\n\n\
@@ -197,7 +195,7 @@ fn fault_77_an_attribute_that_no_entry_shows_any_more_is_an_error() {
     let slapd = Slapd::start(&people(1..41));
     let mut configuration = config(slapd.source(READER));
     configuration.map += "phone = \"{{ telephoneNumber }}\"\n";
-    let mut world = World::with(Options::default(), configuration);
+    let mut world = World::of(configuration);
     assert_eq!(world.sync().expect(0).writes(), (40, 0, 0));
     world.reconfigure(|config| Config { source: slapd.source(SHY), ..config });
     let ran = world.sync().expect(1);
@@ -222,7 +220,7 @@ fn an_attribute_that_no_entry_has_is_an_error_unless_it_is_optional() {
     let slapd = Slapd::start(&people(1..5));
     let mut configuration = config(slapd.source(READER));
     configuration.map += "mobile = \"{{ mobil }}\"\n";
-    let mut world = World::with(Options::default(), configuration);
+    let mut world = World::of(configuration);
     let ran = world.sync().expect(1);
     assert!(ran.reason().contains("no entry has the attribute `mobil`"), "{}", ran.reason());
     world.reconfigure(|config| Config { source: format!("{}optional = [\"mobil\"]\n", config.source), ..config });
@@ -238,7 +236,7 @@ fn fault_76_of_several_values_a_name_is_the_smallest_and_a_list_is_no_value() {
     let slapd = Slapd::start(&(person(1, several) + &person(2, "")));
     let mut configuration = config(slapd.source(READER));
     configuration.map = configuration.map.replace("{{ title }}", "{{ all['mail'] | join(' ') }}");
-    let mut world = World::with(Options::default(), configuration);
+    let mut world = World::of(configuration);
     assert_eq!(world.sync().expect(0).writes(), (2, 0, 0));
     let held = world.held_as(1).unwrap();
     assert_eq!(held["email"], "a.second@example.com");
@@ -265,7 +263,7 @@ fn fault_80_two_entries_of_one_key_are_both_held_back() {
          employeeNumber: P00002\ntitle: Clerk\n\n"
     );
     let slapd = Slapd::start(&(people(1..5) + &twin));
-    let world = World::with(Options::default(), config(slapd.source(READER)));
+    let world = World::of(config(slapd.source(READER)));
     let ran = world.sync().expect(3);
     assert_eq!((ran.writes(), ran.job()["rejected"].clone()), ((3, 0, 0), 2.into()));
     let plan = world.plan().job();
@@ -290,7 +288,7 @@ fn names_ignore_case_and_an_entry_s_own_name_is_a_variable() {
     ] {
         let mut configuration = config(slapd.source(READER));
         configuration.map = configuration.map.replace("{{ title }}", template);
-        let world = World::with(Options::default(), configuration);
+        let world = World::of(configuration);
         world.sync().expect(0);
         assert_eq!(world.held_as(1).unwrap()["title"], value, "{template}");
     }
@@ -306,7 +304,7 @@ fn several_bases_are_read_and_one_that_is_missing_is_an_alarm() {
     let people = people(1..4) + &there + &person(4, "").replace(PEOPLE, &other);
     let slapd = Slapd::start(&people);
     let source = |base: &str| slapd.source(READER).replace(&format!("{PEOPLE:?}"), &format!("[{PEOPLE:?}, {base:?}]"));
-    let mut world = World::with(Options::default(), config(source(&other)));
+    let mut world = World::of(config(source(&other)));
     assert_eq!(world.sync().expect(0).writes(), (4, 0, 0));
     world.reconfigure(|config| Config { source: source("ou=none,dc=example,dc=org"), ..config });
     let ran = world.sync().expect(1);
@@ -320,7 +318,7 @@ fn keycloak_48781_a_search_that_finds_no_one_and_a_changed_filter_remove_no_one(
         return;
     }
     let slapd = Slapd::start(&people(1..41));
-    let mut world = World::with(Options::default(), config(slapd.source(READER)));
+    let mut world = World::of(config(slapd.source(READER)));
     assert_eq!(world.sync().expect(0).writes(), (40, 0, 0));
     for (name, line, code) in [("one level", "scope = \"base\"\n", 4), ("narrower", "", 4)] {
         let narrower = |source: String| source.replace("(objectClass=inetOrgPerson)", "(uid=u000001)");

@@ -1,7 +1,5 @@
 //! What an account may not see any more: the server says success, and shows fewer people.
 
-use rosterd::sandbox::Options;
-
 use super::config;
 use crate::support::scripted::{Said, Scripted, done, entry};
 use crate::support::slapd;
@@ -34,7 +32,7 @@ fn a_unit_that_is_hidden_is_held_whatever_its_size_and_named_by_run_and_check() 
         let before = shown(&all);
         let server = Scripted::of_pages(move |_, _| before());
         let source = slapd::source(&[server.url()], "");
-        let world = World::with(Options::default(), reading(source, "segment = \"{{ dn | ou }}\""));
+        let world = World::of(reading(source, "segment = \"{{ dn | ou }}\""));
         assert_eq!(world.sync().expect(0).writes(), (299 + size as u64, 0, 0));
         let hidden = shown(&[unit("people", 3..300)]);
         server.say_pages(move |_, _| hidden());
@@ -59,7 +57,7 @@ fn law_7_a_run_that_looks_by_another_account_or_elsewhere_is_held_first() {
         let fewer = shown(&[unit("people", 1..40)]);
         let server = Scripted::of_pages(move |_, _| all());
         let before = slapd::source(&[server.url()], &lines("cn=reader"));
-        let mut world = World::with(Options::default(), reading(before.clone(), ""));
+        let mut world = World::of(reading(before.clone(), ""));
         world.sync().expect(0);
         server.say_pages(move |_, _| fewer());
         let after = match what {

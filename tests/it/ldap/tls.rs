@@ -1,7 +1,5 @@
 //! Encryption, and which servers are trusted.
 
-use rosterd::sandbox::Options;
-
 use super::config;
 use crate::support::slapd::{self, READER, Slapd, people};
 use crate::support::{Config, World};
@@ -15,7 +13,7 @@ fn a_server_is_read_over_tls_where_its_authority_is_trusted() {
     }
     let slapd = Slapd::start(&people(1..4));
     let ca_file = format!("ca_file = {:?}\n", slapd.ca_file());
-    let world = World::with(Options::default(), config(slapd::source(&[slapd.tls_url()], ACCOUNT)));
+    let world = World::of(config(slapd::source(&[slapd.tls_url()], ACCOUNT)));
     let mut world = world;
     for (name, url, lines, wrong) in [
         ("ldaps", slapd.tls_url(), ca_file.clone(), None),
@@ -54,7 +52,7 @@ fn a_password_comes_from_a_file_or_the_environment_and_is_never_shown() {
     }
     let slapd = Slapd::start(&people(1..4));
     let source = |line: &str| slapd::source(&[slapd.url()], &format!("bind_dn = {READER:?}\n{line}"));
-    let world = World::with(Options::default(), config(source("bind_password_file = \"word\"\n")));
+    let world = World::of(config(source("bind_password_file = \"word\"\n")));
     world.put("word", b"reader\n");
     assert_eq!(world.plan().expect(0).job()["records"], 3);
     world.put("word", b"hunter2\n");

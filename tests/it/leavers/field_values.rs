@@ -2,7 +2,6 @@
 
 use jiff::SignedDuration;
 use rosterd::clock::Clock;
-use rosterd::sandbox::Options;
 use serde_json::json;
 
 use crate::support::{Config, HEADER, World, people, row};
@@ -57,8 +56,7 @@ fn who_is_gone_gets_what_is_set_once_and_keeps_everything_else() {
 #[test]
 fn who_comes_back_gets_the_mapped_fields_again_and_may_leave_again() {
     for on_drift in ["overwrite", "keep", "report"] {
-        let job = Config::default().job + &format!("on_drift = \"{on_drift}\"\n");
-        let world = World::synced(Config { job, ..marking() }, COUNT);
+        let world = World::synced(marking().job(&format!("on_drift = \"{on_drift}\"\n")), COUNT);
         let id = world.held_as(1).unwrap()["id"].clone();
         for round in 0..2 {
             assert_eq!(world.sync_of(people(2..COUNT + 1)).expect(0).writes(), (0, 1, 0), "{on_drift} {round}");
@@ -74,7 +72,7 @@ fn who_comes_back_gets_the_mapped_fields_again_and_may_leave_again() {
 fn the_day_is_the_first_on_which_they_were_missing_in_the_jobs_zone() {
     let mut config = setting("grace = \"48h\"\nset.title = \"Left {{ left }}\"");
     config.job += "time_zone = \"Pacific/Auckland\"\n";
-    let world = World::with(Options::default(), config);
+    let world = World::of(config);
     world.csv(people(1..COUNT + 1));
     // 23:30 of the 1st in UTC is the 2nd in Auckland.
     let clock = Clock::fixed("2027-03-01T23:30:00Z".parse().unwrap());

@@ -1,13 +1,11 @@
 //! When someone who is missing is removed.
 
-use rosterd::sandbox::Options;
-
 use crate::support::{Config, World, people, row};
 
 #[test]
 fn an_absence_starts_over_after_a_row_that_was_there_and_bad() {
     let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\ngrace_reads = 1\n";
-    let world = World::with(Options::default(), Config { rest: rest.into(), ..Config::default() });
+    let world = World::of(Config::rest(rest));
     world.csv(people(0..5));
     world.sync().expect(0);
     world.csv(people(0..4));

@@ -77,10 +77,7 @@ fn law_7_a_job_whose_mapping_filter_or_key_changed_is_held_first() {
 #[test]
 fn law_7_fault_105_a_filter_that_drops_half_of_the_people_is_held() {
     let world = World::synced(Config::rest(LEAVE_AT_ONCE), 10);
-    world.configure(Config {
-        job: Config::default().job + "include = \"{{ email < 'person5' }}\"\n",
-        ..Config::rest(LEAVE_AT_ONCE)
-    });
+    world.configure(Config::rest(LEAVE_AT_ONCE).job("include = \"{{ email < 'person5' }}\"\n"));
     let ran = world.sync().expect(4);
     assert_eq!((ran.writes(), world.staff().len()), ((0, 0, 0), 10), "{ran:?}");
 }
@@ -134,8 +131,7 @@ fn a_run_for_one_key_leaves_what_is_known_of_the_job() {
 #[test]
 fn law_7_fault_105_who_is_dropped_by_a_new_filter_leaves_after_an_approval_only() {
     let world = World::synced(Config::rest(LEAVE_AT_ONCE), 40);
-    let job = Config::default().job + "include = \"{{ employee_no not in ['P00001', 'P00002'] }}\"\n";
-    world.configure(Config { job, ..Config::rest(LEAVE_AT_ONCE) });
+    world.configure(Config::rest(LEAVE_AT_ONCE).job("include = \"{{ employee_no not in ['P00001', 'P00002'] }}\"\n"));
     for run in 1..4 {
         let ran = world.sync();
         assert_eq!((ran.writes().2, world.staff().len()), (0, 40), "run {run}: {ran:?}");

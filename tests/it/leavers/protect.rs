@@ -5,7 +5,7 @@ use crate::support::{Config, World, people, row};
 const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
 
 fn protecting(names: &str) -> Config {
-    Config { job: Config::default().job + &format!("protect = [{names}]\n"), ..Config::rest(LEAVE_AT_ONCE) }
+    Config::rest(LEAVE_AT_ONCE).job(&format!("protect = [{names}]\n"))
 }
 
 #[test]

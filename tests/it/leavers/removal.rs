@@ -1,7 +1,6 @@
 //! When a person who is gone from the source is removed from the service, and when not.
 
 use jiff::SignedDuration;
-use rosterd::sandbox::Options;
 use serde_json::json;
 
 use crate::support::{Config, World, people, row};
@@ -48,7 +47,7 @@ fn who_is_gone_is_kept_unless_the_job_says_delete() {
 
 #[test]
 fn law_6_without_grace_one_complete_read_is_enough_and_only_own_people_leave() {
-    let world = World::with(Options::default(), deleting("grace = \"0s\""));
+    let world = World::of(deleting("grace = \"0s\""));
     world.person(90, "Foreign");
     world.person(2, "Clerk");
     assert_eq!(world.sync_of(people(1..COUNT + 1)).expect(0).writes(), (COUNT as u64 - 1, 0, 0));
@@ -84,7 +83,7 @@ fn during_the_grace_no_one_leaves_however_many_files_say_so() {
 
 /// A world in which a person is missing for longer than the grace of an hour.
 fn missing_since_two_hours() -> World {
-    let world = World::with(Options::default(), deleting("grace = \"1h\""));
+    let world = World::of(deleting("grace = \"1h\""));
     for (hours, text) in [(3, people(1..COUNT + 1)), (2, without(&[1], "Clerk"))] {
         world.csv(text);
         world.sync_ago(SignedDuration::from_hours(hours));
@@ -149,10 +148,7 @@ fn who_comes_back_within_the_grace_starts_over() {
 
 #[test]
 fn law_1_a_row_that_says_so_leaves_in_any_read_and_without_grace() {
-    let config = Config {
-        job: Config::default().job + "include = \"{{ title != 'Gone' }}\"\n",
-        ..deleting("grace = \"24h\"\ngrace_reads = 5")
-    };
+    let config = deleting("grace = \"24h\"\ngrace_reads = 5").job("include = \"{{ title != 'Gone' }}\"\n");
     let said = people(1..COUNT + 1).replace(&row(3, "Clerk"), &row(3, "Gone"));
     for (name, text, code) in [
         ("a complete read", said.clone(), 0),
@@ -180,8 +176,7 @@ fn law_1_a_row_that_says_so_leaves_in_any_read_and_without_grace() {
 
 #[test]
 fn law_1_a_row_that_is_not_included_needs_no_key_and_creates_no_one() {
-    let job = Config::default().job + "include = \"{{ title != 'Gone' }}\"\n";
-    let world = World::synced(Config { job, ..deleting("grace = \"0s\"") }, COUNT);
+    let world = World::synced(deleting("grace = \"0s\"").job("include = \"{{ title != 'Gone' }}\"\n"), COUNT);
     let text = without(&[1], "Clerk") + ",No Key,nokey@example.com,Gone\n" + &row(50, "Gone");
     let ran = world.sync_of(text).expect(0);
     assert!(ran.ended().1, "{ran:?}");
@@ -191,8 +186,7 @@ fn law_1_a_row_that_is_not_included_needs_no_key_and_creates_no_one() {
 
 #[test]
 fn law_8_an_include_that_says_neither_rejects_its_row_and_no_one_leaves_by_it() {
-    let job = Config::default().job + "include = \"{{ title }}\"\n";
-    let world = World::with(Options::default(), Config { job, ..deleting("grace = \"0s\"") });
+    let world = World::of(deleting("grace = \"0s\"").job("include = \"{{ title }}\"\n"));
     let all = people(1..COUNT + 1).replace("Clerk", "true");
     assert_eq!(world.sync_of(&all).expect(0).writes(), (COUNT as u64, 0, 0));
     let ran = world.sync_of(all.replace(&row(4, "true"), &row(4, "perhaps"))).expect(3).hides(&["perhaps"]);
@@ -259,9 +253,9 @@ fn a_leaver_that_the_service_has_lost_already_stops_no_one() {
 
 #[test]
 fn who_has_a_row_that_counts_stays_whatever_their_other_row_says() {
-    let job = Config::default().job + "include = \"{{ title != 'Gone' }}\"\n";
+    let config = deleting("grace = \"0s\"").job("include = \"{{ title != 'Gone' }}\"\n");
     for order in [[row(3, "Gone"), row(3, "Clerk")], [row(3, "Clerk"), row(3, "Gone")]] {
-        let world = World::synced(Config { job: job.clone(), ..deleting("grace = \"0s\"") }, COUNT);
+        let world = World::synced(config.clone(), COUNT);
         let ran = world.sync_of(people(1..COUNT + 1).replace(&row(3, "Clerk"), &order.concat()));
         assert_eq!((ran.writes(), gone(&world)), ((0, 0, 0), Vec::new()), "left and hired again: {order:?}: {ran:?}");
     }

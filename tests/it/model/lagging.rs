@@ -26,6 +26,7 @@ use rosterd::record::Key;
 
 use super::directory::{Change, Directory, Kind, PEOPLE, Read, SERVERS, Seen, Trouble};
 use super::machine::Machine;
+use crate::ldap;
 use crate::support::scripted::Scripted;
 use crate::support::slapd;
 
@@ -121,7 +122,7 @@ struct World {
 pub(super) async fn run(history: &History) -> Result<(), String> {
     let mut world = World::new(history).await;
     let result = world.live(history).await;
-    world.machine.sandbox.stop().await;
+    world.machine.site.stop().await;
     result
 }
 
@@ -136,8 +137,9 @@ impl World {
             })
             .collect();
         let urls: Vec<String> = servers.iter().map(Scripted::url).collect();
-        let config = CONFIG.replace("SOURCE", &slapd::source(&urls, "page_size = 2\n"));
-        let machine = Machine::new(&config, &[]).await;
+        let mut config = ldap::config(slapd::source(&urls, "page_size = 2\n"));
+        config.rest += "max_updates = \"off\"\n";
+        let machine = Machine::new(config).await;
         let (kind, shown) = (history.kind, BTreeMap::new());
         Self { machine, directory, _servers: servers, kind, may_doubt: false, shown }
     }
@@ -205,16 +207,16 @@ impl World {
             drop(store);
             self.read_all().await?;
         }
-        let writes = self.machine.sandbox.writes();
+        let writes = self.machine.service().writes();
         self.read_all().await?;
-        if self.machine.sandbox.writes() != writes {
+        if self.machine.service().writes() != writes {
             return Err("law 4: runs on unchanged input go on writing".to_owned());
         }
         let truth = self.directory.lock().unwrap().truth();
         let truth: BTreeMap<String, String> =
             truth.into_iter().map(|(person, title)| (number(person), format!("Title {title}"))).collect();
         let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-        let staff = self.machine.sandbox.all("staff").into_iter();
+        let staff = self.machine.service().all("staff").into_iter();
         let held: BTreeMap<String, String> =
             staff.map(|one| (text(&one["employee_id"]), text(&one["title"]))).collect();
         if truth == held { Ok(()) } else { Err(format!("the directory holds {truth:?}, the service {held:?}")) }
@@ -231,7 +233,7 @@ impl World {
     /// Who is at the service.
     fn people(&self) -> Result<BTreeSet<u8>, String> {
         let mut people = BTreeSet::new();
-        for one in self.machine.sandbox.all("staff") {
+        for one in self.machine.service().all("staff") {
             let person = one["employee_id"].as_str().unwrap_or_default()[1..].parse().unwrap();
             if !people.insert(person) {
                 return Err(format!("law 3: {person} is there twice"));
@@ -264,30 +266,3 @@ fn check_removed(
 fn number(person: u8) -> String {
     format!("P{person:05}")
 }
-
-const CONFIG: &str = r#"
-[api]
-base_url = "URL"
-api_key_file = "key"
-requests_per_minute = 1000000
-[state]
-dir = "state"
-[[job]]
-name = "staff"
-target = "staff"
-key = "{{ employeeNumber }}"
-match_on = ["employee_id", "email"]
-[job.source]
-SOURCE
-[job.map]
-name = "{{ cn }}"
-email = "{{ mail }}"
-title = "{{ title }}"
-employee_id = "{{ employeeNumber }}"
-[job.leavers]
-action = "delete"
-grace = "0s"
-[job.guard]
-max_leavers = "off"
-max_updates = "off"
-"#;

@@ -1,56 +1,43 @@
 //! A service, and the machine on which the engine runs; all of it in this process.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
 use std::time::Duration;
 
 use rosterd::api::Client;
 use rosterd::clock::Clock;
-use rosterd::config::{self, Config, Job, Needs};
+use rosterd::config::{self, Job};
 use rosterd::operator;
-use rosterd::reconcile::{self, Context, KeyFilter, NoObserver, Report};
+use rosterd::reconcile::{self, KeyFilter, Report};
 use rosterd::record::Key;
 use rosterd::sandbox::{Options, Sandbox};
 use rosterd::store::Store;
-use tempfile::TempDir;
 
 use super::history::Moment;
-use crate::support::inside::open_store;
-use crate::support::shown;
+use crate::support::inside::{self, open_store};
+use crate::support::site::memory;
+use crate::support::{Config, Site, shown};
 
 /// A service, a state folder, and the configuration of one job.
 pub(super) struct Machine {
-    dir: TempDir,
-    pub(super) sandbox: Sandbox,
-    pub(super) config: Config,
+    pub(super) site: Site,
+    pub(super) config: config::Config,
     pub(super) clock: Clock,
 }
 
 pub(super) type Decide = fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, operator::DecisionError>;
 
 impl Machine {
-    /// A machine with this configuration, in which `URL` is replaced by the service's, and these files next to it.
-    pub(super) async fn new(config: &str, files: &[(&str, &str)]) -> Self {
-        let shared_memory = Path::new("/dev/shm");
-        let dir = if shared_memory.is_dir() { TempDir::new_in(shared_memory) } else { TempDir::new() }.unwrap();
+    /// A machine with this configuration, whose requests are not limited.
+    pub(super) async fn new(config: Config) -> Self {
         let clock = Clock::fixed("2026-03-02T08:00:00Z".parse().unwrap());
-        let options = Options { accept_duplicates: true, rate: 0, clock: shown(&clock), ..Options::default() };
-        let sandbox = Sandbox::start(options).await.unwrap();
-        let put = |name: &str, text: &str| {
-            fs::write(dir.path().join(name), text).unwrap();
-            fs::set_permissions(dir.path().join(name), fs::Permissions::from_mode(0o600)).unwrap();
-        };
-        files.iter().for_each(|(name, text)| put(name, text));
-        put("key", &sandbox.options().api_key);
-        put("config.toml", &config.replace("URL", &sandbox.url()));
-        let config = config::load(&dir.path().join("config.toml"), std::iter::empty(), Needs::Jobs).unwrap();
-        Self { dir, sandbox, config, clock }
+        let options = Options { accept_duplicates: true, clock: shown(&clock), ..Options::default() };
+        let config = Config { api: "requests_per_minute = 1000000\ntimeout = \"20s\"\n".into(), ..config };
+        let site = Site::start(memory(), options, config).await;
+        Self { config: site.checked(), site, clock }
     }
 
-    pub(super) fn dir(&self) -> &Path {
-        self.dir.path()
+    pub(super) fn service(&self) -> &Sandbox {
+        self.site.service()
     }
 
     pub(super) fn job(&self) -> &Job {
@@ -68,9 +55,6 @@ impl Machine {
 
     /// One run of the engine; `None` where the process died.
     pub(super) async fn run(&self, client: &Client, narrow: &KeyFilter, killed: Option<Moment>) -> Option<Report> {
-        let store = self.store();
-        let context = Context { config: &self.config, client, store: &store, clock: &self.clock, watch: &NoObserver };
-        let jobs: Vec<_> = self.config.jobs.iter().collect();
         let death = async {
             match killed {
                 Some(moment) => moment.comes(client, || false).await,
@@ -78,7 +62,7 @@ impl Machine {
             }
         };
         tokio::select! {
-            reports = reconcile::sync(&context, &jobs, narrow) => reports.unwrap().pop(),
+            mut reports = inside::run(&self.config, client, &self.clock, narrow) => reports.pop(),
             () = death => None,
         }
     }

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::history::{History, PEOPLE, Slip, Step, Sync};
 use super::machine::{Decide, Machine};
+use crate::support::Config;
 
 /// People that are unknown to HR.
 const FOREIGN: usize = 2;
@@ -50,14 +51,15 @@ struct World {
 pub(super) async fn run(history: &History) -> Result<(), String> {
     let mut world = World::new().await;
     let result = world.live(history).await;
-    world.machine.sandbox.stop().await;
+    world.machine.site.stop().await;
     result
 }
 
 impl World {
     async fn new() -> Self {
-        let machine = Machine::new(CONFIG, &[("staff.csv", HEADER)]).await;
-        let (config, sandbox) = (&machine.config, &machine.sandbox);
+        let machine = Machine::new(config()).await;
+        machine.site.csv(HEADER);
+        let (config, sandbox) = (&machine.config, machine.service());
         let movers =
             Client::new(&rosterd::api::Options { budget_file: None, ..config.api.clone() }, &machine.clock).unwrap();
         let location = sandbox.put("location", json!({"name": "Quay"}));
@@ -103,14 +105,14 @@ impl World {
                 let Some(id) = self.id(*person) else { return Ok(()) };
                 let field = if *owned { "title" } else { "mobile" };
                 let value = json!(value.to_string());
-                self.machine.sandbox.edit("staff", id, json!({field: value}));
+                self.machine.service().edit("staff", id, json!({field: value}));
                 if !owned {
                     self.unowned.insert(id, value);
                 }
             }
             Step::Remove { person } => {
                 if let Some(id) = self.id(*person) {
-                    self.machine.sandbox.remove("staff", id);
+                    self.machine.service().remove("staff", id);
                     self.stands.remove(&id);
                     self.real.remove(&id);
                     self.unowned.remove(&id);
@@ -126,7 +128,7 @@ impl World {
             Step::Approve => drop(self.decide(operator::approve, None)),
             Step::Reject { which } => drop(self.decide(operator::reject, Some(*which))),
             Step::Lose => {
-                fs::remove_dir_all(self.machine.dir().join("state")).unwrap_or_default();
+                fs::remove_dir_all(self.machine.site.state()).unwrap_or_default();
                 self.seen.clear();
             }
             Step::Wait { hours } => self.machine.clock.advance(SignedDuration::from_hours(i64::from(*hours))),
@@ -147,24 +149,24 @@ impl World {
             text += "P99,\"Per";
         }
         self.file = file;
-        fs::write(self.machine.dir().join("staff.csv"), text).unwrap();
+        self.machine.site.csv(text);
     }
 
     /// A user gives two people at the service each other's name and email.
     fn exchange(&self, one: u8, other: u8) {
         let (Some(one), Some(other)) = (self.id(one), self.id(other)) else { return };
-        let staff = self.machine.sandbox.all("staff");
+        let staff = self.machine.service().all("staff");
         let who = |id: i64| {
             let person = staff.iter().find(|person| person["id"] == id).unwrap();
             json!({"name": person["name"], "email": person["email"]})
         };
-        self.machine.sandbox.edit("staff", one, who(other));
-        self.machine.sandbox.edit("staff", other, who(one));
+        self.machine.service().edit("staff", one, who(other));
+        self.machine.service().edit("staff", other, who(one));
     }
 
     /// A run, and the laws about what it may remove.
     async fn sync(&mut self, sync: &Sync) -> Result<(), String> {
-        self.machine.sandbox.set_faults(sync.faults.iter().map(|spec| spec.parse().unwrap()).collect());
+        self.machine.site.faults(&sync.faults);
         let before = self.people();
         let before_run = self.faces();
         let narrow = KeyFilter { keys: sync.only.and_then(|person| Key::new(&number(person))).into_iter().collect() };
@@ -189,7 +191,7 @@ impl World {
         let (report, moved) = tokio::join!(engine, movers);
         // What a killed process left in flight arrives.
         tokio::time::sleep(Duration::from_millis(if report.is_none() { 200 } else { 0 })).await;
-        self.machine.sandbox.set_faults(Vec::new());
+        self.machine.service().set_faults(Vec::new());
         self.stands.extend(moved.iter().copied());
         self.seen.extend(self.numbers.iter().cloned());
         let after = self.people();
@@ -269,14 +271,14 @@ impl World {
     fn faces(&self) -> BTreeMap<i64, Face> {
         let text = |person: &Value, field: &str| person[field].as_str().unwrap_or_default().to_owned();
         let face = |person: &Value| Face { name: text(person, "name"), email: text(person, "email") };
-        let all = self.machine.sandbox.all("staff");
+        let all = self.machine.service().all("staff");
         let known = all.iter().filter(|person| person["email"].is_string());
         known.map(|person| (person["id"].as_i64().unwrap(), face(person))).collect()
     }
 
     /// The laws that hold at any time.
     fn check(&self) -> Result<(), String> {
-        let staff = self.machine.sandbox.all("staff");
+        let staff = self.machine.service().all("staff");
         let mut keys = BTreeSet::new();
         for person in &staff {
             let (id, key) = (person["id"].as_i64().unwrap(), person["employee_id"].as_str().unwrap_or_default());
@@ -299,7 +301,7 @@ impl World {
 
     /// Everybody stands as they signed last.
     fn check_presence(&self) -> Result<(), String> {
-        for person in self.machine.sandbox.all("staff") {
+        for person in self.machine.service().all("staff") {
             let (id, is_inside) = (person["id"].as_i64().unwrap(), person["onsite_status"] == "onsite");
             if self.stands.get(&id).is_some_and(|onsite| *onsite != is_inside) {
                 return Err(format!("law 10: {} stands {}", person["employee_id"], person["onsite_status"]));
@@ -318,10 +320,10 @@ impl World {
         for _ in 0..SETTLING_RUNS_MAX {
             // A day and more, so that what counts for a day does not count.
             self.machine.clock.advance(SignedDuration::from_hours(25));
-            let writes = self.machine.sandbox.writes();
+            let writes = self.machine.service().writes();
             self.sync(&calm).await?;
             self.check()?;
-            rests = self.machine.sandbox.writes() == writes;
+            rests = self.machine.service().writes() == writes;
             if !self.decide(operator::approve, None) && rests {
                 break;
             }
@@ -330,7 +332,7 @@ impl World {
             return Err("law 4: runs on unchanged input go on writing".to_owned());
         }
         self.check_presence()?;
-        let staff = self.machine.sandbox.all("staff");
+        let staff = self.machine.service().all("staff");
         for (person, title) in &self.file {
             let (key, title) = (json!(number(*person)), json!(format!("Title {title}")));
             if !staff.iter().any(|one| one["employee_id"] == key && one["title"] == title) {
@@ -342,7 +344,7 @@ impl World {
 
     fn people(&self) -> BTreeMap<i64, String> {
         let key = |person: &Value| person["employee_id"].as_str().unwrap_or_default().to_owned();
-        self.machine.sandbox.all("staff").iter().map(|person| (person["id"].as_i64().unwrap(), key(person))).collect()
+        self.machine.service().all("staff").iter().map(|person| (person["id"].as_i64().unwrap(), key(person))).collect()
     }
 
     /// The id of a person that HR knows, if the service has them.
@@ -434,33 +436,15 @@ async fn sign(client: &Client, location: i64, person: i64, onsite: bool) -> bool
     sent.map_or_else(|error| error.fate() == Fate::Unknown, |_| true)
 }
 
-const CONFIG: &str = r#"
-[api]
-base_url = "URL"
-api_key_file = "key"
-requests_per_minute = 1000000
-timeout = "20s"
-[state]
-dir = "state"
-[[job]]
-name = "staff"
-target = "staff"
-key = "{{ no }}"
-match_on = ["employee_id"]
-[job.source]
-type = "csv"
-path = "staff.csv"
-settle = "0s"
-[job.map]
-name = "{{ name }}"
-email = "{{ email }}"
-phone = "{{ phone }}"
-employee_id = "{{ no }}"
-title = "{{ title }}"
-[job.leavers]
-action = "delete"
-grace = "0s"
-[job.guard]
-max_updates = "off"
-max_blanked = "off"
-"#;
+fn config() -> Config {
+    Config {
+        job: "key = \"{{ no }}\"\nmatch_on = [\"employee_id\"]\n".into(),
+        map: "name = \"{{ name }}\"\nemail = \"{{ email }}\"\nphone = \"{{ phone }}\"\nemployee_id = \"{{ no }}\"\n\
+              title = \"{{ title }}\"\n"
+            .into(),
+        ..Config::rest(
+            "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n\
+             [job.guard]\nmax_updates = \"off\"\nmax_blanked = \"off\"\n",
+        )
+    }
+}

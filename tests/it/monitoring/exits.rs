@@ -1,12 +1,9 @@
 //! How `status` ends, for monitors: 0, 1 where a job fails or is overdue, 4 where something is held; alone, at the daemon, and for
 //! all accounts of a machine.
 
-use std::fs;
-
 use jiff::SignedDuration;
-use rosterd::sandbox::Options;
 
-use crate::support::daemon::CONTROL;
+use crate::support::config::CONTROL;
 use crate::support::{Config, HEADER, World, people};
 
 const BAD: &str = "P00100,,x@example.com,Clerk\n";
@@ -16,7 +13,7 @@ fn worlds() -> Vec<(&'static str, World, i32)> {
     let guarded =
         format!("{CONTROL}[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n[job.guard]\nmax_leavers = 3\n");
     let synced = || World::synced(Config::rest(&guarded), 20);
-    let never = World::with(Options::default(), Config::rest(&guarded));
+    let never = World::of(Config::rest(&guarded));
     never.csv(HEADER);
     let partial = synced();
     partial.sync_of(people(1..21) + BAD).expect(3);
@@ -26,7 +23,7 @@ fn worlds() -> Vec<(&'static str, World, i32)> {
     failed.sync_of("no header of ours\n").expect(1);
     // Held, and nothing new for too long besides: the worse of the two counts.
     let source = format!("{}expect_every = \"1d\"\n", Config::default().source);
-    let overdue = World::with(Options::default(), Config { source, ..Config::rest(&guarded) });
+    let overdue = World::of(Config { source, ..Config::rest(&guarded) });
     for people in [people(1..21), people(1..11)] {
         overdue.csv(people);
         overdue.sync_ago(SignedDuration::from_hours(25));
@@ -57,7 +54,7 @@ fn status_ends_with_0_1_or_4_with_a_daemon_and_without_one() {
 #[test]
 fn status_of_all_accounts_ends_as_the_worst_of_them() {
     let held = World::synced(Config::rest("[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n"), 20);
-    let text = fs::read_to_string(held.dir().join("config.toml")).unwrap();
+    let text = held.config_text();
     let account = |name: &str| {
         let text =
             text.replace("dir = \"state\"", &format!("dir = \"{name}\"")).replace("staff.csv", &format!("{name}.csv"));

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use rosterd::clock::Clock;
 use rosterd::notify::Notifier;
-use rosterd::sandbox::Options;
 use tokio::runtime::Runtime;
 
 use crate::support::mailer::{PASSWORD, Server, Tls, USER};
@@ -17,7 +16,7 @@ const BAD: &str = "P00100,,x@example.com,Clerk\n";
 
 /// A world with something to tell, under these lines of `[notify]`.
 fn world(notify: &str) -> World {
-    let world = World::with(Options::default(), Config::rest(&format!("[notify]\n{notify}\n")));
+    let world = World::of(Config::rest(&format!("[notify]\n{notify}\n")));
     world.put("word", format!("{PASSWORD}\n").as_bytes());
     world.put("wrong", b"hunter2\n");
     world.csv(people(1..5) + BAD);
@@ -156,8 +155,8 @@ fn fault_52_a_proxy_is_used_where_it_is_configured_and_never_from_the_environmen
     let address = |proxy: &Server| format!("http://127.0.0.1:{}", proxy.port);
     for (lines, is_used) in [("", false), (&*format!("proxy = \"{}\"\n", address(&own)), true)] {
         let world = world(&format!("webhook = \"https://chat.invalid/canary\"\n{lines}"));
-        let broken = std::fs::read_to_string(world.dir().join("config.toml")).unwrap() + "\n[nonsense]\n";
-        world.put("config.toml", broken.as_bytes());
+        let broken = world.config_text() + "\n[nonsense]\n";
+        world.put_config(&broken);
         let mut command = world.command(&["run"]);
         for name in ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "HTTP_PROXY"] {
             command.env(name, address(&foreign));

@@ -12,7 +12,8 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 
 use crate::monitoring::notices::Listener;
-use crate::support::daemon::{CONTROL, eventually};
+use crate::support::config::CONTROL;
+use crate::support::daemon::eventually;
 use crate::support::looked::Served;
 use crate::support::{Config, World};
 
@@ -45,7 +46,7 @@ fn config(web: &Listener, mail: &Listener) -> Config {
          mail = {{ to = [\"it@example.com\"], from = \"rosterd@example.com\", smtp = \"smtp://{}\" }}\n",
         web.address, mail.address
     );
-    Config { job: job.into(), map: map.into(), rest, ..Config::default() }
+    Config { job: job.into(), map: map.into(), ..Config::rest(&rest) }
 }
 
 /// What is at the service and in the file that causes trouble, without what the service refuses.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use rosterd::api::{Api, Query, Staff};
-use rosterd::reconcile::{Counts, Pause, PauseScope, ReasonKind, Report, Status};
+use rosterd::reconcile::{Counts, Pause, PauseScope, ReasonKind, RejectedRows, Report, Status};
 use rosterd::record::{JobName, RemoteId};
 use rosterd::status::{Budget, Health, JobView, Running, Snapshot, UnreachableChannel, metrics, page};
 
@@ -47,7 +47,7 @@ fn everything() -> Snapshot {
             (last.status, last.counts.records) = (status, 1_204);
         }
         view.reasons = reasons.iter().map(|reason| (*reason).to_owned().into()).collect();
-        (view.held, view.held_by, view.rejected) = (0, Vec::new(), Vec::new());
+        (view.held, view.held_by, view.rejected) = (0, Vec::new(), RejectedRows::default());
         view
     };
     let mut failing = ended(
@@ -249,7 +249,7 @@ fn the_page_is_readable_on_a_phone_and_at_a_desk_by_day_and_by_night() {
     let mut wide = snapshot.jobs[0].clone();
     wide.name = JobName::new(&"job-".repeat(15)).unwrap_or(wide.name);
     wide.reasons = vec!["x".repeat(250).into(), "<b>&\"' \u{202e}ﷺ 員工".to_owned().into()];
-    wide.rejected.iter_mut().for_each(|row| row.field = Some("Very Long Column Name ".repeat(8)));
+    wide.rejected.first.iter_mut().for_each(|row| row.field = Some("Very Long Column Name ".repeat(8)));
     wide.running = Some(Running { since: snapshot.at, stage: "1234 of 100000 changes sent".to_owned() });
     wide.overdue = Some(ReasonKind::Late.because("overdue: no new content since 2027-06-10T02:30:00Z"));
     wide.inbox = Some(Ok(vec!["one.csv".to_owned()]));

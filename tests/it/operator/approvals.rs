@@ -15,8 +15,7 @@ fn ten_leavers() -> World {
 
 /// A job in which every change waits for an approval, with three people at the service and in the file.
 fn waiting() -> World {
-    let job = Config::default().job + "writes = \"approve\"\n";
-    let world = World::with(Options::default(), Config { job, ..Config::rest(LEAVE_AT_ONCE) });
+    let world = World::of(Config::rest(LEAVE_AT_ONCE).job("writes = \"approve\"\n"));
     for number in 1..4 {
         world.person(number, "Clerk");
     }
@@ -164,8 +163,7 @@ fn where_nothing_is_held_or_no_one_has_that_name_nothing_is_released() {
 
 #[test]
 fn writes_approve_holds_every_change() {
-    let job = Config::default().job + "writes = \"approve\"\n";
-    let world = World::with(Options::default(), Config { job, ..Config::rest(LEAVE_AT_ONCE) });
+    let world = World::of(Config::rest(LEAVE_AT_ONCE).job("writes = \"approve\"\n"));
     world.person(1, "Another");
     world.csv(people(1..4));
     for _ in 0..2 {
@@ -186,8 +184,7 @@ fn writes_approve_holds_every_change() {
 
 #[test]
 fn writes_off_plans_and_never_sends() {
-    let job = Config::default().job + "writes = \"off\"\n";
-    let world = World::with(Options::default(), Config { job, ..Config::rest(LEAVE_AT_ONCE) });
+    let world = World::of(Config::rest(LEAVE_AT_ONCE).job("writes = \"off\"\n"));
     world.csv(people(1..4));
     assert_eq!(world.plan().expect(0).job()["changes"].as_array().unwrap().len(), 3);
     for _ in 0..2 {
@@ -202,8 +199,7 @@ fn writes_off_plans_and_never_sends() {
 fn what_was_approved_is_not_sent_once_writing_is_off() {
     let world = ten_leavers();
     world.run(&["approve", "staff"]).expect(0);
-    let job = Config::default().job + "writes = \"off\"\n";
-    world.configure(Config { job, ..Config::rest(LEAVE_AT_ONCE) });
+    world.configure(Config::rest(LEAVE_AT_ONCE).job("writes = \"off\"\n"));
     assert_eq!(world.sync().writes(), (0, 0, 0));
     assert_eq!(world.staff().len(), 20);
 }
@@ -241,9 +237,8 @@ fn law_10_an_approved_leaver_who_came_on_site_since_stays() {
 
 #[test]
 fn law_3_an_approved_joiner_that_the_service_has_by_now_is_not_created_again() {
-    let job = Config::default().job + "writes = \"approve\"\n";
     let options = Options { accept_duplicates: true, ..Options::default() };
-    let world = World::with(options, Config { job, ..Config::default() });
+    let world = World::with(options, Config::default().job("writes = \"approve\"\n"));
     assert_eq!(world.sync_of(people(1..4)).expect(4).job()["held"], 3);
     world.run(&["approve", "staff"]).expect(0);
     world.person(2, "Clerk");

@@ -1,19 +1,12 @@
 //! What an approval is good for.
 
-use rosterd::sandbox::Options;
 use serde_json::json;
 
 use crate::support::{Config, HEADER, World, people, row};
 
 fn world(job: &str) -> World {
-    let world = World::with(
-        Options::default(),
-        Config {
-            job: Config::default().job + job + "writes = \"approve\"\n",
-            rest: "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n".into(),
-            ..Config::default()
-        },
-    );
+    let leavers = Config::rest("[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n");
+    let world = World::of(leavers.job(job).job("writes = \"approve\"\n"));
     world.csv(people(0..5));
     world.sync().expect(4);
     world.run(&["approve", "staff"]).expect(0);
@@ -63,7 +56,7 @@ fn an_approval_is_of_a_change_as_it_was_shown_and_void_where_the_service_holds_s
             let what = format!("{mode}, {edit}, in the file again: {shown_again}");
             let source = format!("settle = \"0s\"\nmode = \"{mode}\"\n");
             let mut world = World::synced(Config { source, ..Config::default() }, 3);
-            world.reconfigure(|config| Config { job: config.job + "writes = \"approve\"\n", ..config });
+            world.reconfigure(|config| config.job("writes = \"approve\"\n"));
             let bakers = people(1..4).replace("Clerk", "Baker");
             let ran = world.sync_of(&bakers).expect(4);
             assert_eq!(ran.job()["held"], 3, "{what}");

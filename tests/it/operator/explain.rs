@@ -1,6 +1,5 @@
 //! `explain` answers for every state that a record can be in.
 
-use rosterd::sandbox::Options;
 use serde_json::{Value, json};
 
 use crate::support::{Config, Ran, World, people, row};
@@ -67,8 +66,7 @@ fn someone_who_was_rejected_is_explained_with_the_reason() {
 
 #[test]
 fn someone_who_is_held_is_explained_with_rivals_and_decisions() {
-    let job = Config::default().job + "writes = \"approve\"\n";
-    let world = World::with(Options::default(), Config { job, ..Config::default() });
+    let world = World::of(Config::default().job("writes = \"approve\"\n"));
     let ids = [world.person(1, "Clerk"), world.person(1, "Clerk"), world.person(2, "Clerk")];
     world.sync_of(people(1..3).replace("person2@example.com,Clerk", "person2@example.com,Baker")).expect(4);
     let document = explained(&world, "P00001");
@@ -105,8 +103,7 @@ fn someone_whose_change_was_refused_is_explained_with_the_service_s_words() {
 
 #[test]
 fn someone_who_was_edited_at_the_service_has_drifted() {
-    let job = Config::default().job + "writes = \"approve\"\n";
-    let world = World::with(Options::default(), Config { job, ..Config::default() });
+    let world = World::of(Config::default().job("writes = \"approve\"\n"));
     let id = world.person(1, "Clerk");
     world.sync_of(people(1..2)).expect(0);
     world.service().edit("staff", id, json!({"title": "Chief", "onsite_status": "onsite"}));
@@ -153,8 +150,7 @@ fn what_is_set_in_leavers_is_explained_before_and_after() {
 
 #[test]
 fn what_the_job_does_not_overwrite_is_distinguished() {
-    let job = Config::default().job + "on_drift = \"keep\"\nseed_only = [\"name\"]\n";
-    let world = World::synced(Config { job, ..Config::default() }, 1);
+    let world = World::synced(Config::default().job("on_drift = \"keep\"\nseed_only = [\"name\"]\n"), 1);
     let id = world.held_as(1).unwrap()["id"].as_i64().unwrap();
     world.service().edit("staff", id, json!({"title": "Chief", "name": "Somebody Else"}));
     world.sync().expect(0);
@@ -170,7 +166,7 @@ fn a_row_outside_of_its_days_is_explained_with_the_day_here_and_by_preview() {
     let days = "active_from = \"{{ title }}\"\nactive_until = \"{{ email }}\"\n";
     let map = "name = \"{{ name }}\"\nemployee_id = \"{{ employee_no }}\"\n".to_owned();
     let job = Config::default().job.replace(", \"email\"", "") + days;
-    let world = World::with(Options::default(), Config { job, map, ..Config::default() });
+    let world = World::of(Config { job, map, ..Config::default() });
     let file = "Employee No,Name,Email,Title\nP1,Ann,,2999-02-01\nP2,Bo,2020-02-29,\nP3,Cy,,\n";
     world.csv(file);
     assert_eq!(world.sync().expect(0).writes(), (1, 0, 0));
@@ -206,7 +202,7 @@ fn a_key_that_was_never_seen_fails_with_those_that_look_like_it() {
 
 #[test]
 fn before_the_first_run_and_without_a_file_what_can_be_said_is_said() {
-    let world = World::with(Options::default(), Config::default());
+    let world = World::default();
     world.csv(people(1..3));
     let document = world.run(&["explain", "staff", "P00001", "--json"]).expect(0).json();
     assert_eq!((&document["outlook"]["is"], &document["entity"]), (&"unclear".into(), &Value::Null));
@@ -219,8 +215,7 @@ fn before_the_first_run_and_without_a_file_what_can_be_said_is_said() {
 
 #[test]
 fn sensitive_values_are_shown_on_request_only() {
-    let map = Config::default().map + "mobile = \"{{ title }}\"\n\"cf.Locker\" = \"{{ title }}\"\n";
-    let world = World::with(Options::default(), Config { map, ..Config::default() });
+    let world = World::of(Config::default().map("mobile = \"{{ title }}\"\n\"cf.Locker\" = \"{{ title }}\"\n"));
     world.sync_of(people(1..2).replace("Clerk", "64215550")).expect(0);
     let hidden = shown(&world, "P00001");
     assert!(hidden.out.contains("source ***, service ***"), "{hidden:?}");

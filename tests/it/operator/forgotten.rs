@@ -34,7 +34,7 @@ fn canary(title: &str) -> String {
 
 #[test]
 fn fault_114_nothing_of_a_forgotten_person_is_left_in_any_file_of_the_state() {
-    let world = World::with(Options::default(), Config::default());
+    let world = World::default();
     for title in ["Canarytitle", "Canarytitle 2", "Canarytitle 3"] {
         world.sync_of(people(1..30) + &canary(title)).expect(0);
     }
@@ -60,7 +60,7 @@ fn fault_114_nothing_of_a_forgotten_person_is_left_in_any_file_of_the_state() {
 #[test]
 fn who_is_still_in_the_source_is_matched_again_and_no_one_is_doubled_or_removed() {
     let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
-    let world = World::with(Options::default(), Config::rest(rest));
+    let world = World::of(Config::rest(rest));
     world.sync_of(people(1..30) + &canary("Canarytitle")).expect(0);
     world.run(&["forget", "CANARYKEY"]).expect(0);
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
@@ -76,8 +76,7 @@ fn who_is_still_in_the_source_is_matched_again_and_no_one_is_doubled_or_removed(
 
 #[test]
 fn what_is_held_parked_or_decided_of_a_person_is_forgotten_too() {
-    let job = Config::default().job + "writes = \"approve\"\n";
-    let world = World::with(Options::default(), Config { job, ..Config::default() });
+    let world = World::of(Config::default().job("writes = \"approve\"\n"));
     world.sync_of(people(1..3) + &canary("Canarytitle") + &row(9, "Clerk")).expect(4);
     world.run(&["reject", "staff", "CANARYKEY"]).expect(0);
     world.sync().expect(4);

@@ -2,7 +2,6 @@
 
 use std::fs;
 
-use rosterd::sandbox::Options;
 use serde_json::{Value, json};
 
 use crate::support::{Config, World, people, row};
@@ -18,8 +17,7 @@ fn audit_file(world: &World) -> std::path::PathBuf {
 
 #[test]
 fn every_run_is_shown_newest_first_and_what_one_changed_with_before_and_after() {
-    let map = Config::default().map + "mobile = \"{{ title }}1\"\n";
-    let world = World::with(Options::default(), Config { map, ..Config::default() });
+    let world = World::of(Config::default().map("mobile = \"{{ title }}1\"\n"));
     world.sync_of(people(1..4).replace("Clerk", "021 555 01")).expect(0);
     world.sync_of(people(1..4).replace("Clerk", "021 555 02")).expect(0);
     world.sync_of("").expect(1);
@@ -52,8 +50,7 @@ fn every_run_is_shown_newest_first_and_what_one_changed_with_before_and_after() 
 
 #[test]
 fn who_approved_and_who_rejected_is_shown_with_the_run() {
-    let job = Config::default().job + "writes = \"approve\"\n";
-    let world = World::with(Options::default(), Config { job, ..Config::default() });
+    let world = World::of(Config::default().job("writes = \"approve\"\n"));
     world.sync_of(people(1..6)).expect(4);
     world.run(&["approve", "staff", "P00001", "P00002"]).expect(0);
     let rejected = world.command(&["reject", "staff", "P00003"]).env("SUDO_USER", "ana").output().unwrap();
@@ -116,7 +113,7 @@ fn a_line_that_can_t_be_read_is_named_and_old_lines_are_taken() {
 
 #[test]
 fn history_is_shown_while_a_run_holds_the_store_and_where_nothing_has_happened() {
-    let world = World::with(Options::default(), Config::default());
+    let world = World::default();
     assert_eq!(events(&world), [] as [Value; 0]);
     world.sync_of(people(1..4)).expect(0);
     let lock = fs::File::options().write(true).open(world.state().join("lock")).unwrap();

@@ -46,7 +46,7 @@ fn a_paused_job_stops_no_other() {
     let second = "[[job]]\nname = \"other\"\ntarget = \"staff\"\nkey = \"{{ employee_no }}\"\nmatch_on = [\"employee_id\"]\n\
                   [job.source]\ntype = \"csv\"\npath = \"other.csv\"\nsettle = \"0s\"\n[job.map]\nname = \"{{ name }}\"\n\
                   employee_id = \"{{ employee_no }}\"\n";
-    let world = World::with(Options::default(), Config::rest(second));
+    let world = World::of(Config::rest(second));
     world.csv(people(1..3));
     world.put("other.csv", people(10..12).as_bytes());
     world.run(&["pause", "staff"]).expect(0);
@@ -65,7 +65,7 @@ fn a_paused_job_stops_no_other() {
 
 #[test]
 fn a_pause_stops_a_run_that_holds_the_store_and_nothing_of_it_counts_as_failed() {
-    let world = World::with(Options::default(), Config { api: EIGHT_IN_FLIGHT.into(), ..Config::default() });
+    let world = World::of(Config { api: EIGHT_IN_FLIGHT.into(), ..Config::default() });
     world.csv(people(0..90));
     world.faults(&["staff.create hold after=12"]);
     let mut child = world.start(&["sync"]);

@@ -3,7 +3,6 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use rosterd::sandbox::Options;
 use serde_json::{Value, json};
 
 use crate::support::{Config, Ran, World, people, row};
@@ -107,8 +106,7 @@ fn what_the_guard_held_or_holds_by_now_is_not_sent_by_a_plan() {
 
 #[test]
 fn a_plan_of_approved_changes_sends_them_and_rejected_ones_stay() {
-    let job = Config::default().job + "writes = \"approve\"\n";
-    let world = World::with(Options::default(), Config { job, ..Config::default() });
+    let world = World::of(Config::default().job("writes = \"approve\"\n"));
     world.csv(people(1..4));
     world.sync().expect(4);
     world.run(&["approve", "staff"]).expect(0);
@@ -143,7 +141,7 @@ fn fault_111_a_foreign_damaged_or_changed_plan_is_refused_before_anything_is_sen
     refused(&world, "another version");
     world.put("plan.json", text.as_bytes());
 
-    let before = Config { ..config() };
+    let before = config();
     for (change, word) in [
         (Config { map: before.map.replace("{{ title }}", "{{ title | upper }}"), ..before.clone() }, "job staff"),
         (Config { rest: before.rest.clone() + "max_leavers = 9\n", ..before.clone() }, "job staff"),
@@ -192,7 +190,7 @@ fn law_3_a_plan_that_could_not_be_delivered_is_finished_by_the_next_sync() {
 fn law_11_a_plan_shows_that_a_number_is_set_changed_or_cleared_and_the_number_only_where_asked() {
     let map = "name = \"{{ name }}\"\nemployee_id = \"{{ employee_no }}\"\nmobile = \"{{ title }}\"\n".to_owned();
     let job = "key = \"{{ employee_no }}\"\nmatch_on = [\"employee_id\"]\n".to_owned();
-    let world = World::with(Options::default(), Config { map, job, ..config() });
+    let world = World::of(Config { map, job, ..config() });
     let file = |one: &str, two: &str, three: &str| people(1..1) + &row(1, one) + &row(2, two) + &row(3, three);
     world.csv(file("", "64 2111", "64 2122"));
     world.sync().expect(0);

@@ -9,7 +9,7 @@ use crate::support::{Config, World, people};
 
 /// Five people; the service refuses the second and the fourth.
 fn parked() -> World {
-    let world = World::new(Options::default());
+    let world = World::default();
     world.csv(people(0..5));
     world.faults(&["staff.create status=422 every=2"]);
     world.sync().expect(3);

@@ -39,8 +39,7 @@ fn law_9_after_a_rebuild_no_one_is_doubled_and_no_one_leaves() {
 
 #[test]
 fn law_9_what_a_person_rejected_stays_so_and_what_was_approved_is_asked_again() {
-    let job = Config::default().job + "writes = \"approve\"\n";
-    let world = World::with(Options::default(), Config { job, ..Config::default() });
+    let world = World::of(Config::default().job("writes = \"approve\"\n"));
     world.csv(people(1..4));
     world.sync().expect(4);
     world.run(&["approve", "staff", "P00001"]).expect(0);
@@ -90,10 +89,10 @@ fn law_9_fault_12_a_damaged_store_fails_every_command_until_it_is_rebuilt() {
 #[test]
 fn law_2_a_store_of_another_account_can_be_given_up() {
     let one = World::synced(Config::default(), 3);
-    let other = World::new(Options::default());
-    let path = one.dir().join("config.toml");
+    let other = World::default();
+    let path = one.config_path();
     let text = fs::read_to_string(&path).unwrap().replace(&one.service().url(), &other.service().url());
-    one.put("config.toml", text.as_bytes());
+    one.put_config(&text);
     assert!(one.run(&["sync"]).expect(2).err.contains("rosterd rebuild"));
     one.run(&["rebuild"]).expect(0);
     assert_eq!(one.sync().expect(0).writes(), (3, 0, 0));
@@ -143,7 +142,7 @@ fn law_9_who_was_leaving_before_a_rebuild_and_is_back_stays() {
 
 #[test]
 fn without_a_store_there_is_nothing_to_drop() {
-    let world = World::new(Options::default());
+    let world = World::default();
     assert!(world.run(&["rebuild"]).expect(0).out.contains("nothing to drop"));
     world.csv(people(1..3));
     assert_eq!(world.sync().expect(0).writes(), (2, 0, 0));

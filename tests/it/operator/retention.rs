@@ -3,7 +3,6 @@
 use std::fs;
 
 use jiff::SignedDuration;
-use rosterd::sandbox::Options;
 
 use crate::support::{Config, World, people, row};
 
@@ -16,7 +15,7 @@ fn audit(world: &World) -> String {
 
 fn world(retention: &str) -> World {
     let state = format!("[retention]\n{retention}\n");
-    let world = World::with(Options::default(), Config { state, ..Config::default() });
+    let world = World::of(Config { state, ..Config::default() });
     world.sync_of(people(1..4)).expect(0);
     world.sync_of(people(1..3) + &row(3, "Baker")).expect(0);
     world
@@ -24,7 +23,7 @@ fn world(retention: &str) -> World {
 
 #[test]
 fn values_are_kept_for_90_days_and_lines_for_a_year_by_default() {
-    let world = World::with(Options::default(), Config::rest("[job.guard]\nmax_updates = \"off\"\n"));
+    let world = World::of(Config::rest("[job.guard]\nmax_updates = \"off\"\n"));
     for (days, title) in [(366, "Clerk"), (364, "Baker"), (91, "Chief"), (89, "Dean")] {
         world.csv(people(1..4).replace("Clerk", title));
         assert_eq!(world.sync_ago(SignedDuration::from_hours(24 * days)).counts.parked, 0);
@@ -66,7 +65,7 @@ fn lines_that_are_not_to_be_kept_go_and_no_number_is_given_twice() {
 fn a_negative_age_or_none_at_all_is_a_mistake() {
     for lines in ["runs = \"-1d\"", "before_images = \"\"", "runs = 5", "before_images = \"soon\""] {
         let state = format!("[retention]\n{lines}\n");
-        let world = World::with(Options::default(), Config { state, ..Config::default() });
+        let world = World::of(Config { state, ..Config::default() });
         let ran = world.run(&["status"]).expect(2);
         assert!(ran.err.contains("retention."), "{lines}: {ran:?}");
     }

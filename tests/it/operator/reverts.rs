@@ -1,6 +1,5 @@
 //! `revert` puts back what a run changed, and nothing else.
 
-use rosterd::sandbox::Options;
 use serde_json::{Value, json};
 
 use crate::support::{Config, Ran, World, people, row};
@@ -9,7 +8,7 @@ const FREE: &str = "[job.guard]\nmax_updates = \"off\"\nmax_creates = \"off\"\n"
 
 /// A job with so many people at the service and in the file, whose titles run 2 changed to Baker.
 fn changed(config: Config, count: usize) -> World {
-    let world = World::with(Options::default(), config);
+    let world = World::of(config);
     for number in 1..count + 1 {
         world.person(number, "Clerk");
     }

@@ -1,13 +1,12 @@
 //! A change made at the service is seen once by a pull, and must reach the records of every job, whichever job pulled.
 
-use rosterd::sandbox::Options;
 use serde_json::json;
 
 use crate::support::{Config, HEADER, World, people, row};
 
 /// Five people in step, and then the title of one edited at the service.
 fn edited(rest: &str) -> World {
-    let world = World::with(Options::default(), Config { rest: rest.into(), ..Config::default() });
+    let world = World::of(Config::rest(rest));
     world.csv(people(0..5));
     world.put("other.csv", people(10..12).as_bytes());
     world.sync().expect(0);

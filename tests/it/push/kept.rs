@@ -6,7 +6,7 @@ use crate::support::{Config, World, people};
 
 #[test]
 fn a_service_that_fails_every_create_is_left_alone_soon() {
-    let world = World::with(Options::default(), Config::default());
+    let world = World::default();
     world.csv(people(0..150));
     world.faults(&["staff.create status=500"]);
     world.sync().expect(1);
@@ -33,10 +33,9 @@ fn law_4_a_number_that_the_service_rewrites_to_what_it_had_is_taken() {
 
 #[test]
 fn a_field_that_the_service_never_shows_is_taken() {
-    let mut world = World::with(Options::default(), Config::default());
+    let mut world = World::default();
     let id = world.service().put("location", serde_json::json!({"name": "Auckland"}));
-    let map = Config::default().map + &format!("globalroaming_locations = \"{id}\"\n");
-    world.reconfigure(|config| Config { map, ..config });
+    world.reconfigure(|config| config.map(&format!("globalroaming_locations = \"{id}\"\n")));
     world.person(1, "Clerk");
     world.csv(people(1..3));
     let ran = world.sync();

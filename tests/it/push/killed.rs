@@ -69,7 +69,7 @@ fn law_3_fault_24_six_hundred_people_come_through_25_kills_and_lost_answers() {
 fn law_3_updates_come_through_kills_and_leave_everybody_as_the_file_says() {
     let rest = "[job.guard]\nmax_updates = \"off\"\nmax_leavers = \"off\"\n[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
     let options = Options { accept_duplicates: true, ..Options::default() };
-    let world = World::with(options, Config { rest: rest.into(), ..Config::default() });
+    let world = World::with(options, Config::rest(rest));
     world.csv(people(0..300));
     world.sync().expect(0);
     world.csv(people(20..320).replace("Clerk", "Baker"));

@@ -160,8 +160,7 @@ fn law_1_a_location_or_custom_field_list_that_lies_writes_nothing_of_it() {
         "customfield.element.list-staff not-found",
     ];
     for fault in faults {
-        let world =
-            World::with(Options::default(), Config { map: map.into(), rest: LEAVERS.into(), ..Config::default() });
+        let world = World::of(Config { map: map.into(), ..Config::rest(LEAVERS) });
         world.csv(people(0..10).replace("Clerk", "Auckland Office"));
         assert_eq!(world.sync().expect(0).writes(), (10, 0, 0));
         let before = world.staff();

@@ -13,11 +13,11 @@ use crate::support::{Config, World, people};
 
 /// The configuration with another address of the service.
 fn point_at(world: &World, address: SocketAddr) {
-    let text = std::fs::read_to_string(world.dir().join("config.toml")).unwrap();
+    let text = world.config_text();
     let url = world.service().url();
     let host = url.trim_start_matches("http://").split('/').next().unwrap();
     assert!(text.contains(host));
-    world.put("config.toml", text.replace(host, &address.to_string()).as_bytes());
+    world.put_config(&text.replace(host, &address.to_string()));
 }
 
 /// A listener whose queue is full: a client that connects now gets no answer at all.
@@ -33,7 +33,7 @@ fn deaf() -> (TcpListener, Vec<TcpStream>) {
 #[test]
 fn fault_27_a_connection_that_is_never_made_sends_nothing_and_uses_no_budget() {
     let api = "requests_per_minute = 100000\ntimeout = \"1s\"\n".to_owned();
-    let world = World::with(Options::default(), Config { api, ..Config::default() });
+    let world = World::of(Config { api, ..Config::default() });
     world.csv(people(1..4));
     let (listener, _waiting) = deaf();
     point_at(&world, listener.local_addr().unwrap());

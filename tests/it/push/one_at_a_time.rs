@@ -21,7 +21,7 @@ fn stuck() -> World {
 #[test]
 fn law_12_leavers_go_before_joiners_before_movers() {
     let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n[job.guard]\nmax_leavers = \"off\"\nmax_updates = \"off\"\n";
-    let world = World::with(Options::default(), Config { rest: rest.into(), ..Config::default() });
+    let world = World::of(Config::rest(rest));
     world.csv(people(0..30));
     world.sync().expect(0);
     let file = (5..40).fold(HEADER.to_owned(), |file, at| file + &row(at, if at % 2 == 0 { "Baker" } else { "Clerk" }));

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::{Config, HEADER, Ran, World, people, row};
 
 fn with(lines: &str) -> Config {
-    Config { job: Config::default().job + lines, ..Config::default() }
+    Config::default().job(lines)
 }
 
 fn edit(world: &World, number: usize, fields: serde_json::Value) {
@@ -24,7 +24,7 @@ fn drift(ran: &Ran) -> bool {
 
 #[test]
 fn a_seed_is_set_at_the_creation_and_the_services_own_afterwards() {
-    let world = World::with(Options::default(), with("seed_only = [\"title\"]\n"));
+    let world = World::of(with("seed_only = [\"title\"]\n"));
     world.person(1, "Their own");
     world.csv(people(1..5));
     assert_eq!(world.sync().expect(0).writes(), (3, 0, 0), "whom the service had keeps what they had");
@@ -49,7 +49,7 @@ fn law_8_rows_that_differ_in_a_seed_only_do_not_contradict_the_row_that_stands()
 
 #[test]
 fn law_3_a_seed_is_not_put_over_the_value_of_a_person_that_the_service_has() {
-    let world = World::with(Options::default(), with("seed_only = [\"title\"]\n"));
+    let world = World::of(with("seed_only = [\"title\"]\n"));
     // Made by another user, and not seen by the pull.
     world.faults(&["staff.list empty-list times=1"]);
     world.person(4, "Their own");
@@ -158,7 +158,7 @@ fn law_6_two_jobs_that_want_one_person_are_reported_and_the_first_keeps_them() {
     let other = "[[job]]\nname = \"agency\"\ntarget = \"staff\"\nkey = \"A-{{ employee_no }}\"\nmatch_on = [\"employee_id\"]\n\
                  [job.source]\ntype = \"csv\"\npath = \"agency.csv\"\nsettle = \"0s\"\n[job.map]\nname = \"{{ name }}\"\n\
                  title = \"{{ title }}\"\nemployee_id = \"{{ employee_no }}\"\n";
-    let world = World::with(Options::default(), Config::rest(other));
+    let world = World::of(Config::rest(other));
     world.csv(people(1..5));
     world.put("agency.csv", (people(1..1) + &row(2, "Agency") + &row(9, "Agency")).as_bytes());
     for run in 0..3 {

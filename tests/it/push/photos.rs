@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rosterd::sandbox::Options;
 
 use crate::support::slapd::{self, Slapd};
 use crate::support::{Config, Ran, World};
@@ -23,12 +22,11 @@ fn base64(bytes: &[u8]) -> String {
 }
 
 fn config(rest: &str) -> Config {
-    let map = Config::default().map + "photo = \"{{ photo }}\"\n";
-    Config { map, ..Config::rest(rest) }
+    Config::rest(rest).map("photo = \"{{ photo }}\"\n")
 }
 
 fn world() -> World {
-    World::with(Options::default(), config(""))
+    World::of(config(""))
 }
 
 /// A file of people with these photos.
@@ -181,7 +179,7 @@ fn law_9_lost_state_sends_no_photo_that_is_there_and_one_request_a_person_tells(
 #[test]
 fn law_3_a_push_that_is_killed_between_a_photo_and_its_commit_sends_it_at_most_once_more() {
     for changed in [false, true] {
-        let world = World::with(Options::default(), config("[job.guard]\nmax_updates = \"off\"\n"));
+        let world = World::of(config("[job.guard]\nmax_updates = \"off\"\n"));
         let rows = |look: u8| -> Vec<_> {
             (1..6).map(|number| (number, "Clerk", base64(&photo(look + number as u8, 400)))).collect()
         };
@@ -222,8 +220,7 @@ fn a_photo_whose_operation_fails_is_sent_by_the_next_run_and_its_person_is_not_t
 
 #[test]
 fn every_photo_waits_where_every_change_waits_and_undoing_leaves_it() {
-    let world =
-        World::with(Options::default(), Config { job: Config::default().job + "writes = \"approve\"\n", ..config("") });
+    let world = World::of(config("").job("writes = \"approve\"\n"));
     world.sync_of(file(&[(1, "Clerk", base64(&photo(1, 300)))])).expect(4);
     assert_eq!(held(&world).len(), 0);
     world.run(&["approve", "staff"]).expect(0);
@@ -249,7 +246,7 @@ fn a_directory_s_photos_are_sent_as_they_are() {
     let slapd = Slapd::start(&people);
     let inner = crate::ldap::config(slapd.source(slapd::PLAIN));
     let map = inner.map.clone() + "photo = \"{{ jpeg_photo }}\"\n";
-    let world = World::with(Options::default(), Config { map, ..inner });
+    let world = World::of(Config { map, ..inner });
     assert_eq!(world.sync().expect(0).writes(), (2, 0, 0));
     assert_eq!(held(&world).into_values().collect::<Vec<_>>(), [face]);
     rests(&world).expect(0);

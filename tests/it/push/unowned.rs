@@ -21,7 +21,7 @@ fn full(world: &World, number: usize) -> i64 {
 
 /// A job that may change everybody.
 fn unguarded() -> Config {
-    Config { rest: "[job.guard]\nmax_updates = \"off\"\n".into(), ..Config::default() }
+    Config::rest("[job.guard]\nmax_updates = \"off\"\n")
 }
 
 /// All fields but those of the update.
@@ -65,7 +65,7 @@ fn law_2_every_unowned_field_stays_as_it_was_where_the_service_normalizes() {
 
 #[test]
 fn law_2_an_edit_of_an_unowned_field_between_two_syncs_survives_an_update() {
-    let world = World::new(Options::default());
+    let world = World::default();
     world.csv(people(0..5));
     world.sync().expect(0);
     let id = world.staff()[0]["id"].as_i64().unwrap();
@@ -122,7 +122,7 @@ fn law_9_phones_that_the_service_normalized_are_no_differences_after_a_lost_stat
 fn custom_fields_are_set_by_title_and_their_neighbours_stay() {
     let map = "name = \"{{ name }}\"\nemail = \"{{ email }}\"\nemployee_id = \"{{ employee_no }}\"\n\
                \"cf.Locker\" = \"{{ title }}\"\n\"cf.First aider\" = \"{{ 'yes' if title == 'L2' else 'no' }}\"\n";
-    let world = World::with(Options::default(), Config { map: map.into(), ..Config::default() });
+    let world = World::of(Config { map: map.into(), ..Config::default() });
     let id = full(&world, 0);
     world.service().edit("staff", id, json!({ "customfields": {"3": "L 17", "4": "XL", "5": "1"} }));
     world.csv(people(0..3).replacen("Clerk", "L1", 1).replacen("Clerk", "L2", 1));
@@ -139,7 +139,7 @@ fn custom_fields_are_set_by_title_and_their_neighbours_stay() {
 #[test]
 fn law_8_an_unknown_location_is_not_used_and_all_the_rest_flows() {
     let map = "name = \"{{ name }}\"\nemail = \"{{ email }}\"\nemployee_id = \"{{ employee_no }}\"\nlocation = \"{{ title }}\"\n";
-    let world = World::with(Options::default(), Config { map: map.into(), ..Config::default() });
+    let world = World::of(Config { map: map.into(), ..Config::default() });
     world.csv(people(0..10).replace("Clerk", "Auckland Office").replacen("Auckland Office", "Moon Base", 1));
     let ran = world.sync().expect(0);
     assert_eq!((ran.writes(), ran.job()["rejected_values"].as_u64()), ((10, 0, 0), Some(1)), "{ran:?}");
@@ -160,7 +160,7 @@ fn law_8_an_unknown_location_is_not_used_and_all_the_rest_flows() {
 
 #[test]
 fn law_2_someone_who_roams_where_that_cannot_be_read_is_parked_and_not_sent() {
-    let world = World::with(Options::default(), unguarded());
+    let world = World::of(unguarded());
     let id = full(&world, 0);
     world.service().edit("staff", id, json!({ "globalroaming": 1, "globalroaming_locations": [11, 12] }));
     let before = world.one(id);

@@ -3,7 +3,6 @@
 use jiff::SignedDuration;
 use rosterd::clock::Clock;
 use rosterd::reconcile::Report;
-use rosterd::sandbox::Options;
 
 use crate::support::{Config, World, people, row};
 
@@ -33,7 +32,7 @@ fn writes(report: &Report) -> (u64, u64, u64) {
 
 #[test]
 fn both_days_act_on_their_day_in_the_jobs_zone_though_no_row_changed() {
-    let world = World::with(Options::default(), dated());
+    let world = World::of(dated());
     world.csv(file(&person(1, "2027-03-05", "31/03/2027")));
     // It is the evening of the 3rd in UTC and the 4th in Auckland, thirteen hours ahead.
     let clock = Clock::fixed("2027-03-03T20:00:00Z".parse().unwrap());
@@ -56,7 +55,7 @@ fn both_days_act_on_their_day_in_the_jobs_zone_though_no_row_changed() {
 
 #[test]
 fn whose_last_day_has_passed_is_a_leaver_under_the_guard_in_any_read() {
-    let world = World::with(Options::default(), dated());
+    let world = World::of(dated());
     let rows = |end: &str| (1..6).fold(String::new(), |text, number| text + &person(number, "", end));
     world.csv(file(&rows("")));
     world.sync().expect(0);
@@ -70,7 +69,7 @@ fn whose_last_day_has_passed_is_a_leaver_under_the_guard_in_any_read() {
 
 #[test]
 fn fault_63_a_day_is_a_day_of_the_jobs_zone_leap_days_and_midnight_included() {
-    let world = World::with(Options::default(), dated());
+    let world = World::of(dated());
     world.csv(file(&(person(1, "2028-02-29", "") + &person(2, "", "29/02/2028"))));
     // Thirteen hours ahead of UTC: the leap day lasts from 11:00 of the 28th to 11:00 of the 29th.
     let clock = Clock::fixed("2028-02-28T10:59:59Z".parse().unwrap());
@@ -86,7 +85,7 @@ fn fault_63_a_day_is_a_day_of_the_jobs_zone_leap_days_and_midnight_included() {
 
 #[test]
 fn who_is_hired_again_after_a_gap_leaves_and_comes_back() {
-    let world = World::with(Options::default(), dated());
+    let world = World::of(dated());
     let clock = Clock::fixed("2027-03-01T00:00:00Z".parse().unwrap());
     world.csv(file(&(person(1, "", "10/03/2027") + &person(1, "2027-05-01", ""))));
     assert_eq!(writes(&world.sync_at(&clock)), (21, 0, 0));
@@ -98,7 +97,7 @@ fn who_is_hired_again_after_a_gap_leaves_and_comes_back() {
 
 #[test]
 fn a_known_person_whose_first_day_lies_ahead_is_left_alone() {
-    let world = World::with(Options::default(), dated());
+    let world = World::of(dated());
     world.csv(file(&person(1, "", "")));
     assert_eq!(world.sync().expect(0).writes(), (21, 0, 0));
     let later = person(1, "2999-01-01", "").replace("Clerk", "Chief");
@@ -110,7 +109,7 @@ fn a_known_person_whose_first_day_lies_ahead_is_left_alone() {
 
 #[test]
 fn law_8_a_value_that_is_no_date_rejects_its_row_and_no_one_leaves_by_it() {
-    let world = World::with(Options::default(), dated());
+    let world = World::of(dated());
     world.csv(file(&person(1, "", "")));
     world.sync().expect(0);
     for (start, end, field) in [
@@ -131,8 +130,10 @@ fn law_8_a_value_that_is_no_date_rejects_its_row_and_no_one_leaves_by_it() {
 #[test]
 fn days_that_are_introduced_are_a_mapping_change() {
     let world = World::synced(Config::rest("[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n"), 40);
-    let job = Config::default().job + "active_until = \"{{ '2020-01-01' if employee_no < 'P00003' else '' }}\"\n";
-    world.configure(Config { job, ..Config::rest("[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n") });
+    world.configure(
+        Config::rest("[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n")
+            .job("active_until = \"{{ '2020-01-01' if employee_no < 'P00003' else '' }}\"\n"),
+    );
     let ran = world.sync_of(people(1..41)).expect(4);
     assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(2)), "{ran:?}");
     assert!(ran.ended().2.contains("the mapping change alters 2 people"), "{ran:?}");

@@ -1,7 +1,5 @@
 //! Files that hold changes only.
 
-use rosterd::sandbox::Options;
-
 use crate::support::{Config, HEADER, World, row};
 
 const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
@@ -10,8 +8,7 @@ const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\
 fn law_7_a_file_of_changes_has_no_leavers_by_absence() {
     let config = Config {
         source: "settle = \"0s\"\nmode = \"changes\"\n".into(),
-        job: Config::default().job + "include = \"{{ title != 'Gone' }}\"\n",
-        ..Config::rest(LEAVE_AT_ONCE)
+        ..Config::rest(LEAVE_AT_ONCE).job("include = \"{{ title != 'Gone' }}\"\n")
     };
     let world = World::synced(config, 10);
     let changes = HEADER.to_owned() + &row(2, "Moved") + &row(11, "Clerk");
@@ -41,10 +38,9 @@ fn law_5_a_file_of_changes_does_not_lose_what_an_earlier_one_could_not_deliver()
 fn law_5_a_file_of_changes_does_not_lose_what_an_earlier_one_held() {
     let config = Config {
         source: "settle = \"0s\"\nmode = \"changes\"\n".into(),
-        job: Config::default().job + "writes = \"approve\"\n",
-        ..Config::default()
+        ..Config::default().job("writes = \"approve\"\n")
     };
-    let world = World::with(Options::default(), config);
+    let world = World::of(config);
     world.sync_of(HEADER.to_owned() + &row(4, "Clerk")).expect(4);
     world.run(&["approve", "staff"]).expect(0);
     world.sync_of(HEADER.to_owned() + &row(5, "Clerk")).expect(4);

@@ -1,7 +1,5 @@
 //! Every recipe of docs/cookbook.md gives what the page says.
 
-use rosterd::sandbox::Options;
-
 use crate::support::{Config, World};
 
 /// One line of the page's tables.
@@ -50,7 +48,7 @@ fn every_recipe_gives_what_the_page_says() {
     let lines = page.lines().filter(|line| line.starts_with("| `")).count();
     assert_eq!(recipes.len(), lines, "a line of the page is not understood");
     assert!(lines > 30, "only {lines} recipes");
-    let mut world = World::with(Options::default(), Config::default());
+    let mut world = World::default();
     let mut wrong = Vec::new();
     for Recipe { columns, template, gives } in recipes {
         let job = "key = \"{{ source['Row'] }}\"\nmatch_on = [\"employee_id\"]\n\

@@ -2,7 +2,6 @@
 
 use std::fs;
 
-use rosterd::sandbox::Options;
 use serde_json::Value;
 
 use crate::support::{Config, HEADER, World, people, row};
@@ -214,7 +213,7 @@ fn fault_87_a_file_of_which_many_rows_have_the_wrong_number_of_cells_is_rejected
 
 #[test]
 fn law_1_a_damaged_first_file_creates_whole_rows_only() {
-    let world = World::with(Options::default(), Config::rest(LEAVE_AT_ONCE));
+    let world = World::of(Config::rest(LEAVE_AT_ONCE));
     let whole = people(1..41);
     let ran = world.sync_of(&whole[..whole.find("P00021").unwrap() + 10]).expect(3);
     assert_eq!(ran.writes(), (20, 0, 0));

@@ -54,7 +54,7 @@ fn forty_people_and_a_file_of_sixty_make_twenty_seven_writes() {
 
 #[test]
 fn law_9_an_empty_state_folder_after_a_sync_writes_nothing() {
-    let world = World::new(Options::default());
+    let world = World::default();
     world.csv(people(0..30));
     assert_eq!(world.sync().expect(0).writes(), (30, 0, 0));
     std::fs::remove_dir_all(world.state()).unwrap();

@@ -4,8 +4,6 @@ use std::fs::{File, FileTimes};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use rosterd::sandbox::Options;
-
 use crate::support::daemon::eventually;
 use crate::support::{Config, HEADER, World, people, row};
 
@@ -52,7 +50,7 @@ fn fault_84_fault_85_every_form_of_one_list_is_the_same_list() {
         ("one column more", "", text.replace('\n', ",x\n").into()),
     ];
     for (name, lines, bytes) in forms {
-        let world = World::with(Options::default(), source(lines));
+        let world = World::of(source(lines));
         let ran = world.sync_of(bytes);
         assert_eq!((ran.code, ran.writes()), (Some(0), (3, 0, 0)), "{name}: {ran:?}");
         assert!(ran.ended().1, "{name}: {ran:?}");
@@ -63,7 +61,7 @@ fn fault_84_fault_85_every_form_of_one_list_is_the_same_list() {
 
 #[test]
 fn law_4_another_dress_of_the_same_list_writes_nothing() {
-    let world = World::with(Options::default(), Config::default());
+    let world = World::default();
     let text = three();
     assert_eq!(world.sync_of(&text).expect(0).writes(), (3, 0, 0));
     let reordered: String =
@@ -95,7 +93,7 @@ fn a_change_of_form_is_taken_once_the_configuration_says_so() {
 #[test]
 fn a_header_is_looked_for_in_twenty_lines() {
     for (above, code) in [(19, 0), (20, 1)] {
-        let world = World::with(Options::default(), Config::default());
+        let world = World::default();
         let ran = world.sync_of("Export\n".repeat(above) + &people(1..4));
         assert_eq!(ran.code, Some(code), "{above} lines above: {ran:?}");
     }
@@ -103,9 +101,8 @@ fn a_header_is_looked_for_in_twenty_lines() {
 
 #[test]
 fn optional_columns_may_be_absent_and_are_empty_then() {
-    let with_phone =
-        |optional: &str| Config { map: Config::default().map + "phone = \"{{ phone }}\"\n", ..source(optional) };
-    let world = World::with(Options::default(), with_phone(""));
+    let with_phone = |optional: &str| source(optional).map("phone = \"{{ phone }}\"\n");
+    let world = World::of(with_phone(""));
     let ran = world.sync_of(people(1..41)).expect(1);
     assert!(ran.ended().2.contains("`phone` is missing"), "{ran:?}");
 
@@ -138,7 +135,7 @@ fn fault_90_odd_values_are_data() {
         "I\u{307}stanbul",
         "{{ not a template }}",
     ];
-    let world = World::with(Options::default(), Config::default());
+    let world = World::default();
     let text = odd.iter().enumerate().fold(HEADER.to_owned(), |text, (at, name)| {
         text + &format!("P{at},\"{}\",p{at}@example.com,Clerk\n", name.replace('"', "\"\""))
     });
@@ -169,7 +166,7 @@ fn fault_91_what_is_too_large_is_refused_at_its_own_size() {
         ("201 columns", "", columns(201), 1, 0),
         ("a file above size_max", "size_max = \"1KB\"", people(1..100), 1, 0),
     ] {
-        let world = World::with(Options::default(), source(lines));
+        let world = World::of(source(lines));
         let ran = world.sync_of(text);
         assert_eq!((ran.code, ran.writes()), (Some(code), (created, 0, 0)), "{name}: {}", ran.ended().2);
     }
@@ -190,7 +187,7 @@ fn fault_92_a_source_that_is_no_file_fails_at_once() {
 
 #[test]
 fn a_file_that_has_settled_long_ago_is_not_waited_for() {
-    let world = World::with(Options::default(), Config { source: "settle = \"1h\"\n".into(), ..Config::default() });
+    let world = World::of(Config { source: "settle = \"1h\"\n".into(), ..Config::default() });
     world.csv(people(1..4));
     let file = File::options().write(true).open(world.dir().join("staff.csv")).unwrap();
     let long_ago = file.metadata().unwrap().modified().unwrap() - Duration::from_secs(7200);
@@ -200,7 +197,7 @@ fn a_file_that_has_settled_long_ago_is_not_waited_for() {
 
 #[test]
 fn fault_82_a_file_that_has_just_been_written_is_waited_for() {
-    let world = World::with(Options::default(), Config { source: "settle = \"1s\"\n".into(), ..Config::default() });
+    let world = World::of(Config { source: "settle = \"1s\"\n".into(), ..Config::default() });
     let begun = Instant::now();
     world.csv(people(1..4));
     assert_eq!(world.sync().expect(0).writes(), (3, 0, 0));

@@ -17,8 +17,7 @@ fn chiefs(world: &World) -> usize {
 
 #[test]
 fn law_8_one_person_who_cant_be_read_stops_no_one_else() {
-    let rest = "[job.guard]\nmax_updates = \"off\"\n".into();
-    let world = World::with(Options::default(), Config { rest, ..Config::default() });
+    let world = World::of(Config::rest("[job.guard]\nmax_updates = \"off\"\n"));
     world.csv(titled(30, 0));
     world.sync().expect(0);
     let id = world.held_as(0).unwrap()["id"].as_i64().unwrap();
@@ -32,7 +31,7 @@ fn law_8_one_person_who_cant_be_read_stops_no_one_else() {
 
 #[test]
 fn law_8_joiners_that_the_service_fails_stop_no_mover() {
-    let world = World::new(Options::default());
+    let world = World::default();
     world.csv(titled(30, 0));
     world.sync().expect(0);
     world.csv(titled(40, 3));
@@ -57,8 +56,7 @@ fn law_2_a_write_that_the_service_ignored_is_not_done() {
 
 #[test]
 fn what_a_narrowed_run_holds_can_be_approved() {
-    let job = Config::default().job + "writes = \"approve\"\n";
-    let world = World::with(Options::default(), Config { job, ..Config::default() });
+    let world = World::of(Config::default().job("writes = \"approve\"\n"));
     world.csv(people(0..3));
     world.run(&["sync", "--json", "--key", "P00001"]).expect(4);
     world.run(&["approve", "staff", "P00001"]).expect(0);
@@ -70,7 +68,7 @@ fn a_plan_of_a_job_that_fails_keeps_the_others() {
     let other = "[[job]]\nname = \"other\"\ntarget = \"staff\"\nkey = \"{{ employee_no }}\"\nmatch_on = [\"employee_id\"]\n\
                  [job.source]\ntype = \"csv\"\npath = \"other.csv\"\nsettle = \"0s\"\n[job.map]\nname = \"{{ name }}\"\n\
                  employee_id = \"{{ employee_no }}\"\n";
-    let world = World::with(Options::default(), Config { rest: other.into(), ..Config::default() });
+    let world = World::of(Config::rest(other));
     world.csv(people(0..5));
     let ran = world.plan().expect(1);
     assert!(ran.out.contains("P00001") && ran.json()["jobs"][1]["error"].is_string(), "{ran:?}");
@@ -78,7 +76,7 @@ fn a_plan_of_a_job_that_fails_keeps_the_others() {
 
 #[test]
 fn law_3_a_look_up_that_fails_keeps_the_counts() {
-    let world = World::new(Options::default());
+    let world = World::default();
     world.csv(people(0..5));
     let faults = ["staff.create status=409 nth=5", "list status=500 after=2"];
     world.service().set_faults(faults.map(|fault| fault.parse().unwrap()).to_vec());
@@ -87,7 +85,7 @@ fn law_3_a_look_up_that_fails_keeps_the_counts() {
 
 #[test]
 fn fault_31_constant_429_ends_the_run() {
-    let world = World::new(Options::default());
+    let world = World::default();
     world.csv(people(0..2));
     world.service().set_faults(vec!["/staff status=429 retry-after=1".parse().unwrap()]);
     let ran = world.sync().expect(1);
@@ -97,7 +95,7 @@ fn fault_31_constant_429_ends_the_run() {
 
 #[test]
 fn law_11_a_state_folder_with_bits_for_others_is_closed() {
-    let world = World::new(Options::default());
+    let world = World::default();
     world.csv(people(0..2));
     fs::create_dir(world.state()).unwrap();
     fs::set_permissions(world.state(), fs::Permissions::from_mode(0o755)).unwrap();

@@ -10,10 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{Config, Ran, World};
-
-/// Tables that put the daemon's socket beside the configuration.
-pub(crate) const CONTROL: &str = "[control]\nsocket = \"control.sock\"\n";
+use super::{Ran, World};
 
 /// A running daemon; it is killed when the test ends.
 pub(crate) struct Daemon {
@@ -25,14 +22,6 @@ impl Drop for Daemon {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-    }
-}
-
-impl Config {
-    /// The default with a socket, these lines of the job, and these tables after it.
-    pub(crate) fn served(job: &str, rest: &str) -> Self {
-        let default = Self::default();
-        Self { job: default.job.clone() + job, rest: format!("{rest}\n{CONTROL}"), ..default }
     }
 }
 

@@ -7,12 +7,12 @@ use std::path::Path;
 use jiff::SignedDuration;
 use rosterd::api::Client;
 use rosterd::clock::Clock;
-use rosterd::config::{self, Needs};
+use rosterd::config::Config;
 use rosterd::reconcile::{self, Context, KeyFilter, NoObserver, Report};
 use rosterd::store::{ErrorKind, Store};
 
-use super::World;
 use super::daemon::eventually;
+use super::{Site, World};
 
 /// Opens a store in this process. A child of another test, which has all files of this process open until it has begun its own
 /// program, may hold the locks of one that was closed before: they are waited for.
@@ -26,6 +26,10 @@ pub(crate) fn open_store(dir: &Path) -> Store {
         }
     });
     store.unwrap()
+}
+
+fn opened(dir: &Path) -> Opened {
+    Opened(Some(open_store(dir)))
 }
 
 /// A store that is open in this process. Once it is dropped, another process can open it.
@@ -53,21 +57,27 @@ impl Drop for Opened {
     }
 }
 
-impl World {
+impl Site {
     /// Its store.
     pub(crate) fn store(&self) -> Opened {
-        Opened(Some(open_store(&self.state())))
+        opened(&self.state())
     }
+}
 
+/// One run of all jobs in this process.
+pub(crate) async fn run(config: &Config, client: &Client, clock: &Clock, narrow: &KeyFilter) -> Vec<Report> {
+    let store = opened(&config.state.dir);
+    let context = Context { config, client, store: &store, clock, watch: &NoObserver };
+    let jobs: Vec<_> = config.jobs.iter().collect();
+    reconcile::sync(&context, &jobs, narrow).await.unwrap()
+}
+
+impl World {
     /// One run of the only job, at the time of `clock`.
     pub(crate) fn sync_at(&self, clock: &Clock) -> Report {
-        let config = config::load(&self.dir().join("config.toml"), std::iter::empty(), Needs::Jobs).unwrap();
-        let store = self.store();
+        let config = self.checked();
         let client = Client::new(&config.api, clock).unwrap();
-        let context = Context { config: &config, client: &client, store: &store, clock, watch: &NoObserver };
-        let jobs: Vec<_> = config.jobs.iter().collect();
-        let reports = self.runtime.block_on(reconcile::sync(&context, &jobs, &KeyFilter::default())).unwrap();
-        reports.into_iter().next().unwrap()
+        self.runtime.block_on(run(&config, &client, clock, &KeyFilter::default())).remove(0)
     }
 
     /// One run of the only job, that long ago.

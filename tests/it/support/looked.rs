@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rosterd::api::{Client, Traffic};
 use rosterd::clock::Clock;
-use rosterd::config::{Config, Needs};
+use rosterd::config::Config;
 use rosterd::status::{Counters, Gather, LiveJobState, Server, Snapshot};
 use rosterd::store::{self, Store};
 use tokio::runtime::Runtime;
@@ -17,11 +17,6 @@ use super::daemon::PATIENCE;
 use super::inside::open_store;
 
 impl World {
-    /// Its configuration, checked.
-    pub(crate) fn checked(&self) -> Config {
-        rosterd::config::load(&self.dir().join("config.toml"), std::iter::empty(), Needs::Jobs).unwrap()
-    }
-
     /// How things are.
     pub(crate) fn snapshot(&self) -> Snapshot {
         gather(&self.checked(), |dir| Ok(open_store(dir))).unwrap()

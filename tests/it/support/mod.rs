@@ -3,6 +3,7 @@
 pub(crate) mod answering;
 pub(crate) mod authority;
 pub(crate) mod caller;
+pub(crate) mod config;
 pub(crate) mod daemon;
 pub(crate) mod faked;
 pub(crate) mod held;
@@ -10,62 +11,25 @@ pub(crate) mod inside;
 pub(crate) mod looked;
 pub(crate) mod mailer;
 pub(crate) mod scripted;
+pub(crate) mod site;
 pub(crate) mod slapd;
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::ops::{Deref, DerefMut};
 use std::process::{Child, Command, Output, Stdio};
 
 use rosterd::clock::Clock;
-use rosterd::sandbox::{self, Options, Sandbox};
+use rosterd::sandbox::{self, Options};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-/// A folder, a service, and the binary.
+pub(crate) use config::Config;
+pub(crate) use site::Site;
+
+/// A folder with a service, and the binary.
 pub(crate) struct World {
-    dir: TempDir,
     runtime: Runtime,
-    sandbox: Option<Sandbox>,
-    config: Config,
-}
-
-/// What a test says in its configuration, each a text of TOML.
-#[derive(Clone)]
-pub(crate) struct Config {
-    /// Lines of `[api]` that say who calls.
-    pub(crate) credential: String,
-    /// Lines of `[api]` besides base_url and credential.
-    pub(crate) api: String,
-    /// Lines of `[state]` besides dir.
-    pub(crate) state: String,
-    /// Lines of the job itself.
-    pub(crate) job: String,
-    /// Where the job's source is.
-    pub(crate) path: String,
-    /// Lines of `[job.source]` besides type and path; where they begin with the type, all of them.
-    pub(crate) source: String,
-    /// Lines of `[job.map]`.
-    pub(crate) map: String,
-    /// The tables after it: `[job.leavers]`, `[job.guard]`, further jobs.
-    pub(crate) rest: String,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            credential: "api_key_file = \"api_key\"".into(),
-            state: String::new(),
-            api: "requests_per_minute = 3000\n".into(),
-            job: "key = \"{{ employee_no }}\"\nmatch_on = [\"employee_id\", \"email\"]\n".into(),
-            path: "staff.csv".into(),
-            source: "settle = \"0s\"\n".into(),
-            map: "name = \"{{ name }}\"\nemail = \"{{ email }}\"\ntitle = \"{{ title }}\"\nemployee_id = \"{{ employee_no }}\"\n"
-                .into(),
-            rest: String::new(),
-        }
-    }
+    site: Site,
 }
 
 /// The header that fits [`Config::default`].
@@ -123,24 +87,70 @@ impl Ran {
         assert_eq!(self.code, Some(code), "{self:?}");
         self
     }
+
+    /// How the only job ended: status, whether the read was complete, and the reason (empty where there is none).
+    pub(crate) fn ended(&self) -> (String, bool, String) {
+        let job = self.job();
+        let text = |name: &str| job[name].as_str().unwrap_or_default().to_owned();
+        (text("status"), job["complete"] == true, text("reason"))
+    }
+
+    /// Fails where stdout or stderr shows one of these texts (law 11).
+    pub(crate) fn hides(self, texts: &[&str]) -> Self {
+        for text in texts {
+            assert!(!self.out.contains(text) && !self.err.contains(text), "{text:?} is shown: {self:?}");
+        }
+        self
+    }
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self::of(Config::default())
+    }
+}
+
+impl Deref for World {
+    type Target = Site;
+
+    fn deref(&self) -> &Site {
+        &self.site
+    }
+}
+
+impl DerefMut for World {
+    fn deref_mut(&mut self) -> &mut Site {
+        &mut self.site
+    }
 }
 
 impl World {
-    /// A service with these options (any rate, unless it is another than the default), no people, and an empty folder.
+    /// A service with these options.
     pub(crate) fn new(options: Options) -> Self {
         Self::with(options, Config::default())
     }
 
-    /// The same with another configuration.
-    pub(crate) fn with(mut options: Options, config: Config) -> Self {
-        if options.rate == Options::default().rate {
-            options.rate = 0;
-        }
+    /// A world with this configuration.
+    pub(crate) fn of(config: Config) -> Self {
+        Self::with(Options::default(), config)
+    }
+
+    /// A service with these options, and this configuration.
+    pub(crate) fn with(options: Options, config: Config) -> Self {
+        Self::within(TempDir::new().unwrap(), options, config)
+    }
+
+    /// The same in that folder.
+    pub(crate) fn within(dir: TempDir, options: Options, config: Config) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        let sandbox = runtime.block_on(Sandbox::start(options)).unwrap();
-        let world = Self { dir: TempDir::new().unwrap(), runtime, sandbox: Some(sandbox), config };
-        world.put("api_key", world.service().options().api_key.clone().as_bytes());
-        world.configure(world.config.clone());
+        let site = runtime.block_on(Site::start(dir, options, config));
+        Self { runtime, site }
+    }
+
+    /// A world in which so many people (from 1 on) have been synced.
+    pub(crate) fn synced(config: Config, count: usize) -> Self {
+        let world = Self::of(config);
+        assert_eq!(world.sync_of(people(1..count + 1)).expect(0).writes(), (count as u64, 0, 0));
         world
     }
 
@@ -158,81 +168,19 @@ impl World {
             .collect()
     }
 
-    /// The service.
-    pub(crate) fn service(&self) -> &Sandbox {
-        self.sandbox.as_ref().unwrap()
-    }
-
     /// Ends the service: nothing listens on its address any more.
     pub(crate) fn stop_service(&mut self) {
-        let sandbox = self.sandbox.take().unwrap();
-        self.runtime.block_on(sandbox.stop());
+        self.runtime.block_on(self.site.stop());
     }
 
     /// Starts a service again, for one that was ended.
     pub(crate) fn start_service(&mut self, options: Options) {
-        self.sandbox = Some(self.runtime.block_on(Sandbox::start(options)).unwrap());
-    }
-
-    /// Whether there is a service.
-    pub(crate) fn is_served(&self) -> bool {
-        self.sandbox.is_some()
+        self.runtime.block_on(self.site.start_again(options));
     }
 
     /// What the service runs on.
     pub(crate) fn runtime(&self) -> &Runtime {
         &self.runtime
-    }
-
-    /// The folder.
-    pub(crate) fn dir(&self) -> &Path {
-        self.dir.path()
-    }
-
-    /// The state folder.
-    pub(crate) fn state(&self) -> PathBuf {
-        self.dir().join("state")
-    }
-
-    /// The newest audit file.
-    pub(crate) fn audit_file(&self) -> PathBuf {
-        let files = fs::read_dir(self.state().join("audit")).unwrap().map(|entry| entry.unwrap().path());
-        files.filter(|path| path.extension().is_some_and(|extension| extension == "ndjson")).max().unwrap()
-    }
-
-    /// Writes a file that only its owner may read.
-    pub(crate) fn put(&self, name: &str, bytes: &[u8]) -> PathBuf {
-        let path = self.dir().join(name);
-        fs::write(&path, bytes).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-        path
-    }
-
-    /// Writes HR's file.
-    pub(crate) fn csv(&self, text: impl AsRef<[u8]>) {
-        self.put("staff.csv", text.as_ref());
-    }
-
-    /// Writes the configuration.
-    pub(crate) fn configure(&self, config: Config) {
-        let Config { credential, api, state, job, path, source, map, rest } = config;
-        let url = self.service().url();
-        let file = match source.starts_with("type = ") {
-            true => String::new(),
-            false => format!("type = \"csv\"\npath = \"{path}\"\n"),
-        };
-        let text = format!(
-            "[api]\nbase_url = \"{url}\"\n{credential}\n{api}\n[state]\ndir = \"state\"\n{state}\n\n\
-             [[job]]\nname = \"staff\"\ntarget = \"staff\"\n{job}\n[job.source]\n{file}\
-             {source}\n[job.map]\n{map}\n{rest}\n"
-        );
-        self.put("config.toml", text.as_bytes());
-    }
-
-    /// Writes another configuration, made of the present one.
-    pub(crate) fn reconfigure(&mut self, change: impl FnOnce(Config) -> Config) {
-        self.config = change(self.config.clone());
-        self.configure(self.config.clone());
     }
 
     /// The binary with these arguments, its environment cleared.
@@ -242,10 +190,10 @@ impl World {
             .env_clear()
             .current_dir(self.dir())
             .args(["--color", "never", "--config"])
-            .arg(self.dir().join("config.toml"))
+            .arg(self.config_path())
             .args(arguments)
             .stdin(Stdio::null());
-        if !self.config.rest.contains("[status]") {
+        if !self.site.config.rest.contains("[status]") {
             // Tests run side by side, and one address serves one daemon.
             command.env("ROSTERD__STATUS__LISTEN", "");
         }
@@ -263,6 +211,12 @@ impl World {
         self.run(&["sync", "--json"])
     }
 
+    /// `rosterd sync --json` of a file.
+    pub(crate) fn sync_of(&self, text: impl AsRef<[u8]>) -> Ran {
+        self.csv(text);
+        self.sync()
+    }
+
     /// `rosterd plan --json`.
     pub(crate) fn plan(&self) -> Ran {
         self.run(&["plan", "--json"])
@@ -271,103 +225,5 @@ impl World {
     /// Starts the binary and leaves it running.
     pub(crate) fn start(&self, arguments: &[&str]) -> Child {
         self.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
-    }
-
-    /// Puts these faults in place of the present ones.
-    pub(crate) fn faults(&self, specs: &[&str]) {
-        self.service().set_faults(specs.iter().map(|spec| spec.parse().unwrap()).collect());
-    }
-
-    /// How many requests of an operation arrived so far.
-    pub(crate) fn count(&self, operation: &str) -> usize {
-        self.service().requests().iter().filter(|request| request.operation == operation).count()
-    }
-
-    /// One person at the service.
-    pub(crate) fn one(&self, id: i64) -> Value {
-        self.staff().into_iter().find(|person| person["id"] == id).unwrap_or(Value::Null)
-    }
-
-    /// Fails unless exactly the people `numbers` are at the service, each once by their employee id.
-    pub(crate) fn expect_people(&self, numbers: std::ops::Range<usize>) {
-        let expected: Vec<String> = numbers.map(|number| format!("P{number:05}")).collect();
-        assert_eq!(self.texts("employee_id"), expected, "somebody is missing or twice");
-    }
-
-    /// The people at the service.
-    pub(crate) fn staff(&self) -> Vec<Value> {
-        self.service().all("staff")
-    }
-
-    /// One text field of all people at the service, in order.
-    pub(crate) fn texts(&self, field: &str) -> Vec<String> {
-        let mut texts: Vec<String> =
-            self.staff().iter().map(|person| person[field].as_str().unwrap_or_default().to_owned()).collect();
-        texts.sort();
-        texts
-    }
-
-    /// Creates a person at the service, and returns their id.
-    pub(crate) fn person(&self, number: usize, title: &str) -> i64 {
-        self.service().put(
-            "staff",
-            serde_json::json!({
-                "name": format!("Person {number}"),
-                "email": format!("person{number}@example.com"),
-                "employee_id": format!("P{number:05}"),
-                "title": title,
-            }),
-        )
-    }
-}
-
-impl Config {
-    /// The default with these tables after it.
-    pub(crate) fn rest(rest: &str) -> Self {
-        Self { rest: rest.into(), ..Self::default() }
-    }
-}
-
-impl Ran {
-    /// How the only job ended: status, whether the read was complete, and the reason (empty where there is none).
-    pub(crate) fn ended(&self) -> (String, bool, String) {
-        let job = self.job();
-        let text = |name: &str| job[name].as_str().unwrap_or_default().to_owned();
-        (text("status"), job["complete"] == true, text("reason"))
-    }
-
-    /// Fails where stdout or stderr shows one of these texts (law 11).
-    pub(crate) fn hides(self, texts: &[&str]) -> Self {
-        for text in texts {
-            assert!(!self.out.contains(text) && !self.err.contains(text), "{text:?} is shown: {self:?}");
-        }
-        self
-    }
-}
-
-impl World {
-    /// A world in which so many people (from 1 on) have been synced.
-    pub(crate) fn synced(config: Config, count: usize) -> Self {
-        let world = Self::with(Options::default(), config);
-        world.csv(people(1..count + 1));
-        assert_eq!(world.sync().expect(0).writes(), (count as u64, 0, 0));
-        world
-    }
-
-    /// The person of that number, as the service holds them.
-    pub(crate) fn held_as(&self, number: usize) -> Option<Value> {
-        let wanted = format!("P{number:05}");
-        self.staff().into_iter().find(|person| person["employee_id"] == wanted.as_str())
-    }
-
-    /// The keys of the people at the service, in order.
-    pub(crate) fn keys(&self) -> Vec<String> {
-        self.texts("employee_id")
-    }
-
-    /// `rosterd sync --json` of a file.
-    pub(crate) fn sync_of(&self, text: impl AsRef<[u8]>) -> Ran {
-        self.csv(text);
-        self.sync()
     }
 }

@@ -1,0 +1,58 @@
+//! The plan of one part of a job before the limits on the whole job are put on it, and what it says to later parts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::doubtful_rows::DoubtfulRows;
+use super::job_plan::JobPlan;
+use crate::plan::{Base, Guarded, Held, Outline};
+use crate::record::{JobName, Key, RemoteId, Target};
+
+/// The plan of one part of a job before the limits on the whole job are put on it.
+pub(crate) struct PartDraft {
+    pub(crate) changes: Guarded<Outline>,
+    /// The rest of the plan, without a change.
+    pub(crate) rest: JobPlan,
+    /// What the limits were measured against.
+    pub(crate) base: Base,
+    /// People that the part would change and that no person decided on.
+    pub(crate) updated: BTreeSet<Key>,
+    pub(crate) results: PartResults,
+}
+
+/// What a part found that later parts of the job refer to.
+#[derive(Default)]
+pub(crate) struct PartResults {
+    /// Entities that were found the first time.
+    pub(crate) found: BTreeMap<Key, RemoteId>,
+    /// Known keys that this read says are gone; none where it can't say so of everybody.
+    pub(crate) gone: Option<BTreeSet<Key>>,
+    /// Known keys that the read misses and whose entities another record claims: they may not be gone.
+    pub(crate) claimed: BTreeSet<Key>,
+    /// People whose rows can't be trusted.
+    pub(crate) doubts: DoubtfulRows,
+}
+
+impl PartDraft {
+    /// The draft of a plan without a change.
+    pub(crate) fn without_changes(rest: JobPlan) -> Self {
+        let (changes, base) = (Guarded::default(), Base::default());
+        Self { changes, rest, base, updated: BTreeSet::new(), results: PartResults::default() }
+    }
+
+    pub(crate) fn job(&self) -> &JobName {
+        &self.rest.job
+    }
+
+    pub(crate) fn target(&self) -> Target {
+        self.rest.target
+    }
+
+    /// Holds records of which it is not known whether an earlier request made them.
+    pub(crate) fn hold_unclear(&mut self, unclear: Vec<(Key, String)>) {
+        for (key, reason) in unclear {
+            self.changes.go.retain(|change| change.key != key);
+            self.changes.held.retain(|held| held.key != key);
+            self.changes.held.push(Held { key, reason: reason.into(), change: None, other: None });
+        }
+    }
+}
