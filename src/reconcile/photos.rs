@@ -52,7 +52,10 @@ impl<'a> SourcePhotos<'a> {
             {
                 match spool.put(&bytes) {
                     Ok(place) => drop(places.insert(record.key, place)),
-                    Err(error) => return ControlFlow::Break(broken = Some(error)),
+                    Err(error) => {
+                        broken = Some(error);
+                        return ControlFlow::Break(());
+                    }
                 }
             }
             ControlFlow::Continue(())

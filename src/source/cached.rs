@@ -46,7 +46,8 @@ impl CachedRows {
         let read = read(&mut |row| {
             columns.get_or_insert_with(|| Arc::clone(row.columns()));
             let kept = spool.put(&serde_json::to_vec(&row.cached()).expect("plain values"));
-            kept.map_or_else(|error| ControlFlow::Break(broken = Some(error)), |_| ControlFlow::Continue(()))
+            broken = kept.err();
+            if broken.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         match broken {
             Some(error) => Err(error.into()),

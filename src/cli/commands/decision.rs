@@ -21,8 +21,10 @@ pub(super) struct Decision {
     /// What has happened to a change then.
     pub(super) done: &'static str,
     /// Decides about the records with these keys, all of them where none is given; returns those it was made about.
-    pub(super) decide: fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError>,
+    pub(super) decide: Decide,
 }
+
+type Decide = fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError>;
 
 impl Decision {
     /// Decides about the records with these keys.

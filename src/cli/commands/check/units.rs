@@ -45,7 +45,7 @@ pub(crate) fn compared(now: &ldap::DirectoryState, then: Option<&SourceState>) -
     let listed = some_of(units.iter().map(line), LISTED_MAX);
     let is_emptied = units.iter().any(|(_, now, then)| *now == 0 && *then > 0);
     let verdict = if is_emptied { Verdict::Doubtful } else { Verdict::Good };
-    (!units.is_empty()).then(|| (verdict, listed))
+    (!units.is_empty()).then_some((verdict, listed))
 }
 
 #[cfg(test)]
