@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
 
-use super::job::JobSection;
 use super::mapping::{compile, default_match, strange_field};
-use super::section::Section;
+use super::section::{JobSection, Section};
 use crate::config::options::Job;
 use crate::mapping::{LeaverOptions, Options};
 use crate::plan::{LeaverAction, Leavers, Limit, Limits};

@@ -1,11 +1,8 @@
 //! Checks one `[[job]]`.
 
-use std::collections::BTreeMap;
-
 use jiff::tz::{self, TimeZone};
-use smol_str::SmolStr;
 
-use super::section::Section;
+use super::section::{JobSection, Section};
 use super::{contractor, guard, leavers, mapping, source};
 use crate::config::nearest;
 use crate::config::options::Job;
@@ -17,14 +14,6 @@ const ON_DRIFT: &[(&str, OnDrift)] =
     &[("overwrite", OnDrift::Overwrite), ("keep", OnDrift::Keep), ("report", OnDrift::Report)];
 
 const SCHEDULE_HINT: &str = "write five fields as in crontab: minute hour day month weekday";
-
-/// A job that is being checked, with what it says of its own people alone: not of their organizations and memberships.
-pub(super) struct JobSection<'a> {
-    pub(super) table: Section<'a>,
-    pub(super) map: BTreeMap<String, String>,
-    pub(super) seed_only: Vec<SmolStr>,
-    pub(super) time_zone: TimeZone,
-}
 
 /// Checks one job.
 pub(super) fn check(table: Section<'_>) -> Option<Job> {

@@ -1,8 +1,7 @@
 //! Checks `[job.leavers]`, and who is protected from being one.
 
-use super::job::JobSection;
 use super::mapping::described;
-use super::section::Section;
+use super::section::{JobSection, Section};
 use crate::mapping::{LeaverOptions, LeaverSet};
 use crate::plan::{LeaverAction, Leavers};
 use crate::record::Target;

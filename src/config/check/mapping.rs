@@ -3,8 +3,7 @@
 use smol_str::SmolStr;
 
 use super::directory;
-use super::job::JobSection;
-use super::section::Section;
+use super::section::{JobSection, Section};
 use crate::config::nearest;
 use crate::mapping::{Error, Mapping, OnBadValue, Options};
 use crate::record::{FieldKind, Target};

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use config::{Map, Value, ValueKind};
 use jiff::SignedDuration;
+use jiff::tz::TimeZone;
+use smol_str::SmolStr;
 
 use super::Environment;
 use crate::config::keys::{self, Shape};
@@ -23,6 +25,14 @@ pub(in crate::config) struct Section<'a> {
     table: Option<&'a Map<String, Value>>,
     pub(super) ground: &'a Environment,
     pub(super) report: &'a Report,
+}
+
+/// A job that is being checked, with what it says of its own people alone: not of their organizations and memberships.
+pub(super) struct JobSection<'a> {
+    pub(super) table: Section<'a>,
+    pub(super) map: BTreeMap<String, String>,
+    pub(super) seed_only: Vec<SmolStr>,
+    pub(super) time_zone: TimeZone,
 }
 
 impl<'a> Section<'a> {
