@@ -17,7 +17,7 @@ use std::slice;
 use super::inverse::{InverseChange, NotReverted, RevertContext};
 use crate::config::Job;
 use crate::history::{Audit, AuditLine, RunHistory, acting_user};
-use crate::plan::{Base, Change, Guarded, Held, Judged as _, Writes, guard};
+use crate::plan::{Change, Guarded, Held, Judged as _, Writes, guard};
 use crate::queue::{self, Ticket, Undo};
 use crate::reconcile::approval::held::{self, PendingApproval};
 use crate::reconcile::collect::rows;
@@ -174,9 +174,7 @@ fn judged(
         changes.extend(takeback.change(&key, &ground, &mut untouched)?);
     }
     let index = Index::load(store, &job.name)?;
-    let (lately, staying) = left_lately(store, job.mapping.target, &job.name, &index, context.clock.now())?;
-    let known = (index.len() as u64).saturating_sub(staying);
-    let base = Base { known, matched: 0, removed: lately.len() as u64 };
+    let (base, lately) = left_lately(store, job.mapping.target, &job.name, &index, context.clock.now())?;
     let verdicts = held::verdicts(store, &job.name)?;
     let mut guarded = guard(changes, &job.limits, base, job.writes, &verdicts);
     segments::guard(&mut guarded, job, store, &BTreeMap::new(), &lately)?;

@@ -9,7 +9,9 @@ use super::organization_transfers;
 use crate::config::{Job, Mode};
 use crate::mapping::LeaverSet;
 use crate::mirror::{Mirror, Removal};
-use crate::plan::{Change, Delta, Deltas, Held, LeaverAction, Present, Protection, absent, is_somebody_else, missing};
+use crate::plan::{
+    Base, Change, Delta, Deltas, Held, LeaverAction, Present, Protection, absent, is_somebody_else, missing,
+};
 use crate::reconcile::correlate::fit::fit;
 use crate::reconcile::model::candidate::Statement;
 use crate::reconcile::model::error::Error;
@@ -262,15 +264,15 @@ impl LeaverPolicy<'_> {
     }
 }
 
-/// People who left a job without an approval in the last 24 hours, each by their segment; and how many of the known
-/// people have left and stay at the service.
+/// What the limits of a job are measured against, without those who have left and stay at the service; and by segment,
+/// the people who left without an approval in the last 24 hours.
 pub(crate) fn left_lately(
     store: &Store,
     target: Target,
     job: &JobName,
     index: &Index,
     now: Timestamp,
-) -> Result<(Vec<RowMetadata>, u64), store::Error> {
+) -> Result<(Base, Vec<RowMetadata>), store::Error> {
     let lately =
         |at: Timestamp, approved: bool| !approved && now.duration_since(at).abs() < SignedDuration::from_hours(24);
     let mut marks = Vec::new();
@@ -288,7 +290,8 @@ pub(crate) fn left_lately(
             marks.push(known.marks);
         }
     }
-    Ok((marks, staying))
+    let base = Base { known: index.len() as u64 - staying, matched: 0, removed: marks.len() as u64 };
+    Ok((base, marks))
 }
 
 /// Why a field of leavers can't be set.

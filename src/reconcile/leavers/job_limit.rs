@@ -71,14 +71,14 @@ fn share_leavers(context: &Context<'_>, job: &Job, all: &mut [PartDraft]) -> Res
     let released = own(job, all).into_iter().flat_map(|own| &own.changes.go);
     let released = released.filter(|change| change.leaves() && change.is_approved());
     let released: BTreeSet<Key> = released.map(|change| change.key.clone()).collect();
-    let (mut lately, mut staying) = (0, 0);
+    let mut base = Base::default();
     for part in all.iter() {
         let index = Index::load(store, part.job())?;
-        let (left, stay) = left_lately(store, part.target(), part.job(), &index, now)?;
+        let (own, _) = left_lately(store, part.target(), part.job(), &index, now)?;
         // Who left altogether lost their memberships too.
-        lately = lately.max(left.len() as u64);
+        base.removed = base.removed.max(own.removed);
         if *part.job() == job.name {
-            staying = stay;
+            base.known = own.known;
         }
         people.extend(leaving(store, part)?.into_values().filter(|person| !released.contains(person)));
         // Whose grace runs does not leave yet.
@@ -90,8 +90,6 @@ fn share_leavers(context: &Context<'_>, job: &Job, all: &mut [PartDraft]) -> Res
         }
     }
     hold_pairs(store, job, all)?;
-    let known = (Index::load(store, &job.name)?.len() as u64).saturating_sub(staying);
-    let base = Base { known, matched: 0, removed: lately };
     let Some(reason) = leavers_held(people.len() as u64, &job.limits, base) else { return Ok(()) };
     for part in all {
         let leaving = leaving(store, part)?;

@@ -18,6 +18,7 @@ use crate::reconcile::model::error::Error;
 use crate::record::{Key, normalize};
 use crate::snapshot::SyncedRecord;
 use crate::store::Store;
+use crate::text::some_of;
 
 /// The field by which a person is known on both sides.
 const SAME: &str = "email";
@@ -96,10 +97,8 @@ impl JobTransfers {
         }
         *changes = stay;
         if !moved.is_empty() {
-            let named: Vec<String> = moved.iter().take(NAMED_MAX).map(Key::to_string).collect();
-            let more = moved.len().saturating_sub(NAMED_MAX);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            self.notes.push(format!("moved to job {} and leave here: key {}{more}", other.name, named.join(", key ")));
+            let named = some_of(moved.iter().map(|key| format!("key {key}")), NAMED_MAX);
+            self.notes.push(format!("moved to job {} and leave here: {named}", other.name));
         }
         Ok(())
     }

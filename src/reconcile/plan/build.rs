@@ -156,12 +156,6 @@ struct Judgement {
     standing: BTreeSet<Key>,
     /// People that the part would change and that no person decided on.
     updated: BTreeSet<Key>,
-    suspicion: Suspicion,
-}
-
-/// Why changes that passed the limits are held all the same.
-#[derive(Default)]
-struct Suspicion {
     mapping_settled: bool,
     copies: Option<u64>,
     notes: Vec<String>,
@@ -294,10 +288,9 @@ impl<'a> Inputs<'a> {
         if let Some(present) = attendance.complete.as_ref().ok().filter(|_| self.is_whole()) {
             policy.absent_leavers(present, &self.content(), &rows.left, &mut leavers)?;
         }
-        let (lately, staying) = left_lately(store, job.mapping.target, &job.name, index, now)?;
-        let known = (index.len() as u64).saturating_sub(staying);
+        let (base, lately) = left_lately(store, job.mapping.target, &job.name, index, now)?;
         let matched = (classified.matched.len() as u64).saturating_sub(classified.rekeyed);
-        let base = Base { known, matched, removed: lately.len() as u64 };
+        let (base, known) = (Base { matched, ..base }, base.known);
         let verdicts = &self.decisions.verdicts;
         let limit = missing_limit::judge(&policy, &leavers, &job.limits, known, verdicts)?;
         if self.is_whole() && !self.is_complete(attendance) {
@@ -355,29 +348,28 @@ impl<'a> Inputs<'a> {
 
     /// Holds what is not to be believed though it passed the limits: a mapping that changed, a state that was laid back, a
     /// file that may be old.
-    fn suspect(&self, guarded: &mut Guarded<Outline>) -> Result<Suspicion, Error> {
-        let job = self.job();
-        let mut suspicion = Suspicion { mapping_settled: true, ..Suspicion::default() };
+    fn suspect(&self, judgement: &mut Judgement) -> Result<(), Error> {
+        let (job, Judgement { guarded, mapping_settled, copies, notes, .. }) = (self.job(), judgement);
         if !self.state.mapping.is_empty() && self.state.mapping != self.fingerprint {
             let altered = guarded.go.iter().filter(|change| !change.is_approved()).count() + guarded.held.len();
             let people = if altered == 1 { "1 person".to_owned() } else { format!("{} people", thousands(altered)) };
             held::hold_all(guarded, &format!("the mapping change alters {people}"));
-            suspicion.mapping_settled = altered == 0;
-            suspicion.notes.push(MAPPING_CHANGED.to_owned());
+            *mapping_settled = altered == 0;
+            notes.push(MAPPING_CHANGED.to_owned());
         }
-        let copies = restored_state::copies(self.store())?;
-        let undoing = match copies > self.state.copies {
+        let found = restored_state::copies(self.store())?;
+        let undoing = match found > self.state.copies {
             true => restored_state::hold(guarded, job, self.store(), self.mirror(), &self.mapped)?,
             false => 0,
         };
-        suspicion.copies = (undoing == 0).then_some(copies);
-        suspicion.notes.extend((undoing > 0).then(|| restored_state::LAID_BACK.to_owned()));
+        *copies = (undoing == 0).then_some(found);
+        notes.extend((undoing > 0).then(|| restored_state::LAID_BACK.to_owned()));
         if let Some(doubt) = job.inbox.as_ref().and_then(|inbox| inbox.doubt.as_ref()) {
             held::hold_all(guarded, doubt);
             // What is held says why.
-            suspicion.notes.extend(guarded.held.is_empty().then(|| doubt.clone()));
+            notes.extend(guarded.held.is_empty().then(|| doubt.clone()));
         }
-        Ok(suspicion)
+        Ok(())
     }
 
     /// Puts the limits and what people decided on what the records need and on who leaves.
@@ -390,14 +382,17 @@ impl<'a> Inputs<'a> {
         let updated = job_limit::updated(job, &changes, verdicts);
         let (undecided, mut standing) = held::decided(std::mem::take(&mut classified.held), job.writes, verdicts);
         standing.append(&mut leaving.limit.decided);
-        let mut guarded = self.guard(changes, undecided.go, leaving, &classified.matched_in)?;
-        let suspicion = self.suspect(&mut guarded)?;
+        let guarded = self.guard(changes, undecided.go, leaving, &classified.matched_in)?;
+        let (mapping_settled, copies, notes) = (true, None, Vec::new());
+        let mut judgement = Judgement { guarded, standing, updated, mapping_settled, copies, notes };
+        self.suspect(&mut judgement)?;
+        let guarded = &mut judgement.guarded;
         guarded.held.splice(0..0, undecided.held);
-        outdated::hold_outdated(&mut guarded, &self.decisions.outdated);
+        outdated::hold_outdated(guarded, &self.decisions.outdated);
         let unset = std::mem::take(&mut leaving.leavers.held).into_iter();
         guarded.held.extend(unset.map(|held| Held { key: held.key, reason: held.reason, change: None, other: None }));
         guarded.rejected.extend(undecided.rejected);
-        Ok(Judgement { guarded, standing, updated, suspicion })
+        Ok(judgement)
     }
 
     /// The positions of the keys that no row has.
@@ -443,7 +438,7 @@ impl<'a> Inputs<'a> {
         leaving: Leaving,
         judgement: Judgement,
     ) -> Result<PartDraft, Error> {
-        let Judgement { guarded: changes, standing, updated, suspicion } = judgement;
+        let Judgement { guarded: changes, standing, updated, mapping_settled, copies, notes } = judgement;
         let Leaving { leavers, transfers, limit, missing, base, .. } = leaving;
         let returned = self.returned(&classified.settled)?;
         let gone = attendance.sees_all.then(|| self.gone());
@@ -461,8 +456,7 @@ impl<'a> Inputs<'a> {
             held: classified.doubtful.into_iter().filter(|(key, _)| !sent.contains(key)).collect(),
             rejected: rejected.iter().filter_map(|row| Some((row.key.clone()?, row.reason.clone()))).collect(),
         };
-        let notes =
-            [read.notes, of_read, suspicion.notes].into_iter().flatten().chain(limit.note).chain(transfers.notes);
+        let notes = [read.notes, of_read, notes].into_iter().flatten().chain(limit.note).chain(transfers.notes);
         let notes = notes.chain(notes::note(&classified.drift)).chain(notes::lent_notes(&classified.lent));
         let notes = notes.chain(notes::photos_note(&classified.photos_left)).collect();
         let results = PartResults { found: classified.found, gone, claimed: leavers.claimed, doubts };
@@ -482,8 +476,8 @@ impl<'a> Inputs<'a> {
             notes,
             drift: classified.drift,
             updates: StateUpdates {
-                mapping_settled: suspicion.mapping_settled,
-                copies: suspicion.copies,
+                mapping_settled,
+                copies,
                 settled: classified.settled,
                 waiting: leavers.waiting.into_iter().chain(returned).collect(),
                 forgotten: leavers.forgotten,

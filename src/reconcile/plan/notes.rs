@@ -10,58 +10,42 @@ const NAMED_MAX: usize = 5;
 
 /// Who was edited at the service, and in which fields; never to what (law 11).
 pub(crate) fn note(drift: &BTreeMap<Key, Vec<String>>) -> Option<String> {
-    if drift.is_empty() {
-        return None;
-    }
     let who = counted(drift.len(), "person was", "people were");
-    let named = drift.iter().take(NAMED_MAX).map(|(key, fields)| format!("{key}: {}", fields.join(", ")));
-    let named: Vec<String> = named.collect();
-    let more = match drift.len().saturating_sub(NAMED_MAX) {
-        0 => String::new(),
-        more => format!("; and {more} more"),
-    };
-    let named = named.join("; ");
-    Some(format!("on_drift: {who} edited at the service ({named}{more}), which stays until the source changes"))
+    let named = with_fields(drift);
+    let note = format!("on_drift: {who} edited at the service ({named}), which stays until the source changes");
+    (!drift.is_empty()).then_some(note)
+}
+
+fn with_fields(people: &BTreeMap<Key, Vec<String>>) -> String {
+    some(people.iter().map(|(key, fields)| format!("{key}: {}", fields.join(", "))), "; ")
+}
+
+fn some(names: impl ExactSizeIterator<Item = String>, between: &str) -> String {
+    let more = names.len().saturating_sub(NAMED_MAX);
+    let named = names.take(NAMED_MAX).collect::<Vec<_>>().join(between);
+    if more > 0 { format!("{named}; and {more} more") } else { named }
 }
 
 /// Which organizations stay as the job has them that owns them, by that job.
 pub(crate) fn lent_notes(lent: &BTreeMap<JobName, BTreeMap<Key, Vec<String>>>) -> Vec<String> {
     let note = |(job, lent): (&JobName, &BTreeMap<Key, Vec<String>>)| {
-        let named: Vec<String> =
-            lent.iter().take(NAMED_MAX).map(|(key, fields)| format!("{key}: {}", fields.join(", "))).collect();
-        let more = match lent.len().saturating_sub(NAMED_MAX) {
-            0 => String::new(),
-            more => format!("; and {more} more"),
-        };
-        let (what, stay) = match lent.len() {
-            1 => ("1 organization belongs".to_owned(), "stays"),
-            many => (format!("{many} organizations belong"), "stay"),
-        };
-        let named = named.join("; ");
-        format!(
-            "{what} to job {job} and {stay} as that job has it, though other values are wanted here ({named}{more})"
-        )
+        let what = counted(lent.len(), "organization belongs", "organizations belong");
+        let stay = if lent.len() == 1 { "stays" } else { "stay" };
+        let named = with_fields(lent);
+        format!("{what} to job {job} and {stay} as that job has it, though other values are wanted here ({named})")
     };
     lent.iter().map(note).collect()
 }
 
 /// Whose photo is gone from the source and stays at the service.
 pub(crate) fn photos_note(keys: &BTreeSet<Key>) -> Option<String> {
-    let what = match keys.len() {
-        0 => return None,
-        1 => "1 photo is".to_owned(),
-        many => format!("{many} photos are"),
-    };
-    let named: Vec<String> = keys.iter().take(NAMED_MAX).map(Key::to_string).collect();
-    let more = match keys.len().saturating_sub(NAMED_MAX) {
-        0 => String::new(),
-        more => format!("; and {more} more"),
-    };
-    let named = named.join(", ");
-    Some(format!(
+    let what = counted(keys.len(), "photo is", "photos are");
+    let named = some(keys.iter().map(Key::to_string), ", ");
+    let note = format!(
         "photo: {what} gone from the source and stays at the service, since the API has no operation that removes one \
-         ({named}{more}); remove it there by hand"
-    ))
+         ({named}); remove it there by hand"
+    );
+    (!keys.is_empty()).then_some(note)
 }
 
 #[cfg(test)]
