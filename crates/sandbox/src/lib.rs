@@ -41,7 +41,6 @@ mod operation;
 mod options;
 mod part;
 mod rate;
-mod reply;
 mod resource;
 mod row;
 mod rule;

@@ -173,6 +173,26 @@ impl<'e> View<'e> {
         }
     }
 
+    /// The JSON of an answer that is one entity.
+    pub(crate) fn one(&self, row: &EntityRow) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.write(row, true, &mut out);
+        out
+    }
+
+    /// The JSON of a list, in the order of the rows.
+    pub(crate) fn list<'r>(&self, rows: impl IntoIterator<Item = &'r EntityRow>) -> Vec<u8> {
+        let mut out = vec![b'['];
+        for row in rows {
+            if out.len() > 1 {
+                out.push(b',');
+            }
+            self.write(row, false, &mut out);
+        }
+        out.push(b']');
+        out
+    }
+
     /// Appends the entity's JSON; `whole` where it is the answer, not one of a list.
     pub(crate) fn write(&self, row: &EntityRow, whole: bool, out: &mut Vec<u8>) {
         out.push(b'{');

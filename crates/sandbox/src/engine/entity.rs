@@ -6,7 +6,6 @@ use jiff::Timestamp;
 use super::super::answer::{Answer, Rejection};
 use super::super::input::RequestBody;
 use super::super::list::{self, ListScope, Listing};
-use super::super::reply::Reply;
 use super::super::row::EntityRow;
 use super::super::store::{Change, Entities};
 use super::super::tables;
@@ -42,7 +41,7 @@ impl Call<'_> {
         if rows.is_empty() && self.options.empty_as_404 {
             return Err(Rejection::missing("no records found"));
         }
-        Ok(self.answer(Reply::List(&view, rows)))
+        Ok(self.answer(|status| Answer::document(status, view.list(rows))))
     }
 
     pub(super) fn get(&self) -> Result<Answer, Rejection> {
@@ -87,7 +86,7 @@ impl Call<'_> {
             rule.check_removal(&entities, id)?;
         }
         self.save(&mut entities, vec![Change::Gone(self.resource, id)])?;
-        Ok(self.answer(Reply::Nothing))
+        Ok(self.answer(Answer::bare))
     }
 
     /// Makes an association, or renews the one that there is between the same two (specification, States).

@@ -4,7 +4,6 @@ use serde_json::{Map, Value, json};
 
 use super::super::answer::{Answer, Rejection};
 use super::super::list::{self, ListScope, Listing};
-use super::super::reply::Reply;
 use super::super::row::EntityRow;
 use super::super::sent;
 use super::super::store::{Change, Entities};
@@ -50,7 +49,8 @@ impl Call<'_> {
             json!({ "id": row.id, "name": value("name"), "category_id": value("category_id") })
         };
         let groups: Value = list::select(&view, &listing)?.into_iter().map(group).collect();
-        Ok(self.answer(Reply::Document(json!({ "group": groups }))))
+        let document = json!({ "group": groups }).to_string();
+        Ok(self.answer(|status| Answer::document(status, document.into_bytes())))
     }
 }
 

@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::super::answer::{Answer, Rejection};
-use super::super::reply::Reply;
 use super::super::store::Change;
 use super::super::tables::ZONE;
 use super::Call;
@@ -25,6 +24,6 @@ impl Call<'_> {
         zone.set(position, Value::Array(links));
         zone.modified = self.order.now;
         self.save(&mut entities, vec![Change::Put(&ZONE, zone)])?;
-        Ok(self.answer(Reply::Nothing))
+        Ok(self.answer(Answer::bare))
     }
 }

@@ -22,7 +22,6 @@ use super::input::RequestBody;
 use super::media;
 use super::operation::Operation;
 use super::options::Options;
-use super::reply::Reply;
 use super::resource::Resource;
 use super::row::EntityRow;
 use super::store::{Change, Entities, Store};
@@ -163,17 +162,18 @@ impl Call<'_> {
 
     /// The answer that shows one entity of the operation's resource.
     fn one(&self, entities: &Entities, row: &EntityRow) -> Answer {
-        self.answer(Reply::One(&self.view(self.resource, entities), row))
+        let view = self.view(self.resource, entities);
+        self.answer(|status| Answer::document(status, view.one(row)))
     }
 
     /// The answer of a success; one of 204 has no body, whatever there is to say.
-    fn answer(&self, reply: Reply<'_, '_>) -> Answer {
+    fn answer(&self, made: impl FnOnce(StatusCode) -> Answer) -> Answer {
         let success = StatusCode::from_u16(self.order.operation.success).unwrap_or(StatusCode::OK);
         let is_bare = self.options.put_without_body && self.order.operation.method == "PUT";
         if is_bare || success == StatusCode::NO_CONTENT {
-            return Reply::Nothing.answer(StatusCode::NO_CONTENT);
+            return Answer::bare(StatusCode::NO_CONTENT);
         }
-        reply.answer(success)
+        made(success)
     }
 }
 

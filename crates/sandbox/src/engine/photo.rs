@@ -5,7 +5,6 @@ use base64::Engine as _;
 
 use super::super::answer::{Answer, Rejection};
 use super::super::decode::BASE64;
-use super::super::reply::Reply;
 use super::super::row::EntityRow;
 use super::super::store::Change;
 use super::super::tables::{PHOTO, STAFF};
@@ -23,9 +22,10 @@ impl Call<'_> {
         let photo = entities.rows(PHOTO.name).get(&id);
         let shown = photo.and_then(|photo| {
             let bytes = BASE64.decode(photo.text(PHOTO.at("base64"))?).ok()?;
-            Some(Reply::Bytes { media_type: photo.text(PHOTO.at("media_type"))?.to_owned(), bytes })
+            Some((photo.text(PHOTO.at("media_type"))?.to_owned(), bytes))
         });
-        Ok(self.answer(shown.ok_or_else(|| Rejection::missing("the employee has no photo"))?))
+        let (media_type, body) = shown.ok_or_else(|| Rejection::missing("the employee has no photo"))?;
+        Ok(self.answer(|status| Answer { status, headers: vec![("content-type", media_type)], body }))
     }
 
     pub(super) fn put_photo(&self) -> Result<Answer, Rejection> {
@@ -45,6 +45,6 @@ impl Call<'_> {
         photo.set(PHOTO.at("media_type"), media_type.into());
         photo.set(PHOTO.at("base64"), BASE64.encode(self.order.body).into());
         self.save(&mut entities, vec![Change::Put(&PHOTO, photo)])?;
-        Ok(self.answer(Reply::Nothing))
+        Ok(self.answer(Answer::bare))
     }
 }

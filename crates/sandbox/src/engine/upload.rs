@@ -8,7 +8,6 @@
 use std::collections::BTreeSet;
 
 use super::super::answer::{Answer, Rejection};
-use super::super::reply::Reply;
 use super::super::row::{EntityRow, unique_form};
 use super::super::store::{Change, Entities};
 use super::super::tables::STAFF;
@@ -48,7 +47,7 @@ impl Call<'_> {
         let changes = puts.chain(missing).collect();
         self.save(&mut entities, changes)?;
         let view = self.view(&STAFF, &entities);
-        Ok(self.answer(Reply::List(&view, people.iter().collect())))
+        Ok(self.answer(|status| Answer::document(status, view.list(&people))))
     }
 
     /// The person of a row as they are from now on; `next` is the id of a new person.
