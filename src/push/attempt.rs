@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::circuit_breaker::Brake;
 use super::commit::Written;
 use super::error::Error;
+use super::outcome::Step;
 use super::request::body::{self, RequestBody, lost};
 use super::{LOOK_AGAIN, Outcome, Push};
 use crate::api::{self, Fate};
@@ -18,23 +19,6 @@ use crate::store::Batch;
 
 /// The status under which a change stays parked that the service took and did not carry out.
 const NOT_TAKEN: u16 = 200;
-
-/// How far one attempt came.
-pub(super) enum Step {
-    /// It was not begun: too much is unknown already.
-    Later,
-    /// To an outcome.
-    Done(Outcome),
-    /// It may have been done.
-    Unknown(String),
-    /// A create that the service says exists already.
-    Conflict {
-        /// The answer's status.
-        status: u16,
-        /// What the service said.
-        words: String,
-    },
-}
 
 impl Push<'_> {
     /// Makes one attempt at a change.

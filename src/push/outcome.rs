@@ -34,6 +34,23 @@ impl Outcome {
     }
 }
 
+/// How far one attempt came.
+pub(super) enum Step {
+    /// It was not begun: too much is unknown already.
+    Later,
+    /// To an outcome.
+    Done(Outcome),
+    /// It may have been done.
+    Unknown(String),
+    /// A create that the service says exists already.
+    Conflict {
+        /// The answer's status.
+        status: u16,
+        /// What the service said.
+        words: String,
+    },
+}
+
 /// Receives the events of a push.
 pub trait Witness: Sync {
     /// A change is about to be recorded as confirmed. What is returned as an error stops the push.

@@ -15,9 +15,9 @@
 
 use std::collections::BTreeMap;
 
-use super::attempt::Step;
 use super::circuit_breaker::Brake;
 use super::error::Error;
+use super::outcome::Step;
 use super::{Outcome, Push};
 use crate::api::{Api, Photo, Staff};
 use crate::queue::{self, Change, State, Ticket};

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
 
-use super::attempt::Step;
 use super::error::Error;
+use super::outcome::Step;
 use super::{Outcome, Progress, Push};
 use crate::fault::chain;
 use crate::mirror::Mirror;
