@@ -10,7 +10,7 @@ use super::model::error::Error;
 use super::model::job_state::JobState;
 use super::model::reason::{Reason, ReasonKind};
 use crate::config::Job;
-use crate::store::{self, Batch};
+use crate::store;
 
 /// Remembers when the content of a source that is read in place became another one.
 pub(crate) fn note(context: &Context<'_>, job: &Job, content: &str) -> Result<(), store::Error> {
@@ -20,9 +20,7 @@ pub(crate) fn note(context: &Context<'_>, job: &Job, content: &str) -> Result<()
     }
     content.clone_into(&mut state.content);
     state.fresh = Some(context.clock.now());
-    let mut batch = Batch::default();
-    state.put(&mut batch, &job.name);
-    context.store.commit(batch)
+    state.save(context.store, &job.name)
 }
 
 /// Why a job is overdue: nothing new has come for longer than its `expect_every` says.

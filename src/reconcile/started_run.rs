@@ -11,7 +11,6 @@ use super::report::log;
 use crate::config::Job;
 use crate::fault::chain;
 use crate::history::{Audit, AuditLine, Ended};
-use crate::store::Batch;
 
 /// A run that has begun.
 pub(crate) struct StartedRun {
@@ -64,9 +63,7 @@ impl StartedRun {
         if !report.is_narrow {
             ran(&mut state, report, &line);
         }
-        let mut batch = Batch::default();
-        state.put(&mut batch, &job.name);
-        Ok(context.store.commit(batch)?)
+        Ok(state.save(context.store, &job.name)?)
     }
 
     /// Its end, which is now.

@@ -25,7 +25,7 @@ use crate::reconcile::report::job_report::Report;
 use crate::reconcile::run_job::run_job;
 use crate::reconcile::started_run::StartedRun;
 use crate::source::{Source, SourceState, csv, inbox};
-use crate::store::{Batch, Store};
+use crate::store::Store;
 
 /// What a job works on while no file waits.
 pub(crate) enum PendingWork {
@@ -84,9 +84,7 @@ pub(crate) async fn run(
             (report.complete, report.details.judged) = (false, false);
             // A file without rows says nothing about how files are written, nor about what the mapping alters.
             let state = JobState::load(context.store, &job.name)?;
-            let mut batch = Batch::default();
-            JobState { found: before.found, mapping: before.mapping, ..state }.put(&mut batch, &job.name);
-            context.store.commit(batch)?;
+            JobState { found: before.found, mapping: before.mapping, ..state }.save(context.store, &job.name)?;
             fs::remove_file(outbox.copy()).unwrap_or_else(
                 |error| tracing::warn!(%error, "the copy of a file without rows could not be removed: {error}"),
             );

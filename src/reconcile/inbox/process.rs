@@ -24,7 +24,6 @@ use crate::reconcile::started_run::StartedRun;
 use crate::reconcile::{freshness, pause};
 use crate::source::inbox::{Destination, Filing, Folder, InboxEntry, Options, Taken, shown};
 use crate::source::{self, Columns, SourceState, csv};
-use crate::store::Batch;
 
 /// The permissions of a report on something whose own ones mean nothing.
 const REPORT_MODE: u32 = 0o640;
@@ -104,7 +103,7 @@ impl<'a> InboxRun<'a> {
         match self.folder.lay_down() {
             Ok(()) if !state.inbox.marked => {
                 state.inbox.marked = true;
-                self.save(&state)?;
+                state.save(self.context.store, &self.job.name)?;
             }
             Ok(()) => {}
             Err(error) => self.warn(format!("processed/ and failed/ can't be made in the inbox: {error}")),
@@ -184,7 +183,7 @@ impl<'a> InboxRun<'a> {
         if !self.narrow.is_narrow() {
             let runs = before.iter().copied().chain([begun.run]).collect();
             state.inbox.current = Some(Current { content: taken.content.clone(), runs });
-            self.save(&state)?;
+            state.save(self.context.store, &self.job.name)?;
         }
         if let Some(at) = taken.stamp.arrived() {
             self.context.watch.changed(&self.job.name, at);
@@ -303,7 +302,7 @@ impl<'a> InboxRun<'a> {
                 }
             }
         }
-        self.save(&state)?;
+        state.save(self.context.store, &self.job.name)?;
         crate::crash::point("before a file is filed");
         let name = shown(laid.order.filing.in_inbox());
         if laid.order.past.is_some() {
@@ -382,12 +381,6 @@ impl<'a> InboxRun<'a> {
         let job = self.job.name.as_str();
         tracing::warn!(job, "{job}: {}", crate::record::reveal(&warning));
         self.notes.push(warning.into());
-    }
-
-    fn save(&self, state: &JobState) -> Result<(), Error> {
-        let mut batch = Batch::default();
-        state.put(&mut batch, &self.job.name);
-        Ok(self.context.store.commit(batch)?)
     }
 }
 

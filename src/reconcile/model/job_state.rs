@@ -135,6 +135,13 @@ impl JobState {
         Ok(store.get(Keyspace::Job, job.as_str())?.unwrap_or_default())
     }
 
+    /// Stores it alone.
+    pub(crate) fn save(&self, store: &Store, job: &JobName) -> Result<(), store::Error> {
+        let mut batch = Batch::default();
+        self.put(&mut batch, job);
+        store.commit(batch)
+    }
+
     /// Puts it.
     pub fn put(&self, batch: &mut Batch, job: &JobName) {
         batch.put(Keyspace::Job, job.as_str(), self);
