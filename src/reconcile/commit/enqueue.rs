@@ -97,11 +97,11 @@ impl Commit<'_> {
         let go: BTreeMap<&Key, &Outline> = self.plan.go.iter().map(|change| (&change.key, change)).collect();
         let mut again = Vec::new();
         queue::briefs(self.store, &self.job.name, |old| match self.fate(&old, go.contains_key(&old.key)) {
-            Fate::Stays => {}
-            Fate::Compared => again.push(old.key),
-            Fate::Carried => earlier.carried.push(old.key),
-            Fate::Outdated => earlier.outdated.push(old.key),
-            Fate::Removed => queue::remove(&mut earlier.removed, &self.job.name, &old.key),
+            EntryFate::Stays => {}
+            EntryFate::Compared => again.push(old.key),
+            EntryFate::Carried => earlier.carried.push(old.key),
+            EntryFate::Outdated => earlier.outdated.push(old.key),
+            EntryFate::Removed => queue::remove(&mut earlier.removed, &self.job.name, &old.key),
         })?;
         for key in again {
             let (Some(new), Some(old)) = (go.get(&key), queue::get(self.store, &self.job.name, &key)?) else {
@@ -116,23 +116,23 @@ impl Commit<'_> {
     }
 
     /// What becomes of an entry of the queue.
-    fn fate(&self, old: &Brief, is_wanted: bool) -> Fate {
+    fn fate(&self, old: &Brief, is_wanted: bool) -> EntryFate {
         let is_parked = matches!(old.state, State::Parked { .. });
         let is_asked = self.filter.has(&old.key);
         match old.state {
             // A change that was parked before it was sent costs no write to try again: the person may have been mended.
-            State::Parked { status, .. } if is_wanted && status > 0 => Fate::Compared,
-            _ if is_wanted => Fate::Stays,
+            State::Parked { status, .. } if is_wanted && status > 0 => EntryFate::Compared,
+            _ if is_wanted => EntryFate::Stays,
             // What became of it is not known, and stays so until the next run looks again.
-            State::Sent { .. } if old.action == Action::Create => Fate::Stays,
+            State::Sent { .. } if old.action == Action::Create => EntryFate::Stays,
             // A person undid a run: that is sent, or parked, whatever the source says of the record.
-            _ if old.undoes && (is_parked || !is_asked || self.job.writes == Writes::Off) => Fate::Stays,
-            _ if old.undoes => Fate::Carried,
+            _ if old.undoes && (is_parked || !is_asked || self.job.writes == Writes::Off) => EntryFate::Stays,
+            _ if old.undoes => EntryFate::Carried,
             State::Waiting if self.job.mode == Mode::Changes && !self.judges(&old.key) => {
-                if self.plan.updates.outdated.contains_key(&old.key) { Fate::Outdated } else { Fate::Carried }
+                if self.plan.updates.outdated.contains_key(&old.key) { EntryFate::Outdated } else { EntryFate::Carried }
             }
-            _ if self.judges(&old.key) || (!is_parked && is_asked) => Fate::Removed,
-            _ => Fate::Stays,
+            _ if self.judges(&old.key) || (!is_parked && is_asked) => EntryFate::Removed,
+            _ => EntryFate::Stays,
         }
     }
 
@@ -206,7 +206,7 @@ impl Commit<'_> {
 
 /// What becomes of an entry of the queue.
 #[derive(Debug, PartialEq, Eq)]
-enum Fate {
+enum EntryFate {
     /// It stays as it is.
     Stays,
     /// The service refused it: it is sent again unless just the same is wanted.
