@@ -11,7 +11,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Entity, JobName, RemoteId, Target, Values};
 use crate::snapshot::{Owner, SyncedRecord};
-use crate::store::{self, Batch, BulkLoader, Keyspace, Store};
+use crate::store::{self, Batch, BulkLoader, Keyspace, MetaKey, Store, Table};
+
+/// The entities as last seen.
+pub(super) const ENTITIES: Table<RemoteId, Entity> = Table::new(Keyspace::Mirror);
+/// The entities that were removed a short while ago.
+pub(crate) const REMOVALS: Table<RemoteId, Removal> = Table::new(Keyspace::Removed);
 
 /// By id: what a pull found, as it is stored; `None` for what is gone. Only what differs from the store.
 pub(super) type PulledEntities = BTreeMap<RemoteId, Option<Box<[u8]>>>;
@@ -39,7 +44,7 @@ impl Mirror {
         match self.found.get(&id) {
             Some(Some(bytes)) => Ok(serde_json::from_slice(bytes).ok()),
             Some(None) => Ok(None),
-            None => store.get(Keyspace::Mirror, &Keyspace::by_target(self.target, id)),
+            None => ENTITIES.get(store, &self.target, &id),
         }
     }
 
@@ -57,7 +62,7 @@ impl Mirror {
         // What a whole listing lacks is still stored.
         let entity = match self.get(store, id)? {
             Some(entity) => Some(entity),
-            None => store.get(Keyspace::Mirror, &Keyspace::by_target(target, id))?,
+            None => ENTITIES.get(store, &target, &id)?,
         };
         let below = entity.and_then(|entity| RemoteId::new(entity.value("certification").as_text()?.parse().ok()?));
         Ok(below.map(|below| EntityRef { target, id, below: Some(below) }))
@@ -65,10 +70,8 @@ impl Mirror {
 
     /// Shows every entity, in no order that matters.
     pub fn each(&self, store: &Store, mut visit: impl FnMut(&Entity)) -> Result<(), store::Error> {
-        store.scan(Keyspace::Mirror, &Keyspace::all_of(self.target), |_, bytes| {
-            if let Ok(entity) = serde_json::from_slice::<Entity>(bytes)
-                && !self.found.contains_key(&entity.id)
-            {
+        ENTITIES.each(store, &self.target, |id, entity| {
+            if !self.found.contains_key(&id) {
                 visit(&entity);
             }
         })?;
@@ -82,10 +85,11 @@ impl Mirror {
 
     /// Shows the id of every entity.
     pub fn each_id(&self, store: &Store, mut visit: impl FnMut(RemoteId)) -> Result<(), store::Error> {
-        let prefix = Keyspace::all_of(self.target);
-        store.scan(Keyspace::Mirror, &prefix, |name, _| {
-            let id = name[prefix.len()..].parse().ok().and_then(RemoteId::new);
-            id.filter(|id| !self.found.contains_key(id)).into_iter().for_each(&mut visit);
+        ENTITIES.each_id(store, &self.target, |id| {
+            if !self.found.contains_key(&id) {
+                visit(id);
+            }
+            Ok(())
         })?;
         self.found.iter().filter(|(_, found)| found.is_some()).for_each(|(id, _)| visit(*id));
         Ok(())
@@ -138,7 +142,7 @@ impl Mirror {
         // Once is enough, and a push may have asked for a whole listing since.
         if !std::mem::replace(&mut self.saved, true) {
             let mut batch = Batch::default();
-            batch.put(Keyspace::Pull, self.target.name(), &self.last);
+            batch.put_meta(MetaKey::Pull(self.target), &self.last);
             self.put_names(&mut batch);
             bulk.add(batch)?;
         }
@@ -160,8 +164,8 @@ pub(super) fn gather(
             SyncedRecord::mark_dirty(&mut batch, &owner.job, &owner.key);
         }
         match bytes {
-            Some(bytes) => batch.put_bytes(Keyspace::Mirror, &Keyspace::by_target(target, id), &bytes),
-            None => batch.remove(Keyspace::Mirror, &Keyspace::by_target(target, id)),
+            Some(bytes) => ENTITIES.put_bytes(&mut batch, &target, &id, &bytes),
+            None => ENTITIES.remove(&mut batch, &target, &id),
         }
         bulk.add(batch)?;
     }
@@ -170,20 +174,20 @@ pub(super) fn gather(
 
 /// Puts an entity as a confirmed answer showed it, without the fields that no job needs.
 pub fn put(batch: &mut Batch, target: Target, entity: &Entity) {
-    batch.put(Keyspace::Mirror, &Keyspace::by_target(target, entity.id), entity);
+    ENTITIES.put(batch, &target, &entity.id, entity);
 }
 
 /// Asks for a whole listing at the next pull: one answer said that an entity is gone, and one answer may be wrong.
 pub fn force_full_listing(batch: &mut Batch, store: &Store, target: Target) -> Result<(), store::Error> {
-    if let Some(last) = store.get::<PullState>(Keyspace::Pull, target.name())? {
-        batch.put(Keyspace::Pull, target.name(), &PullState { full_at: None, ..last });
+    if let Some(last) = store.meta::<PullState>(MetaKey::Pull(target))? {
+        batch.put_meta(MetaKey::Pull(target), &PullState { full_at: None, ..last });
     }
     Ok(())
 }
 
 /// Drops an entity that a request for just this one said is gone.
 pub fn drop_gone(batch: &mut Batch, target: Target, id: RemoteId) {
-    batch.remove(Keyspace::Mirror, &Keyspace::by_target(target, id));
+    ENTITIES.remove(batch, &target, &id);
 }
 
 /// A removal by a job: a list may show the entity for a while (removal may be asynchronous), and the guard counts it for
@@ -209,24 +213,22 @@ impl Removal {
     /// Removes an entity, and remembers the time and the job.
     pub fn put(&self, batch: &mut Batch, target: Target, id: RemoteId) {
         drop_gone(batch, target, id);
-        batch.put(Keyspace::Removed, &Keyspace::by_target(target, id), self);
+        REMOVALS.put(batch, &target, &id, self);
     }
 
     /// The removal of an entity, where it is remembered.
     pub fn of(store: &Store, target: Target, id: RemoteId) -> Result<Option<Self>, store::Error> {
-        store.get(Keyspace::Removed, &Keyspace::by_target(target, id))
+        REMOVALS.get(store, &target, &id)
     }
 
     /// The removals that are remembered, by id.
     pub fn list(store: &Store, target: Target) -> Result<Vec<(RemoteId, Self)>, store::Error> {
-        let rows = store.list(Keyspace::Removed, &Keyspace::all_of(target))?;
-        Ok(rows.into_iter().filter_map(|(id, removal)| Some((RemoteId::new(id.parse().ok()?)?, removal))).collect())
+        REMOVALS.list(store, &target)
     }
 
     /// Forgets those that are older than a day, once in an hour: each time all of them are looked at.
     pub fn prune(store: &Store, target: Target, now: Timestamp) -> Result<(), store::Error> {
-        let row = format!("removals.{target}");
-        let last: Option<Timestamp> = store.get(Keyspace::Meta, &row)?;
+        let last: Option<Timestamp> = store.meta(MetaKey::Pruned(target))?;
         if last.is_some_and(|last| now.duration_since(last).abs() < Self::PRUNED_EVERY) {
             return Ok(());
         }
@@ -235,9 +237,9 @@ impl Removal {
             return Ok(());
         }
         let mut batch = Batch::default();
-        batch.put(Keyspace::Meta, &row, &now);
+        batch.put_meta(MetaKey::Pruned(target), &now);
         for (id, _) in removals.iter().filter(|(_, removal)| now.duration_since(removal.at) > Self::KEPT) {
-            batch.remove(Keyspace::Removed, &Keyspace::by_target(target, *id));
+            REMOVALS.remove(&mut batch, &target, id);
         }
         store.commit(batch)
     }
@@ -252,7 +254,7 @@ pub(super) fn kept(mut entity: Entity, fields: &BTreeSet<String>) -> Entity {
 mod tests {
     use super::*;
     use crate::record::Key;
-    use crate::snapshot::Index;
+    use crate::snapshot::{DIRTY, Index};
 
     /// Else a process that ends right after it would leave a record that counts as unchanged.
     #[test]
@@ -276,7 +278,7 @@ mod tests {
             gather(&mut found, &store, Target::Staff, &mut bulk).unwrap();
             bulk.commit().unwrap();
             let mut marked = 0;
-            store.scan(Keyspace::Dirty, &Keyspace::by_job(&job, ""), |_, _| marked += 1).unwrap();
+            DIRTY.each(&store, &job, |_, ()| marked += 1).unwrap();
             assert_eq!(marked, count);
         }
     }

@@ -9,7 +9,7 @@ use super::collection::{Locations, PullState};
 use super::elements::Elements;
 use super::entities::Mirror;
 use crate::record::Target;
-use crate::store::{self, Batch, Keyspace, Store};
+use crate::store::{self, Batch, MetaKey, Store};
 
 /// The names that a pull found besides people.
 #[derive(Default, Serialize, Deserialize)]
@@ -23,9 +23,8 @@ struct Names {
 impl Mirror {
     /// The mirror as the last finished pull left it; `None` where there was none. Nothing is asked of the service.
     pub fn stored(store: &Store, target: Target) -> Result<Option<Self>, store::Error> {
-        let Some(last) = store.get::<PullState>(Keyspace::Pull, target.name())? else { return Ok(None) };
-        let Names { locations, elements, certifications } =
-            store.get(Keyspace::Pull, &row(target))?.unwrap_or_default();
+        let Some(last) = store.meta::<PullState>(MetaKey::Pull(target))? else { return Ok(None) };
+        let Names { locations, elements, certifications } = store.meta(MetaKey::Names(target))?.unwrap_or_default();
         Ok(Some(Self {
             target,
             found: BTreeMap::new(),
@@ -47,10 +46,6 @@ impl Mirror {
             elements: self.elements.clone(),
             certifications: self.certifications.clone(),
         };
-        batch.put(Keyspace::Pull, &row(self.target), &names);
+        batch.put_meta(MetaKey::Names(self.target), &names);
     }
-}
-
-fn row(target: Target) -> String {
-    format!("{target}.names")
 }

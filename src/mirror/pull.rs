@@ -7,14 +7,14 @@ use jiff::{SignedDuration, Timestamp};
 use super::certifications::Certifications;
 use super::collection::{Locations, PullSet, PullState};
 use super::elements::Elements;
-use super::entities::{Mirror, Removal, gather, kept};
+use super::entities::{ENTITIES, Mirror, Removal, gather, kept};
 use super::error::{Error, ErrorKind};
 use super::remote::Remote;
 use crate::api::{self, Answered, Api, Client, Element, ForMembers, ForStaff, Location, Query};
 use crate::clock::Clock;
 use crate::record::{RemoteId, Target};
-use crate::snapshot::{Owner, SyncedRecord};
-use crate::store::{self, BulkLoader, Keyspace, Store};
+use crate::snapshot::{OWNERS, SyncedRecord};
+use crate::store::{self, BulkLoader, MetaKey, Store};
 
 /// How long a list may still show what was removed.
 const REMOVED_SHOWS: SignedDuration = SignedDuration::from_hours(1);
@@ -36,7 +36,7 @@ impl Mirror {
         let target = wanted.target;
         let what = what(target);
         let last: PullState =
-            store.get(Keyspace::Pull, target.name()).map_err(ErrorKind::from).map_err(fail(what))?.unwrap_or_default();
+            store.meta(MetaKey::Pull(target)).map_err(ErrorKind::from).map_err(fail(what))?.unwrap_or_default();
         let mut mirror = Self {
             target,
             found: BTreeMap::new(),
@@ -160,7 +160,7 @@ impl Mirror {
 
     /// Whether a page shows an entity otherwise than it is stored, or about to be.
     fn is_news(&self, store: &Store, seen: &Listing<'_>, id: RemoteId, bytes: &[u8]) -> Result<bool, store::Error> {
-        let stored = store.get_bytes(Keyspace::Mirror, &Keyspace::by_target(self.target, id))?;
+        let stored = ENTITIES.get_bytes(store, &self.target, &id)?;
         // An entity that changed between two pages was collected as the earlier page showed it.
         let is_collected = self.persist && self.changed.contains(&id);
         if stored.is_some_and(|stored| *stored == *bytes) && !is_collected {
@@ -175,7 +175,7 @@ impl Mirror {
     /// and where most people are missing, the listing is that of another account (law 2).
     fn verify_account(&self, store: &Store, listed: &BTreeSet<RemoteId>) -> Result<(), ErrorKind> {
         let (mut known, mut missing, mut others) = (0u64, 0u64, 0u64);
-        for (_, owner) in store.list::<Owner>(Keyspace::Owner, &Keyspace::all_of(self.target))? {
+        for (_, owner) in OWNERS.list::<Vec<_>>(store, &self.target)? {
             let Some(before) = SyncedRecord::get(store, &owner.job, &owner.key)? else { continue };
             known += 1;
             match self.get(store, before.id)?.filter(|_| listed.contains(&before.id)) {
@@ -198,13 +198,12 @@ impl Mirror {
         listed: &BTreeSet<RemoteId>,
         not_found: bool,
     ) -> Result<(), ErrorKind> {
-        let prefix = Keyspace::all_of(self.target);
         let mut stored = 0;
         let mut lacking = Vec::new();
-        store.scan(Keyspace::Mirror, &prefix, |row, _| {
+        ENTITIES.each_id(store, &self.target, |id| {
             stored += 1;
-            let id = row[prefix.len()..].parse().ok().and_then(RemoteId::new);
-            lacking.extend(id.filter(|id| !listed.contains(id)));
+            lacking.extend(Some(id).filter(|id| !listed.contains(id)));
+            Ok(())
         })?;
         if listed.is_empty() && stored > 0 && self.target != Target::Holder {
             return Err(ErrorKind::Emptied { before: stored, not_found });

@@ -7,10 +7,10 @@ use crate::config::Job;
 use crate::history::{Audit, AuditLine, acting_user};
 use crate::plan::{Decided, Verdict};
 use crate::queue::{self, Change, State};
-use crate::reconcile::approval::held::{PendingApproval, held};
+use crate::reconcile::approval::held::{HELD, PendingApproval, held};
 use crate::reconcile::model::job_state::JobState;
 use crate::record::{Key, RowMetadata};
-use crate::store::{self, Batch, Keyspace, Store};
+use crate::store::{self, Batch, Store};
 
 /// Releases held changes: all of them, or those of `keys`. Returns the keys; none where none of them can be approved.
 pub fn approve(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
@@ -123,8 +123,8 @@ fn decide_part(
     for (key, change) in &waiting {
         let verdict = verdict(change.wish);
         let seen = change.seen.clone().filter(|_| matches!(verdict, Verdict::Approved(_)));
-        batch.put(Keyspace::Decision, &Keyspace::by_job(job, key.as_str()), &Decided { verdict, seen });
-        batch.remove(Keyspace::Held, &Keyspace::by_job(job, key.as_str()));
+        queue::DECISIONS.put(&mut batch, job, key, &Decided { verdict, seen });
+        HELD.remove(&mut batch, job, key);
         // The next plan replaces or drops it; where the source holds changes only, nothing else remembers it.
         if let (Verdict::Approved(_), Some(wish)) = (verdict, &change.change)
             && !sent.contains(key)

@@ -12,9 +12,9 @@ use crate::config::Job;
 use crate::history::{Audit, AuditLine, acting_user};
 use crate::plan::Decided;
 use crate::queue::{self, Change, State};
-use crate::reconcile::approval::held::held;
+use crate::reconcile::approval::held::{HELD, held};
 use crate::record::{Action, JobName, Key};
-use crate::store::{self, Batch, Keyspace, Store};
+use crate::store::{self, Batch, Store};
 
 /// One change of the queue.
 pub struct QueuedChange {
@@ -62,10 +62,10 @@ pub fn discard(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) ->
         let (job, key) = (&waiting.change.job, &waiting.change.key);
         queue::remove(batch, job, key);
         if waiting.unclear.is_some() {
-            batch.remove(Keyspace::Held, &Keyspace::by_job(job, key.as_str()));
+            HELD.remove(batch, job, key);
         } else {
             let decided = Decided::rejected(waiting.change.wish.digest());
-            batch.put(Keyspace::Decision, &Keyspace::by_job(job, key.as_str()), &decided);
+            queue::DECISIONS.put(batch, job, key, &decided);
         }
     })
 }

@@ -12,13 +12,14 @@ use std::io;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::history::{Audit, AuditLine, acting_user};
-use crate::plan::{Decided, Verdict};
-use crate::queue::{Change, State};
-use crate::reconcile::account::ADDRESS;
-use crate::reconcile::model::job_state::RUNS;
-use crate::record::{Action, JobName, Key};
-use crate::snapshot::{Owner, SyncedRecord};
-use crate::store::{self, Batch, Keyspace, OldStore, ResetOutcome, reset};
+use crate::mirror::REMOVALS;
+use crate::plan::Verdict;
+use crate::push::ECHOES;
+use crate::queue::{DECISIONS, QUEUE, State};
+use crate::reconcile::approval::held::HELD;
+use crate::record::Action;
+use crate::snapshot::{OWNERS, SYNCED, SyncedRecord};
+use crate::store::{self, Batch, MetaKey, OldStore, ResetOutcome, reset};
 
 /// What was dropped of a store, and what was kept; of a damaged one, what of it could be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,53 +79,29 @@ pub fn rebuild(config: &Config, clock: &Clock, which: Which) -> Result<Option<Re
 fn keep(old: &OldStore<'_>, base_url: &str) -> Result<(Batch, Rebuilt), store::Error> {
     let mut batch = Batch::default();
     let mut seen = Rebuilt::default();
-    if let Some(runs) = old.get::<u64>(Keyspace::Meta, RUNS)? {
-        batch.put(Keyspace::Meta, RUNS, &runs);
-    }
-    let account: Option<String> = old.get(Keyspace::Meta, ADDRESS)?;
-    let ours = account.is_none_or(|account| account == base_url);
-    let mut carry = |space: Keyspace, kept: &mut dyn FnMut(&str, &[u8]) -> bool| -> Result<(u64, u64), store::Error> {
-        let (mut all, mut carried) = (0, 0);
-        old.scan(space, |name, row| {
-            all += 1;
-            if kept(name, row) && ours {
-                carried += 1;
-                batch.put_bytes(space, name, row);
-            }
-        })?;
-        Ok((all, carried))
-    };
     let mut leaving = BTreeSet::new();
-    (seen.known, seen.leaving) = carry(Keyspace::Synced, &mut |name, row| {
-        let is_gone =
-            serde_json::from_slice(row).is_ok_and(|known: SyncedRecord| known.gone.is_some() || known.left.is_some());
-        is_gone && leaving.insert(name.to_owned())
+    (seen.known, seen.leaving) = old.carry(&SYNCED, &mut batch, |job, key, known| {
+        (known.gone.is_some() || known.left.is_some()) && leaving.insert((job, key))
     })?;
-    carry(Keyspace::Owner, &mut |_, row| {
-        serde_json::from_slice(row)
-            .is_ok_and(|owner: Owner| leaving.contains(&Keyspace::by_job(&owner.job, owner.key.as_str())))
+    old.carry(&OWNERS, &mut batch, |_, _, owner| leaving.contains(&(owner.job, owner.key)))?;
+    (seen.held, _) = old.carry(&HELD, &mut batch, |_, _, _| false)?;
+    (_, seen.rejections) = old.carry(&DECISIONS, &mut batch, |_, _, decided| {
+        let is_approved = matches!(decided.verdict, Verdict::Approved(_));
+        seen.approvals += u64::from(is_approved);
+        !is_approved
     })?;
-    (seen.held, _) = carry(Keyspace::Held, &mut |_, _| false)?;
-    (_, seen.rejections) = carry(Keyspace::Decision, &mut |_, row| match serde_json::from_slice(row) {
-        Ok(Decided { verdict: Verdict::Approved(_), .. }) => {
-            seen.approvals += 1;
-            false
-        }
-        decided => decided.is_ok(),
+    (seen.queued, seen.unknown) = old.carry(&QUEUE, &mut batch, |_, _, change| {
+        change.wish.action == Action::Create && matches!(change.state, State::Sent { .. })
     })?;
-    (seen.queued, seen.unknown) = carry(Keyspace::Queue, &mut |_, row| {
-        serde_json::from_slice(row).is_ok_and(|change: Change| {
-            change.wish.action == Action::Create && matches!(change.state, State::Sent { .. })
-        })
-    })?;
-    carry(Keyspace::Removed, &mut |_, _| true)?;
-    carry(Keyspace::Echo, &mut |_, _| true)?;
-    for name in leaving.iter().filter(|_| ours) {
-        if let Some((job, key)) = name.split_once(Keyspace::SEPARATOR)
-            && let (Some(job), Some(key)) = (JobName::new(job), Key::new(key))
-        {
-            SyncedRecord::mark_dirty(&mut batch, &job, &key);
-        }
+    old.carry(&REMOVALS, &mut batch, |_, _, _| true)?;
+    old.carry(&ECHOES, &mut batch, |_, _, _| true)?;
+    leaving.iter().for_each(|(job, key)| SyncedRecord::mark_dirty(&mut batch, job, key));
+    if old.meta::<String>(MetaKey::Account)?.is_some_and(|account| account != base_url) {
+        batch = Batch::default();
+        (seen.leaving, seen.rejections, seen.unknown) = (0, 0, 0);
+    }
+    if let Some(runs) = old.meta::<u64>(MetaKey::Runs)? {
+        batch.put_meta(MetaKey::Runs, &runs);
     }
     Ok((batch, seen))
 }

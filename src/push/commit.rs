@@ -7,8 +7,8 @@ use crate::mirror::{self, Mirror, Removal};
 use crate::plan::Decided;
 use crate::queue::{self, Change, State};
 use crate::record::{Entity, RemoteId, Target, Value, normalize};
-use crate::snapshot::{Gone, Left, Owner, SyncedRecord};
-use crate::store::{Batch, Keyspace};
+use crate::snapshot::{Gone, Left, OWNERS, Owner, SyncedRecord};
+use crate::store::Batch;
 
 /// An entity before a write and after it.
 pub(super) struct Written<'a> {
@@ -168,7 +168,7 @@ impl Push<'_> {
         let gone = SyncedRecord::get(self.store, &change.job, &change.key)?.and_then(|known| known.gone);
         let mut batch = Batch::default();
         SyncedRecord::remove(&mut batch, &change.job, &change.key);
-        Owner::remove(&mut batch, change.target, id);
+        OWNERS.remove(&mut batch, &change.target, &id);
         let removal = Removal {
             at: self.clock.now(),
             job: change.job.clone(),
@@ -198,6 +198,6 @@ impl Push<'_> {
 /// since the service may carry out the undo even if no answer arrives.
 fn overrule(batch: &mut Batch, change: &Change) {
     if let Some(again) = change.undo.as_ref().and_then(|undo| undo.again) {
-        batch.put(Keyspace::Decision, &Keyspace::by_job(&change.job, change.key.as_str()), &Decided::rejected(again));
+        queue::DECISIONS.put(batch, &change.job, &change.key, &Decided::rejected(again));
     }
 }

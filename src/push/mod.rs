@@ -35,6 +35,7 @@ use circuit_breaker::Brake;
 pub use error::Error;
 pub use outcome::{Outcome, Witness};
 pub use photo::Photos;
+pub(crate) use presence::ECHOES;
 pub use presence::{Presence, astray};
 pub use stop_reason::StopReason;
 

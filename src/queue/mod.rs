@@ -18,36 +18,46 @@ mod undo;
 pub use change::{Brief, Change, State, Ticket};
 pub use undo::Undo;
 
+use crate::plan::Decided;
 use crate::record::{JobName, Key};
-use crate::store::{self, Batch, Keyspace, Store};
+use crate::store::{self, Batch, Keyspace, Store, Table};
+
+/// The changes of a job, by key.
+pub const QUEUE: Table<Key, Change> = Table::new(Keyspace::Queue);
+/// The same without the values that they want.
+const BRIEFS: Table<Key, Brief> = QUEUE.of();
+/// What was decided about held changes, by job and key.
+pub const DECISIONS: Table<Key, Decided> = Table::new(Keyspace::Decision);
 
 /// So the row of a change that waits ends; one that ended otherwise would be read before it is passed over.
 const WAITING: &[u8] = br#","state":{"is":"waiting"}}"#;
 
 /// All changes of a job, in order of key.
 pub fn list(store: &Store, job: &JobName) -> Result<Vec<Change>, store::Error> {
-    Ok(store.list(Keyspace::Queue, &Keyspace::by_job(job, ""))?.into_iter().map(|(_, change)| change).collect())
+    let mut changes = Vec::new();
+    each(store, job, |change| changes.push(change))?;
+    Ok(changes)
 }
 
 /// Whether a job has no change.
 pub fn is_empty(store: &Store, job: &JobName) -> Result<bool, store::Error> {
-    store.is_empty(Keyspace::Queue, &Keyspace::by_job(job, ""))
+    QUEUE.is_empty(store, job)
 }
 
 /// Shows `take` the changes of a job one by one, in order of key: there may be one for everybody.
 pub fn each(store: &Store, job: &JobName, mut take: impl FnMut(Change)) -> Result<(), store::Error> {
-    store.each(Keyspace::Queue, &Keyspace::by_job(job, ""), |_, change| take(change))
+    QUEUE.each(store, job, |_, change| take(change))
 }
 
 /// Shows `take` how far each change of a job is, in order of key, without reading what is wanted.
 pub fn briefs(store: &Store, job: &JobName, mut take: impl FnMut(Brief)) -> Result<(), store::Error> {
-    store.each(Keyspace::Queue, &Keyspace::by_job(job, ""), |_, brief| take(brief))
+    BRIEFS.each(store, job, |_, brief| take(brief))
 }
 
 /// The same for the changes that do more than wait, which are few.
 pub fn briefs_but_waiting(store: &Store, job: &JobName, mut take: impl FnMut(Brief)) -> Result<(), store::Error> {
     let wanted = |row: &[u8]| !row.ends_with(WAITING);
-    store.each_where(Keyspace::Queue, &Keyspace::by_job(job, ""), wanted, |_, brief: Brief| {
+    BRIEFS.each_where(store, job, wanted, |_, brief| {
         if brief.state != State::Waiting {
             take(brief);
         }
@@ -61,17 +71,17 @@ pub fn of(store: &Store, job: &JobName, keys: &[Key]) -> Result<Vec<Change>, sto
 
 /// One change of a job.
 pub fn get(store: &Store, job: &JobName, key: &Key) -> Result<Option<Change>, store::Error> {
-    store.get(Keyspace::Queue, &Keyspace::by_job(job, key.as_str()))
+    QUEUE.get(store, job, key)
 }
 
 /// Puts a change in place of whatever its key had.
 pub fn put(batch: &mut Batch, change: &Change) {
-    batch.put(Keyspace::Queue, &Keyspace::by_job(&change.job, change.key.as_str()), change);
+    QUEUE.put(batch, &change.job, &change.key, change);
 }
 
 /// Takes the change of a key out.
 pub fn remove(batch: &mut Batch, job: &JobName, key: &Key) {
-    batch.remove(Keyspace::Queue, &Keyspace::by_job(job, key.as_str()));
+    QUEUE.remove(batch, job, key);
 }
 
 /// Puts changes in the order in which they are sent.

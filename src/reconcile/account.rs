@@ -10,12 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::model::context::Context;
 use super::model::error::Error;
 use crate::mirror::Mirror;
-use crate::store::{Batch, Keyspace};
-
-/// The row of the service's address.
-pub(crate) const ADDRESS: &str = "account";
-/// The row of the credential.
-const CALLER: &str = "caller";
+use crate::store::{Batch, MetaKey};
 
 /// The credential that the store was last filled with.
 #[derive(Serialize, Deserialize)]
@@ -27,7 +22,7 @@ struct Caller {
 /// Fails where the store belongs to another address; tells whether it belongs to any.
 pub(crate) fn check(context: &Context<'_>) -> Result<bool, Error> {
     let configured = context.config.api.base_url.clone();
-    match context.store.get::<String>(Keyspace::Meta, ADDRESS)? {
+    match context.store.meta::<String>(MetaKey::Account)? {
         Some(stored) if stored != configured => Err(Error::Account { stored, configured }),
         stored => Ok(stored.is_some()),
     }
@@ -40,15 +35,15 @@ pub(crate) fn claim(context: &Context<'_>) -> Result<(), Error> {
         return Ok(());
     }
     let mut batch = Batch::default();
-    batch.put(Keyspace::Meta, ADDRESS, &context.config.api.base_url);
-    batch.put(Keyspace::Meta, CALLER, &caller(context));
+    batch.put_meta(MetaKey::Account, &context.config.api.base_url);
+    batch.put_meta(MetaKey::Caller, &caller(context));
     Ok(context.store.commit(batch)?)
 }
 
 /// Whether another credential is used than the one that the store was filled with.
 pub(crate) fn is_doubted(context: &Context<'_>) -> Result<bool, Error> {
     let known = check(context)?;
-    let caller = context.store.get::<Caller>(Keyspace::Meta, CALLER)?;
+    let caller = context.store.meta::<Caller>(MetaKey::Caller)?;
     Ok(known && caller.is_none_or(|caller| caller.identity != context.client.identity(caller.salt.as_bytes())))
 }
 
@@ -57,9 +52,7 @@ pub(crate) fn trust(context: &Context<'_>, mirrors: &mut [&mut Mirror]) -> Resul
     for mirror in mirrors {
         mirror.save(context.store)?;
     }
-    let mut batch = Batch::default();
-    batch.put(Keyspace::Meta, CALLER, &caller(context));
-    Ok(context.store.commit(batch)?)
+    Ok(context.store.set_meta(MetaKey::Caller, &caller(context))?)
 }
 
 fn caller(context: &Context<'_>) -> Caller {

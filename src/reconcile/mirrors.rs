@@ -14,8 +14,8 @@ use crate::config::Job;
 use crate::mapping::Mapped;
 use crate::mirror::{Mirror, PullSet};
 use crate::record::{Target, Value};
-use crate::snapshot::Owner;
-use crate::store::{self, Keyspace, Store};
+use crate::snapshot::OWNERS;
+use crate::store::{self, Store};
 
 /// The mirrors of a command, by target.
 #[derive(Clone, Default)]
@@ -99,7 +99,7 @@ impl Mirrors {
     /// Whether every target of which anybody is known was pulled: only then has the credential shown whose account it is.
     fn shows_all_known(&self, store: &Store) -> Result<bool, store::Error> {
         for target in Target::ALL.iter().filter(|target| !self.by_target.contains_key(target)) {
-            if !store.list::<Owner>(Keyspace::Owner, &Keyspace::all_of(*target))?.is_empty() {
+            if !OWNERS.is_empty(store, target)? {
                 return Ok(false);
             }
         }

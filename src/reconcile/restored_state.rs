@@ -24,10 +24,8 @@ use crate::mirror::Mirror;
 use crate::plan::{Guarded, HoldReason, Judged as _, Outline};
 use crate::record::{Entity, Field, FieldKind};
 use crate::snapshot::SyncedRecord;
-use crate::store::{self, Batch, Keyspace, Store};
+use crate::store::{self, MetaKey, Store};
 
-/// The row of what the last run left.
-const ORIGIN: &str = "origin";
 /// The file of the mark.
 const FILE: &str = "origin";
 
@@ -49,7 +47,7 @@ struct Place {
 
 /// How many times the state was found to be a copy that was laid back, this time included.
 pub(crate) fn copies(store: &Store) -> Result<u64, store::Error> {
-    let Some(origin) = store.get::<Origin>(Keyspace::Meta, ORIGIN)? else { return Ok(0) };
+    let Some(origin) = store.meta::<Origin>(MetaKey::Origin)? else { return Ok(0) };
     Ok(origin.copies + u64::from(!origin.is_here(store.dir()).map_err(|error| fail(store, error))?))
 }
 
@@ -58,7 +56,7 @@ pub(crate) fn sign(store: &Store) -> Result<(), store::Error> {
     // Runs on two targets may begin at the same time.
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let before: Origin = store.get(Keyspace::Meta, ORIGIN)?.unwrap_or_default();
+    let before: Origin = store.meta(MetaKey::Origin)?.unwrap_or_default();
     let copies = copies(store)?;
     if copies > before.copies {
         tracing::warn!(
@@ -67,9 +65,7 @@ pub(crate) fn sign(store: &Store) -> Result<(), store::Error> {
     }
     let mark = before.mark + 1;
     let file = write(store.dir(), mark).map_err(|error| fail(store, error))?;
-    let mut batch = Batch::default();
-    batch.put(Keyspace::Meta, ORIGIN, &Origin { mark, file, copies });
-    store.commit(batch)
+    store.set_meta(MetaKey::Origin, &Origin { mark, file, copies })
 }
 
 /// What a run says while it holds changes for it.

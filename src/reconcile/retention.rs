@@ -4,9 +4,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::inbox::cleanup;
 use super::model::context::Context;
-use crate::store::{self, Batch, Keyspace};
+use crate::store::{self, MetaKey};
 
-const APPLIED: &str = "retention";
 /// How often the audit files are looked through.
 const EVERY: SignedDuration = SignedDuration::from_hours(24);
 
@@ -16,7 +15,7 @@ pub(crate) fn apply(context: &Context<'_>) -> Result<(), store::Error> {
     cleanup::sweep(context);
     let retention = context.config.retention;
     let now = context.clock.now();
-    let applied: Option<Timestamp> = context.store.get(Keyspace::Meta, APPLIED)?;
+    let applied: Option<Timestamp> = context.store.meta(MetaKey::Retention)?;
     let at_once = retention.before_images.is_zero() || retention.runs.is_zero();
     if !at_once && applied.is_some_and(|applied| now.duration_since(applied).abs() < EVERY) {
         return Ok(());
@@ -25,7 +24,5 @@ pub(crate) fn apply(context: &Context<'_>) -> Result<(), store::Error> {
         tracing::warn!(%error, "what has grown too old could not be dropped from the audit files: {error}");
         return Ok(());
     }
-    let mut batch = Batch::default();
-    batch.put(Keyspace::Meta, APPLIED, &now);
-    context.store.commit(batch)
+    context.store.set_meta(MetaKey::Retention, &now)
 }

@@ -5,8 +5,12 @@ use std::cmp::Ordering;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use super::synced_record::{DIRTY, SYNCED};
 use crate::record::{JobName, Key, RemoteId};
-use crate::store::{self, Batch, BulkLoader, Keyspace, Store};
+use crate::store::{self, Batch, BulkLoader, Store, Table};
+
+/// As much of what was confirmed as the index has.
+const SUMMARIES: Table<Key, SyncedSummary> = SYNCED.of();
 
 /// Keys in order with what is known of each, at 12 bytes and the key each: after a first run they are everybody.
 #[derive(Default)]
@@ -38,29 +42,30 @@ impl DirtyKeys {
     /// Reads the marks of a job and what they speak of.
     pub(super) fn load(store: &Store, job: &JobName) -> Result<Self, store::Error> {
         let mut dirty = Self::default();
-        let prefix = Keyspace::by_job(job, "");
-        store.scan(Keyspace::Dirty, &prefix, |name, _| dirty.push(&name[prefix.len()..]))?;
+        DIRTY.scan(store, job, |key, _| {
+            dirty.push(key);
+            Ok(())
+        })?;
         dirty.states.resize(dirty.ends.len(), None);
-        if dirty.ends.len() as u64 > store.many(Keyspace::Synced) {
-            dirty.find_all(store, &prefix)?;
+        if dirty.ends.len() as u64 > SYNCED.many(store) {
+            dirty.find_all(store, job)?;
             return Ok(dirty);
         }
         for at in 0..dirty.ends.len() {
             let Some(key) = Key::new(dirty.key(at)) else { continue };
-            let brief: Option<SyncedSummary> = store.get(Keyspace::Synced, &Keyspace::by_job(job, key.as_str()))?;
-            dirty.states[at] = brief.and_then(SyncedSummary::state);
+            dirty.states[at] = SUMMARIES.get(store, job, &key)?.and_then(SyncedSummary::state);
         }
         Ok(dirty)
     }
 
     /// Walks over all that is known: there are too many rows to look up one by one.
-    fn find_all(&mut self, store: &Store, prefix: &str) -> Result<(), store::Error> {
+    fn find_all(&mut self, store: &Store, job: &JobName) -> Result<(), store::Error> {
         let mut at = 0;
-        store.each(Keyspace::Synced, prefix, |key, brief: SyncedSummary| {
-            while at < self.ends.len() && self.key(at) < key {
+        SUMMARIES.each(store, job, |key, brief| {
+            while at < self.ends.len() && self.key(at) < key.as_str() {
                 at += 1;
             }
-            if at < self.ends.len() && self.key(at) == key {
+            if at < self.ends.len() && self.key(at) == key.as_str() {
                 self.states[at] = brief.state();
             }
         })
@@ -96,14 +101,14 @@ impl DirtyKeys {
 
 /// Whether nothing moved since the pages of a job were written.
 pub(super) fn is_none(store: &Store, job: &JobName) -> Result<bool, store::Error> {
-    store.is_empty(Keyspace::Dirty, &Keyspace::by_job(job, ""))
+    DIRTY.is_empty(store, job)
 }
 
 /// Removes the marks of a job, together with what else comes.
 pub(super) fn clear(store: &Store, job: &JobName, bulk: &mut BulkLoader<'_>) -> Result<(), store::Error> {
-    store.try_scan(Keyspace::Dirty, &Keyspace::by_job(job, ""), |name, _| {
+    DIRTY.each_id(store, job, |key| {
         let mut batch = Batch::default();
-        batch.remove(Keyspace::Dirty, name);
+        DIRTY.remove(&mut batch, job, &key);
         bulk.add(batch)
     })
 }

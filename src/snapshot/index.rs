@@ -10,8 +10,11 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::dirty::{DirtyKeys, KeyState};
 use super::entry::{Day, IndexEntry};
 use super::{dirty, pages};
-use crate::record::{JobName, RemoteId};
-use crate::store::{self, Batch, Keyspace, Store};
+use crate::record::{JobName, Key, RemoteId};
+use crate::store::{self, Batch, Keyspace, MetaKey, Store, Table};
+
+/// The pages of a job, by their first keys.
+const PAGES: Table<Key, ()> = Table::new(Keyspace::Pages);
 
 /// All keys of a job in order, at 29 bytes and the key each.
 #[derive(Debug, Default)]
@@ -29,10 +32,9 @@ pub struct Index {
 impl Index {
     /// Reads the index of a job: its pages, and over them the keys that moved since.
     pub fn load(store: &Store, job: &JobName) -> Result<Self, store::Error> {
-        let prefix = Keyspace::by_job(job, "");
         let mut dirty = DirtyKeys::load(store, job)?;
         let mut index = Self::default();
-        store.try_scan(Keyspace::Pages, &prefix, |page, bytes| {
+        PAGES.scan(store, job, |first, bytes| {
             let read = pages::decode(bytes, |entry| {
                 while let Some((key, state)) = dirty.next_if(Ordering::Less, entry.key) {
                     index.push_dirty(key, state);
@@ -43,8 +45,7 @@ impl Index {
                 }
             });
             read.ok_or_else(|| {
-                let page = page.replace(Keyspace::SEPARATOR, "/");
-                let kind = store::ErrorKind::Damaged(format!("page {page} has another form"));
+                let kind = store::ErrorKind::Damaged(format!("page {job}/{first} has another form"));
                 store::Error { dir: store.dir().to_owned(), kind }
             })
         })?;
@@ -56,7 +57,7 @@ impl Index {
 
     /// How many keys a job had when its pages were written, and how many of them complete reads missed.
     pub fn counts(store: &Store, job: &JobName) -> Result<(u64, u64), store::Error> {
-        match store.get(Keyspace::Meta, &counted(job))? {
+        match store.meta(MetaKey::Counts(job))? {
             Some(counts) => Ok(counts),
             None => Ok(Self::load(store, job)?.counted()),
         }
@@ -78,10 +79,10 @@ impl Index {
         job: &JobName,
         entries: impl Iterator<Item = IndexEntry<'a>>,
     ) -> Result<(), store::Error> {
-        let prefix = Keyspace::by_job(job, "");
         let mut stale = BTreeMap::new();
-        store.scan(Keyspace::Pages, &prefix, |page, bytes| {
-            stale.insert(page.to_owned(), xxh3_128(bytes));
+        PAGES.scan(store, job, |first, bytes| {
+            stale.extend(Key::new(first).map(|first| (first, xxh3_128(bytes))));
+            Ok(())
         })?;
         let mut bulk = store.bulk_load();
         let mut counts = (0u64, 0u64);
@@ -89,18 +90,16 @@ impl Index {
             counts.0 += 1;
             counts.1 += u64::from(entry.gone);
         })) {
-            let page = format!("{prefix}{first}");
-            if stale.remove(&page) != Some(xxh3_128(&bytes)) {
+            let first = Key::new(&first).expect("entries of the index are keys");
+            if stale.remove(&first) != Some(xxh3_128(&bytes)) {
                 let mut batch = Batch::default();
-                batch.put_bytes(Keyspace::Pages, &page, &bytes);
+                PAGES.put_bytes(&mut batch, job, &first, &bytes);
                 bulk.add(batch)?;
             }
         }
         let mut batch = Batch::default();
-        for page in stale.into_keys() {
-            batch.remove(Keyspace::Pages, &page);
-        }
-        batch.put(Keyspace::Meta, &counted(job), &counts);
+        stale.keys().for_each(|first| PAGES.remove(&mut batch, job, first));
+        batch.put_meta(MetaKey::Counts(job), &counts);
         bulk.add(batch)?;
         // All at once: half of the pages would not fit together, and a page without its mark would hide what moved.
         dirty::clear(store, job, &mut bulk)?;
@@ -193,11 +192,6 @@ impl Index {
     }
 }
 
-/// The row that says how many keys a job has, and how many of them are gone.
-fn counted(job: &JobName) -> String {
-    format!("keys.{job}")
-}
-
 /// A digest is as good as its half for finding a place.
 fn short(digest: u128) -> u64 {
     digest as u64
@@ -208,7 +202,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::record::Key;
     use crate::snapshot::SyncedRecord;
 
     fn job() -> JobName {

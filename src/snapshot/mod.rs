@@ -24,5 +24,7 @@ mod synced_record;
 pub use entry::{Day, IndexEntry};
 pub use index::Index;
 pub use link::Links;
-pub use owner::Owner;
-pub use synced_record::{Gone, Left, SyncedRecord};
+pub use owner::{OWNERS, Owner};
+#[cfg(test)]
+pub(crate) use synced_record::DIRTY;
+pub use synced_record::{Gone, Left, SYNCED, SyncedRecord};

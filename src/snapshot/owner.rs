@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::record::{JobName, Key, RemoteId, Target};
-use crate::store::{self, Batch, Keyspace, Store};
+use crate::store::{self, Batch, Keyspace, Store, Table};
+
+/// The owners of entities.
+pub const OWNERS: Table<RemoteId, Owner> = Table::new(Keyspace::Owner);
 
 /// The record that owns an entity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,12 +20,12 @@ pub struct Owner {
 impl Owner {
     /// The owner of an entity, where it has one.
     pub fn of(store: &Store, target: Target, id: RemoteId) -> Result<Option<Self>, store::Error> {
-        store.get(Keyspace::Owner, &Keyspace::by_target(target, id))
+        OWNERS.get(store, &target, &id)
     }
 
     /// Makes this record the owner.
     pub fn put(&self, batch: &mut Batch, target: Target, id: RemoteId) {
-        batch.put(Keyspace::Owner, &Keyspace::by_target(target, id), self);
+        OWNERS.put(batch, &target, &id, self);
     }
 
     /// Removes this job's ownership of the entity. Another job keeps its own.
@@ -34,13 +37,8 @@ impl Owner {
         id: RemoteId,
     ) -> Result<(), store::Error> {
         if Self::of(store, target, id)?.is_none_or(|owner| owner.job == *job) {
-            Self::remove(batch, target, id);
+            OWNERS.remove(batch, &target, &id);
         }
         Ok(())
-    }
-
-    /// Removes the ownership of the entity.
-    pub fn remove(batch: &mut Batch, target: Target, id: RemoteId) {
-        batch.remove(Keyspace::Owner, &Keyspace::by_target(target, id));
     }
 }

@@ -6,7 +6,12 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::record::{FieldKind, JobName, Key, RemoteId, RowMetadata, Target, Value, Values};
-use crate::store::{self, Batch, Keyspace, Store};
+use crate::store::{self, Batch, Keyspace, Store, Table};
+
+/// What was confirmed, by job and key.
+pub const SYNCED: Table<Key, SyncedRecord> = Table::new(Keyspace::Synced);
+/// The keys that moved since the pages of the index were written.
+pub(crate) const DIRTY: Table<Key, ()> = Table::new(Keyspace::Dirty);
 
 /// What was confirmed of one key of one job.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,24 +121,24 @@ impl SyncedRecord {
 
     /// Reads the row of a key.
     pub fn get(store: &Store, job: &JobName, key: &Key) -> Result<Option<Self>, store::Error> {
-        store.get(Keyspace::Synced, &Keyspace::by_job(job, key.as_str()))
+        SYNCED.get(store, job, key)
     }
 
     /// Puts the row of a key and marks the key as moved.
     pub fn put(&self, batch: &mut Batch, job: &JobName, key: &Key) {
-        batch.put(Keyspace::Synced, &Keyspace::by_job(job, key.as_str()), self);
+        SYNCED.put(batch, job, key, self);
         Self::mark_dirty(batch, job, key);
     }
 
     /// Removes the row of a key and marks the key as moved.
     pub fn remove(batch: &mut Batch, job: &JobName, key: &Key) {
-        batch.remove(Keyspace::Synced, &Keyspace::by_job(job, key.as_str()));
+        SYNCED.remove(batch, job, key);
         Self::mark_dirty(batch, job, key);
     }
 
     /// RowMetadata a key as moved: whatever its row's digest, it is mapped and compared until it is found to need nothing.
     pub fn mark_dirty(batch: &mut Batch, job: &JobName, key: &Key) {
-        batch.put_bytes(Keyspace::Dirty, &Keyspace::by_job(job, key.as_str()), b"");
+        DIRTY.put(batch, job, key, &());
     }
 }
 

@@ -15,18 +15,18 @@ pub struct Batch {
 
 impl Batch {
     /// Puts a row, written as JSON.
-    pub fn put<T: Serialize>(&mut self, space: Keyspace, name: &str, value: &T) {
+    pub(super) fn put<T: Serialize>(&mut self, space: Keyspace, name: &str, value: &T) {
         let payload = serde_json::to_vec(value).expect("rows are made of types that JSON holds");
         self.rows.push((space.key(name), Some(payload)));
     }
 
     /// Puts a row of bytes.
-    pub fn put_bytes(&mut self, space: Keyspace, name: &str, payload: &[u8]) {
+    pub(super) fn put_bytes(&mut self, space: Keyspace, name: &str, payload: &[u8]) {
         self.rows.push((space.key(name), Some(payload.to_vec())));
     }
 
     /// Removes a row, where it is.
-    pub fn remove(&mut self, space: Keyspace, name: &str) {
+    pub(super) fn remove(&mut self, space: Keyspace, name: &str) {
         self.rows.push((space.key(name), None));
     }
 

@@ -7,8 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::keyspace::Keyspace;
-use super::row;
+use super::{Keyspace, MetaKey, row};
 
 /// The number of batches so far, the number of rows and the XOR of their digests; its own row does not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,8 +18,6 @@ pub(super) struct IntegrityRecord {
 }
 
 impl IntegrityRecord {
-    pub(super) const NAME: &str = "integrity";
-
     pub(super) fn add_row(&mut self, key: &[u8], row: &[u8]) {
         if !Self::is_own(key) {
             self.rows += 1;
@@ -36,14 +33,18 @@ impl IntegrityRecord {
     }
 
     pub(super) fn to_row(&self) -> (Vec<u8>, Vec<u8>) {
-        let key = Keyspace::Meta.key(Self::NAME);
+        let key = Self::key();
         let payload = serde_json::to_vec(self).expect("three numbers");
         let row = row::encode(&key, 0, Some(&payload));
         (key, row)
     }
 
     fn is_own(key: &[u8]) -> bool {
-        key.strip_prefix(&[Keyspace::Meta as u8]) == Some(Self::NAME.as_bytes())
+        key == Self::key()
+    }
+
+    fn key() -> Vec<u8> {
+        Keyspace::Meta.key(&MetaKey::Integrity.to_string())
     }
 }
 

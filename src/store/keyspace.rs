@@ -1,77 +1,78 @@
-//! The kinds of row, and how rows are named.
+//! The kinds of row.
 
-use crate::record::{JobName, RemoteId, Target};
+macro_rules! keyspaces {
+    ($($(#[doc = $doc:literal])* $name:ident = $byte:literal, $personal:ident;)*) => {
+        /// A kind of row; the first byte of its key. The bytes are part of the stored format.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum Keyspace {
+            $($(#[doc = $doc])* $name = $byte,)*
+        }
 
-/// A kind of row; the first byte of its key. The bytes are part of the stored format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Keyspace {
-    /// About the store itself.
-    Meta = b'a',
+        impl Keyspace {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// What its rows hold of people.
+            pub(super) fn personal(self) -> Personal {
+                match self {
+                    $(Self::$name => Personal::$personal,)*
+                }
+            }
+        }
+    };
+}
+
+/// What the rows of a keyspace hold of people, and so what becomes of them when a person is forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Personal {
+    /// Each row is about the person whose key is in its name: it goes.
+    ByKey,
+    /// Each row is about one entity: those of the person go.
+    ByEntity,
+    /// Rows speak of many people: they are written anew without the person.
+    Shared,
+    /// Ids and times: they stay.
+    Nothing,
+}
+
+keyspaces! {
+    /// About the state as a whole, a job or a collection; see [`MetaKey`](super::MetaKey).
+    Meta = b'a', Shared;
     /// By job and key: what was confirmed.
-    Synced = b'k',
-    /// By job: the pages of row digests.
-    Pages = b'p',
+    Synced = b'k', ByKey;
+    /// By job and first key: the pages of row digests.
+    Pages = b'p', Shared;
     /// By job and key: changed since the pages were written.
-    Dirty = b't',
+    Dirty = b't', ByKey;
     /// By collection and id: which job and key own the entity.
-    Owner = b'o',
+    Owner = b'o', ByEntity;
     /// By collection and id: the entity as last seen.
-    Mirror = b'm',
-    /// By collection: watermark and the like.
-    Pull = b'w',
+    Mirror = b'm', ByEntity;
     /// By job and key: changes on their way.
-    Queue = b'q',
+    Queue = b'q', ByKey;
     /// By job and key: changes that wait for a decision.
-    Held = b'h',
+    Held = b'h', ByKey;
     /// By job and key: what was decided about a held change.
-    Decision = b'd',
-    /// By job: facts of its last run.
-    Job = b'j',
+    Decision = b'd', ByKey;
     /// By collection and id: whose presence a PUT echoed that was not compared since (law 10).
-    Echo = b'e',
+    Echo = b'e', Nothing;
     /// By collection and id: removed a short while ago.
-    Removed = b'r',
+    Removed = b'r', Nothing;
 }
 
 impl Keyspace {
-    /// The spaces that can have so many rows that they lie in a file: all but the few about the store itself.
-    pub(super) const FILED: [Self; 12] = [
-        Self::Synced,
-        Self::Pages,
-        Self::Dirty,
-        Self::Owner,
-        Self::Mirror,
-        Self::Pull,
-        Self::Queue,
-        Self::Held,
-        Self::Decision,
-        Self::Job,
-        Self::Echo,
-        Self::Removed,
-    ];
+    /// Parts of a name are put apart by this character, which no job name and no key holds.
+    pub(super) const SEPARATOR: char = '\u{1f}';
+
+    /// The spaces that can have so many rows that they lie in a file: all but the few about the state as a whole.
+    pub(super) fn all_filed() -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(|space| *space != Self::Meta)
+    }
 
     /// The space of a stored key, where it can lie in a file.
     pub(super) fn filed(key: &[u8]) -> Option<Self> {
-        Self::FILED.into_iter().find(|space| key.first() == Some(&(*space as u8)))
-    }
-
-    /// Parts of a name are put apart by this character, which no job name and no key holds.
-    pub const SEPARATOR: char = '\u{1f}';
-
-    /// The name of a row by job and key.
-    pub fn by_job(job: &JobName, key: &str) -> String {
-        format!("{job}{}{key}", Self::SEPARATOR)
-    }
-
-    /// The name of a row by collection and id; rows sort by id.
-    pub fn by_target(target: Target, id: RemoteId) -> String {
-        format!("{}{:010}", Self::all_of(target), id.get())
-    }
-
-    /// What the names of all rows of a collection begin with.
-    pub fn all_of(target: Target) -> String {
-        format!("{target}{}", Self::SEPARATOR)
+        Self::all_filed().find(|space| key.first() == Some(&(*space as u8)))
     }
 
     pub(super) fn key(self, name: &str) -> Vec<u8> {

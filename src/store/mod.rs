@@ -25,12 +25,14 @@ mod batch;
 mod engine;
 mod error;
 mod integrity;
+mod keys;
 mod keyspace;
 mod lsm;
 mod reserve;
 mod reset;
 mod row;
 mod state_dir;
+mod table;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -44,6 +46,7 @@ use batch::RowChange;
 use engine::{Sled, catch_panic};
 pub use error::{Error, ErrorKind};
 use integrity::IntegrityRecord;
+pub use keys::MetaKey;
 pub use keyspace::Keyspace;
 pub use lsm::BulkLoader;
 use lsm::{OverlayFlags, SsTable, vacuum};
@@ -52,6 +55,7 @@ pub use reset::{OldStore, ResetOutcome, reset};
 use serde::de::DeserializeOwned;
 use state_dir::StateDir;
 pub use state_dir::{check_state_dir, create_state_dir};
+pub use table::{RowId, Table};
 
 use crate::crash::point;
 use crate::disk;
@@ -116,7 +120,7 @@ impl Store {
         Ok(Self {
             dir: dir.to_owned(),
             sled: RwLock::new(Some(sled.map_err(fail)?)),
-            files: RwLock::new(Keyspace::FILED.into_iter().map(|space| (space, Arc::default())).collect()),
+            files: RwLock::new(Keyspace::all_filed().map(|space| (space, Arc::default())).collect()),
             writing: Mutex::default(),
             overlay: OverlayFlags::all(),
             commits: integrity::Commits::open(dir).map_err(io)?,
@@ -157,13 +161,13 @@ impl Store {
     }
 
     /// Reads a row written by [`Batch::put`].
-    pub fn get<T: DeserializeOwned>(&self, space: Keyspace, name: &str) -> Result<Option<T>, Error> {
+    fn get<T: DeserializeOwned>(&self, space: Keyspace, name: &str) -> Result<Option<T>, Error> {
         let Some(payload) = self.get_bytes(space, name)? else { return Ok(None) };
         self.parse(space, name, &payload).map(Some)
     }
 
     /// Reads a row written by [`Batch::put_bytes`].
-    pub fn get_bytes(&self, space: Keyspace, name: &str) -> Result<Option<Vec<u8>>, Error> {
+    fn get_bytes(&self, space: Keyspace, name: &str) -> Result<Option<Vec<u8>>, Error> {
         let key = space.key(name);
         let overlay = if self.overlay.has(space) { self.with(|sled| sled.tree.get(&key))? } else { None };
         // Only now: what was merged in between is in the file that is there now.
@@ -179,7 +183,7 @@ impl Store {
 
     /// Walks the rows of a space whose names begin with `prefix`, in order of name; stops at the first unreadable one.
     /// `visit` must not write to the store.
-    pub fn scan(&self, space: Keyspace, prefix: &str, mut visit: impl FnMut(&str, &[u8])) -> Result<(), Error> {
+    fn scan(&self, space: Keyspace, prefix: &str, mut visit: impl FnMut(&str, &[u8])) -> Result<(), Error> {
         self.try_scan(space, prefix, |name, payload| {
             visit(name, payload);
             Ok(())
@@ -187,7 +191,7 @@ impl Store {
     }
 
     /// The same until `visit` fails.
-    pub fn try_scan(
+    fn try_scan(
         &self,
         space: Keyspace,
         prefix: &str,
@@ -200,7 +204,7 @@ impl Store {
     }
 
     /// Whether a space has no row whose name begins with `prefix`.
-    pub fn is_empty(&self, space: Keyspace, prefix: &str) -> Result<bool, Error> {
+    fn is_empty(&self, space: Keyspace, prefix: &str) -> Result<bool, Error> {
         let mut is_empty = true;
         self.walk(space, &space.key(prefix), |_, _| {
             is_empty = false;
@@ -265,40 +269,6 @@ impl Store {
             overlay = next()?;
         }
         Ok(())
-    }
-
-    /// Reads the JSON rows of a space whose names begin with `prefix`; a name comes without it.
-    pub fn list<T: DeserializeOwned>(&self, space: Keyspace, prefix: &str) -> Result<Vec<(String, T)>, Error> {
-        let mut payloads = Vec::new();
-        self.scan(space, prefix, |name, payload| payloads.push((name[prefix.len()..].to_owned(), payload.to_vec())))?;
-        payloads.into_iter().map(|(name, payload)| Ok((name.clone(), self.parse(space, &name, &payload)?))).collect()
-    }
-
-    /// Shows `take` the rows of a space one by one, with the rest of their names behind `prefix`, in order of name; stops at
-    /// the first unreadable one. `take` must not write to the store.
-    pub fn each<T: DeserializeOwned>(
-        &self,
-        space: Keyspace,
-        prefix: &str,
-        take: impl FnMut(&str, T),
-    ) -> Result<(), Error> {
-        self.each_where(space, prefix, |_| true, take)
-    }
-
-    /// The same for the rows of whose bytes `wanted` holds; the others are not read.
-    pub fn each_where<T: DeserializeOwned>(
-        &self,
-        space: Keyspace,
-        prefix: &str,
-        wanted: impl Fn(&[u8]) -> bool,
-        mut take: impl FnMut(&str, T),
-    ) -> Result<(), Error> {
-        self.try_scan(space, prefix, |name, payload| {
-            if wanted(payload) {
-                take(&name[prefix.len()..], self.parse(space, name, payload)?);
-            }
-            Ok(())
-        })
     }
 
     /// Applies a batch as a whole and returns when it is on disk.
@@ -384,12 +354,12 @@ impl Store {
 
     /// Compares the rows with the integrity record and opens the files; lays a store down that is new.
     fn check(&self) -> Result<(), Error> {
-        let stored: Option<IntegrityRecord> = self.get(Keyspace::Meta, IntegrityRecord::NAME)?;
+        let stored: Option<IntegrityRecord> = self.meta(MetaKey::Integrity)?;
         let committed = self.commits.read().map_err(|error| self.error(ErrorKind::from_io(error)))?;
         let Some(stored) = stored else {
             if self.with(|sled| Ok(sled.tree.is_empty()))? && committed.is_none() {
                 let mut batch = Batch::default();
-                batch.put(Keyspace::Meta, "format", &row::FORMAT);
+                batch.put_meta(MetaKey::Format, &row::FORMAT);
                 self.commit(batch)?;
                 // The names of its files, and its own.
                 let named = disk::sync_folder(&self.dir.join("store")).and_then(|()| disk::sync_folder(&self.dir));
@@ -397,7 +367,7 @@ impl Store {
             }
             return Err(self.error(ErrorKind::Damaged("its integrity record is missing".into())));
         };
-        match self.get::<u32>(Keyspace::Meta, "format")? {
+        match self.meta::<u32>(MetaKey::Format)? {
             Some(row::FORMAT_OLDEST..=row::FORMAT) => {}
             Some(format) => return Err(self.error(ErrorKind::Newer { format })),
             None => return Err(self.error(ErrorKind::Damaged("its format row is missing".into()))),
@@ -405,7 +375,7 @@ impl Store {
         if committed.is_some_and(|committed| stored.commits < committed) {
             return Err(self.error(ErrorKind::Damaged("its latest changes are missing".into())));
         }
-        Keyspace::FILED.into_iter().try_for_each(|space| self.open_file(space))?;
+        Keyspace::all_filed().try_for_each(|space| self.open_file(space))?;
         let mut writing = self.writing();
         let mut found = IntegrityRecord { commits: stored.commits, ..IntegrityRecord::default() };
         let mut stale = Vec::new();

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::integrity::Commits;
 use super::lsm::vacuum;
-use super::{Batch, Error, ErrorKind, Keyspace, StateDir, Store, ignore_not_found};
+use super::{Batch, Error, ErrorKind, Keyspace, MetaKey, StateDir, Store, ignore_not_found};
 use crate::crash::point;
 use crate::disk;
 
@@ -37,16 +37,13 @@ impl OldStore<'_> {
         self.damage
     }
 
-    /// Reads a row; of a damaged store, where it is readable.
-    pub fn get<T: DeserializeOwned>(&self, space: Keyspace, name: &str) -> Result<Option<T>, Error> {
-        match self.store.filter(|_| !self.unreadable.contains(&space)) {
-            Some(store) => self.as_far_as_readable(store.get(space, name)),
-            None => Ok(None),
-        }
+    /// Reads a row about the state as a whole; of a damaged store, where it is readable.
+    pub fn meta<T: DeserializeOwned>(&self, key: MetaKey<'_>) -> Result<Option<T>, Error> {
+        self.store.map_or(Ok(None), |store| self.as_far_as_readable(store.meta(key)))
     }
 
     /// Walks the rows of a space; of a damaged store, as far as they are readable.
-    pub fn scan(&self, space: Keyspace, visit: impl FnMut(&str, &[u8])) -> Result<(), Error> {
+    pub(super) fn scan(&self, space: Keyspace, visit: impl FnMut(&str, &[u8])) -> Result<(), Error> {
         match self.store.filter(|_| !self.unreadable.contains(&space)) {
             Some(store) => self.as_far_as_readable(store.scan(space, "", visit)),
             None => Ok(()),
@@ -113,7 +110,7 @@ impl Store {
         store.writing().integrity.commits = commits;
         let mut batch = batch;
         // There is a batch to commit in any case, for the number's sake.
-        batch.put(Keyspace::Meta, "format", &super::row::FORMAT);
+        batch.put_meta(MetaKey::Format, &super::row::FORMAT);
         store.commit(batch)?;
         drop(store);
         disk::sync_folder(&dir.join("store"))
@@ -123,7 +120,7 @@ impl Store {
     /// A store that is damaged, to be read as far as it goes; with the spaces that can't be read.
     fn open_damaged(dir: &Path, lock: File) -> Result<(Self, BTreeSet<Keyspace>), Error> {
         let store = Self::open_unchecked(dir, lock)?;
-        let unreadable = Keyspace::FILED.into_iter().filter(|space| store.open_file(*space).is_err()).collect();
+        let unreadable = Keyspace::all_filed().filter(|space| store.open_file(*space).is_err()).collect();
         Ok((store, unreadable))
     }
 }

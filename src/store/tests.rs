@@ -6,6 +6,18 @@ use proptest::prelude::*;
 
 use super::*;
 
+impl Store {
+    /// The JSON rows of a space whose names begin with `prefix`.
+    pub(super) fn list<T: DeserializeOwned>(&self, space: Keyspace, prefix: &str) -> Result<Vec<(String, T)>, Error> {
+        let mut rows = Vec::new();
+        self.try_scan(space, prefix, |name, payload| {
+            rows.push((name.to_owned(), self.parse(space, name, payload)?));
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+}
+
 fn put(store: &Store, name: &str, value: u32) {
     let mut batch = Batch::default();
     batch.put(Keyspace::Synced, name, &value);
@@ -38,7 +50,7 @@ fn fault_17_a_later_format_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path()).unwrap();
     let mut batch = Batch::default();
-    batch.put(Keyspace::Meta, "format", &(row::FORMAT + 1));
+    batch.put_meta(MetaKey::Format, &(row::FORMAT + 1));
     store.commit(batch).unwrap();
     drop(store);
     assert!(matches!(Store::open(dir.path()).err().unwrap().kind, ErrorKind::Newer { format: 3 }));
@@ -481,7 +493,7 @@ fn fault_19_a_store_of_the_oldest_format_is_taken_over_row_by_row() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path()).unwrap();
     let mut batch = Batch::default();
-    batch.put(Keyspace::Meta, "format", &row::FORMAT_OLDEST);
+    batch.put_meta(MetaKey::Format, &row::FORMAT_OLDEST);
     batch.put(Keyspace::Synced, "ana", &1);
     store.commit(batch).unwrap();
     drop(store);
@@ -489,11 +501,7 @@ fn fault_19_a_store_of_the_oldest_format_is_taken_over_row_by_row() {
     assert_eq!(store.get::<u32>(Keyspace::Synced, "ana").unwrap(), Some(1));
     store.vacuum().unwrap();
     assert_eq!(store.get::<u32>(Keyspace::Synced, "ana").unwrap(), Some(1));
-    assert_eq!(
-        store.get::<u32>(Keyspace::Meta, "format").unwrap(),
-        Some(row::FORMAT),
-        "what came before can't read it"
-    );
+    assert_eq!(store.meta::<u32>(MetaKey::Format).unwrap(), Some(row::FORMAT), "what came before can't read it");
 }
 
 #[test]

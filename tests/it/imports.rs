@@ -3,10 +3,12 @@
 
 mod files;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use files::{Files, rings};
+use rosterd::store::Keyspace;
 
 fn source() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
@@ -208,4 +210,30 @@ fn rings_are_seen_through_what_a_folder_shows_and_in_paths_of_code() {
         let files = [("a", one), ("b", other), ("shown/mod", "pub use crate::a::A;")];
         assert_eq!(rings(&Files::of(&files).imports()).len(), usize::from(is_ring), "{one}\n{other}");
     }
+}
+
+/// The keyspaces that the files of `src` use outside the store, and where; each file names one only to make its table.
+fn tables() -> BTreeMap<String, Vec<PathBuf>> {
+    let mut all = Vec::new();
+    sources(&source(), &mut all);
+    let mut tables: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    for file in all.iter().filter(|file| !file.starts_with(source().join("store"))) {
+        let text = fs::read_to_string(file).unwrap();
+        for (at, _) in text.match_indices("Keyspace::") {
+            let space = word(&text[at + "Keyspace::".len()..]);
+            assert!(text[..at].ends_with("= Table::new("), "{} uses {space} for more than its table", file.display());
+            tables.entry(space).or_default().push(file.clone());
+        }
+    }
+    tables
+}
+
+#[test]
+fn each_kind_of_row_has_one_table_and_is_named_nowhere_else() {
+    let mut tables = tables();
+    for space in Keyspace::ALL.iter().filter(|space| **space != Keyspace::Meta) {
+        let files = tables.remove(&format!("{space:?}")).unwrap_or_default();
+        assert_eq!(files.len(), 1, "{space:?} in {files:?}");
+    }
+    assert!(tables.is_empty(), "{tables:?}");
 }

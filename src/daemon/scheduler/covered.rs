@@ -6,20 +6,14 @@
 use jiff::Timestamp;
 
 use crate::record::JobName;
-use crate::store::{self, Batch, Keyspace, Store};
+use crate::store::{self, MetaKey, Store};
 
 /// Up to when a job's times are served; `None` where it never ran by its schedule.
 pub fn served(store: &Store, job: &JobName) -> Result<Option<Timestamp>, store::Error> {
-    store.get(Keyspace::Meta, &name(job))
+    store.meta(MetaKey::Covered(job))
 }
 
 /// Remembers it.
 pub fn remember(store: &Store, job: &JobName, at: Timestamp) -> Result<(), store::Error> {
-    let mut batch = Batch::default();
-    batch.put(Keyspace::Meta, &name(job), &at);
-    store.commit(batch)
-}
-
-fn name(job: &JobName) -> String {
-    format!("served{}{job}", Keyspace::SEPARATOR)
+    store.set_meta(MetaKey::Covered(job), &at)
 }

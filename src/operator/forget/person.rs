@@ -8,11 +8,11 @@ use crate::clock::Clock;
 use crate::config::Job;
 use crate::history::{self, Audit, AuditLine, acting_user};
 use crate::mirror;
-use crate::reconcile::approval::held::PendingApproval;
+use crate::reconcile::approval::held::{HELD, PendingApproval};
 use crate::reconcile::model::job_state::JobState;
 use crate::record::{JobName, Key, RemoteId, Target, erase_key};
 use crate::snapshot::{Index, Owner, SyncedRecord};
-use crate::store::{self, Batch, Keyspace, Store};
+use crate::store::{self, Batch, MetaKey, Store};
 
 /// What was forgotten.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,12 +29,6 @@ pub struct Forgotten {
     pub files: u64,
 }
 
-/// Rows by job and key.
-const BY_KEY: [Keyspace; 5] = [Keyspace::Synced, Keyspace::Dirty, Keyspace::Queue, Keyspace::Held, Keyspace::Decision];
-
-/// Exists while a person's rows are being removed and may still be in the store's file.
-const UNFINISHED: &str = "forgetting";
-
 /// Forgets every record of that key: its rows, what the mirror holds of its entity, its lines in the audit files, and the
 /// places where other rows name it. `None` where there is nothing of it. A process that ends half way is made good by
 /// saying it again.
@@ -43,22 +37,21 @@ pub fn forget(store: Store, clock: &Clock, jobs: &[Job], key: &Key) -> Result<Op
     let mut batch = Batch::default();
     rows(&store, key, &mut batch, &mut forgotten)?;
     for (target, id) in owned(&store, key, &forgotten)? {
-        Owner::remove(&mut batch, target, id);
+        batch.erase_entity(target, id);
         // A listing of the whole fills the mirror again with those who are still there: one that lacks them would have
         // them made a second time.
-        mirror::drop_gone(&mut batch, target, id);
         mirror::force_full_listing(&mut batch, &store, target)?;
     }
     forgotten.lines = history::forget(store.dir(), key).map_err(ForgetError::Audit)?;
     let (files, failed) = inbox::forget(&store, jobs, key);
     forgotten.files = files;
-    let unfinished = store.get::<bool>(Keyspace::Meta, UNFINISHED)?.is_some();
+    let unfinished = store.meta::<bool>(MetaKey::Forgetting)?.is_some();
     if forgotten.rows == 0 && forgotten.lines == 0 && forgotten.files == 0 && !unfinished {
         return failed.map_or(Ok(None), Err);
     }
-    let known = known_jobs(&store)?;
+    let known = store.jobs()?;
     mentions(&store, key, &known, &mut batch)?;
-    batch.put(Keyspace::Meta, UNFINISHED, &true);
+    batch.put_meta(MetaKey::Forgetting, &true);
     store.commit(batch)?;
     for job in &known {
         // Its pages name every key.
@@ -71,7 +64,7 @@ pub fn forget(store: Store, clock: &Clock, jobs: &[Job], key: &Key) -> Result<Op
     Audit::new(store.dir()).append(at, &line).map_err(ForgetError::Audit)?;
     store.vacuum()?;
     let mut batch = Batch::default();
-    batch.remove(Keyspace::Meta, UNFINISHED);
+    batch.remove_meta(MetaKey::Forgetting);
     store.commit(batch)?;
     failed.map_or(Ok(Some(forgotten)), Err)
 }
@@ -90,56 +83,27 @@ fn owned(store: &Store, key: &Key, forgotten: &Forgotten) -> Result<Vec<(Target,
 }
 
 fn rows(store: &Store, key: &Key, batch: &mut Batch, forgotten: &mut Forgotten) -> Result<(), store::Error> {
-    for space in BY_KEY {
-        let mut found = Vec::new();
-        store.scan(space, "", |name, row| {
-            if let Some((job, own)) = name.split_once(Keyspace::SEPARATOR)
-                && let Some((job, own)) = JobName::new(job).zip(Key::new(own))
-                && own.is_about(&job, key)
-            {
-                found.push((name.to_owned(), job, own, row.to_vec()));
-            }
-        })?;
-        for (name, job, own, row) in found {
-            batch.remove(space, &name);
-            forgotten.rows += 1;
-            forgotten.jobs.insert(job.root());
-            if space == Keyspace::Synced
-                && let Ok(known) = serde_json::from_slice::<SyncedRecord>(&row)
-            {
-                forgotten.ids.insert(known.id);
-                // Until the pages are rewritten, the mark says that the key is not there.
-                SyncedRecord::mark_dirty(batch, &job, &own);
-            }
+    let erased = store.erase_keys(batch, |job, own| own.is_about(job, key))?;
+    forgotten.rows = erased.len() as u64;
+    for (job, own) in erased.into_iter().collect::<BTreeSet<_>>() {
+        if let Some(known) = SyncedRecord::get(store, &job, &own)? {
+            forgotten.ids.insert(known.id);
+            // Until the pages are rewritten, the mark says that the key is not there.
+            SyncedRecord::mark_dirty(batch, &job, &own);
         }
+        forgotten.jobs.insert(job.root());
     }
     Ok(())
-}
-
-/// The jobs of which anything is stored.
-fn known_jobs(store: &Store) -> Result<BTreeSet<JobName>, store::Error> {
-    let mut jobs = BTreeSet::new();
-    for space in [Keyspace::Job, Keyspace::Pages] {
-        store.scan(space, "", |name, _| {
-            jobs.extend(name.split(Keyspace::SEPARATOR).next().and_then(JobName::new));
-        })?;
-    }
-    Ok(jobs)
 }
 
 /// Takes the key out of what other rows say.
 fn mentions(store: &Store, key: &Key, jobs: &BTreeSet<JobName>, batch: &mut Batch) -> Result<(), store::Error> {
     for job in jobs {
-        let prefix = Keyspace::by_job(job, "");
-        for (other, held) in store.list::<PendingApproval>(Keyspace::Held, &prefix)? {
-            if other != key.as_str()
+        for (other, held) in HELD.list::<Vec<_>>(store, job)? {
+            if other != *key
                 && let Some(reason) = erase_key(held.reason.text(), key)
             {
-                batch.put(
-                    Keyspace::Held,
-                    &Keyspace::by_job(job, &other),
-                    &PendingApproval { reason: reason.into(), ..held },
-                );
+                HELD.put(batch, job, &other, &PendingApproval { reason: reason.into(), ..held });
             }
         }
         let mut state = JobState::load(store, job)?;

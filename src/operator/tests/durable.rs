@@ -9,8 +9,12 @@ use crate::clock::Clock;
 use crate::disk::{self, forgetful::Forgetful};
 use crate::history::{Audit, AuditLine, read};
 use crate::reconcile::pause::{alarm, pause, pauses, resume};
+use crate::record::{JobName, Key};
+use crate::snapshot::SYNCED;
 use crate::source::inbox::{Folder, take};
-use crate::store::{Batch, Keyspace, Store};
+use crate::store::{Batch, Store, Table};
+
+const NUMBERS: Table<Key, usize> = SYNCED.of();
 
 /// Enough of them are merged into a file of rows, and some are left over.
 const ROWS: usize = 100;
@@ -19,14 +23,22 @@ fn clock() -> Clock {
     Clock::fixed("2026-01-31T23:59:59Z".parse().unwrap())
 }
 
-fn name(number: usize) -> String {
-    format!("{number:05}")
+fn job() -> JobName {
+    JobName::new("employees").unwrap()
+}
+
+fn put(batch: &mut Batch, number: usize) {
+    NUMBERS.put(batch, &job(), &key(number), &number);
+}
+
+fn key(number: usize) -> Key {
+    Key::new(&format!("{number:05}")).unwrap()
 }
 
 fn commit(store: &Store, numbers: std::ops::Range<usize>) {
     for number in numbers {
         let mut batch = Batch::default();
-        batch.put(Keyspace::Synced, &name(number), &number);
+        put(&mut batch, number);
         store.commit(batch).unwrap();
     }
 }
@@ -34,7 +46,7 @@ fn commit(store: &Store, numbers: std::ops::Range<usize>) {
 /// Whether the store opens and holds just these rows.
 fn holds(dir: &Path, numbers: std::ops::Range<usize>) -> bool {
     let store = Store::open(dir).unwrap_or_else(|error| panic!("{}: {error:?}", dir.display()));
-    let rows = store.list::<usize>(Keyspace::Synced, "").unwrap();
+    let rows: Vec<_> = NUMBERS.list(&store, &job()).unwrap();
     rows.into_iter().map(|(_, number)| number).eq(numbers)
 }
 
@@ -78,7 +90,7 @@ fn law_3_what_was_committed_outlives_a_power_cut() {
     let load = |dir: &Path, count: usize| {
         let store = Store::open(dir).unwrap();
         let mut batch = Batch::default();
-        (0..count).for_each(|number| batch.put(Keyspace::Synced, &name(number), &number));
+        (0..count).for_each(|number| put(&mut batch, number));
         store.commit(batch).unwrap();
     };
     for count in [ROWS, 10 * ROWS] {
@@ -92,8 +104,8 @@ fn law_3_what_was_committed_outlives_a_power_cut() {
             let mut bulk = store.bulk_load();
             for number in 0..ROWS {
                 let mut batch = Batch::default();
-                batch.remove(Keyspace::Synced, &name(number));
-                (number < 3).then(|| batch.put(Keyspace::Synced, &name(number), &number));
+                NUMBERS.remove(&mut batch, &job(), &key(number));
+                (number < 3).then(|| put(&mut batch, number));
                 bulk.add(batch).unwrap();
             }
             bulk.commit().unwrap();

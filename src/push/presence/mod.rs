@@ -4,4 +4,5 @@ mod watch;
 mod write;
 
 pub use watch::Presence;
+pub(crate) use write::ECHOES;
 pub use write::astray;

@@ -28,7 +28,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-use super::write::{Again, Astray, Echo, KnownPlace, Moved, Stand};
+use super::write::{Again, Astray, ECHOES, Echo, KnownPlace, Moved, Stand};
 use crate::api::{self, Api, Client, Location, MemberMovement, Query, StaffMovement, Walked, walk};
 use crate::clock::Clock;
 use crate::fault::chain;
@@ -128,7 +128,7 @@ impl<'a> Presence<'a> {
     /// Begins with the echoes that an earlier process left.
     pub fn open(client: &Client, store: &'a Store, clock: &'a Clock, target: Target) -> Result<Self, store::Error> {
         let mut state = PresenceState::default();
-        for (id, echo) in Echo::list(store, target)? {
+        for (id, echo) in ECHOES.list::<Vec<_>>(store, &target)? {
             state.open.insert(id, Open { echo, serial: 0, sent: Instant::now(), is_done: true });
         }
         Ok(Self { client: client.urgent(), store, clock, target, state: Mutex::new(state), wake: Notify::new() })
@@ -263,13 +263,13 @@ impl<'a> Presence<'a> {
         let mut batch = Batch::default();
         for id in std::mem::take(&mut state.unsent) {
             if !state.open.contains_key(&id) {
-                Echo::remove(&mut batch, self.target, id);
+                ECHOES.remove(&mut batch, &self.target, &id);
             }
         }
         for (id, (_, serial)) in echoes {
             if state.open.get(id).is_some_and(|open| open.serial == *serial) {
                 state.open.remove(id);
-                Echo::remove(&mut batch, self.target, *id);
+                ECHOES.remove(&mut batch, &self.target, id);
             }
         }
         self.store.commit(batch)

@@ -8,7 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::api::{Member, MemberMovement, MemberMovementInput, StaffMovement, StaffMovementInput};
 use crate::mirror::Remote;
 use crate::record::{RemoteId, Target};
-use crate::store::{self, Batch, Keyspace, Store};
+use crate::store::{self, Batch, Keyspace, Store, Table};
+
+/// The echoes that have not been compared with later movements.
+pub(crate) const ECHOES: Table<RemoteId, Echo> = Table::new(Keyspace::Echo);
 
 /// What the service's clocks may be apart: the one that dates answers, and the one that dates movements.
 const OVERLAP: SignedDuration = SignedDuration::from_secs(30);
@@ -60,7 +63,7 @@ impl fmt::Display for Astray {
 /// The people of a target whose presence is wrong and can't be restored, and why. Each is forgotten by the first look
 /// that finds the service and their latest movement agree.
 pub fn astray(store: &Store, target: Target) -> Result<Vec<(RemoteId, String)>, store::Error> {
-    let echoes = Echo::list(store, target)?;
+    let echoes: Vec<_> = ECHOES.list(store, &target)?;
     Ok(echoes.into_iter().filter_map(|(id, echo)| Some((id, echo.astray?.to_string()))).collect())
 }
 
@@ -77,17 +80,7 @@ impl Echo {
     }
 
     pub(crate) fn put(&self, batch: &mut Batch, target: Target, id: RemoteId) {
-        batch.put(Keyspace::Echo, &Keyspace::by_target(target, id), self);
-    }
-
-    pub(crate) fn remove(batch: &mut Batch, target: Target, id: RemoteId) {
-        batch.remove(Keyspace::Echo, &Keyspace::by_target(target, id));
-    }
-
-    /// The echoes that have not been compared with later movements.
-    pub(crate) fn list(store: &Store, target: Target) -> Result<Vec<(RemoteId, Self)>, store::Error> {
-        let rows = store.list(Keyspace::Echo, &Keyspace::all_of(target))?;
-        Ok(rows.into_iter().filter_map(|(id, echo)| Some((RemoteId::new(id.parse().ok()?)?, echo))).collect())
+        ECHOES.put(batch, &target, &id, self);
     }
 }
 

@@ -6,13 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use super::remote_digest;
 use crate::plan::{self, Decided, Guarded, Held, HoldReason, Judged, Outline, RemoteDigest, Verdict, Writes};
-use crate::queue::Undo;
+use crate::queue::{self, Undo};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::JobState;
 use crate::record::{Action, DesiredState, JobName, Key};
 use crate::spool;
-use crate::store::{self, Batch, Keyspace, Store};
+use crate::store::{self, Batch, Keyspace, Store, Table};
+
+/// The changes of a job that wait for a decision, by key.
+pub(crate) const HELD: Table<Key, PendingApproval> = Table::new(Keyspace::Held);
 
 /// A held change as it is kept between runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +42,7 @@ pub struct PendingApproval {
 
 /// The held changes of a job, by key.
 pub fn held(store: &Store, job: &JobName) -> Result<BTreeMap<Key, PendingApproval>, store::Error> {
-    by_key(store, Keyspace::Held, job)
+    HELD.list(store, job)
 }
 
 /// What was decided, by key.
@@ -49,7 +52,7 @@ pub(crate) fn verdicts(store: &Store, job: &JobName) -> Result<BTreeMap<Key, Ver
 
 /// The same with what was seen by those who approved.
 pub(crate) fn decisions(store: &Store, job: &JobName) -> Result<BTreeMap<Key, Decided>, store::Error> {
-    by_key(store, Keyspace::Decision, job)
+    queue::DECISIONS.list(store, job)
 }
 
 /// Puts a person's verdicts on what was held before the guard came to it. The keys are those whose verdict still counts
@@ -107,8 +110,7 @@ pub(crate) fn replace(
     let job = &prepared.job;
     let mut before: BTreeMap<Key, Option<u64>> = BTreeMap::new();
     let mut kept = BTreeMap::new();
-    store.each(Keyspace::Held, &Keyspace::by_job(job, ""), |key, held: PendingApproval| {
-        let Some(key) = Key::new(key) else { return };
+    HELD.each(store, job, |key, held| {
         before.insert(key.clone(), held.approvable());
         if held.undo.is_some() || keep(&key) {
             kept.insert(key, held);
@@ -129,12 +131,12 @@ pub(crate) fn replace(
         store.commit(first)?;
     }
     for key in before.keys().filter(|key| after(key).is_none()) {
-        batch.remove(Keyspace::Held, &Keyspace::by_job(job, key.as_str()));
+        HELD.remove(batch, job, key);
     }
     let mut bulk = store.bulk_load();
     for held in now.values() {
         let mut batch = Batch::default();
-        batch.put(Keyspace::Held, &Keyspace::by_job(job, held.key.as_str()), &PendingApproval::of(held, prepared)?);
+        HELD.put(&mut batch, job, &held.key, &PendingApproval::of(held, prepared)?);
         bulk.add(batch)?;
     }
     bulk.commit()?;
@@ -151,7 +153,7 @@ pub(crate) fn replace_some(
 ) -> Result<(), Error> {
     let job = &prepared.job;
     for (key, _) in held(store, job)?.iter().filter(|(key, held)| held.undo.is_none() && keys.contains(*key)) {
-        batch.remove(Keyspace::Held, &Keyspace::by_job(job, key.as_str()));
+        HELD.remove(batch, job, key);
     }
     for held in &prepared.held {
         add(batch, job, &held.key, &PendingApproval::of(held, prepared)?, state);
@@ -161,7 +163,7 @@ pub(crate) fn replace_some(
 
 /// Puts what is held besides what was.
 pub(crate) fn add(batch: &mut Batch, job: &JobName, key: &Key, held: &PendingApproval, state: &mut JobState) {
-    batch.put(Keyspace::Held, &Keyspace::by_job(job, key.as_str()), held);
+    HELD.put(batch, job, key, held);
     state.held_set += 1;
 }
 
@@ -175,7 +177,7 @@ pub(crate) fn wait<'a>(
     let mut batch = Batch::default();
     for key in keys {
         let waits = PendingApproval::new(None, reason, None);
-        batch.put(Keyspace::Held, &Keyspace::by_job(job, key.as_str()), &waits);
+        HELD.put(&mut batch, job, key, &waits);
     }
     store.commit(batch)
 }
@@ -191,7 +193,7 @@ pub(crate) fn prune(
     for (key, verdict) in verdicts {
         let (Verdict::Approved(wish) | Verdict::Rejected(wish)) = verdict;
         if wanted.get(key) != Some(wish) && evaluated(key) {
-            batch.remove(Keyspace::Decision, &Keyspace::by_job(job, key.as_str()));
+            queue::DECISIONS.remove(batch, job, key);
         }
     }
 }
@@ -228,13 +230,4 @@ impl PendingApproval {
     fn approvable(&self) -> Option<u64> {
         self.action.map(|_| self.wish)
     }
-}
-
-fn by_key<T: serde::de::DeserializeOwned>(
-    store: &Store,
-    space: Keyspace,
-    job: &JobName,
-) -> Result<BTreeMap<Key, T>, store::Error> {
-    let rows = store.list(space, &Keyspace::by_job(job, ""))?;
-    Ok(rows.into_iter().filter_map(|(key, row)| Some((Key::new(&key)?, row))).collect())
 }

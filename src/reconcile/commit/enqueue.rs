@@ -13,7 +13,7 @@ use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::JobState;
 use crate::record::{Action, Key, Sensitive};
 use crate::snapshot::{Owner, SyncedRecord};
-use crate::store::{self, Batch, Keyspace, Store};
+use crate::store::{self, Batch, Store};
 
 /// Changes that an earlier process sent and whose fate is unknown; everything else in the queue is planned again.
 pub(crate) fn left_unknown(store: &Store, job: &Job) -> Result<Vec<Change>, store::Error> {
@@ -177,7 +177,7 @@ impl Commit<'_> {
         }
         state.shown.clone_from(&updates.shown);
         for key in updates.outdated.keys() {
-            batch.remove(Keyspace::Decision, &Keyspace::by_job(&job.name, key.as_str()));
+            queue::DECISIONS.remove(&mut batch, &job.name, key);
         }
         for change in queue::of(store, &job.name, outdated)? {
             queue::remove(&mut batch, &job.name, &change.key);

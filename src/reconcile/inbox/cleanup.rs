@@ -3,13 +3,15 @@
 use super::staging::Staging;
 use crate::config::Job;
 use crate::plan::LeaverAction;
+use crate::push::ECHOES;
 use crate::queue;
+use crate::reconcile::approval::held::HELD;
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
 use crate::snapshot::Index;
 use crate::source::inbox::{Folder, Swept};
-use crate::store::{self, Batch, Keyspace, Store};
+use crate::store::{self, Batch, Store};
 
 /// Drops the private copy of the last file once nothing of it is open.
 pub(crate) fn tidy(context: &Context<'_>, job: &Job, outbox: &Staging) -> Result<(), Error> {
@@ -42,8 +44,8 @@ pub(crate) fn is_open(store: &Store, job: &Job) -> Result<bool, store::Error> {
 
 /// Whether something is left that needs no row to be sent.
 pub(crate) fn is_sendable(store: &Store, job: &Job) -> Result<bool, store::Error> {
-    let echoes = !store.is_empty(Keyspace::Echo, &Keyspace::all_of(job.mapping.target))?;
-    let held = || Ok(!store.is_empty(Keyspace::Held, &Keyspace::by_job(&job.name, ""))?);
+    let echoes = !ECHOES.is_empty(store, &job.mapping.target)?;
+    let held = || Ok(!HELD.is_empty(store, &job.name)?);
     Ok(echoes || held()? || !queue::is_empty(store, &job.name)?)
 }
 

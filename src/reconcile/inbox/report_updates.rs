@@ -15,16 +15,16 @@ use super::file_report::outcome_of;
 use super::staging::{OpenReport, Staging};
 use crate::config::Job;
 use crate::history::{self, AuditEntry};
-use crate::plan::{self, Decided};
+use crate::plan;
 use crate::queue::{self, State};
 use crate::receipt::{RowOutcome, Verdict, page, table};
-use crate::reconcile::approval::held::PendingApproval;
+use crate::reconcile::approval::held::HELD;
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::report::job_report::named_as;
 use crate::record::{Action, JobName, Key, reveal};
 use crate::source::inbox::Folder;
-use crate::store::{self, Keyspace, Store};
+use crate::store::{self, Store};
 
 /// What has become of a line that waited.
 enum Became {
@@ -140,8 +140,7 @@ impl OpenReport {
 /// What became of a record of a job or one of its parts.
 fn became(store: &Store, records: &[(JobName, Key)]) -> Result<Became, store::Error> {
     for (job, key) in records {
-        let name = Keyspace::by_job(job, key.as_str());
-        if store.get::<PendingApproval>(Keyspace::Held, &name)?.is_some() {
+        if HELD.get(store, job, key)?.is_some() {
             return Ok(Became::Waits);
         }
         match queue::get(store, job, key)?.map(|change| change.state) {
@@ -151,7 +150,7 @@ fn became(store: &Store, records: &[(JobName, Key)]) -> Result<Became, store::Er
             Some(State::Waiting | State::Sent { .. }) => return Ok(Became::Waits),
             None => {}
         }
-        match store.get::<Decided>(Keyspace::Decision, &name)?.map(|decided| decided.verdict) {
+        match queue::DECISIONS.get(store, job, key)?.map(|decided| decided.verdict) {
             Some(plan::Verdict::Approved(_)) => return Ok(Became::Approved),
             Some(plan::Verdict::Rejected(_)) => return Ok(Became::Outcome(RowOutcome::Dropped, String::new())),
             None => {}

@@ -15,7 +15,7 @@ use super::replicas::Replicas;
 use crate::history::Audit;
 use crate::record::{JobName, Rejected};
 use crate::source::SourceState;
-use crate::store::{self, Batch, Keyspace, Store};
+use crate::store::{self, Batch, MetaKey, Store};
 
 /// What is remembered of a job between its runs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -104,8 +104,7 @@ impl RejectedRow {
             None => row.line.unwrap_or_default().to_string(),
         };
         let field = row.field.as_deref().unwrap_or_default();
-        let apart = Keyspace::SEPARATOR;
-        let mark = xxh3_64(format!("{who}{apart}{field}{apart}{}", row.reason).as_bytes());
+        let mark = xxh3_64(format!("{who}\u{1f}{field}\u{1f}{}", row.reason).as_bytes());
         Self { line: row.line, field: row.field.clone(), reason: row.reason.clone(), mark }
     }
 }
@@ -132,7 +131,7 @@ pub struct LastRun {
 impl JobState {
     /// Reads it; a job that never ran has an empty one.
     pub fn load(store: &Store, job: &JobName) -> Result<Self, store::Error> {
-        Ok(store.get(Keyspace::Job, job.as_str())?.unwrap_or_default())
+        Ok(store.meta(MetaKey::Job(job))?.unwrap_or_default())
     }
 
     /// Stores it alone.
@@ -144,12 +143,9 @@ impl JobState {
 
     /// Puts it.
     pub fn put(&self, batch: &mut Batch, job: &JobName) {
-        batch.put(Keyspace::Job, job.as_str(), self);
+        batch.put_meta(MetaKey::Job(job), self);
     }
 }
-
-/// The row of the number of the last run.
-pub(crate) const RUNS: &str = "runs";
 
 /// The number of the next run, counted over all jobs. The history outlives a store, so no number of it is given again.
 pub(crate) fn next_run(store: &Store) -> Result<u64, Error> {
@@ -157,9 +153,7 @@ pub(crate) fn next_run(store: &Store) -> Result<u64, Error> {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let told = Audit::last_run(store.dir()).map_err(Error::History)?;
-    let run = store.get::<u64>(Keyspace::Meta, RUNS)?.unwrap_or(0).max(told) + 1;
-    let mut batch = Batch::default();
-    batch.put(Keyspace::Meta, RUNS, &run);
-    store.commit(batch)?;
+    let run = store.meta::<u64>(MetaKey::Runs)?.unwrap_or(0).max(told) + 1;
+    store.set_meta(MetaKey::Runs, &run)?;
     Ok(run)
 }

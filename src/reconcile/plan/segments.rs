@@ -7,8 +7,8 @@ use serde::Deserialize;
 use crate::config::Job;
 use crate::plan::{Base, Guarded, Judged, guard_segments};
 use crate::record::{Key, RowMetadata};
-use crate::snapshot::Left;
-use crate::store::{self, Keyspace, Store};
+use crate::snapshot::{Left, SYNCED};
+use crate::store::{self, Store};
 
 /// What counts of a remembered person.
 #[derive(Deserialize)]
@@ -40,14 +40,10 @@ pub(crate) fn guard(
         .filter(|change| change.is_known())
         .map(|change| (change.key().as_str(), change.segment()))
         .collect();
-    let prefix = Keyspace::by_job(&job.name, "");
-    store.scan(Keyspace::Synced, &prefix, |name, bytes| {
-        let key = &name[prefix.len()..];
-        let Ok(Counted { marks, left }) = serde_json::from_slice(bytes) else { return };
+    SYNCED.of::<Counted>().each(store, &job.name, |key, Counted { marks, left }| {
         // A first run remembers the people that it matches while it runs.
-        let is_matched = Key::new(key).is_some_and(|key| matched.contains_key(&key));
-        if left.is_none() && !is_matched {
-            let segment = moved.get(key).map_or(marks.segment, |segment| (*segment).to_owned());
+        if left.is_none() && !matched.contains_key(&key) {
+            let segment = moved.get(key.as_str()).map_or(marks.segment, |segment| (*segment).to_owned());
             bases.entry(segment).or_default().known += 1;
         }
     })?;

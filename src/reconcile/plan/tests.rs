@@ -16,7 +16,7 @@ use crate::reconcile::mirrors::Mirrors;
 use crate::reconcile::model::context::{Context, KeyFilter, NoObserver};
 use crate::reconcile::model::job_plan::{Block, JobPlan};
 use crate::record::{Action, Entity, Key, RemoteId, Target, Value};
-use crate::store::{Batch, Keyspace, Store};
+use crate::store::{Batch, MetaKey, Store};
 
 const JOB: &str = "[[job]]\nname = \"staff\"\ntarget = \"staff\"\nkey = \"{{ no }}\"\nmatch_on = [\"employee_id\"]\n\
                    [job.source]\ntype = \"csv\"\npath = \"staff.csv\"\nsettle = \"0s\"\n\
@@ -38,7 +38,7 @@ fn plan(guard: &str, rows: &str, there: &[(i64, &str)], asked: &[&str]) -> (JobP
     let mut batch = Batch::default();
     let fields = ["name", "email", "employee_id"];
     let pull = json!({"fields": fields, "count": there.len(), "locations": 0, "elements": 0});
-    batch.put(Keyspace::Pull, Target::Staff.name(), &pull);
+    batch.put_meta(MetaKey::Pull(Target::Staff), &pull);
     for (number, name) in there {
         let values = [("name", (*name).to_owned()), ("email", email(*number)), ("employee_id", number.to_string())];
         let fields = values.into_iter().map(|(field, value)| (field.into(), Value::text(value))).collect();

@@ -15,7 +15,7 @@ use super::table::TableMeta;
 use super::writer::TableWriter;
 use crate::crash::point;
 use crate::disk;
-use crate::store::{Batch, Error, ErrorKind, Keyspace, Store, Writing, ignore_not_found, row};
+use crate::store::{Batch, Error, ErrorKind, Keyspace, MetaKey, Store, Writing, ignore_not_found, row};
 
 /// So many rows of a space stay in sled before they are merged, and more where the file is large: each merge writes it
 /// whole. A debug build merges early, so that every test goes over it, and one with crash points all the time.
@@ -29,7 +29,7 @@ const ROWS_MAX: u64 = 64 * 1024;
 
 impl Store {
     /// After so many rows of a space, rewriting its file costs less than adding more of them to sled.
-    pub fn many(&self, space: Keyspace) -> u64 {
+    pub(in crate::store) fn many(&self, space: Keyspace) -> u64 {
         (self.file_of(space).meta().rows / ROWS_SHARE).clamp(ROWS_MIN, ROWS_MAX)
     }
 
@@ -82,13 +82,13 @@ impl Store {
                 });
                 self.error(kind)
             })?;
-            batch.put(Keyspace::Meta, &name(space), &meta);
+            batch.put_meta(MetaKey::File(space), &meta);
             files.push((space, path, table));
         }
         let synced = disk::sync_folder(&folder);
         synced.map_err(|error| self.error(ErrorKind::from_io(error)))?;
         point("store: a merged file is there");
-        batch.put(Keyspace::Meta, "format", &row::FORMAT);
+        batch.put_meta(MetaKey::Format, &row::FORMAT);
         self.apply(writing, batch.rows)?;
         self.sync(writing)?;
         point("store: a merged file counts");
@@ -179,7 +179,7 @@ impl Store {
 
     /// Opens the file of a space, where sled names one.
     pub(in crate::store) fn open_file(&self, space: Keyspace) -> Result<(), Error> {
-        let Some(meta) = self.get::<TableMeta>(Keyspace::Meta, &name(space))? else { return Ok(()) };
+        let Some(meta) = self.meta::<TableMeta>(MetaKey::File(space))? else { return Ok(()) };
         let path = path(&self.dir.join("store"), space, meta.generation);
         let table = SsTable::open(&path, &meta).map_err(|kind| self.error(kind))?;
         table.check().map_err(|kind| self.error(kind))?;
@@ -191,7 +191,7 @@ impl Store {
     pub(in crate::store) fn remove_unnamed(&self) -> Result<(), Error> {
         let folder = self.dir.join("store");
         let named: Vec<PathBuf> =
-            Keyspace::FILED.iter().map(|space| path(&folder, *space, self.file_of(*space).meta().generation)).collect();
+            Keyspace::all_filed().map(|space| path(&folder, space, self.file_of(space).meta().generation)).collect();
         let found = files(&folder).map_err(|error| self.error(ErrorKind::from_io(error)))?;
         let mut unnamed = found.into_iter().filter(|file| !named.contains(file));
         unnamed.try_for_each(|file| {
@@ -213,9 +213,4 @@ const NAME: &str = "rows-";
 
 fn path(folder: &Path, space: Keyspace, number: u32) -> PathBuf {
     folder.join(format!("{NAME}{}-{number}", char::from(space as u8)))
-}
-
-/// The row that names the file of a space.
-fn name(space: Keyspace) -> String {
-    format!("rows.{}", char::from(space as u8))
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::thread::sleep;
 use std::time::Duration;
 
-use rosterd::store::{Batch, ErrorKind, Keyspace, Store};
+use rosterd::store::{Batch, ErrorKind, MetaKey, Store};
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -22,9 +22,9 @@ fn fault_17_and_113_a_state_of_a_later_version_exits_1_and_stays_as_it_is() {
     world.csv(people(1..4));
     world.sync().expect(0);
     let store = world.store();
-    let later = store.get::<u32>(Keyspace::Meta, "format").unwrap().unwrap() + 1;
+    let later = store.meta::<u32>(MetaKey::Format).unwrap().unwrap() + 1;
     let mut batch = Batch::default();
-    batch.put(Keyspace::Meta, "format", &later);
+    batch.put_meta(MetaKey::Format, &later);
     store.commit(batch).unwrap();
     drop(store);
     let writes = world.service().writes();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use rosterd::store::{Batch, Keyspace};
+use rosterd::store::{Batch, MetaKey};
 use serde_json::Value;
 
 use crate::monitoring::notices::Listener;
@@ -68,7 +68,7 @@ fn fault_12_a_damaged_state_is_notified_once_and_so_is_its_recovery() {
 fn fault_17_a_state_of_a_later_version_is_notified_once() {
     let (world, web) = world();
     let mut batch = Batch::default();
-    batch.put(Keyspace::Meta, "format", &99_u32);
+    batch.put_meta(MetaKey::Format, &99_u32);
     world.store().commit(batch).unwrap();
     let all = started_thrice(&world, &web, 1);
     assert_eq!(all.len(), 1, "{all:?}");

@@ -5,7 +5,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rosterd::store::{Batch, ErrorKind, Keyspace, Store};
+use rosterd::record::{JobName, Key};
+use rosterd::store::{Batch, ErrorKind, Keyspace, Store, Table};
 use rustix::process::Signal;
 
 use crate::monitoring::notices::Listener;
@@ -55,9 +56,11 @@ impl Drop for Mounted {
     }
 }
 
+const ROWS: Table<Key, u32> = Table::new(Keyspace::Synced);
+
 fn put(store: &Store, name: &str, value: u32) -> Result<(), ErrorKind> {
     let mut batch = Batch::default();
-    batch.put(Keyspace::Synced, name, &value);
+    ROWS.put(&mut batch, &JobName::new("employees").unwrap(), &Key::new(name).unwrap(), &value);
     store.commit(batch).map_err(|error| error.kind)
 }
 
@@ -102,7 +105,7 @@ fn fault_9_a_disk_that_is_full_while_the_state_is_made_or_opened_damages_nothing
         }
         mounted.free();
         let store = whole(pages);
-        let rows = store.list::<u32>(Keyspace::Synced, "").unwrap().len();
+        let rows = ROWS.list::<Vec<_>>(&store, &JobName::new("employees").unwrap()).unwrap().len();
         assert!(rows >= written as usize, "{pages} pages free: {rows} of {written}");
         put(&store, "more", 1).unwrap();
     }

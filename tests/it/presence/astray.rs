@@ -1,7 +1,7 @@
 //! A person whose presence is wrong and can't be restored is named, alone, until someone has corrected it (law 10).
 
 use rosterd::record::{RemoteId, Target};
-use rosterd::store::{Batch, Keyspace, Store};
+use rosterd::store::{Batch, Keyspace, Store, Table};
 use serde_json::{Value, json};
 
 use crate::support::{Config, World};
@@ -17,8 +17,8 @@ fn world() -> (World, i64) {
     let store = Store::open(&world.state()).unwrap();
     let mut batch = Batch::default();
     for id in &ids {
-        let name = Keyspace::by_target(Target::Staff, RemoteId::new(*id).unwrap());
-        batch.put(Keyspace::Echo, &name, &json!({"since": "2020-01-01T00:00:00Z"}));
+        let person = RemoteId::new(*id).unwrap();
+        Table::new(Keyspace::Echo).put(&mut batch, &Target::Staff, &person, &json!({"since": "2020-01-01T00:00:00Z"}));
         let location = if id == ids.last().unwrap() { Value::Null } else { quay.into() };
         let signed = json!({"staff_id": id, "location_id": location, "signed_in": "2026-01-02T09:30:00+00:00"});
         world.service().put("staff.movement", signed);

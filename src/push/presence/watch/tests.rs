@@ -58,7 +58,7 @@ async fn law_10_who_is_updated_again_during_a_look_is_looked_at_once_more() {
     drop(begun(&presence, id).await);
     for (echoes, left) in [(first, 1), (looked_at(&presence), 0)] {
         presence.forget(&echoes).unwrap();
-        let stored = Echo::list(&store, Target::Staff).unwrap().len();
+        let stored = ECHOES.list::<Vec<_>>(&store, &Target::Staff).unwrap().len();
         assert_eq!((presence.state().open.len(), stored), (left, left));
     }
 }

@@ -1,0 +1,106 @@
+//! The names of the rows about the state as a whole, a job or a collection.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{Batch, Error, Keyspace, Store};
+use crate::record::{JobName, Target};
+
+/// One row about the state as a whole, a job or a collection.
+#[derive(Clone, Copy, Debug)]
+pub enum MetaKey<'a> {
+    /// The number of the stored format.
+    Format,
+    /// Number and checksums of what the store should hold.
+    Integrity,
+    /// The file of a keyspace that counts.
+    File(Keyspace),
+    /// The number of the last run.
+    Runs,
+    /// The service's address.
+    Account,
+    /// The credential that the store was last filled with.
+    Caller,
+    /// What the last run left, by which a copy of the state is told.
+    Origin,
+    /// When the audit files were last looked through for what is too old.
+    Retention,
+    /// Exists while a person's rows are being removed and may still be in the store's file.
+    Forgetting,
+    /// What is remembered of a job between its runs.
+    Job(&'a JobName),
+    /// How many keys a job has, and how many of them are gone.
+    Counts(&'a JobName),
+    /// Up to when a job's scheduled times are covered.
+    Covered(&'a JobName),
+    /// The last finished pull of a collection.
+    Pull(Target),
+    /// The names that it found besides people.
+    Names(Target),
+    /// When old removals of a collection were last dropped.
+    Pruned(Target),
+}
+
+impl fmt::Display for MetaKey<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let apart = Keyspace::SEPARATOR;
+        match self {
+            Self::Format => f.write_str("format"),
+            Self::Integrity => f.write_str("integrity"),
+            Self::File(space) => write!(f, "rows.{}", char::from(*space as u8)),
+            Self::Runs => f.write_str("runs"),
+            Self::Account => f.write_str("account"),
+            Self::Caller => f.write_str("caller"),
+            Self::Origin => f.write_str("origin"),
+            Self::Retention => f.write_str("retention"),
+            Self::Forgetting => f.write_str("forgetting"),
+            Self::Job(job) => write!(f, "job{apart}{job}"),
+            Self::Counts(job) => write!(f, "counts{apart}{job}"),
+            Self::Covered(job) => write!(f, "covered{apart}{job}"),
+            Self::Pull(target) => write!(f, "pull{apart}{target}"),
+            Self::Names(target) => write!(f, "names{apart}{target}"),
+            Self::Pruned(target) => write!(f, "pruned{apart}{target}"),
+        }
+    }
+}
+
+impl Store {
+    /// Reads a row.
+    pub fn meta<T: DeserializeOwned>(&self, key: MetaKey<'_>) -> Result<Option<T>, Error> {
+        self.get(Keyspace::Meta, &key.to_string())
+    }
+
+    /// Writes a row by itself; it is on disk when this returns.
+    pub fn set_meta<T: Serialize>(&self, key: MetaKey<'_>, value: &T) -> Result<(), Error> {
+        let mut batch = Batch::default();
+        batch.put_meta(key, value);
+        self.commit(batch)
+    }
+
+    /// The jobs, or parts of jobs, of which anything is stored.
+    pub fn jobs(&self) -> Result<BTreeSet<JobName>, Error> {
+        let mut jobs = BTreeSet::new();
+        self.scan(Keyspace::Meta, "", |name, _| {
+            let of_job = name.split_once(Keyspace::SEPARATOR).and_then(|(_, job)| JobName::new(job));
+            let is_key =
+                |job: &JobName| [MetaKey::Job(job), MetaKey::Counts(job)].iter().any(|key| key.to_string() == name);
+            jobs.extend(of_job.filter(is_key));
+        })?;
+        Ok(jobs)
+    }
+}
+
+impl Batch {
+    /// Puts a row about the state as a whole, a job or a collection.
+    pub fn put_meta<T: Serialize>(&mut self, key: MetaKey<'_>, value: &T) {
+        self.put(Keyspace::Meta, &key.to_string(), value);
+    }
+
+    /// Removes one, where it is.
+    pub fn remove_meta(&mut self, key: MetaKey<'_>) {
+        self.remove(Keyspace::Meta, &key.to_string());
+    }
+}
