@@ -1,64 +1,17 @@
 //! Appending to the audit file.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde::Serialize;
 
-use super::entry::{AuditEntry, Ended};
+use super::entry::AuditEvent;
 use super::month::months;
 use crate::crash::point;
 use crate::disk;
-use crate::record::{Action, JobName, Key, RemoteId, Value};
-
-/// One line of the audit file, as it is written; [`AuditEntry`] is the same line as it is read.
-#[derive(Serialize)]
-#[serde(rename_all = "lowercase", tag = "what")]
-pub enum AuditLine<'a> {
-    /// A change that the service confirmed.
-    Change {
-        /// When, by this machine's clock.
-        at: Timestamp,
-        /// The run that made it.
-        run: u64,
-        /// The job.
-        job: &'a JobName,
-        /// The record.
-        key: &'a Key,
-        /// What was done.
-        action: Action,
-        /// The entity.
-        id: Option<RemoteId>,
-        /// The owned fields that moved: before and after.
-        fields: BTreeMap<&'a str, [&'a Value; 2]>,
-    },
-    /// What was decided: about a held change, or about sending at all.
-    Decision {
-        /// When.
-        at: Timestamp,
-        /// The job; none where it is about all of them.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        job: Option<&'a JobName>,
-        /// The record; none where it is about the whole job.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        key: Option<&'a Key>,
-        /// `approved`, `rejected`, `paused`, `resumed` and the like.
-        decision: &'a str,
-        /// Who decided.
-        by: String,
-        /// What it was about, or why, where that needs words.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        why: Option<&'a str>,
-    },
-    /// The end of a run.
-    Run(&'a Ended),
-}
 
 /// The audit file of one state folder.
 pub struct Audit {
@@ -76,9 +29,10 @@ impl Audit {
     }
 
     /// Appends a line and returns when it is on disk.
-    pub fn append(&self, at: Timestamp, line: &AuditLine<'_>) -> io::Result<()> {
-        let month = at.to_zoned(TimeZone::UTC).strftime("%Y-%m").to_string();
-        let mut text = serde_json::to_string(line)?;
+    pub fn append(&self, event: impl Into<AuditEvent>) -> io::Result<()> {
+        let event = event.into();
+        let month = event.at().to_zoned(TimeZone::UTC).strftime("%Y-%m").to_string();
+        let mut text = serde_json::to_string(&event)?;
         text.push('\n');
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let _alone = lock(&self.dir)?;
@@ -105,9 +59,9 @@ impl Audit {
                 let mut bytes = Vec::new();
                 file.read_to_end(&mut bytes)?;
                 let run = |line: &[u8]| match serde_json::from_slice(line).ok()? {
-                    AuditEntry::Change(changed) => Some(changed.run),
-                    AuditEntry::Run(ended) => Some(ended.run),
-                    AuditEntry::Decision(_) => None,
+                    AuditEvent::Change(changed) => Some(changed.run),
+                    AuditEvent::Run(ended) => Some(ended.run),
+                    AuditEvent::Decision(_) => None,
                 };
                 if let Some(run) = bytes.split(|byte| *byte == b'\n').filter_map(run).max() {
                     return Ok(run);
@@ -153,8 +107,13 @@ fn open_month(path: &Path) -> io::Result<File> {
 mod tests {
     use std::fs;
 
+    use std::collections::BTreeMap;
+
+    use jiff::Timestamp;
+
     use super::*;
-    use crate::history::read;
+    use crate::history::{Changed, Decided, Ended, read};
+    use crate::record::{Action, JobName, Key, RemoteId, Value};
 
     fn at(text: &str) -> Timestamp {
         text.parse().unwrap()
@@ -162,10 +121,9 @@ mod tests {
 
     fn write(dir: &Path, when: &str, run: u64) {
         let (job, key) = (JobName::new("employees").unwrap(), Key::new("42").unwrap());
-        let (from, to) = (Value::Empty, Value::text("Ana"));
-        let fields = BTreeMap::from([("name", [&from, &to])]);
+        let fields = BTreeMap::from([("name".to_owned(), Some([Value::Empty, Value::text("Ana")]))]);
         let (at, action, id) = (at(when), Action::Create, RemoteId::new(5));
-        Audit::new(dir).append(at, &AuditLine::Change { at, run, job: &job, key: &key, action, id, fields }).unwrap();
+        Audit::new(dir).append(Changed { at, run, job, key, action, id, fields }).unwrap();
     }
 
     #[test]
@@ -203,16 +161,15 @@ mod tests {
             by: Some("root".into()),
         };
         let audit = Audit::new(dir.path());
-        audit.append(at, &AuditLine::Run(&ended)).unwrap();
-        let (why, by) = (Some("why"), "root".to_owned());
-        let decision = AuditLine::Decision { at, job: Some(&job), key: Some(&key), decision: "approved", by, why };
-        audit.append(at, &decision).unwrap();
+        audit.append(ended.clone()).unwrap();
+        let why = Some("why".to_owned());
+        audit.append(Decided { job: Some(job), key: Some(key), why, ..Decided::new(at, "approved") }).unwrap();
         let mut seen = Vec::new();
         assert_eq!(read(dir.path(), |entry| seen.push(entry)).unwrap(), []);
         let text = fs::read_to_string(dir.path().join("audit/2026-02.ndjson")).unwrap();
         let again: Vec<String> = seen.iter().map(|entry| serde_json::to_string(entry).unwrap()).collect();
         assert_eq!(again, text.lines().collect::<Vec<_>>());
-        assert_eq!(seen[1], AuditEntry::Run(ended));
+        assert_eq!(seen[1], AuditEvent::Run(ended));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A line of the audit file as it is read back.
+//! A line of the audit file.
 //!
 //! Words and counts stay as they were written: the file outlives versions, and one that knows fewer of them must still
 //! show what happened.
@@ -9,12 +9,13 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::user::acting_user;
 use crate::record::{Action, JobName, Key, RemoteId, Value};
 
-/// A line of the audit file as it is read back.
+/// A line of the audit file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "what")]
-pub enum AuditEntry {
+pub enum AuditEvent {
     /// A change that the service confirmed.
     Change(Changed),
     /// What was decided.
@@ -101,7 +102,32 @@ impl fmt::Debug for Changed {
     }
 }
 
-impl AuditEntry {
+impl From<Changed> for AuditEvent {
+    fn from(changed: Changed) -> Self {
+        Self::Change(changed)
+    }
+}
+
+impl From<Decided> for AuditEvent {
+    fn from(decided: Decided) -> Self {
+        Self::Decision(decided)
+    }
+}
+
+impl From<Ended> for AuditEvent {
+    fn from(ended: Ended) -> Self {
+        Self::Run(ended)
+    }
+}
+
+impl Decided {
+    /// A decision of the acting user about everything.
+    pub fn new(at: Timestamp, decision: &str) -> Self {
+        Self { at, job: None, key: None, decision: decision.to_owned(), by: acting_user(), why: None }
+    }
+}
+
+impl AuditEvent {
     /// When it was.
     pub fn at(&self) -> Timestamp {
         match self {

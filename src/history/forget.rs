@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use super::audit::{folder, lock};
-use super::entry::{AuditEntry, Decided, Ended};
+use super::entry::{AuditEvent, Decided, Ended};
 use super::month::months;
 use super::rewrite::{Fate, rewrite};
 use crate::record::{Key, erase_key};
@@ -23,17 +23,17 @@ pub fn forget(dir: &Path, key: &Key) -> io::Result<u64> {
     Ok(changed)
 }
 
-fn fate(line: &[u8], entry: Option<&AuditEntry>, key: &Key) -> Fate {
+fn fate(line: &[u8], entry: Option<&AuditEvent>, key: &Key) -> Fate {
     let without = |reason: &Option<String>| reason.as_ref().and_then(|reason| erase_key(reason, key));
     match entry {
-        Some(AuditEntry::Change(changed)) if changed.key.is_about(&changed.job, key) => Fate::Goes,
-        Some(AuditEntry::Decision(decided)) if is_about(decided, key) => Fate::Goes,
-        Some(AuditEntry::Decision(decided)) => match without(&decided.why) {
-            Some(why) => Fate::Becomes(AuditEntry::Decision(Decided { why: Some(why), ..decided.clone() })),
+        Some(AuditEvent::Change(changed)) if changed.key.is_about(&changed.job, key) => Fate::Goes,
+        Some(AuditEvent::Decision(decided)) if is_about(decided, key) => Fate::Goes,
+        Some(AuditEvent::Decision(decided)) => match without(&decided.why) {
+            Some(why) => Fate::Becomes(AuditEvent::Decision(Decided { why: Some(why), ..decided.clone() })),
             None => Fate::Stays,
         },
-        Some(AuditEntry::Run(ended)) => match without(&ended.reason) {
-            Some(reason) => Fate::Becomes(AuditEntry::Run(Ended { reason: Some(reason), ..ended.clone() })),
+        Some(AuditEvent::Run(ended)) => match without(&ended.reason) {
+            Some(reason) => Fate::Becomes(AuditEvent::Run(Ended { reason: Some(reason), ..ended.clone() })),
             None => Fate::Stays,
         },
         Some(_) => Fate::Stays,

@@ -23,8 +23,8 @@ mod rewrite;
 mod run_history;
 mod user;
 
-pub use audit::{Audit, AuditLine};
-pub use entry::{AuditEntry, Changed, Decided, Ended};
+pub use audit::Audit;
+pub use entry::{AuditEvent, Changed, Decided, Ended};
 pub use forget::forget;
 pub use month::{Damage, read};
 pub use query::{Decisions, Event, HistoryQuery, PastRun};

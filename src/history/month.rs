@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
-use super::entry::AuditEntry;
+use super::entry::AuditEvent;
 
 /// A line that can't be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Damage {
 
 /// Shows every line under the state folder `dir`, in the order in which they were written, and returns those that can't be
 /// read. There may be none at all.
-pub fn read(dir: &Path, mut visit: impl FnMut(AuditEntry)) -> io::Result<Vec<Damage>> {
+pub fn read(dir: &Path, mut visit: impl FnMut(AuditEvent)) -> io::Result<Vec<Damage>> {
     let mut damaged = Vec::new();
     for file in months(dir)? {
         let mut number = 0;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::entry::{AuditEntry, Changed, Decided, Ended};
+use super::entry::{AuditEvent, Changed, Decided, Ended};
 use super::month::{Damage, read};
 use crate::record::{JobName, Key};
 
@@ -73,9 +73,9 @@ impl HistoryQuery {
     }
 
     /// `open`: by number, the place of each run whose end is not recorded yet.
-    fn take(&mut self, entry: AuditEntry, open: &mut BTreeMap<u64, usize>) {
+    fn take(&mut self, entry: AuditEvent, open: &mut BTreeMap<u64, usize>) {
         match entry {
-            AuditEntry::Change(changed) => {
+            AuditEvent::Change(changed) => {
                 let at = *open.entry(changed.run).or_insert(self.events.len());
                 if at == self.events.len() {
                     let Changed { run, job, at: started, .. } = changed;
@@ -85,7 +85,7 @@ impl HistoryQuery {
                     past.changes += 1;
                 }
             }
-            AuditEntry::Run(ended) => {
+            AuditEvent::Run(ended) => {
                 if let Some(Event::Run(past)) = open.remove(&ended.run).map(|at| &mut self.events[at]) {
                     past.started = ended.started;
                     past.end = Some(ended);
@@ -94,7 +94,7 @@ impl HistoryQuery {
                 let (run, job, started) = (ended.run, ended.job.clone(), ended.started);
                 self.events.push(Event::Run(PastRun { run, job, started, end: Some(ended), changes: 0 }));
             }
-            AuditEntry::Decision(decided) => self.decided(decided),
+            AuditEvent::Decision(decided) => self.decided(decided),
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 
 use super::audit::{folder, lock};
-use super::entry::{AuditEntry, Changed};
+use super::entry::{AuditEvent, Changed};
 use super::month::months;
 use super::rewrite::{Fate, rewrite};
 
@@ -40,16 +40,16 @@ impl Retention {
         Ok(changed)
     }
 
-    fn fate(&self, entry: Option<&AuditEntry>, latest: Option<Timestamp>, now: Timestamp) -> Fate {
+    fn fate(&self, entry: Option<&AuditEvent>, latest: Option<Timestamp>, now: Timestamp) -> Fate {
         let is_past = |age: SignedDuration| latest.is_some_and(|at| now.duration_since(at) >= age);
         match entry {
             _ if is_past(self.runs) => Fate::Goes,
             None if is_past(self.before_images) => Fate::Goes,
-            Some(AuditEntry::Change(changed))
+            Some(AuditEvent::Change(changed))
                 if is_past(self.before_images) && changed.fields.values().any(Option::is_some) =>
             {
                 let fields = changed.fields.keys().map(|field| (field.clone(), None)).collect();
-                Fate::Becomes(AuditEntry::Change(Changed { fields, ..changed.clone() }))
+                Fate::Becomes(AuditEvent::Change(Changed { fields, ..changed.clone() }))
             }
             _ => Fate::Stays,
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::entry::AuditEntry;
+use super::entry::AuditEvent;
 use super::month::lines;
 use crate::disk;
 
@@ -16,13 +16,13 @@ pub(super) enum Fate {
     /// It stays, byte for byte.
     Stays,
     /// It stays as this.
-    Becomes(AuditEntry),
+    Becomes(AuditEvent),
     /// It goes.
     Goes,
 }
 
 /// Judges a line, or what can't be read (`None`), by the time of it or of the line before it that could be read.
-pub(super) type Judge<'a> = dyn Fn(&[u8], Option<&AuditEntry>, Option<Timestamp>) -> Fate + 'a;
+pub(super) type Judge<'a> = dyn Fn(&[u8], Option<&AuditEvent>, Option<Timestamp>) -> Fate + 'a;
 
 /// Rewrites a file line by line. If every line stays, the file is left alone; otherwise the new file replaces the old
 /// one in one step, so that a crash leaves one of the two. A file without lines is removed. Returns how many lines
@@ -69,8 +69,8 @@ fn judged(file: &Path, judge: &Judge<'_>, mut visit: impl FnMut(&[u8], Fate)) ->
     lines(file, |line| {
         let line = line.trim_ascii_end();
         if !line.is_empty() {
-            let entry: Option<AuditEntry> = serde_json::from_slice(line).ok();
-            latest = entry.as_ref().map(AuditEntry::at).or(latest);
+            let entry: Option<AuditEvent> = serde_json::from_slice(line).ok();
+            latest = entry.as_ref().map(AuditEvent::at).or(latest);
             visit(line, judge(line, entry.as_ref(), latest));
         }
     })

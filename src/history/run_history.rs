@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use super::entry::{AuditEntry, Changed, Decided, Ended};
+use super::entry::{AuditEvent, Changed, Decided, Ended};
 use super::month::{Damage, read};
 use crate::record::JobName;
 
@@ -36,12 +36,12 @@ impl RunHistory {
         let mut end: Option<Ended> = None;
         let mut closed = false;
         let damaged = read(dir, |entry| match entry {
-            AuditEntry::Change(changed) if changed.run == run => changes.push(changed),
-            AuditEntry::Change(_) => {}
-            AuditEntry::Decision(decided) if !closed => decisions.push(decided),
-            AuditEntry::Decision(_) => {}
-            AuditEntry::Run(ended) if ended.run == run => end = Some(ended),
-            AuditEntry::Run(ended) => {
+            AuditEvent::Change(changed) if changed.run == run => changes.push(changed),
+            AuditEvent::Change(_) => {}
+            AuditEvent::Decision(decided) if !closed => decisions.push(decided),
+            AuditEvent::Decision(_) => {}
+            AuditEvent::Run(ended) if ended.run == run => end = Some(ended),
+            AuditEvent::Run(ended) => {
                 if ended.reverts == Some(run) {
                     reverts.push(ended.clone());
                 }

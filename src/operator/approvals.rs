@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::clock::Clock;
 use crate::config::Job;
-use crate::history::{Audit, AuditLine, acting_user};
+use crate::history::{self, Audit};
 use crate::plan::{Decided, Verdict};
 use crate::queue::{self, Change, State};
 use crate::reconcile::approval::held::{HELD, PendingApproval, held};
@@ -109,9 +109,9 @@ fn decide_part(
             Verdict::Approved(_) => "approved",
             Verdict::Rejected(_) => "rejected",
         };
-        let at = clock.now();
-        let line = AuditLine::Decision { at, job: Some(job), key: Some(key), decision, by: acting_user(), why: None };
-        audit.append(at, &line).map_err(DecisionError::Audit)?;
+        let (job, key) = (Some(job.clone()), Some(key.clone()));
+        let decided = history::Decided { job, key, ..history::Decided::new(clock.now(), decision) };
+        audit.append(decided).map_err(DecisionError::Audit)?;
     }
     let mut sent = BTreeSet::new();
     queue::briefs_but_waiting(store, job, |change| {
@@ -159,11 +159,9 @@ pub fn believe(store: &Store, clock: &Clock, job: &Job) -> Result<Option<String>
         }
     }
     if let Some(server) = &server {
-        let (at, why) = (clock.now(), Some(server.as_str()));
-        let by = acting_user();
-        let line =
-            AuditLine::Decision { at, job: Some(&job.name), key: None, decision: "believed the server", by, why };
-        Audit::new(store.dir()).append(at, &line).map_err(DecisionError::Audit)?;
+        let (job, why) = (Some(job.name.clone()), Some(server.clone()));
+        let decided = history::Decided { job, why, ..history::Decided::new(clock.now(), "believed the server") };
+        Audit::new(store.dir()).append(decided).map_err(DecisionError::Audit)?;
         store.commit(batch)?;
     }
     Ok(server)

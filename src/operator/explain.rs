@@ -411,8 +411,8 @@ fn told(context: &Context<'_>, job: &Job, key: &Key) -> Result<(Option<Changed>,
     let mut last = None;
     let mut decisions = Vec::new();
     history::read(context.store.dir(), |entry| match entry {
-        history::AuditEntry::Change(changed) if changed.job == job.name && changed.key == *key => last = Some(changed),
-        history::AuditEntry::Decision(decided)
+        history::AuditEvent::Change(changed) if changed.job == job.name && changed.key == *key => last = Some(changed),
+        history::AuditEvent::Decision(decided)
             if decided.job.as_ref() == Some(&job.name) && decided.key.as_ref() == Some(key) =>
         {
             decisions.push(decided);

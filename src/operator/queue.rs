@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::approvals::DecisionError;
 use crate::clock::Clock;
 use crate::config::Job;
-use crate::history::{Audit, AuditLine, acting_user};
+use crate::history::{self, Audit};
 use crate::plan::Decided;
 use crate::queue::{self, Change, State};
 use crate::reconcile::approval::held::{HELD, held};
@@ -104,9 +104,9 @@ fn decide(
     let audit = Audit::new(store.dir());
     let mut batch = Batch::default();
     for waiting in chosen {
-        let (at, job, key) = (clock.now(), Some(&waiting.change.job), Some(&waiting.change.key));
-        let line = AuditLine::Decision { at, job, key, decision, by: acting_user(), why: None };
-        audit.append(at, &line).map_err(DecisionError::Audit)?;
+        let (job, key) = (Some(waiting.change.job.clone()), Some(waiting.change.key.clone()));
+        let decided = history::Decided { job, key, ..history::Decided::new(clock.now(), decision) };
+        audit.append(decided).map_err(DecisionError::Audit)?;
         carry_out(&mut batch, waiting);
     }
     store.commit(batch)?;

@@ -11,7 +11,7 @@ use std::io;
 
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::history::{Audit, AuditLine, acting_user};
+use crate::history::{Audit, Decided};
 use crate::mirror::REMOVALS;
 use crate::plan::Verdict;
 use crate::push::ECHOES;
@@ -69,9 +69,7 @@ pub fn rebuild(config: &Config, clock: &Clock, which: Which) -> Result<Option<Re
         if (which == Which::Damaged) != old.damage().is_some() {
             return Ok((None, seen));
         }
-        let at = clock.now();
-        let line = AuditLine::Decision { at, job: None, key: None, decision: "rebuilt", by: acting_user(), why: None };
-        Audit::new(dir).append(at, &line).map_err(RebuildError::Audit)?;
+        Audit::new(dir).append(Decided::new(clock.now(), "rebuilt")).map_err(RebuildError::Audit)?;
         Ok((Some(batch), seen))
     })
 }

@@ -23,7 +23,7 @@ use super::model::reason::{Reason, ReasonKind};
 use crate::clock::Clock;
 use crate::crash::point;
 use crate::disk;
-use crate::history::{Audit, AuditLine, acting_user};
+use crate::history::{Audit, Decided, acting_user};
 use crate::record::{JobName, Sensitive};
 use crate::store::give_up_reserve;
 
@@ -214,8 +214,8 @@ fn finish(dir: &Path, clock: &Clock, scope: &PauseScope, note: Note) -> io::Resu
 }
 
 fn tell(dir: &Path, clock: &Clock, scope: &PauseScope, decision: &str, note: &Note) -> io::Result<()> {
-    let (at, by, why) = (clock.now(), note.by.clone(), note.why.as_deref());
-    Audit::new(dir).append(at, &AuditLine::Decision { at, job: scope.job(), key: None, decision, by, why })
+    let (job, by, why) = (scope.job().cloned(), note.by.clone(), note.why.clone());
+    Audit::new(dir).append(Decided { job, by, why, ..Decided::new(clock.now(), decision) })
 }
 
 #[cfg(test)]

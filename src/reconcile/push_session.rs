@@ -1,5 +1,7 @@
 //! Everything that one push of a job part needs: client, store, and the observer of its progress.
 
+use std::collections::BTreeMap;
+
 use super::collect::rows;
 use super::model::context::Context;
 use super::model::error::Error;
@@ -7,7 +9,7 @@ use super::model::job_fields::{protection, written};
 use super::pause;
 use super::photos::SourcePhotos;
 use crate::config::Job;
-use crate::history::{Audit, AuditLine};
+use crate::history::{Audit, Changed};
 use crate::plan::Protection;
 use crate::push::{Outcome, Presence, Push, StopReason, Witness};
 use crate::queue::Change;
@@ -69,27 +71,22 @@ impl Witness for PushSession<'_> {
         let value = |entity: Option<&'_ Entity>, field: &str| -> Value {
             entity.map_or(Value::Empty, |entity| entity.value(field).clone())
         };
-        let moved: Vec<(&str, Value, Value)> = self
-            .fields
-            .iter()
-            .map(|field| (field.name.as_str(), value(before, &field.name), value(after, &field.name)))
-            .filter(|(_, before, after)| before != after)
-            .collect();
-        if moved.is_empty() && change.wish.action == Action::Update {
+        let moved = self.fields.iter().map(|field| (&field.name, [before, after].map(|of| value(of, &field.name))));
+        let moved = moved.filter(|(_, [before, after])| before != after);
+        let fields: BTreeMap<String, _> = moved.map(|(field, values)| (field.to_string(), Some(values))).collect();
+        if fields.is_empty() && change.wish.action == Action::Update {
             // It was found as wanted, and nothing was sent.
             return Ok(());
         }
-        let at = self.context.clock.now();
-        let line = AuditLine::Change {
-            at,
+        self.audit.append(Changed {
+            at: self.context.clock.now(),
             run: self.run,
-            job: &change.job,
-            key: &change.key,
+            job: change.job.clone(),
+            key: change.key.clone(),
             action: change.wish.action,
             id: after.or(before).map(|entity| entity.id).or(change.wish.id),
-            fields: moved.iter().map(|(field, before, after)| (*field, [before, after])).collect(),
-        };
-        self.audit.append(at, &line)
+            fields,
+        })
     }
 
     fn outcome(&self, change: &Change, outcome: &Outcome) {

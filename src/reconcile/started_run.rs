@@ -10,7 +10,7 @@ use super::report::job_report::Report;
 use super::report::log;
 use crate::config::Job;
 use crate::fault::chain;
-use crate::history::{Audit, AuditLine, Ended};
+use crate::history::{Audit, Ended};
 
 /// A run that has begun.
 pub(crate) struct StartedRun {
@@ -49,7 +49,7 @@ impl StartedRun {
         let run = self.run;
         log::log(run, report);
         let line = self.ended(context, job, report);
-        if let Err(error) = Audit::new(context.store.dir()).append(line.at, &AuditLine::Run(&line)) {
+        if let Err(error) = Audit::new(context.store.dir()).append(line.clone()) {
             if is_full(&error) {
                 context.store.ran_full();
             }

@@ -136,7 +136,7 @@ impl SyncedRecord {
         Self::mark_dirty(batch, job, key);
     }
 
-    /// RowMetadata a key as moved: whatever its row's digest, it is mapped and compared until it is found to need nothing.
+    /// Marks a key as moved: whatever its row's digest, it is mapped and compared until it is found to need nothing.
     pub fn mark_dirty(batch: &mut Batch, job: &JobName, key: &Key) {
         DIRTY.put(batch, job, key, &());
     }

@@ -6,7 +6,7 @@ use super::error::ForgetError;
 use super::inbox;
 use crate::clock::Clock;
 use crate::config::Job;
-use crate::history::{self, Audit, AuditLine, acting_user};
+use crate::history::{self, Audit, Decided};
 use crate::mirror;
 use crate::reconcile::approval::held::{HELD, PendingApproval};
 use crate::reconcile::model::job_state::JobState;
@@ -58,10 +58,7 @@ pub fn forget(store: Store, clock: &Clock, jobs: &[Job], key: &Key) -> Result<Op
         let index = Index::load(&store, job)?;
         Index::save(&store, job, (0..index.len()).map(|at| index.entry(at)))?;
     }
-    let at = clock.now();
-    let line =
-        AuditLine::Decision { at, job: None, key: None, decision: "forgot a person", by: acting_user(), why: None };
-    Audit::new(store.dir()).append(at, &line).map_err(ForgetError::Audit)?;
+    Audit::new(store.dir()).append(Decided::new(clock.now(), "forgot a person")).map_err(ForgetError::Audit)?;
     store.vacuum()?;
     let mut batch = Batch::default();
     batch.remove_meta(MetaKey::Forgetting);

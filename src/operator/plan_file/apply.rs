@@ -4,7 +4,7 @@ use std::slice;
 
 use super::file::{PlanFile, PlannedJob};
 use crate::config::Job;
-use crate::history::{Audit, AuditLine, acting_user};
+use crate::history::{Audit, Decided};
 use crate::plan::Outline;
 use crate::queue::{self, Ticket};
 use crate::reconcile::account;
@@ -136,11 +136,9 @@ impl Application<'_> {
             self.file.mark(dir)?;
             self.marked = true;
         }
-        let at = self.context.clock.now();
-        let why = format!("plan {}", self.file.id());
-        let job = Some(&job.name);
-        let line = AuditLine::Decision { at, job, key: None, decision: "applied", by: acting_user(), why: Some(&why) };
-        Audit::new(dir).append(at, &line).map_err(|error| Error::Push(crate::push::Error::Audit(error)))
+        let (job, why) = (Some(job.name.clone()), Some(format!("plan {}", self.file.id())));
+        let decided = Decided { job, why, ..Decided::new(self.context.clock.now(), "applied") };
+        Audit::new(dir).append(decided).map_err(|error| Error::Push(crate::push::Error::Audit(error)))
     }
 }
 

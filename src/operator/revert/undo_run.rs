@@ -16,7 +16,7 @@ use std::slice;
 
 use super::inverse::{InverseChange, NotReverted, RevertContext};
 use crate::config::Job;
-use crate::history::{Audit, AuditLine, RunHistory, acting_user};
+use crate::history::{Audit, RunHistory, acting_user};
 use crate::plan::{Change, Guarded, Held, Judged as _, Writes, guard};
 use crate::queue::{self, Ticket, Undo};
 use crate::reconcile::approval::held::{self, PendingApproval};
@@ -114,7 +114,7 @@ pub async fn revert(context: &Context<'_>, job: &Job, story: &RunHistory) -> Res
     let mut line = begun.ended(context, job, &reverted.report);
     line.reverts = Some(story.run);
     line.by = Some(acting_user());
-    Audit::new(context.store.dir()).append(line.at, &AuditLine::Run(&line)).map_err(Error::History)?;
+    Audit::new(context.store.dir()).append(line).map_err(Error::History)?;
     Ok(Reverted { run: Some(begun.run), ..reverted })
 }
 

@@ -21,7 +21,7 @@ use super::*;
 use crate::api::Client;
 use crate::clock::Clock;
 use crate::config::{self, Config, Job, Needs};
-use crate::history::{AuditEntry, Changed, read};
+use crate::history::{AuditEvent, Changed, read};
 use crate::push::Outcome;
 use crate::queue::Change;
 use crate::reconcile::*;
@@ -174,7 +174,7 @@ impl Rig {
         let mut told = Vec::new();
         read(&self.state(), |entry| {
             told.extend(match entry {
-                AuditEntry::Change(changed) => Some(changed),
+                AuditEvent::Change(changed) => Some(changed),
                 _ => None,
             })
         })

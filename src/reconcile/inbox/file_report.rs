@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use crate::config::Job;
-use crate::history::{self, AuditEntry};
+use crate::history::{self, AuditEvent};
 use crate::receipt::{Receipt, ReportLine, RowOutcome, Verdict};
 use crate::reconcile::collect::rows;
 use crate::reconcile::model::counts::Status;
@@ -85,7 +85,7 @@ pub(crate) fn confirmed(state_dir: &Path, job: &Job, runs: &[u64]) -> io::Result
     let mut confirmed = BTreeMap::new();
     if !runs.is_empty() {
         history::read(state_dir, |entry| match entry {
-            AuditEntry::Change(change) if change.job == job.name && runs.contains(&change.run) => {
+            AuditEvent::Change(change) if change.job == job.name && runs.contains(&change.run) => {
                 // Who was made and then changed was made.
                 confirmed.entry(change.key).or_insert(change.action);
             }

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use super::file_report::outcome_of;
 use super::staging::{OpenReport, Staging};
 use crate::config::Job;
-use crate::history::{self, AuditEntry};
+use crate::history::{self, AuditEvent};
 use crate::plan;
 use crate::queue::{self, State};
 use crate::receipt::{RowOutcome, Verdict, page, table};
@@ -163,7 +163,7 @@ fn became(store: &Store, records: &[(JobName, Key)]) -> Result<Became, store::Er
 fn done(state_dir: &Path, since: Timestamp) -> io::Result<BTreeMap<(JobName, Key), Action>> {
     let mut done = BTreeMap::new();
     history::read(state_dir, |entry| {
-        if let AuditEntry::Change(change) = entry
+        if let AuditEvent::Change(change) = entry
             && change.at >= since
         {
             done.insert((change.job, change.key), change.action);
