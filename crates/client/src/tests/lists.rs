@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::server::{Reply, Seen, Server, answer, client, json};
+use super::server::{Reply, Seen, Server, answer, client, json, ticking};
 use crate::{Api, Error, ErrorKind, Location, Options, Query, Staff, Walked, walk};
 
 /// A service that holds the ids 1 to `count` and answers at most `clamp` of them.
@@ -108,19 +108,21 @@ async fn law_1_a_failing_page_fails_the_walk() {
 
 #[tokio::test]
 async fn a_page_that_takes_too_long_is_asked_for_in_parts() {
+    ticking();
     let server = Server::start(|seen, _| match seen.line.as_str() {
         line if line.contains("limit=50") && line.contains("q=") => json(200, "[]"),
         line if line.contains("limit=50") => json(200, r#"[{"id":1}]"#),
         _ => Reply::Stall(Duration::from_secs(60)),
     })
     .await;
-    let client = client(&Options { timeout: Duration::from_millis(100), ..server.options() });
+    let client = server.client();
     let walked = walk::<Staff>(&client, None, drop).await.unwrap();
     assert_eq!((walked.entities, walked.requests, client.requests()), (1, 2, 3));
 }
 
 #[tokio::test]
 async fn a_list_that_does_not_come_ends_the_walk_at_its_third_time_out() {
+    ticking();
     // (the largest page that comes, how many pages come before none does, requests, whether the walk ends well)
     for (comes_up_to, pages, requests, is_whole) in
         [(0, 0, 3, false), (0, 2, 5, false), (250, 3, 4, true), (62, 3, 5, true), (49, 3, 3, false)]
@@ -147,7 +149,7 @@ async fn a_list_that_does_not_come_ends_the_walk_at_its_third_time_out() {
             }
         })
         .await;
-        let options = Options { timeout: Duration::from_millis(100), page_size: 1000, ..server.options() };
+        let options = Options { page_size: 1000, ..server.options() };
         let client = client(&options);
         let walked = walk::<Staff>(&client, None, drop).await;
         assert_eq!((walked.is_ok(), client.requests()), (is_whole, requests), "{comes_up_to} {pages}: {walked:?}");

@@ -115,6 +115,17 @@ impl Server {
     }
 }
 
+/// Lets time pass only while everything waits, and in small steps: what answers does so long before its time is over, however
+/// slow the machine is.
+pub(super) fn ticking() {
+    tokio::time::pause();
+    tokio::spawn(async {
+        loop {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+}
+
 /// A client that waits little between attempts.
 pub(super) fn client(options: &Options) -> Client {
     Client::build(options, &Clock::system(), Backoff([5, 10])).unwrap()
