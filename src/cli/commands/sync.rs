@@ -17,7 +17,7 @@ use crate::text::thousands;
 
 /// How many rejected rows, held or parked changes are listed; the rest is counted.
 const LISTED_MAX: usize = 20;
-/// How many of those whom one reason concerns have a line each, or a name in their common line.
+/// How many of those that one reason concerns have a line each, or a name in their common line.
 const NAMED_MAX: usize = 3;
 
 pub(crate) async fn run(ui: &Ui, host: &Backend, args: &JobArgs) -> Result<Exit, Failure> {
@@ -160,7 +160,7 @@ pub(crate) fn missing(ui: &Ui, missing: Option<&Missing>) {
     }
 }
 
-/// Lists each reason with those whom it concerns: a line for each of a few, one line for many of whom the first are named.
+/// Lists each reason with those that it concerns: a line for each of a few; one line for many, which names the first.
 fn by_reason(what: &str, items: impl Iterator<Item = (String, String)>) -> Vec<String> {
     let mut places = HashMap::new();
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();

@@ -37,7 +37,7 @@ const TABLE: &str = "report.csv";
 const PAGE: &str = "report.html";
 
 /// What is to become of a file.
-enum Fate {
+enum Redaction {
     Stays,
     Goes,
     /// What was written in place of it.
@@ -82,9 +82,9 @@ fn kept(store: &Store, job: &Job, key: &Key, files: &mut u64) -> io::Result<()> 
             let path = laid.dir().join(name);
             let rest = scratch.path().join("rest");
             match (Searched { job, key, copy: path.clone(), rest: rest.clone() }).fate(name)? {
-                Fate::Stays => continue,
-                Fate::Goes => disk::replace(&path, b"")?,
-                Fate::Becomes => {
+                Redaction::Stays => continue,
+                Redaction::Goes => disk::replace(&path, b"")?,
+                Redaction::Becomes => {
                     disk::sync(File::open(&rest)?)?;
                     disk::rename(&rest, &path)?;
                 }
@@ -114,8 +114,8 @@ fn filed(store: &Store, job: &Job, key: &Key, files: &mut u64) -> io::Result<()>
         let (dropped, reports) = folder.filed(shelf)?;
         for name in dropped.into_iter().chain(reports) {
             match searched.settle(&folder, shelf, &name, options.size_max) {
-                Ok(Fate::Stays) => {}
-                Ok(Fate::Goes | Fate::Becomes) => *files += 1,
+                Ok(Redaction::Stays) => {}
+                Ok(Redaction::Goes | Redaction::Becomes) => *files += 1,
                 // A failure with one file must not stop the removal from the others.
                 Err(error) => {
                     let name = inbox::shown(OsStr::new(&name));
@@ -133,25 +133,27 @@ fn scratch(store: &Store) -> io::Result<TempDir> {
 
 impl Searched<'_> {
     /// Finds out what becomes of a filed file, and makes it so.
-    fn settle(&self, folder: &Folder, shelf: Destination, name: &str, size_max: u64) -> io::Result<Fate> {
+    fn settle(&self, folder: &Folder, shelf: Destination, name: &str, size_max: u64) -> io::Result<Redaction> {
         let fate = match take_filed(folder, shelf, name, size_max, &self.copy) {
             Ok(Some(_)) => self.fate(name)?,
-            Ok(None) => Fate::Stays,
+            Ok(None) => Redaction::Stays,
             // It is unknown who is in it.
-            Err(error) if matches!(error.kind(), ErrorKind::FileTooLarge | ErrorKind::PermissionDenied) => Fate::Goes,
+            Err(error) if matches!(error.kind(), ErrorKind::FileTooLarge | ErrorKind::PermissionDenied) => {
+                Redaction::Goes
+            }
             Err(error) => return Err(error),
         };
         match fate {
-            Fate::Stays => {}
-            Fate::Goes => folder.remove_filed(shelf, name)?,
-            Fate::Becomes => folder.replace_filed(shelf, name, &mut File::open(&self.rest)?)?,
+            Redaction::Stays => {}
+            Redaction::Goes => folder.remove_filed(shelf, name)?,
+            Redaction::Becomes => folder.replace_filed(shelf, name, &mut File::open(&self.rest)?)?,
         }
         Ok(fate)
     }
 
     /// What happens to the copy of a file of that name. A dropped file may have a name like a report's, so the
     /// beginning of its content decides.
-    fn fate(&self, name: &str) -> io::Result<Fate> {
+    fn fate(&self, name: &str) -> io::Result<Redaction> {
         let mut head = Vec::new();
         if name.ends_with(TABLE) || name.ends_with(PAGE) {
             File::open(&self.copy)?.take(64).read_to_end(&mut head)?;
@@ -166,10 +168,10 @@ impl Searched<'_> {
     }
 
     /// A dropped file: the rows of other people stay. A row whose person is unknown is removed too.
-    fn file(&self) -> io::Result<Fate> {
+    fn file(&self) -> io::Result<Redaction> {
         let Self { job, key, .. } = *self;
         if !self.copy.exists() || fs::metadata(&self.copy)?.len() == 0 {
-            return Ok(Fate::Stays);
+            return Ok(Redaction::Stays);
         }
         let looked_at = over(job, self.copy.clone(), None);
         let delimiter = form(job).delimiter.unwrap_or(b',');
@@ -209,14 +211,14 @@ impl Searched<'_> {
             return Err(error);
         }
         match (read, writer) {
-            (Ok(read), _) if read.rejected.is_empty() && !dropped => Ok(Fate::Stays),
-            (Ok(_), Some(mut writer)) => writer.flush().map(|()| Fate::Becomes),
-            (Ok(_), None) | (Err(_), _) => Ok(Fate::Goes),
+            (Ok(read), _) if read.rejected.is_empty() && !dropped => Ok(Redaction::Stays),
+            (Ok(_), Some(mut writer)) => writer.flush().map(|()| Redaction::Becomes),
+            (Ok(_), None) | (Err(_), _) => Ok(Redaction::Goes),
         }
     }
 
     /// A report as a table.
-    fn table(&self) -> io::Result<Fate> {
+    fn table(&self) -> io::Result<Redaction> {
         let mut file = BufReader::new(File::open(&self.copy)?);
         let delimiter = file.fill_buf()?.get(MARK.len() + "row".len()).copied().unwrap_or(b',');
         file.consume(MARK.len());
@@ -230,7 +232,7 @@ impl Searched<'_> {
         let own = harmless(self.key.as_str());
         let mut changed = false;
         for record in reader.byte_records() {
-            let Ok(record) = record else { return Ok(Fate::Goes) };
+            let Ok(record) = record else { return Ok(Redaction::Goes) };
             left.set(RECORD_BYTES_MAX);
             if record
                 .get(KEY_COLUMN)
@@ -253,11 +255,11 @@ impl Searched<'_> {
             writer.write_record(&cells)?;
         }
         writer.flush()?;
-        Ok(if changed { Fate::Becomes } else { Fate::Stays })
+        Ok(if changed { Redaction::Becomes } else { Redaction::Stays })
     }
 
     /// A report as a page: it has a line for each row.
-    fn page(&self) -> io::Result<Fate> {
+    fn page(&self) -> io::Result<Redaction> {
         let mut file = BufReader::new(File::open(&self.copy)?);
         let mut page = BufWriter::new(self.create()?);
         let markup = markup_of(self.key.as_str());
@@ -265,7 +267,7 @@ impl Searched<'_> {
         let (mut changed, mut line) = (false, Vec::new());
         while file.by_ref().take(RECORD_BYTES_MAX as u64).read_until(b'\n', &mut line)? > 0 {
             if line.len() == RECORD_BYTES_MAX {
-                return Ok(Fate::Goes);
+                return Ok(Redaction::Goes);
             }
             let text = String::from_utf8_lossy(&line);
             let cell = keyed(&text);
@@ -281,7 +283,7 @@ impl Searched<'_> {
             line.clear();
         }
         page.flush()?;
-        Ok(if changed { Fate::Becomes } else { Fate::Stays })
+        Ok(if changed { Redaction::Becomes } else { Redaction::Stays })
     }
 
     /// Whether a report that calls a record so is about the person.

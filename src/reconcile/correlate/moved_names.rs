@@ -4,7 +4,7 @@
 //! has theirs. If that row is of a new person, nothing is wrong with either by itself: key and email are right in both.
 //! So both wait.
 //!
-//! Who gets another name while nobody gets theirs is not asked about, nor is a new person with the name of someone who
+//! Who gets another name while no one gets theirs is not asked about, nor is a new person with the name of someone who
 //! keeps it. Only changes of the source count: an edit made at the service is set back to what the source says.
 
 use std::collections::BTreeMap;

@@ -22,7 +22,7 @@ const JOB: &str = "[[job]]\nname = \"staff\"\ntarget = \"staff\"\nkey = \"{{ no 
                    [job.source]\ntype = \"csv\"\npath = \"staff.csv\"\nsettle = \"0s\"\n\
                    [job.map]\nname = \"{{ name }}\"\nemail = \"{{ email }}\"\nemployee_id = \"{{ no }}\"\n";
 
-/// What a plan over these rows comes to, with people of these numbers and names at the service; and whom it remembers.
+/// What a plan over these rows comes to, with people of these numbers and names at the service; and the people that it remembers.
 fn plan(guard: &str, rows: &str, there: &[(i64, &str)], asked: &[&str]) -> (JobPlan, Vec<String>) {
     let dir = TempDir::new().unwrap();
     let put = |name: &str, text: &str| {
