@@ -24,7 +24,7 @@ pub enum MetaKey<'a> {
     Account,
     /// The credential that the store was last filled with.
     Caller,
-    /// What the last run left, by which a copy of the state is told.
+    /// What the last run left, by which a copy of the state is recognized.
     Origin,
     /// When the audit files were last looked through for what is too old.
     Retention,

@@ -30,7 +30,7 @@ pub(super) enum Personal {
     ByKey,
     /// Each row is about one entity: those of the person go.
     ByEntity,
-    /// Rows speak of many people: they are written anew without the person.
+    /// Rows speak of many people: they are written again without the person.
     Shared,
     /// Ids and times: they stay.
     Nothing,

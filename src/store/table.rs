@@ -1,6 +1,6 @@
 //! Typed tables: what the rows of a keyspace are, and how they are named.
 //!
-//! A keyspace has one table, which stands beside the type of its rows; nobody else names the keyspace.
+//! A keyspace has one table, which is next to the type of its rows; nothing else names the keyspace.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -10,6 +10,7 @@ mod blocks;
 mod links;
 mod lists;
 mod messages;
+mod names;
 mod pages;
 mod words;
 

@@ -21,14 +21,14 @@ fn count(line: &str, word: &str) -> usize {
     line.match_indices(word).filter(|(at, _)| is_own(*at)).count()
 }
 
-/// The comments of the packages and the documents without the table itself, as lines with their places.
+/// The comments of the packages and of all tests, and the documents without the table itself, as lines with their places.
 fn lines() -> Vec<(String, String)> {
     let mut lines = Vec::new();
     let mut add = |path: &str, text: &str, is_taken: fn(&str) -> bool| {
         let taken = text.lines().enumerate().filter(|(_, line)| is_taken(line));
         lines.extend(taken.map(|(at, line)| (format!("{path}:{}", at + 1), line.to_lowercase())));
     };
-    for path in ["src", "crates"].iter().flat_map(|folder| files(folder, "rs")) {
+    for path in ["src", "crates", "tests", "benches"].iter().flat_map(|folder| files(folder, "rs")) {
         add(&path, &read(&path), |line| line.trim_start().starts_with("//"));
     }
     let top = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "config.example.toml"].map(str::to_owned);

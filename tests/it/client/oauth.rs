@@ -31,8 +31,8 @@ fn tokens_that_expire_during_a_run_are_renewed_and_nothing_is_lost() {
     world.csv(people(0..250));
     assert_eq!(world.sync().expect(0).writes(), (250, 0, 0));
     world.expect_people(0..250);
-    assert!(world.service().token_requests() >= 2, "it took longer than one token");
-    assert!(world.service().token_requests() <= 40, "{} tokens", world.service().token_requests());
+    let tokens = world.service().token_requests();
+    assert!((2..125).contains(&tokens), "it takes longer than one token, and a token serves many requests: {tokens}");
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
 }
 

@@ -25,7 +25,7 @@ fn sorted_apart() -> World {
     world
 }
 
-/// Whom a plan holds, by number, in order.
+/// The people that a plan holds, by number, in order.
 fn held(ran: &Ran) -> BTreeSet<usize> {
     let job = ran.job();
     let changes = job["changes"].as_array().cloned().unwrap_or_default();

@@ -43,7 +43,7 @@ struct World {
     stands: BTreeMap<i64, bool>,
     /// People whose change was released by a user, at any time.
     released: BTreeSet<String>,
-    /// As whom runs showed people: id, name and email.
+    /// How runs showed people: id, name and email.
     shown: BTreeSet<(i64, String, String)>,
 }
 

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use super::authority;
+use super::daemon::PATIENCE;
 
 pub(crate) const SUFFIX: &str = "dc=example,dc=org";
 pub(crate) const PEOPLE: &str = "ou=people,dc=example,dc=org";
@@ -118,7 +119,7 @@ impl Slapd {
         let begun = Instant::now();
         while !self.answers() {
             assert!(child.try_wait().unwrap().is_none(), "slapd ended at once");
-            assert!(begun.elapsed() < Duration::from_secs(20), "slapd does not answer");
+            assert!(begun.elapsed() < PATIENCE, "slapd does not answer");
             std::thread::sleep(Duration::from_millis(20));
         }
         self.child = Some(child);
