@@ -42,10 +42,10 @@ pub(super) fn check(source: &Section<'_>, job: Option<&str>) -> Option<Options> 
     let bind = bind(source, job);
     for server in servers.iter().flatten().filter(|server| !server.tls && !start_tls && !server.is_loopback()) {
         let hint = Some("use ldaps://, or start_tls = true");
-        if bind.is_some() {
-            source.problem("url", format!("{} sends the password in clear text", server.url), hint);
-        } else {
+        if let Some(None) = bind {
             source.warning("url", format!("{} sends people in clear text", server.url), hint);
+        } else {
+            source.problem("url", format!("{} sends the password in clear text", server.url), hint);
         }
     }
     let scopes = [("sub", SearchScope::Subtree), ("one", SearchScope::One), ("base", SearchScope::Base)];

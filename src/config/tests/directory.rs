@@ -125,6 +125,16 @@ fn a_password_never_goes_out_in_clear_text() {
 }
 
 #[test]
+fn people_in_clear_text_are_warned_of_where_no_password_goes_out() {
+    let config = Place::with(&with("").replace("ldaps://dc1.example.com", "ldap://dc1.example.com")).load(&[]).unwrap();
+    assert!(
+        config.warnings.iter().any(|warning| warning.contains("sends people in clear text")),
+        "{:?}",
+        config.warnings
+    );
+}
+
+#[test]
 fn not_to_verify_is_warned_of_and_two_jobs_read_no_one_twice() {
     let config = Place::with(&with("tls_verify = false\n")).load(&[]).unwrap();
     assert!(config.warnings.iter().any(|warning| warning.contains("tls_verify")), "{:?}", config.warnings);
