@@ -144,8 +144,7 @@ impl<'m> Bound<'m> {
 
     /// Reads one row of the source that this was bound to, as it counts on the day `today`.
     pub fn read(&self, row: &Row, today: Option<Date>) -> Reading {
-        let variables = OnceCell::new();
-        let seen = RowView { row, slots: &self.slots, variables: &variables };
+        let seen = self.view(row);
         let included = match &self.include {
             None => Ok(true),
             Some(include) => seen.on(include).and_then(|outcome| outcome.truth()),
@@ -157,23 +156,20 @@ impl<'m> Bound<'m> {
             (Err(reason), key) => reject(row, key.ok(), "include", reason),
             (Ok(true), Err(reason)) => reject(row, None, "key", reason),
             (Ok(true), Ok(key)) => match self.marked(&seen, &key) {
-                Ok((marked, bad_values)) => return self.on(today, &seen, key, marked, bad_values),
+                Ok(marked) => return self.on(today, &seen, key, marked),
                 Err((mark, reason)) => reject(row, Some(key), mark.place(), reason),
             },
         };
         Reading::plain(mapped)
     }
 
+    fn view<'r>(&'r self, row: &'r Row) -> RowView<'r> {
+        RowView { row, slots: &self.slots, variables: OnceCell::new() }
+    }
+
     /// A row that is included, on a day. What else is wrong with a row that counts no more does not matter.
-    fn on(
-        &self,
-        today: Option<Date>,
-        seen: &RowView<'_>,
-        key: Key,
-        marked: Marked,
-        mut bad_values: Vec<Rejected>,
-    ) -> Reading {
-        let Marked { marks, from, until } = marked;
+    fn on(&self, today: Option<Date>, seen: &RowView<'_>, key: Key, marked: Marked) -> Reading {
+        let Marked { marks, from, until, mut bad_values } = marked;
         let is_past = |day: Option<Date>| day.zip(today).is_some_and(|(day, today)| day < today);
         let is_ahead = |day: Option<Date>| day.zip(today).is_some_and(|(day, today)| today < day);
         let (mapped, early, due) = if is_past(until) {
@@ -187,20 +183,19 @@ impl<'m> Bound<'m> {
     }
 
     /// The row's metadata. A bad segment or preference does not reject the row, since neither says who is there.
-    fn marked(&self, seen: &RowView<'_>, key: &Key) -> Result<(Marked, Vec<Rejected>), (Mark, String)> {
+    fn marked(&self, seen: &RowView<'_>, key: &Key) -> Result<Marked, (Mark, String)> {
         let mut marked = Marked::default();
-        let mut bad_values = Vec::new();
         for (mark, template) in &self.marks {
             match seen.on(template).and_then(|outcome| marked.take(*mark, outcome)) {
                 Ok(()) => {}
                 Err(reason) if self.on_bad_value == OnBadValue::Field && mark.is_optional() => {
-                    bad_values.push(rejected(seen.row, Some(key.clone()), mark.place(), reason));
+                    marked.bad_values.push(rejected(seen.row, Some(key.clone()), mark.place(), reason));
                 }
                 Err(reason) => return Err((*mark, reason)),
             }
         }
         marked.check()?;
-        Ok((marked, bad_values))
+        Ok(marked)
     }
 
     fn key(&self, seen: &RowView<'_>) -> Result<Key, String> {
@@ -229,15 +224,13 @@ impl<'m> Bound<'m> {
     /// The photo of a row, where the job maps photos and the row has one that can be used.
     pub fn photo(&self, row: &Row) -> Option<Vec<u8>> {
         let (.., template) = self.fields.iter().find(|(field, ..)| field.kind == FieldKind::Photo)?;
-        let variables = OnceCell::new();
-        let seen = RowView { row, slots: &self.slots, variables: &variables };
+        let seen = self.view(row);
         seen.at_most(PHOTO_TEXT_BYTES_MAX, template).and_then(Rendered::photo).ok().map(|(bytes, _)| bytes)
     }
 
     /// Who a row is about, as far as its name and email can be read: what tells one person from another.
     pub fn identity(&self, row: &Row) -> Values {
-        let variables = OnceCell::new();
-        let seen = RowView { row, slots: &self.slots, variables: &variables };
+        let seen = self.view(row);
         let own = self.fields.iter().filter(|(field, ..)| Target::IDENTITY.contains(&field.name.as_str()));
         let value = |template| seen.on(template).and_then(|outcome| outcome.value(FieldKind::Text)).ok();
         Values::in_order(own.filter_map(|(field, _, template)| Some((field.name.clone(), value(template)?))).collect())
@@ -280,7 +273,7 @@ struct Slot<'m> {
 struct RowView<'r> {
     row: &'r Row,
     slots: &'r Arc<Slots>,
-    variables: &'r OnceCell<Given>,
+    variables: OnceCell<Given>,
 }
 
 impl RowView<'_> {

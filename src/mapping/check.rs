@@ -46,8 +46,10 @@ impl Check<'_> {
             let Some(TokenKind::Word(word)) = piece.kind(at) else { continue };
             match role(piece, at) {
                 Role::Filter => self.filter(piece, at, word),
-                Role::Test => self.known(piece, at, "test", word, TESTS),
-                Role::Attribute => {}
+                Role::Test if !TESTS.contains(&word) => {
+                    self.fault(piece, at, unknown("test", word, TESTS.iter().copied()));
+                }
+                Role::Test | Role::Attribute => {}
                 Role::Variable if WHOLE_ROW.contains(&word) => self.whole_row(piece, at, word),
                 Role::Variable if word == "self" => {
                     self.fault(piece, at, "`self` is a word of the template language; write source[\"self\"]");
@@ -66,15 +68,10 @@ impl Check<'_> {
         self.found.faults.push(Error::within(self.place, self.text, offset, reason));
     }
 
-    fn known(&mut self, piece: &Piece<'_>, at: usize, what: &str, word: &str, names: &[&str]) {
-        if !names.contains(&word) {
-            let reason = unknown(what, word, names.iter().copied());
-            self.fault(piece, at, reason);
-        }
-    }
-
     fn filter(&mut self, piece: &Piece<'_>, at: usize, word: &str) {
-        self.known(piece, at, "filter", word, FILTERS);
+        if !FILTERS.contains(&word) {
+            self.fault(piece, at, unknown("filter", word, FILTERS.iter().copied()));
+        }
         let literal = match (piece.kind(at + 1), piece.kind(at + 2)) {
             (Some(TokenKind::Sign('(')), Some(TokenKind::Text(literal))) => text_of_literal(literal),
             _ => return,

@@ -4,7 +4,7 @@ use jiff::civil::Date;
 
 use super::options::Options;
 use super::outcome::Rendered;
-use crate::record::{Number, RowMetadata};
+use crate::record::{Number, Rejected, RowMetadata};
 
 /// The longest name of a segment, in bytes: messages contain it.
 const SEGMENT_BYTES_MAX: usize = 200;
@@ -55,6 +55,8 @@ pub(super) struct Marked {
     /// The first and the last day on which the row counts.
     pub(super) from: Option<Date>,
     pub(super) until: Option<Date>,
+    /// Values that can't be used though the row can.
+    pub(super) bad_values: Vec<Rejected>,
 }
 
 impl Marked {

@@ -1,15 +1,14 @@
 //! Decides what one record needs.
 
-use smol_str::SmolStr;
-
+use super::correlation::Standing;
 use super::rules::{OnDrift, Rules};
-use super::{Change, Delta, Deltas, Held, HoldReason};
+use super::{Change, Delta, Deltas, Held};
 use crate::record::{
-    Action, DesiredState, Entity, Field, FieldKind, Key, Record, RemoteId, RowMetadata, Target, Value, Values,
+    Action, DesiredState, Entity, Field, FieldKind, Record, RemoteId, RowMetadata, Target, Value, Values,
 };
 use crate::snapshot::SyncedRecord;
 
-/// A record and its correlation.
+/// A record as its row says it.
 #[derive(Clone, Debug)]
 pub struct Subject {
     /// The record.
@@ -18,96 +17,6 @@ pub struct Subject {
     pub line: Option<u64>,
     /// What its row says about itself.
     pub marks: RowMetadata,
-    /// Its correlation.
-    pub standing: Standing,
-}
-
-/// What is known of a record's entity.
-#[derive(Clone, Debug)]
-pub enum Standing {
-    /// It was confirmed before and is there.
-    Mine {
-        /// What was confirmed.
-        known: SyncedRecord,
-        /// What the service holds.
-        entity: Entity,
-    },
-    /// It was confirmed before, and the service has it no more: a request for just this entity said so.
-    Vanished {
-        /// What was confirmed.
-        known: SyncedRecord,
-    },
-    /// It was found by a field, the first time.
-    Matched {
-        /// The field.
-        by: SmolStr,
-        /// What the service holds.
-        entity: Entity,
-    },
-    /// The service has none.
-    New,
-    /// Several entities fit.
-    Ambiguous {
-        /// The field.
-        by: SmolStr,
-        /// The entities.
-        ids: Vec<RemoteId>,
-    },
-    /// The entity that fits belongs to another record.
-    Taken {
-        /// The field.
-        by: SmolStr,
-        /// The entity.
-        id: RemoteId,
-        /// The job that owns it.
-        job: String,
-        /// The key that it belongs to.
-        key: Key,
-    },
-    /// The organization that fits belongs to another job: people are joined to it as it is.
-    Borrowed {
-        /// What the service holds.
-        entity: Entity,
-    },
-    /// An entity was found, and something speaks against it.
-    Doubtful {
-        /// What speaks against it.
-        reason: String,
-        /// What the service holds.
-        entity: Entity,
-    },
-    /// The entity that fits belongs to a record that is there too, and only a field that people may share says so.
-    Shared {
-        /// The field.
-        by: SmolStr,
-        /// The other key.
-        key: Key,
-        /// Whether a row of this read has it; else the read proves nothing about it.
-        seen: bool,
-    },
-    /// The service has none by which it could be found again, for the record has nothing in the fields that people are
-    /// matched by.
-    Unfindable,
-    /// The service has none, and another new record of the same read has the same value in a field that people are
-    /// matched by: one person under two keys, or two who share it.
-    Twin {
-        /// The field.
-        by: SmolStr,
-        /// The other key.
-        key: Key,
-    },
-    /// The service has none, but a person of the same name whose id matches no record.
-    Namesake {
-        /// The entity.
-        id: RemoteId,
-    },
-    /// Another record of the same read fits the same entity.
-    Contested {
-        /// The entity.
-        id: RemoteId,
-        /// The other key.
-        key: Key,
-    },
 }
 
 /// What one record needs.
@@ -132,136 +41,83 @@ pub enum Decision {
 }
 
 /// Decides what one record needs.
-pub fn decide(subject: Subject, rules: Rules<'_>) -> Decision {
-    let Subject { record, line, marks, standing } = subject;
-    let one = rules.target.noun();
-    let is_new = |record: Record, known| create(record, line, marks.clone(), known);
+pub fn decide(subject: Subject, standing: Standing, rules: Rules<'_>) -> Decision {
     match standing {
         Standing::Mine { known, entity } => {
-            let drifted = rules.drifted(&record.fields, &known, &entity);
-            let deltas = deltas(&record, &entity, rules, Some((&known, &drifted)));
-            if deltas.is_empty() {
-                let remember = remembered(&record, &entity, rules, marks, Some((&known, &drifted)));
-                Decision::Settled { remember: (remember != known).then_some(remember) }
-            } else if is_photo(&deltas) {
-                let remember = remembered(&record, &entity, rules, marks.clone(), Some((&known, &drifted)));
-                let change = photo(record, entity.id, deltas, line, marks, Some(&known));
-                Decision::Photo { change, remember: (remember != known).then_some(remember) }
-            } else {
-                let mut change = update(record, entity.id, deltas, line, marks, rules);
-                if rules.on_drift != OnDrift::Overwrite && known.left.is_none() {
-                    // A field that is edited at the service before this is sent keeps that edit too.
-                    change.wish.fields.retain(|field, _| change.fields.contains_key(field));
-                }
-                Decision::Change(change)
-            }
+            let drifted = rules.drifted(&subject.record.fields, &known, &entity);
+            synced(subject, &entity, Some(Before { known: &known, drifted: &drifted }), rules)
         }
-        Standing::Matched { entity, .. } => {
-            let deltas = deltas(&record, &entity, rules, None);
-            if deltas.is_empty() {
-                Decision::Settled { remember: Some(remembered(&record, &entity, rules, marks, None)) }
-            } else if is_photo(&deltas) {
-                let remember = Some(remembered(&record, &entity, rules, marks.clone(), None));
-                Decision::Photo { change: photo(record, entity.id, deltas, line, marks, None), remember }
-            } else {
-                Decision::Change(update(record, entity.id, deltas, line, marks, rules))
-            }
-        }
+        Standing::Matched { entity, .. } => synced(subject, &entity, None, rules),
         Standing::Borrowed { entity } => {
             let remember = SyncedRecord { borrowed: true, ..SyncedRecord::of(entity.id, entity.created) };
             Decision::Settled { remember: Some(remember) }
         }
-        Standing::Vanished { .. } => Decision::Change(is_new(record, true)),
-        Standing::New => Decision::Change(is_new(record, false)),
-        Standing::Ambiguous { by, ids } => {
-            let ids: Vec<String> = ids.iter().map(RemoteId::to_string).collect();
-            held(
-                record.key,
-                format!(
-                    "{by} fits several {} at the service (ids {}); make it unique there",
-                    rules.target.plural(),
-                    ids.join(", ")
-                ),
-            )
-        }
-        Standing::Taken { by, id, job, key } => {
-            held(record.key, format!("{by} fits the {one} with id {id}, who belongs to key {key} of job {job}"))
-        }
+        Standing::Vanished { .. } => Decision::Change(Change { known: true, ..subject.create() }),
+        Standing::New => Decision::Change(subject.create()),
+        Standing::Unclear(unclear) => Decision::Held(Held {
+            key: subject.record.key.clone(),
+            reason: unclear.reason(rules.target),
+            change: unclear.may_be_new().then(|| subject.create()),
+            other: None,
+        }),
         Standing::Doubtful { reason, entity } => {
-            let key = record.key.clone();
-            let deltas = deltas(&record, &entity, rules, None);
-            let new = Held {
-                key: key.clone(),
-                reason: format!(
-                    "it was rejected that this new record is the {one} with id {}; approve it to create a new person",
-                    entity.id
-                )
-                .into(),
-                change: Some(is_new(record.clone(), false)),
-                other: None,
-            };
-            let change = Some(update(record, entity.id, deltas, line, marks, rules));
-            Decision::Held(Held { key, reason: reason.into(), change, other: Some(Box::new(new)) })
-        }
-        Standing::Unfindable => {
-            let reason = "this new record is empty in every field of match_on, so it is unknown whether this person \
-                          exists already; approve it if they don't"
-                .to_owned();
-            held_new(is_new(record, false), reason)
-        }
-        Standing::Shared { by, key, seen } => {
-            let where_is = match seen {
-                true => "who is in the source too",
-                false => "which no row of this read has, and it may be the same person under a mistyped key",
-            };
-            let reason =
-                format!("this new record has the {by} of key {key}, {where_is}; approve it if they are two people");
-            held_new(is_new(record, false), reason)
-        }
-        Standing::Twin { by, key } => {
-            let reason = format!(
-                "this new record and that of key {key} have the same {by}: one person under two keys would be made twice; \
-                 approve those who are different people"
+            let reason_of_new = format!(
+                "it was rejected that this new record is the {} with id {}; approve it to create a new person",
+                rules.target.noun(),
+                entity.id
             );
-            held_new(is_new(record, false), reason)
-        }
-        Standing::Namesake { id } => {
-            let reason = format!(
-                "this new record has the name of somebody at the service whom no record matches (id {id}), and on a job's \
-                 first run they may be the same person; approve it to create a new person, or make match_on fit them"
-            );
-            Decision::Held(Held::change(is_new(record, false), &HoldReason::SameName(reason.into())))
-        }
-        Standing::Contested { id, key } => {
-            held(record.key, format!("this record and that of key {key} both fit the {one} with id {id}"))
+            let new = Held::change(subject.clone().create(), &reason_of_new.into());
+            let deltas = deltas(&subject.record, &entity, None, rules);
+            let held = Held::change(subject.update(entity.id, deltas, rules), &reason.into());
+            Decision::Held(Held { other: Some(Box::new(new)), ..held })
         }
     }
 }
 
-fn held(key: Key, reason: String) -> Decision {
-    Decision::Held(Held { key, reason: reason.into(), change: None, other: None })
-}
-
-fn held_new(change: Change, reason: String) -> Decision {
-    Decision::Held(Held::change(change, &reason.into()))
-}
-
 /// What is known of a record, and which of its fields keep edits made at the service.
-type Before<'a> = Option<(&'a SyncedRecord, &'a [&'a str])>;
+#[derive(Clone, Copy)]
+struct Before<'a> {
+    known: &'a SyncedRecord,
+    drifted: &'a [&'a str],
+}
 
-fn deltas(record: &Record, entity: &Entity, rules: Rules<'_>, before: Before<'_>) -> Deltas {
+/// What a record needs whose entity is there.
+fn synced(subject: Subject, entity: &Entity, before: Option<Before<'_>>, rules: Rules<'_>) -> Decision {
+    let deltas = deltas(&subject.record, entity, before, rules);
+    let is_photo = deltas.len() == 1 && deltas.contains_key(Target::PHOTO);
+    if !deltas.is_empty() && !is_photo {
+        let mut change = subject.update(entity.id, deltas, rules);
+        if before.is_some_and(|before| rules.on_drift != OnDrift::Overwrite && before.known.left.is_none()) {
+            // A field that is edited at the service before this is sent keeps that edit too.
+            change.wish.fields.retain(|field, _| change.fields.contains_key(field));
+        }
+        return Decision::Change(change);
+    }
+    let remember = remembered(&subject, entity, before, rules);
+    let remember = before.is_none_or(|before| remember != *before.known).then_some(remember);
+    if deltas.is_empty() {
+        return Decision::Settled { remember };
+    }
+    // The first photo is none of the updates that the guard counts: nothing is known that it would change.
+    let was_sent = before.is_some_and(|before| before.known.sent.contains_key(Target::PHOTO));
+    let wanted = deltas.iter().map(|(field, delta)| (field.clone(), delta.to.clone())).collect();
+    let change = subject.change(Action::Update, Some(entity.id), wanted);
+    Decision::Photo { change: Change { fields: deltas, known: was_sent, ..change }, remember }
+}
+
+fn deltas(record: &Record, entity: &Entity, before: Option<Before<'_>>, rules: Rules<'_>) -> Deltas {
     rules
         .owned()
         .filter_map(|field| {
             let wanted = record.fields.get(&field.name)?;
             let value = entity.value(&field.name);
             let settled = match before {
-                Some((known, drifted)) => {
+                Some(Before { known, drifted }) => {
                     drifted.contains(&field.name.as_str()) || known.is_in_sync(&field.name, field.kind, wanted, value)
                 }
                 None => field.kind.same(wanted, value),
             };
-            let value = before.map_or(value, |(known, _)| last_known(field, known, value));
+            let value = before.map_or(value, |before| last_known(field, before.known, value));
             (!settled).then(|| (field.name.clone(), Delta { from: value.clone(), to: wanted.clone() }))
         })
         .collect()
@@ -269,30 +125,24 @@ fn deltas(record: &Record, entity: &Entity, rules: Rules<'_>, before: Before<'_>
 
 /// What is remembered of a record whose entity needs nothing: what was wanted, and what the service changed it into
 /// where that differs. An edit made at the service does not count as such a change.
-fn remembered(
-    record: &Record,
-    entity: &Entity,
-    rules: Rules<'_>,
-    marks: RowMetadata,
-    before: Before<'_>,
-) -> SyncedRecord {
-    let drifted = before.map_or(&[][..], |(_, drifted)| drifted);
+fn remembered(subject: &Subject, entity: &Entity, before: Option<Before<'_>>, rules: Rules<'_>) -> SyncedRecord {
+    let fields = &subject.record.fields;
     let echo = rules
         .owned()
         .filter_map(|field| {
             let name = field.name.as_str();
             let value = match before {
-                Some((known, _)) if drifted.contains(&name) => known.echo.get(name)?,
+                Some(Before { known, drifted }) if drifted.contains(&name) => known.echo.get(name)?,
                 _ => entity.value(name),
             };
-            (record.fields.get(name).unwrap_or(&Value::Empty) != value).then(|| (field.name.clone(), value.clone()))
+            (fields.get(name).unwrap_or(&Value::Empty) != value).then(|| (field.name.clone(), value.clone()))
         })
         .filter(|(name, _)| name != Target::PHOTO)
         .collect();
-    let created = before.map_or_else(|| entity.created.clone(), |(known, _)| known.created.clone());
-    let sent = seedless(record.fields.clone(), rules);
-    let known = SyncedRecord { sent, echo, marks, ..SyncedRecord::of(entity.id, created) };
-    known.with_photo_of(before.map(|(known, _)| known))
+    let before = before.map(|before| before.known);
+    let created = before.map_or(&entity.created, |known| &known.created).clone();
+    let (sent, marks) = (seedless(fields.clone(), rules), subject.marks.clone());
+    SyncedRecord { sent, echo, marks, ..SyncedRecord::of(entity.id, created) }.with_photo_of(before)
 }
 
 /// What the service holds in a field as far as it is known: of a photo, what was last sent.
@@ -300,38 +150,23 @@ fn last_known<'a>(field: &Field, known: &'a SyncedRecord, value: &'a Value) -> &
     if field.kind == FieldKind::Photo { known.sent.get(&field.name).unwrap_or(value) } else { value }
 }
 
-/// Whether nothing but the photo differs.
-fn is_photo(deltas: &Deltas) -> bool {
-    deltas.len() == 1 && deltas.contains_key(Target::PHOTO)
-}
+impl Subject {
+    fn create(mut self) -> Change {
+        let fields = std::mem::take(&mut self.record.fields);
+        self.change(Action::Create, None, fields)
+    }
 
-/// A photo that is to be sent. The first one is none of the updates that the guard counts: nothing is known that it would
-/// change.
-fn photo(
-    record: Record,
-    id: RemoteId,
-    fields: Deltas,
-    line: Option<u64>,
-    marks: RowMetadata,
-    known: Option<&SyncedRecord>,
-) -> Change {
-    let wanted = fields.iter().map(|(field, delta)| (field.clone(), delta.to.clone())).collect();
-    let wish = DesiredState { action: Action::Update, id: Some(id), fields: wanted, leaver: false };
-    let was_sent = known.is_some_and(|known| known.sent.contains_key(Target::PHOTO));
-    Change { key: record.key, wish, fields, line, known: was_sent, approved: false, marks }
-}
+    fn update(mut self, id: RemoteId, fields: Deltas, rules: Rules<'_>) -> Change {
+        let wanted = seedless(std::mem::take(&mut self.record.fields), rules);
+        Change { fields, known: true, ..self.change(Action::Update, Some(id), wanted) }
+    }
 
-fn update(
-    record: Record,
-    id: RemoteId,
-    fields: Deltas,
-    line: Option<u64>,
-    marks: RowMetadata,
-    rules: Rules<'_>,
-) -> Change {
-    let wanted = seedless(record.fields, rules);
-    let wish = DesiredState { action: Action::Update, id: Some(id), fields: wanted, leaver: false };
-    Change { key: record.key, wish, fields, line, known: true, approved: false, marks }
+    /// A change that sets these fields, of someone who was not known before.
+    fn change(self, action: Action, id: Option<RemoteId>, fields: Values) -> Change {
+        let Self { record: Record { key, .. }, line, marks } = self;
+        let wish = DesiredState { action, id, fields, leaver: false };
+        Change { key, wish, fields: Deltas::new(), line, known: false, approved: false, marks }
+    }
 }
 
 /// The fields that stay the job's own.
@@ -340,14 +175,13 @@ fn seedless(mut fields: Values, rules: Rules<'_>) -> Values {
     fields
 }
 
-fn create(record: Record, line: Option<u64>, marks: RowMetadata, known: bool) -> Change {
-    let wish = DesiredState { action: Action::Create, id: None, fields: record.fields, leaver: false };
-    Change { key: record.key, wish, fields: Deltas::new(), line, known, approved: false, marks }
-}
-
 #[cfg(test)]
 mod tests {
+    use smol_str::SmolStr;
+
     use super::*;
+    use crate::plan::Unclear;
+    use crate::record::Key;
 
     fn field(name: &str) -> Field {
         Target::Staff.field(name).unwrap()
@@ -375,10 +209,14 @@ mod tests {
     }
 
     fn under(on_drift: OnDrift, seed_only: &[&str], standing: Standing, wanted: &[(&str, &str)]) -> Vec<String> {
-        let subject = Subject { record: record(wanted), line: Some(2), marks: RowMetadata::default(), standing };
+        let subject = Subject { record: record(wanted), line: Some(2), marks: RowMetadata::default() };
         let seed_only: Vec<_> = seed_only.iter().copied().map(SmolStr::from).collect();
         let fields = [field("name"), field("mobile"), field("email")];
-        match decide(subject, Rules { target: Target::Staff, fields: &fields, seed_only: &seed_only, on_drift }) {
+        match decide(
+            subject,
+            standing,
+            Rules { target: Target::Staff, fields: &fields, seed_only: &seed_only, on_drift },
+        ) {
             Decision::Settled { .. } => vec![],
             Decision::Change(change) | Decision::Photo { change, .. } => {
                 change.moves().map(|(field, ..)| field.to_owned()).collect()
@@ -402,14 +240,14 @@ mod tests {
     #[test]
     fn law_6_what_is_not_sure_is_held() {
         let ids = [3, 4].map(|id| RemoteId::new(id).unwrap()).to_vec();
-        let reasons = moved(Standing::Ambiguous { by: "email".into(), ids }, &[("name", "Ana")]);
+        let reasons = moved(Standing::Unclear(Unclear::Ambiguous { by: "email".into(), ids }), &[("name", "Ana")]);
         assert_eq!(reasons, ["email fits several people at the service (ids 3, 4); make it unique there"]);
-        let taken = Standing::Taken {
+        let taken = Standing::Unclear(Unclear::Taken {
             by: "email".into(),
             id: RemoteId::new(3).unwrap(),
             job: "visitors".into(),
             key: Key::new("9").unwrap(),
-        };
+        });
         assert_eq!(
             moved(taken, &[("name", "Ana")]),
             ["email fits the person with id 3, who belongs to key 9 of job visitors"]
@@ -464,7 +302,7 @@ mod tests {
         let before = known(&wanted, &[("name", "Ana B")]);
         let holds = entity(&[("email", "edited@example.com"), ("mobile", "21"), ("name", "Ana B")]);
         let standing = Standing::Mine { known: before, entity: holds };
-        let subject = Subject { record: record(&wanted), line: None, marks: RowMetadata::default(), standing };
-        assert!(matches!(decide(subject, rules), Decision::Settled { remember: None }));
+        let subject = Subject { record: record(&wanted), line: None, marks: RowMetadata::default() };
+        assert!(matches!(decide(subject, standing, rules), Decision::Settled { remember: None }));
     }
 }

@@ -13,6 +13,8 @@ pub enum HoldReason {
     OnSite,
     /// A new record of a first run has the name of a person at the service that no record matches.
     SameName(#[serde(with = "shared")] Arc<str>),
+    /// The name of a person goes to another record of the same read.
+    MovedName(#[serde(with = "shared")] Arc<str>),
     /// What only people act on; one text for all that wait for the same.
     Other(#[serde(with = "shared")] Arc<str>),
 }
@@ -22,7 +24,7 @@ impl HoldReason {
     pub fn text(&self) -> &str {
         match self {
             Self::OnSite => "on site; removed once they have left",
-            Self::SameName(text) | Self::Other(text) => text,
+            Self::SameName(text) | Self::MovedName(text) | Self::Other(text) => text,
         }
     }
 
@@ -31,6 +33,7 @@ impl HoldReason {
         let text = format!("{reason}; {}", self.text()).into();
         *self = match self {
             Self::SameName(_) => Self::SameName(text),
+            Self::MovedName(_) => Self::MovedName(text),
             Self::OnSite | Self::Other(_) => Self::Other(text),
         };
     }

@@ -16,6 +16,7 @@
 //! Rejected: letting the guard pass the first changes of a kind up to the limit. Which of them are right is just what
 //! is not known.
 
+mod correlation;
 mod decide;
 mod guard;
 mod hold_reason;
@@ -30,7 +31,8 @@ mod segment;
 #[cfg(test)]
 mod tests;
 
-pub use decide::{Decision, Standing, Subject, decide};
+pub use correlation::{Standing, Unclear};
+pub use decide::{Decision, Subject, decide};
 pub use guard::{Base, Decided, Guarded, RemoteDigest, Verdict, guard, leavers_held, updates_held};
 pub use hold_reason::HoldReason;
 pub use leavers::{Absence, Present, absent, is_due, missing};

@@ -26,7 +26,7 @@ fn decided(number: usize, standing: Standing, on_drift: OnDrift) -> Decision {
     let record = Record { key: key(number), fields: values(&[("name", "Ana"), ("mobile", "2")]) };
     let fields: Vec<Field> = ["name", "mobile"].into_iter().filter_map(|name| Target::Staff.field(name)).collect();
     let rules = Rules { target: Target::Staff, fields: &fields, seed_only: &[], on_drift };
-    decide(Subject { record, line: None, marks: RowMetadata::default(), standing }, rules)
+    decide(Subject { record, line: None, marks: RowMetadata::default() }, standing, rules)
 }
 
 #[test]
@@ -46,19 +46,18 @@ fn creating_people_again_counts_as_changing_them() {
 #[test]
 fn law_6_a_new_record_that_may_be_a_known_person_is_held() {
     let by = "email".into();
-    for standing in [
-        Standing::Shared { by, key: key(9), seen: true },
-        Standing::Twin { by: "email".into(), key: key(9) },
-        Standing::Namesake { id: id() },
-        Standing::Unfindable,
-        Standing::Contested { id: id(), key: key(9) },
-        Standing::Ambiguous { by: "email".into(), ids: vec![id()] },
-        Standing::Taken { by: "email".into(), id: id(), job: "other".into(), key: key(9) },
-        Standing::Doubtful {
-            reason: "it is".into(),
-            entity: Entity { id: id(), created: "then".into(), fields: Values::new() },
-        },
-    ] {
+    let entity = Entity { id: id(), created: "then".into(), fields: Values::new() };
+    let unclear = [
+        Unclear::Shared { by, key: key(9), seen: true },
+        Unclear::Twin { by: "email".into(), key: key(9) },
+        Unclear::Namesake { id: id() },
+        Unclear::Unfindable,
+        Unclear::Contested { id: id(), key: key(9) },
+        Unclear::Ambiguous { by: "email".into(), ids: vec![id()] },
+        Unclear::Taken { by: "email".into(), id: id(), job: "other".into(), key: key(9) },
+    ];
+    let doubtful = Standing::Doubtful { reason: "it is".into(), entity };
+    for standing in unclear.map(Standing::Unclear).into_iter().chain([doubtful]) {
         let shown = format!("{standing:?}");
         assert!(matches!(decided(1, standing, OnDrift::Overwrite), Decision::Held(_)), "{shown}");
     }

@@ -52,6 +52,9 @@ impl CollectedRows {
 
 /// A source as it was read, before rows of one key are held against each other.
 pub(crate) struct Collector<'a> {
+    job: &'a Job,
+    /// Who is asked for.
+    narrow: &'a KeyFilter,
     index: &'a Index,
     pile: &'a ChangeSpill,
     candidates: Vec<Candidate>,
@@ -68,8 +71,10 @@ pub(crate) struct Collector<'a> {
 
 impl<'a> Collector<'a> {
     /// Nothing read yet; records go to `pile`.
-    pub(crate) fn new(index: &'a Index, pile: &'a ChangeSpill) -> Self {
+    pub(crate) fn new(job: &'a Job, narrow: &'a KeyFilter, index: &'a Index, pile: &'a ChangeSpill) -> Self {
         Self {
+            job,
+            narrow,
             index,
             pile,
             candidates: Vec::new(),
@@ -82,17 +87,15 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Reads the source of a job. `dirty` are positions of the index whose entities the mirror saw change.
+    /// Reads the source. `dirty` are positions of the index whose entities the mirror saw change.
     pub(crate) fn read(
         mut self,
         context: &Context<'_>,
-        job: &Job,
         mapping: &Mapping,
         dirty: &BTreeSet<usize>,
         found: Option<&SourceState>,
-        narrow: &KeyFilter,
     ) -> Result<Self, Error> {
-        let index = self.index;
+        let Self { job, narrow, index, .. } = self;
         let stamp = fingerprint::of_rows(job, mapping);
         let today = job.day(context.clock.now());
         let today_as_day = Day::of(today);
@@ -113,7 +116,7 @@ impl<'a> Collector<'a> {
                 self.lines[at] = row.line;
                 return ControlFlow::Continue(());
             }
-            match self.take(bound.read(row, Some(today)), (row, bound), digest, narrow) {
+            match self.take(bound.read(row, Some(today)), (row, bound), digest) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(error) => {
                     full = Some(error);
@@ -129,13 +132,7 @@ impl<'a> Collector<'a> {
         Ok(self)
     }
 
-    fn take(
-        &mut self,
-        reading: Reading,
-        (row, bound): (&Row, &Bound<'_>),
-        digest: u128,
-        narrow: &KeyFilter,
-    ) -> Result<(), spool::Error> {
+    fn take(&mut self, reading: Reading, (row, bound): (&Row, &Bound<'_>), digest: u128) -> Result<(), spool::Error> {
         let Reading { mapped, marks, early, due, bad_values, .. } = reading;
         let line = row.line;
         self.early.extend(early);
@@ -150,12 +147,12 @@ impl<'a> Collector<'a> {
                 let place = self.pile.put_record(&record.fields, &marks, line)?;
                 self.candidates.push(Candidate { key: record.key, line, digest, place, rare });
             }
-            Mapped::Left(key) if narrow.has(&key) => {
+            Mapped::Left(key) if self.narrow.has(&key) => {
                 let is_known = self.index.by_key(key.as_str()).is_some();
                 let who = if is_known { bound.identity(row) } else { Values::new() };
                 self.left.insert(key, Statement { line, who });
             }
-            Mapped::Rejected(rejected) if rejected.key.as_ref().is_none_or(|key| narrow.has(key)) => {
+            Mapped::Rejected(rejected) if rejected.key.as_ref().is_none_or(|key| self.narrow.has(key)) => {
                 self.rejected.push((line, rejected));
             }
             Mapped::Left(_) | Mapped::Rejected(_) | Mapped::Dropped => {}
@@ -164,8 +161,8 @@ impl<'a> Collector<'a> {
     }
 
     /// Holds rows of one key against each other (law 8).
-    pub(crate) fn settle(mut self, job: &Job, store: &Store) -> Result<CollectedRows, Error> {
-        let Self { index, pile, .. } = self;
+    pub(crate) fn settle(mut self, store: &Store) -> Result<CollectedRows, Error> {
+        let Self { job, index, pile, .. } = self;
         let read = self.read.take().expect("the read has ended");
         self.supersede(&read.superseded);
         let mut strays = self.strays();
@@ -185,7 +182,7 @@ impl<'a> Collector<'a> {
             if spoilt.contains(&key) {
                 strays.shared.insert(key.clone());
                 let lines = group.iter().map(|row| row.line).chain(standing.map(|at| self.lines[at])).collect();
-                self.reject(job, &key, lines, true);
+                self.reject(&key, lines, "another row of this key can't be used, so this one is not used either");
                 standing.into_iter().for_each(|at| self.lines[at] = 0);
                 continue;
             }
@@ -197,14 +194,16 @@ impl<'a> Collector<'a> {
             match choice {
                 Choice::Standing => continue,
                 Choice::Row(row) => kept.push(row),
-                Choice::Unclear(lines) => {
+                Choice::Unclear(mut lines) => {
                     strays.shared.insert(key.clone());
-                    self.reject(job, &key, lines, false);
+                    lines.sort_unstable();
+                    let reason = differing(job, &lines);
+                    self.reject(&key, lines, &reason);
                 }
             }
             standing.into_iter().for_each(|at| self.lines[at] = 0);
         }
-        strays.shared.extend(self.at_odds(&kept, job, store)?);
+        strays.shared.extend(self.at_odds(&kept, store)?);
         strays.unknown.retain(|key| !strays.shared.contains(key));
         for key in
             kept.iter().map(|candidate| &candidate.key).chain(self.rejected.iter().filter_map(|(_, r)| r.key.as_ref()))
@@ -258,13 +257,13 @@ impl<'a> Collector<'a> {
 
     /// Keys with one row that counts and another that says that the person is gone, the two naming different people. A
     /// person who was hired again has two such rows; so has a person whose number was mistyped as that of a leaver.
-    fn at_odds(&self, kept: &[Candidate], job: &Job, store: &Store) -> Result<Vec<Key>, Error> {
+    fn at_odds(&self, kept: &[Candidate], store: &Store) -> Result<Vec<Key>, Error> {
         let mut at_odds = Vec::new();
         for (key, statement) in self.left.iter().filter(|(_, statement)| !statement.who.is_empty()) {
             let counted = match kept.binary_search_by(|row| row.key.cmp(key)) {
                 Ok(at) => kept[at].open(self.pile)?.0.fields,
                 Err(_) if self.index.by_key(key.as_str()).is_some_and(|at| self.lines[at] > 0) => {
-                    SyncedRecord::get(store, &job.name, key)?.map(|known| known.sent).unwrap_or_default()
+                    SyncedRecord::get(store, &self.job.name, key)?.map(|known| known.sent).unwrap_or_default()
                 }
                 Err(_) => continue,
             };
@@ -287,27 +286,28 @@ impl<'a> Collector<'a> {
         self.lines.iter_mut().filter(|line| gone.contains(line)).for_each(|line| *line = 0);
     }
 
-    fn reject(&mut self, job: &Job, key: &Key, mut lines: Vec<u64>, spoilt: bool) {
+    fn reject(&mut self, key: &Key, mut lines: Vec<u64>, reason: &str) {
         lines.sort_unstable();
-        let listed: Vec<String> = lines.iter().map(u64::to_string).collect();
-        let reason = match () {
-            () if spoilt => "another row of this key can't be used, so this one is not used either".to_owned(),
-            () if !job.source.has_lines() => format!(
-                "{} entries have this key, with different values; which of them is right? `rosterd explain` shows them",
-                lines.len()
-            ),
-            () => {
-                format!("the key stands on lines {} with different values; which of them is right?", listed.join(", "))
-            }
-        };
         for line in lines {
             let rejected = Rejected {
                 key: Some(key.clone()),
-                line: Some(line).filter(|_| job.source.has_lines()),
+                line: Some(line).filter(|_| self.job.source.has_lines()),
                 field: None,
-                reason: reason.clone(),
+                reason: reason.to_owned(),
             };
             self.rejected.push((line, rejected));
         }
     }
+}
+
+/// Why none of the rows of one key on these lines is used.
+fn differing(job: &Job, lines: &[u64]) -> String {
+    if !job.source.has_lines() {
+        let entries = lines.len();
+        return format!(
+            "{entries} entries have this key, with different values; which of them is right? `rosterd explain` shows them"
+        );
+    }
+    let listed: Vec<String> = lines.iter().map(u64::to_string).collect();
+    format!("the key stands on lines {} with different values; which of them is right?", listed.join(", "))
 }

@@ -1,4 +1,8 @@
-//! Classifies candidates: the correlation of each at the service, and what it needs.
+//! Classifies candidates: what each is at the service, and what it needs.
+//!
+//! Each takes four steps: `validate` opens the record and fits it to the service's lists, `correlate` finds what it is,
+//! `observe` notes what that says about others, and `plan::decide` says what it needs. What may be about another person
+//! than its key is held at the end, when all names were seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,14 +11,15 @@ use super::fit::Fitting;
 use super::identity_change::People;
 use super::moved_names::MovedNames;
 use super::same_name::SameName;
-use crate::config::Job;
-use crate::plan::{Decision, Held, HoldReason, OnDrift, Outline, Rules, Standing, Subject, decide};
+use crate::plan::{Decision, Held, HoldReason, OnDrift, Outline, Standing, Subject, decide};
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::context::KeyFilter;
 use crate::reconcile::model::doubtful_rows::Doubt;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
-use crate::record::{Action, Entity, Field, JobName, Key, Rejected, RemoteId, Target, Value, Values, normalize};
+use crate::record::{
+    Action, Entity, Field, JobName, Key, Record, Rejected, RemoteId, RowMetadata, Target, Value, Values, normalize,
+};
 use crate::snapshot::SyncedRecord;
 use crate::store;
 
@@ -53,219 +58,273 @@ pub(crate) struct Classified {
 /// Takes what is to be remembered of a candidate that needs nothing.
 pub(crate) type Remember<'a> = dyn FnMut(Key, SyncedRecord) -> Result<(), store::Error> + 'a;
 
-/// Correlates each candidate and decides what it needs.
+/// Correlates each candidate that is asked for and decides what it needs.
 pub(crate) fn classify(
-    job: &Job,
+    context: &CorrelationContext<'_>,
     state: &JobState,
-    rules: Rules<'_>,
-    candidates: &[Candidate],
     narrow: &KeyFilter,
-    identity: &CorrelationContext<'_>,
     remember: &mut Remember<'_>,
 ) -> Result<Classified, Error> {
-    let CorrelationContext { mirror, pile, .. } = *identity;
-    let fields = rules.fields;
-    let fitting = Fitting::new(job, fields, mirror)?;
-    let claims = Correlator::make(&job.match_on, identity, candidates)?;
-    let namesakes = SameName::make(state, identity, &claims, candidates)?;
-    let mut people = People::new(&job.match_on, rules);
-    let mut names = MovedNames::default();
-    // Records that may be about another person than their key, and why.
-    let mut suspects: BTreeMap<Key, HoldReason> = BTreeMap::new();
-    let is_joined = matches!(mirror.target(), Target::Contractor | Target::Organization);
-    // Nothing but what the source says becomes of a record here.
-    let as_read = fitting.checkboxes.is_empty() && !identity.resolver.resolves();
-    let mut stood = Classified { claimed: claims.entities().collect(), ..Classified::default() };
-    for (at, candidate) in candidates.iter().enumerate() {
-        if !narrow.has(&candidate.key) {
-            if MovedNames::concern(rules) {
-                names.note(at, &candidate.open(pile)?.0, &found(at, candidates, &claims, identity)?);
-            }
-            continue;
+    let mut classifier = Classifier::new(context, state)?;
+    for (at, candidate) in context.candidates.iter().enumerate() {
+        if narrow.has(&candidate.key) {
+            classifier.one(at, candidate, remember)?;
+        } else if MovedNames::concern(context.rules) {
+            // Their names may come from those who are asked for, or go to them.
+            let (record, _) = candidate.open(context.pile)?;
+            classifier.names.note(at, &record, &classifier.found(at)?);
         }
-        let (mut record, marks) = candidate.open(pile)?;
-        let bad_before = stood.bad_values.len();
-        let fault = match fitting.fit(&mut record, candidate, &mut stood.bad_values) {
-            Some(fault) => Some(fault),
-            None => identity.resolver.resolve(&mut record)?,
-        };
-        let has_bad_values = stood.bad_values.len() > bad_before;
-        let as_read = as_read && !has_bad_values;
-        let pair = record.fields.remove(Target::COMPOSITE);
-        match identity.doubt_of_member(&record) {
-            None => {}
-            Some(Doubt::Held(reason)) => {
-                stood.held.push(Held { key: record.key, reason, change: None, other: None });
-                continue;
-            }
-            Some(Doubt::Rejected(reason)) => {
-                let line = Some(candidate.line).filter(|_| job.source.has_lines());
-                stood.rejected.push(Rejected { key: Some(record.key), line, field: None, reason });
-                continue;
-            }
-        }
-        if let Some(fault) = fault {
-            stood.rejected.push(fitting.rejected(&record.key, candidate, fault));
-            continue;
-        }
-        let standing = found(at, candidates, &claims, identity)?;
-        let standing = match standing {
-            Standing::Mine { known, entity } if known.borrowed || identity.mirror.target() == Target::Organization => {
-                match identity.owner(known.id, &candidate.key)?.filter(|owner| identity.borrows(owner)) {
-                    Some(_) => Standing::Borrowed { entity },
-                    // Its owner is no more: it is this job's as if it were found now.
-                    None if known.borrowed => Standing::Matched { by: job.match_on[0].clone(), entity },
-                    None => Standing::Mine { known, entity },
-                }
-            }
-            standing => standing,
-        };
-        let is_other = |entity: &Entity| pair.as_ref().is_some_and(|pair| pair != entity.value(Target::COMPOSITE));
-        let standing = match standing {
-            // One of the two was created again, so this membership joins an entity that is gone.
-            Standing::Mine { known, entity } if job.mapping.target == Target::Membership && is_other(&entity) => {
-                Standing::Vanished { known }
-            }
-            standing => standing,
-        };
+    }
+    classifier.finish()
+}
+
+/// What the candidates are compared with, and what came of them so far.
+struct Classifier<'a> {
+    context: &'a CorrelationContext<'a>,
+    fitting: Fitting<'a>,
+    claims: Correlator,
+    same_name: SameName,
+    people: People<'a>,
+    names: MovedNames,
+    /// Keys whose records may be about another person, and why.
+    suspects: BTreeMap<Key, HoldReason>,
+    result: Classified,
+}
+
+/// A record that the service can take.
+struct Valid {
+    record: Record,
+    marks: RowMetadata,
+    /// What it joins, where it is a membership or a holder.
+    pair: Option<Value>,
+    has_bad_values: bool,
+}
+
+impl Valid {
+    /// Whether it joins others than an entity does.
+    fn is_of_others(&self, entity: &Entity) -> bool {
+        self.pair.as_ref().is_some_and(|pair| pair != entity.value(Target::COMPOSITE))
+    }
+}
+
+impl<'a> Classifier<'a> {
+    fn new(context: &'a CorrelationContext<'a>, state: &JobState) -> Result<Self, Error> {
+        let claims = Correlator::make(context)?;
+        Ok(Self {
+            context,
+            fitting: Fitting::new(context.job, context.rules.fields, context.mirror)?,
+            same_name: SameName::make(state, context, &claims)?,
+            people: People::new(&context.job.match_on, context.rules),
+            names: MovedNames::default(),
+            suspects: BTreeMap::new(),
+            result: Classified { claimed: claims.entities().collect(), ..Classified::default() },
+            claims,
+        })
+    }
+
+    fn one(&mut self, at: usize, candidate: &Candidate, remember: &mut Remember<'_>) -> Result<(), Error> {
+        let Some(valid) = self.validate(candidate)? else { return Ok(()) };
+        let standing = self.correlate(at, &valid)?;
         if let Standing::Mine { entity, .. } = &standing
-            && is_other(entity)
+            && valid.is_of_others(entity)
         {
             let reason = "the key means another holder or certification than before; let the key hold both".to_owned();
-            let (key, line) = (Some(record.key), Some(candidate.line));
-            stood.rejected.push(Rejected { key, line, field: None, reason });
-            continue;
+            let (key, line) = (Some(valid.record.key), Some(candidate.line));
+            self.result.rejected.push(Rejected { key, line, field: None, reason });
+            return Ok(());
         }
-        let standing = match standing {
-            Standing::New => namesakes.of(candidate, identity)?,
-            standing => standing,
-        };
-        if let Standing::Doubtful { entity, .. } = &standing {
-            stood.claimed.insert(entity.id);
+        self.observe(&valid, &standing)?;
+        if MovedNames::concern(self.context.rules) {
+            self.names.note(at, &valid.record, &standing);
         }
-        if let Standing::Matched { by, entity } = &standing {
-            *stood.matched_by.entry(by.to_string()).or_default() += 1;
-            stood.matched.push(entity.id);
-            stood.rekeyed +=
-                u64::from(identity.owner(entity.id, &candidate.key)?.is_some_and(|owner| owner.job == job.name));
-            if is_joined {
-                stood.found.insert(candidate.key.clone(), entity.id);
-            }
-            if job.mapping.segment.is_some() {
-                stood.matched_in.insert(candidate.key.clone(), marks.segment.clone());
-            }
-        }
-        if let Standing::Borrowed { entity } = &standing {
-            stood.found.insert(candidate.key.clone(), entity.id);
-            let differs = |field: &&Field| {
-                let wanted = record.fields.get(&field.name);
-                wanted.is_some_and(|wanted| !field.kind.same(wanted, entity.value(&field.name)))
-            };
-            let fields: Vec<String> = rules.owned().filter(differs).map(|field| field.name.to_string()).collect();
-            let owner = identity.owner(entity.id, &candidate.key)?;
-            if let Some(owner) = owner.filter(|_| !fields.is_empty()) {
-                stood.lent.entry(owner.job.root()).or_default().insert(candidate.key.clone(), fields);
-            }
-        }
-        if let Standing::Mine { known, entity } = &standing
-            && rules.on_drift == OnDrift::Report
-        {
-            let drifted = rules.drifted(&record.fields, known, entity);
-            if !drifted.is_empty() {
-                stood.drift.insert(candidate.key.clone(), drifted.into_iter().map(str::to_owned).collect());
-            }
-        }
-        if let Standing::Mine { known, .. } = &standing
-            && known.has_stale_photo(&record.fields)
-        {
-            stood.photos_left.insert(candidate.key.clone());
-        }
-        let line = Some(candidate.line).filter(|_| job.source.has_lines());
-        let other = people.somebody_else(&record, &standing, identity)?;
-        if MovedNames::concern(rules) {
-            names.note(at, &record, &standing);
-        }
-        let decision = decide(Subject { record, line, marks, standing }, rules);
+        let other = self.people.somebody_else(&valid.record, &standing, self.context)?;
+        let Valid { record, marks, has_bad_values, .. } = valid;
+        let subject = Subject { record, line: self.line(candidate), marks };
+        let decision = decide(subject, standing, self.context.rules);
         if let (Decision::Change(change), Some(reason)) = (&decision, other)
             && change.wish.action == Action::Update
         {
-            suspects.insert(change.key.clone(), reason.into());
+            self.suspects.insert(change.key.clone(), reason.into());
         }
-        match decision {
-            Decision::Settled { remember: known } => {
-                if let Some(known) = known {
-                    remember(candidate.key.clone(), known)?;
-                }
-                // Who is to be named in every run must be looked at in every run.
-                let is_told = stood.drift.contains_key(&candidate.key)
-                    || stood.photos_left.contains(&candidate.key)
-                    || has_bad_values
-                    || stood.lent.values().any(|lent| lent.contains_key(&candidate.key));
-                let digest = if is_told { 0 } else { candidate.digest };
-                stood.settled.push((candidate.key.clone(), digest));
+        self.take(decision, candidate, has_bad_values, remember)
+    }
+
+    /// The record of a candidate, fitted to what the service has; `None` if it can't be used, which is noted.
+    fn validate(&mut self, candidate: &Candidate) -> Result<Option<Valid>, Error> {
+        let (mut record, marks) = candidate.open(self.context.pile)?;
+        let bad_before = self.result.bad_values.len();
+        let fault = match self.fitting.fit(&mut record, candidate, &mut self.result.bad_values) {
+            Some(fault) => Some(fault),
+            None => self.context.resolver.resolve(&mut record)?,
+        };
+        let has_bad_values = self.result.bad_values.len() > bad_before;
+        let pair = record.fields.remove(Target::COMPOSITE);
+        match (self.context.doubt_of_member(&record), fault) {
+            (Some(Doubt::Held(reason)), _) => {
+                self.result.held.push(Held { key: record.key, reason, change: None, other: None });
             }
-            Decision::Photo { change, remember: known } => {
-                if let Some(known) = known {
-                    remember(candidate.key.clone(), known)?;
-                }
-                stood.changes.push(pile.put(change)?);
+            (Some(Doubt::Rejected(reason)), _) => {
+                let line = self.line(candidate);
+                self.result.rejected.push(Rejected { key: Some(record.key), line, field: None, reason });
             }
-            Decision::Change(change) if change.wish.action == Action::Create && as_read => {
-                stood.changes.push(pile.made(&change, candidate.place));
-            }
-            Decision::Change(change) => stood.changes.push(pile.put(change)?),
-            Decision::Held(held) => stood.held.push(held.map(&mut |change| pile.put(change))?),
+            (None, Some(fault)) => self.result.rejected.push(self.fitting.rejected(&record.key, candidate, fault)),
+            (None, None) => return Ok(Some(Valid { record, marks, pair, has_bad_values })),
         }
+        Ok(None)
     }
-    for (key, reason) in names.reasons(candidates, &claims, identity)? {
-        suspects.entry(key).or_insert(reason);
-    }
-    stood.hold(&suspects, candidates, identity)?;
-    Ok(stood)
-}
 
-/// The correlation of a candidate by its key, or else by what it is matched by.
-fn found(
-    at: usize,
-    candidates: &[Candidate],
-    claims: &Correlator,
-    identity: &CorrelationContext<'_>,
-) -> Result<Standing, Error> {
-    let Some(known) = identity.known(&candidates[at].key)? else { return claims.standing(at, candidates, identity) };
-    if let Some(entity) = identity.mirror.get(identity.store, known.id)? {
-        return Ok(Standing::Mine { known, entity });
+    /// What a candidate is at the service.
+    fn correlate(&self, at: usize, valid: &Valid) -> Result<Standing, Error> {
+        let context = self.context;
+        let candidate = &context.candidates[at];
+        Ok(match self.found(at)? {
+            Standing::New => self.same_name.of(candidate, context)?,
+            Standing::Mine { known, entity } if known.borrowed || context.rules.target == Target::Organization => {
+                match context.owner(known.id, &candidate.key)?.filter(|owner| context.borrows(owner)) {
+                    Some(_) => Standing::Borrowed { entity },
+                    // Its owner is no more: it is this job's as if it were found now.
+                    None if known.borrowed => Standing::Matched { by: context.job.match_on[0].clone(), entity },
+                    None => Standing::Mine { known, entity },
+                }
+            }
+            // One of the two was created again, so this membership joins an entity that is gone.
+            Standing::Mine { known, entity }
+                if context.rules.target == Target::Membership && valid.is_of_others(&entity) =>
+            {
+                Standing::Vanished { known }
+            }
+            found => found,
+        })
     }
-    // They may have been created again there.
-    Ok(match claims.standing(at, candidates, identity)? {
-        Standing::New => Standing::Vanished { known },
-        found => found,
-    })
-}
 
-impl Classified {
-    /// Holds the changes of records that may be about another person than their key.
-    fn hold(
+    /// The entity of a candidate by its key, or else by what it is matched by.
+    fn found(&self, at: usize) -> Result<Standing, Error> {
+        let context = self.context;
+        let Some(known) = context.known(&context.candidates[at].key)? else { return self.claims.standing(at, context) };
+        if let Some(entity) = context.mirror.get(context.store, known.id)? {
+            return Ok(Standing::Mine { known, entity });
+        }
+        // They may have been created again there.
+        Ok(match self.claims.standing(at, context)? {
+            Standing::New => Standing::Vanished { known },
+            found => found,
+        })
+    }
+
+    /// Notes what a record says besides what it needs.
+    fn observe(&mut self, valid: &Valid, standing: &Standing) -> Result<(), Error> {
+        let (context, rules, result) = (self.context, self.context.rules, &mut self.result);
+        let key = &valid.record.key;
+        match standing {
+            Standing::Doubtful { entity, .. } => _ = result.claimed.insert(entity.id),
+            Standing::Matched { by, entity } => {
+                *result.matched_by.entry(by.to_string()).or_default() += 1;
+                result.matched.push(entity.id);
+                let owner = context.owner(entity.id, key)?;
+                result.rekeyed += u64::from(owner.is_some_and(|owner| owner.job == context.job.name));
+                if matches!(rules.target, Target::Contractor | Target::Organization) {
+                    result.found.insert(key.clone(), entity.id);
+                }
+                if context.job.mapping.segment.is_some() {
+                    result.matched_in.insert(key.clone(), valid.marks.segment.clone());
+                }
+            }
+            Standing::Borrowed { entity } => {
+                result.found.insert(key.clone(), entity.id);
+                let differs = |field: &&Field| {
+                    let wanted = valid.record.fields.get(&field.name);
+                    wanted.is_some_and(|wanted| !field.kind.same(wanted, entity.value(&field.name)))
+                };
+                let fields: Vec<String> = rules.owned().filter(differs).map(|field| field.name.to_string()).collect();
+                if let Some(owner) = context.owner(entity.id, key)?.filter(|_| !fields.is_empty()) {
+                    result.lent.entry(owner.job.root()).or_default().insert(key.clone(), fields);
+                }
+            }
+            Standing::Mine { known, entity } => {
+                let drifted = match rules.on_drift {
+                    OnDrift::Report => rules.drifted(&valid.record.fields, known, entity),
+                    OnDrift::Overwrite | OnDrift::Keep => Vec::new(),
+                };
+                if !drifted.is_empty() {
+                    result.drift.insert(key.clone(), drifted.into_iter().map(str::to_owned).collect());
+                }
+                if known.has_stale_photo(&valid.record.fields) {
+                    result.photos_left.insert(key.clone());
+                }
+            }
+            Standing::Vanished { .. } | Standing::New | Standing::Unclear(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Puts aside what a candidate needs.
+    fn take(
         &mut self,
-        suspects: &BTreeMap<Key, HoldReason>,
-        candidates: &[Candidate],
-        identity: &CorrelationContext<'_>,
+        decision: Decision,
+        candidate: &Candidate,
+        has_bad_values: bool,
+        remember: &mut Remember<'_>,
     ) -> Result<(), Error> {
+        let (pile, result) = (self.context.pile, &mut self.result);
+        let mut keep =
+            |known: Option<SyncedRecord>| known.map_or(Ok(()), |known| remember(candidate.key.clone(), known));
+        match decision {
+            Decision::Settled { remember } => {
+                keep(remember)?;
+                // Who is to be named in every run must be looked at in every run.
+                let is_told = result.drift.contains_key(&candidate.key)
+                    || result.photos_left.contains(&candidate.key)
+                    || has_bad_values
+                    || result.lent.values().any(|lent| lent.contains_key(&candidate.key));
+                let digest = if is_told { 0 } else { candidate.digest };
+                result.settled.push((candidate.key.clone(), digest));
+            }
+            Decision::Photo { change, remember } => {
+                keep(remember)?;
+                result.changes.push(pile.put(change)?);
+            }
+            Decision::Change(change) => {
+                // Where nothing but what the source says becomes of a record, it lies in the pile already.
+                let is_as_read =
+                    !has_bad_values && self.fitting.checkboxes.is_empty() && !self.context.resolver.resolves();
+                result.changes.push(match change.wish.action {
+                    Action::Create if is_as_read => pile.made(&change, candidate.place),
+                    _ => pile.put(change)?,
+                });
+            }
+            Decision::Held(held) => result.held.push(held.map(&mut |change| pile.put(change))?),
+        }
+        Ok(())
+    }
+
+    /// Holds the changes of records that may be about another person than their key.
+    fn finish(self) -> Result<Classified, Error> {
+        let Self { context, claims, names, mut suspects, mut result, .. } = self;
+        for (key, reason) in names.reasons(&claims, context)? {
+            suspects.entry(key).or_insert(reason);
+        }
         // The names and emails in their rows.
         let mut doubted = BTreeSet::new();
-        for change in self.changes.extract_if(.., |change| suspects.contains_key(&change.key)) {
-            let (key, reason) = (change.key.clone(), &suspects[&change.key]);
+        for change in result.changes.extract_if(.., |change| suspects.contains_key(&change.key)) {
+            let (key, action) = (change.key.clone(), change.action);
+            let reason = &suspects[&key];
             let mut held = Held::change(change, reason);
-            if held.change.as_ref().is_some_and(|change| change.action == Action::Update) {
-                let at = candidates.binary_search_by(|candidate| candidate.key.cmp(&key)).expect("it is one of them");
-                doubted.extend(named_by(&candidates[at].open(identity.pile)?.0.fields));
-                self.doubtful.insert(key.clone(), reason.clone());
+            if action == Action::Update {
+                let row = context.candidates.binary_search_by(|candidate| candidate.key.cmp(&key));
+                let row = &context.candidates[row.expect("every change is one of a candidate")];
+                doubted.extend(named_by(&row.open(context.pile)?.0.fields));
+                result.doubtful.insert(key.clone(), reason.clone());
                 held.other = Some(Box::new(Held { key, reason: REFUSED.into(), change: None, other: None }));
             }
-            self.held.push(held);
+            result.held.push(held);
         }
-        self.held.sort_by(|one, other| one.key.cmp(&other.key));
-        self.claimed.extend(named_among(&doubted, identity)?);
-        Ok(())
+        result.held.sort_by(|one, other| one.key.cmp(&other.key));
+        result.claimed.extend(named_among(&doubted, context)?);
+        Ok(result)
+    }
+
+    fn line(&self, candidate: &Candidate) -> Option<u64> {
+        Some(candidate.line).filter(|_| self.context.job.source.has_lines())
     }
 }
 
@@ -282,12 +341,12 @@ fn named_by(fields: &Values) -> impl Iterator<Item = (&'static str, String)> {
 /// The entities of missing people that a doubtful row names: their number was mistyped, so they are there.
 fn named_among(
     doubted: &BTreeSet<(&'static str, String)>,
-    identity: &CorrelationContext<'_>,
+    context: &CorrelationContext<'_>,
 ) -> Result<Vec<RemoteId>, store::Error> {
     let mut named = Vec::new();
-    for at in identity.missed.iter().filter(|_| !doubted.is_empty()) {
-        let key = Key::new(identity.index.entry(*at).key);
-        let known = key.map(|key| SyncedRecord::get(identity.store, identity.job, &key)).transpose()?.flatten();
+    for at in context.missed.iter().filter(|_| !doubted.is_empty()) {
+        let key = Key::new(context.index.entry(*at).key);
+        let known = key.map(|key| SyncedRecord::get(context.store, &context.job.name, &key)).transpose()?.flatten();
         let is_named = |known: &SyncedRecord| {
             let text = |field| known.sent.get(field).and_then(Value::as_text).map(normalize);
             Target::IDENTITY.into_iter().any(|field| text(field).is_some_and(|text| doubted.contains(&(field, text))))
@@ -298,18 +357,13 @@ fn named_among(
 }
 
 /// The keys that the job doesn't know of rows that can't be used for what the service has: any of them may be mistyped.
-pub(crate) fn strange(
-    job: &Job,
-    fields: &[Field],
-    candidates: &[Candidate],
-    identity: &CorrelationContext<'_>,
-) -> Result<BTreeSet<Key>, Error> {
-    let fitting = Fitting::new(job, fields, identity.mirror)?;
+pub(crate) fn strange(context: &CorrelationContext<'_>) -> Result<BTreeSet<Key>, Error> {
+    let fitting = Fitting::new(context.job, context.rules.fields, context.mirror)?;
     let mut strange = BTreeSet::new();
-    for candidate in candidates.iter().filter(|one| identity.index.by_key(one.key.as_str()).is_none()) {
-        let (mut record, _) = candidate.open(identity.pile)?;
+    for candidate in context.candidates.iter().filter(|one| context.index.by_key(one.key.as_str()).is_none()) {
+        let (mut record, _) = candidate.open(context.pile)?;
         let fits = fitting.fit(&mut record, candidate, &mut Vec::new()).is_none();
-        if !fits || identity.resolver.resolve(&mut record)?.is_some() {
+        if !fits || context.resolver.resolve(&mut record)?.is_some() {
             strange.insert(record.key);
         }
     }

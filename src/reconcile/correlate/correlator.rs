@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use smol_str::SmolStr;
 
 use super::references::References;
+use crate::config::Job;
 use crate::mirror::Mirror;
-use crate::plan::{Match, Matcher, Standing, match_hash};
+use crate::plan::{Match, Matcher, Rules, Standing, Unclear, match_hash};
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::reconcile::model::doubtful_rows::{Doubt, DoubtfulRows};
@@ -17,13 +18,16 @@ use crate::store::{self, Store};
 
 /// What decides whose an entity is.
 pub(crate) struct CorrelationContext<'a> {
-    pub(crate) job: &'a JobName,
+    pub(crate) job: &'a Job,
+    pub(crate) rules: Rules<'a>,
     /// The jobs of the configuration: an entity of another job counts as free.
     pub(crate) jobs: &'a [JobName],
     pub(crate) store: &'a Store,
     pub(crate) mirror: &'a Mirror,
     /// What the job knows.
     pub(crate) index: &'a Index,
+    /// What is to be looked at, in order of key.
+    pub(crate) candidates: &'a [Candidate],
     /// Where the records lie.
     pub(crate) pile: &'a ChangeSpill,
     /// Finds the entities that records refer to.
@@ -74,28 +78,26 @@ pub(crate) struct Correlator {
 }
 
 impl Correlator {
-    pub(crate) fn make(
-        match_on: &[SmolStr],
-        identity: &CorrelationContext<'_>,
-        candidates: &[Candidate],
-    ) -> Result<Self, Error> {
+    pub(crate) fn make(context: &CorrelationContext<'_>) -> Result<Self, Error> {
+        let CorrelationContext { candidates, job, .. } = *context;
+        let match_on = &job.match_on;
         let mut unknown = Vec::new();
         for (at, candidate) in candidates.iter().enumerate() {
-            if !identity.is_there(&candidate.key)? {
+            if !context.is_there(&candidate.key)? {
                 unknown.push(at);
             }
         }
-        let links = identity.mirror.target() == Target::Membership;
-        let mut claims = Self { match_on: match_on.to_vec(), links, ..Self::default() };
+        let links = context.mirror.target() == Target::Membership;
+        let mut claims = Self { match_on: match_on.clone(), links, ..Self::default() };
         if unknown.is_empty() {
             return Ok(claims);
         }
         let mut matcher = Matcher::empty(match_on);
-        identity.mirror.each(identity.store, |entity| matcher.add(entity))?;
+        context.mirror.each(context.store, |entity| matcher.add(entity))?;
         let matcher = matcher.finish();
         let mut new: Vec<Vec<(u64, usize)>> = vec![Vec::new(); match_on.len()];
         for at in unknown {
-            claims.claim(at, &identity.marks(&candidates[at], match_on)?, &matcher, &mut new);
+            claims.claim(at, &context.marks(&candidates[at])?, &matcher, &mut new);
         }
         for (field, marks) in match_on.iter().zip(new) {
             claims.pair_off(field, marks);
@@ -161,14 +163,10 @@ impl Correlator {
     }
 
     /// The correlation of a candidate without an entity.
-    pub(crate) fn standing(
-        &self,
-        at: usize,
-        candidates: &[Candidate],
-        identity: &CorrelationContext<'_>,
-    ) -> Result<Standing, Error> {
+    pub(crate) fn standing(&self, at: usize, context: &CorrelationContext<'_>) -> Result<Standing, Error> {
+        let candidates = context.candidates;
         if let Some((by, ids)) = self.many.get(&at) {
-            return Ok(Standing::Ambiguous { by: by.clone(), ids: ids.clone() });
+            return Ok(Standing::Unclear(Unclear::Ambiguous { by: by.clone(), ids: ids.clone() }));
         }
         let Ok(found) = self.one.binary_search_by_key(&at, |(at, ..)| *at) else {
             return Ok(self.new_one(at, candidates));
@@ -176,25 +174,25 @@ impl Correlator {
         let (_, field, id) = self.one[found];
         let by = self.match_on[field as usize].clone();
         if let Some(other) = self.rival(id, at) {
-            return Ok(Standing::Contested { id, key: candidates[other].key.clone() });
+            return Ok(Standing::Unclear(Unclear::Contested { id, key: candidates[other].key.clone() }));
         }
-        let record = identity.record(&candidates[at])?;
-        let Some(entity) = identity.mirror.get(identity.store, id)? else { return Ok(self.new_one(at, candidates)) };
+        let record = context.record(&candidates[at])?;
+        let Some(entity) = context.mirror.get(context.store, id)? else { return Ok(self.new_one(at, candidates)) };
         if !Matcher::confirmed(&record, &entity, &by) {
             return Ok(self.new_one(at, candidates));
         }
-        if let Some(owner) = identity.owner(id, &record.key)? {
-            let is_own = owner.job == *identity.job;
-            let presence = if is_own { (identity.presence)(&owner.key) } else { Presence::Seen };
+        if let Some(owner) = context.owner(id, &record.key)? {
+            let is_own = owner.job == context.job.name;
+            let presence = if is_own { (context.presence)(&owner.key) } else { Presence::Seen };
             let is_weak = by == SHARED || self.contradicts(&record, &entity, &by).is_some();
             if is_own && presence != Presence::Absent && is_weak {
-                return Ok(Standing::Shared { by, key: owner.key, seen: presence == Presence::Seen });
+                return Ok(Standing::Unclear(Unclear::Shared { by, key: owner.key, seen: presence == Presence::Seen }));
             }
-            if identity.borrows(&owner) && self.contradicts(&record, &entity, &by).is_none() {
+            if context.borrows(&owner) && self.contradicts(&record, &entity, &by).is_none() {
                 return Ok(Standing::Borrowed { entity });
             }
             if !is_own || presence != Presence::Absent {
-                return Ok(Standing::Taken { by, id, job: owner.job.to_string(), key: owner.key });
+                return Ok(Standing::Unclear(Unclear::Taken { by, id, job: owner.job.to_string(), key: owner.key }));
             }
             if by == SHARED {
                 let reason = format!(
@@ -206,7 +204,7 @@ impl Correlator {
             }
         }
         if let Some(field) = self.contradicts(&record, &entity, &by) {
-            let one = identity.mirror.target().noun();
+            let one = context.mirror.target().noun();
             let reason = format!(
                 "{by} fits the {one} with id {id}, whose {field} is another; approve it if they are the same {one}"
             );
@@ -217,8 +215,10 @@ impl Correlator {
 
     fn new_one(&self, at: usize, candidates: &[Candidate]) -> Standing {
         match self.twins.get(&at) {
-            Some((by, other)) => Standing::Twin { by: by.clone(), key: candidates[*other].key.clone() },
-            None if self.unfindable.contains(&at) => Standing::Unfindable,
+            Some((by, other)) => {
+                Standing::Unclear(Unclear::Twin { by: by.clone(), key: candidates[*other].key.clone() })
+            }
+            None if self.unfindable.contains(&at) => Standing::Unclear(Unclear::Unfindable),
             None => Standing::New,
         }
     }
@@ -244,19 +244,19 @@ impl CorrelationContext<'_> {
     }
 
     /// What the entity of a candidate is found by, for each field of `match_on`.
-    fn marks(&self, candidate: &Candidate, match_on: &[SmolStr]) -> Result<Vec<Option<u64>>, Error> {
+    fn marks(&self, candidate: &Candidate) -> Result<Vec<Option<u64>>, Error> {
         if !self.resolver.resolves() {
             return Ok(self.pile.marks(candidate.place)?);
         }
         // That is known only when it is known what the record names.
         let fields = self.record(candidate)?.fields;
-        Ok(match_on.iter().map(|field| match_hash(&fields, field)).collect())
+        Ok(self.job.match_on.iter().map(|field| match_hash(&fields, field)).collect())
     }
 
     /// What was confirmed of a key of this job.
     pub(crate) fn known(&self, key: &Key) -> Result<Option<SyncedRecord>, store::Error> {
         match self.index.by_key(key.as_str()) {
-            Some(_) => SyncedRecord::get(self.store, self.job, key),
+            Some(_) => SyncedRecord::get(self.store, &self.job.name, key),
             None => Ok(None),
         }
     }
@@ -273,7 +273,7 @@ impl CorrelationContext<'_> {
     /// Whether this part of a job uses what another job owns: contractors of two jobs may work for one organization, which
     /// the first of them keeps (law 6).
     pub(crate) fn borrows(&self, owner: &Owner) -> bool {
-        self.mirror.target() == Target::Organization && self.job.is_part() && owner.job != *self.job
+        self.mirror.target() == Target::Organization && self.job.name.is_part() && owner.job != self.job.name
     }
 
     /// What is wrong with the row of the member of a membership.
@@ -288,7 +288,7 @@ impl CorrelationContext<'_> {
     pub(crate) fn owner(&self, id: RemoteId, key: &Key) -> Result<Option<Owner>, store::Error> {
         let owner = Owner::of(self.store, self.mirror.target(), id)?;
         Ok(owner
-            .filter(|owner| owner.job != *self.job || owner.key != *key)
+            .filter(|owner| owner.job != self.job.name || owner.key != *key)
             .filter(|owner| self.jobs.contains(&owner.job)))
     }
 }

@@ -12,7 +12,6 @@ use super::correlator::CorrelationContext;
 use crate::plan::{Match, Matcher, Rules, Standing, is_somebody_else};
 use crate::reconcile::model::error::Error;
 use crate::record::{Entity, Field, FieldKind, Record, RemoteId, Target, Value, Values, normalize};
-use crate::snapshot::SyncedRecord;
 
 /// Who has which name, email and number at the service.
 pub(crate) struct People<'a> {
@@ -36,89 +35,98 @@ impl<'a> People<'a> {
         &mut self,
         record: &Record,
         standing: &Standing,
-        identity: &CorrelationContext<'_>,
+        context: &CorrelationContext<'_>,
     ) -> Result<Option<String>, Error> {
-        let (entity, sent) = match standing {
-            Standing::Mine { known, entity } => (entity, sent(known)),
-            Standing::Matched { entity, .. } => (entity, None),
+        let update = match standing {
+            Standing::Mine { known, entity } => {
+                let sent = Some(&known.sent).filter(|sent| !sent.is_empty());
+                Update { record, entity, sent }
+            }
+            Standing::Matched { entity, .. } => Update { record, entity, sent: None },
             _ => return Ok(None),
         };
-        if self.rules.target.has_presence() && replaces(record, entity, sent) {
+        if self.rules.target.has_presence() && update.replaces() {
             let reason = "name and email both become others: the key may have been given to another person, or columns were \
                           sorted apart; approve it if it is the same person";
             return Ok(Some(reason.to_owned()));
         }
         for at in 0..self.fields.len() {
-            let field = self.fields[at].clone();
-            if let Some(id) = self.other_holder(at, record, entity, sent, identity)? {
-                let whose = match identity.owner(id, &record.key)? {
-                    Some(owner) if owner.job == *identity.job => format!("key {}", owner.key),
+            if let Some(id) = self.other_holder(at, &update, context)? {
+                let whose = match context.owner(id, &record.key)? {
+                    Some(owner) if owner.job == context.job.name => format!("key {}", owner.key),
                     Some(owner) => format!("key {} of job {}", owner.key, owner.job),
                     None => format!("the {} with id {id} at the service", self.rules.target.noun()),
                 };
                 return Ok(Some(format!(
-                    "it would get the {field} that {whose} has; were columns sorted apart, or is a row mistyped? approve it if \
-                     this is right"
+                    "it would get the {} that {whose} has; were columns sorted apart, or is a row mistyped? approve it if \
+                     this is right",
+                    self.fields[at]
                 )));
             }
         }
         Ok(None)
     }
 
-    /// Another entity that has the value that a record would get in a field.
+    /// Another entity that has the value that an update would bring into a field.
     fn other_holder(
         &mut self,
         at: usize,
-        record: &Record,
-        entity: &Entity,
-        sent: Option<&Values>,
-        identity: &CorrelationContext<'_>,
+        update: &Update<'_>,
+        context: &CorrelationContext<'_>,
     ) -> Result<Option<RemoteId>, Error> {
-        let field = self.fields[at].as_str();
-        let Some(wanted) = text(record.fields.get(field)) else { return Ok(None) };
-        let is_as_before = text(Some(entity.value(field))).as_ref() == Some(&wanted)
-            || sent.is_some_and(|sent| text(sent.get(field)).as_ref() == Some(&wanted));
-        if is_as_before {
-            return Ok(None);
-        }
         let field = self.fields[at].clone();
-        let others = match self.holders(identity)?[at].find(&record.fields) {
+        let Some(wanted) = update.brings(&field) else { return Ok(None) };
+        let others = match self.holders(context)?[at].find(&update.record.fields) {
             Match::None => Vec::new(),
             Match::One { id, .. } => vec![id],
             Match::Many { ids, .. } => ids,
         };
-        for id in others.into_iter().filter(|id| *id != entity.id) {
-            let other = identity.mirror.get(identity.store, id)?;
-            if other.is_some_and(|other| text(Some(other.value(&field))).as_ref() == Some(&wanted)) {
+        for id in others.into_iter().filter(|id| *id != update.entity.id) {
+            let other = context.mirror.get(context.store, id)?;
+            if other.is_some_and(|other| text(other.value(&field)).as_ref() == Some(&wanted)) {
                 return Ok(Some(id));
             }
         }
         Ok(None)
     }
 
-    fn holders(&mut self, identity: &CorrelationContext<'_>) -> Result<&[Matcher], Error> {
+    fn holders(&mut self, context: &CorrelationContext<'_>) -> Result<&[Matcher], Error> {
         if self.holders.is_none() {
             let mut all: Vec<Matcher> =
                 self.fields.iter().map(|field| Matcher::empty(std::slice::from_ref(field))).collect();
-            identity.mirror.each(identity.store, |entity| all.iter_mut().for_each(|matcher| matcher.add(entity)))?;
+            context.mirror.each(context.store, |entity| all.iter_mut().for_each(|matcher| matcher.add(entity)))?;
             self.holders = Some(all.into_iter().map(Matcher::finish).collect());
         }
         Ok(self.holders.as_deref().expect("they were just made"))
     }
 }
 
-/// What was last sent, where that is known.
-fn sent(known: &SyncedRecord) -> Option<&Values> {
-    Some(&known.sent).filter(|sent| !sent.is_empty())
+/// An update as the source wants it.
+struct Update<'u> {
+    record: &'u Record,
+    entity: &'u Entity,
+    /// What was last sent, where that is known.
+    sent: Option<&'u Values>,
 }
 
-/// Whether a record leaves nothing of who its entity is, nor of who the source said it is.
-fn replaces(record: &Record, entity: &Entity, sent: Option<&Values>) -> bool {
-    let of_sent =
-        |sent: &Values| is_somebody_else(|field| sent.get(field).cloned().unwrap_or(Value::Empty), &record.fields);
-    is_somebody_else(|field| entity.value(field).clone(), &record.fields) && sent.is_none_or(of_sent)
+impl Update<'_> {
+    /// Whether it leaves nothing of who its entity is, nor of who the source said it is.
+    fn replaces(&self) -> bool {
+        let of_sent = |sent: &Values| {
+            is_somebody_else(|field| sent.get(field).cloned().unwrap_or(Value::Empty), &self.record.fields)
+        };
+        is_somebody_else(|field| self.entity.value(field).clone(), &self.record.fields) && self.sent.is_none_or(of_sent)
+    }
+
+    /// What it brings into a field that was neither there nor sent before.
+    fn brings(&self, field: &str) -> Option<String> {
+        let wanted = text(self.record.fields.get(field)?)?;
+        let sent = self.sent.and_then(|sent| sent.get(field));
+        let is_there = |value: &Value| text(value).as_ref() == Some(&wanted);
+        (!is_there(self.entity.value(field)) && !sent.is_some_and(is_there)).then_some(wanted)
+    }
 }
 
-fn text(value: Option<&Value>) -> Option<String> {
-    value.and_then(Value::as_text).map(normalize).filter(|text| !text.is_empty())
+fn text(value: &Value) -> Option<String> {
+    value.as_text().map(normalize).filter(|text| !text.is_empty())
 }

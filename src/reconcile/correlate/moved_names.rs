@@ -51,21 +51,21 @@ impl MovedNames {
     /// Why records wait, by key.
     pub(crate) fn reasons(
         mut self,
-        candidates: &[Candidate],
         claims: &Correlator,
-        identity: &CorrelationContext<'_>,
+        context: &CorrelationContext<'_>,
     ) -> Result<BTreeMap<Key, HoldReason>, Error> {
+        let candidates = context.candidates;
         let mut reasons = BTreeMap::new();
         if self.lost.is_empty() {
             return Ok(reasons);
         }
         self.lost.sort_unstable();
-        let is_new = |(_, candidate): &(usize, &Candidate)| identity.index.by_key(candidate.key.as_str()).is_none();
+        let is_new = |(_, candidate): &(usize, &Candidate)| context.index.by_key(candidate.key.as_str()).is_none();
         for (at, candidate) in candidates.iter().enumerate().filter(is_new) {
-            let (record, _) = candidate.open(identity.pile)?;
+            let (record, _) = candidate.open(context.pile)?;
             let name = record.fields.get(Target::NAME).and_then(same_name::hash);
             if let Some(name) = name.filter(|name| other(&self.lost, *name, at).is_some())
-                && !matches!(claims.standing(at, candidates, identity)?, Standing::Matched { .. })
+                && !matches!(claims.standing(at, context)?, Standing::Matched { .. })
             {
                 self.gained.push((name, at));
             }
@@ -77,7 +77,7 @@ impl MovedNames {
                 "the name of key {from} goes to key {to} in the same file; were columns sorted apart? approve both if this \
                  is right"
             );
-            reasons.entry(candidates[at].key.clone()).or_insert_with(|| reason.into());
+            reasons.entry(candidates[at].key.clone()).or_insert_with(|| HoldReason::MovedName(reason.into()));
         };
         for (name, from) in &self.lost {
             other(&self.gained, *name, *from).into_iter().for_each(|to| wait(*from, *from, to));

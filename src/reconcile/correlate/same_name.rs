@@ -16,7 +16,7 @@ use std::collections::{BTreeSet, HashMap};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::correlator::{CorrelationContext, Correlator, Presence};
-use crate::plan::{HoldReason, Standing};
+use crate::plan::{HoldReason, Standing, Unclear};
 use crate::reconcile::approval::held::{self, PendingApproval};
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::error::Error;
@@ -51,19 +51,14 @@ struct Missed {
 
 impl SameName {
     /// Finds the people to ask about; `state` says whether this is the job's first run.
-    pub(crate) fn make(
-        state: &JobState,
-        identity: &CorrelationContext<'_>,
-        claims: &Correlator,
-        candidates: &[Candidate],
-    ) -> Result<Self, Error> {
+    pub(crate) fn make(state: &JobState, context: &CorrelationContext<'_>, claims: &Correlator) -> Result<Self, Error> {
         let mut namesakes = Self::default();
         if !claims.has_new() {
             return Ok(namesakes);
         }
-        let waiting = held::held(identity.store, identity.job)?;
-        namesakes.find_missed(identity, !waiting.is_empty())?;
-        namesakes.find_twins(identity, claims, candidates)?;
+        let waiting = held::held(context.store, &context.job.name)?;
+        namesakes.find_missed(context, !waiting.is_empty())?;
+        namesakes.find_twins(context, claims)?;
         namesakes.waited = waiting.keys().cloned().collect();
         if !state.mapping.is_empty() {
             let is_asked = |held: &PendingApproval| matches!(held.reason, HoldReason::SameName(_));
@@ -72,7 +67,7 @@ impl SameName {
         }
         if namesakes.asked.as_ref().is_none_or(|asked| !asked.is_empty()) {
             let claimed: BTreeSet<RemoteId> = claims.entities().collect();
-            identity.mirror.each(identity.store, |entity| {
+            context.mirror.each(context.store, |entity| {
                 let name = hash(entity.value(Target::NAME)).filter(|_| !claimed.contains(&entity.id));
                 name.into_iter().for_each(|name| namesakes.strangers.entry(name).or_default().push(entity.id));
             })?;
@@ -80,17 +75,17 @@ impl SameName {
         Ok(namesakes)
     }
 
-    fn find_missed(&mut self, identity: &CorrelationContext<'_>, anybody_waits: bool) -> Result<(), store::Error> {
-        if !identity.mirror.target().has_presence() {
+    fn find_missed(&mut self, context: &CorrelationContext<'_>, anybody_waits: bool) -> Result<(), store::Error> {
+        if !context.mirror.target().has_presence() {
             return Ok(());
         }
-        for at in identity.missed.iter().copied() {
-            let entry = identity.index.entry(at);
+        for at in context.missed.iter().copied() {
+            let entry = context.index.entry(at);
             if entry.gone && !anybody_waits {
                 continue;
             }
             let Some(key) = Key::new(entry.key) else { continue };
-            let Some(known) = SyncedRecord::get(identity.store, identity.job, &key)? else { continue };
+            let Some(known) = SyncedRecord::get(context.store, &context.job.name, &key)? else { continue };
             let missed = Missed { key, id: known.id, before: entry.gone };
             for field in Target::IDENTITY {
                 if let Some(value) = known.sent.get(field).and_then(hash) {
@@ -101,22 +96,17 @@ impl SameName {
         Ok(())
     }
 
-    fn find_twins(
-        &mut self,
-        identity: &CorrelationContext<'_>,
-        claims: &Correlator,
-        candidates: &[Candidate],
-    ) -> Result<(), Error> {
-        if !identity.mirror.target().has_presence() {
+    fn find_twins(&mut self, context: &CorrelationContext<'_>, claims: &Correlator) -> Result<(), Error> {
+        if !context.mirror.target().has_presence() {
             return Ok(());
         }
         let mut wanted = BTreeSet::new();
-        for candidate in claims.new_ones(candidates) {
-            let (record, _) = candidate.open(identity.pile)?;
+        for candidate in claims.new_ones(context.candidates) {
+            let (record, _) = candidate.open(context.pile)?;
             wanted.extend(whole(|field| record.fields.get(field).cloned().unwrap_or(Value::Empty)));
         }
         if !wanted.is_empty() {
-            identity.mirror.each(identity.store, |entity| {
+            context.mirror.each(context.store, |entity| {
                 let found = whole(|field| entity.value(field).clone()).filter(|hash| wanted.contains(hash));
                 self.twins.extend(found.map(|hash| (hash, entity.id)));
             })?;
@@ -125,19 +115,19 @@ impl SameName {
     }
 
     /// The correlation of a record that has both name and email of a person at the service.
-    fn of_twin(&self, record: &Record, identity: &CorrelationContext<'_>) -> Result<Option<Standing>, Error> {
+    fn of_twin(&self, record: &Record, context: &CorrelationContext<'_>) -> Result<Option<Standing>, Error> {
         const BY: &str = "name and email";
         let hash = whole(|field| record.fields.get(field).cloned().unwrap_or(Value::Empty));
         let Some(id) = hash.and_then(|hash| self.twins.get(&hash)).copied() else { return Ok(None) };
-        let Some(entity) = identity.mirror.get(identity.store, id)? else { return Ok(None) };
-        let one = identity.mirror.target().noun();
-        Ok(Some(match identity.owner(id, &record.key)? {
-            Some(owner) if owner.job != *identity.job => {
-                Standing::Taken { by: BY.into(), id, job: owner.job.to_string(), key: owner.key }
+        let Some(entity) = context.mirror.get(context.store, id)? else { return Ok(None) };
+        let one = context.mirror.target().noun();
+        Ok(Some(match context.owner(id, &record.key)? {
+            Some(owner) if owner.job != context.job.name => {
+                Standing::Unclear(Unclear::Taken { by: BY.into(), id, job: owner.job.to_string(), key: owner.key })
             }
-            Some(owner) if (identity.presence)(&owner.key) != Presence::Absent => {
-                let seen = (identity.presence)(&owner.key) == Presence::Seen;
-                Standing::Shared { by: BY.into(), key: owner.key, seen }
+            Some(owner) if (context.presence)(&owner.key) != Presence::Absent => {
+                let seen = (context.presence)(&owner.key) == Presence::Seen;
+                Standing::Unclear(Unclear::Shared { by: BY.into(), key: owner.key, seen })
             }
             _ => {
                 let reason = format!(
@@ -149,12 +139,12 @@ impl SameName {
     }
 
     /// The correlation of a new record that may be a person who exists already.
-    pub(crate) fn of(&self, candidate: &Candidate, identity: &CorrelationContext<'_>) -> Result<Standing, Error> {
+    pub(crate) fn of(&self, candidate: &Candidate, context: &CorrelationContext<'_>) -> Result<Standing, Error> {
         if self.missed.is_empty() && self.strangers.is_empty() && self.twins.is_empty() {
             return Ok(Standing::New);
         }
-        let (record, _) = candidate.open(identity.pile)?;
-        if let Some(standing) = self.of_twin(&record, identity)? {
+        let (record, _) = candidate.open(context.pile)?;
+        if let Some(standing) = self.of_twin(&record, context)? {
             return Ok(standing);
         }
         for field in Target::IDENTITY {
@@ -163,14 +153,18 @@ impl SameName {
             let mut found = found.iter().filter(|missed| !missed.before || self.waited.contains(&candidate.key));
             let Some(first) = found.next() else { continue };
             let is_only = found.next().is_none();
-            let entity = identity.mirror.get(identity.store, first.id)?;
-            let Some(entity) = entity.filter(|_| is_only && (identity.presence)(&first.key) == Presence::Absent) else {
-                return Ok(Standing::Shared { by: field.into(), key: first.key.clone(), seen: false });
+            let entity = context.mirror.get(context.store, first.id)?;
+            let Some(entity) = entity.filter(|_| is_only && (context.presence)(&first.key) == Presence::Absent) else {
+                return Ok(Standing::Unclear(Unclear::Shared {
+                    by: field.into(),
+                    key: first.key.clone(),
+                    seen: false,
+                }));
             };
             let reason = format!(
                 "this new record has the {field} of the {} with id {}, whose key {} is gone from the source; approve it if \
                  they are the same person with a new key",
-                identity.mirror.target().noun(),
+                context.mirror.target().noun(),
                 entity.id,
                 first.key
             );
@@ -181,8 +175,8 @@ impl SameName {
         }
         let ids = record.fields.get(Target::NAME).and_then(hash).and_then(|name| self.strangers.get(&name));
         for id in ids.into_iter().flatten() {
-            if identity.owner(*id, &candidate.key)?.is_none() {
-                return Ok(Standing::Namesake { id: *id });
+            if context.owner(*id, &candidate.key)?.is_none() {
+                return Ok(Standing::Unclear(Unclear::Namesake { id: *id }));
             }
         }
         Ok(Standing::New)

@@ -173,9 +173,9 @@ impl<'a> Inputs<'a> {
         let dirty: BTreeSet<usize> = index.by_ids(mirror.changed()).into_iter().collect();
         context.watch.stage(&job.name, Stage::Reading);
         let spill = ChangeSpill::new(store.dir(), &job.match_on, job.source.has_lines());
-        let mut rows = Collector::new(&index, &spill)
-            .read(context, job, &mapping, &dirty, state.found.as_ref(), filter)?
-            .settle(job, store)?;
+        let mut rows = Collector::new(job, filter, &index, &spill)
+            .read(context, &mapping, &dirty, state.found.as_ref())?
+            .settle(store)?;
         let lag = state.shown.judge(&mut rows, &index);
         let written = written(job, &mapping);
         let decisions = outdated::decided(job, &written, mirror, store, filter)?;
@@ -231,7 +231,14 @@ impl<'a> Inputs<'a> {
         let unsure = |_: &Key| Presence::Unknown;
         let own = self.part.earlier.iter().find(|part| *part.job() == job.name.root());
         let identity = CorrelationContext {
-            job: &job.name,
+            job,
+            rules: Rules {
+                target: job.mapping.target,
+                fields: &self.mapped,
+                seed_only: &job.seed_only,
+                on_drift: job.on_drift,
+            },
+            candidates: &rows.candidates,
             jobs: &jobs,
             store: self.store(),
             mirror: self.mirror(),
@@ -244,7 +251,7 @@ impl<'a> Inputs<'a> {
         };
         let mut strays = rows.strays.clone();
         if !missed.is_empty() {
-            strays.unknown.extend(strange(job, &self.mapped, &rows.candidates, &identity)?);
+            strays.unknown.extend(strange(&identity)?);
         }
         let complete = rows.read.clone().finish(rows.present.clone(), strays.doubts());
         let sees_all = complete.is_ok() && self.is_whole() && job.mode != Mode::Changes;
@@ -254,13 +261,7 @@ impl<'a> Inputs<'a> {
             _ => Presence::Unknown,
         };
         let identity = CorrelationContext { presence: &presence, ..identity };
-        let rules = Rules {
-            target: job.mapping.target,
-            fields: &self.mapped,
-            seed_only: &job.seed_only,
-            on_drift: job.on_drift,
-        };
-        let classified = classify(job, &self.state, rules, &rows.candidates, self.part.filter, &identity, remember)?;
+        let classified = classify(&identity, &self.state, self.part.filter, remember)?;
         Ok((Attendance { missed, complete, sees_all }, classified))
     }
 
