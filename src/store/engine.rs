@@ -12,7 +12,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{ErrorKind, ignore_not_found};
+use super::ErrorKind;
 
 pub(super) struct Sled {
     pub(super) tree: sled::Db,
@@ -66,4 +66,9 @@ pub(super) fn catch_panic<T>(call: impl FnOnce() -> sled::Result<T>) -> Result<T
         Ok(Err(error)) => Err(ErrorKind::from_sled(error)),
         Err(_) => Err(ErrorKind::Damaged("the storage library gave up on it".into())),
     }
+}
+
+/// What is not there needs no removal.
+pub(super) fn ignore_not_found(result: io::Result<()>) -> io::Result<()> {
+    result.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }

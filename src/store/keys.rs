@@ -1,12 +1,10 @@
 //! The names of the rows about the state as a whole, a job or a collection.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
-use super::{Batch, Error, Keyspace, Store};
+use super::{Batch, Keyspace};
 use crate::record::{JobName, Target};
 
 /// One row about the state as a whole, a job or a collection.
@@ -64,32 +62,6 @@ impl fmt::Display for MetaKey<'_> {
             Self::Names(target) => write!(f, "names{apart}{target}"),
             Self::Pruned(target) => write!(f, "pruned{apart}{target}"),
         }
-    }
-}
-
-impl Store {
-    /// Reads a row.
-    pub fn meta<T: DeserializeOwned>(&self, key: MetaKey<'_>) -> Result<Option<T>, Error> {
-        self.get(Keyspace::Meta, &key.to_string())
-    }
-
-    /// Writes a row by itself; it is on disk when this returns.
-    pub fn set_meta<T: Serialize>(&self, key: MetaKey<'_>, value: &T) -> Result<(), Error> {
-        let mut batch = Batch::default();
-        batch.put_meta(key, value);
-        self.commit(batch)
-    }
-
-    /// The jobs, or parts of jobs, of which anything is stored.
-    pub fn jobs(&self) -> Result<BTreeSet<JobName>, Error> {
-        let mut jobs = BTreeSet::new();
-        self.scan(Keyspace::Meta, "", |name, _| {
-            let of_job = name.split_once(Keyspace::SEPARATOR).and_then(|(_, job)| JobName::new(job));
-            let is_key =
-                |job: &JobName| [MetaKey::Job(job), MetaKey::Counts(job)].iter().any(|key| key.to_string() == name);
-            jobs.extend(of_job.filter(is_key));
-        })?;
-        Ok(jobs)
     }
 }
 

@@ -36,14 +36,13 @@ mod table;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 pub use batch::Batch;
 use batch::RowChange;
-use engine::{Sled, catch_panic};
+use engine::{Sled, catch_panic, ignore_not_found};
 pub use error::{Error, ErrorKind};
 use integrity::IntegrityRecord;
 pub use keys::MetaKey;
@@ -442,11 +441,6 @@ impl Store {
             }
         })
     }
-}
-
-/// What is not there needs no removal.
-fn ignore_not_found(result: io::Result<()>) -> io::Result<()> {
-    result.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! A keyspace has one table, which is next to the type of its rows; nothing else names the keyspace.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -9,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::keyspace::Personal;
-use super::{Batch, Error, Keyspace, OldStore, Store};
+use super::{Batch, Error, Keyspace, MetaKey, OldStore, Store};
 use crate::record::{JobName, Key, RemoteId, Target};
 
 /// What tells a row of a table from the others of its group.
@@ -180,6 +181,30 @@ impl<I: RowId, T: DeserializeOwned> Table<I, T> {
 }
 
 impl Store {
+    /// Reads a row about the state as a whole, a job or a collection.
+    pub fn meta<T: DeserializeOwned>(&self, key: MetaKey<'_>) -> Result<Option<T>, Error> {
+        self.get(Keyspace::Meta, &key.to_string())
+    }
+
+    /// Writes such a row by itself; it is on disk when this returns.
+    pub fn set_meta<T: Serialize>(&self, key: MetaKey<'_>, value: &T) -> Result<(), Error> {
+        let mut batch = Batch::default();
+        batch.put_meta(key, value);
+        self.commit(batch)
+    }
+
+    /// The jobs, or parts of jobs, of which anything is stored.
+    pub fn jobs(&self) -> Result<BTreeSet<JobName>, Error> {
+        let mut jobs = BTreeSet::new();
+        self.scan(Keyspace::Meta, "", |name, _| {
+            let of_job = name.split_once(Keyspace::SEPARATOR).and_then(|(_, job)| JobName::new(job));
+            let is_key =
+                |job: &JobName| [MetaKey::Job(job), MetaKey::Counts(job)].iter().any(|key| key.to_string() == name);
+            jobs.extend(of_job.filter(is_key));
+        })?;
+        Ok(jobs)
+    }
+
     /// Removes every row by key that is about a person; returns the job and the key of each.
     pub fn erase_keys(
         &self,
@@ -239,8 +264,6 @@ fn parse<I: RowId>(name: &str) -> Option<(I::Group, I)> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]

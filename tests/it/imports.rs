@@ -159,7 +159,7 @@ const RINGS: [&[&str]; 7] = [
     &["src/history/audit", "src/history/month"],
     &["src/mapping/filters/bounded", "src/mapping/filters/mod"],
     &["src/source/kind", "src/source/ldap/fetch", "src/source/ldap/read"],
-    &["src/store/engine", "src/store/lsm/compaction", "src/store/lsm/vacuum", "src/store/mod"],
+    &["src/store/lsm/compaction", "src/store/lsm/vacuum", "src/store/mod"],
 ];
 
 #[test]

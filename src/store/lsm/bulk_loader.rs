@@ -13,21 +13,16 @@
 //! held, and each time it has too many of them the file of the space is written once more, so that the time grows with the
 //! square of their number.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::collections::binary_heap::{BinaryHeap, PeekMut};
 use std::sync::Arc;
 
-use super::reader::{SsTable, TableIter};
+use super::reader::SsTable;
+use super::sorted_rows::{SortedRows, in_run};
 use super::writer::TableWriter;
 use crate::store::{Batch, Error, ErrorKind, Keyspace, RowChange, Store};
 
 /// What is held in memory of one space, in bytes; next to nothing in a debug build, so that every test goes over runs.
 const BUFFER_BYTES: usize = if cfg!(debug_assertions) { 256 } else { 4 * 1024 * 1024 };
-
-/// How a value in a run ends.
-const THERE: u8 = 0;
-const REMOVED: u8 = 1;
 
 /// Rows that become part of the store together. Where they are few, that is a commit like any other; otherwise it costs as
 /// much as rewriting the files of their spaces.
@@ -111,10 +106,7 @@ impl SortedRuns {
         while let Some((key, value)) = rows.next() {
             // Of one key the last was said last: rows of one key stay in their order.
             if rows.peek().is_none_or(|(next, _)| *next != key) {
-                let state = if value.is_some() { THERE } else { REMOVED };
-                let mut value = value.unwrap_or_default();
-                value.push(state);
-                writer.push(&key, &value).map_err(ErrorKind::from_io)?;
+                writer.push(&key, &in_run(value)).map_err(ErrorKind::from_io)?;
             }
         }
         Ok(())
@@ -130,67 +122,6 @@ impl SortedRuns {
     fn sorted(mut self, store: &Store) -> Result<SortedRows, ErrorKind> {
         self.spill(store)?;
         self.end()?;
-        let mut sorted = SortedRows::default();
-        for (number, run) in self.ended.iter().enumerate() {
-            sorted.runs.push(run.rows_from(&[]));
-            sorted.refill(number)?;
-        }
-        Ok(sorted)
-    }
-}
-
-/// The rows of several runs in one order.
-#[derive(Default)]
-pub(super) struct SortedRows {
-    runs: Vec<TableIter>,
-    /// The next row of each: the least key first, and of one key that of the latest run.
-    heads: BinaryHeap<Reverse<Head>>,
-}
-
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Head {
-    key: Vec<u8>,
-    run: Reverse<usize>,
-    value: Vec<u8>,
-}
-
-impl SortedRows {
-    fn read(&mut self, run: usize) -> Result<Option<Head>, ErrorKind> {
-        let row = self.runs[run].next()?;
-        Ok(row.map(|(key, value)| Head { key: key.to_vec(), run: Reverse(run), value: value.to_vec() }))
-    }
-
-    fn refill(&mut self, run: usize) -> Result<(), ErrorKind> {
-        let head = self.read(run)?;
-        self.heads.extend(head.map(Reverse));
-        Ok(())
-    }
-
-    /// Takes the least row and puts the next one of its run in its place.
-    fn pop(&mut self) -> Result<Option<Head>, ErrorKind> {
-        let Some(Reverse(Head { run: Reverse(run), .. })) = self.heads.peek() else { return Ok(None) };
-        let next = self.read(*run)?;
-        let Some(mut least) = self.heads.peek_mut() else { return Ok(None) };
-        Ok(Some(match next {
-            Some(next) => std::mem::replace(&mut *least, Reverse(next)).0,
-            None => PeekMut::pop(least).0,
-        }))
-    }
-
-    fn following(&mut self) -> Result<Option<RowChange>, ErrorKind> {
-        let Some(Head { key, mut value, .. }) = self.pop()? else { return Ok(None) };
-        while self.heads.peek().is_some_and(|Reverse(head)| head.key == key) {
-            self.pop()?;
-        }
-        let state = value.pop();
-        Ok(Some((key, (state == Some(THERE)).then_some(value))))
-    }
-}
-
-impl Iterator for SortedRows {
-    type Item = Result<RowChange, ErrorKind>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.following().transpose()
+        SortedRows::of(&self.ended)
     }
 }

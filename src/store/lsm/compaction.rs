@@ -9,8 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
-use super::bulk_loader::SortedRows;
 use super::reader::SsTable;
+use super::sorted_rows::SortedRows;
 use super::table::TableMeta;
 use super::writer::TableWriter;
 use crate::crash::point;

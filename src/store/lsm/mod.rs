@@ -10,6 +10,7 @@ mod bulk_loader;
 pub(super) mod compaction;
 mod overlay;
 mod reader;
+mod sorted_rows;
 mod table;
 pub(super) mod vacuum;
 mod writer;

@@ -1,0 +1,87 @@
+//! Merges the sorted runs of a bulk load.
+
+use std::cmp::Reverse;
+use std::collections::binary_heap::{BinaryHeap, PeekMut};
+use std::sync::Arc;
+
+use super::reader::{SsTable, TableIter};
+use crate::store::batch::RowChange;
+use crate::store::error::ErrorKind;
+
+/// How a value in a run ends.
+const THERE: u8 = 0;
+const REMOVED: u8 = 1;
+
+/// A value, or a removal, as a run holds it.
+pub(super) fn in_run(value: Option<Vec<u8>>) -> Vec<u8> {
+    let state = if value.is_some() { THERE } else { REMOVED };
+    let mut value = value.unwrap_or_default();
+    value.push(state);
+    value
+}
+
+/// The rows of several runs in one order.
+#[derive(Default)]
+pub(super) struct SortedRows {
+    runs: Vec<TableIter>,
+    /// The next row of each: the least key first, and of one key that of the latest run.
+    heads: BinaryHeap<Reverse<Head>>,
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Head {
+    key: Vec<u8>,
+    run: Reverse<usize>,
+    value: Vec<u8>,
+}
+
+impl SortedRows {
+    /// The rows of these runs; of one key what the latest run says.
+    pub(super) fn of(runs: &[Arc<SsTable>]) -> Result<Self, ErrorKind> {
+        let mut sorted = Self::default();
+        for (number, run) in runs.iter().enumerate() {
+            sorted.runs.push(run.rows_from(&[]));
+            sorted.refill(number)?;
+        }
+        Ok(sorted)
+    }
+
+    fn read(&mut self, run: usize) -> Result<Option<Head>, ErrorKind> {
+        let row = self.runs[run].next()?;
+        Ok(row.map(|(key, value)| Head { key: key.to_vec(), run: Reverse(run), value: value.to_vec() }))
+    }
+
+    fn refill(&mut self, run: usize) -> Result<(), ErrorKind> {
+        let head = self.read(run)?;
+        self.heads.extend(head.map(Reverse));
+        Ok(())
+    }
+
+    /// Takes the least row and puts the next one of its run in its place.
+    fn pop(&mut self) -> Result<Option<Head>, ErrorKind> {
+        let Some(Reverse(Head { run: Reverse(run), .. })) = self.heads.peek() else { return Ok(None) };
+        let next = self.read(*run)?;
+        let Some(mut least) = self.heads.peek_mut() else { return Ok(None) };
+        Ok(Some(match next {
+            Some(next) => std::mem::replace(&mut *least, Reverse(next)).0,
+            None => PeekMut::pop(least).0,
+        }))
+    }
+
+    fn following(&mut self) -> Result<Option<RowChange>, ErrorKind> {
+        let Some(Head { key, mut value, .. }) = self.pop()? else { return Ok(None) };
+        while self.heads.peek().is_some_and(|Reverse(head)| head.key == key) {
+            self.pop()?;
+        }
+        let state = value.pop();
+        Ok(Some((key, (state == Some(THERE)).then_some(value))))
+    }
+}
+
+impl Iterator for SortedRows {
+    type Item = Result<RowChange, ErrorKind>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.following().transpose()
+    }
+}
