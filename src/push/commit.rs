@@ -1,7 +1,6 @@
 //! The commits of a push: intent before, outcome after.
 
 use super::error::Error;
-use super::photo::leave;
 use super::{Outcome, Push};
 use crate::mirror::{self, Mirror, Removal};
 use crate::plan::Decided;
@@ -199,5 +198,13 @@ impl Push<'_> {
 fn overrule(batch: &mut Batch, change: &Change) {
     if let Some(again) = change.undo.as_ref().and_then(|undo| undo.again) {
         queue::DECISIONS.put(batch, &change.job, &change.key, &Decided::rejected(again));
+    }
+}
+
+/// Puts the second half of a change in place of the first, or takes the change out.
+fn leave(batch: &mut Batch, change: &Change, rest: Option<&Change>) {
+    match rest {
+        Some(rest) => queue::put(batch, rest),
+        None => queue::remove(batch, &change.job, &change.key),
     }
 }

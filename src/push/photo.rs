@@ -136,11 +136,3 @@ pub(super) fn without_photo(mut fields: Values) -> Values {
     fields.remove(Target::PHOTO);
     fields
 }
-
-/// Puts the second half of a change in place of the first, or takes the change out.
-pub(super) fn leave(batch: &mut Batch, change: &Change, rest: Option<&Change>) {
-    match rest {
-        Some(rest) => queue::put(batch, rest),
-        None => queue::remove(batch, &change.job, &change.key),
-    }
-}
