@@ -18,7 +18,7 @@ fn declared(line: &str) -> Option<&str> {
         _ => false,
     };
     let name = words.next().filter(|_| is_type)?;
-    name.split(|c: char| !c.is_alphanumeric()).next()
+    name.split(|c: char| !c.is_alphanumeric()).next().filter(|name| !name.is_empty())
 }
 
 #[test]
@@ -29,6 +29,7 @@ fn declarations_are_found_and_associated_types_left_out() {
         ("pub(crate) type Pages = Vec<Page>;", Some("Pages")),
         ("    type Item = Row;", None),
         ("// struct Row", None),
+        ("pub struct $name {", None),
         ("let row = Row {", None),
     ] {
         assert_eq!(declared(line), name, "{line}");
