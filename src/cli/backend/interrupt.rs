@@ -104,8 +104,12 @@ mod tests {
 
     use super::*;
 
+    /// A signal reaches all that wait for it in this process, so one test at a time raises one.
+    static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
     #[tokio::test(start_paused = true)]
     async fn work_that_does_not_end_is_ended_when_its_grace_has_passed() {
+        let _alone = ALONE.lock().await;
         let interrupt = Interrupt::by_signals();
         let begun = tokio::time::Instant::now();
         let work = async {
@@ -118,6 +122,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_that_does_not_give_way_sees_at_once_that_it_is_to_end() {
+        let _alone = ALONE.lock().await;
         for signal in [SIGINT, SIGTERM] {
             let interrupt = Interrupt::by_signals();
             let work = async {

@@ -16,7 +16,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 pub(crate) enum NextFile {
     /// Nothing waits.
     Nothing,
-    /// A file that does not settle, and what it does instead.
+    /// A file that does not settle, and what is said of it.
     Restless(InboxEntry, &'static str),
     /// A file, with the copy that was taken of it.
     Taken(InboxEntry, Taken),
@@ -52,11 +52,13 @@ impl<'a> Arrivals<'a> {
         let next = match self.watcher.look(self.folder, self.options, self.clock, skip)? {
             Look::Nothing => Some(NextFile::Nothing),
             Look::Unfit(entry, reason) => Some(NextFile::Refused(entry, reason)),
-            Look::Unsettled(entry) => restless(entry, "is still being written"),
+            Look::Unsettled(entry) => restless(entry, "is still being written; it waits for the next run"),
             Look::File(entry) => match take(self.folder, &entry, self.options.size_max, into) {
                 Ok(taken) => Some(NextFile::Taken(entry, taken)),
                 // The next look finds what it is by now.
-                Err(TakeRefusal::Changed | TakeRefusal::Unfit(_)) => restless(entry, "changed while it was read"),
+                Err(TakeRefusal::Changed | TakeRefusal::Unfit(_)) => {
+                    restless(entry, "changed while it was read; it waits for the next run")
+                }
                 Err(TakeRefusal::Barred) => Some(NextFile::Refused(entry, TakeRefusal::BARRED.to_owned())),
                 Err(TakeRefusal::Unreadable(source)) => {
                     let path = self.options.dir.join(&entry.name);

@@ -142,7 +142,7 @@ impl<'a> InboxRun<'a> {
                 }
                 Some(NextFile::Nothing) => Step::Stop,
                 Some(NextFile::Restless(entry, what)) => {
-                    self.notes.push(format!("{} {what}; it waits for the next run", shown(&entry.name)).into());
+                    self.notes.push(format!("{} {what}", shown(&entry.name)).into());
                     Step::Stop
                 }
                 Some(NextFile::Refused(entry, _)) if self.narrow.is_narrow() => {
