@@ -198,7 +198,7 @@ impl Service {
         let refused = self.engine.counters().refused();
         let refused =
             refused.map(|refused| format!("; the new configuration was refused: {}", reveal(&refused.reason)));
-        self.manager.status(&(self.told(now, &outlook) + &refused.unwrap_or_default()));
+        self.manager.status(&(self.summary(now, &outlook) + &refused.unwrap_or_default()));
         self.engine.publish_schedule(outlook);
         let hung = self.engine.runs().hung(Instant::now());
         // A run that waits until the service lets it go on is quiet, and does not hang.
@@ -317,12 +317,12 @@ impl Service {
     }
 
     /// How things are, for `systemctl status`.
-    fn told(&self, now: ClockReading, outlook: &BTreeMap<JobName, NextRun>) -> String {
+    fn summary(&self, now: ClockReading, outlook: &BTreeMap<JobName, NextRun>) -> String {
         if Scheduler::is_clock_wrong(now) {
             return "waiting: this machine's clock is wrong".to_owned();
         }
         let mut parts = Vec::new();
-        let going = self.engine.runs().told();
+        let going = self.engine.runs().describe();
         if !going.is_empty() {
             parts.push(going);
         }

@@ -31,7 +31,7 @@ pub(super) struct LiveView(pub(super) Arc<DaemonState>);
 
 impl Gather for LiveView {
     fn snapshot(&self) -> BoxFuture<'_, Result<Snapshot, String>> {
-        Box::pin(async { gather(&self.0).await.map_err(|lost| lost.told()) })
+        Box::pin(async { gather(&self.0).await.map_err(|lost| lost.describe()) })
     }
 
     fn traffic(&self) -> Traffic {
@@ -47,9 +47,9 @@ enum Lost {
 
 impl Lost {
     /// The message, with personal data removed.
-    fn told(&self) -> String {
+    fn describe(&self) -> String {
         match self {
-            Self::Store(error) => notify::told(error),
+            Self::Store(error) => notify::describe(error),
             Self::BrokenOff => "looking at it broke off".to_owned(),
         }
     }
@@ -101,7 +101,7 @@ pub(super) async fn tell(engine: Arc<DaemonState>, mut teller: Option<Notifier>)
                 match gather(&engine).await {
                     Ok(snapshot) => teller.look(&snapshot).await,
                     Err(lost) => {
-                        let reason = lost.told();
+                        let reason = lost.describe();
                         tracing::warn!(reason, "status could not be determined: {reason}");
                         if let Lost::Store(error) = &lost {
                             teller.down(&Outage::of_store(error, LOST_MAX), engine.clock().now());

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     /// What was read of these lines, one short text an event.
-    fn told(lines: &[&str]) -> Vec<String> {
+    fn listed(lines: &[&str]) -> Vec<String> {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("audit")).unwrap();
         fs::write(dir.path().join("audit/2026-01.ndjson"), lines.join("\n") + "\n").unwrap();
@@ -162,7 +162,7 @@ mod tests {
         ];
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         assert_eq!(
-            told(&lines),
+            listed(&lines),
             ["1 cut off 1", "2 done 2", "paused 0", "3 done 0", "approved 2", "paused 0", "paused 0", "approved 1"]
         );
     }

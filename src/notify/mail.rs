@@ -46,7 +46,9 @@ fn deliver(mail: &Mail, options: &Notify, host: &str, notice: &Notice) -> Result
     let transport = transport(mail, options.ca_file.as_deref(), host).map_err(|reason| failure(reason, true))?;
     match transport.send(&message) {
         Ok(_) => Ok(()),
-        Err(error) => Err(failure(told(&error), error.status().is_none() || is_login(&error) || error.is_transient())),
+        Err(error) => {
+            Err(failure(describe(&error), error.status().is_none() || is_login(&error) || error.is_transient()))
+        }
     }
 }
 
@@ -57,7 +59,7 @@ pub(super) fn knock(mail: &Mail, ca_file: Option<&Path>, host: &str) -> Result<(
     match transport.test_connection() {
         Ok(true) => Ok(()),
         Ok(false) => Err(of_relay("it hung up".to_owned())),
-        Err(error) => Err(of_relay(told(&error))),
+        Err(error) => Err(of_relay(describe(&error))),
     }
 }
 
@@ -68,7 +70,7 @@ pub(super) fn is_writable(mail: &Mail, host: &str) -> Result<(), String> {
 }
 
 /// What went wrong, and what to do about it.
-fn told(error: &smtp::Error) -> String {
+fn describe(error: &smtp::Error) -> String {
     // What a server says may quote an address: its code is enough.
     match error.status() {
         Some(code) if is_login(error) => {

@@ -37,4 +37,4 @@ pub use error::SetupError;
 pub use notice::{Notice, NoticeKind, RowNote};
 pub use notice_store::{NoticeStore, forget};
 pub use notifier::Notifier;
-pub use outage::{Outage, told};
+pub use outage::{Outage, describe};

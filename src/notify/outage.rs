@@ -29,7 +29,7 @@ impl Outage {
 
     /// The daemon could not start on its state.
     pub fn of_store_at_start(error: &store::Error) -> Self {
-        let trouble = Self::at_start(kind(error), vec![told(error)]);
+        let trouble = Self::at_start(kind(error), vec![describe(error)]);
         let is_short = matches!(error.kind, store::ErrorKind::InUse { .. });
         Self { patience: if is_short { IN_USE_MAX } else { trouble.patience }, ..trouble }
     }
@@ -37,7 +37,7 @@ impl Outage {
     /// The daemon runs and can't read its state any more; `patience` is how long that may last.
     pub fn of_store(error: &store::Error, patience: SignedDuration) -> Self {
         let text = "the daemon can't read its state, and nothing is synchronized".to_owned();
-        Self { kind: kind(error), text, reasons: vec![told(error)], patience }
+        Self { kind: kind(error), text, reasons: vec![describe(error)], patience }
     }
 }
 
@@ -56,7 +56,7 @@ fn kind(error: &store::Error) -> &'static str {
 
 /// An error of the store, in words that name no person: what is damaged may be a row, and its name holds a key (law
 /// 11).
-pub fn told(error: &store::Error) -> String {
+pub fn describe(error: &store::Error) -> String {
     match error.kind {
         store::ErrorKind::Damaged(_) => {
             format!("state folder {}: damaged; `rosterd status` says where", error.dir.display())

@@ -197,9 +197,9 @@ fn explain_part(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanati
     let next = peek::peek(job, Some(store), context.clock);
     let read = next.as_ref().map_err(|error| chain(error)).and_then(|next| match next.job() {
         Some(job) => read(context, job, key).map_err(|error| chain(&error)),
-        None => Err(next.told()),
+        None => Err(next.describe()),
     });
-    let inbox = next.as_ref().ok().filter(|next| next.waiting.is_some()).map(Peeked::told);
+    let inbox = next.as_ref().ok().filter(|next| next.waiting.is_some()).map(Peeked::describe);
     let job = next.as_ref().ok().and_then(Peeked::job).unwrap_or(job);
     let (rows, incomplete, mut nearest, unreadable) = match read {
         Ok(read) => (read.rows, read.incomplete, read.nearest, None),
@@ -209,7 +209,7 @@ fn explain_part(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanati
         Mapped::Record(record) => Some(record),
         _ => None,
     });
-    let (last_change, decisions) = told(context, job, key)?;
+    let (last_change, decisions) = last_recorded(context, job, key)?;
     let mut explanation = Explanation {
         fields: fields(job, record, entity.as_ref(), known.as_ref()),
         fits: fits(store, job, mirror, record)?,
@@ -403,11 +403,11 @@ fn leaving(
         return None;
     }
     let since = known.gone.as_ref().map_or(context.clock.now(), |gone| gone.since);
-    Some(leaver_set(job).values(&known.sent, job.day(since)).map_err(detect::told))
+    Some(leaver_set(job).values(&known.sent, job.day(since)).map_err(detect::fault_text))
 }
 
 /// What the audit files tell of the record: its last change, and what was decided.
-fn told(context: &Context<'_>, job: &Job, key: &Key) -> Result<(Option<Changed>, Vec<Decided>), Error> {
+fn last_recorded(context: &Context<'_>, job: &Job, key: &Key) -> Result<(Option<Changed>, Vec<Decided>), Error> {
     let mut last = None;
     let mut decisions = Vec::new();
     history::read(context.store.dir(), |entry| match entry {

@@ -140,7 +140,7 @@ impl Unclear {
             ),
             Self::Namesake { id } => {
                 let reason = format!(
-                    "this new record has the name of somebody at the service whom no record matches (id {id}), and on a job's \
+                    "this new record has the name of a person at the service that no record matches (id {id}), and on a job's \
                      first run they may be the same person; approve it to create a new person, or make match_on fit them"
                 );
                 return HoldReason::SameName(reason.into());

@@ -39,7 +39,7 @@ pub use leavers::{Absence, Present, absent, is_due, missing};
 pub use matching::{Match, Matcher, match_hash};
 pub use options::{LeaverAction, Leavers, Limit, Limits, Writes};
 pub use outline::{Judged, Outline};
-pub use person::is_somebody_else;
+pub use person::is_another_person;
 pub use protect::Protection;
 pub use rules::{OnDrift, Rules};
 pub use segment::guard_segments;

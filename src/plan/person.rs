@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use crate::record::{Target, Value, Values, normalize};
 
 /// Whether `after` belongs to another person than `before`; fields that `after` does not have are left out.
-pub fn is_somebody_else(before: impl Fn(&str) -> Value, after: &Values) -> bool {
+pub fn is_another_person(before: impl Fn(&str) -> Value, after: &Values) -> bool {
     let pair = |field: &str| Some((text(&before(field)), text(after.get(field)?)));
     let email = pair(Target::EMAIL).unwrap_or_default();
     let Some(name) = pair(Target::NAME) else { return false };
@@ -70,7 +70,7 @@ mod tests {
                 [("name".into(), Value::text(name)), ("email".into(), Value::text(email))].into()
             };
             let (old, new) = (values(before), values(after));
-            let found = is_somebody_else(|field| old.get(field).cloned().unwrap_or(Value::Empty), &new);
+            let found = is_another_person(|field| old.get(field).cloned().unwrap_or(Value::Empty), &new);
             assert_eq!(found, other, "{before:?} {after:?}");
         }
     }
@@ -82,7 +82,7 @@ mod tests {
             [(&[("title", "Clerk")][..], false), (&[("name", "Ana Cole")], false), (&[("name", "Cy Dunn")], true)]
         {
             let after: Values = after.iter().map(|(field, text)| ((*field).into(), Value::text(*text))).collect();
-            assert_eq!(is_somebody_else(before, &after), other);
+            assert_eq!(is_another_person(before, &after), other);
         }
     }
 }

@@ -98,7 +98,7 @@ impl Push<'_> {
         let Some(fresh) = fresh else { return Ok(Step::Done(self.vanished(change, id)?)) };
         let before = fresh.entity(mirror.elements());
         let known = SyncedRecord::get(self.store, &change.job, &change.key)?;
-        if let Some(words) = somebody_else(known.as_ref(), &before) {
+        if let Some(words) = another_person(known.as_ref(), &before) {
             return Ok(Step::Done(self.park(change, 0, &words)?));
         }
         let moved: Vec<&str> = self
@@ -215,7 +215,7 @@ impl Push<'_> {
             self.wait(change)?;
             return Ok(Step::Done(Outcome::OnSite));
         }
-        if let Some(words) = somebody_else(known.as_ref(), &before) {
+        if let Some(words) = another_person(known.as_ref(), &before) {
             return Ok(Step::Done(self.park(change, 0, &words)?));
         }
         // Independent of who released it, and when: the list may have grown since, or the person got that email.
@@ -311,7 +311,7 @@ fn squeezed(text: &str) -> String {
 }
 
 /// Why an entity is not the one that the record was: the service made it at another time.
-fn somebody_else(known: Option<&SyncedRecord>, now: &Entity) -> Option<String> {
+fn another_person(known: Option<&SyncedRecord>, now: &Entity) -> Option<String> {
     // An entity that was created again at the service, and matched again, has another id.
     let before = &known.filter(|known| known.id == now.id)?.created;
     let other = !before.is_empty() && !now.created.is_empty() && *before != now.created;

@@ -106,7 +106,7 @@ impl Progress<'_> {
     /// Takes note of what became of a change.
     fn note(&mut self, push: &Push<'_>, change: Change, outcome: Outcome) {
         let (job, key, action) = (change.job.as_str(), change.key.as_str(), change.wish.action.name());
-        let result = outcome.told();
+        let result = outcome.describe();
         tracing::debug!(job, key, action, outcome = result, "{job}: {action} of {key}: {result}");
         push.witness.outcome(&change, &outcome);
         self.drained.outcomes.push((change.key, change.wish.action, outcome));

@@ -23,7 +23,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// What became of it, for the log.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         match self {
             Self::Confirmed => "confirmed".to_owned(),
             Self::Parked => "parked".to_owned(),

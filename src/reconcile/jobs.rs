@@ -76,7 +76,7 @@ async fn plan_one(
         mirrors.pull(context, job).await?;
         let Remembered { missed, missing, names } = remembered(context, job, mirrors.of(job.mapping.target))?;
         let nothing = JobPlan::nothing(job, context.store);
-        let (inbox, notes) = (next.waiting.clone(), vec![next.told()]);
+        let (inbox, notes) = (next.waiting.clone(), vec![next.describe()]);
         let prepared = JobPlan { inbox, notes, missed, missing, names, ..nothing };
         let foreign = strangers(context.store, mirrors.of(job.mapping.target), job, &[])?;
         return Ok((vec![prepared], foreign));
@@ -89,7 +89,7 @@ async fn plan_one(
     for PartRun { part, plan, .. } in parts {
         plans.push(if part.name == job.name {
             foreign = strangers(context.store, mirrors.of(plan.target), part, &plan.updates.matched)?;
-            let told = next.waiting.is_some().then(|| next.told());
+            let told = next.waiting.is_some().then(|| next.describe());
             JobPlan { notes: plan.notes.iter().cloned().chain(told).collect(), inbox: next.waiting.clone(), ..plan }
         } else {
             plan

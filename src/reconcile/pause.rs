@@ -59,7 +59,7 @@ pub struct Note {
     pub why: Option<String>,
     /// Whether the audit file has it.
     #[serde(default)]
-    pub(crate) told: bool,
+    pub(crate) recorded: bool,
 }
 
 /// Who sets an alarm.
@@ -99,14 +99,14 @@ impl Pause {
     /// Why nothing is sent, and what lets changes go again.
     pub fn reason(&self) -> String {
         let by = |note: &Note| format!(" since {:.0} by {}", note.since, Sensitive(&note.by));
-        let told = self.note.as_ref().map(by).unwrap_or_default();
+        let origin = self.note.as_ref().map(by).unwrap_or_default();
         let why = self.note.as_ref().and_then(|note| note.why.as_deref());
         match (&self.scope, why) {
-            (PauseScope::Job(job), _) => format!("paused{told}; `rosterd resume {job}` lets changes go again"),
-            (PauseScope::All, _) => format!("paused{told}; `rosterd resume` lets changes go again"),
+            (PauseScope::Job(job), _) => format!("paused{origin}; `rosterd resume {job}` lets changes go again"),
+            (PauseScope::All, _) => format!("paused{origin}; `rosterd resume` lets changes go again"),
             (PauseScope::Alarm, why) => {
                 let why = why.unwrap_or("the service did what it must not");
-                format!("stopped{told}: {why}; look at it, then `rosterd resume` lets changes go again")
+                format!("stopped{origin}: {why}; look at it, then `rosterd resume` lets changes go again")
             }
         }
     }
@@ -141,7 +141,7 @@ pub fn pause(dir: &Path, clock: &Clock, job: Option<&JobName>) -> io::Result<boo
 pub fn resume(dir: &Path, clock: &Clock, job: Option<&JobName>) -> io::Result<Vec<Pause>> {
     let mut lifted = pauses(dir)?;
     lifted.retain(|pause| job.is_none() || pause.scope.job() == job);
-    let note = Note { since: clock.now(), by: acting_user(), why: None, told: false };
+    let note = Note { since: clock.now(), by: acting_user(), why: None, recorded: false };
     for pause in &lifted {
         tell(dir, clock, &pause.scope, "resumed", &note)?;
         fs::remove_file(folder(dir).join(pause.scope.file_name()))?;
@@ -183,7 +183,7 @@ fn stop(dir: &Path, clock: &Clock, scope: &PauseScope, by: String, why: Option<&
 fn make(dir: &Path, clock: &Clock, scope: &PauseScope, by: String, why: Option<&str>) -> io::Result<bool> {
     let folder = folder(dir);
     disk::lay_down(&folder)?;
-    let note = Note { since: clock.now(), by, why: why.map(str::to_owned), told: false };
+    let note = Note { since: clock.now(), by, why: why.map(str::to_owned), recorded: false };
     let made = File::options().write(true).create_new(true).mode(0o600).open(folder.join(scope.file_name()));
     let mut file = match made {
         Ok(file) => file,
@@ -206,11 +206,11 @@ fn make(dir: &Path, clock: &Clock, scope: &PauseScope, by: String, why: Option<&
 
 /// Tells of a pause, once.
 fn finish(dir: &Path, clock: &Clock, scope: &PauseScope, note: Note) -> io::Result<()> {
-    if note.told {
+    if note.recorded {
         return Ok(());
     }
     tell(dir, clock, scope, "paused", &note)?;
-    disk::replace(&folder(dir).join(scope.file_name()), &serde_json::to_vec(&Note { told: true, ..note })?)
+    disk::replace(&folder(dir).join(scope.file_name()), &serde_json::to_vec(&Note { recorded: true, ..note })?)
 }
 
 fn tell(dir: &Path, clock: &Clock, scope: &PauseScope, decision: &str, note: &Note) -> io::Result<()> {
@@ -251,8 +251,8 @@ mod tests {
     fn a_pause_whose_file_is_damaged_still_stops() {
         let dir = tempfile::tempdir().unwrap();
         alarm(dir.path(), &clock(), "it emptied mobile").unwrap();
-        let told = reason(dir.path(), &job("one")).unwrap();
-        assert!(crate::record::reveal(&told).contains("by rosterd: it emptied mobile"));
+        let why = reason(dir.path(), &job("one")).unwrap();
+        assert!(crate::record::reveal(&why).contains("by rosterd: it emptied mobile"));
         fs::write(folder(dir.path()).join("alarm"), b"\0\0").unwrap();
         assert!(reason(dir.path(), &job("one")).unwrap().starts_with("stopped: "));
         fs::remove_dir_all(folder(dir.path())).unwrap();

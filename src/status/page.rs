@@ -188,7 +188,7 @@ fn of_job(job: &JobView, at: Timestamp, page: &mut String) -> fmt::Result {
     }
     if let Some(missing) = &job.missing {
         let name = text(job.name.as_str());
-        let people = text(&missing.told(&job.time_zone, at));
+        let people = text(&missing.describe(&job.time_zone, at));
         writeln!(page, "<p>Missing from the source: {people}. <code>rosterd plan {name}</code> lists them.</p>")?;
     }
     held(job, page)?;
@@ -201,14 +201,14 @@ fn times(job: &JobView, page: &mut String) -> fmt::Result {
     write!(page, "<p class=\"soft\">")?;
     if let Some(running) = &job.running {
         let apart = if running.stage.is_empty() { "" } else { ": " };
-        write!(page, "Under way since {}{apart}{}. ", text(&job.told(running.since)), text(&running.stage))?;
+        write!(page, "Under way since {}{apart}{}. ", text(&job.local_time(running.since)), text(&running.stage))?;
     }
     match &job.last {
-        Some(last) => write!(page, "Last run {} ended {}.", last.run, text(&job.told(last.ended)))?,
+        Some(last) => write!(page, "Last run {} ended {}.", last.run, text(&job.local_time(last.ended)))?,
         None => write!(page, "No run has ended so far.")?,
     }
     match job.next {
-        Some(next) => write!(page, " Next: {}.", text(&job.told(next)))?,
+        Some(next) => write!(page, " Next: {}.", text(&job.local_time(next)))?,
         None => write!(page, " No schedule.")?,
     }
     if let Some(Ok(files)) = &job.inbox {

@@ -296,7 +296,7 @@ impl JobView {
     }
 
     /// A time as the job's people read it.
-    pub fn told(&self, at: Timestamp) -> String {
+    pub fn local_time(&self, at: Timestamp) -> String {
         at.to_zoned(self.time_zone.clone()).strftime("%-d %b %Y, %H:%M %Z").to_string()
     }
 }

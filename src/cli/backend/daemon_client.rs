@@ -91,7 +91,7 @@ pub(crate) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Placement, Fa
 
 /// This user may not use the daemon's socket.
 fn forbidden(arguments: &Arguments, socket: &Path) -> Result<Placement, Failure> {
-    unreached(arguments, for_whom(socket))
+    unreached(arguments, owner_hint(socket))
 }
 
 /// There may be a daemon, and it is out of reach. Most commands may still work on a state of this user's own.
@@ -103,7 +103,7 @@ fn unreached(arguments: &Arguments, words: String) -> Result<Placement, Failure>
 }
 
 /// Who may use a socket that this user may not, and what to do. A closed folder counts as the socket in it.
-fn for_whom(socket: &Path) -> String {
+fn owner_hint(socket: &Path) -> String {
     let found = socket.ancestors().find_map(|path| path.metadata().ok());
     let who = found.map_or("others".to_owned(), |found| {
         let group = Group::from_gid(Gid::from_raw(found.gid())).ok().flatten();

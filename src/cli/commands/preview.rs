@@ -38,7 +38,7 @@ pub(crate) fn run(ui: &Ui, host: &Backend, args: &PreviewArgs) -> Result<Exit, F
         ui.document(&json!({"version": 1, "job": job.name, "rows": rows, "inbox": inbox}));
     } else {
         if next.waiting.is_some() {
-            ui.note(sanitize(&next.told()));
+            ui.note(sanitize(&next.describe()));
         }
         seen.iter().for_each(|seen| lines(ui, seen));
     }

@@ -162,7 +162,7 @@ fn lines(ui: &Ui, config: &Config, views: &[JobView]) {
             view.parked.len()
         ));
         if let Some(missing) = &view.missing {
-            let people = sanitize(&missing.told(&view.time_zone, Clock::system().now()));
+            let people = sanitize(&missing.describe(&view.time_zone, Clock::system().now()));
             ui.line(format!("  missing: {people}; `rosterd plan {}` lists them", view.name));
         }
         match &view.inbox {

@@ -156,7 +156,7 @@ pub(crate) fn rejections(ui: &Ui, what: &str, rejected: &[Rejected]) {
 /// How many known people the source misses, since when, and what becomes of them.
 pub(crate) fn missing(ui: &Ui, missing: Option<&Missing>) {
     if let Some(missing) = missing {
-        ui.line(format!("  missing   {}", missing.told(&TimeZone::system(), Clock::system().now())));
+        ui.line(format!("  missing   {}", missing.describe(&TimeZone::system(), Clock::system().now())));
     }
 }
 

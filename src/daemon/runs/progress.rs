@@ -83,7 +83,7 @@ impl ActiveRuns {
     }
 
     /// The runs under way in a few words; nothing where there is none.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let mut text = String::new();
         for (job, going) in self.lock().iter() {
             let apart = if text.is_empty() { "" } else { ", " };
@@ -112,7 +112,7 @@ mod tests {
     fn fault_112_a_long_run_tells_how_far_it_is_and_a_hung_one_is_found() {
         let runs = ActiveRuns::default();
         let (one, other) = (JobName::new("one").unwrap(), JobName::new("other").unwrap());
-        assert_eq!(runs.told(), "");
+        assert_eq!(runs.describe(), "");
         let since = "2027-06-10T02:30:00Z".parse().unwrap();
         runs.begin(&one, since);
         runs.begin(&other, since);
@@ -120,7 +120,7 @@ mod tests {
             going.stage = Some(Stage::Sending { changes: 100_000, requests: 100_000 });
             going.outcomes = 1_234;
         });
-        assert_eq!(runs.told(), "one sends changes: 1234 of 100000, other begins");
+        assert_eq!(runs.describe(), "one sends changes: 1234 of 100000, other begins");
         let begun = Instant::now();
         assert!(runs.hung(begun + QUIET_MAX - Duration::from_secs(5)).is_empty());
         assert_eq!(runs.hung(begun + QUIET_MAX + Duration::from_secs(5)), [one.clone(), other.clone()]);

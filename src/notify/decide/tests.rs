@@ -36,7 +36,7 @@ fn snapshot(hour: i64, jobs: impl IntoIterator<Item = JobView>) -> Snapshot {
 }
 
 /// Looks at one state after the other, and returns the kinds of the notices at each.
-fn told(snapshots: impl IntoIterator<Item = Snapshot>) -> Vec<Vec<NoticeKind>> {
+fn notices(snapshots: impl IntoIterator<Item = Snapshot>) -> Vec<Vec<NoticeKind>> {
     let mut told = NotifiedState::default();
     let tell = |snapshot: Snapshot| {
         let (next, notices) = decide(&told, &snapshot);
@@ -49,7 +49,7 @@ fn told(snapshots: impl IntoIterator<Item = Snapshot>) -> Vec<Vec<NoticeKind>> {
 }
 
 fn of(states: &[Status]) -> Vec<Vec<NoticeKind>> {
-    told(states.iter().enumerate().map(|(hour, status)| snapshot(hour as i64, [job("staff", *status, &[])])))
+    notices(states.iter().enumerate().map(|(hour, status)| snapshot(hour as i64, [job("staff", *status, &[])])))
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_status_page_that_is_not_served_is_notified_once_and_so_is_its_return() {
         Snapshot { unserved, ..snapshot(hour, []) }
     };
     assert_eq!(
-        told([page(0, None), page(1, Some("taken")), page(2, Some("taken")), page(3, None), page(4, None)]),
+        notices([page(0, None), page(1, Some("taken")), page(2, Some("taken")), page(3, None), page(4, None)]),
         [vec![], vec![NoticeKind::NoPage], vec![], vec![NoticeKind::Recovered], vec![]]
     );
 }
@@ -81,7 +81,7 @@ fn a_change_is_notified_once_and_a_recovery_once() {
 #[test]
 fn two_jobs_don_t_mix() {
     let both = |hour, one, other| snapshot(hour, [job("one", one, &[]), job("other", other, &[])]);
-    let told = told([
+    let told = notices([
         both(0, Status::Failed, Status::Done),
         both(1, Status::Failed, Status::Failed),
         both(2, Status::Done, Status::Failed),
@@ -104,7 +104,7 @@ fn another_rejected_row_is_notified_and_one_that_moved_is_not() {
     assert_eq!(notices.len(), 1);
     assert_eq!(notices[0].rows, [RowNote { line: Some(5), reason: "email: is empty".to_owned() }]);
     let failed = snapshot(3, [job("staff", Status::Failed, &[])]);
-    let kinds = self::told([first, failed, same]);
+    let kinds = self::notices([first, failed, same]);
     assert_eq!(
         kinds,
         [[NoticeKind::Partial], [NoticeKind::Failed], [NoticeKind::Partial]],
@@ -136,7 +136,7 @@ fn an_overdue_job_is_notified_besides_how_its_last_run_ended() {
             overdue.then(|| crate::reconcile::ReasonKind::Stale.because("overdue: no new content since then"));
         snapshot(hour, [job])
     };
-    let told = told([
+    let told = notices([
         late(0, Status::Done, true),
         late(1, Status::Partial, true),
         late(2, Status::Partial, false),
@@ -153,16 +153,17 @@ fn a_leaver_on_site_for_a_week_is_notified_once() {
         snapshot(hour, [job])
     };
     let week = 7 * 24;
-    let known = told([waits(0, Some(-1)), waits(week - 2, Some(-1)), waits(week - 1, Some(-1)), waits(week, Some(-1))]);
+    let known =
+        notices([waits(0, Some(-1)), waits(week - 2, Some(-1)), waits(week - 1, Some(-1)), waits(week, Some(-1))]);
     assert_eq!(known, [vec![], vec![], vec![NoticeKind::OnSite], vec![]]);
-    let noticed = told([waits(0, None), waits(week - 1, None), waits(week, None), waits(2 * week, None)]);
+    let noticed = notices([waits(0, None), waits(week - 1, None), waits(week, None), waits(2 * week, None)]);
     assert_eq!(noticed, [vec![], vec![], vec![NoticeKind::OnSite], vec![]], "it counts from when it was noticed");
 }
 
 #[test]
 fn a_full_disk_is_notified_once() {
     let full = |hour, is_full| Snapshot { is_full, ..snapshot(hour, []) };
-    let told = told([full(0, false), full(1, true), full(2, true), full(3, false)]);
+    let told = notices([full(0, false), full(1, true), full(2, true), full(3, false)]);
     assert_eq!(told, [vec![], vec![NoticeKind::DiskFull], vec![], vec![NoticeKind::Recovered]]);
 }
 
@@ -231,7 +232,7 @@ fn a_refused_configuration_is_notified_once_for_each_reason_and_so_is_the_one_th
         refused: reason.map(|reason| Refused { at: at(hour), reason: reason.to_owned() }),
         ..snapshot(hour, [job("staff", Status::Done, &[])])
     };
-    let told = told([
+    let told = notices([
         refused(0, None),
         refused(1, Some("config.toml:3: job.nonsense: is no known key")),
         refused(2, Some("config.toml:3: job.nonsense: is no known key")),

@@ -86,10 +86,10 @@ impl Application<'_> {
         let whole = context.config.part(&job.name.root()).unwrap_or(job);
         let next = peek::peek(whole, Some(context.store), context.clock)?;
         let Some(whole) = next.job() else {
-            let skip = |key: &Key, action| Skipped { key: key.clone(), action, reason: next.told() };
+            let skip = |key: &Key, action| Skipped { key: key.clone(), action, reason: next.describe() };
             let skipped = planned.changes.iter().map(|one| skip(&one.key, one.action)).collect();
             let mut report = Report::idle(job.name.clone());
-            report.leave(next.told());
+            report.leave(next.describe());
             return Ok(Applied { report, skipped });
         };
         let kept = read_once(context, whole)?;

@@ -55,7 +55,7 @@ fn decide(dir: &Path, at: &str) {
     Audit::new(dir).append(Decided::new(at, "approved")).unwrap();
 }
 
-fn told(dir: &Path) -> Vec<String> {
+fn recorded(dir: &Path) -> Vec<String> {
     let mut told = Vec::new();
     assert_eq!(read(dir, |entry| told.push(entry.at().to_string())).unwrap(), []);
     told
@@ -116,10 +116,15 @@ fn law_3_what_was_committed_outlives_a_power_cut() {
 #[test]
 fn law_9_a_line_of_the_audit_file_outlives_a_power_cut() {
     let last = "2026-01-31T23:59:59Z";
-    check("the first line of all", |_| (), |dir| decide(dir, last), |dir| told(dir) == [last]);
-    check("one more", |dir| decide(dir, last), |dir| decide(dir, last), |dir| told(dir) == [last, last]);
+    check("the first line of all", |_| (), |dir| decide(dir, last), |dir| recorded(dir) == [last]);
+    check("one more", |dir| decide(dir, last), |dir| decide(dir, last), |dir| recorded(dir) == [last, last]);
     let first = "2026-02-01T00:00:00Z";
-    check("the first of a month", |dir| decide(dir, last), |dir| decide(dir, first), |dir| told(dir) == [last, first]);
+    check(
+        "the first of a month",
+        |dir| decide(dir, last),
+        |dir| decide(dir, first),
+        |dir| recorded(dir) == [last, first],
+    );
 }
 
 #[test]
@@ -131,8 +136,8 @@ fn a_pause_outlives_a_power_cut() {
         resume(dir, &clock(), None).unwrap();
     };
     check("a later one", before, paused, is_paused);
-    let is_told = |dir: &Path| pauses(dir).unwrap()[0].note.as_ref().is_some_and(|note| note.told);
-    check("that the audit file has it", |_| (), paused, is_told);
+    let is_recorded = |dir: &Path| pauses(dir).unwrap()[0].note.as_ref().is_some_and(|note| note.recorded);
+    check("that the audit file has it", |_| (), paused, is_recorded);
     check("an alarm", |_| (), |dir| alarm(dir, &clock(), "it emptied mobile").unwrap(), is_paused);
     let resumed = |dir: &Path| assert_eq!(resume(dir, &clock(), None).unwrap().len(), 1);
     check("the end of one", paused, resumed, |dir| pauses(dir).unwrap().is_empty());

@@ -170,7 +170,7 @@ impl Rig {
     }
 
     /// The changes that the audit file tells of.
-    fn told(&self) -> Vec<Changed> {
+    fn changes(&self) -> Vec<Changed> {
         let mut told = Vec::new();
         read(&self.state(), |entry| {
             told.extend(match entry {

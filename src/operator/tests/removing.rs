@@ -33,7 +33,7 @@ async fn law_9_a_removal_whose_answer_was_lost_is_recorded_with_what_was_removed
     rig.sync_of(&people(0..5)).await;
     rig.faults(&["staff.delete cut-after times=1"]);
     assert_eq!(rig.sync_of(&people(0..4)).await, (0, 0, 1));
-    let told = rig.told().pop().unwrap();
+    let told = rig.changes().pop().unwrap();
     assert_eq!((told.action, told.key, told.fields.contains_key("email")), (Action::Delete, key(4), true));
 }
 
@@ -53,7 +53,7 @@ async fn a_removal_is_recorded_with_what_was_there_before_it_was_tried_first() {
     });
     let report = rig.sync_while(&watch).await;
     assert_eq!((writes(&report), rig.count("staff.delete")), ((0, 0, 1), 2), "{report:?}");
-    let told = rig.told().pop().unwrap();
+    let told = rig.changes().pop().unwrap();
     assert_eq!(
         (told.action, told.fields["title"].as_ref().map(|[before, _]| before)),
         (Action::Delete, Some(&Value::text("Clerk")))

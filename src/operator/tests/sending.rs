@@ -15,7 +15,7 @@ async fn law_9_what_can_t_be_written_to_the_audit_file_ends_the_push() {
     assert!(sent <= rig.bench().client.in_flight(), "{sent} were sent with an unknown outcome");
     fs::remove_file(&audit).unwrap();
     rig.sync().await;
-    assert_eq!((rig.count("staff.update"), rig.told().len()), (100, 100), "each is reported, and none sent again");
+    assert_eq!((rig.count("staff.update"), rig.changes().len()), (100, 100), "each is reported, and none sent again");
 }
 
 #[tokio::test]

@@ -83,12 +83,12 @@ async fn law_3_an_update_of_unknown_fate_is_done_only_where_all_of_it_is() {
             bench.store.commit(batch).unwrap();
         }
         rig.service.edit("staff", id, now.clone());
-        let told = rig.told().len();
+        let told = rig.changes().len();
         rig.csv(&(row(0, "Clerk") + &row(2, "Clerk") + &row(1, title).replace("Person 1", "Ana One")));
         let report = rig.sync().await;
         assert_eq!((rig.count("staff.update"), rig.title(1).as_str()), (puts, becomes), "{now}: {report:?}");
         let is_other = now["created"] == other;
-        assert_eq!(rig.told().len() - told, usize::from(!is_other), "{now}: reported once: {report:?}");
+        assert_eq!(rig.changes().len() - told, usize::from(!is_other), "{now}: reported once: {report:?}");
     }
 }
 

@@ -8,7 +8,7 @@ use super::stray_rows::StrayRows;
 use super::{fingerprint, rows};
 use crate::config::Job;
 use crate::mapping::{Bound, Mapped, Mapping, Reading};
-use crate::plan::{Present, is_somebody_else};
+use crate::plan::{Present, is_another_person};
 use crate::reconcile::model::candidate::{Candidate, Rare, Statement};
 use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::reconcile::model::context::{Context, KeyFilter};
@@ -267,7 +267,7 @@ impl<'a> Collector<'a> {
                 }
                 Err(_) => continue,
             };
-            if is_somebody_else(|field| counted.get(field).cloned().unwrap_or(Value::Empty), &statement.who) {
+            if is_another_person(|field| counted.get(field).cloned().unwrap_or(Value::Empty), &statement.who) {
                 at_odds.push(key.clone());
             }
         }

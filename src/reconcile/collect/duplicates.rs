@@ -2,7 +2,7 @@
 
 use smol_str::SmolStr;
 
-use crate::plan::is_somebody_else;
+use crate::plan::is_another_person;
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::record::{Number, Value, Values};
@@ -66,7 +66,7 @@ fn are_one_person(
     let sent = standing.and_then(|(_, known)| known.as_ref()).map(|known| &known.sent);
     let Some(first) = sent.or_else(|| rows.first().map(|(_, fields, _)| fields)) else { return true };
     let named = |field: &str| first.get(field).cloned().unwrap_or(Value::Empty);
-    rows.iter().all(|(_, fields, _)| !is_somebody_else(named, fields))
+    rows.iter().all(|(_, fields, _)| !is_another_person(named, fields))
 }
 
 fn is_as_sent(fields: &Values, known: &SyncedRecord, seed_only: &[SmolStr]) -> bool {

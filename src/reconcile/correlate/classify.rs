@@ -137,7 +137,7 @@ impl<'a> Classifier<'a> {
         if MovedNames::concern(self.context.rules) {
             self.names.note(at, &valid.record, &standing);
         }
-        let other = self.people.somebody_else(&valid.record, &standing, self.context)?;
+        let other = self.people.another_person(&valid.record, &standing, self.context)?;
         let Valid { record, marks, has_bad_values, .. } = valid;
         let subject = Subject { record, line: self.line(candidate), marks };
         let decision = decide(subject, standing, self.context.rules);

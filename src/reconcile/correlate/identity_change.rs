@@ -9,7 +9,7 @@
 use smol_str::SmolStr;
 
 use super::correlator::CorrelationContext;
-use crate::plan::{Match, Matcher, Rules, Standing, is_somebody_else};
+use crate::plan::{Match, Matcher, Rules, Standing, is_another_person};
 use crate::reconcile::model::error::Error;
 use crate::record::{Entity, Field, FieldKind, Record, RemoteId, Target, Value, Values, normalize};
 
@@ -31,7 +31,7 @@ impl<'a> People<'a> {
     }
 
     /// Why an update of the matched entity may turn it into another person; `None` if nothing suggests that.
-    pub(crate) fn somebody_else(
+    pub(crate) fn another_person(
         &mut self,
         record: &Record,
         standing: &Standing,
@@ -113,9 +113,10 @@ impl Update<'_> {
     /// Whether it leaves nothing of who its entity is, nor of who the source said it is.
     fn replaces(&self) -> bool {
         let of_sent = |sent: &Values| {
-            is_somebody_else(|field| sent.get(field).cloned().unwrap_or(Value::Empty), &self.record.fields)
+            is_another_person(|field| sent.get(field).cloned().unwrap_or(Value::Empty), &self.record.fields)
         };
-        is_somebody_else(|field| self.entity.value(field).clone(), &self.record.fields) && self.sent.is_none_or(of_sent)
+        is_another_person(|field| self.entity.value(field).clone(), &self.record.fields)
+            && self.sent.is_none_or(of_sent)
     }
 
     /// What it brings into a field that was neither there nor sent before.

@@ -39,7 +39,7 @@ pub(crate) fn of_run(receipt: Receipt, report: &Report, known: &Known) -> Receip
         _ => lines(report, known),
     };
     let missing = report.missing.as_ref().filter(|_| verdict != Verdict::NotUsed).map(|missing| {
-        let told = missing.told(receipt.at.time_zone(), receipt.at.timestamp());
+        let told = missing.describe(receipt.at.time_zone(), receipt.at.timestamp());
         format!("not in this file: {told}. Was a filter left on in the export, or is it the export of a part?")
     });
     let messages = report.reasons.iter().filter(|reason| reason.kind != ReasonKind::Rejected || lines.is_empty());

@@ -38,7 +38,7 @@ impl Peeked {
     }
 
     /// What waits, as a sentence; empty where the source is no inbox.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let Some(waiting) = &self.waiting else { return String::new() };
         let count = waiting.files.len();
         let mut names: Vec<&str> = waiting.files.iter().take(LISTED_MAX).map(String::as_str).collect();

@@ -10,7 +10,7 @@ use crate::config::{Job, Mode};
 use crate::mapping::LeaverSet;
 use crate::mirror::{Mirror, Removal};
 use crate::plan::{
-    Base, Change, Delta, Deltas, Held, LeaverAction, Present, Protection, absent, is_somebody_else, missing,
+    Base, Change, Delta, Deltas, Held, LeaverAction, Present, Protection, absent, is_another_person, missing,
 };
 use crate::reconcile::correlate::fit::fit;
 use crate::reconcile::model::candidate::Statement;
@@ -127,7 +127,7 @@ impl LeaverPolicy<'_> {
             self.leave(&mut leaver, line, departed)?;
             let Leaver { known: remembered, entity, .. } = leaver;
             let sent = |field: &str| known.sent.get(field).cloned().unwrap_or(Value::Empty);
-            if is_somebody_else(sent, who) && is_somebody_else(|field| entity.value(field).clone(), who) {
+            if is_another_person(sent, who) && is_another_person(|field| entity.value(field).clone(), who) {
                 departed.doubtful.extend(departed.changes.drain(before..));
                 continue;
             }
@@ -243,11 +243,11 @@ impl LeaverPolicy<'_> {
         let fields: Vec<Field> = self.set.fields().cloned().collect();
         let values = match self.set.values(&known.sent, self.job.day(since)) {
             Ok(values) => values,
-            Err(fault) => return Ok(Err(told(fault))),
+            Err(fault) => return Ok(Err(fault_text(fault))),
         };
         let mut record = Record { key: key.clone(), fields: values };
         if let Some(fault) = fit(&mut record, &fields, self.mirror)? {
-            return Ok(Err(told(fault)));
+            return Ok(Err(fault_text(fault)));
         }
         let moved = |field: &Field| {
             let (from, to) = (entity.value(&field.name), record.fields.get(&field.name)?);
@@ -295,7 +295,7 @@ pub(crate) fn left_lately(
 }
 
 /// Why a field of leavers can't be set.
-pub(crate) fn told((field, reason): (String, String)) -> String {
+pub(crate) fn fault_text((field, reason): (String, String)) -> String {
     format!("leavers.set.{field}: {reason}")
 }
 

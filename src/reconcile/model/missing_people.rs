@@ -41,7 +41,7 @@ pub struct Missing {
 
 impl Missing {
     /// The same in words, with times in the job's zone.
-    pub fn told(&self, zone: &TimeZone, now: Timestamp) -> String {
+    pub fn describe(&self, zone: &TimeZone, now: Timestamp) -> String {
         let time = |at: Timestamp| at.to_zoned(zone.clone()).strftime("%-d %b %Y, %H:%M %Z").to_string();
         let fate = if self.removed { "removed" } else { "changed" };
         let then = match self.due {

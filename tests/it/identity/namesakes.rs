@@ -22,7 +22,7 @@ fn on_the_first_run_a_new_record_of_a_known_name_is_held_until_a_person_decides(
     for (run, created) in [1, 0, 0].into_iter().enumerate() {
         let ran = world.sync().expect(4).hides(&["Person", "PERSON"]);
         assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((created, 0, 0), Some(1)), "run {run}: {ran:?}");
-        assert!(ran.ended().2.contains("has the name of somebody at the service"), "run {run}: {ran:?}");
+        assert!(ran.ended().2.contains("has the name of a person at the service"), "run {run}: {ran:?}");
     }
     world.run(&["approve", "staff", "P00002"]).expect(0);
     assert_eq!(world.sync().expect(0).writes(), (1, 0, 0));

@@ -97,8 +97,8 @@ fn source(job: &Job, binds: &ldap::Binds, places: &mut Places, found: &mut Optio
         Ok(next) => next,
         Err(error) => return Finding::new(what, Verdict::Wrong, chain(&error)),
     };
-    let inbox = next.waiting.as_ref().map(|_| format!("{}: ", next.told())).unwrap_or_default();
-    let Some(job) = next.job() else { return Finding::new(what, Verdict::Good, next.told()) };
+    let inbox = next.waiting.as_ref().map(|_| format!("{}: ", next.describe())).unwrap_or_default();
+    let Some(job) = next.job() else { return Finding::new(what, Verdict::Good, next.describe()) };
     let (mut records, mut dropped, mut rejected, mut bad_values) = (0u64, 0u64, Vec::new(), Vec::new());
     let mut sample = None;
     let clock = Clock::system();
