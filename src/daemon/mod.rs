@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! signals ─┐                      ┌─▶ worker: a run ─┐
-//! inputs ──┼─▶ service: the loop ─┤                  ├─▶ inputs: the run ended
+//! events ──┼─▶ event loop ────────┤                  ├─▶ events: the run ended
 //! time ────┘    (scheduler)       └─▶ reload ────────┘
-//!                                                        engine: store, configuration, turns, events
+//!                                                        state: store, configuration, target locks, events
 //! control socket ─▶ a command of a caller ────────────▶       lent to all of these
 //! ```
 //!

@@ -4,7 +4,7 @@
 //! Invariants:
 //! - The content of a file is durable after `sync` or `sync_data` of it, its name after `sync_folder` of its folder; `replace`
 //!   and `rename` see to that themselves.
-//! - No other module syncs anything (`.clippy.toml`), so that a test sees every sync: it makes a power cut by forgetting what
+//! - No other module syncs anything (`clippy.toml`), so that a test sees every sync: it makes a power cut by forgetting what
 //!   was not synced, see `forgetful`.
 //!
 //! Rejected: testing by real power cuts alone. A kernel writes most things soon whether it is asked or not, so a missing

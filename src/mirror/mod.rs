@@ -1,8 +1,7 @@
 //! The local copy of what the service holds: pulls, watermarks, completeness.
 //!
-//! A [`Mirror`] is the stored copy, and over it the changes that one pull found. For a sync, each page is stored as it
-//! comes or, once they show many entities, all of them at the end; then the watermark. A plan looks at what was found
-//! and throws it away.
+//! A [`Mirror`] is the stored copy, and over it the changes that one pull found. For a sync, all of it is
+//! stored at the end of the pull, then the watermark. A plan looks at what was found and throws it away.
 //!
 //! Invariants:
 //! - Before an entity that moved is stored, the record that owns it is marked, so that a run which ends between has not

@@ -30,12 +30,17 @@ impl HoldReason {
 
     /// Puts another reason before it.
     pub fn precede(&mut self, reason: &str) {
-        let text = format!("{reason}; {}", self.text()).into();
-        *self = match self {
+        *self = self.with_text(format!("{reason}; {}", self.text()));
+    }
+
+    /// The same reason in other words.
+    pub fn with_text(&self, text: impl Into<Arc<str>>) -> Self {
+        let text = text.into();
+        match self {
             Self::SameName(_) => Self::SameName(text),
             Self::MovedName(_) => Self::MovedName(text),
             Self::OnSite | Self::Other(_) => Self::Other(text),
-        };
+        }
     }
 }
 

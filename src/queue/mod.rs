@@ -6,8 +6,8 @@
 //! - Before a request that changes something leaves, its change is on disk as [`State::Sent`]; after it, one commit
 //!   takes the change out and moves what is known (law 3, law 5). So whatever is marked as sent when a process begins
 //!   has an unknown fate, and is looked up before it is tried again.
-//! - A waiting change may be replaced or dropped by the next plan; a sent one may not; a parked one stays, unsent, until
-//!   the plan wants something else for its key.
+//! - A waiting change may be replaced or dropped by the next plan; a sent one only after it was looked up; a create whose
+//!   outcome stays unknown never. A parked one stays, unsent, until the plan wants something else for its key.
 //! - Leavers go first, then joiners, then movers (law 12).
 //!
 //! Rejected: a log of requests to replay. Replaying yesterday's PUT would undo what others did since.

@@ -25,7 +25,8 @@
 //!
 //! Invariants:
 //! - `plan` and `sync` go the same way up to the guard; a plan stores nothing and sends nothing but reads.
-//! - Nothing is written, here or there, before source and service were both read without a fault.
+//! - No change of a plan is queued or sent before source and service were both read without a fault. Before that, a run
+//!   stores what it pulled, settles what an earlier process left unknown, and restores presence.
 //! - One job's failure is its own: the others run.
 //! - Memory holds summaries of records and changes; the rest lies in a spill file until it is shown, kept or sent.
 //! - A paused job's run goes the whole way except for the push: it reads, plans and remembers, and sends nothing.

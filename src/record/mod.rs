@@ -1,7 +1,7 @@
 //! The vocabulary of the program: targets and their field tables, records, keys, ids.
 //!
 //! Everything here is a pure value. Nothing reads a file, a clock or a socket, and nothing knows a wire format: how an
-//! answer of the service becomes an [`Entity`] is `api`'s knowledge, how a row becomes a [`Record`] is `mapping`'s.
+//! answer of the service becomes an [`Entity`] is `mirror`'s knowledge, how a row becomes a [`Record`] is `mapping`'s.
 //!
 //! Invariants:
 //! - `Debug` of a record, an entity or a value never shows a person's data, only keys, ids and field names (law 11).

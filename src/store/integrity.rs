@@ -1,4 +1,4 @@
-//! The manifest: number and checksums of what the store should hold, so that loss is noticed.
+//! The integrity record: number and checksums of what the store should hold, so that loss is noticed.
 
 use std::fs::File;
 use std::io;

@@ -1,7 +1,7 @@
 //! `rosterd demo`: the whole way on this machine, from nothing.
 //!
 //! ```text
-//! ground  a folder with a configuration and HR's file, and the stand-in beside it
+//! fixture a folder with a configuration and HR's file, and the stand-in beside it
 //! story   plans and syncs, each with an expected result
 //! serve   --serve: the daemon, its inbox and its status page, until someone ends it
 //! ```

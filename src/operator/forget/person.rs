@@ -98,14 +98,16 @@ fn mentions(store: &Store, key: &Key, jobs: &BTreeSet<JobName>, batch: &mut Batc
     for job in jobs {
         for (other, held) in HELD.list::<Vec<_>>(store, job)? {
             if other != *key
-                && let Some(reason) = erase_key(held.reason.text(), key)
+                && let Some(text) = erase_key(held.reason.text(), key)
             {
-                HELD.put(batch, job, &other, &PendingApproval { reason: reason.into(), ..held });
+                HELD.put(batch, job, &other, &PendingApproval { reason: held.reason.with_text(text), ..held });
             }
         }
         let mut state = JobState::load(store, job)?;
         state.inbox.forget();
         state.rejected.first.clear();
+        state.bad_values.first.clear();
+        state.shown.forget(key);
         for told in &mut state.reasons {
             if let Some(reason) = erase_key(told, key) {
                 told.text = reason;
@@ -119,4 +121,42 @@ fn mentions(store: &Store, key: &Key, jobs: &BTreeSet<JobName>, batch: &mut Batc
         state.put(batch, job);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::plan::HoldReason;
+    use crate::reconcile::model::job_state::{RejectedRow, RejectedRows};
+    use crate::record::Sensitive;
+
+    #[test]
+    fn fault_114_what_a_job_remembers_names_the_person_no_more_and_stays_of_its_kind() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let job = JobName::new("staff").unwrap();
+        let (key, other) = (Key::new("P1").unwrap(), Key::new("P2").unwrap());
+        let row = RejectedRow { line: Some(2), field: None, reason: "too long".to_owned(), mark: 7 };
+        let rows = RejectedRows { count: 1, first: vec![row] };
+        let state = JobState { rejected: rows.clone(), bad_values: rows, ..JobState::default() };
+        let reason = HoldReason::MovedName(format!("the name of key {} goes to it", Sensitive("P1")).into());
+        let held = serde_json::from_value(json!({"action": "create", "wish": 1, "reason": reason})).unwrap();
+        let mut batch = Batch::default();
+        state.put(&mut batch, &job);
+        HELD.put(&mut batch, &job, &other, &held);
+        store.commit(batch).unwrap();
+
+        let mut batch = Batch::default();
+        mentions(&store, &key, &BTreeSet::from([job.clone()]), &mut batch).unwrap();
+        store.commit(batch).unwrap();
+
+        let state = JobState::load(&store, &job).unwrap();
+        for rows in [&state.rejected, &state.bad_values] {
+            assert_eq!((rows.count, rows.first.len()), (1, 0));
+        }
+        let [(_, held)] = HELD.list::<Vec<_>>(&store, &job).unwrap().try_into().unwrap();
+        assert!(matches!(&held.reason, HoldReason::MovedName(text) if !text.contains("P1")), "{held:?}");
+    }
 }

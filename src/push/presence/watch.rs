@@ -134,8 +134,8 @@ impl<'a> Presence<'a> {
         Ok(Self { client: client.urgent(), store, clock, target, state: Mutex::new(state), wake: Notify::new() })
     }
 
-    /// Waits until an update of this person can be sent together with the look that follows it; `None` if `stopped`
-    /// says that no more are begun.
+    /// Waits until an update of this person can be sent together with the look that follows it. Returns why
+    /// no more are begun if `stopped` says so.
     pub(crate) async fn room(
         &self,
         id: RemoteId,

@@ -43,6 +43,15 @@ impl Replicas {
         other.map(|(standing, _)| standing).or(self.last.as_ref())
     }
 
+    /// Erases a person.
+    pub(crate) fn forget(&mut self, key: &Key) {
+        let mark = mark(key.as_str());
+        for (_, keys) in &mut self.others {
+            keys.remove(&mark);
+        }
+        self.others.retain(|(_, keys)| !keys.is_empty());
+    }
+
     /// What is to be remembered after a read that did not show those at `missing`.
     pub(crate) fn after(&self, span: &Span, missing: &[usize], index: &Index, doubts: bool) -> Self {
         let Span { began, ended } = span;
@@ -70,4 +79,20 @@ impl Replicas {
 
 fn mark(key: &str) -> u64 {
     xxh3_64(key.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_forgotten_is_remembered_of_no_server() {
+        let [one, two] = ["P1", "P2"].map(|key| Key::new(key).unwrap());
+        let keys = [&one, &two].map(|key| mark(key.as_str())).into();
+        let mut shown = Replicas { others: vec![(ReplicaPosition::beyond(), keys)], ..Replicas::default() };
+        shown.forget(&one);
+        assert_eq!((shown.of(&one), shown.of(&two)), (None, Some(&ReplicaPosition::beyond())));
+        shown.forget(&two);
+        assert_eq!(shown, Replicas::default());
+    }
 }

@@ -1,4 +1,4 @@
-//! SsTable file (SSTable): rows in order of key, written once and never changed. It holds a keyspace as of the last
+//! sorted file (SSTable): rows in order of key, written once and never changed. It holds a keyspace as of the last
 //! merge.
 //!
 //! ```text
