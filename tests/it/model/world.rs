@@ -393,6 +393,10 @@ fn slip_up(rows: &mut BTreeMap<u8, [String; 5]>, slip: Slip) {
         rows.entry(person).and_modify(|row| row[at] = text);
     };
     match slip {
+        // With another number, name and email, nothing that identifies a person is left: no one could tell it from a leaver
+        // and a joiner.
+        Slip::Mistyped(one) if cell(rows, one, 2) != Some(email(one)) => {}
+        Slip::GivenAway(one) if cell(rows, one, 0) == Some(format!("X{one}")) => {}
         Slip::Mistyped(one) => set(rows, one, 0, format!("X{one}")),
         Slip::Broken(one) => set(rows, one, 0, "#N/A".to_owned()),
         Slip::BadPhone(one) => set(rows, one, 3, "ask reception".to_owned()),
