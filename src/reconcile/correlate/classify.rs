@@ -88,6 +88,9 @@ struct Classifier<'a> {
     names: MovedNames,
     /// Keys whose records may be about another person, and why.
     suspects: BTreeMap<Key, HoldReason>,
+    /// The names and emails in rows of which it is not sure who they are: a missing person who has one of them may be in
+    /// such a row under a mistyped number.
+    doubted: BTreeSet<(&'static str, String)>,
     result: Classified,
 }
 
@@ -117,6 +120,7 @@ impl<'a> Classifier<'a> {
             people: People::new(&context.job.match_on, context.rules),
             names: MovedNames::default(),
             suspects: BTreeMap::new(),
+            doubted: BTreeSet::new(),
             result: Classified { claimed: claims.entities().collect(), ..Classified::default() },
             claims,
         })
@@ -216,7 +220,11 @@ impl<'a> Classifier<'a> {
         let (context, rules, result) = (self.context, self.context.rules, &mut self.result);
         let key = &valid.record.key;
         match standing {
-            Standing::Doubtful { entity, .. } => _ = result.claimed.insert(entity.id),
+            Standing::Doubtful { entity, .. } => {
+                result.claimed.insert(entity.id);
+                self.doubted.extend(named_by(&valid.record.fields));
+            }
+            Standing::Unclear(_) => self.doubted.extend(named_by(&valid.record.fields)),
             Standing::Matched { by, entity } => {
                 *result.matched_by.entry(by.to_string()).or_default() += 1;
                 result.matched.push(entity.id);
@@ -252,7 +260,7 @@ impl<'a> Classifier<'a> {
                     result.photos_left.insert(key.clone());
                 }
             }
-            Standing::Vanished { .. } | Standing::New | Standing::Unclear(_) => {}
+            Standing::Vanished { .. } | Standing::New => {}
         }
         Ok(())
     }
@@ -299,12 +307,10 @@ impl<'a> Classifier<'a> {
 
     /// Holds the changes of records that may be about another person than their key.
     fn finish(self) -> Result<Classified, Error> {
-        let Self { context, claims, names, mut suspects, mut result, .. } = self;
+        let Self { context, claims, names, mut suspects, mut doubted, mut result, .. } = self;
         for (key, reason) in names.reasons(&claims, context)? {
             suspects.entry(key).or_insert(reason);
         }
-        // The names and emails in their rows.
-        let mut doubted = BTreeSet::new();
         for change in result.changes.extract_if(.., |change| suspects.contains_key(&change.key)) {
             let (key, action) = (change.key.clone(), change.action);
             let reason = &suspects[&key];

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rosterd::sandbox::Options;
 
-use crate::support::{Config, HEADER, Ran, World};
+use crate::support::{Config, HEADER, Ran, World, people};
 
 const PEOPLE: usize = 6;
 
@@ -101,4 +101,15 @@ fn law_9_a_name_that_goes_to_a_new_person_is_held_though_the_state_was_lost() {
     (1..PEOPLE + 1).for_each(|number| _ = world.person(number, "Clerk"));
     world.csv(named(PEOPLE + 1, &[(1, "Zed New"), (7, "Person 1")]));
     assert_eq!(held(&world.plan().expect(0)), [1, 7].into());
+}
+
+#[test]
+fn law_1_a_mistyped_number_keeps_everybody_whom_its_row_may_be() {
+    let world = World::of(Config::rest("[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n"));
+    let wrong = "P00001,Ben Berg,ada@example.com,Clerk\nP00002,Ada Alm,ben@example.com,Clerk\n";
+    assert_eq!(world.sync_of(people(3..13) + wrong).expect(0).writes(), (12, 0, 0));
+    // By email it is the first of them, by name the second.
+    let ran = world.sync_of(people(3..13) + "X00001,Ada Alm,ada@example.com,Clerk\n").expect(4);
+    assert_eq!((ran.writes(), world.staff().len()), ((0, 0, 0), 12), "{ran:?}");
+    assert_eq!(world.sync_of(people(3..13) + wrong).expect(0).writes(), (0, 0, 0));
 }
