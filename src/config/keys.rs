@@ -36,11 +36,22 @@ impl Shape {
     }
 }
 
-/// The kind of source that a key belongs to.
+/// A kind of source that has keys of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SourceKind {
+    /// A file of this machine: `path` of type "csv".
     File,
     Directory,
+}
+
+impl SourceKind {
+    /// As messages call it.
+    fn described(self) -> &'static str {
+        match self {
+            Self::File => "a file",
+            Self::Directory => "type = \"ldap\"",
+        }
+    }
 }
 
 /// A key that is accepted.
@@ -49,8 +60,8 @@ pub(crate) struct Key {
     /// Its name from the top of the file on. A key of `[[job]]` is written without the job's number.
     pub(crate) name: &'static str,
     pub(crate) shape: Shape,
-    /// The kind of source that alone has it.
-    source: Option<SourceKind>,
+    /// The kinds of source that have it; none where every kind has it, or it is no source's.
+    sources: &'static [SourceKind],
     /// What counts where it is not set, as it would be written; `None` where nothing does.
     pub(crate) default: Option<&'static str>,
     /// What it says, in one sentence or two.
@@ -60,13 +71,11 @@ pub(crate) struct Key {
 macro_rules! keys {
     (@default) => { None };
     (@default $default:literal) => { Some(stringify!($default)) };
-    (@source) => { None };
-    (@source $source:ident) => { Some(SourceKind::$source) };
-    ($($name:literal $shape:ident $(of $source:ident)? $(= $default:literal)? : $about:literal;)*) => {
+    ($($name:literal $shape:ident $(of $($source:ident)+)? $(= $default:literal)? : $about:literal;)*) => {
         &[$(Key {
             name: $name,
             shape: Shape::$shape,
-            source: keys!(@source $($source)?),
+            sources: &[$($(SourceKind::$source),+)?],
             default: keys!(@default $($default)?),
             about: $about,
         }),*]
@@ -224,9 +233,13 @@ fn written(table: &str) -> String {
 pub(super) const SECRETS: &[&str] =
     &["api.client_secret", "api.api_key", "job.source.bind_password", "notify.mail.password"];
 
-/// The last names of the keys that only such a source has.
-pub(super) fn of_source(kind: SourceKind) -> impl Iterator<Item = &'static str> {
-    KNOWN.iter().filter(move |key| key.source == Some(kind)).map(|key| last(key.name))
+/// The last names of the keys that such a source does not have, each with the kinds that have it.
+pub(super) fn foreign_to(kind: SourceKind) -> impl Iterator<Item = (&'static str, String)> {
+    let foreign = KNOWN.iter().filter(move |key| !key.sources.is_empty() && !key.sources.contains(&kind));
+    foreign.map(|key| {
+        let kinds: Vec<&str> = key.sources.iter().map(|kind| kind.described()).collect();
+        (last(key.name), kinds.join(" or "))
+    })
 }
 
 /// The shape of a known key.

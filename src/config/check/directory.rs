@@ -7,7 +7,7 @@ use secrecy::ExposeSecret as _;
 
 use super::secret::FoundSecret;
 use super::section::Section;
-use crate::config::keys::{self, SourceKind};
+use crate::config::keys::SourceKind;
 use crate::config::options::Job;
 use crate::record::{JobName, Target};
 use crate::source::Source;
@@ -24,9 +24,7 @@ const PAGE_SIZE_MAX: i64 = 10_000;
 
 /// Checks the directory of the job of that name.
 pub(super) fn check(source: &Section<'_>, job: Option<&str>) -> Option<Options> {
-    for key in keys::of_source(SourceKind::File).filter(|key| source.in_file(key)) {
-        source.problem(key, "goes with a file, and a directory is none", Some("leave it out"));
-    }
+    source.refuse_foreign(SourceKind::Directory);
     if source.text("mode").is_some_and(|mode| mode != "full") {
         source.problem("mode", "a directory is always read whole", Some("leave it out"));
     }

@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use smol_str::SmolStr;
 
 use super::Environment;
-use crate::config::keys::{self, Shape};
+use crate::config::keys::{self, Shape, SourceKind};
 use crate::config::report::{Report, shown};
 use crate::config::units;
 
@@ -234,6 +234,13 @@ impl<'a> Section<'a> {
     pub(super) fn wrong<T>(&self, key: &str, message: impl Into<String>, hint: Option<&str>) -> Option<T> {
         self.problem(key, message, hint);
         None
+    }
+
+    /// Names the keys that a source of that kind does not have.
+    pub(super) fn refuse_foreign(&self, kind: SourceKind) {
+        for (key, kinds) in keys::foreign_to(kind).filter(|(key, _)| self.in_file(key)) {
+            self.problem(key, format!("goes with {kinds}"), Some("leave it out"));
+        }
     }
 
     /// Adds a warning.

@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 
 use super::directory;
 use super::section::Section;
-use crate::config::keys::{self, SourceKind};
+use crate::config::keys::SourceKind;
 use crate::config::options::Mode;
 use crate::config::{nearest, units};
 use crate::source::Source;
@@ -39,9 +39,7 @@ pub(super) fn check(source: &Section<'_>, job: Option<&str>) -> Option<Checked> 
             return source.wrong("type", format!("{other:?} is no kind of source"), hint);
         }
     }
-    for key in keys::of_source(SourceKind::Directory).filter(|key| source.in_file(key)) {
-        source.problem(key, "goes with type = \"ldap\"", Some("leave it out"));
-    }
+    source.refuse_foreign(SourceKind::File);
     let path = source.required("path", "name the file that holds the people, or the folder it is dropped into");
     let mode = source.choice("mode", &[("full", Mode::Full), ("changes", Mode::Changes)]);
     let settle = source.duration("settle");

@@ -71,7 +71,7 @@ fn a_password_has_four_places_and_is_shown_at_none() {
 fn what_is_wrong_with_a_directory_is_named() {
     let line = |key: &str, said: &str| format!("config.toml:12: job.source.{key}: {said}");
     for (lines, expected) in [
-        ("settle = \"2s\"\n", line("settle", "goes with a file, and a directory is none; leave it out")),
+        ("settle = \"2s\"\n", line("settle", "goes with a file; leave it out")),
         ("expect_every = \"8d\"\n", line("expect_every", "")),
         ("mode = \"changes\"\n", line("mode", "a directory is always read whole; leave it out")),
         ("scope = \"tree\"\n", line("scope", "\"tree\" is none of \"sub\", \"one\", \"base\"")),
