@@ -3,7 +3,7 @@
 //! Invariant: a person that a server does not show counts as gone only if that server had seen, before it was asked,
 //! everything that the read which showed this person had seen at its end ([`ReplicaPosition::covers`]). A number that is
 //! counted by one server alone is compared only with earlier numbers of the same server. A server that shows nothing,
-//! where it or another one at its address showed something before, has seen nothing: it may be in the middle of an
+//! where it or another one of the directory showed something before, has seen nothing: it may be in the middle of an
 //! import.
 //!
 //! What is compared, the best that the server shows:

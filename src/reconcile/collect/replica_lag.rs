@@ -48,7 +48,7 @@ impl Replicas {
         let mut said_so = false;
         for at in &missing {
             let Some(key) = Key::new(index.entry(*at).key) else { continue };
-            if self.of(&key).is_some_and(|shown| !span.began.covers(shown)) {
+            if !self.is_covered(&key, &span.began) {
                 said_so |= gathered.left.remove(&key).is_some();
                 gathered.present.mark(*at);
                 doubted.push(key);

@@ -24,6 +24,9 @@ pub(crate) struct Replicas {
     /// The last read that could not be believed, where it was the last.
     #[serde(default)]
     doubted: Option<ReplicaPosition>,
+    /// Whether a server of this directory has shown how far it is: one that shows nothing may be in an import then.
+    #[serde(default)]
+    tells: bool,
 }
 
 impl Replicas {
@@ -34,6 +37,11 @@ impl Replicas {
         let address = doubted.address.clone();
         *self = Self { last: Some(doubted), ..Self::default() };
         Some(address)
+    }
+
+    /// Whether a server at `began` had seen all that the one which showed this person last had seen.
+    pub(crate) fn is_covered(&self, key: &Key, began: &ReplicaPosition) -> bool {
+        self.of(key).is_none_or(|shown| began.covers(shown) && (began.tells() || !self.tells))
     }
 
     /// The position of the server that showed this person last.
@@ -57,6 +65,7 @@ impl Replicas {
         let Span { began, ended } = span;
         let missing: BTreeSet<u64> = missing.iter().map(|at| mark(index.entry(*at).key)).collect();
         let mut next = self.clone();
+        next.tells |= ended.tells();
         next.others.iter_mut().for_each(|(_, keys)| keys.retain(|key| missing.contains(key)));
         next.doubted = (doubts || self.last.as_ref().is_some_and(|last| !began.covers(last))).then(|| ended.clone());
         next.last = Some(match &self.last {

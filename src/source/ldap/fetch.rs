@@ -144,7 +144,13 @@ impl Fetch<'_> {
         if let Ok(ended) = standing(&mut session, server, &self.options.bases).await
             && let Some(span) = &mut self.fetched.span
         {
+            let shows_now = !span.began.tells() && ended.tells();
             span.ended = ended;
+            if shows_now {
+                self.doubt(format!(
+                    "{server} showed how far it is only at the end of the read; was it in the middle of an import?"
+                ));
+            }
         }
         session.close().await;
         Ok(())

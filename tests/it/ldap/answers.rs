@@ -518,6 +518,26 @@ fn fault_79_a_replica_that_lags_removes_no_one() {
 }
 
 #[test]
+fn fault_79_a_server_that_ends_its_import_while_it_is_read_removes_no_one() {
+    const CSN: &str = "20260101000000.000000Z#000000#000#000000";
+    /// A server in an import, with these people so far; at the end of the read it shows how far it is, if it `ends`.
+    fn importing(numbers: Range<usize>, ends: bool) -> impl Fn(&Asked, usize) -> Vec<Said> + Send + Sync + 'static {
+        let says = at(CSN, numbers);
+        move |asked, pages| match asked.attributes.iter().any(|name| name == "contextCSN") {
+            true if pages == 0 || !ends => vec![code(0, "")],
+            _ => says(asked, pages),
+        }
+    }
+    let server = Scripted::start(importing(1..41, false));
+    let world = world(&[&server], "");
+    assert_eq!(world.sync().expect(0).writes(), (40, 0, 0));
+    server.say(importing(1..39, true));
+    let ran = world.sync().expect(3);
+    assert_eq!((ran.ended().1, ran.writes()), (false, (0, 0, 0)), "{}", ran.reason());
+    assert!(ran.reason().contains("in the middle of an import"), "{}", ran.reason());
+}
+
+#[test]
 fn fault_79_a_server_that_does_not_show_how_far_it_is_is_believed_about_people_it_showed() {
     let (first, second) = (Scripted::of_pages(everybody), Scripted::of_pages(|_, _| with(entries(1..31), [done(b"")])));
     let world = world(&[&first, &second], "");

@@ -38,6 +38,12 @@ impl Kind {
         self != Self::Silent
     }
 
+    /// Whether a server that is being imported shows nothing of itself. The others show a count, under an identity that is
+    /// new since the import.
+    pub(super) fn is_silent_in_imports(self) -> bool {
+        matches!(self, Self::OpenLdap | Self::Replicated389)
+    }
+
     /// Whether servers that answer under one address can be distinguished.
     pub(super) fn tells_apart(self) -> bool {
         !matches!(self, Self::Silent | Self::Alone389)
@@ -82,6 +88,8 @@ pub(super) struct Seen {
     /// How many changes the server had before and after; `None` while it did not hold everybody.
     pub(super) began: Option<usize>,
     pub(super) ended: usize,
+    /// Whether the server showed how far it is, before or after.
+    pub(super) tells: bool,
     pub(super) people: BTreeSet<u8>,
     /// Whether nothing went wrong.
     pub(super) is_whole: bool,
@@ -222,9 +230,11 @@ impl Directory {
             let one = &self.servers[usize::from(server)];
             let began = one.importing.is_none().then_some(one.has);
             (self.seen.began, self.seen.ended) = (began, one.has);
+            self.seen.tells = self.shows(server);
         } else if is_root {
             self.happens(&read, u8::MAX);
             self.seen.ended = self.servers[usize::from(server)].has;
+            self.seen.tells |= self.shows(server);
         }
         let values = self.standing(server, asked);
         let entry = (!values.is_empty()).then(|| {
@@ -232,6 +242,12 @@ impl Directory {
             Said::Entry(asked.name.clone(), attributes)
         });
         entry.into_iter().chain([code(0, "")]).collect()
+    }
+
+    /// Whether a server shows how far it is.
+    fn shows(&self, server: u8) -> bool {
+        let is_importing = self.servers[usize::from(server)].importing.is_some();
+        self.kind.tells() && !(is_importing && self.kind.is_silent_in_imports())
     }
 
     /// What happens meanwhile. A read that breaks does not show how far its server was in the end, so nothing happens in one.
