@@ -183,6 +183,11 @@ impl<'a> Classifier<'a> {
         let candidate = &context.candidates[at];
         Ok(match self.found(at)? {
             Standing::New => self.same_name.of(candidate, context)?,
+            // Another entity may show the same person: a copy of this one, or one whose key was wrong until now.
+            Standing::Vanished { known } => match self.same_name.of(candidate, context)? {
+                Standing::New => Standing::Vanished { known },
+                found => found,
+            },
             Standing::Mine { known, entity } if known.borrowed || context.rules.target == Target::Organization => {
                 match context.owner(known.id, &candidate.key)?.filter(|owner| context.borrows(owner)) {
                     Some(_) => Standing::Borrowed { entity },

@@ -113,3 +113,21 @@ fn law_1_a_mistyped_number_keeps_everybody_whom_its_row_may_be() {
     assert_eq!((ran.writes(), world.staff().len()), ((0, 0, 0), 12), "{ran:?}");
     assert_eq!(world.sync_of(people(3..13) + wrong).expect(0).writes(), (0, 0, 0));
 }
+
+#[test]
+fn law_3_a_person_whose_own_entity_is_gone_is_not_made_beside_the_one_that_shows_them() {
+    for match_on in ["email", "employee_id"] {
+        let job = format!("key = \"{{{{ employee_no }}}}\"\nmatch_on = [\"{match_on}\"]\n");
+        let rest = Config::rest("[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n");
+        let world = World::of(Config { job, ..rest });
+        let wrong = "P00001,Ada Alm,ada@example.com,Clerk\nP00002,Ben Berg,ben@example.com,Clerk\n";
+        assert_eq!(world.sync_of(people(3..13) + wrong).expect(0).writes(), (12, 0, 0));
+        let of = |number: usize| world.held_as(number).map(|one| one["id"].as_i64().unwrap());
+        let [shown, own] = [1, 2].map(|number| of(number).unwrap());
+        world.service().remove("staff", own);
+        let ran = world.sync_of(people(3..13) + "P00002,Ada Alm,ada@example.com,Clerk\n").expect(4);
+        assert_eq!((ran.writes(), of(1)), ((0, 0, 0), Some(shown)), "{match_on}: {ran:?}");
+        world.run(&["approve", "staff", "P00002"]).expect(0);
+        assert_eq!((world.sync().expect(0).writes(), of(2)), ((0, 1, 0), Some(shown)), "{match_on}");
+    }
+}
