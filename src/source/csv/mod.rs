@@ -28,8 +28,8 @@ mod transcode;
 pub use error::{CsvErrorKind, Error};
 pub use format::{DetectedFormat, Probe, delimiter_name};
 pub use options::{Encoding, Options};
-pub use probe::probe;
-pub use read::read;
+pub use probe::{probe, probe_opened};
+pub use read::{Opened, read, read_opened};
 
 pub use super::name::{ColumnRequirement, Name, RequiredColumns};
 

@@ -1,6 +1,7 @@
 //! A file as it looks without a mapping.
 
 use std::collections::HashSet;
+use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use super::format::{DetectedFormat, Probe, delimiter_name};
 use super::header::{DELIMITERS, Head, HeadRow};
 use super::limits::{COLUMNS_MAX, HEADER_LINES_MAX};
 use super::options::{Encoding, Options};
-use super::read::open;
+use super::read::{Opened, open};
 use super::scan::{Utf8, survey};
 use crate::clock::Clock;
 use crate::source::snake;
@@ -23,13 +24,20 @@ const SAMPLES: usize = 5;
 /// Looks at a file without a mapping, for a first configuration: its encoding, the delimiter that divides its rows most
 /// evenly, the line that looks like a header, a few rows. Whatever was guessed is named as a doubt.
 pub fn probe(path: &Path) -> Result<Probe, Error> {
-    look(path).map_err(|kind| Error { path: path.to_owned(), kind })
+    let options = Options { settle: Duration::ZERO, ..Options::at(path) };
+    let found = open(&options, &Clock::system()).and_then(|(file, stamp)| look(file, stamp.size));
+    found.map_err(|kind| Error { path: path.to_owned(), kind })
 }
 
-fn look(path: &Path) -> Result<Probe, CsvErrorKind> {
-    let options = Options { settle: Duration::ZERO, ..Options::at(path) };
-    let (mut file, stamp) = open(&options, &Clock::system())?;
-    let survey = survey(&mut file, stamp.size).map_err(CsvErrorKind::Unreadable)?;
+/// The same of a file that is open already; `called` is what errors call it.
+pub fn probe_opened(opened: Opened, called: &Path) -> Result<Probe, Error> {
+    let Opened { file, size } = opened;
+    let found = if size == 0 { Err(CsvErrorKind::Empty) } else { look(file, size) };
+    found.map_err(|kind| Error { path: called.to_owned(), kind })
+}
+
+fn look(mut file: File, size: u64) -> Result<Probe, CsvErrorKind> {
+    let survey = survey(&mut file, size).map_err(CsvErrorKind::Unreadable)?;
     let decision = decide(Encoding::Auto, &survey, None)?;
     let head = Head::read(&mut file, &decision, survey.size).map_err(CsvErrorKind::Unreadable)?;
 

@@ -40,6 +40,31 @@ pub(super) fn open(options: &Options, clock: &Clock) -> Result<(File, Stamp), Cs
     }
 }
 
+/// A file that no one else can change.
+#[derive(Debug)]
+pub struct Opened {
+    /// The file.
+    pub file: File,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// The same of a file that is open already.
+pub fn read_opened(
+    opened: Opened,
+    options: &Options,
+    wanted: &RequiredColumns,
+    known: Option<&DetectedFormat>,
+    visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
+) -> Result<Read, Error> {
+    let Opened { file, size } = opened;
+    let read = match size {
+        0 => Err(CsvErrorKind::Empty),
+        _ => read_rows((file, size, None), options, wanted, known, visit),
+    };
+    read.map_err(|kind| Error { path: options.shown().to_owned(), kind })
+}
+
 fn read_file(
     options: &Options,
     wanted: &RequiredColumns,
@@ -47,8 +72,18 @@ fn read_file(
     clock: &Clock,
     visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
 ) -> Result<Read, CsvErrorKind> {
-    let (mut file, stamp) = open(options, clock)?;
-    let survey = survey(&mut file, stamp.size).map_err(CsvErrorKind::Unreadable)?;
+    let (file, stamp) = open(options, clock)?;
+    read_rows((file, stamp.size, Some(stamp)), options, wanted, known, visit)
+}
+
+fn read_rows(
+    (mut file, size, stamp): (File, u64, Option<Stamp>),
+    options: &Options,
+    wanted: &RequiredColumns,
+    known: Option<&DetectedFormat>,
+    visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
+) -> Result<Read, CsvErrorKind> {
+    let survey = survey(&mut file, size).map_err(CsvErrorKind::Unreadable)?;
     let decision = decide(options.encoding, &survey, known.map(|known| known.encoding.as_str()))?;
     let head = Head::read(&mut file, &decision, survey.size).map_err(CsvErrorKind::Unreadable)?;
     let heading = head.heading(options, wanted, known.map(|known| known.delimiter))?;
@@ -81,9 +116,9 @@ fn read_file(
 }
 
 /// Whether the file is another by now than the one that was looked through first.
-fn changed(text: Text<'_>, survey: &Survey, stamp: Stamp, options: &Options) -> Result<bool, CsvErrorKind> {
+fn changed(text: Text<'_>, survey: &Survey, stamp: Option<Stamp>, options: &Options) -> Result<bool, CsvErrorKind> {
     let content = text.content().map_err(CsvErrorKind::Unreadable)?;
-    Ok(content != survey.content || Stamp::at(&options.path) != Some(stamp))
+    Ok(content != survey.content || stamp.is_some_and(|stamp| Stamp::at(&options.path) != Some(stamp)))
 }
 
 /// A file of one column has no delimiter that could change.
