@@ -11,7 +11,7 @@
 #![doc = ""]
 #![doc = include_str!("map.md")]
 
-pub use rosterd_client::{clock, crash, fault, file, histogram, secret, tls};
+pub use rosterd_client::{clock, crash, fault, file, histogram, http, secret, tls};
 pub mod admission;
 pub mod disk;
 pub mod record;

@@ -206,8 +206,8 @@ pub(super) struct DemoArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct InitArgs {
-    /// A CSV file of staff, or the address of a directory: ldaps://HOST[/BASE]
-    #[arg(value_name = "FILE|LDAPURL")]
+    /// A CSV file of staff, its https:// address, or that of a directory: ldaps://HOST[/BASE]
+    #[arg(value_name = "FILE|URL")]
     pub(super) source: PathBuf,
     /// Who asks the directory; without it, an anonymous bind
     #[arg(long, value_name = "DN", requires = "bind_password_file")]
@@ -215,6 +215,15 @@ pub(super) struct InitArgs {
     /// The file with the password of --bind-dn
     #[arg(long, value_name = "FILE", requires = "bind_dn")]
     pub(super) bind_password_file: Option<PathBuf>,
+    /// Who asks a web server
+    #[arg(long, requires = "password_file")]
+    pub(super) user: Option<String>,
+    /// The file with the password of --user
+    #[arg(long, value_name = "FILE", requires = "user")]
+    pub(super) password_file: Option<PathBuf>,
+    /// The file with a bearer token for a web server
+    #[arg(long, value_name = "FILE", conflicts_with = "user")]
+    pub(super) token_file: Option<PathBuf>,
     /// Certificates trusted in addition to the system's
     #[arg(long, value_name = "FILE")]
     pub(super) ca_file: Option<PathBuf>,

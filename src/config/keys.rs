@@ -41,6 +41,8 @@ impl Shape {
 pub(crate) enum SourceKind {
     /// A file of this machine: `path` of type "csv".
     File,
+    /// A file of a web server: `url` of type "csv".
+    Web,
     Directory,
 }
 
@@ -49,6 +51,7 @@ impl SourceKind {
     fn described(self) -> &'static str {
         match self {
             Self::File => "a file",
+            Self::Web => "`url` of a file",
             Self::Directory => "type = \"ldap\"",
         }
     }
@@ -163,19 +166,33 @@ pub(crate) const KNOWN: &[Key] = keys! {
     "job.source.path" Text of File: "csv: a file, or a folder that is an inbox.";
     "job.source.pattern" Text of File = "*.csv": "Inbox: which files are meant.";
     "job.source.order" Text of File = "name": "Inbox: which file comes first, by `name` or `modified`.";
-    "job.source.expect_every" Text of File: "No new content for so long makes the job overdue.";
+    "job.source.expect_every" Text of File Web: "No new content for so long makes the job overdue.";
     "job.source.mode" Text = "full": "csv: each file is everyone (`full`), or holds `changes`.";
     "job.source.settle" Text of File = "2s": "csv: how long a file must have lain unchanged.";
-    "job.source.final_newline" Flag of File = true: "csv: the last row must end with a line end.";
-    "job.source.size_max" Text of File = "512MB": "csv: the largest file that is taken.";
-    "job.source.encoding" Text of File = "auto": "csv: UTF-8, UTF-16, else windows-1252; or a name of the WHATWG list.";
-    "job.source.delimiter" Text of File = "auto": "csv: `,`, `;`, `tab` or the pipe.";
-    "job.source.header" TextOrNumber of File = "auto":
+    "job.source.final_newline" Flag of File Web = true: "csv: the last row must end with a line end.";
+    "job.source.size_max" Text of File Web = "512MB": "csv: the largest file that is taken.";
+    "job.source.encoding" Text of File Web = "auto": "csv: UTF-8, UTF-16, else windows-1252; or a name of the WHATWG list.";
+    "job.source.delimiter" Text of File Web = "auto": "csv: `,`, `;`, `tab` or the pipe.";
+    "job.source.header" TextOrNumber of File Web = "auto":
         "csv: the first of 20 lines with every mapped column, or the number of the line.";
     "job.source.optional" List: "Columns or attributes that may be absent altogether.";
-    "job.source.url" TextOrList of Directory: "ldap: the servers, tried in this order.";
+    "job.source.url" TextOrList of Web Directory:
+        "ldap: the servers, tried in this order. csv: in place of `path`, where the file is on the web; https, or http for this machine itself.";
+    "job.source.user" Text of Web: "`url` of a file: the name for HTTP Basic.";
+    "job.source.password" Text of Web: "Its password; the file is then its owner's only.";
+    "job.source.password_file" Text of Web: "A file with it; without both, systemd's credential `JOB.password`.";
+    "job.source.token" Text of Web: "`url` of a file: a bearer token, in place of `user`; the file is then its owner's only.";
+    "job.source.token_file" Text of Web: "A file with it.";
+    "job.source.headers" Texts of Web: "`url` of a file: further headers of the request, such as `Accept`; none that carries a secret.";
+    "job.source.proxy" Text of Web: "`url` of a file: the proxy that is asked; none unless set.";
+    "job.source.oauth" Table of Web: "`url` of a file: a client that asks for its tokens, in place of `user`.";
+    "job.source.oauth.token_url" Text: "Where tokens are issued, as a whole address.";
+    "job.source.oauth.client_id" Text: "Who asks.";
+    "job.source.oauth.client_secret" Text: "The client's secret; the file is then its owner's only.";
+    "job.source.oauth.client_secret_file" Text: "A file with it; without both, systemd's credential `JOB.oauth_secret`.";
+    "job.source.oauth.scopes" List: "What tokens are asked to allow; without it all that the client may do.";
     "job.source.start_tls" Flag of Directory = false: "ldap: begins TLS on a plain connection.";
-    "job.source.ca_file" Text of Directory: "ldap: certificates (PEM) trusted besides the system's.";
+    "job.source.ca_file" Text of Web Directory: "ldap and `url`: certificates (PEM) trusted besides the system's.";
     "job.source.tls_verify" Flag of Directory = true: "ldap: `false` trusts anybody; only to find out what is wrong.";
     "job.source.bind_dn" Text of Directory: "ldap: who asks.";
     "job.source.bind_password" Text of Directory: "ldap: the password; the file is then its owner's only.";
@@ -184,7 +201,8 @@ pub(crate) const KNOWN: &[Key] = keys! {
     "job.source.scope" Text of Directory = "sub": "ldap: how deep: `sub`, `one` or `base`.";
     "job.source.filter" Text of Directory = "(objectClass=person)": "ldap: which entries.";
     "job.source.page_size" Number of Directory = 500: "ldap: entries in one answer; 0 asks for all at once.";
-    "job.source.timeout" Text of Directory = "30s": "ldap: the longest wait for one answer.";
+    "job.source.timeout" Text of Web Directory = "30s":
+        "ldap: the longest wait for one answer. `url` of a file: the longest that the whole download may take, `30m` unless set.";
     "job.source.total_timeout" Text of Directory = "15m": "ldap: the longest that a whole read may take.";
     "job.source.ignore_referrals" List of Directory: "ldap: beginnings of referrals behind which none of your people is.";
     "job.source.binary" List of Directory: "ldap: further attributes that hold no text.";
@@ -230,8 +248,15 @@ fn written(table: &str) -> String {
 }
 
 /// Keys whose values are never quoted, wherever they are (law 11).
-pub(super) const SECRETS: &[&str] =
-    &["api.client_secret", "api.api_key", "job.source.bind_password", "notify.mail.password"];
+pub(super) const SECRETS: &[&str] = &[
+    "api.client_secret",
+    "api.api_key",
+    "job.source.bind_password",
+    "job.source.password",
+    "job.source.token",
+    "job.source.oauth.client_secret",
+    "notify.mail.password",
+];
 
 /// The last names of the keys that such a source does not have, each with the kinds that have it.
 pub(super) fn foreign_to(kind: SourceKind) -> impl Iterator<Item = (&'static str, String)> {

@@ -14,7 +14,7 @@ use super::standard::{SOCKET, STATE_DIR};
 use crate::history::Retention;
 use crate::record::JobName;
 use crate::secret::Unusable;
-use crate::source::{Source, inbox, ldap};
+use crate::source::{Source, inbox};
 use crate::{api, mapping, plan};
 
 /// A whole configuration, checked.
@@ -52,9 +52,7 @@ impl Config {
             password.hold()?;
         }
         for job in &mut self.jobs {
-            if let Source::Ldap(ldap::Options { bind: Some(bind), .. }) = &mut job.source {
-                bind.password.hold()?;
-            }
+            job.source.hold_secrets()?;
         }
         Ok(())
     }

@@ -7,9 +7,9 @@ use reqwest::{Client, redirect};
 use secrecy::ExposeSecret as _;
 
 use super::error::SetupError;
-use crate::api::THIS_MACHINE;
 use crate::config::{Endpoint, Notify};
 use crate::fault::chain;
+use crate::http::THIS_MACHINE;
 use crate::tls;
 
 /// The longest that one call may take.

@@ -8,11 +8,13 @@ use std::sync::Arc;
 use super::cached::CachedRows;
 use super::complete::Read;
 use super::csv;
+use super::https;
 use super::ldap;
 use super::name::RequiredColumns;
 use super::row::Row;
 use super::source_state::SourceState;
 use crate::clock::Clock;
+use crate::secret::Unusable;
 use crate::spool;
 
 /// What a job says about its source.
@@ -20,6 +22,8 @@ use crate::spool;
 pub enum Source {
     /// A CSV file.
     Csv(csv::Options),
+    /// The same from a web server.
+    Web(https::Options),
     /// A directory server.
     Ldap(ldap::Options),
     /// One of these as it was read a moment ago.
@@ -33,11 +37,13 @@ pub enum Source {
 
 impl Source {
     /// The settings that select which people a run sees: where in a directory it searches, with which filter, and by
-    /// which account. When one of them changes, the next run is held first (law 7). Empty for a file, since a file may
-    /// be renamed when it is moved. The server is not among them: another server has checks of its own.
+    /// which account; which report a web server is asked for. When one of them changes, the next run is held first (law 7).
+    /// Empty for a file, since a file may be renamed when it is moved. The server of a directory is not among them: another
+    /// server has checks of its own. A text to be digested: it may hold secrets.
     pub fn selection(&self) -> String {
         match self {
             Self::Csv(_) => String::new(),
+            Self::Web(options) => options.selection(),
             Self::Ldap(options) => {
                 let bind = options.bind.as_ref().map(|bind| bind.dn.as_str()).unwrap_or_default();
                 format!("{}\n{}\n{}\n{bind}", options.bases.join("\n"), options.scope.name(), options.filter)
@@ -49,7 +55,7 @@ impl Source {
     /// Whether its rows have line numbers.
     pub fn has_lines(&self) -> bool {
         match self {
-            Self::Csv(_) => true,
+            Self::Csv(_) | Self::Web(_) => true,
             Self::Ldap(_) => false,
             Self::Cached { origin, .. } => origin.has_lines(),
         }
@@ -61,11 +67,29 @@ impl Source {
         Ok(Self::Cached { origin: Box::new(self.clone()), rows: Arc::new(rows) })
     }
 
-    /// What it says about a file, where it is one.
+    /// Whether each read asks a server, which may answer otherwise by then.
+    pub fn is_remote(&self) -> bool {
+        match self {
+            Self::Csv(_) | Self::Cached { .. } => false,
+            Self::Web(_) | Self::Ldap(_) => true,
+        }
+    }
+
+    /// Reads its secrets now, for a process that may not read their files later.
+    pub fn hold_secrets(&mut self) -> Result<(), Unusable> {
+        match self {
+            Self::Ldap(ldap::Options { bind: Some(bind), .. }) => bind.password.hold(),
+            Self::Web(options) => options.hold_secrets(),
+            Self::Csv(_) | Self::Ldap(_) => Ok(()),
+            Self::Cached { origin, .. } => origin.hold_secrets(),
+        }
+    }
+
+    /// What it says about a file of this machine, where it is one.
     pub fn file(&self) -> Option<&csv::Options> {
         match self {
             Self::Csv(options) => Some(options),
-            Self::Ldap(_) => None,
+            Self::Web(_) | Self::Ldap(_) => None,
             Self::Cached { origin, .. } => origin.file(),
         }
     }
@@ -76,6 +100,7 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Csv(options) => options.shown().display().fmt(f),
+            Self::Web(options) => options.address.fmt(f),
             Self::Ldap(options) => {
                 let urls: Vec<&str> = options.servers.iter().map(|server| server.url.as_str()).collect();
                 f.write_str(&urls.join(", "))
@@ -91,6 +116,9 @@ pub enum Error {
     /// From a file.
     #[error(transparent)]
     Csv(#[from] csv::Error),
+    /// From a web server.
+    #[error(transparent)]
+    Https(#[from] https::Error),
     /// From a directory.
     #[error(transparent)]
     Ldap(#[from] ldap::Error),
@@ -108,15 +136,33 @@ pub struct Access<'a> {
     pub clock: &'a Clock,
     /// Which accounts of directories are tried.
     pub binds: &'a ldap::Binds,
+    /// The folder for what is kept while the read lasts.
+    pub dir: &'a Path,
     /// Whether someone asked to end.
     pub stop: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl<'a> Access<'a> {
     /// That of a person who waits for the answer.
-    pub fn of_a_person(clock: &'a Clock, binds: &'a ldap::Binds) -> Self {
-        Self { known: None, clock, binds, stop: &|| false }
+    pub fn of_a_person(clock: &'a Clock, binds: &'a ldap::Binds, dir: &'a Path) -> Self {
+        Self { known: None, clock, binds, dir, stop: &|| false }
     }
+}
+
+/// Reads a file of a web server as one of this machine. Of what may have been cut the last row must show its end.
+fn web(
+    options: &https::Options,
+    wanted: &RequiredColumns,
+    access: Access<'_>,
+    visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
+) -> Result<Read, Error> {
+    let https::Downloaded { file, size, doubt } = https::download(options, access.dir, access.clock, access.stop)?;
+    let content =
+        csv::Options { final_newline: options.content.final_newline || doubt.is_some(), ..options.content.clone() };
+    let known = access.known.and_then(SourceState::file);
+    let mut read = csv::read_opened(csv::Opened { file, size }, &content, wanted, known, visit)?;
+    read.incomplete.extend(doubt);
+    Ok(read)
 }
 
 /// Reads a source and visits each of its rows. A visit that breaks ends the read,
@@ -131,6 +177,7 @@ pub fn read(
     // What is remembered of another kind of source says nothing.
     match source {
         Source::Csv(options) => Ok(csv::read(options, wanted, known.and_then(SourceState::file), clock, visit)?),
+        Source::Web(options) => web(options, wanted, access, visit),
         Source::Ldap(options) => {
             Ok(ldap::read(options, wanted, known.and_then(SourceState::directory), access, visit)?)
         }

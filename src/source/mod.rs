@@ -1,4 +1,4 @@
-//! Sources: from a file or a directory server to rows, and the proof that all of them were seen.
+//! Sources: from a file, a web server or a directory server to rows, and the proof that all of them were seen.
 //!
 //! Invariants:
 //! - A `Complete` value comes out of `Read::finish` alone, so nothing can plan a leaver on a read that stopped short,
@@ -14,6 +14,7 @@ mod column;
 mod complete;
 pub mod csv;
 pub mod dn;
+pub mod https;
 pub mod inbox;
 mod kind;
 pub mod ldap;

@@ -15,7 +15,7 @@ fn source() -> PathBuf {
 }
 
 /// Modules that are in other packages.
-const OTHERS: [&str; 9] = ["clock", "crash", "fault", "file", "histogram", "secret", "tls", "api", "sandbox"];
+const OTHERS: [&str; 10] = ["clock", "crash", "fault", "file", "histogram", "http", "secret", "tls", "api", "sandbox"];
 
 /// The modules of the crate in the order of `src/lib.rs`, those of other packages among them.
 fn order() -> Vec<String> {

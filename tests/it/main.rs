@@ -11,6 +11,7 @@ mod days;
 mod disk;
 mod faults;
 mod guard;
+mod https;
 mod identity;
 mod imports;
 mod inbox;

@@ -24,6 +24,7 @@ pub mod crash;
 pub mod fault;
 pub mod file;
 pub mod histogram;
+pub mod http;
 pub mod secret;
 pub mod tls;
 
@@ -80,7 +81,6 @@ pub use resource::{
 pub use table::{Community, Induction, operations};
 pub use token::{Grant, Token};
 pub use traffic::Traffic;
-pub use transport::THIS_MACHINE;
 pub use wire::*;
 pub use zone::TimeZone;
 

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use jiff::fmt::rfc2822::DateTimeParser;
 use reqwest::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Response, Url, redirect};
 use rustls::ClientConfig;
 
 use crate::error::ErrorKind;
+use crate::http::{self, THIS_MACHINE};
 use crate::options::Options;
 use crate::tls;
 
@@ -21,9 +21,6 @@ const ERROR_BODY_MAX: usize = 64 * 1024;
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 /// Services close idle connections after 5 s; one that is closed while a request sets out would leave its fate unknown.
 const IDLE_MAX: Duration = Duration::from_secs(4);
-
-/// The addresses of this machine itself, which no proxy is asked for.
-pub const THIS_MACHINE: &str = "localhost,127.0.0.0/8,::1";
 
 /// What an answer says before its body.
 pub(crate) struct Head {
@@ -114,7 +111,7 @@ impl Head {
         Self {
             status: response.status().as_u16(),
             content_type: text("content-type"),
-            date: text("date").as_deref().and_then(http_date),
+            date: text("date").as_deref().and_then(http::date),
             length: text("content-length").and_then(|text| text.parse().ok()),
             retry_after: text("retry-after"),
         }
@@ -126,17 +123,8 @@ impl Head {
 
     /// How long the service wants to be left alone; an HTTP date counts from the answer's own.
     pub(crate) fn retry_after(&self, now: Timestamp) -> Option<Duration> {
-        let text = self.retry_after.as_deref()?.trim();
-        if let Ok(seconds) = text.parse::<u64>() {
-            return Some(Duration::from_secs(seconds));
-        }
-        let until = http_date(text)?;
-        Some(Duration::try_from(until.duration_since(self.date.unwrap_or(now))).unwrap_or_default())
+        http::wait(self.retry_after.as_deref()?, self.date.unwrap_or(now))
     }
-}
-
-fn http_date(text: &str) -> Option<Timestamp> {
-    DateTimeParser::new().parse_timestamp(text).ok()
 }
 
 /// Reads the body of a success; more than the limit is an error.
@@ -187,7 +175,7 @@ mod tests {
 
     #[test]
     fn fault_29_retry_after_is_seconds_or_a_date() {
-        let date = http_date("Sun, 06 Nov 1994 08:49:37 GMT");
+        let date = http::date("Sun, 06 Nov 1994 08:49:37 GMT");
         let check = |text: Option<&str>, expected: Option<u64>| {
             let head =
                 Head { status: 429, content_type: None, date, length: None, retry_after: text.map(str::to_owned) };

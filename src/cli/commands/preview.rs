@@ -29,8 +29,9 @@ pub(crate) fn run(ui: &Ui, host: &Backend, args: &PreviewArgs) -> Result<Exit, F
     let key = args.key.as_deref().map(|key| Key::new(key).ok_or_else(|| Failure::usage("a key can't be empty")));
     let key = key.transpose()?;
     let next = peek(job, None, &Clock::system())?;
-    let binds = ldap::Binds::of_a_run(&config.state.dir);
-    let seen = next.job().map(|job| look(job, &binds, key.as_ref(), args.limit)).transpose()?.unwrap_or_default();
+    let (clock, binds) = (Clock::system(), ldap::Binds::of_a_run(&config.state.dir));
+    let access = Access::of_a_person(&clock, &binds, &config.state.dir);
+    let seen = next.job().map(|job| look(job, access, key.as_ref(), args.limit)).transpose()?.unwrap_or_default();
     if ui.json {
         let rows: Vec<Value> = seen.iter().map(document).collect();
         let inbox = next.waiting.as_ref();
@@ -51,10 +52,9 @@ pub(crate) fn run(ui: &Ui, host: &Backend, args: &PreviewArgs) -> Result<Exit, F
     }
 }
 
-fn look(job: &Job, binds: &ldap::Binds, key: Option<&Key>, limit: usize) -> Result<Vec<PreviewRow>, Failure> {
+fn look(job: &Job, access: Access<'_>, key: Option<&Key>, limit: usize) -> Result<Vec<PreviewRow>, Failure> {
     let mut seen = Vec::new();
-    let clock = Clock::system();
-    let today = job.day(clock.now());
+    let today = job.day(access.clock.now());
     let templates = mapping(job);
     let mut visit = |row: &Row, bound: &Bound<'_>| {
         let reading = bound.read(row, Some(today));
@@ -65,7 +65,7 @@ fn look(job: &Job, binds: &ldap::Binds, key: Option<&Key>, limit: usize) -> Resu
         }
         if seen.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
-    let read = rows(job, &templates, Access::of_a_person(&clock, binds), &mut visit)?;
+    let read = rows(job, &templates, access, &mut visit)?;
     let room = limit.saturating_sub(seen.len());
     let rejected = read.rejected.into_iter().filter(|_| key.is_none()).take(room);
     seen.extend(rejected.map(|rejected| PreviewRow {

@@ -20,6 +20,7 @@ mod secret;
 mod section;
 mod source;
 mod url;
+mod web;
 
 pub(super) use root::{Checked, Environment, check, remains};
 pub(super) use section::Section;

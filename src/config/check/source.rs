@@ -3,14 +3,14 @@
 use config::ValueKind;
 use jiff::SignedDuration;
 
-use super::directory;
 use super::section::Section;
+use super::{directory, web};
 use crate::config::keys::SourceKind;
 use crate::config::options::Mode;
 use crate::config::{nearest, units};
-use crate::source::Source;
 use crate::source::csv::{Encoding, Options};
 use crate::source::inbox::{self, Order};
+use crate::source::{Source, https};
 
 /// The last line that may be the header.
 const HEADER_MAX: i64 = 1_000_000;
@@ -39,8 +39,12 @@ pub(super) fn check(source: &Section<'_>, job: Option<&str>) -> Option<Checked> 
             return source.wrong("type", format!("{other:?} is no kind of source"), hint);
         }
     }
-    source.refuse_foreign(SourceKind::File);
-    let path = source.required("path", "name the file that holds the people, or the folder it is dropped into");
+    let is_web = source.in_file("url");
+    source.refuse_foreign(if is_web { SourceKind::Web } else { SourceKind::File });
+    let path = match is_web {
+        true => None,
+        false => source.required("path", "name the file that holds the people, or the folder it is dropped into"),
+    };
     let mode = source.choice("mode", &[("full", Mode::Full), ("changes", Mode::Changes)]);
     let settle = source.duration("settle");
     let size_max = source.parsed("size_max", "write it like \"512MB\"", units::size);
@@ -51,7 +55,11 @@ pub(super) fn check(source: &Section<'_>, job: Option<&str>) -> Option<Checked> 
         _ => source.choice("delimiter", &delimiters),
     };
     let header = header(source);
-    let defaults = Options::at(source.ground.path(path?));
+    let download = if is_web { Some(web::check(source, job)) } else { None };
+    let defaults = match (&download, path) {
+        (Some(download), _) => download.as_ref()?.content.clone(),
+        (None, path) => Options::at(source.ground.path(path?)),
+    };
     let options = Options {
         settle: settle.map_or(defaults.settle, SignedDuration::unsigned_abs),
         final_newline: source.flag("final_newline").unwrap_or(defaults.final_newline),
@@ -63,8 +71,13 @@ pub(super) fn check(source: &Section<'_>, job: Option<&str>) -> Option<Checked> 
         ..defaults
     };
     let expect_every = source.unless_empty("expect_every").and_then(|_| source.positive_duration("expect_every"));
+    let mode = mode.unwrap_or_default();
+    if let Some(download) = download.flatten() {
+        let source = Source::Web(https::Options { content: options, ..download });
+        return Some(Checked { source, mode, inbox: None, expect_every });
+    }
     let inbox = inbox(source, &options);
-    Some(Checked { source: Source::Csv(options), mode: mode.unwrap_or_default(), inbox, expect_every })
+    Some(Checked { source: Source::Csv(options), mode, inbox, expect_every })
 }
 
 /// A folder is an inbox; so is what has a setting that only an inbox has.

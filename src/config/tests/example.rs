@@ -19,7 +19,7 @@ fn the_example_loads_without_a_warning() {
 
 #[test]
 fn the_example_shows_every_key_and_no_other() {
-    let shown: BTreeSet<String> = keys_shown().into_iter().map(|(key, _)| key).collect();
+    let shown: BTreeSet<String> = keys_shown(EXAMPLE).into_iter().map(|(key, _)| key).collect();
     let free = |key: &str| {
         KNOWN.iter().any(|table| {
             matches!(table.shape, Shape::Texts | Shape::Lookups) && key.starts_with(&format!("{}.", table.name))
@@ -38,7 +38,7 @@ fn the_example_shows_every_key_and_no_other() {
 fn every_line_of_the_example_is_right_when_its_mark_is_removed() {
     let one_credential_only = ["api.client_secret", "api.api_key", "api.api_key_file", "api.api_key_scheme"];
     let (before, _) = EXAMPLE.split_once(DIRECTORIES).unwrap();
-    for (key, line) in keys_shown() {
+    for (key, line) in keys_shown(before) {
         let marked = format!("# {line}");
         if !before.lines().any(|written| written == marked) {
             continue;
@@ -59,34 +59,38 @@ fn every_line_of_the_example_is_right_when_its_mark_is_removed() {
     }
 }
 
-/// Where the examples of directories begin.
+/// Where the examples of directories begin; those of web servers are behind them.
 const DIRECTORIES: &str = "# --- OpenLDAP ---\n";
 
-/// The examples of directories, without the marks before their lines; remarks stay remarks.
-fn directories() -> Vec<String> {
+/// Only one of the ways to give a secret.
+const OTHER_WAYS: [&str; 5] = ["bind_password =", "password =", "token_file =", "token =", "client_secret ="];
+
+/// The examples of directories and web servers, without the marks before their lines; remarks stay remarks.
+fn servers() -> Vec<String> {
     let (_, sections) = EXAMPLE.split_once(DIRECTORIES).unwrap();
     let is_code =
         |line: &str| line.starts_with('[') || line.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '));
     let unmarked = |line: &str| match line.strip_prefix("# ") {
-        // Only one of the two ways to give the password.
-        Some(code) if is_code(code) && !code.starts_with("bind_password =") => format!("{code}\n"),
+        Some(code) if is_code(code) && !OTHER_WAYS.iter().any(|way| code.starts_with(way)) => format!("{code}\n"),
         _ => format!("# {line}\n"),
     };
     sections.split("# --- ").map(|section| section.lines().map(unmarked).collect()).collect()
 }
 
 #[test]
-fn every_directory_of_the_example_works_as_it_stands() {
+fn every_server_of_the_example_works_as_it_stands() {
     let (api, _) = EXAMPLE.split_once("# One [[job]]").unwrap();
-    let directories = directories();
-    assert_eq!(directories.len(), 3);
-    for directory in directories {
-        let place = Place::with(&format!("{api}{directory}"));
-        for (name, text) in [("client-secret", "sesame"), ("bind-password", "sesame"), ("ca.pem", "")] {
+    let servers = servers();
+    assert_eq!(servers.len(), 5);
+    for server in servers {
+        let place = Place::with(&format!("{api}{server}"));
+        for (name, text) in
+            [("client-secret", "sesame"), ("bind-password", "sesame"), ("report-password", "sesame"), ("ca.pem", "")]
+        {
             place.file(name, text, 0o600);
         }
         let config = place.load(&[]).unwrap();
-        assert_eq!(config.jobs[0].name.as_str(), "directory");
+        assert!(["directory", "report"].contains(&config.jobs[0].name.as_str()));
         assert!(config.warnings.is_empty(), "{:?}", config.warnings);
     }
 }
@@ -106,11 +110,11 @@ fn the_mail_of_the_example_works_as_it_stands() {
     assert_eq!((mail.relay.port, mail.relay.protection), (465, Protection::Tls));
 }
 
-/// Every key of the example, commented out or not, with its line.
-fn keys_shown() -> Vec<(String, String)> {
+/// Every key of a part of the example, commented out or not, with its line.
+fn keys_shown(text: &str) -> Vec<(String, String)> {
     let mut table = String::new();
     let mut keys = Vec::new();
-    for line in EXAMPLE.lines() {
+    for line in text.lines() {
         if line.starts_with('[') {
             table = line.trim_matches(['[', ']']).to_owned();
             continue;

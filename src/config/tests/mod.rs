@@ -7,4 +7,5 @@ mod overrides;
 mod reference;
 mod secrets;
 mod support;
+mod web;
 mod whole;

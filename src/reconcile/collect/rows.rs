@@ -28,7 +28,7 @@ pub(crate) fn read(
 pub(crate) fn accessed<T>(context: &Context<'_>, known: Option<&SourceState>, read: impl FnOnce(Access<'_>) -> T) -> T {
     let binds = ldap::Binds::of_a_run(context.store.dir());
     let stop = || context.watch.interrupted();
-    read(Access { known, clock: context.clock, binds: &binds, stop: &stop })
+    read(Access { known, clock: context.clock, binds: &binds, dir: context.store.dir(), stop: &stop })
 }
 
 /// Visits every row of a job's source. The mapping is bound at the first row, where the columns are known; one that does

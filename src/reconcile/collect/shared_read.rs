@@ -1,16 +1,19 @@
-//! One read of a directory for all parts of a job.
+//! One read of a server for all that a run wants of it.
 
 use super::rows;
 use crate::config::Job;
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
-use crate::source::{RequiredColumns, Source};
+use crate::record::Target;
+use crate::source::RequiredColumns;
 
-/// The job with the rows of its directory as they are now, where it has parts that would each ask for them: between two
-/// reads a person could come or go, and the parts would contradict each other. A file is small and read in place.
+/// The job with the rows of its server as they are now, where a run would ask for them more than once: for each part of the
+/// job, or to find out first which certifications they name. Between two reads a person could come or go, and the parts
+/// would contradict each other. A file is small and read in place.
 pub(crate) fn read_once(context: &Context<'_>, job: &Job) -> Result<Option<Job>, Error> {
-    if job.parts().count() < 2 || !matches!(job.source, Source::Ldap(_)) {
+    let is_once = job.parts().count() < 2 && job.mapping.target != Target::Holder;
+    if is_once || !job.source.is_remote() {
         return Ok(None);
     }
     let mut wanted = RequiredColumns::default();

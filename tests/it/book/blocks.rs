@@ -33,12 +33,12 @@ email = "{{ email }}"
 employee_id = "{{ employee_no }}"
 "#;
 
-/// Lays a table over another; a source of another type takes the place of the one before.
+/// Lays a table over another; a source of another kind takes the place of the one before.
 fn lay(over: &mut Table, fragment: Table) {
     for (key, value) in fragment {
         match (over.get_mut(&key), value) {
             (Some(Value::Table(old)), Value::Table(new))
-                if old.get("type") == new.get("type") || !new.contains_key("type") =>
+                if old.get("type") == new.get("type") && !new.contains_key("url") || !new.contains_key("type") =>
             {
                 lay(old, new);
             }

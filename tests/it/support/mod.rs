@@ -13,6 +13,7 @@ pub(crate) mod mailer;
 pub(crate) mod scripted;
 pub(crate) mod site;
 pub(crate) mod slapd;
+pub(crate) mod web;
 
 use std::ops::{Deref, DerefMut};
 use std::process::{Child, Command, Output, Stdio};

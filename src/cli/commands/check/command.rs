@@ -57,11 +57,12 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &CheckArgs) -> Result<Exi
     }
     if !args.offline {
         let mut places = Places::new();
-        let binds = ldap::Binds::of_a_person(&config.state.dir);
+        let (clock, binds) = (Clock::system(), ldap::Binds::of_a_person(&config.state.dir));
+        let access = Access::of_a_person(&clock, &binds, &config.state.dir);
         let last = units::last_found(&config);
         for job in &config.jobs {
             let mut found = None;
-            findings.push(source(job, &binds, &mut places, &mut found));
+            findings.push(source(job, access, &mut places, &mut found));
             findings.extend(found.and_then(|now| by_unit(job, &now, last.get(&job.name))));
         }
         config.jobs.iter().for_each(|job| findings.extend(inbox(job)));
@@ -91,9 +92,9 @@ fn by_unit(job: &Job, now: &SourceState, last: Option<&SourceState>) -> Option<F
 }
 
 /// Reads a job's source to its end and maps it; `found` takes what the read found out.
-fn source(job: &Job, binds: &ldap::Binds, places: &mut Places, found: &mut Option<SourceState>) -> Finding {
+fn source(job: &Job, access: Access<'_>, places: &mut Places, found: &mut Option<SourceState>) -> Finding {
     let what = format!("source of {}", job.name);
-    let next = match peek(job, None, &Clock::system()) {
+    let next = match peek(job, None, access.clock) {
         Ok(next) => next,
         Err(error) => return Finding::new(what, Verdict::Wrong, chain(&error)),
     };
@@ -101,8 +102,7 @@ fn source(job: &Job, binds: &ldap::Binds, places: &mut Places, found: &mut Optio
     let Some(job) = next.job() else { return Finding::new(what, Verdict::Good, next.describe()) };
     let (mut records, mut dropped, mut rejected, mut bad_values) = (0u64, 0u64, Vec::new(), Vec::new());
     let mut sample = None;
-    let clock = Clock::system();
-    let today = job.day(clock.now());
+    let today = job.day(access.clock.now());
     let mut visit = |row: &Row, bound: &Bound<'_>| {
         let reading = bound.read(row, Some(today));
         bad_values.extend(reading.bad_values);
@@ -129,7 +129,7 @@ fn source(job: &Job, binds: &ldap::Binds, places: &mut Places, found: &mut Optio
         }
         ControlFlow::Continue(())
     };
-    let read = match rows(job, &mapping(job), Access::of_a_person(&clock, binds), &mut visit) {
+    let read = match rows(job, &mapping(job), access, &mut visit) {
         Ok(read) => read,
         Err(error) => return Finding::new(what, Verdict::Wrong, chain(&error)),
     };
@@ -170,7 +170,8 @@ fn source(job: &Job, binds: &ldap::Binds, places: &mut Places, found: &mut Optio
 fn described(job: &Job, read: &Read) -> String {
     match &read.found {
         SourceState::Csv(found) => format!(
-            "{}, {} columns by {}, header on line {}",
+            "{}{}, {} columns by {}, header on line {}",
+            if job.source.is_remote() { format!("{}, ", job.source) } else { String::new() },
             found.encoding,
             found.columns.len(),
             csv::delimiter_name(found.delimiter),

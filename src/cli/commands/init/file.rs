@@ -47,10 +47,35 @@ const FULL_NAME: &[&str] = &["full_name", "name", "display_name", "employee_name
 const FIRST_NAME: &[&str] = &["first_name", "given_name", "forename", "firstname", "vorname"];
 const LAST_NAME: &[&str] = &["last_name", "surname", "family_name", "lastname", "nachname"];
 
+/// Where a table comes from.
+pub(super) struct Origin {
+    /// As it is named to people.
+    pub(super) shown: String,
+    /// What a job of it may be called after.
+    pub(super) stem: String,
+    /// The lines of `[job.source]` that name it.
+    pub(super) lines: String,
+}
+
+impl Origin {
+    fn file(path: &Path) -> Self {
+        Self {
+            shown: path.display().to_string(),
+            stem: path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default(),
+            lines: format!("path = {}\n", quoted(&path.to_string_lossy())),
+        }
+    }
+}
+
 pub(super) fn run(ui: &Ui, args: &InitArgs) -> Result<Exit, Failure> {
     let probe = csv::probe(&args.source).map_err(Failure::failed)?;
     let path = args.source.canonicalize().unwrap_or_else(|_| args.source.clone());
-    let configuration = configuration(&path, &probe);
+    Ok(show(ui, &Origin::file(&path), &probe))
+}
+
+/// Prints the configuration for a table that was looked at.
+pub(super) fn show(ui: &Ui, origin: &Origin, probe: &Probe) -> Exit {
+    let configuration = configuration(origin, probe);
     if ui.json {
         ui.document(&serde_json::json!({
             "version": 1,
@@ -65,15 +90,15 @@ pub(super) fn run(ui: &Ui, args: &InitArgs) -> Result<Exit, Failure> {
         ui.line(configuration.trim_end());
     }
     probe.doubts.iter().for_each(|doubt| ui.warn(doubt));
-    Ok(Exit::Done)
+    Exit::Done
 }
 
 /// Text of the configuration's parts, found columns filled in.
-fn configuration(path: &Path, probe: &Probe) -> String {
+fn configuration(origin: &Origin, probe: &Probe) -> String {
     let columns = Columns::new(&probe.found.columns);
     let found = &probe.found;
-    let stem = path.file_stem().map(|stem| snake(&stem.to_string_lossy())).unwrap_or_default();
-    let job = crate::record::JobName::new(&stem).map_or_else(|| "employees".to_owned(), |name| name.to_string());
+    let job = crate::record::JobName::new(&snake(&origin.stem))
+        .map_or_else(|| "employees".to_owned(), |name| name.to_string());
     let mut map = Vec::new();
     let mut open = Vec::new();
     match columns.name() {
@@ -91,7 +116,7 @@ fn configuration(path: &Path, probe: &Probe) -> String {
     let mut text = format!(
         "# A first configuration for {path}.\n\
          # Found: {encoding}, cells put apart by {delimiter}, header on line {header}, {count} columns:\n",
-        path = path.display(),
+        path = printable(&origin.shown),
         encoding = found.encoding,
         delimiter = delimiter_name(found.delimiter),
         header = found.header_line,
@@ -116,7 +141,7 @@ fn configuration(path: &Path, probe: &Probe) -> String {
     text.push_str(
         "# include = \"{{ status != 'Terminated' }}\"   # who belongs in\nwrites = \"approve\"                  # every change waits for an approval; then \"auto\"\n\n[job.source]\ntype = \"csv\"\n",
     );
-    text.push_str(&format!("path = {}\n", quoted(&path.to_string_lossy())));
+    text.push_str(&origin.lines);
     text.push_str(
         "# encoding, delimiter and header are detected at every read; a file that suddenly differs is refused\n",
     );
@@ -191,7 +216,7 @@ mod tests {
         let path = dir.path().join("staff list.csv");
         let cells = header.split(',').map(|_| "x").collect::<Vec<_>>().join(",");
         std::fs::write(&path, format!("{header}\n{cells}\n{cells}\n")).unwrap();
-        configuration(&path, &csv::probe(&path).unwrap())
+        configuration(&Origin::file(&path), &csv::probe(&path).unwrap())
     }
 
     #[test]
@@ -216,7 +241,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let source = dir.path().join("staff.csv");
         std::fs::write(&source, "Staff No;Name;Email\n1;Ana;a@example.com\n").unwrap();
-        let text = configuration(&source, &csv::probe(&source).unwrap());
+        let text = configuration(&Origin::file(&source), &csv::probe(&source).unwrap());
         let path = dir.path().join("config.toml");
         std::fs::write(&path, text.replace("client_id = \"…\"", "client_id = \"me\"")).unwrap();
         let secret = dir.path().join("client_secret");

@@ -1,8 +1,9 @@
-//! `rosterd init`: a first configuration, from what a file or a directory shows.
+//! `rosterd init`: a first configuration, from what a file, a web server or a directory shows.
 
 mod common;
 mod directory;
 mod file;
+mod web;
 
 use crate::cli::args::InitArgs;
 use crate::cli::ui::{Exit, Failure, Ui};
@@ -11,6 +12,8 @@ pub(crate) async fn run(ui: &Ui, args: &InitArgs) -> Result<Exit, Failure> {
     let text = args.source.to_string_lossy();
     if text.starts_with("ldap://") || text.starts_with("ldaps://") {
         directory::run(ui, args, &text).await
+    } else if text.starts_with("https://") || text.starts_with("http://") {
+        web::run(ui, args, &text)
     } else {
         file::run(ui, args)
     }

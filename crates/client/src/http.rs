@@ -1,0 +1,30 @@
+//! What every exchange over HTTP has to do with.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimeParser;
+use reqwest::header::{DATE, HeaderMap, HeaderName, RETRY_AFTER};
+
+/// The addresses of this machine itself, which no proxy is asked for.
+pub const THIS_MACHINE: &str = "localhost,127.0.0.0/8,::1";
+
+/// How long a server wants to be left alone; an HTTP date counts from the answer's own.
+pub fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let text = |name: HeaderName| headers.get(name)?.to_str().ok();
+    wait(text(RETRY_AFTER)?, text(DATE).and_then(date).unwrap_or(now))
+}
+
+/// The wait that `Retry-After` names in seconds or by a date.
+pub(crate) fn wait(text: &str, from: Timestamp) -> Option<Duration> {
+    let text = text.trim();
+    if let Ok(seconds) = text.parse::<u64>() {
+        return Some(Duration::from_secs(seconds));
+    }
+    Some(Duration::try_from(date(text)?.duration_since(from)).unwrap_or_default())
+}
+
+/// A date as headers write it.
+pub(crate) fn date(text: &str) -> Option<Timestamp> {
+    DateTimeParser::new().parse_timestamp(text).ok()
+}

@@ -1,0 +1,50 @@
+//! `rosterd init https://…`: a first configuration, from what the file of a web server shows.
+
+use std::path::Path;
+
+use super::common::quoted;
+use super::file::{Origin, show};
+use crate::cli::args::InitArgs;
+use crate::cli::ui::{Exit, Failure, Ui};
+use crate::clock::Clock;
+use crate::secret::SecretSource;
+use crate::source::csv::{self, Opened};
+use crate::source::https::{Address, Downloaded, Login, Options, download};
+
+pub(super) fn run(ui: &Ui, args: &InitArgs, written: &str) -> Result<Exit, Failure> {
+    let address = Address::parse(written).map_err(|reason| Failure::usage(format!("the address {reason}")))?;
+    let secret = |file: &Path| SecretSource::File(file.to_owned());
+    let login = match (&args.user, &args.password_file, &args.token_file) {
+        (Some(user), Some(file), _) => Some(Login::Basic { user: user.clone(), password: secret(file) }),
+        (_, _, Some(file)) => Some(Login::Bearer(secret(file))),
+        _ => None,
+    };
+    let shown = address.to_string();
+    let origin = Origin { shown: shown.clone(), stem: address.stem().to_owned(), lines: lines(args, written) };
+    let options = Options { login, ca_file: args.ca_file.clone(), ..Options::at(address) };
+    let downloaded = download(&options, &std::env::temp_dir(), &Clock::system(), &|| false).map_err(Failure::failed)?;
+    let Downloaded { file, size, doubt } = downloaded;
+    let mut probe = csv::probe_opened(Opened { file, size }, Path::new(&shown)).map_err(Failure::failed)?;
+    probe.doubts.extend(doubt);
+    Ok(show(ui, &origin, &probe))
+}
+
+/// The lines of `[job.source]`. The address is printed as it was given: without its query there is no file.
+fn lines(args: &InitArgs, written: &str) -> String {
+    let mut lines = format!("url = {}\n", quoted(written.trim()));
+    let mut add = |key: &str, value: Option<&str>| match value {
+        Some(value) => lines.push_str(&format!("{key} = {}\n", quoted(value))),
+        None => {}
+    };
+    let path = |path: &Option<std::path::PathBuf>| path.as_deref().map(|path| path.to_string_lossy().into_owned());
+    add("user", args.user.as_deref());
+    add("password_file", path(&args.password_file).as_deref());
+    add("token_file", path(&args.token_file).as_deref());
+    add("ca_file", path(&args.ca_file).as_deref());
+    if args.user.is_none() && args.token_file.is_none() {
+        lines.push_str(
+            "# user = \"…\"                        # where it asks for one: with password_file, or token_file alone\n",
+        );
+    }
+    lines
+}

@@ -1,0 +1,205 @@
+//! One GET, into a file without a name.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, HeaderValue};
+use reqwest::{RequestBuilder, Response, redirect};
+use secrecy::{ExposeSecret as _, SecretString};
+use tokio::time::Instant;
+
+use super::answer::{AnswerHead, BEGINNING};
+use super::error::{Error, HttpsErrorKind};
+use super::options::{Login, Options};
+use super::token;
+use crate::clock::Clock;
+use crate::fault::chain;
+use crate::http::{THIS_MACHINE, retry_after};
+use crate::secret::SecretSource;
+use crate::tls;
+
+/// What is asked for unless a header says otherwise.
+const ACCEPTED: &str = "text/csv, application/vnd.openxmlformats-officedocument.spreadsheetml.sheet, */*;q=0.1";
+/// The longest wait for a connection.
+const CONNECT_MAX: Duration = Duration::from_secs(10);
+/// A report may take minutes before its first byte; a server that is gone meanwhile is noticed by this.
+const KEEPALIVE: Duration = Duration::from_secs(60);
+/// How often it is asked again where the server says when.
+const ASKED_MAX: usize = 5;
+/// How often it is looked whether someone asked to end.
+const STOP_LOOK: Duration = Duration::from_millis(100);
+
+/// A file that came.
+#[derive(Debug)]
+pub struct Downloaded {
+    /// The file, from its beginning.
+    pub file: File,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Why it may not be the whole file, where that can't be known.
+    pub doubt: Option<String>,
+}
+
+/// Downloads the file, into the folder `dir` or, where that is not there or another's, into that for temporary files.
+///
+/// # Errors
+///
+/// Nothing of it may be used.
+pub fn download(
+    options: &Options,
+    dir: &Path,
+    clock: &Clock,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Downloaded, Error> {
+    let fault = |kind| Error { address: options.address.to_string(), kind };
+    // The caller may itself run on a runtime, which another one can't be started on.
+    let fetched = std::thread::scope(|scope| {
+        let fetching = std::thread::Builder::new().name("https".to_owned()).spawn_scoped(scope, || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.map_err(HttpsErrorKind::Thread)?.block_on(in_time(options, dir, clock, stop))
+        });
+        let fetching = fetching.map_err(HttpsErrorKind::Thread)?;
+        fetching.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    });
+    fetched.map_err(fault)
+}
+
+async fn in_time(
+    options: &Options,
+    dir: &Path,
+    clock: &Clock,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Downloaded, HttpsErrorKind> {
+    let stopped = async {
+        while !stop() {
+            tokio::time::sleep(STOP_LOOK).await;
+        }
+    };
+    tokio::select! {
+        biased;
+        () = stopped => Err(HttpsErrorKind::Interrupted),
+        got = tokio::time::timeout(options.timeout, fetch(options, dir, clock)) => {
+            got.unwrap_or_else(|_| Err(HttpsErrorKind::Slow { seconds: options.timeout.as_secs() }))
+        }
+    }
+}
+
+async fn fetch(options: &Options, dir: &Path, clock: &Clock) -> Result<Downloaded, HttpsErrorKind> {
+    let http = client(options).map_err(HttpsErrorKind::Setup)?;
+    let until = Instant::now() + options.timeout;
+    let mut asked = 0;
+    loop {
+        let answer = request(&http, options).await?.send().await.map_err(|error| unreachable(error))?;
+        asked += 1;
+        let wait = matches!(answer.status().as_u16(), 429 | 503).then(|| retry_after(answer.headers(), clock.now()));
+        match wait.flatten() {
+            Some(wait) if asked < ASKED_MAX && Instant::now() + wait < until => tokio::time::sleep(wait).await,
+            _ => return keep(answer, options, dir).await,
+        }
+    }
+}
+
+fn client(options: &Options) -> Result<reqwest::Client, String> {
+    let has_tls = match &options.login {
+        Some(Login::Client(client)) => options.address.is_tls() || client.token_url.is_tls(),
+        _ => options.address.is_tls(),
+    };
+    let ca_file = options.ca_file.as_deref();
+    let mut builder = reqwest::Client::builder()
+        .tls_backend_preconfigured(if has_tls { tls::verified(ca_file) } else { tls::without_roots(ca_file) }?)
+        .user_agent(concat!("rosterd/", env!("CARGO_PKG_VERSION")))
+        .redirect(redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .connect_timeout(CONNECT_MAX)
+        .tcp_keepalive(KEEPALIVE)
+        .no_gzip()
+        .no_proxy();
+    if let Some(proxy) = &options.proxy {
+        let proxy = reqwest::Proxy::all(proxy).map_err(|_| "the proxy is no usable address".to_owned())?;
+        builder = builder.proxy(proxy.no_proxy(reqwest::NoProxy::from_string(THIS_MACHINE)));
+    }
+    builder.build().map_err(|error| format!("the HTTP client can't be made: {}", chain(&error.without_url())))
+}
+
+/// The request, with the credential as it is now.
+async fn request(http: &reqwest::Client, options: &Options) -> Result<RequestBuilder, HttpsErrorKind> {
+    let mut headers = options.headers.clone();
+    headers.entry(ACCEPT).or_insert(HeaderValue::from_static(ACCEPTED));
+    let request = http.get(options.address.url().clone()).headers(headers);
+    Ok(match &options.login {
+        None => request,
+        Some(Login::Basic { user, password }) => request.basic_auth(user, Some(secret(password)?.expose_secret())),
+        Some(Login::Bearer(token)) => request.bearer_auth(secret(token)?.expose_secret()),
+        Some(Login::Client(client)) => {
+            let secret = secret(&client.secret)?;
+            request.bearer_auth(token::issued(http, client, &secret).await?.expose_secret())
+        }
+    })
+}
+
+fn secret(source: &SecretSource) -> Result<SecretString, HttpsErrorKind> {
+    source.read().map_err(|unusable| {
+        HttpsErrorKind::Secret(format!("the credential {} {}", unusable.path.display(), unusable.problem))
+    })
+}
+
+/// Takes the body of an answer that may be the file.
+async fn keep(mut answer: Response, options: &Options, dir: &Path) -> Result<Downloaded, HttpsErrorKind> {
+    let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
+    let head = AnswerHead { status, headers: &headers, asked: options.address.url() };
+    head.check(options.login.as_ref())?;
+    let max = options.content.size_max;
+    let length = answer.content_length();
+    if length.is_some_and(|length| length > max) {
+        return Err(HttpsErrorKind::TooLarge { max });
+    }
+    let mut file = nameless(dir).map_err(HttpsErrorKind::Spool)?;
+    let mut size = 0;
+    while let Some(chunk) = answer.chunk().await.map_err(|error| cut(error, size))? {
+        size += chunk.len() as u64;
+        if size > max {
+            return Err(HttpsErrorKind::TooLarge { max });
+        }
+        file.write_all(&chunk).map_err(HttpsErrorKind::Spool)?;
+    }
+    let mut beginning = [0; BEGINNING];
+    let read = file.read_at(&mut beginning, 0).map_err(HttpsErrorKind::Spool)?;
+    head.check_beginning(&beginning[..read])?;
+    let doubt = (!head.ends_visibly(length)).then(|| {
+        "the server says neither how long its answer is nor where it ends, so it may have been cut; have it send a \
+         Content-Length"
+            .to_owned()
+    });
+    Ok(Downloaded { file, size, doubt })
+}
+
+/// A person who looks at a configuration may not write where the daemon may.
+fn nameless(dir: &Path) -> io::Result<File> {
+    tempfile::tempfile_in(dir).or_else(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => tempfile::tempfile(),
+        _ => Err(error),
+    })
+}
+
+fn unreachable(error: reqwest::Error) -> HttpsErrorKind {
+    HttpsErrorKind::Unreachable(explained(&chain(&error.without_url())))
+}
+
+fn cut(error: reqwest::Error, received: u64) -> HttpsErrorKind {
+    HttpsErrorKind::Cut { received, reason: chain(&error.without_url()) }
+}
+
+/// Adds what to do where a server is not believed.
+fn explained(text: &str) -> String {
+    let hint = if text.contains("UnknownIssuer") || text.contains("CaUsedAsEndEntity") {
+        "; set ca_file to the certificate of the authority that signed the server's".to_owned()
+    } else if text.contains("not valid for") {
+        "; name the server as its certificate does".to_owned()
+    } else {
+        tls::clock_hint(text)
+    };
+    format!("{text}{hint}")
+}
