@@ -140,7 +140,9 @@ impl World {
         let mut rows: BTreeMap<u8, [String; 5]> =
             file.iter().map(|(person, title)| (*person, row(*person, *title))).collect();
         for slip in slips {
-            slip_up(&mut rows, *slip);
+            if !self.hides_all(*slip) {
+                slip_up(&mut rows, *slip);
+            }
         }
         let mut text = rows.values().fold(HEADER.to_owned(), |text, row| text + &row.join(",") + "\n");
         self.numbers = rows.values().map(|row| row[0].clone()).collect();
@@ -150,6 +152,14 @@ impl World {
         }
         self.file = file;
         self.machine.site.csv(text);
+    }
+
+    /// Whether a slip takes a name and an email from a row by which alone the service could tell whose it is: it shows the
+    /// number of this person with someone else.
+    fn hides_all(&self, slip: Slip) -> bool {
+        let Slip::GivenAway(person) = slip else { return false };
+        let shown = self.id(person).and_then(|id| self.real.get(&id));
+        shown.is_some_and(|shown| *shown != email(person))
     }
 
     /// A user gives two people at the service each other's name and email.
