@@ -28,7 +28,7 @@ pub mod mirror;
 pub mod push;
 pub mod history;
 pub use rosterd_sandbox as sandbox;
-pub mod receipt;
+pub mod hr_report;
 pub mod config;
 pub mod reconcile;
 pub mod operator;

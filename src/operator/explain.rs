@@ -371,7 +371,7 @@ fn of_prepared(prepared: &JobPlan, key: &Key) -> Result<Outlook, spool::Error> {
     if !rejected.is_empty() {
         return Ok(Outlook::Rejected(rejected));
     }
-    let whole = |change: &Outline| prepared.pile.change(change).map(Box::new);
+    let whole = |change: &Outline| prepared.spill.change(change).map(Box::new);
     if let Some(held) = prepared.held.iter().find(|held| held.key == *key) {
         let change = held.change.as_ref().map(whole).transpose()?;
         return Ok(Outlook::Held { reason: held.reason.to_string(), change });

@@ -8,7 +8,7 @@ use crate::snapshot::SyncedRecord;
 
 /// What is known of a record's entity.
 #[derive(Clone, Debug)]
-pub enum Standing {
+pub enum Correlation {
     /// It was confirmed before and is there.
     Mine {
         /// What was confirmed.

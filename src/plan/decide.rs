@@ -1,6 +1,6 @@
 //! Decides what one record needs.
 
-use super::correlation::Standing;
+use super::correlation::Correlation;
 use super::rules::{OnDrift, Rules};
 use super::{Change, Delta, Deltas, Held};
 use crate::record::{
@@ -41,26 +41,26 @@ pub enum Decision {
 }
 
 /// Decides what one record needs.
-pub fn decide(subject: Subject, standing: Standing, rules: Rules<'_>) -> Decision {
-    match standing {
-        Standing::Mine { known, entity } => {
+pub fn decide(subject: Subject, correlation: Correlation, rules: Rules<'_>) -> Decision {
+    match correlation {
+        Correlation::Mine { known, entity } => {
             let drifted = rules.drifted(&subject.record.fields, &known, &entity);
             synced(subject, &entity, Some(Before { known: &known, drifted: &drifted }), rules)
         }
-        Standing::Matched { entity, .. } => synced(subject, &entity, None, rules),
-        Standing::Borrowed { entity } => {
+        Correlation::Matched { entity, .. } => synced(subject, &entity, None, rules),
+        Correlation::Borrowed { entity } => {
             let remember = SyncedRecord { borrowed: true, ..SyncedRecord::of(entity.id, entity.created) };
             Decision::Settled { remember: Some(remember) }
         }
-        Standing::Vanished { .. } => Decision::Change(Change { known: true, ..subject.create() }),
-        Standing::New => Decision::Change(subject.create()),
-        Standing::Unclear(unclear) => Decision::Held(Held {
+        Correlation::Vanished { .. } => Decision::Change(Change { known: true, ..subject.create() }),
+        Correlation::New => Decision::Change(subject.create()),
+        Correlation::Unclear(unclear) => Decision::Held(Held {
             key: subject.record.key.clone(),
             reason: unclear.reason(rules.target),
             change: unclear.may_be_new().then(|| subject.create()),
             other: None,
         }),
-        Standing::Doubtful { reason, entity } => {
+        Correlation::Doubtful { reason, entity } => {
             let reason_of_new = format!(
                 "it was rejected that this new record is the {} with id {}; approve it to create a new person",
                 rules.target.noun(),
@@ -204,17 +204,17 @@ mod tests {
         SyncedRecord { sent: values(sent), echo: values(echo), ..SyncedRecord::of(id, "then".into()) }
     }
 
-    fn moved(standing: Standing, wanted: &[(&str, &str)]) -> Vec<String> {
-        under(OnDrift::Overwrite, &[], standing, wanted)
+    fn moved(correlation: Correlation, wanted: &[(&str, &str)]) -> Vec<String> {
+        under(OnDrift::Overwrite, &[], correlation, wanted)
     }
 
-    fn under(on_drift: OnDrift, seed_only: &[&str], standing: Standing, wanted: &[(&str, &str)]) -> Vec<String> {
+    fn under(on_drift: OnDrift, seed_only: &[&str], correlation: Correlation, wanted: &[(&str, &str)]) -> Vec<String> {
         let subject = Subject { record: record(wanted), line: Some(2), marks: RowMetadata::default() };
         let seed_only: Vec<_> = seed_only.iter().copied().map(SmolStr::from).collect();
         let fields = [field("name"), field("mobile"), field("email")];
         match decide(
             subject,
-            standing,
+            correlation,
             Rules { target: Target::Staff, fields: &fields, seed_only: &seed_only, on_drift },
         ) {
             Decision::Settled { .. } => vec![],
@@ -230,19 +230,19 @@ mod tests {
         let wanted = [("email", "Ana@example.com"), ("mobile", "+64 21 5"), ("name", "Ana  O'Hara")];
         let holds = entity(&[("email", "ana@example.com"), ("mobile", "64 215"), ("name", "Ana O'Hara")]);
         let before = known(&wanted, &[("name", "Ana O'Hara")]);
-        assert_eq!(moved(Standing::Mine { known: before.clone(), entity: holds.clone() }, &wanted), [""; 0]);
+        assert_eq!(moved(Correlation::Mine { known: before.clone(), entity: holds.clone() }, &wanted), [""; 0]);
         // The same remote text is a difference where another wish led to it.
         let other = [("email", "ana@example.com"), ("mobile", "+64 21 5"), ("name", "Ana   O'Hara")];
-        assert_eq!(moved(Standing::Mine { known: before, entity: holds.clone() }, &other), ["name"]);
-        assert_eq!(moved(Standing::Matched { by: "email".into(), entity: holds }, &wanted), ["name"]);
+        assert_eq!(moved(Correlation::Mine { known: before, entity: holds.clone() }, &other), ["name"]);
+        assert_eq!(moved(Correlation::Matched { by: "email".into(), entity: holds }, &wanted), ["name"]);
     }
 
     #[test]
     fn law_6_what_is_not_sure_is_held() {
         let ids = [3, 4].map(|id| RemoteId::new(id).unwrap()).to_vec();
-        let reasons = moved(Standing::Unclear(Unclear::Ambiguous { by: "email".into(), ids }), &[("name", "Ana")]);
+        let reasons = moved(Correlation::Unclear(Unclear::Ambiguous { by: "email".into(), ids }), &[("name", "Ana")]);
         assert_eq!(reasons, ["email fits several people at the service (ids 3, 4); make it unique there"]);
-        let taken = Standing::Unclear(Unclear::Taken {
+        let taken = Correlation::Unclear(Unclear::Taken {
             by: "email".into(),
             id: RemoteId::new(3).unwrap(),
             job: "visitors".into(),
@@ -258,20 +258,20 @@ mod tests {
     fn a_remote_edit_of_an_owned_field_is_a_difference_and_of_another_is_none() {
         let wanted = [("email", "a@example.com"), ("mobile", ""), ("name", "Ana")];
         let holds = entity(&[("email", "b@example.com"), ("mobile", ""), ("name", "Ana"), ("title", "Chief")]);
-        assert_eq!(moved(Standing::Mine { known: known(&wanted, &[]), entity: holds }, &wanted), ["email"]);
+        assert_eq!(moved(Correlation::Mine { known: known(&wanted, &[]), entity: holds }, &wanted), ["email"]);
     }
 
     #[test]
     fn an_empty_value_clears_an_owned_field() {
         let holds = entity(&[("email", "a@example.com"), ("mobile", "64 21"), ("name", "Ana")]);
         let wanted = [("email", "a@example.com"), ("mobile", ""), ("name", "Ana")];
-        assert_eq!(moved(Standing::Mine { known: known(&wanted, &[]), entity: holds }, &wanted), ["mobile"]);
+        assert_eq!(moved(Correlation::Mine { known: known(&wanted, &[]), entity: holds }, &wanted), ["mobile"]);
     }
     #[test]
     fn an_edit_at_the_service_stays_until_the_sources_own_value_changes() {
         let sent = [("email", "a@example.com"), ("mobile", "21"), ("name", "Ana")];
         let holds = || entity(&[("email", "a@example.com"), ("mobile", "99"), ("name", "Ana")]);
-        let mine = |known: SyncedRecord| Standing::Mine { known, entity: holds() };
+        let mine = |known: SyncedRecord| Correlation::Mine { known, entity: holds() };
         let same = &sent[..];
         let other_name = &[("email", "a@example.com"), ("mobile", "21"), ("name", "Bo")][..];
         let other_mobile = &[("email", "a@example.com"), ("mobile", "22"), ("name", "Ana")][..];
@@ -301,8 +301,8 @@ mod tests {
         let wanted = [("email", "a@example.com"), ("mobile", "21"), ("name", "Ana  B")];
         let before = known(&wanted, &[("name", "Ana B")]);
         let holds = entity(&[("email", "edited@example.com"), ("mobile", "21"), ("name", "Ana B")]);
-        let standing = Standing::Mine { known: before, entity: holds };
+        let correlation = Correlation::Mine { known: before, entity: holds };
         let subject = Subject { record: record(&wanted), line: None, marks: RowMetadata::default() };
-        assert!(matches!(decide(subject, standing, rules), Decision::Settled { remember: None }));
+        assert!(matches!(decide(subject, correlation, rules), Decision::Settled { remember: None }));
     }
 }

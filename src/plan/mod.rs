@@ -1,7 +1,7 @@
 //! What a run would change, and what of it must wait for a person. Pure: nothing here reads a file, a clock or a socket.
 //!
 //! ```text
-//! record + standing ──decide──▶ nothing | change | held
+//! record + correlation ──decide──▶ nothing | change | held
 //! missing keys ──leavers──▶ change            (only over a Complete read)
 //! changes ──guard──▶ go | held | rejected
 //! ```
@@ -31,7 +31,7 @@ mod segment;
 #[cfg(test)]
 mod tests;
 
-pub use correlation::{Standing, Unclear};
+pub use correlation::{Correlation, Unclear};
 pub use decide::{Decision, Subject, decide};
 pub use guard::{Base, Decided, Guarded, RemoteDigest, Verdict, guard, leavers_held, updates_held};
 pub use hold_reason::HoldReason;

@@ -22,17 +22,17 @@ fn key(number: usize) -> Key {
     Key::new(&number.to_string()).unwrap()
 }
 
-fn decided(number: usize, standing: Standing, on_drift: OnDrift) -> Decision {
+fn decided(number: usize, correlation: Correlation, on_drift: OnDrift) -> Decision {
     let record = Record { key: key(number), fields: values(&[("name", "Ana"), ("mobile", "2")]) };
     let fields: Vec<Field> = ["name", "mobile"].into_iter().filter_map(|name| Target::Staff.field(name)).collect();
     let rules = Rules { target: Target::Staff, fields: &fields, seed_only: &[], on_drift };
-    decide(Subject { record, line: None, marks: RowMetadata::default() }, standing, rules)
+    decide(Subject { record, line: None, marks: RowMetadata::default() }, correlation, rules)
 }
 
 #[test]
 fn creating_people_again_counts_as_changing_them() {
     let changes: Vec<Change> = (0..20)
-        .map(|number| match decided(number, Standing::Vanished { known: known() }, OnDrift::Overwrite) {
+        .map(|number| match decided(number, Correlation::Vanished { known: known() }, OnDrift::Overwrite) {
             Decision::Change(change) => change,
             other => panic!("{other:?}"),
         })
@@ -56,10 +56,10 @@ fn law_6_a_new_record_that_may_be_a_known_person_is_held() {
         Unclear::Ambiguous { by: "email".into(), ids: vec![id()] },
         Unclear::Taken { by: "email".into(), id: id(), job: "other".into(), key: key(9) },
     ];
-    let doubtful = Standing::Doubtful { reason: "it is".into(), entity };
-    for standing in unclear.map(Standing::Unclear).into_iter().chain([doubtful]) {
-        let shown = format!("{standing:?}");
-        assert!(matches!(decided(1, standing, OnDrift::Overwrite), Decision::Held(_)), "{shown}");
+    let doubtful = Correlation::Doubtful { reason: "it is".into(), entity };
+    for correlation in unclear.map(Correlation::Unclear).into_iter().chain([doubtful]) {
+        let shown = format!("{correlation:?}");
+        assert!(matches!(decided(1, correlation, OnDrift::Overwrite), Decision::Held(_)), "{shown}");
     }
 }
 
@@ -69,7 +69,7 @@ fn what_is_edited_until_an_update_is_sent_stays_unless_the_job_overwrites_it() {
         [(OnDrift::Overwrite, &["mobile", "name"][..]), (OnDrift::Keep, &["mobile"]), (OnDrift::Report, &["mobile"])]
     {
         let entity = Entity { id: id(), created: "then".into(), fields: values(&[("name", "Ana"), ("mobile", "1")]) };
-        let Decision::Change(change) = decided(1, Standing::Mine { known: known(), entity }, on_drift) else {
+        let Decision::Change(change) = decided(1, Correlation::Mine { known: known(), entity }, on_drift) else {
             panic!("the mobile number differs")
         };
         let mut fields: Vec<&str> = change.wish.fields.keys().map(|field| field.as_str()).collect();

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::circuit_breaker::Brake;
+use super::circuit_breaker::CircuitBreaker;
 use super::commit::Written;
 use super::error::Error;
 use super::outcome::Step;
@@ -26,31 +26,31 @@ impl Push<'_> {
         &self,
         mirror: &Mirror,
         mut change: Change,
-        brake: &Brake,
+        breaker: &CircuitBreaker,
     ) -> Result<(Change, Step), Error> {
         let action = change.wish.action;
-        if let Some(reason) = brake.stopped(self.witness) {
+        if let Some(reason) = breaker.stopped(self.witness) {
             return Ok((change, Step::Done(Outcome::Undelivered(reason))));
         }
-        if let Some(reason) = brake.denied(action) {
+        if let Some(reason) = breaker.denied(action) {
             return Ok((change, Step::Done(Outcome::Undelivered(reason.into()))));
         }
-        if brake.holds() {
+        if breaker.holds() {
             return Ok((change, Step::Later));
         }
         let step = match action {
-            Action::Create => self.create(mirror, &mut change, brake).await?,
+            Action::Create => self.create(mirror, &mut change, breaker).await?,
             Action::Update => match change.only_photo().map(str::to_owned) {
-                Some(mark) => self.photo(&mut change, &mark, brake).await?,
-                None => self.update(mirror, &mut change, brake).await?,
+                Some(mark) => self.photo(&mut change, &mark, breaker).await?,
+                None => self.update(mirror, &mut change, breaker).await?,
             },
-            Action::Delete => self.delete(mirror, &mut change, brake).await?,
+            Action::Delete => self.delete(mirror, &mut change, breaker).await?,
         };
-        brake.note(!matches!(step, Step::Unknown(_)));
+        breaker.note(!matches!(step, Step::Unknown(_)));
         Ok((change, step))
     }
 
-    async fn create(&self, mirror: &Mirror, change: &mut Change, brake: &Brake) -> Result<Step, Error> {
+    async fn create(&self, mirror: &Mirror, change: &mut Change, breaker: &CircuitBreaker) -> Result<Step, Error> {
         let fields = match self.linked(change)? {
             Ok(fields) => fields,
             Err(reason) => {
@@ -77,13 +77,13 @@ impl Push<'_> {
             Err(error) if error.code() == Some(409) => {
                 Ok(Step::Conflict { status: 409, words: error.words().unwrap_or_default().to_owned() })
             }
-            Err(error) => self.failed(change, &error, brake),
+            Err(error) => self.failed(change, &error, breaker),
         }
     }
 
-    async fn update(&self, mirror: &Mirror, change: &mut Change, brake: &Brake) -> Result<Step, Error> {
+    async fn update(&self, mirror: &Mirror, change: &mut Change, breaker: &CircuitBreaker) -> Result<Step, Error> {
         let id = change.wish.id.expect("an update names its entity");
-        let mut room = match self.presence.room(id, || brake.stopped(self.witness)).await {
+        let mut room = match self.presence.room(id, || breaker.stopped(self.witness)).await {
             Ok(room) => room,
             Err(reason) => return Ok(Step::Done(Outcome::Undelivered(reason))),
         };
@@ -93,7 +93,7 @@ impl Push<'_> {
         let Some(at) = mirror.at(self.store, id)? else { return Ok(Step::Done(self.vanished(change, id)?)) };
         let (fresh, date) = match self.look(at).await {
             Ok(fresh) => fresh,
-            Err(error) => return self.unread(change, &error, brake),
+            Err(error) => return self.unread(change, &error, breaker),
         };
         let Some(fresh) = fresh else { return Ok(Step::Done(self.vanished(change, id)?)) };
         let before = fresh.entity(mirror.elements());
@@ -144,7 +144,7 @@ impl Push<'_> {
                 let after = match &shown {
                     Some(shown) => {
                         if let Some(field) = lost(&fresh, shown, &change.wish.fields, mirror.elements()) {
-                            self.stop_for_loss(id, &field, brake)?;
+                            self.stop_for_loss(id, &field, breaker)?;
                         }
                         shown.entity(mirror.elements())
                     }
@@ -157,7 +157,7 @@ impl Push<'_> {
                 Ok(Step::Done(self.confirm(mirror, change, Written::answered(Some(&before), after))?))
             }
             Err(error) if error.code() == Some(404) => Ok(Step::Done(self.vanished(change, id)?)),
-            Err(error) => self.failed(change, &error, brake),
+            Err(error) => self.failed(change, &error, breaker),
         }
     }
 
@@ -187,20 +187,21 @@ impl Push<'_> {
     }
 
     /// Stops this push and later ones, since the service cleared a field that the change does not touch (law 2).
-    fn stop_for_loss(&self, id: RemoteId, field: &str, brake: &Brake) -> Result<(), Error> {
+    fn stop_for_loss(&self, id: RemoteId, field: &str, breaker: &CircuitBreaker) -> Result<(), Error> {
         let reason = format!("the service cleared {field} of id {id}, which this change does not touch");
-        brake.stop(format!("{reason}; nothing more is sent until someone has looked at it and said `rosterd resume`"));
+        breaker
+            .stop(format!("{reason}; nothing more is sent until someone has looked at it and said `rosterd resume`"));
         self.witness.alarm(&reason).map_err(Error::Audit)
     }
 
-    async fn delete(&self, mirror: &Mirror, change: &mut Change, brake: &Brake) -> Result<Step, Error> {
+    async fn delete(&self, mirror: &Mirror, change: &mut Change, breaker: &CircuitBreaker) -> Result<Step, Error> {
         let id = change.wish.id.expect("a removal names its entity");
         let Some(at) = mirror.at(self.store, id)? else {
             return Ok(Step::Done(self.confirm_removed(change, id, earlier(change).as_ref())?));
         };
         let (fresh, _) = match self.look(at).await {
             Ok(fresh) => fresh,
-            Err(error) => return self.unread(change, &error, brake),
+            Err(error) => return self.unread(change, &error, breaker),
         };
         let Some(fresh) = fresh else {
             return Ok(Step::Done(self.confirm_removed(change, id, earlier(change).as_ref())?));
@@ -209,7 +210,7 @@ impl Push<'_> {
         let known = SyncedRecord::get(self.store, &change.job, &change.key)?;
         let member = match self.member(&fresh).await {
             Ok(member) => member,
-            Err(error) => return self.unread(change, &error, brake),
+            Err(error) => return self.unread(change, &error, breaker),
         };
         if member.as_ref().unwrap_or(&fresh).is_onsite() {
             self.wait(change)?;
@@ -230,7 +231,7 @@ impl Push<'_> {
         match body::delete(self.client, at).await {
             None => Ok(Step::Done(self.park(change, 0, "the API has no operation that removes it")?)),
             Some(Ok(())) => Ok(Step::Done(self.confirm_removed(change, id, Some(&before))?)),
-            Some(Err(error)) => self.failed(change, &error, brake),
+            Some(Err(error)) => self.failed(change, &error, breaker),
         }
     }
 
@@ -247,24 +248,34 @@ impl Push<'_> {
     }
 
     /// What a failed read before a write means: nothing was changed.
-    pub(super) fn unread(&self, change: &mut Change, error: &api::Error, brake: &Brake) -> Result<Step, Error> {
+    pub(super) fn unread(
+        &self,
+        change: &mut Change,
+        error: &api::Error,
+        breaker: &CircuitBreaker,
+    ) -> Result<Step, Error> {
         self.wait(change)?;
-        self.slow_down(change, error, brake);
+        self.slow_down(change, error, breaker);
         Ok(Step::Done(Outcome::Undelivered(chain(error).into())))
     }
 
     /// What a failed write means.
-    pub(super) fn failed(&self, change: &mut Change, error: &api::Error, brake: &Brake) -> Result<Step, Error> {
+    pub(super) fn failed(
+        &self,
+        change: &mut Change,
+        error: &api::Error,
+        breaker: &CircuitBreaker,
+    ) -> Result<Step, Error> {
         match error.fate() {
             Fate::Unknown => Ok(Step::Unknown(chain(error))),
             Fate::Refused if !error.permission() => {
-                brake.refused();
+                breaker.refused();
                 let words = error.words().map_or_else(|| chain(error), str::to_owned);
                 Ok(Step::Done(self.park(change, error.code().unwrap_or(0), &words)?))
             }
             Fate::Refused | Fate::NotSent => {
                 self.wait(change)?;
-                self.slow_down(change, error, brake);
+                self.slow_down(change, error, breaker);
                 Ok(Step::Done(Outcome::Undelivered(chain(error).into())))
             }
         }
@@ -272,17 +283,17 @@ impl Push<'_> {
 
     /// A missing permission ends its kind of change; a service that can't be reached, or fails one person after the other,
     /// ends the push.
-    fn slow_down(&self, change: &Change, error: &api::Error, brake: &Brake) {
+    fn slow_down(&self, change: &Change, error: &api::Error, breaker: &CircuitBreaker) {
         if error.permission() && error.code().is_some() {
             let what = change.wish.action.name();
-            brake.deny(
+            breaker.deny(
                 change.wish.action,
                 format!("this credential may not {what} {}: {}", self.target.plural(), chain(error)),
             );
         } else if error.fate() == Fate::NotSent || error.code() == Some(503) {
-            brake.stop(chain(error));
+            breaker.stop(chain(error));
         } else {
-            brake.trouble(chain(error));
+            breaker.trouble(chain(error));
         }
     }
 }

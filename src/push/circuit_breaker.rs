@@ -9,7 +9,7 @@ use crate::record::Action;
 
 /// Ends a push before its time, or one kind of change of it.
 #[derive(Default)]
-pub(super) struct Brake {
+pub(super) struct CircuitBreaker {
     reason: Mutex<Option<StopReason>>,
     denied: Mutex<Vec<(Action, String)>>,
     total: usize,
@@ -18,7 +18,7 @@ pub(super) struct Brake {
     streak: AtomicUsize,
 }
 
-impl Brake {
+impl CircuitBreaker {
     /// Up to this number, refused changes are chance.
     const REFUSED_FEW: usize = 20;
     /// Above that, this percentage of them is a mistake in the mapping or the service.
@@ -110,26 +110,26 @@ mod tests {
             (1_000, 50, false),
             (1_000, 51, true),
         ] {
-            let brake = Brake::new(total);
-            (0..refused).for_each(|_| brake.refused());
-            assert_eq!(brake.reason().is_some(), ends, "{refused} of {total}");
+            let breaker = CircuitBreaker::new(total);
+            (0..refused).for_each(|_| breaker.refused());
+            assert_eq!(breaker.reason().is_some(), ends, "{refused} of {total}");
         }
     }
 
     #[test]
     fn a_push_ends_where_many_people_can_not_be_read_and_waits_where_much_is_unknown() {
-        let brake = Brake::new(100);
-        (0..4).for_each(|_| brake.trouble("500".into()));
-        assert_eq!(brake.reason(), None);
-        brake.trouble("502".into());
-        assert_eq!(brake.reason(), Some(StopReason::Failed("502".to_owned())));
+        let breaker = CircuitBreaker::new(100);
+        (0..4).for_each(|_| breaker.trouble("500".into()));
+        assert_eq!(breaker.reason(), None);
+        breaker.trouble("502".into());
+        assert_eq!(breaker.reason(), Some(StopReason::Failed("502".to_owned())));
 
-        let brake = Brake::new(100);
-        (0..7).for_each(|_| brake.note(false));
-        assert!(!brake.holds());
-        brake.note(false);
-        assert!(brake.holds());
-        brake.note(true);
-        assert!(!brake.holds(), "what becomes of changes is known again");
+        let breaker = CircuitBreaker::new(100);
+        (0..7).for_each(|_| breaker.note(false));
+        assert!(!breaker.holds());
+        breaker.note(false);
+        assert!(breaker.holds());
+        breaker.note(true);
+        assert!(!breaker.holds(), "what becomes of changes is known again");
     }
 }

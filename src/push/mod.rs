@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use smol_str::SmolStr;
 
-use circuit_breaker::Brake;
+use circuit_breaker::CircuitBreaker;
 pub use error::Error;
 pub use outcome::{Outcome, Witness};
 pub use photo::Photos;
@@ -90,7 +90,7 @@ pub struct Drained {
 /// How far a push has come.
 struct Progress<'a> {
     job: &'a JobName,
-    brake: &'a Brake,
+    breaker: &'a CircuitBreaker,
     drained: Drained,
     /// Creates of people who exist already, which are updates by now.
     adopted: Vec<Ticket>,
@@ -134,8 +134,8 @@ impl Push<'_> {
         let photos = self.fields.iter().any(|field| field.name == Target::PHOTO);
         let mut with_photos: Vec<Key> = tickets.iter().filter(|_| photos).map(|ticket| ticket.key.clone()).collect();
         with_photos.sort_unstable();
-        let brake = Brake::new(tickets.len());
-        let mut progress = Progress { job, brake: &brake, drained: Drained::default(), adopted: Vec::new() };
+        let breaker = CircuitBreaker::new(tickets.len());
+        let mut progress = Progress { job, breaker: &breaker, drained: Drained::default(), adopted: Vec::new() };
         tickets.retain(|ticket| !ticket.only_photo);
         for action in [Action::Delete, Action::Create, Action::Update] {
             let (mut mine, rest): (Vec<Ticket>, _) = tickets.into_iter().partition(|ticket| ticket.action == action);
@@ -146,10 +146,10 @@ impl Push<'_> {
             self.phase(mirror, mine, &mut progress).await?;
         }
         if !with_photos.is_empty() {
-            let photos = self.photos_of(job, &with_photos, &brake)?;
+            let photos = self.photos_of(job, &with_photos, &breaker)?;
             self.phase(mirror, photos, &mut progress).await?;
         }
-        Ok(Drained { stopped: brake.reason(), ..progress.drained })
+        Ok(Drained { stopped: breaker.reason(), ..progress.drained })
     }
 }
 

@@ -15,7 +15,7 @@
 
 use std::collections::BTreeMap;
 
-use super::circuit_breaker::Brake;
+use super::circuit_breaker::CircuitBreaker;
 use super::error::Error;
 use super::outcome::Step;
 use super::{Outcome, Push};
@@ -48,7 +48,12 @@ impl Push<'_> {
     }
 
     /// The photos that are still to be sent for these people, made ready.
-    pub(super) fn photos_of(&self, job: &JobName, keys: &[Key], brake: &Brake) -> Result<Vec<Ticket>, Error> {
+    pub(super) fn photos_of(
+        &self,
+        job: &JobName,
+        keys: &[Key],
+        breaker: &CircuitBreaker,
+    ) -> Result<Vec<Ticket>, Error> {
         let mut tickets = Vec::new();
         let mut marks: BTreeMap<Key, String> = BTreeMap::new();
         queue::each(self.store, job, |change| {
@@ -61,16 +66,16 @@ impl Push<'_> {
             }
         })?;
         if !marks.is_empty()
-            && brake.stopped(self.witness).is_none()
+            && breaker.stopped(self.witness).is_none()
             && let Err(reason) = self.photos.gather(&marks)
         {
-            brake.stop(format!("the photos could not be read from the source: {reason}"));
+            breaker.stop(format!("the photos could not be read from the source: {reason}"));
         }
         Ok(tickets)
     }
 
     /// Makes one attempt at a photo.
-    pub(super) async fn photo(&self, change: &mut Change, mark: &str, brake: &Brake) -> Result<Step, Error> {
+    pub(super) async fn photo(&self, change: &mut Change, mark: &str, breaker: &CircuitBreaker) -> Result<Step, Error> {
         let id = change.wish.id.expect("an update names its entity");
         let bytes = match self.photos.photo(&change.key) {
             Ok(Some(bytes)) => bytes,
@@ -92,7 +97,7 @@ impl Push<'_> {
                     return Ok(Step::Done(self.confirm_photo(change, mark, None)?));
                 }
                 Ok(_) => {}
-                Err(error) => return self.unread(change, &error, brake),
+                Err(error) => return self.unread(change, &error, breaker),
             }
         }
         self.intend(change, None, Batch::default())?;
@@ -102,7 +107,7 @@ impl Push<'_> {
                 Ok(Step::Done(self.confirm_photo(change, mark, Some(&was))?))
             }
             Err(error) if error.code() == Some(404) => Ok(Step::Done(self.vanished(change, id)?)),
-            Err(error) => self.failed(change, &error, brake),
+            Err(error) => self.failed(change, &error, breaker),
         }
     }
 

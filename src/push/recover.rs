@@ -15,14 +15,14 @@ use crate::record::{Action, Entity, Field, FieldKind, Key, Value};
 impl Push<'_> {
     /// Settles changes of unknown fate, without sending any of them again; returns the creates of which several people at
     /// the service could be the result.
-    pub async fn settle(&self, mirror: &mut Mirror, unknown: Vec<Change>) -> Result<Vec<(Key, String)>, Error> {
+    pub async fn recover(&self, mirror: &mut Mirror, unknown: Vec<Change>) -> Result<Vec<(Key, String)>, Error> {
         let (creates, others): (Vec<Change>, Vec<Change>) =
             unknown.into_iter().partition(|change| change.wish.action == Action::Create);
         for change in others {
             let before = earlier(&change);
             match change.wish.action {
-                Action::Update => self.settle_update(mirror, &change, before.as_ref())?,
-                Action::Create | Action::Delete => self.settle_removal(mirror, &change, before.as_ref()).await?,
+                Action::Update => self.recover_update(mirror, &change, before.as_ref())?,
+                Action::Create | Action::Delete => self.recover_removal(mirror, &change, before.as_ref()).await?,
             };
         }
         if creates.is_empty() {
@@ -33,7 +33,7 @@ impl Push<'_> {
     }
 
     /// It is done where each field that was to move did, and holds what was wanted or what the service makes of it.
-    fn settle_update(
+    fn recover_update(
         &self,
         mirror: &Mirror,
         change: &Change,
@@ -62,7 +62,7 @@ impl Push<'_> {
     }
 
     /// It is done where the service no longer has them. One that can't be asked now is asked when it is tried again.
-    async fn settle_removal(
+    async fn recover_removal(
         &self,
         mirror: &Mirror,
         change: &Change,

@@ -81,7 +81,7 @@ impl Push<'_> {
         }
         if let Err(error) = mirror.refresh(self.client, self.store, self.clock).await {
             let reason = format!("who exists already could not be looked up: {}", chain(&error));
-            progress.brake.stop(reason.clone());
+            progress.breaker.stop(reason.clone());
             for (mut change, _, _) in conflicts {
                 self.wait(&mut change)?;
                 progress.note(self, change, Outcome::Undelivered(reason.clone().into()));

@@ -48,14 +48,14 @@ impl Push<'_> {
         let mut barren = 0;
         while !todo.is_empty() {
             let clear = progress.clear();
-            progress.brake.release();
+            progress.breaker.release();
             let open = self.round(mirror, todo, progress).await?;
             // First, so that a person made by a create of unknown fate is not taken over by another record.
             todo = self.again(mirror, open.unknown, progress).await?;
             self.adopt(mirror, open.conflicts, progress).await?;
             barren = if progress.clear() > clear { 0 } else { barren + 1 };
             if barren == BARREN_MAX && !open.later.is_empty() {
-                progress.brake.deny(action, "the service failed one request after the other".to_owned());
+                progress.breaker.deny(action, "the service failed one request after the other".to_owned());
             }
             if let Some(attempts) = todo.iter().map(|(_, attempts)| *attempts).max() {
                 tokio::time::sleep(PAUSE[(attempts as usize).clamp(1, PAUSE.len()) - 1]).await;
@@ -67,7 +67,7 @@ impl Push<'_> {
 
     /// Makes one attempt at each change.
     async fn round(&self, mirror: &Mirror, todo: Vec<Tried>, progress: &mut Progress<'_>) -> Result<Open, Error> {
-        let (job, brake) = (progress.job, progress.brake);
+        let (job, breaker) = (progress.job, progress.breaker);
         let mut open = Open::default();
         let mut todo = todo.into_iter();
         for count in PROBES.into_iter().chain([usize::MAX]) {
@@ -75,7 +75,7 @@ impl Push<'_> {
             let mut steps = stream::iter(part)
                 .map(|(ticket, attempts)| async move {
                     let step = match queue::get(self.store, job, &ticket.key) {
-                        Ok(Some(change)) => self.one(mirror, change, brake).await.map(Some),
+                        Ok(Some(change)) => self.one(mirror, change, breaker).await.map(Some),
                         // What is queued no more is wanted no more.
                         Ok(None) => Ok(None),
                         Err(error) => Err(error.into()),
@@ -119,7 +119,7 @@ impl Push<'_> {
             }
             // What became of them stays unknown; the next run looks again before anything else.
             Err(Error::Mirror(error)) => {
-                progress.brake.stop(format!("what became of changes could not be looked up: {}", chain(&error)));
+                progress.breaker.stop(format!("what became of changes could not be looked up: {}", chain(&error)));
                 for change in creates {
                     let reason = tried.get(&change.key).map(|(_, reason)| reason.clone()).unwrap_or_default();
                     progress.note(self, change, Outcome::Undelivered(reason.into()));
@@ -130,7 +130,7 @@ impl Push<'_> {
         let mut again = Vec::new();
         for change in open {
             let (attempts, reason) = tried.get(&change.key).cloned().unwrap_or_default();
-            if attempts < ATTEMPTS_MAX && progress.brake.stopped(self.witness).is_none() && self.client.take_retry() {
+            if attempts < ATTEMPTS_MAX && progress.breaker.stopped(self.witness).is_none() && self.client.take_retry() {
                 again.push((change.ticket(), attempts));
             } else {
                 progress.note(self, change, Outcome::Undelivered(reason.into()));

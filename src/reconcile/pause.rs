@@ -188,9 +188,9 @@ fn make(dir: &Path, clock: &Clock, scope: &PauseScope, by: String, why: Option<&
     let mut file = match made {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let standing = pauses(dir)?.into_iter().find(|pause| pause.scope == *scope).and_then(|pause| pause.note);
+            let present = pauses(dir)?.into_iter().find(|pause| pause.scope == *scope).and_then(|pause| pause.note);
             // A process that ended before it recorded this leaves that to the next caller.
-            finish(dir, clock, scope, standing.unwrap_or(note))?;
+            finish(dir, clock, scope, present.unwrap_or(note))?;
             return Ok(false);
         }
         Err(error) => return Err(error),

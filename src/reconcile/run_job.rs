@@ -185,7 +185,7 @@ async fn plan_after_recovery(
     let store = context.store;
     let unknown = left_unknown(store, part)?;
     let mirror = mirrors.of_mut(part.mapping.target);
-    let unclear = if unknown.is_empty() { Vec::new() } else { session.push().settle(mirror, unknown).await? };
+    let unclear = if unknown.is_empty() { Vec::new() } else { session.push().recover(mirror, unknown).await? };
     let mut adoption = Adoption::new(part, store);
     let mut draft = draft_plan(JobContext { context, job: part, mirrors, filter, earlier }, &mut |key, known| {
         adoption.take(key, known)

@@ -95,7 +95,7 @@ impl Row {
         if let Some(dn) = kept.dn {
             row.describe(dn, kept.lists.into_owned(), kept.flaws.into_owned());
         }
-        row.settle(kept.line, scratch);
+        row.finish(kept.line, scratch);
         row
     }
 }

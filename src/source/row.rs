@@ -48,7 +48,7 @@ impl Row {
     }
 
     /// Takes the cells as they are now for the row at `line`.
-    pub(super) fn settle(&mut self, line: u64, scratch: &mut Vec<u8>) {
+    pub(super) fn finish(&mut self, line: u64, scratch: &mut Vec<u8>) {
         self.line = line;
         self.digest = self.digest_with(scratch);
     }

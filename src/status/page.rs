@@ -5,13 +5,13 @@ use std::fmt::{self, Display, Write as _};
 use jiff::Timestamp;
 
 use super::snapshot::{JobView, Snapshot};
-use crate::receipt::markup_of as text;
+use crate::hr_report::markup_of as text;
 use crate::reconcile::{LastRun, Reason, ReasonKind, RejectedRows, Status};
 use crate::record::{Target, redact};
 use crate::text::thousands;
 
 /// The beginning of every page of this program, and of this one.
-const HEAD: &str = concat!(include_str!("../receipt/base.html"), include_str!("head.html"));
+const HEAD: &str = concat!(include_str!("../hr_report/base.html"), include_str!("head.html"));
 /// How many different reasons of rejected rows are listed.
 const ROWS_MAX: usize = 50;
 /// How many lines are listed with a reason.

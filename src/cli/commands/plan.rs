@@ -163,7 +163,7 @@ impl Serialize for Changes<'_> {
         let mut all = serializer.serialize_seq(None)?;
         for plan in self.0 {
             for (outline, held) in changes(plan) {
-                let change = plan.pile.change(outline).map_err(|error| S::Error::custom(chain(&error)))?;
+                let change = plan.spill.change(outline).map_err(|error| S::Error::custom(chain(&error)))?;
                 let name = plan.names.get(&change.key).map(String::as_str);
                 all.serialize_element(&OfChange { target: plan.target, change: &change, name, held })?;
             }
@@ -296,7 +296,7 @@ fn lines(ui: &Ui, plan: &JobPlan, foreign: Option<u64>, detail: Detail) -> Resul
         let mut all = of_kind(plan, action);
         for (one, held) in all.by_ref().take(detail.listed_max) {
             let name = plan.names.get(&one.key).map(String::as_str);
-            change(ui, &plan.pile.change(one)?, name, held, detail.show_values);
+            change(ui, &plan.spill.change(one)?, name, held, detail.show_values);
         }
         let more = all.count();
         if more > 0 {

@@ -9,7 +9,7 @@ use crate::cli::backend::session;
 use crate::cli::commands::plan::{self, Detail};
 use crate::cli::commands::{approve, sync};
 use crate::cli::ui::{Failure, Message, Paint, sanitize};
-use crate::receipt::RowOutcome;
+use crate::hr_report::RowOutcome;
 use crate::reconcile::{KeyFilter, Report, Status};
 
 /// Runs all steps, and returns the rows of HR as they are at the end.

@@ -17,8 +17,8 @@ use super::redact::without;
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::disk;
+use crate::hr_report::{MARK, harmless, is_page, is_table, keyed, markup_of, text_of};
 use crate::mapping::{Bound, Mapped};
-use crate::receipt::{MARK, harmless, is_page, is_table, keyed, markup_of, text_of};
 use crate::reconcile::collect::rows;
 use crate::reconcile::inbox::staging::Staging;
 use crate::reconcile::inbox::with_copy::{form, over};
@@ -68,15 +68,15 @@ pub(crate) fn forget(store: &Store, jobs: &[Job], key: &Key) -> (u64, Option<For
 
 /// What lies in the state folder.
 fn kept(store: &Store, job: &Job, key: &Key, files: &mut u64) -> io::Result<()> {
-    let outbox = Staging::of(store.dir(), &job.name);
-    for path in [outbox.standing(), outbox.copy(), outbox.waiting()] {
+    let staging = Staging::of(store.dir(), &job.name);
+    for path in [staging.kept_copy(), staging.copy(), staging.waiting()] {
         if path.exists() {
             fs::remove_file(&path)?;
-            disk::sync_folder(outbox.dir())?;
+            disk::sync_folder(staging.dir())?;
             *files += 1;
         }
     }
-    for laid in outbox.laid()? {
+    for laid in staging.laid()? {
         let scratch = scratch(store)?;
         for name in ["file", TABLE, PAGE] {
             let path = laid.dir().join(name);
@@ -113,7 +113,7 @@ fn filed(store: &Store, job: &Job, key: &Key, files: &mut u64) -> io::Result<()>
     for shelf in Destination::ALL {
         let (dropped, reports) = folder.filed(shelf)?;
         for name in dropped.into_iter().chain(reports) {
-            match searched.settle(&folder, shelf, &name, options.size_max) {
+            match searched.redact(&folder, shelf, &name, options.size_max) {
                 Ok(Redaction::Stays) => {}
                 Ok(Redaction::Goes | Redaction::Becomes) => *files += 1,
                 // A failure with one file must not stop the removal from the others.
@@ -133,7 +133,7 @@ fn scratch(store: &Store) -> io::Result<TempDir> {
 
 impl Searched<'_> {
     /// Finds out what becomes of a filed file, and makes it so.
-    fn settle(&self, folder: &Folder, shelf: Destination, name: &str, size_max: u64) -> io::Result<Redaction> {
+    fn redact(&self, folder: &Folder, shelf: Destination, name: &str, size_max: u64) -> io::Result<Redaction> {
         let fate = match take_filed(folder, shelf, name, size_max, &self.copy) {
             Ok(Some(_)) => self.fate(name)?,
             Ok(None) => Redaction::Stays,

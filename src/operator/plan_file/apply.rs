@@ -145,7 +145,7 @@ impl Application<'_> {
 /// Puts changes on disk that are to be sent; what is held, parked or queued besides stays as it is.
 fn enqueue(context: &Context<'_>, run: &PartRun<'_>, go: &[Outline]) -> Result<Vec<Ticket>, Error> {
     let (store, plan) = (context.store, &run.plan);
-    let opened = |change: &Outline| Ok(queued(run.part, plan.pile.change(change)?));
+    let opened = |change: &Outline| Ok(queued(run.part, plan.spill.change(change)?));
     let changes = go.iter().map(opened).collect::<Result<Vec<_>, Error>>()?;
     let mut batch = Batch::default();
     changes.iter().for_each(|change| queue::put(&mut batch, change));

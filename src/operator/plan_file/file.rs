@@ -217,7 +217,7 @@ fn planned(
     held: Option<String>,
     values: bool,
 ) -> Result<Planned, spool::Error> {
-    let change = prepared.pile.change(outline)?;
+    let change = prepared.spill.change(outline)?;
     let sensitive = |name: &str| prepared.fields.iter().any(|field| field.name == name && field.sensitive);
     let shown = |name: &str, value: &Value| match value {
         value if !value.is_empty() && sensitive(name) && !values => HIDDEN.into(),

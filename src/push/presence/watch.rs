@@ -289,8 +289,8 @@ impl<'a> Presence<'a> {
             if asked.is_empty() {
                 return Ok(wrong);
             }
-            let standing = self.standing(&people, &asked).await?;
-            let is_wrong = |id: &RemoteId| match (moved.get(id), standing.get(id)) {
+            let onsite_now = self.onsite_now(&people, &asked).await?;
+            let is_wrong = |id: &RemoteId| match (moved.get(id), onsite_now.get(id)) {
                 (Some(stand), Some((onsite, _))) => stand.onsite != *onsite,
                 // They have not moved, or are gone.
                 _ => false,
@@ -301,7 +301,7 @@ impl<'a> Presence<'a> {
             }
             let again = self.moved(&people).await?;
             people.retain(|id, _| again.get(id) == moved.get(id));
-            let stands = people.keys().filter_map(|id| Some((*id, again.get(id)?, &standing.get(id)?.1)));
+            let stands = people.keys().filter_map(|id| Some((*id, again.get(id)?, &onsite_now.get(id)?.1)));
             for (person, why) in self.repeat(stands.collect()).await {
                 people.remove(&person);
                 wrong.insert(person, why);
@@ -356,29 +356,29 @@ impl<'a> Presence<'a> {
     }
 
     /// Who of them is on site, and where, according to the service; people who are gone are not in it.
-    async fn standing(
+    async fn onsite_now(
         &self,
         people: &BTreeMap<RemoteId, Echo>,
         asked: &BTreeSet<RemoteId>,
     ) -> Result<BTreeMap<RemoteId, (bool, KnownPlace)>, PresenceFailure> {
         let shown = |person: &Remote| (person.id(), (person.is_onsite(), KnownPlace::of(person)));
-        let mut standing = BTreeMap::new();
+        let mut onsite_now = BTreeMap::new();
         if asked.len() > READ_ALONE_MAX {
             // Everybody who was sent has changed since.
             let since = people.values().map(|echo| echo.since).min();
             Remote::walk(&self.client, self.target, since, |page| {
-                standing.extend(page.iter().filter(|person| asked.contains(&person.id())).map(shown));
+                onsite_now.extend(page.iter().filter(|person| asked.contains(&person.id())).map(shown));
             })
             .await?;
         }
         for id in asked {
-            if !standing.contains_key(id)
+            if !onsite_now.contains_key(id)
                 && let Some(person) = Remote::get(&self.client, self.at(*id)).await?.value
             {
-                standing.extend([shown(&person)]);
+                onsite_now.extend([shown(&person)]);
             }
         }
-        Ok(standing)
+        Ok(onsite_now)
     }
 
     /// Signs people in or out as they did themselves. Returns the failures by person.

@@ -63,7 +63,7 @@ pub(crate) fn decided(
     verdicts: &BTreeMap<Key, Verdict>,
 ) -> (Guarded<Outline>, BTreeSet<Key>) {
     let mut guarded = Guarded::default();
-    let mut standing = BTreeSet::new();
+    let mut in_force = BTreeSet::new();
     for mut one in held {
         let verdict = verdicts.get(&one.key);
         let is = |held: &Held<Outline>, verdict: Option<&Verdict>, make: fn(u64) -> Verdict| {
@@ -72,7 +72,7 @@ pub(crate) fn decided(
         if let Some(other) = &one.other {
             let rejected = is(&one, verdict, Verdict::Rejected);
             if rejected || is(other, verdict, Verdict::Approved) || is(other, verdict, Verdict::Rejected) {
-                standing.extend(rejected.then(|| one.key.clone()));
+                in_force.extend(rejected.then(|| one.key.clone()));
                 one = (**other).clone();
             }
         }
@@ -85,7 +85,7 @@ pub(crate) fn decided(
             guarded.held.push(one);
         }
     }
-    (guarded, standing)
+    (guarded, in_force)
 }
 
 /// Holds everything that a person has not released.
@@ -200,7 +200,7 @@ pub(crate) fn prune(
 
 impl PendingApproval {
     fn of(held: &Held<Outline>, prepared: &JobPlan) -> Result<Self, spool::Error> {
-        let change = held.change.as_ref().map(|change| prepared.pile.change(change)).transpose()?;
+        let change = held.change.as_ref().map(|change| prepared.spill.change(change)).transpose()?;
         let id = change.as_ref().and_then(|change| change.wish.id);
         let seen = id.zip(prepared.updates.remote.get(&held.key)).map(|(id, remote)| remote_digest::seen(id, *remote));
         let part_of = held.change.as_ref().and_then(Judged::part_of).cloned();

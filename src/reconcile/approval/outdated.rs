@@ -29,20 +29,20 @@ pub(crate) fn decided(
     store: &Store,
     narrow: &KeyFilter,
 ) -> Result<Decisions, Error> {
-    let mut standing = Decisions { verdicts: BTreeMap::new(), outdated: BTreeMap::new() };
+    let mut in_force = Decisions { verdicts: BTreeMap::new(), outdated: BTreeMap::new() };
     for (key, decided) in held::decisions(store, &job.name)? {
         if let Some(before) = decided.seen.as_ref().filter(|_| narrow.has(&key)) {
             let now = remote(fields, Some(before.id), mirror, store)?.map(|remote| seen(before.id, remote));
             if now.as_ref() != Some(before) {
                 if let Verdict::Approved(wish) = decided.verdict {
-                    standing.outdated.insert(key, Outdated { wish, seen: now });
+                    in_force.outdated.insert(key, Outdated { wish, seen: now });
                 }
                 continue;
             }
         }
-        standing.verdicts.insert(key, decided.verdict);
+        in_force.verdicts.insert(key, decided.verdict);
     }
-    Ok(standing)
+    Ok(in_force)
 }
 
 /// Why what was approved is held again.

@@ -40,11 +40,11 @@ pub(crate) struct CollectedRows {
 impl CollectedRows {
     /// Every row whose key is known and that can be used, with its line, in order of line; and whether it counts.
     pub(crate) fn rows(&self, index: &Index) -> Vec<(u64, Key, bool)> {
-        let standing = (0..index.len()).filter(|at| self.lines[*at] > 0);
-        let standing = standing.filter_map(|at| Some((self.lines[at], Key::new(index.entry(at).key)?, true)));
+        let unchanged = (0..index.len()).filter(|at| self.lines[*at] > 0);
+        let unchanged = unchanged.filter_map(|at| Some((self.lines[at], Key::new(index.entry(at).key)?, true)));
         let candidates = self.candidates.iter().map(|one| (one.line, one.key.clone(), true));
         let left = self.left.iter().map(|(key, statement)| (statement.line, key.clone(), false));
-        let mut rows: Vec<_> = standing.chain(candidates).chain(left).collect();
+        let mut rows: Vec<_> = unchanged.chain(candidates).chain(left).collect();
         rows.sort();
         rows
     }
@@ -56,7 +56,7 @@ pub(crate) struct Collector<'a> {
     /// Who is asked for.
     narrow: &'a KeyFilter,
     index: &'a Index,
-    pile: &'a ChangeSpill,
+    spill: &'a ChangeSpill,
     candidates: Vec<Candidate>,
     left: BTreeMap<Key, Statement>,
     /// Keys whose row does not count yet.
@@ -70,13 +70,13 @@ pub(crate) struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    /// Nothing read yet; records go to `pile`.
-    pub(crate) fn new(job: &'a Job, narrow: &'a KeyFilter, index: &'a Index, pile: &'a ChangeSpill) -> Self {
+    /// Nothing read yet; records go to `spill`.
+    pub(crate) fn new(job: &'a Job, narrow: &'a KeyFilter, index: &'a Index, spill: &'a ChangeSpill) -> Self {
         Self {
             job,
             narrow,
             index,
-            pile,
+            spill,
             candidates: Vec::new(),
             left: BTreeMap::new(),
             early: BTreeSet::new(),
@@ -144,7 +144,7 @@ impl<'a> Collector<'a> {
                 let digest = if bad_values.is_empty() { digest } else { 0 };
                 let is_rare = due.is_some() || !bad_values.is_empty();
                 let rare = is_rare.then(|| Box::new(Rare { due, bad_values }));
-                let place = self.pile.put_record(&record.fields, &marks, line)?;
+                let place = self.spill.put_record(&record.fields, &marks, line)?;
                 self.candidates.push(Candidate { key: record.key, line, digest, place, rare });
             }
             Mapped::Left(key) if self.narrow.has(&key) => {
@@ -161,8 +161,8 @@ impl<'a> Collector<'a> {
     }
 
     /// Holds rows of one key against each other (law 8).
-    pub(crate) fn settle(mut self, store: &Store) -> Result<CollectedRows, Error> {
-        let Self { job, index, pile, .. } = self;
+    pub(crate) fn resolve_duplicates(mut self, store: &Store) -> Result<CollectedRows, Error> {
+        let Self { job, index, spill, .. } = self;
         let read = self.read.take().expect("the read has ended");
         self.supersede(&read.superseded);
         let mut strays = self.strays();
@@ -178,21 +178,21 @@ impl<'a> Collector<'a> {
                 group.push(next);
             }
             let key = group[0].key.clone();
-            let standing = index.by_key(key.as_str()).filter(|at| self.lines[*at] > 0);
+            let unchanged = index.by_key(key.as_str()).filter(|at| self.lines[*at] > 0);
             if spoilt.contains(&key) {
                 strays.shared.insert(key.clone());
-                let lines = group.iter().map(|row| row.line).chain(standing.map(|at| self.lines[at])).collect();
+                let lines = group.iter().map(|row| row.line).chain(unchanged.map(|at| self.lines[at])).collect();
                 self.reject(&key, lines, "another row of this key can't be used, so this one is not used either");
-                standing.into_iter().for_each(|at| self.lines[at] = 0);
+                unchanged.into_iter().for_each(|at| self.lines[at] = 0);
                 continue;
             }
-            let known = standing.map(|_| SyncedRecord::get(store, &job.name, &key)).transpose()?.flatten();
-            let choice = match standing {
+            let known = unchanged.map(|_| SyncedRecord::get(store, &job.name, &key)).transpose()?.flatten();
+            let choice = match unchanged {
                 None if group.len() == 1 => Choice::Row(group.pop().expect("one row")),
-                _ => choose(group, standing.map(|at| (self.lines[at], known)), &job.seed_only, pile)?,
+                _ => choose(group, unchanged.map(|at| (self.lines[at], known)), &job.seed_only, spill)?,
             };
             match choice {
-                Choice::Standing => continue,
+                Choice::Correlation => continue,
                 Choice::Row(row) => kept.push(row),
                 Choice::Unclear(mut lines) => {
                     strays.shared.insert(key.clone());
@@ -201,7 +201,7 @@ impl<'a> Collector<'a> {
                     self.reject(&key, lines, &reason);
                 }
             }
-            standing.into_iter().for_each(|at| self.lines[at] = 0);
+            unchanged.into_iter().for_each(|at| self.lines[at] = 0);
         }
         strays.shared.extend(self.at_odds(&kept, store)?);
         strays.unknown.retain(|key| !strays.shared.contains(key));
@@ -261,7 +261,7 @@ impl<'a> Collector<'a> {
         let mut at_odds = Vec::new();
         for (key, statement) in self.left.iter().filter(|(_, statement)| !statement.who.is_empty()) {
             let counted = match kept.binary_search_by(|row| row.key.cmp(key)) {
-                Ok(at) => kept[at].open(self.pile)?.0.fields,
+                Ok(at) => kept[at].open(self.spill)?.0.fields,
                 Err(_) if self.index.by_key(key.as_str()).is_some_and(|at| self.lines[at] > 0) => {
                     SyncedRecord::get(store, &self.job.name, key)?.map(|known| known.sent).unwrap_or_default()
                 }

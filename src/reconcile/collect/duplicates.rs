@@ -14,32 +14,32 @@ pub(crate) enum Choice {
     /// This one counts.
     Row(Candidate),
     /// The unchanged row counts.
-    Standing,
+    Correlation,
     /// No row is better than the others; the lines of the equally good ones.
     Unclear(Vec<u64>),
 }
 
-/// Chooses among the rows of one key, of which there is at least one. `standing` is the unchanged row of this key, by
+/// Chooses among the rows of one key, of which there is at least one. `unchanged` is the unchanged row of this key, by
 /// its line and by what is known of it; fields of `seed_only` say nothing about whether rows are equal to it.
 pub(crate) fn choose(
     rows: Vec<Candidate>,
-    standing: Option<(u64, Option<SyncedRecord>)>,
+    unchanged: Option<(u64, Option<SyncedRecord>)>,
     seed_only: &[SmolStr],
-    pile: &ChangeSpill,
+    spill: &ChangeSpill,
 ) -> Result<Choice, spool::Error> {
     let mut opened = Vec::new();
     for row in rows {
-        let (record, marks) = row.open(pile)?;
+        let (record, marks) = row.open(spill)?;
         opened.push((row, record.fields, marks.preference));
     }
-    if !are_one_person(&opened, standing.as_ref()) {
-        let line = standing.iter().map(|(line, _)| *line);
+    if !are_one_person(&opened, unchanged.as_ref()) {
+        let line = unchanged.iter().map(|(line, _)| *line);
         return Ok(Choice::Unclear(opened.iter().map(|(row, ..)| row.line).chain(line).collect()));
     }
-    let old = standing.as_ref().and_then(|(_, known)| known.as_ref()?.marks.preference);
+    let old = unchanged.as_ref().and_then(|(_, known)| known.as_ref()?.marks.preference);
     let all = opened.iter().map(|(_, _, preference)| *preference).chain([old]).flatten();
     let best: Option<Number> = all.max_by(|one, other| one.partial_cmp(other).expect("finite"));
-    let stands = standing.filter(|_| old == best);
+    let stands = unchanged.filter(|_| old == best);
     let mut rows: Vec<_> = opened.into_iter().filter(|(_, _, preference)| *preference == best).collect();
     let equal = match (&stands, rows.first()) {
         (_, None) => true,
@@ -53,17 +53,17 @@ pub(crate) fn choose(
             let line = stands.iter().map(|(line, _)| *line);
             Choice::Unclear(rows.iter().map(|(row, _, _)| row.line).chain(line).collect())
         }
-        Some(_) => Choice::Standing,
-        None => rows.drain(..).next().map_or(Choice::Standing, |(row, _, _)| Choice::Row(row)),
+        Some(_) => Choice::Correlation,
+        None => rows.drain(..).next().map_or(Choice::Correlation, |(row, _, _)| Choice::Row(row)),
     })
 }
 
 /// Whether all rows of a key name one person: to prefer one of two people would lose the other.
 fn are_one_person(
     rows: &[(Candidate, Values, Option<Number>)],
-    standing: Option<&(u64, Option<SyncedRecord>)>,
+    unchanged: Option<&(u64, Option<SyncedRecord>)>,
 ) -> bool {
-    let sent = standing.and_then(|(_, known)| known.as_ref()).map(|known| &known.sent);
+    let sent = unchanged.and_then(|(_, known)| known.as_ref()).map(|known| &known.sent);
     let Some(first) = sent.or_else(|| rows.first().map(|(_, fields, _)| fields)) else { return true };
     let named = |field: &str| first.get(field).cloned().unwrap_or(Value::Empty);
     rows.iter().all(|(_, fields, _)| !is_another_person(named, fields))

@@ -146,7 +146,7 @@ impl Commit<'_> {
         let mut bulk = self.store.bulk_load();
         bulk.add(earlier.removed)?;
         for change in wanted {
-            let change = queued(self.job, self.plan.pile.change(change)?);
+            let change = queued(self.job, self.plan.spill.change(change)?);
             tickets.push(change.ticket());
             let mut batch = Batch::default();
             queue::put(&mut batch, &change);
@@ -199,7 +199,7 @@ impl Commit<'_> {
         let decided = planned.filter(|change| updates.verdicts.contains_key(&change.key));
         let wanted: BTreeMap<Key, u64> = decided.map(|change| (change.key.clone(), change.wish())).collect();
         held::prune(batch, &self.job.name, &updates.verdicts, &wanted, |key| {
-            (self.judges(key) || updates.there.contains(key)) && !updates.standing.contains(key)
+            (self.judges(key) || updates.there.contains(key)) && !updates.in_force.contains(key)
         });
     }
 }

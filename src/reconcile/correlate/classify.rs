@@ -11,7 +11,7 @@ use super::fit::Fitting;
 use super::identity_change::People;
 use super::moved_names::MovedNames;
 use super::same_name::SameName;
-use crate::plan::{Decision, Held, HoldReason, OnDrift, Outline, Standing, Subject, decide};
+use crate::plan::{Correlation, Decision, Held, HoldReason, OnDrift, Outline, Subject, decide};
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::context::KeyFilter;
 use crate::reconcile::model::doubtful_rows::Doubt;
@@ -71,7 +71,7 @@ pub(crate) fn classify(
             classifier.one(at, candidate, remember)?;
         } else if MovedNames::concern(context.rules) {
             // Their names may come from those who are asked for, or go to them.
-            let (record, _) = candidate.open(context.pile)?;
+            let (record, _) = candidate.open(context.spill)?;
             classifier.names.note(at, &record, &classifier.found(at)?);
         }
     }
@@ -128,8 +128,8 @@ impl<'a> Classifier<'a> {
 
     fn one(&mut self, at: usize, candidate: &Candidate, remember: &mut Remember<'_>) -> Result<(), Error> {
         let Some(valid) = self.validate(candidate)? else { return Ok(()) };
-        let standing = self.correlate(at, &valid)?;
-        if let Standing::Mine { entity, .. } = &standing
+        let correlation = self.correlate(at, &valid)?;
+        if let Correlation::Mine { entity, .. } = &correlation
             && valid.is_of_others(entity)
         {
             let reason = "the key means another holder or certification than before; let the key hold both".to_owned();
@@ -137,14 +137,14 @@ impl<'a> Classifier<'a> {
             self.result.rejected.push(Rejected { key, line, field: None, reason });
             return Ok(());
         }
-        self.observe(&valid, &standing)?;
+        self.observe(&valid, &correlation)?;
         if MovedNames::concern(self.context.rules) {
-            self.names.note(at, &valid.record, &standing);
+            self.names.note(at, &valid.record, &correlation);
         }
-        let other = self.people.another_person(&valid.record, &standing, self.context)?;
+        let other = self.people.another_person(&valid.record, &correlation, self.context)?;
         let Valid { record, marks, has_bad_values, .. } = valid;
         let subject = Subject { record, line: self.line(candidate), marks };
-        let decision = decide(subject, standing, self.context.rules);
+        let decision = decide(subject, correlation, self.context.rules);
         if let (Decision::Change(change), Some(reason)) = (&decision, other)
             && change.wish.action == Action::Update
         {
@@ -155,7 +155,7 @@ impl<'a> Classifier<'a> {
 
     /// The record of a candidate, fitted to what the service has; `None` if it can't be used, which is noted.
     fn validate(&mut self, candidate: &Candidate) -> Result<Option<Valid>, Error> {
-        let (mut record, marks) = candidate.open(self.context.pile)?;
+        let (mut record, marks) = candidate.open(self.context.spill)?;
         let bad_before = self.result.bad_values.len();
         let fault = match self.fitting.fit(&mut record, candidate, &mut self.result.bad_values) {
             Some(fault) => Some(fault),
@@ -178,59 +178,61 @@ impl<'a> Classifier<'a> {
     }
 
     /// What a candidate is at the service.
-    fn correlate(&self, at: usize, valid: &Valid) -> Result<Standing, Error> {
+    fn correlate(&self, at: usize, valid: &Valid) -> Result<Correlation, Error> {
         let context = self.context;
         let candidate = &context.candidates[at];
         Ok(match self.found(at)? {
-            Standing::New => self.same_name.of(candidate, context)?,
+            Correlation::New => self.same_name.of(candidate, context)?,
             // Another entity may show the same person: a copy of this one, or one whose key was wrong until now.
-            Standing::Vanished { known } => match self.same_name.of(candidate, context)? {
-                Standing::New => Standing::Vanished { known },
+            Correlation::Vanished { known } => match self.same_name.of(candidate, context)? {
+                Correlation::New => Correlation::Vanished { known },
                 found => found,
             },
-            Standing::Mine { known, entity } if known.borrowed || context.rules.target == Target::Organization => {
+            Correlation::Mine { known, entity } if known.borrowed || context.rules.target == Target::Organization => {
                 match context.owner(known.id, &candidate.key)?.filter(|owner| context.borrows(owner)) {
-                    Some(_) => Standing::Borrowed { entity },
+                    Some(_) => Correlation::Borrowed { entity },
                     // Its owner is no more: it is this job's as if it were found now.
-                    None if known.borrowed => Standing::Matched { by: context.job.match_on[0].clone(), entity },
-                    None => Standing::Mine { known, entity },
+                    None if known.borrowed => Correlation::Matched { by: context.job.match_on[0].clone(), entity },
+                    None => Correlation::Mine { known, entity },
                 }
             }
             // One of the two was created again, so this membership joins an entity that is gone.
-            Standing::Mine { known, entity }
+            Correlation::Mine { known, entity }
                 if context.rules.target == Target::Membership && valid.is_of_others(&entity) =>
             {
-                Standing::Vanished { known }
+                Correlation::Vanished { known }
             }
             found => found,
         })
     }
 
     /// The entity of a candidate by its key, or else by what it is matched by.
-    fn found(&self, at: usize) -> Result<Standing, Error> {
+    fn found(&self, at: usize) -> Result<Correlation, Error> {
         let context = self.context;
-        let Some(known) = context.known(&context.candidates[at].key)? else { return self.claims.standing(at, context) };
+        let Some(known) = context.known(&context.candidates[at].key)? else {
+            return self.claims.correlation(at, context);
+        };
         if let Some(entity) = context.mirror.get(context.store, known.id)? {
-            return Ok(Standing::Mine { known, entity });
+            return Ok(Correlation::Mine { known, entity });
         }
         // They may have been created again there.
-        Ok(match self.claims.standing(at, context)? {
-            Standing::New => Standing::Vanished { known },
+        Ok(match self.claims.correlation(at, context)? {
+            Correlation::New => Correlation::Vanished { known },
             found => found,
         })
     }
 
     /// Notes what a record says besides what it needs.
-    fn observe(&mut self, valid: &Valid, standing: &Standing) -> Result<(), Error> {
+    fn observe(&mut self, valid: &Valid, correlation: &Correlation) -> Result<(), Error> {
         let (context, rules, result) = (self.context, self.context.rules, &mut self.result);
         let key = &valid.record.key;
-        match standing {
-            Standing::Doubtful { entity, .. } => {
+        match correlation {
+            Correlation::Doubtful { entity, .. } => {
                 result.claimed.insert(entity.id);
                 self.doubted.extend(named_by(&valid.record.fields));
             }
-            Standing::Unclear(_) => self.doubted.extend(named_by(&valid.record.fields)),
-            Standing::Matched { by, entity } => {
+            Correlation::Unclear(_) => self.doubted.extend(named_by(&valid.record.fields)),
+            Correlation::Matched { by, entity } => {
                 *result.matched_by.entry(by.to_string()).or_default() += 1;
                 result.matched.push(entity.id);
                 let owner = context.owner(entity.id, key)?;
@@ -242,7 +244,7 @@ impl<'a> Classifier<'a> {
                     result.matched_in.insert(key.clone(), valid.marks.segment.clone());
                 }
             }
-            Standing::Borrowed { entity } => {
+            Correlation::Borrowed { entity } => {
                 result.found.insert(key.clone(), entity.id);
                 let differs = |field: &&Field| {
                     let wanted = valid.record.fields.get(&field.name);
@@ -253,7 +255,7 @@ impl<'a> Classifier<'a> {
                     result.lent.entry(owner.job.root()).or_default().insert(key.clone(), fields);
                 }
             }
-            Standing::Mine { known, entity } => {
+            Correlation::Mine { known, entity } => {
                 let drifted = match rules.on_drift {
                     OnDrift::Report => rules.drifted(&valid.record.fields, known, entity),
                     OnDrift::Overwrite | OnDrift::Keep => Vec::new(),
@@ -265,7 +267,7 @@ impl<'a> Classifier<'a> {
                     result.photos_left.insert(key.clone());
                 }
             }
-            Standing::Vanished { .. } | Standing::New => {}
+            Correlation::Vanished { .. } | Correlation::New => {}
         }
         Ok(())
     }
@@ -278,7 +280,7 @@ impl<'a> Classifier<'a> {
         has_bad_values: bool,
         remember: &mut Remember<'_>,
     ) -> Result<(), Error> {
-        let (pile, result) = (self.context.pile, &mut self.result);
+        let (spill, result) = (self.context.spill, &mut self.result);
         let mut keep =
             |known: Option<SyncedRecord>| known.map_or(Ok(()), |known| remember(candidate.key.clone(), known));
         match decision {
@@ -294,18 +296,18 @@ impl<'a> Classifier<'a> {
             }
             Decision::Photo { change, remember } => {
                 keep(remember)?;
-                result.changes.push(pile.put(change)?);
+                result.changes.push(spill.put(change)?);
             }
             Decision::Change(change) => {
-                // Where nothing but what the source says becomes of a record, it lies in the pile already.
+                // Where nothing but what the source says becomes of a record, it lies in the spill already.
                 let is_as_read =
                     !has_bad_values && self.fitting.checkboxes.is_empty() && !self.context.resolver.resolves();
                 result.changes.push(match change.wish.action {
-                    Action::Create if is_as_read => pile.made(&change, candidate.place),
-                    _ => pile.put(change)?,
+                    Action::Create if is_as_read => spill.made(&change, candidate.place),
+                    _ => spill.put(change)?,
                 });
             }
-            Decision::Held(held) => result.held.push(held.map(&mut |change| pile.put(change))?),
+            Decision::Held(held) => result.held.push(held.map(&mut |change| spill.put(change))?),
         }
         Ok(())
     }
@@ -323,7 +325,7 @@ impl<'a> Classifier<'a> {
             if action == Action::Update {
                 let row = context.candidates.binary_search_by(|candidate| candidate.key.cmp(&key));
                 let row = &context.candidates[row.expect("every change is one of a candidate")];
-                doubted.extend(named_by(&row.open(context.pile)?.0.fields));
+                doubted.extend(named_by(&row.open(context.spill)?.0.fields));
                 result.doubtful.insert(key.clone(), reason.clone());
                 held.other = Some(Box::new(Held { key, reason: REFUSED.into(), change: None, other: None }));
             }
@@ -372,7 +374,7 @@ pub(crate) fn strange(context: &CorrelationContext<'_>) -> Result<BTreeSet<Key>,
     let fitting = Fitting::new(context.job, context.rules.fields, context.mirror)?;
     let mut strange = BTreeSet::new();
     for candidate in context.candidates.iter().filter(|one| context.index.by_key(one.key.as_str()).is_none()) {
-        let (mut record, _) = candidate.open(context.pile)?;
+        let (mut record, _) = candidate.open(context.spill)?;
         let fits = fitting.fit(&mut record, candidate, &mut Vec::new()).is_none();
         if !fits || context.resolver.resolve(&mut record)?.is_some() {
             strange.insert(record.key);

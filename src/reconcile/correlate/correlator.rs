@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 use super::references::References;
 use crate::config::Job;
 use crate::mirror::Mirror;
-use crate::plan::{Match, Matcher, Rules, Standing, Unclear, match_hash};
+use crate::plan::{Correlation, Match, Matcher, Rules, Unclear, match_hash};
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::reconcile::model::doubtful_rows::{Doubt, DoubtfulRows};
@@ -29,11 +29,11 @@ pub(crate) struct CorrelationContext<'a> {
     /// What is to be looked at, in order of key.
     pub(crate) candidates: &'a [Candidate],
     /// Where the records lie.
-    pub(crate) pile: &'a ChangeSpill,
+    pub(crate) spill: &'a ChangeSpill,
     /// Finds the entities that records refer to.
     pub(crate) resolver: &'a References<'a>,
     /// What the read says of a key of this job.
-    pub(crate) presence: &'a dyn Fn(&Key) -> Presence,
+    pub(crate) presence: &'a dyn Fn(&Key) -> RowPresence,
     /// For memberships: the members whose rows can't be trusted.
     pub(crate) doubts: Option<&'a DoubtfulRows>,
     /// The positions of the index that no row has and of which no row says that they are gone; none in a file of changes,
@@ -43,7 +43,7 @@ pub(crate) struct CorrelationContext<'a> {
 
 /// What a read says of a key that the job knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Presence {
+pub(crate) enum RowPresence {
     /// A row has it.
     Seen,
     /// No row has it, and the read proves that it is absent (law 1).
@@ -163,10 +163,10 @@ impl Correlator {
     }
 
     /// The correlation of a candidate without an entity.
-    pub(crate) fn standing(&self, at: usize, context: &CorrelationContext<'_>) -> Result<Standing, Error> {
+    pub(crate) fn correlation(&self, at: usize, context: &CorrelationContext<'_>) -> Result<Correlation, Error> {
         let candidates = context.candidates;
         if let Some((by, ids)) = self.many.get(&at) {
-            return Ok(Standing::Unclear(Unclear::Ambiguous { by: by.clone(), ids: ids.clone() }));
+            return Ok(Correlation::Unclear(Unclear::Ambiguous { by: by.clone(), ids: ids.clone() }));
         }
         let Ok(found) = self.one.binary_search_by_key(&at, |(at, ..)| *at) else {
             return Ok(self.new_one(at, candidates));
@@ -174,7 +174,7 @@ impl Correlator {
         let (_, field, id) = self.one[found];
         let by = self.match_on[field as usize].clone();
         if let Some(other) = self.rival(id, at) {
-            return Ok(Standing::Unclear(Unclear::Contested { id, key: candidates[other].key.clone() }));
+            return Ok(Correlation::Unclear(Unclear::Contested { id, key: candidates[other].key.clone() }));
         }
         let record = context.record(&candidates[at])?;
         let Some(entity) = context.mirror.get(context.store, id)? else { return Ok(self.new_one(at, candidates)) };
@@ -183,16 +183,20 @@ impl Correlator {
         }
         if let Some(owner) = context.owner(id, &record.key)? {
             let is_own = owner.job == context.job.name;
-            let presence = if is_own { (context.presence)(&owner.key) } else { Presence::Seen };
+            let presence = if is_own { (context.presence)(&owner.key) } else { RowPresence::Seen };
             let is_weak = by == SHARED || self.contradicts(&record, &entity, &by).is_some();
-            if is_own && presence != Presence::Absent && is_weak {
-                return Ok(Standing::Unclear(Unclear::Shared { by, key: owner.key, seen: presence == Presence::Seen }));
+            if is_own && presence != RowPresence::Absent && is_weak {
+                return Ok(Correlation::Unclear(Unclear::Shared {
+                    by,
+                    key: owner.key,
+                    seen: presence == RowPresence::Seen,
+                }));
             }
             if context.borrows(&owner) && self.contradicts(&record, &entity, &by).is_none() {
-                return Ok(Standing::Borrowed { entity });
+                return Ok(Correlation::Borrowed { entity });
             }
-            if !is_own || presence != Presence::Absent {
-                return Ok(Standing::Unclear(Unclear::Taken { by, id, job: owner.job.to_string(), key: owner.key }));
+            if !is_own || presence != RowPresence::Absent {
+                return Ok(Correlation::Unclear(Unclear::Taken { by, id, job: owner.job.to_string(), key: owner.key }));
             }
             if by == SHARED {
                 let reason = format!(
@@ -200,7 +204,7 @@ impl Correlator {
                      source; approve it if they are the same person",
                     owner.key
                 );
-                return Ok(Standing::Doubtful { reason, entity });
+                return Ok(Correlation::Doubtful { reason, entity });
             }
         }
         if let Some(field) = self.contradicts(&record, &entity, &by) {
@@ -208,18 +212,18 @@ impl Correlator {
             let reason = format!(
                 "{by} fits the {one} with id {id}, whose {field} is another; approve it if they are the same {one}"
             );
-            return Ok(Standing::Doubtful { reason, entity });
+            return Ok(Correlation::Doubtful { reason, entity });
         }
-        Ok(Standing::Matched { by, entity })
+        Ok(Correlation::Matched { by, entity })
     }
 
-    fn new_one(&self, at: usize, candidates: &[Candidate]) -> Standing {
+    fn new_one(&self, at: usize, candidates: &[Candidate]) -> Correlation {
         match self.twins.get(&at) {
             Some((by, other)) => {
-                Standing::Unclear(Unclear::Twin { by: by.clone(), key: candidates[*other].key.clone() })
+                Correlation::Unclear(Unclear::Twin { by: by.clone(), key: candidates[*other].key.clone() })
             }
-            None if self.unfindable.contains(&at) => Standing::Unclear(Unclear::Unfindable),
-            None => Standing::New,
+            None if self.unfindable.contains(&at) => Correlation::Unclear(Unclear::Unfindable),
+            None => Correlation::New,
         }
     }
 
@@ -237,7 +241,7 @@ impl Correlator {
 impl CorrelationContext<'_> {
     /// The record of a candidate with what its entity is found by.
     pub(crate) fn record(&self, candidate: &Candidate) -> Result<Record, Error> {
-        let (mut record, _) = candidate.open(self.pile)?;
+        let (mut record, _) = candidate.open(self.spill)?;
         // One that can't be resolved is rejected when it is looked at by itself.
         self.resolver.resolve(&mut record)?;
         Ok(record)
@@ -246,7 +250,7 @@ impl CorrelationContext<'_> {
     /// What the entity of a candidate is found by, for each field of `match_on`.
     fn marks(&self, candidate: &Candidate) -> Result<Vec<Option<u64>>, Error> {
         if !self.resolver.resolves() {
-            return Ok(self.pile.marks(candidate.place)?);
+            return Ok(self.spill.marks(candidate.place)?);
         }
         // That is known only when it is known what the record names.
         let fields = self.record(candidate)?.fields;

@@ -9,7 +9,7 @@
 use smol_str::SmolStr;
 
 use super::correlator::CorrelationContext;
-use crate::plan::{Match, Matcher, Rules, Standing, is_another_person};
+use crate::plan::{Correlation, Match, Matcher, Rules, is_another_person};
 use crate::reconcile::model::error::Error;
 use crate::record::{Entity, Field, FieldKind, Record, RemoteId, Target, Value, Values, normalize};
 
@@ -34,15 +34,15 @@ impl<'a> People<'a> {
     pub(crate) fn another_person(
         &mut self,
         record: &Record,
-        standing: &Standing,
+        correlation: &Correlation,
         context: &CorrelationContext<'_>,
     ) -> Result<Option<String>, Error> {
-        let update = match standing {
-            Standing::Mine { known, entity } => {
+        let update = match correlation {
+            Correlation::Mine { known, entity } => {
                 let sent = Some(&known.sent).filter(|sent| !sent.is_empty());
                 Update { record, entity, sent }
             }
-            Standing::Matched { entity, .. } => Update { record, entity, sent: None },
+            Correlation::Matched { entity, .. } => Update { record, entity, sent: None },
             _ => return Ok(None),
         };
         if self.rules.target.has_presence() && update.replaces() {

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use super::correlator::{CorrelationContext, Correlator};
 use super::same_name;
-use crate::plan::{HoldReason, Rules, Standing};
+use crate::plan::{Correlation, HoldReason, Rules};
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::error::Error;
 use crate::record::{Key, Record, Target};
@@ -31,11 +31,11 @@ impl MovedNames {
     }
 
     /// Notes it if the candidate at a position is a known person who gets another name.
-    pub(crate) fn note(&mut self, at: usize, record: &Record, standing: &Standing) {
-        let (entity, known) = match standing {
-            Standing::Mine { known, entity } => (Some(entity), Some(known)),
-            Standing::Matched { entity, .. } => (Some(entity), None),
-            Standing::Vanished { known } => (None, Some(known)),
+    pub(crate) fn note(&mut self, at: usize, record: &Record, correlation: &Correlation) {
+        let (entity, known) = match correlation {
+            Correlation::Mine { known, entity } => (Some(entity), Some(known)),
+            Correlation::Matched { entity, .. } => (Some(entity), None),
+            Correlation::Vanished { known } => (None, Some(known)),
             _ => return,
         };
         let Some(name) = record.fields.get(Target::NAME).and_then(same_name::hash) else { return };
@@ -62,10 +62,10 @@ impl MovedNames {
         self.lost.sort_unstable();
         let is_new = |(_, candidate): &(usize, &Candidate)| context.index.by_key(candidate.key.as_str()).is_none();
         for (at, candidate) in candidates.iter().enumerate().filter(is_new) {
-            let (record, _) = candidate.open(context.pile)?;
+            let (record, _) = candidate.open(context.spill)?;
             let name = record.fields.get(Target::NAME).and_then(same_name::hash);
             if let Some(name) = name.filter(|name| other(&self.lost, *name, at).is_some())
-                && !matches!(claims.standing(at, context)?, Standing::Matched { .. })
+                && !matches!(claims.correlation(at, context)?, Correlation::Matched { .. })
             {
                 self.gained.push((name, at));
             }

@@ -15,8 +15,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::correlator::{CorrelationContext, Correlator, Presence};
-use crate::plan::{HoldReason, Standing, Unclear};
+use super::correlator::{CorrelationContext, Correlator, RowPresence};
+use crate::plan::{Correlation, HoldReason, Unclear};
 use crate::reconcile::approval::held::{self, PendingApproval};
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::error::Error;
@@ -102,7 +102,7 @@ impl SameName {
         }
         let mut wanted = BTreeSet::new();
         for candidate in claims.new_ones(context.candidates) {
-            let (record, _) = candidate.open(context.pile)?;
+            let (record, _) = candidate.open(context.spill)?;
             wanted.extend(whole(|field| record.fields.get(field).cloned().unwrap_or(Value::Empty)));
         }
         if !wanted.is_empty() {
@@ -115,7 +115,7 @@ impl SameName {
     }
 
     /// The correlation of a record that has both name and email of a person at the service.
-    fn of_twin(&self, record: &Record, context: &CorrelationContext<'_>) -> Result<Option<Standing>, Error> {
+    fn of_twin(&self, record: &Record, context: &CorrelationContext<'_>) -> Result<Option<Correlation>, Error> {
         const BY: &str = "name and email";
         let hash = whole(|field| record.fields.get(field).cloned().unwrap_or(Value::Empty));
         let Some(id) = hash.and_then(|hash| self.twins.get(&hash)).copied() else { return Ok(None) };
@@ -123,29 +123,29 @@ impl SameName {
         let one = context.mirror.target().noun();
         Ok(Some(match context.owner(id, &record.key)? {
             Some(owner) if owner.job != context.job.name => {
-                Standing::Unclear(Unclear::Taken { by: BY.into(), id, job: owner.job.to_string(), key: owner.key })
+                Correlation::Unclear(Unclear::Taken { by: BY.into(), id, job: owner.job.to_string(), key: owner.key })
             }
-            Some(owner) if (context.presence)(&owner.key) != Presence::Absent => {
-                let seen = (context.presence)(&owner.key) == Presence::Seen;
-                Standing::Unclear(Unclear::Shared { by: BY.into(), key: owner.key, seen })
+            Some(owner) if (context.presence)(&owner.key) != RowPresence::Absent => {
+                let seen = (context.presence)(&owner.key) == RowPresence::Seen;
+                Correlation::Unclear(Unclear::Shared { by: BY.into(), key: owner.key, seen })
             }
             _ => {
                 let reason = format!(
                     "this new record has {BY} of the {one} with id {id}; approve it if they are the same {one}"
                 );
-                Standing::Doubtful { reason, entity }
+                Correlation::Doubtful { reason, entity }
             }
         }))
     }
 
     /// The correlation of a new record that may be a person who exists already.
-    pub(crate) fn of(&self, candidate: &Candidate, context: &CorrelationContext<'_>) -> Result<Standing, Error> {
+    pub(crate) fn of(&self, candidate: &Candidate, context: &CorrelationContext<'_>) -> Result<Correlation, Error> {
         if self.missed.is_empty() && self.strangers.is_empty() && self.twins.is_empty() {
-            return Ok(Standing::New);
+            return Ok(Correlation::New);
         }
-        let (record, _) = candidate.open(context.pile)?;
-        if let Some(standing) = self.of_twin(&record, context)? {
-            return Ok(standing);
+        let (record, _) = candidate.open(context.spill)?;
+        if let Some(correlation) = self.of_twin(&record, context)? {
+            return Ok(correlation);
         }
         for field in Target::IDENTITY {
             let value = record.fields.get(field).and_then(hash);
@@ -154,8 +154,9 @@ impl SameName {
             let Some(first) = found.next() else { continue };
             let is_only = found.next().is_none();
             let entity = context.mirror.get(context.store, first.id)?;
-            let Some(entity) = entity.filter(|_| is_only && (context.presence)(&first.key) == Presence::Absent) else {
-                return Ok(Standing::Unclear(Unclear::Shared {
+            let Some(entity) = entity.filter(|_| is_only && (context.presence)(&first.key) == RowPresence::Absent)
+            else {
+                return Ok(Correlation::Unclear(Unclear::Shared {
                     by: field.into(),
                     key: first.key.clone(),
                     seen: false,
@@ -168,18 +169,18 @@ impl SameName {
                 entity.id,
                 first.key
             );
-            return Ok(Standing::Doubtful { reason, entity });
+            return Ok(Correlation::Doubtful { reason, entity });
         }
         if self.asked.as_ref().is_some_and(|asked| !asked.contains(&candidate.key)) {
-            return Ok(Standing::New);
+            return Ok(Correlation::New);
         }
         let ids = record.fields.get(Target::NAME).and_then(hash).and_then(|name| self.strangers.get(&name));
         for id in ids.into_iter().flatten() {
             if context.owner(*id, &candidate.key)?.is_none() {
-                return Ok(Standing::Unclear(Unclear::Namesake { id: *id }));
+                return Ok(Correlation::Unclear(Unclear::Namesake { id: *id }));
             }
         }
-        Ok(Standing::New)
+        Ok(Correlation::New)
     }
 }
 

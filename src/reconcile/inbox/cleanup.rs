@@ -14,16 +14,16 @@ use crate::source::inbox::{Folder, Swept};
 use crate::store::{self, Batch, Store};
 
 /// Drops the private copy of the last file once nothing of it is open.
-pub(crate) fn tidy(context: &Context<'_>, job: &Job, outbox: &Staging) -> Result<(), Error> {
+pub(crate) fn tidy(context: &Context<'_>, job: &Job, staging: &Staging) -> Result<(), Error> {
     if is_open(context.store, job)? {
         return Ok(());
     }
-    if let Err(error) = outbox.drop_standing() {
+    if let Err(error) = staging.drop_kept_copy() {
         let job = job.name.as_str();
         tracing::warn!(job, %error, "{job}: the private copy of the last file could not be removed: {error}");
     }
     let mut state = JobState::load(context.store, &job.name)?;
-    if state.inbox.standing.take().is_some() {
+    if state.inbox.kept_copy.take().is_some() {
         let mut batch = Batch::default();
         state.put(&mut batch, &job.name);
         context.store.commit(batch)?;

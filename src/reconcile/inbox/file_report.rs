@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::config::Job;
 use crate::history::{self, AuditEvent};
-use crate::receipt::{Receipt, ReportLine, RowOutcome, Verdict};
+use crate::hr_report::{HrReport, ReportLine, RowOutcome, Verdict};
 use crate::reconcile::collect::rows;
 use crate::reconcile::model::counts::Status;
 use crate::reconcile::model::error::Error;
@@ -23,8 +23,8 @@ pub(crate) struct Known {
     pub(crate) headings: BTreeMap<String, String>,
 }
 
-/// Makes the receipt of a file that was read.
-pub(crate) fn of_run(receipt: Receipt, report: &Report, known: &Known) -> Receipt {
+/// Makes the hr_report of a file that was read.
+pub(crate) fn of_run(hr_report: HrReport, report: &Report, known: &Known) -> HrReport {
     let verdict = match report.status {
         _ if report.details.nothing_taken => Verdict::NotUsed,
         Status::Failed => Verdict::NotUsed,
@@ -39,7 +39,7 @@ pub(crate) fn of_run(receipt: Receipt, report: &Report, known: &Known) -> Receip
         _ => lines(report, known),
     };
     let missing = report.missing.as_ref().filter(|_| verdict != Verdict::NotUsed).map(|missing| {
-        let told = missing.describe(receipt.at.time_zone(), receipt.at.timestamp());
+        let told = missing.describe(hr_report.at.time_zone(), hr_report.at.timestamp());
         format!("not in this file: {told}. Was a filter left on in the export, or is it the export of a part?")
     });
     let messages = report.reasons.iter().filter(|reason| reason.kind != ReasonKind::Rejected || lines.is_empty());
@@ -48,7 +48,7 @@ pub(crate) fn of_run(receipt: Receipt, report: &Report, known: &Known) -> Receip
     let waiting = lines.iter().filter(|line| line.outcome == RowOutcome::Waiting);
     let holds: BTreeSet<String> = waiting.map(|line| line.reason.clone()).collect();
     let holds = messages.iter().filter(|message| holds.contains(*message)).cloned().collect();
-    Receipt { verdict, messages, holds, lines, ..receipt }
+    HrReport { verdict, messages, holds, lines, ..hr_report }
 }
 
 /// The verdict on a file once nothing of it waits any more.

@@ -19,9 +19,9 @@ pub(crate) fn last(job: &Job, store: &Store) -> Result<Option<(Job, Option<TempD
     let Some(options) = &job.inbox else { return Ok(Some((job.clone(), None))) };
     let state = JobState::load(store, &job.name)?;
     let Some(past) = state.inbox.past.last().filter(|past| !past.content.is_empty()) else { return Ok(None) };
-    let standing = Staging::of(store.dir(), &job.name).standing();
-    if state.inbox.standing.is_some() && standing.exists() {
-        return Ok(Some((over(job, standing, Some(past.name.clone().into())), None)));
+    let kept_copy = Staging::of(store.dir(), &job.name).kept_copy();
+    if state.inbox.kept_copy.is_some() && kept_copy.exists() {
+        return Ok(Some((over(job, kept_copy, Some(past.name.clone().into())), None)));
     }
     let folder = Folder::open(&options.dir)?;
     let failed = |source| inbox::Error::Copy { name: past.name.clone(), source };

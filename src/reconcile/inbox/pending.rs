@@ -43,12 +43,12 @@ impl PendingWork {
         if !is_open(store, job)? {
             return Ok(Self::Nothing);
         }
-        let outbox = Staging::of(store.dir(), &job.name);
+        let staging = Staging::of(store.dir(), &job.name);
         let state = JobState::load(store, &job.name)?;
-        if let (Mode::Full, Some(standing), true) = (job.mode, state.inbox.standing, outbox.standing().exists()) {
-            let last = over(job, outbox.standing(), Some(standing.name.clone().into()));
-            let inbox = job.inbox.clone().map(|inbox| inbox::Options { doubt: standing.doubt, ..inbox });
-            return Ok(Self::Last(Box::new(Job { inbox, ..last }), standing.name));
+        if let (Mode::Full, Some(kept_copy), true) = (job.mode, state.inbox.kept_copy, staging.kept_copy().exists()) {
+            let last = over(job, staging.kept_copy(), Some(kept_copy.name.clone().into()));
+            let inbox = job.inbox.clone().map(|inbox| inbox::Options { doubt: kept_copy.doubt, ..inbox });
+            return Ok(Self::Last(Box::new(Job { inbox, ..last }), kept_copy.name));
         }
         let found = state.found.as_ref().and_then(SourceState::file);
         let (Some(found), true) = (found, is_sendable(store, job)?) else { return Ok(Self::Nothing) };
@@ -70,12 +70,12 @@ impl PendingWork {
 pub(crate) async fn run(
     context: &Context<'_>,
     job: &Job,
-    outbox: &Staging,
+    staging: &Staging,
     mirrors: &mut Mirrors,
     narrow: &KeyFilter,
 ) -> Result<Report, Error> {
     let begun = StartedRun::begin(context)?;
-    let mut report = match PendingWork::of(job, context.store, &outbox.copy())? {
+    let mut report = match PendingWork::of(job, context.store, &staging.copy())? {
         PendingWork::Nothing => as_before(context, job, mirrors, Report::idle(job.name.clone()))?,
         PendingWork::Last(last, _) => attempt(context, &last, mirrors, narrow, &begun).await,
         PendingWork::Rowless(rowless) => {
@@ -85,7 +85,7 @@ pub(crate) async fn run(
             // A file without rows says nothing about how files are written, nor about what the mapping alters.
             let state = JobState::load(context.store, &job.name)?;
             JobState { found: before.found, mapping: before.mapping, ..state }.save(context.store, &job.name)?;
-            fs::remove_file(outbox.copy()).unwrap_or_else(
+            fs::remove_file(staging.copy()).unwrap_or_else(
                 |error| tracing::warn!(%error, "the copy of a file without rows could not be removed: {error}"),
             );
             as_before(context, job, mirrors, report)?

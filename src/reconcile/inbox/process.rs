@@ -10,7 +10,7 @@ use super::staleness::{self, as_before};
 use super::with_copy::{form, over};
 use super::{cleanup, file_report, pending, report_updates};
 use crate::config::{Job, Mode};
-use crate::receipt::{Receipt, Verdict};
+use crate::hr_report::{HrReport, Verdict};
 use crate::reconcile::mirrors::Mirrors;
 use crate::reconcile::model::context::{Context, KeyFilter};
 use crate::reconcile::model::counts::Status;
@@ -61,7 +61,7 @@ struct InboxRun<'a> {
     options: &'a Options,
     narrow: &'a KeyFilter,
     folder: Arc<Folder>,
-    outbox: Staging,
+    staging: Staging,
     /// One a run.
     reports: Vec<Report>,
     /// What is worth knowing besides.
@@ -85,14 +85,14 @@ impl<'a> InboxRun<'a> {
         if JobState::load(context.store, &job.name)?.inbox.marked && !folder.is_marked() {
             return Err(folder.unmarked().into());
         }
-        let outbox = Staging::open(context.store.dir(), job).map_err(|error| copy_failed("it", error))?;
+        let staging = Staging::open(context.store.dir(), job).map_err(|error| copy_failed("it", error))?;
         Ok(Self {
             context,
             job,
             options,
             narrow,
             folder: Arc::new(folder),
-            outbox,
+            staging,
             reports: Vec::new(),
             notes: Vec::new(),
         })
@@ -118,11 +118,11 @@ impl<'a> InboxRun<'a> {
             return Ok(());
         }
         if self.reports.is_empty() {
-            let report = pending::run(self.context, self.job, &self.outbox, mirrors, self.narrow).await?;
+            let report = pending::run(self.context, self.job, &self.staging, mirrors, self.narrow).await?;
             self.reports.push(report);
         }
-        report_updates::settle(self.context, self.job, &self.folder, &self.outbox, None)?;
-        cleanup::tidy(self.context, self.job, &self.outbox)
+        report_updates::update_reports(self.context, self.job, &self.folder, &self.staging, None)?;
+        cleanup::tidy(self.context, self.job, &self.staging)
     }
 
     /// One run for each file, as long as one may follow the other; breaks where someone asked it to end.
@@ -135,7 +135,7 @@ impl<'a> InboxRun<'a> {
             }
             let laid = self.laid()?;
             let skip = |entry: &InboxEntry| laid.iter().any(|laid| laid.is(entry));
-            let step = match arrivals.look(&skip, &self.outbox.copy())? {
+            let step = match arrivals.look(&skip, &self.staging.copy())? {
                 None => {
                     tokio::time::sleep(arrivals.pause()).await;
                     continue;
@@ -159,7 +159,7 @@ impl<'a> InboxRun<'a> {
     }
 
     fn laid(&self) -> Result<Vec<StagedFile>, Error> {
-        self.outbox.laid().map_err(|error| copy_failed("what is done", error))
+        self.staging.laid().map_err(|error| copy_failed("what is done", error))
     }
 
     /// One run over the copy of a file.
@@ -197,7 +197,7 @@ impl<'a> InboxRun<'a> {
         };
         // This run found out, and reported, what became of the requests of a run that was cut off.
         let runs: Vec<u64> = if before.is_empty() { before } else { before.into_iter().chain([begun.run]).collect() };
-        let receipt = self.receipt(&report, &name, &runs)?;
+        let hr_report = self.hr_report(&report, &name, &runs)?;
         let past = Past {
             run: begun.run,
             name,
@@ -210,7 +210,7 @@ impl<'a> InboxRun<'a> {
         let past = (shelf == Destination::Processed).then_some((past, doubt));
         let settled = file_report::settled(&report);
         let order = FilingOrder { settled, ..self.order(entry, &taken, shelf, past) };
-        self.close(begun, report, receipt, order)
+        self.close(begun, report, hr_report, order)
     }
 
     /// What the run over a copy came to, and where the file goes; `None` where it stays.
@@ -234,7 +234,7 @@ impl<'a> InboxRun<'a> {
     }
 
     /// What those who dropped a file get back; `runs` are those that read it before they were cut off.
-    fn receipt(&self, report: &Report, name: &str, runs: &[u64]) -> Result<Receipt, Error> {
+    fn hr_report(&self, report: &Report, name: &str, runs: &[u64]) -> Result<HrReport, Error> {
         let state = JobState::load(self.context.store, &self.job.name)?;
         let before = file_report::confirmed(self.context.store.dir(), self.job, runs).map_err(Error::History)?;
         let columns = state.found.as_ref().and_then(SourceState::file).map(|found| found.columns.as_slice());
@@ -252,10 +252,10 @@ impl<'a> InboxRun<'a> {
         let begun = StartedRun::begin(self.context)?;
         let state = JobState::load(self.context.store, &self.job.name)?;
         let report = Report::failed(self.job.name.clone(), format!("{name} was refused. {reason}"), 0);
-        let receipt = Receipt { messages: vec![reason], ..self.blank(&state, &name, Verdict::NotUsed) };
-        let taken = Taken { path: self.outbox.copy(), content: String::new(), stamp: entry.stamp, mode: REPORT_MODE };
+        let hr_report = HrReport { messages: vec![reason], ..self.blank(&state, &name, Verdict::NotUsed) };
+        let taken = Taken { path: self.staging.copy(), content: String::new(), stamp: entry.stamp, mode: REPORT_MODE };
         let order = self.order(entry, &taken, Destination::Failed, None);
-        self.close(begun, report, receipt, order)
+        self.close(begun, report, hr_report, order)
     }
 
     /// Lays out what is done with a file, tells of the run, and files it.
@@ -263,12 +263,12 @@ impl<'a> InboxRun<'a> {
         &mut self,
         begun: StartedRun,
         report: Report,
-        receipt: Receipt,
+        hr_report: HrReport,
         order: FilingOrder,
     ) -> Result<Step, Error> {
-        let name = receipt.file.clone();
+        let name = hr_report.file.clone();
         crate::crash::point("before a file is laid out");
-        let laid = self.outbox.stage(begun.run, order, &receipt);
+        let laid = self.staging.stage(begun.run, order, &hr_report);
         crate::crash::point("after a file was laid out");
         self.record(&begun, report, Some(&name))?;
         match laid {
@@ -295,9 +295,9 @@ impl<'a> InboxRun<'a> {
                 state.fresh = Some(past.read);
             }
             state.inbox.remember(past.clone());
-            if self.job.mode == Mode::Full && laid.order.standing.is_some() && state.inbox.past.last() == Some(past) {
-                match laid.keep(&self.outbox) {
-                    Ok(()) => state.inbox.standing.clone_from(&laid.order.standing),
+            if self.job.mode == Mode::Full && laid.order.kept_copy.is_some() && state.inbox.past.last() == Some(past) {
+                match laid.keep(&self.staging) {
+                    Ok(()) => state.inbox.kept_copy.clone_from(&laid.order.kept_copy),
                     Err(error) => self.warn(format!("what is open of {name} waits for the next file: {error}")),
                 }
             }
@@ -306,12 +306,12 @@ impl<'a> InboxRun<'a> {
         crate::crash::point("before a file is filed");
         let name = shown(laid.order.filing.in_inbox());
         if laid.order.past.is_some() {
-            report_updates::settle(self.context, self.job, &self.folder, &self.outbox, Some(&name))?;
+            report_updates::update_reports(self.context, self.job, &self.folder, &self.staging, Some(&name))?;
         }
         match laid.file(&self.folder, self.options).and_then(|()| {
             crate::crash::point("after a file was filed");
             if laid.order.past.is_some() {
-                laid.keep_waiting(&self.outbox)?;
+                laid.keep_waiting(&self.staging)?;
             }
             laid.done()
         }) {
@@ -337,7 +337,7 @@ impl<'a> InboxRun<'a> {
         let name = shown(&entry.name);
         // Where no name can be found out now, one is when it is filed.
         let filed = self.folder.free_name(shelf, at, &name).unwrap_or_else(|_| name.clone());
-        let standing = past.as_ref().map(|(_, doubt)| OpenFile { name, doubt: doubt.clone() });
+        let kept_copy = past.as_ref().map(|(_, doubt)| OpenFile { name, doubt: doubt.clone() });
         let filing = Filing {
             shelf,
             name: std::os::unix::ffi::OsStrExt::as_bytes(entry.name.as_os_str()).to_vec(),
@@ -345,13 +345,13 @@ impl<'a> InboxRun<'a> {
             filed,
             mode: taken.mode,
         };
-        FilingOrder { filing, at, past: past.map(|(past, _)| past), standing, settled: Verdict::Used }
+        FilingOrder { filing, at, past: past.map(|(past, _)| past), kept_copy, settled: Verdict::Used }
     }
 
     /// An empty report.
-    fn blank(&self, state: &JobState, name: &str, verdict: Verdict) -> Receipt {
+    fn blank(&self, state: &JobState, name: &str, verdict: Verdict) -> HrReport {
         let found = state.found.as_ref().and_then(SourceState::file).map(|found| found.delimiter);
-        Receipt {
+        HrReport {
             file: name.to_owned(),
             job: self.job.name.to_string(),
             at: self.context.clock.now().to_zoned(self.job.time_zone.clone()),

@@ -15,9 +15,9 @@ use super::file_report::outcome_of;
 use super::staging::{OpenReport, Staging};
 use crate::config::Job;
 use crate::history::{self, AuditEvent};
+use crate::hr_report::{RowOutcome, Verdict, page, table};
 use crate::plan;
 use crate::queue::{self, State};
-use crate::receipt::{RowOutcome, Verdict, page, table};
 use crate::reconcile::approval::held::HELD;
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
@@ -38,14 +38,14 @@ enum Became {
 
 /// Brings the reports of the last file of which something waited up to date. `newer` is a file that was read since: its
 /// report contains what still waits.
-pub(crate) fn settle(
+pub(crate) fn update_reports(
     context: &Context<'_>,
     job: &Job,
     folder: &Folder,
-    outbox: &Staging,
+    staging: &Staging,
     newer: Option<&str>,
 ) -> Result<(), Error> {
-    let path = outbox.waiting();
+    let path = staging.waiting();
     let waiting = match fs::read(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         read => read.and_then(|bytes| serde_json::from_slice::<OpenReport>(&bytes).map_err(io::Error::from)),
@@ -64,9 +64,9 @@ pub(crate) fn settle(
     if !waiting.update(context.store, job, context.clock.now(), newer)? {
         return Ok(());
     }
-    let done = waiting.put(folder).and_then(|()| match waiting.receipt.count(RowOutcome::Waiting) {
-        0 => outbox.drop_waiting(),
-        _ => outbox.keep_waiting(&waiting),
+    let done = waiting.put(folder).and_then(|()| match waiting.hr_report.count(RowOutcome::Waiting) {
+        0 => staging.drop_waiting(),
+        _ => staging.keep_waiting(&waiting),
     });
     done.unwrap_or_else(failed);
     Ok(())
@@ -77,7 +77,7 @@ impl OpenReport {
     fn update(&mut self, store: &Store, job: &Job, now: Timestamp, newer: Option<&str>) -> Result<bool, Error> {
         let mut settled = Vec::new();
         let mut moved = false;
-        for (at, line) in self.receipt.lines.iter_mut().enumerate() {
+        for (at, line) in self.hr_report.lines.iter_mut().enumerate() {
             let (RowOutcome::Waiting, Some(name)) = (line.outcome, &line.key) else { continue };
             let records = named_as(job, name);
             match became(store, &records)? {
@@ -89,9 +89,9 @@ impl OpenReport {
             }
         }
         if !settled.is_empty() {
-            let done = done(store.dir(), self.receipt.at.timestamp()).map_err(Error::History)?;
+            let done = done(store.dir(), self.hr_report.at.timestamp()).map_err(Error::History)?;
             for (at, records, is_approved) in settled {
-                let line = &mut self.receipt.lines[at];
+                let line = &mut self.hr_report.lines[at];
                 line.outcome = match records.iter().find_map(|record| done.get(record)) {
                     Some(action) => outcome_of(*action),
                     // Who is in no row goes once the grace is over.
@@ -110,25 +110,25 @@ impl OpenReport {
     }
 
     fn tell(&mut self, now: Timestamp, newer: Option<&str>) {
-        let Self { receipt, settled, .. } = self;
-        let waits = |line: &&crate::receipt::ReportLine| line.outcome == RowOutcome::Waiting;
-        let reasons: Vec<&str> = receipt.lines.iter().filter(waits).map(|line| line.reason.as_str()).collect();
+        let Self { hr_report, settled, .. } = self;
+        let waits = |line: &&crate::hr_report::ReportLine| line.outcome == RowOutcome::Waiting;
+        let reasons: Vec<&str> = hr_report.lines.iter().filter(waits).map(|line| line.reason.as_str()).collect();
         // What was said of the whole file because of lines that waited goes with them.
-        receipt.messages.retain(|message| !receipt.holds.contains(message) || reasons.contains(&message.as_str()));
-        receipt.updated = Some(now.to_zoned(receipt.at.time_zone().clone()));
-        receipt.newer = newer.map(str::to_owned);
+        hr_report.messages.retain(|message| !hr_report.holds.contains(message) || reasons.contains(&message.as_str()));
+        hr_report.updated = Some(now.to_zoned(hr_report.at.time_zone().clone()));
+        hr_report.newer = newer.map(str::to_owned);
         if reasons.is_empty() {
             let lacks =
-                |line: &crate::receipt::ReportLine| matches!(line.outcome, RowOutcome::NotUsed | RowOutcome::Refused);
-            let partly = receipt.lines.iter().any(lacks);
-            receipt.verdict = if partly { Verdict::Partly } else { *settled };
+                |line: &crate::hr_report::ReportLine| matches!(line.outcome, RowOutcome::NotUsed | RowOutcome::Refused);
+            let partly = hr_report.lines.iter().any(lacks);
+            hr_report.verdict = if partly { Verdict::Partly } else { *settled };
         }
     }
 
     /// Puts the reports in place of those that were filed, where they still lie there.
     fn put(&self, folder: &Folder) -> io::Result<()> {
-        let Self { filing, receipt, .. } = self;
-        for (end, bytes) in [(".report.csv", table(receipt)), (".report.html", page(receipt).into_bytes())] {
+        let Self { filing, hr_report, .. } = self;
+        for (end, bytes) in [(".report.csv", table(hr_report)), (".report.html", page(hr_report).into_bytes())] {
             if folder.open_filed(filing.shelf, &format!("{}{end}", filing.filed))?.is_some() {
                 folder.put(filing, end, &mut bytes.as_slice())?;
             }

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! STATE/inbox/JOB/copy          the file that is being read
-//! STATE/inbox/JOB/standing      the last file, while something of it is open
+//! STATE/inbox/JOB/kept_copy      the last file, while something of it is open
 //! STATE/inbox/JOB/waiting       what the last file's reports are made of, while something in them waits
 //! STATE/inbox/JOB/laying        what is being laid out
-//! STATE/inbox/JOB/out-RUN/      laid out: order, file, report.csv, report.html, receipt
+//! STATE/inbox/JOB/out-RUN/      laid out: order, file, report.csv, report.html, hr_report
 //! ```
 
 use std::fs::{self, DirBuilder, File};
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::Job;
 use crate::disk;
-use crate::receipt::{Receipt, RowOutcome, Verdict, page, table};
+use crate::hr_report::{HrReport, RowOutcome, Verdict, page, table};
 use crate::reconcile::model::inbox_state::{OpenFile, Past};
 use crate::record::JobName;
 use crate::source::inbox::{Filing, Folder, InboxEntry, Options};
@@ -38,7 +38,7 @@ pub(crate) struct FilingOrder {
     /// What is remembered of it; none where nothing of it was used.
     pub(crate) past: Option<Past>,
     /// What is remembered of it while something is open.
-    pub(crate) standing: Option<OpenFile>,
+    pub(crate) kept_copy: Option<OpenFile>,
     /// The verdict of its reports once nothing in them waits.
     pub(crate) settled: Verdict,
 }
@@ -57,11 +57,11 @@ impl Staging {
 
     /// Makes it, and drops what an earlier process did not lay out to the end.
     pub(crate) fn open(state_dir: &Path, job: &Job) -> io::Result<Self> {
-        let outbox = Self::of(state_dir, &job.name);
-        DirBuilder::new().recursive(true).mode(0o700).create(&outbox.dir)?;
-        gone(fs::remove_dir_all(outbox.dir.join("laying")))?;
-        gone(fs::remove_file(outbox.copy()))?;
-        Ok(outbox)
+        let staging = Self::of(state_dir, &job.name);
+        DirBuilder::new().recursive(true).mode(0o700).create(&staging.dir)?;
+        gone(fs::remove_dir_all(staging.dir.join("laying")))?;
+        gone(fs::remove_file(staging.copy()))?;
+        Ok(staging)
     }
 
     /// The folder.
@@ -75,13 +75,13 @@ impl Staging {
     }
 
     /// The last file, while something of it is open.
-    pub(crate) fn standing(&self) -> PathBuf {
-        self.dir.join("standing")
+    pub(crate) fn kept_copy(&self) -> PathBuf {
+        self.dir.join("kept_copy")
     }
 
     /// Drops the last file.
-    pub(crate) fn drop_standing(&self) -> io::Result<()> {
-        gone(fs::remove_file(self.standing()))
+    pub(crate) fn drop_kept_copy(&self) -> io::Result<()> {
+        gone(fs::remove_file(self.kept_copy()))
     }
 
     /// What the last file's reports are made of, while something in them waits.
@@ -100,16 +100,16 @@ impl Staging {
     }
 
     /// Lays out a file that is done, with its reports; it is on its way from here on, whatever happens to this process.
-    pub(crate) fn stage(&self, run: u64, order: FilingOrder, receipt: &Receipt) -> io::Result<StagedFile> {
+    pub(crate) fn stage(&self, run: u64, order: FilingOrder, hr_report: &HrReport) -> io::Result<StagedFile> {
         let laying = self.dir.join("laying");
         gone(fs::remove_dir_all(&laying))?;
         DirBuilder::new().mode(0o700).create(&laying)?;
         write(&laying.join("order"), &serde_json::to_vec(&order).map_err(io::Error::from)?)?;
-        if receipt.count(RowOutcome::Waiting) > 0 {
-            write(&laying.join("receipt"), &serde_json::to_vec(receipt)?)?;
+        if hr_report.count(RowOutcome::Waiting) > 0 {
+            write(&laying.join("hr_report"), &serde_json::to_vec(hr_report)?)?;
         }
-        write(&laying.join("report.csv"), &table(receipt))?;
-        write(&laying.join("report.html"), page(receipt).as_bytes())?;
+        write(&laying.join("report.csv"), &table(hr_report))?;
+        write(&laying.join("report.html"), page(hr_report).as_bytes())?;
         match fs::rename(self.copy(), laying.join("file")) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -146,19 +146,19 @@ impl StagedFile {
     }
 
     /// Keeps the file as the one of which something is open.
-    pub(crate) fn keep(&self, outbox: &Staging) -> io::Result<()> {
-        outbox.drop_standing()?;
-        fs::hard_link(self.dir.join("file"), outbox.standing())?;
-        disk::sync_folder(outbox.dir())
+    pub(crate) fn keep(&self, staging: &Staging) -> io::Result<()> {
+        staging.drop_kept_copy()?;
+        fs::hard_link(self.dir.join("file"), staging.kept_copy())?;
+        disk::sync_folder(staging.dir())
     }
 
     /// Keeps what its reports are made of, where something in them waits.
-    pub(crate) fn keep_waiting(&self, outbox: &Staging) -> io::Result<()> {
-        let receipt = match fs::read(self.dir.join("receipt")) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return outbox.drop_waiting(),
+    pub(crate) fn keep_waiting(&self, staging: &Staging) -> io::Result<()> {
+        let hr_report = match fs::read(self.dir.join("hr_report")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return staging.drop_waiting(),
             read => serde_json::from_slice(&read?)?,
         };
-        outbox.keep_waiting(&OpenReport { filing: self.order.filing.clone(), receipt, settled: self.order.settled })
+        staging.keep_waiting(&OpenReport { filing: self.order.filing.clone(), hr_report, settled: self.order.settled })
     }
 
     /// Moves the file to its place in the inbox, with its reports, or removes it where nothing is kept.
@@ -219,7 +219,7 @@ fn gone(result: io::Result<()>) -> io::Result<()> {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct OpenReport {
     pub(crate) filing: Filing,
-    pub(crate) receipt: Receipt,
+    pub(crate) hr_report: HrReport,
     /// The verdict once nothing waits any more.
     pub(crate) settled: Verdict,
 }

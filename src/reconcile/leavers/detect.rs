@@ -49,7 +49,7 @@ pub(crate) struct Leavers {
 }
 
 /// What leavers are judged by.
-pub(crate) struct LeaverPolicy<'a> {
+pub(crate) struct LeaverDetector<'a> {
     pub(crate) job: &'a Job,
     pub(crate) store: &'a Store,
     pub(crate) mirror: &'a Mirror,
@@ -73,7 +73,7 @@ struct Leaver {
     entity: Entity,
 }
 
-impl LeaverPolicy<'_> {
+impl LeaverDetector<'_> {
     /// Judges all people who are missing from a complete read, except those whose own row says that they are gone. Only
     /// a finished read brings a [`Complete`] value (law 1).
     pub(crate) fn absent_leavers(

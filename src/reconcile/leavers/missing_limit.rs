@@ -16,7 +16,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::detect::{LeaverPolicy, Leavers};
+use super::detect::{LeaverDetector, Leavers};
 use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
 use crate::plan::{self, Change, Guarded, HoldReason, LeaverAction, Limits, Verdict};
@@ -31,8 +31,13 @@ use crate::snapshot::Index;
 
 impl Missing {
     /// The report on people who are missing from a read; `None` if no one is.
-    pub(crate) fn of(missed: &[Missed], known: u64, judge: &LeaverPolicy<'_>, judged: &LimitResult) -> Option<Self> {
-        let (target, action) = (judge.job.mapping.target, judge.job.leavers.action);
+    pub(crate) fn of(
+        missed: &[Missed],
+        known: u64,
+        detector: &LeaverDetector<'_>,
+        judged: &LimitResult,
+    ) -> Option<Self> {
+        let (target, action) = (detector.job.mapping.target, detector.job.leavers.action);
         let since = missed.iter().map(|one| one.since).min()?;
         let due = missed.iter().filter_map(|one| one.due).min();
         let people = missed.len() as u64;
@@ -56,14 +61,14 @@ pub(crate) struct LimitResult {
 
 /// Holds the removals of people who are missing from a read if they are too many of the `known` people.
 pub(crate) fn judge(
-    judge: &LeaverPolicy<'_>,
+    detector: &LeaverDetector<'_>,
     departed: &Leavers,
     limits: &Limits,
     known: u64,
     verdicts: &BTreeMap<Key, Verdict>,
 ) -> Result<LimitResult, Error> {
-    let mut judged = LimitResult { decided: decided(judge, departed, verdicts)?, ..LimitResult::default() };
-    let is_kept = judge.job.leavers.action == LeaverAction::Keep;
+    let mut judged = LimitResult { decided: decided(detector, departed, verdicts)?, ..LimitResult::default() };
+    let is_kept = detector.job.leavers.action == LeaverAction::Keep;
     let is_open = |one: &&Missed| !judged.decided.contains(&one.key) && (is_kept || one.due.is_some());
     let open = departed.missed.iter().filter(is_open);
     let people = open.clone().count() as u64;
@@ -71,7 +76,7 @@ pub(crate) fn judge(
     let what = format!(
         "max_missing: {people} of {known} {} are missing from the source, {allowed} are allowed; was a filter left on in the \
          export?",
-        judge.job.mapping.target.plural()
+        detector.job.mapping.target.plural()
     );
     if is_kept {
         judged.note = Some(what);
@@ -80,7 +85,7 @@ pub(crate) fn judge(
     judged.due = departed.changes.iter().map(|change| change.key.clone()).collect();
     let mut changes = Vec::new();
     for Missed { key, .. } in open.filter(|one| !judged.due.contains(&one.key)) {
-        changes.extend(judge.fate(key)?);
+        changes.extend(detector.fate(key)?);
     }
     let is_missed = |key: &Key| departed.missed.binary_search_by(|one| one.key.cmp(key)).is_ok();
     judged.due.retain(|key| !judged.decided.contains(key) && is_missed(key));
@@ -90,14 +95,14 @@ pub(crate) fn judge(
 
 /// The keys that a person decided on already.
 fn decided(
-    judge: &LeaverPolicy<'_>,
+    detector: &LeaverDetector<'_>,
     departed: &Leavers,
     verdicts: &BTreeMap<Key, Verdict>,
 ) -> Result<BTreeSet<Key>, Error> {
     let mut decided = BTreeSet::new();
     for Missed { key, .. } in &departed.missed {
         if let Some(Verdict::Approved(wish) | Verdict::Rejected(wish)) = verdicts.get(key)
-            && judge.fate(key)?.is_some_and(|change| change.wish.digest() == *wish)
+            && detector.fate(key)?.is_some_and(|change| change.wish.digest() == *wish)
         {
             decided.insert(key.clone());
         }
@@ -130,7 +135,7 @@ pub(crate) fn remembered(context: &Context<'_>, job: &Job, mirror: &Mirror) -> R
     let now = context.clock.now();
     let index = Index::load(store, &job.name)?;
     // Memberships are a part of a job, and are not counted as missing.
-    let judge = LeaverPolicy {
+    let detector = LeaverDetector {
         job,
         store,
         mirror,
@@ -142,11 +147,11 @@ pub(crate) fn remembered(context: &Context<'_>, job: &Job, mirror: &Mirror) -> R
         members: None,
     };
     let mut departed = Leavers::default();
-    judge.missed_before(&(0..index.len()).collect::<Vec<_>>(), &mut departed)?;
+    detector.missed_before(&(0..index.len()).collect::<Vec<_>>(), &mut departed)?;
     let verdicts = held::verdicts(store, &job.name)?;
-    let judged = self::judge(&judge, &departed, &job.limits, told.of, &verdicts)?;
+    let judged = self::judge(&detector, &departed, &job.limits, told.of, &verdicts)?;
     let_stay(&mut departed.missed, &judged.decided, &verdicts);
-    let missing = Missing::of(&departed.missed, told.of, &judge, &judged);
+    let missing = Missing::of(&departed.missed, told.of, &detector, &judged);
     Ok(Remembered { missed: departed.missed, missing, names: departed.names })
 }
 

@@ -50,7 +50,7 @@ impl NewMemberships {
         index: &Index,
         candidates: &[Candidate],
         stood: &Classified,
-        pile: &ChangeSpill,
+        spill: &ChangeSpill,
     ) -> Result<Self, Error> {
         let mut begun = BTreeMap::<Key, Vec<Key>>::new();
         if job.mapping.target != Target::Membership || job.mode == Mode::Changes || index.is_empty() {
@@ -64,7 +64,7 @@ impl NewMemberships {
             if is_known || unusable.contains(&candidate.key) {
                 continue;
             }
-            if let Some(member) = member(&candidate.open(pile)?.0.fields) {
+            if let Some(member) = member(&candidate.open(spill)?.0.fields) {
                 begun.entry(member).or_default().push(candidate.key.clone());
             }
         }

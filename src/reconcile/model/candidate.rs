@@ -9,13 +9,13 @@ use crate::snapshot::Day;
 use crate::spool::{self, SpillOffset};
 
 /// A record that must be looked at, as small as it can be: a first run has one for everybody. The rest of it lies in the
-/// pile of its run.
+/// spill of its run.
 pub(crate) struct Candidate {
     pub(crate) key: Key,
     pub(crate) line: u64,
     /// Of the row and of the job's mapping.
     pub(crate) digest: u128,
-    /// Its entry in the pile.
+    /// Its entry in the spill.
     pub(crate) place: SpillOffset,
     pub(crate) rare: Option<Box<Rare>>,
 }
@@ -30,8 +30,8 @@ pub(crate) struct Rare {
 
 impl Candidate {
     /// The record, and what its row says about itself.
-    pub(crate) fn open(&self, pile: &ChangeSpill) -> Result<(Record, RowMetadata), spool::Error> {
-        let (fields, marks) = pile.record(self.place)?;
+    pub(crate) fn open(&self, spill: &ChangeSpill) -> Result<(Record, RowMetadata), spool::Error> {
+        let (fields, marks) = spill.record(self.place)?;
         Ok((Record { key: self.key.clone(), fields }, marks))
     }
 

@@ -170,7 +170,7 @@ impl ChangeSpill {
     }
 
     fn unpack<'e, U: Deserialize<'e>>(&self, entry: &mut Entry<'e>) -> FieldMap<U> {
-        Unpack(&self.shapes(), PhantomData).deserialize(entry).expect("a pile reads what it wrote")
+        Unpack(&self.shapes(), PhantomData).deserialize(entry).expect("a spill reads what it wrote")
     }
 
     /// The number of a set of fields.
@@ -195,7 +195,7 @@ fn add(entry: &mut Vec<u8>, value: &impl Serialize) {
 
 /// The next value of an entry.
 fn next<'e, T: Deserialize<'e>>(entry: &mut Entry<'e>) -> T {
-    T::deserialize(entry).expect("a pile reads what it wrote")
+    T::deserialize(entry).expect("a spill reads what it wrote")
 }
 
 #[cfg(test)]
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn what_was_written_to_the_temporary_file_comes_back_as_it_was() {
         let dir = tempfile::tempdir().unwrap();
-        let pile = ChangeSpill::new(dir.path(), &["name", "email"].map(SmolStr::from), true);
+        let spill = ChangeSpill::new(dir.path(), &["name", "email"].map(SmolStr::from), true);
         let marks = RowMetadata { segment: "North".into(), preference: Number::parse("2.5") };
         let fields = values(&[
             ("name", Value::text("Ana")),
@@ -220,14 +220,14 @@ mod tests {
             ("sites", Value::list(vec!["A".into(), "B".into()])),
             ("ids", Value::ids(vec![4, 7])),
         ]);
-        let places: Vec<SpillOffset> = (0..50).map(|_| pile.put_record(&fields, &marks, 3).unwrap()).collect();
-        assert_eq!(pile.record(places[7]).unwrap(), (fields.clone(), marks.clone()));
+        let places: Vec<SpillOffset> = (0..50).map(|_| spill.put_record(&fields, &marks, 3).unwrap()).collect();
+        assert_eq!(spill.record(places[7]).unwrap(), (fields.clone(), marks.clone()));
         let delta = |from: Value, to: Value| Delta { from, to };
         let bare =
-            pile.put_record(&values(&[("email", Value::text("A \"B\"\n"))]), &RowMetadata::default(), 4).unwrap();
-        assert_eq!(pile.marks(places[7]).unwrap(), [match_hash(&fields, "name"), None]);
-        assert_eq!(pile.marks(bare).unwrap().iter().map(Option::is_some).collect::<Vec<_>>(), [false, true]);
-        assert_eq!(pile.record(bare).unwrap().0["email"].shown(), "A \"B\"\n");
+            spill.put_record(&values(&[("email", Value::text("A \"B\"\n"))]), &RowMetadata::default(), 4).unwrap();
+        assert_eq!(spill.marks(places[7]).unwrap(), [match_hash(&fields, "name"), None]);
+        assert_eq!(spill.marks(bare).unwrap().iter().map(Option::is_some).collect::<Vec<_>>(), [false, true]);
+        assert_eq!(spill.record(bare).unwrap().0["email"].shown(), "A \"B\"\n");
         for (action, moved) in [
             (Action::Create, Deltas::new()),
             (Action::Update, [("mobile".into(), delta(Value::text("21"), Value::Empty))].into()),
@@ -244,18 +244,18 @@ mod tests {
                 approved: false,
                 marks: marks.clone(),
             };
-            let mut outline = pile.put(change.clone()).unwrap();
-            assert_eq!(pile.change(&outline).unwrap(), change, "{action:?}");
+            let mut outline = spill.put(change.clone()).unwrap();
+            assert_eq!(spill.change(&outline).unwrap(), change, "{action:?}");
             assert_eq!(
                 (outline.wish(), outline.segment(), outline.leaves(), outline.is_known()),
                 (change.wish(), change.segment(), change.leaves(), true)
             );
             assert_eq!(outline.blanked().collect::<Vec<_>>(), change.blanked().collect::<Vec<_>>());
             if action == Action::Create {
-                assert_eq!(pile.change(&pile.made(&change, places[7])).unwrap(), change);
+                assert_eq!(spill.change(&spill.made(&change, places[7])).unwrap(), change);
             }
             outline.approve();
-            assert!(pile.change(&outline).unwrap().approved);
+            assert!(spill.change(&outline).unwrap().approved);
         }
     }
 }

@@ -16,7 +16,7 @@ pub(crate) struct InboxState {
     /// The last files that were read, the newest last.
     pub(crate) past: Vec<Past>,
     /// The file of which something is open.
-    pub(crate) standing: Option<OpenFile>,
+    pub(crate) kept_copy: Option<OpenFile>,
 }
 
 /// A file that is being read.
@@ -70,7 +70,7 @@ impl InboxState {
     /// Forgets by what files would be known again.
     pub(crate) fn forget(&mut self) {
         self.current = None;
-        self.standing = None;
+        self.kept_copy = None;
         self.past.iter_mut().for_each(|past| past.content.clear());
     }
 }

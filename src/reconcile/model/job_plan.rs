@@ -55,7 +55,7 @@ pub struct JobPlan {
     /// What a person rejected.
     pub dropped: Vec<Outline>,
     /// Where the rest of each change lies.
-    pub pile: ChangeSpill,
+    pub spill: ChangeSpill,
     /// Leavers who are not removed because they are protected.
     pub protected: Vec<Key>,
     /// Leavers who are to appear in another job and stay until they do, and why.
@@ -94,7 +94,7 @@ impl JobPlan {
             held: Vec::new(),
             waits: BTreeMap::new(),
             dropped: Vec::new(),
-            pile: ChangeSpill::new(store.dir(), &job.match_on, job.source.has_lines()),
+            spill: ChangeSpill::new(store.dir(), &job.match_on, job.source.has_lines()),
             protected: Vec::new(),
             moving: Vec::new(),
             drift: BTreeMap::new(),

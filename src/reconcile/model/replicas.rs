@@ -48,7 +48,7 @@ impl Replicas {
     pub(crate) fn of(&self, key: &Key) -> Option<&ReplicaPosition> {
         let mark = mark(key.as_str());
         let other = self.others.iter().find(|(_, keys)| keys.contains(&mark));
-        other.map(|(standing, _)| standing).or(self.last.as_ref())
+        other.map(|(newest, _)| newest).or(self.last.as_ref())
     }
 
     /// Erases a person.

@@ -41,7 +41,7 @@ pub(crate) struct StateUpdates {
     pub(crate) matched: Vec<RemoteId>,
     pub(crate) verdicts: BTreeMap<Key, Verdict>,
     /// Of the keys with a verdict, those whose verdict counts though another change is held now.
-    pub(crate) standing: BTreeSet<Key>,
+    pub(crate) in_force: BTreeSet<Key>,
     /// Of the keys with a verdict, those whose row is there: a verdict on their removal is void.
     pub(crate) there: BTreeSet<Key>,
     /// What the service holds of the people that the plan changes, by digest; computed for plan files and for what is

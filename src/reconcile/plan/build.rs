@@ -12,9 +12,9 @@ use crate::reconcile::collect::collector::{CollectedRows, Collector};
 use crate::reconcile::collect::replica_lag::ReplicaLag;
 use crate::reconcile::collect::{fingerprint, rows};
 use crate::reconcile::correlate::classify::{Classified, Remember, classify, strange};
-use crate::reconcile::correlate::correlator::{CorrelationContext, Presence};
+use crate::reconcile::correlate::correlator::{CorrelationContext, RowPresence};
 use crate::reconcile::correlate::references::References;
-use crate::reconcile::leavers::detect::{LeaverPolicy, Leavers, left_lately};
+use crate::reconcile::leavers::detect::{LeaverDetector, Leavers, left_lately};
 use crate::reconcile::leavers::job_transfers::JobTransfers;
 use crate::reconcile::leavers::memberships::Memberships;
 use crate::reconcile::leavers::missing_limit::LimitResult;
@@ -153,7 +153,7 @@ struct Leaving {
 struct Judgement {
     guarded: Guarded<Outline>,
     /// Keys with a verdict that counts though another change is held now.
-    standing: BTreeSet<Key>,
+    in_force: BTreeSet<Key>,
     /// People that the part would change and that no person decided on.
     updated: BTreeSet<Key>,
     mapping_settled: bool,
@@ -175,7 +175,7 @@ impl<'a> Inputs<'a> {
         let spill = ChangeSpill::new(store.dir(), &job.match_on, job.source.has_lines());
         let mut rows = Collector::new(job, filter, &index, &spill)
             .read(context, &mapping, &dirty, state.found.as_ref())?
-            .settle(store)?;
+            .resolve_duplicates(store)?;
         let lag = state.shown.judge(&mut rows, &index);
         let written = written(job, &mapping);
         let decisions = outdated::decided(job, &written, mirror, store, filter)?;
@@ -228,7 +228,7 @@ impl<'a> Inputs<'a> {
         };
         let jobs: Vec<JobName> = self.part.context.config.parts().map(|job| job.name.clone()).collect();
         let resolver = References::new(job, self.store(), self.part.mirrors, self.part.earlier)?;
-        let unsure = |_: &Key| Presence::Unknown;
+        let unsure = |_: &Key| RowPresence::Unknown;
         let own = self.part.earlier.iter().find(|part| *part.job() == job.name.root());
         let identity = CorrelationContext {
             job,
@@ -243,7 +243,7 @@ impl<'a> Inputs<'a> {
             store: self.store(),
             mirror: self.mirror(),
             index: &self.index,
-            pile: &self.spill,
+            spill: &self.spill,
             resolver: &resolver,
             presence: &unsure,
             doubts: own.map(|own| &own.results.doubts).filter(|_| job.mapping.target == Target::Membership),
@@ -256,9 +256,9 @@ impl<'a> Inputs<'a> {
         let complete = rows.read.clone().finish(rows.present.clone(), strays.doubts());
         let sees_all = complete.is_ok() && self.is_whole() && job.mode != Mode::Changes;
         let presence = |key: &Key| match self.index.by_key(key.as_str()) {
-            Some(at) if rows.present.has(at) => Presence::Seen,
-            Some(_) if sees_all => Presence::Absent,
-            _ => Presence::Unknown,
+            Some(at) if rows.present.has(at) => RowPresence::Seen,
+            Some(_) if sees_all => RowPresence::Absent,
+            _ => RowPresence::Unknown,
         };
         let identity = CorrelationContext { presence: &presence, ..identity };
         let classified = classify(&identity, &self.state, self.part.filter, remember)?;
@@ -272,7 +272,7 @@ impl<'a> Inputs<'a> {
         let mut leavers = Leavers::default();
         let (protection, set, now) = (protection(context), leaver_set(job), context.clock.now());
         let begun = NewMemberships::of(job, index, &rows.candidates, classified, &self.spill)?;
-        let policy = LeaverPolicy {
+        let detector = LeaverDetector {
             job,
             store,
             mirror: self.mirror(),
@@ -284,21 +284,21 @@ impl<'a> Inputs<'a> {
             members: Memberships::of(context.config, job, self.part.earlier, &begun, (index, &rows.present)),
         };
         if self.is_whole() {
-            policy.stated_leavers(&rows.left, &mut leavers)?;
+            detector.stated_leavers(&rows.left, &mut leavers)?;
         }
         if let Some(present) = attendance.complete.as_ref().ok().filter(|_| self.is_whole()) {
-            policy.absent_leavers(present, &self.content(), &rows.left, &mut leavers)?;
+            detector.absent_leavers(present, &self.content(), &rows.left, &mut leavers)?;
         }
         let (base, lately) = left_lately(store, job.mapping.target, &job.name, index, now)?;
         let matched = (classified.matched.len() as u64).saturating_sub(classified.rekeyed);
         let (base, known) = (Base { matched, ..base }, base.known);
         let verdicts = &self.decisions.verdicts;
-        let limit = missing_limit::judge(&policy, &leavers, &job.limits, known, verdicts)?;
+        let limit = missing_limit::judge(&detector, &leavers, &job.limits, known, verdicts)?;
         if self.is_whole() && !self.is_complete(attendance) {
-            policy.missed_before(&attendance.missed, &mut leavers)?;
+            detector.missed_before(&attendance.missed, &mut leavers)?;
         }
         missing_limit::let_stay(&mut leavers.missed, &limit.decided, verdicts);
-        let missing = Missing::of(&leavers.missed, known, &policy, &limit);
+        let missing = Missing::of(&leavers.missed, known, &detector, &limit);
         let transfers = JobTransfers::take(context, job, self.mirror(), &mut leavers.changes)?;
         let absent = attendance.missed.iter().filter_map(|at| self.key(*at)).chain(rows.left.keys().cloned());
         let with_absent = begun.with_absent(store, &job.name, absent)?;
@@ -381,11 +381,11 @@ impl<'a> Inputs<'a> {
         changes.append(&mut classified.changes);
         leaving.begun.note(&mut changes, &leaving.leavers.ended, &leaving.with_absent);
         let updated = job_limit::updated(job, &changes, verdicts);
-        let (undecided, mut standing) = held::decided(std::mem::take(&mut classified.held), job.writes, verdicts);
-        standing.append(&mut leaving.limit.decided);
+        let (undecided, mut in_force) = held::decided(std::mem::take(&mut classified.held), job.writes, verdicts);
+        in_force.append(&mut leaving.limit.decided);
         let guarded = self.guard(changes, undecided.go, leaving, &classified.matched_in)?;
         let (mapping_settled, copies, notes) = (true, None, Vec::new());
-        let mut judgement = Judgement { guarded, standing, updated, mapping_settled, copies, notes };
+        let mut judgement = Judgement { guarded, in_force, updated, mapping_settled, copies, notes };
         self.suspect(&mut judgement)?;
         let guarded = &mut judgement.guarded;
         guarded.held.splice(0..0, undecided.held);
@@ -439,7 +439,7 @@ impl<'a> Inputs<'a> {
         leaving: Leaving,
         judgement: Judgement,
     ) -> Result<PartDraft, Error> {
-        let Judgement { guarded: changes, standing, updated, mapping_settled, copies, notes } = judgement;
+        let Judgement { guarded: changes, in_force, updated, mapping_settled, copies, notes } = judgement;
         let Leaving { leavers, transfers, limit, missing, base, .. } = leaving;
         let returned = self.returned(&classified.settled)?;
         let gone = attendance.sees_all.then(|| self.gone());
@@ -483,7 +483,7 @@ impl<'a> Inputs<'a> {
                 waiting: leavers.waiting.into_iter().chain(returned).collect(),
                 forgotten: leavers.forgotten,
                 matched: classified.matched,
-                standing,
+                in_force,
                 judged_all: attendance.sees_all,
                 ..read.updates
             },
@@ -525,7 +525,7 @@ impl<'a> Inputs<'a> {
             doubt: self.lag.reason,
             rejected: self.rows.rejected,
             fields: self.written,
-            pile: self.spill,
+            spill: self.spill,
             ..JobPlan::nothing(job, self.part.context.store)
         }
     }

@@ -97,7 +97,7 @@ impl Walk {
             match fault.or_else(|| self.fault(mark, row.cells_mut())) {
                 Some(fault) => self.reject(mark, fault)?,
                 None => {
-                    row.settle(mark.line, &mut scratch);
+                    row.finish(mark.line, &mut scratch);
                     self.visited += 1;
                     if visit(&row).is_break() {
                         self.doubt("the read was stopped before the end");

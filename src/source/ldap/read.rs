@@ -200,7 +200,7 @@ impl Reading {
             }
         }
         self.row.describe(dn, lists, flaws);
-        self.row.settle(self.number, &mut self.scratch);
+        self.row.finish(self.number, &mut self.scratch);
     }
 
     fn end(

@@ -162,7 +162,7 @@ fn who_is_missing_is_shown_by_every_view_though_no_file_waits() {
         let planned = world.run(&["plan"]).expect(0).out;
         assert!(planned.contains("P00002  Person 2  missing since"), "{action}: {planned}");
         // The private copy of the last file may be lost; who is missing is not.
-        let _ = fs::remove_file(world.state().join("inbox/staff/standing"));
+        let _ = fs::remove_file(world.state().join("inbox/staff/kept_copy"));
         assert_eq!(missing(&world), [(2, false); 3], "{action}");
         inbox.drop("c.csv", people(5..20));
         world.sync();

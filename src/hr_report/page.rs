@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 
 use jiff::Zoned;
 
-use super::{Receipt, ReportLine, RowOutcome, Verdict};
+use super::{HrReport, ReportLine, RowOutcome, Verdict};
 
 /// How many lines of one kind the page lists; the rest is in the table.
 const LISTED_MAX: usize = 200;
@@ -63,45 +63,45 @@ pub fn keyed(line: &str) -> Option<(&str, &str)> {
 }
 
 /// Writes the page.
-pub fn page(receipt: &Receipt) -> String {
+pub fn page(hr_report: &HrReport) -> String {
     let mut page = String::new();
-    build(receipt, &mut page).expect("memory takes everything");
+    build(hr_report, &mut page).expect("memory takes everything");
     page
 }
 
-fn build(receipt: &Receipt, page: &mut String) -> fmt::Result {
-    let (class, title) = headline(receipt.verdict);
-    let file = Text(&receipt.file);
+fn build(hr_report: &HrReport, page: &mut String) -> fmt::Result {
+    let (class, title) = headline(hr_report.verdict);
+    let file = Text(&hr_report.file);
     page.push_str(HEAD);
     writeln!(page, "<title>{title}: {file}</title>\n</head>\n<body>\n<main>")?;
     writeln!(page, "<header class=\"{class}\">\n<h1>{title}</h1>")?;
     writeln!(page, "<p class=\"file\">{file}</p>")?;
-    writeln!(page, "<p>{}</p>\n</header>", sentence(receipt))?;
-    if let Some(updated) = &receipt.updated {
+    writeln!(page, "<p>{}</p>\n</header>", sentence(hr_report))?;
+    if let Some(updated) = &hr_report.updated {
         writeln!(page, "<p>Brought up to date on {}, after what waited was decided on.", time(updated))?;
-        if let Some(newer) = &receipt.newer {
+        if let Some(newer) = &hr_report.newer {
             writeln!(page, "Another file was read since, {}: its report tells what waits now.", Text(newer))?;
         }
         writeln!(page, "</p>")?;
     }
-    if !receipt.messages.is_empty() {
+    if !hr_report.messages.is_empty() {
         writeln!(page, "<section>\n<h2>About the whole file</h2>\n<ul class=\"plain\">")?;
-        for message in &receipt.messages {
+        for message in &hr_report.messages {
             writeln!(page, "<li>{}</li>", Text(message))?;
         }
         writeln!(page, "</ul>\n</section>")?;
     }
-    counts(receipt, page)?;
+    counts(hr_report, page)?;
     for section in SECTIONS {
-        list(receipt, section, page)?;
+        list(hr_report, section, page)?;
     }
     writeln!(
         page,
         "<footer>\n<p>Read on {} by the job <b>{}</b>. People are named by their key only, the value that identifies them \
          in the file. “Row” is the line in the file; the first line is 1. Every row is in the table next to this \
          page, for a spreadsheet.</p>\n</footer>\n</main>\n</body>\n</html>",
-        time(&receipt.at),
-        Text(&receipt.job)
+        time(&hr_report.at),
+        Text(&hr_report.job)
     )
 }
 
@@ -120,8 +120,8 @@ fn headline(verdict: Verdict) -> (&'static str, &'static str) {
     }
 }
 
-fn sentence(receipt: &Receipt) -> &'static str {
-    match receipt.verdict {
+fn sentence(hr_report: &HrReport) -> &'static str {
+    match hr_report.verdict {
         Verdict::Used => "Everything in it is done. There is nothing for you to do.",
         Verdict::Missing => {
             "Everything in it is done. People who were known before are not in it: if they have left, there is nothing for you \
@@ -145,7 +145,7 @@ fn sentence(receipt: &Receipt) -> &'static str {
     }
 }
 
-fn counts(receipt: &Receipt, page: &mut String) -> fmt::Result {
+fn counts(hr_report: &HrReport, page: &mut String) -> fmt::Result {
     const SHOWN: [(RowOutcome, &str); 11] = [
         (RowOutcome::Added, "added"),
         (RowOutcome::Changed, "changed"),
@@ -159,12 +159,12 @@ fn counts(receipt: &Receipt, page: &mut String) -> fmt::Result {
         (RowOutcome::NotUsed, "not used"),
         (RowOutcome::ValueNotUsed, "values not used"),
     ];
-    if receipt.lines.is_empty() {
+    if hr_report.lines.is_empty() {
         return Ok(());
     }
     writeln!(page, "<dl>")?;
     for (outcome, name) in SHOWN {
-        let count = receipt.count(outcome);
+        let count = hr_report.count(outcome);
         if count > 0
             || matches!(outcome, RowOutcome::Added | RowOutcome::Changed | RowOutcome::Removed | RowOutcome::NotUsed)
         {
@@ -230,8 +230,8 @@ const SECTIONS: &[Section] = &[
     },
 ];
 
-fn list(receipt: &Receipt, section: &Section, page: &mut String) -> fmt::Result {
-    let lines: Vec<&ReportLine> = receipt.lines.iter().filter(|line| line.outcome == section.outcome).collect();
+fn list(hr_report: &HrReport, section: &Section, page: &mut String) -> fmt::Result {
+    let lines: Vec<&ReportLine> = hr_report.lines.iter().filter(|line| line.outcome == section.outcome).collect();
     if lines.is_empty() {
         return Ok(());
     }

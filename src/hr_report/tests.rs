@@ -1,14 +1,14 @@
 use super::table::harmless;
 use super::*;
 
-pub(super) fn receipt() -> Receipt {
+pub(super) fn hr_report() -> HrReport {
     let line = |row, key: &str, outcome, reason: &str| ReportLine {
         row,
         key: Some(key.to_owned()),
         outcome,
         reason: reason.to_owned(),
     };
-    Receipt {
+    HrReport {
         file: "staff <b>.csv".into(),
         job: "employees".into(),
         at: "2026-11-21T09:30:00+13:00[Pacific/Auckland]".parse().unwrap(),
@@ -53,12 +53,12 @@ fn fault_90_no_cell_is_a_formula() {
 #[test]
 fn the_table_has_a_mark_the_files_delimiter_and_a_line_for_each_row() {
     let expected = "\u{feff}row;key;outcome;reason\r\n;;file;the file ends in its header\r\n2;'=cmd();added;\r\n3;</td><script>alert(1)</script>;not used;\"\"\"a\"\" & 'b'\nc\"\r\n;E7\u{202e};removed;\r\n";
-    assert_eq!(String::from_utf8(table(&receipt())).unwrap(), expected);
+    assert_eq!(String::from_utf8(table(&hr_report())).unwrap(), expected);
 }
 
 #[test]
 fn fault_90_no_text_of_the_page_is_markup() {
-    let page = page(&receipt());
+    let page = page(&hr_report());
     assert!(!page.contains("<script") && !page.contains("<b>.csv") && !page.contains('\u{202e}'), "{page}");
     assert!(page.contains("&lt;/td&gt;&lt;script&gt;alert(1)&lt;/script&gt;"));
     assert!(page.contains("&quot;a&quot; &amp; &#39;b&#39; c"));
@@ -76,7 +76,7 @@ fn a_page_lists_so_many_and_counts_the_rest() {
     for reason in ["why", ""] {
         let line =
             ReportLine { row: Some(2), key: Some("E1".into()), outcome: RowOutcome::NotUsed, reason: reason.into() };
-        let page = page(&Receipt { lines: vec![line; 1000], ..receipt() });
+        let page = page(&HrReport { lines: vec![line; 1000], ..hr_report() });
         assert_eq!(named(&page), ["E1"; 200]);
         assert!(page.contains("… and 800 more: see the table."));
     }
@@ -90,7 +90,7 @@ fn equal_reasons_are_shown_once_with_everybody_they_concern() {
         outcome: RowOutcome::Waiting,
         reason: if row == 5 { "its own".into() } else { "too <many>".into() },
     });
-    let page = page(&Receipt { lines: lines.collect(), ..receipt() });
+    let page = page(&HrReport { lines: lines.collect(), ..hr_report() });
     assert_eq!(page.matches("too &lt;many&gt;").count(), 1, "{page}");
     assert!(page.contains("<h3>59 × too &lt;many&gt;</h3>"), "{page}");
     assert!(page.contains("<b>E2</b> row 2</li>") && page.contains("<b>E9</b></li>"), "{page}");

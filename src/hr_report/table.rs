@@ -2,7 +2,7 @@
 
 use csv::{Terminator, WriterBuilder};
 
-use super::Receipt;
+use super::HrReport;
 
 /// The mark by which spreadsheets know UTF-8.
 pub const MARK: &[u8] = "\u{feff}".as_bytes();
@@ -18,16 +18,16 @@ pub fn is_table(head: &[u8]) -> bool {
 
 /// Writes the table: a mark, a header, then a line for each row with its line in the file, its key, outcome and reason.
 /// Remarks on the whole file come first, without a row.
-pub fn table(receipt: &Receipt) -> Vec<u8> {
+pub fn table(hr_report: &HrReport) -> Vec<u8> {
     let mut writer =
-        WriterBuilder::new().delimiter(receipt.delimiter).terminator(Terminator::CRLF).from_writer(MARK.to_vec());
+        WriterBuilder::new().delimiter(hr_report.delimiter).terminator(Terminator::CRLF).from_writer(MARK.to_vec());
     let mut put = |cells: [&str; 4]| {
         let cells = cells.map(harmless);
         writer.write_record(cells.iter().map(|cell| cell.as_bytes())).expect("memory takes everything");
     };
     put(HEADER);
-    receipt.messages.iter().for_each(|message| put(["", "", "file", message]));
-    for line in &receipt.lines {
+    hr_report.messages.iter().for_each(|message| put(["", "", "file", message]));
+    for line in &hr_report.lines {
         let row = line.row.map(|row| row.to_string()).unwrap_or_default();
         put([&row, line.key.as_deref().unwrap_or_default(), line.outcome.name(), &line.reason]);
     }

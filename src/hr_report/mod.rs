@@ -1,6 +1,6 @@
 //! The report on a dropped file: one table for a spreadsheet, one page to be read.
 //!
-//! Both are made of the same [`Receipt`], for people who know the file and not this program: they say what happened, which
+//! Both are made of the same [`HrReport`], for people who know the file and not this program: they say what happened, which
 //! rows were not used, and what to do.
 //!
 //! Invariants:
@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 /// What became of one dropped file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Receipt {
+pub struct HrReport {
     /// The name under which it was dropped.
     pub file: String,
     /// The job that read it.
@@ -65,7 +65,7 @@ pub enum Verdict {
     Again,
 }
 
-impl Receipt {
+impl HrReport {
     /// How many lines have this outcome.
     pub fn count(&self, outcome: RowOutcome) -> usize {
         self.lines.iter().filter(|line| line.outcome == outcome).count()
