@@ -1,5 +1,6 @@
 //! The status page, metrics and health, over HTTP.
 
+use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -156,6 +157,26 @@ fn a_state_that_cannot_be_read_is_reported_on_the_page_and_by_health() {
     drop(store);
 }
 
+/// `docs/metrics.md` lists what is served; written where `ROSTERD_WRITE_DOCS` is set.
+fn check_list(body: &str) {
+    let mut page = "# Metrics\n\nAll that `/metrics` serves. The list only grows; no name is reused.\n\n\
+                    | name | type | what it says |\n| --- | --- | --- |\n"
+        .to_owned();
+    let mut help = "";
+    for line in body.lines() {
+        if let Some(of) = line.strip_prefix("# HELP ") {
+            help = of.split_once(' ').unwrap().1;
+        } else if let Some((name, kind)) = line.strip_prefix("# TYPE ").and_then(|of| of.split_once(' ')) {
+            page += &format!("| `{name}` | {kind} | {help} |\n");
+        }
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/metrics.md");
+    if std::env::var_os("ROSTERD_WRITE_DOCS").is_some() {
+        fs::write(&path, &page).unwrap();
+    }
+    assert!(fs::read_to_string(&path).unwrap() == page, "docs/metrics.md is another: ROSTERD_WRITE_DOCS=1 writes it");
+}
+
 #[test]
 fn prometheus_takes_the_metrics_and_the_alerts() {
     let world = troubled();
@@ -189,6 +210,7 @@ fn prometheus_takes_the_metrics_and_the_alerts() {
     ] {
         assert!(body.lines().any(|written| written == line), "{line} is missing: {body}");
     }
+    check_list(&body);
     let Some(promtool) = tool("promtool") else {
         eprintln!("not looked at by Prometheus' own tool: no promtool on this machine");
         return;
