@@ -23,7 +23,7 @@ pub enum Source {
     /// A CSV file.
     Csv(csv::Options),
     /// The same from a web server.
-    Web(https::Options),
+    Web(Box<https::Options>),
     /// A directory server.
     Ldap(ldap::Options),
     /// One of these as it was read a moment ago.
@@ -156,7 +156,8 @@ fn web(
     access: Access<'_>,
     visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
 ) -> Result<Read, Error> {
-    let https::Downloaded { file, size, doubt } = https::download(options, access.dir, access.clock, access.stop)?;
+    let https::Downloaded { file, size, doubt } =
+        https::download(options, access.dir, access.clock, access.binds, access.stop)?;
     let content =
         csv::Options { final_newline: options.content.final_newline || doubt.is_some(), ..options.content.clone() };
     let known = access.known.and_then(SourceState::file);

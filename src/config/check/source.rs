@@ -73,7 +73,7 @@ pub(super) fn check(source: &Section<'_>, job: Option<&str>) -> Option<Checked> 
     let expect_every = source.unless_empty("expect_every").and_then(|_| source.positive_duration("expect_every"));
     let mode = mode.unwrap_or_default();
     if let Some(download) = download.flatten() {
-        let source = Source::Web(https::Options { content: options, ..download });
+        let source = Source::Web(Box::new(https::Options { content: options, ..download }));
         return Some(Checked { source, mode, inbox: None, expect_every });
     }
     let inbox = inbox(source, &options);

@@ -17,7 +17,7 @@ fn place(lines: &str) -> Place {
 
 fn options(config: Config) -> Options {
     let Source::Web(options) = config.jobs[0].source.clone() else { panic!("the job reads a download") };
-    options
+    *options
 }
 
 #[test]

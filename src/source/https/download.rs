@@ -6,11 +6,13 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use reqwest::header::{ACCEPT, HeaderValue};
 use reqwest::{RequestBuilder, Response, redirect};
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::Instant;
 
+use super::address::origin;
 use super::answer::{AnswerHead, BEGINNING};
 use super::error::{Error, HttpsErrorKind};
 use super::options::{Login, Options};
@@ -19,6 +21,7 @@ use crate::clock::Clock;
 use crate::fault::chain;
 use crate::http::{THIS_MACHINE, retry_after};
 use crate::secret::SecretSource;
+use crate::source::ldap::Binds;
 use crate::tls;
 
 /// What is asked for unless a header says otherwise.
@@ -52,6 +55,7 @@ pub fn download(
     options: &Options,
     dir: &Path,
     clock: &Clock,
+    binds: &Binds,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<Downloaded, Error> {
     let fault = |kind| Error { address: options.address.to_string(), kind };
@@ -59,7 +63,7 @@ pub fn download(
     let fetched = std::thread::scope(|scope| {
         let fetching = std::thread::Builder::new().name("https".to_owned()).spawn_scoped(scope, || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime.map_err(HttpsErrorKind::Thread)?.block_on(in_time(options, dir, clock, stop))
+            runtime.map_err(HttpsErrorKind::Thread)?.block_on(in_time(options, fetch(options, dir, clock, binds), stop))
         });
         let fetching = fetching.map_err(HttpsErrorKind::Thread)?;
         fetching.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -69,8 +73,7 @@ pub fn download(
 
 async fn in_time(
     options: &Options,
-    dir: &Path,
-    clock: &Clock,
+    fetching: impl Future<Output = Result<Downloaded, HttpsErrorKind>>,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<Downloaded, HttpsErrorKind> {
     let stopped = async {
@@ -81,23 +84,58 @@ async fn in_time(
     tokio::select! {
         biased;
         () = stopped => Err(HttpsErrorKind::Interrupted),
-        got = tokio::time::timeout(options.timeout, fetch(options, dir, clock)) => {
+        got = tokio::time::timeout(options.timeout, fetching) => {
             got.unwrap_or_else(|_| Err(HttpsErrorKind::Slow { seconds: options.timeout.as_secs() }))
         }
     }
 }
 
-async fn fetch(options: &Options, dir: &Path, clock: &Clock) -> Result<Downloaded, HttpsErrorKind> {
+async fn fetch(options: &Options, dir: &Path, clock: &Clock, binds: &Binds) -> Result<Downloaded, HttpsErrorKind> {
+    let login = Basic::of(options)?;
+    if let Some(at) = login.as_ref().and_then(|login| login.refused(binds)) {
+        return Err(HttpsErrorKind::RefusedBefore { at });
+    }
     let http = client(options).map_err(HttpsErrorKind::Setup)?;
     let until = Instant::now() + options.timeout;
     let mut asked = 0;
     loop {
-        let answer = request(&http, options).await?.send().await.map_err(|error| unreachable(error))?;
+        let answer = request(&http, options).await?.send().await.map_err(unreachable)?;
         asked += 1;
+        if let Some(login) = &login {
+            login.note(answer.status().as_u16(), binds, clock);
+        }
         let wait = matches!(answer.status().as_u16(), 429 | 503).then(|| retry_after(answer.headers(), clock.now()));
         match wait.flatten() {
             Some(wait) if asked < ASKED_MAX && Instant::now() + wait < until => tokio::time::sleep(wait).await,
             _ => return keep(answer, options, dir).await,
+        }
+    }
+}
+
+/// A name with its password, which a server may lock after a few wrong attempts.
+struct Basic {
+    name: String,
+    password: SecretString,
+}
+
+impl Basic {
+    fn of(options: &Options) -> Result<Option<Self>, HttpsErrorKind> {
+        let Some(Login::Basic { user, password }) = &options.login else { return Ok(None) };
+        let name = format!("{user} {}", origin(options.address.url()));
+        Ok(Some(Self { name, password: secret(password)? }))
+    }
+
+    /// When a server refused it, where it is not to be tried again.
+    fn refused(&self, binds: &Binds) -> Option<Timestamp> {
+        binds.refused(&self.name, &self.password).map(|refusal| refusal.at)
+    }
+
+    /// Remembers what became of it.
+    fn note(&self, status: u16, binds: &Binds, clock: &Clock) {
+        match status {
+            401 => binds.refuse(&self.name, &self.password, "401", clock.now()),
+            200 => binds.taken(&self.name, &self.password),
+            _ => {}
         }
     }
 }

@@ -68,6 +68,15 @@ pub enum HttpsErrorKind {
         /// The settings that the credential is made of.
         check: &'static str,
     },
+    /// The credential was not taken before.
+    #[error(
+        "the name and password were refused at {at:.0} and are not tried again, so that the account is not locked; put the \
+         right password where password_file says, or, if it is right by now, run `rosterd check`"
+    )]
+    RefusedBefore {
+        /// When.
+        at: jiff::Timestamp,
+    },
     /// Not a success.
     #[error("it answered {status}{hint}")]
     Status {

@@ -1,4 +1,4 @@
-//! Binds that a server refused for a wrong name or password, remembered so that no run tries them again.
+//! Names and passwords that a server refused, a directory or a web server, remembered so that no run tries them again.
 //!
 //! Invariants:
 //! - A name and a password that were refused are not sent again by a run before one of them changes, or a person's own
@@ -33,9 +33,9 @@ pub struct Binds {
 
 /// A bind that was refused.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct BindRefusal {
+pub(in crate::source) struct BindRefusal {
     /// When.
-    pub(super) at: Timestamp,
+    pub(in crate::source) at: Timestamp,
     /// What the server said.
     pub(super) said: String,
     salt: [u8; 16],
@@ -59,12 +59,12 @@ impl Binds {
     }
 
     /// Why a bind is not to be tried.
-    pub(super) fn refused(&self, dn: &str, password: &SecretString) -> Option<BindRefusal> {
+    pub(in crate::source) fn refused(&self, dn: &str, password: &SecretString) -> Option<BindRefusal> {
         self.load().into_iter().filter(|_| self.heeds).find(|refusal| refusal.is_of(dn, password))
     }
 
     /// Remembers that a bind was refused.
-    pub(super) fn refuse(&self, dn: &str, password: &SecretString, said: &str, at: Timestamp) {
+    pub(in crate::source) fn refuse(&self, dn: &str, password: &SecretString, said: &str, at: Timestamp) {
         let mut all = self.load();
         all.retain(|refusal| !refusal.is_of(dn, password));
         let mut salt = [0; 16];
@@ -79,7 +79,7 @@ impl Binds {
     }
 
     /// A bind was taken: it is tried again from now on.
-    pub(super) fn taken(&self, dn: &str, password: &SecretString) {
+    pub(in crate::source) fn taken(&self, dn: &str, password: &SecretString) {
         let before = self.load();
         let after: Vec<BindRefusal> = before.iter().filter(|refusal| !refusal.is_of(dn, password)).cloned().collect();
         if after.len() < before.len() {

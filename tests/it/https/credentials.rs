@@ -71,6 +71,27 @@ fn law_11_a_credential_that_is_not_taken_is_named_by_its_keys() {
 }
 
 #[test]
+fn a_password_that_was_refused_is_not_tried_again_before_it_changes_or_a_check_is_taken() {
+    let web = Web::start(|_, _| answer(401, "text/plain", "", b""));
+    let world = world(&web, BASIC);
+    let asked = |code: i32, word: &str| {
+        let ran = world.sync().hides(&HIDDEN).expect(code);
+        assert!(ran.reason().contains(word), "{ran:?}");
+        web.arrived().len()
+    };
+    assert_eq!(asked(1, "401: the credential was not taken"), 1);
+    assert_eq!(asked(1, "are not tried again, so that the account is not locked"), 1);
+    world.put("word", b"another\n");
+    assert_eq!(asked(1, "401: the credential was not taken"), 2);
+    world.put("word", b"hunter2\n");
+    assert_eq!(asked(1, "are not tried again"), 2);
+    web.say(|_, _| file(&people(1..4)));
+    assert_eq!(asked(1, "are not tried again"), 0);
+    world.run(&["check"]).expect(0);
+    assert_eq!(asked(0, ""), 2);
+}
+
+#[test]
 fn a_password_that_was_replaced_is_found_at_the_next_run() {
     let web = Web::start(|arrived, _| match arrived.header("authorization") {
         Some("Bearer hunter2") => answer(401, "text/plain", "", b""),

@@ -10,6 +10,7 @@ use crate::clock::Clock;
 use crate::secret::SecretSource;
 use crate::source::csv::{self, Opened};
 use crate::source::https::{Address, Downloaded, Login, Options, download};
+use crate::source::ldap::Binds;
 
 pub(super) fn run(ui: &Ui, args: &InitArgs, written: &str) -> Result<Exit, Failure> {
     let address = Address::parse(written).map_err(|reason| Failure::usage(format!("the address {reason}")))?;
@@ -22,7 +23,8 @@ pub(super) fn run(ui: &Ui, args: &InitArgs, written: &str) -> Result<Exit, Failu
     let shown = address.to_string();
     let origin = Origin { shown: shown.clone(), stem: address.stem().to_owned(), lines: lines(args, written) };
     let options = Options { login, ca_file: args.ca_file.clone(), ..Options::at(address) };
-    let downloaded = download(&options, &std::env::temp_dir(), &Clock::system(), &|| false).map_err(Failure::failed)?;
+    let downloaded = download(&options, &std::env::temp_dir(), &Clock::system(), &Binds::unremembered(), &|| false);
+    let downloaded = downloaded.map_err(Failure::failed)?;
     let Downloaded { file, size, doubt } = downloaded;
     let mut probe = csv::probe_opened(Opened { file, size }, Path::new(&shown)).map_err(Failure::failed)?;
     probe.doubts.extend(doubt);
@@ -32,9 +34,8 @@ pub(super) fn run(ui: &Ui, args: &InitArgs, written: &str) -> Result<Exit, Failu
 /// The lines of `[job.source]`. The address is printed as it was given: without its query there is no file.
 fn lines(args: &InitArgs, written: &str) -> String {
     let mut lines = format!("url = {}\n", quoted(written.trim()));
-    let mut add = |key: &str, value: Option<&str>| match value {
-        Some(value) => lines.push_str(&format!("{key} = {}\n", quoted(value))),
-        None => {}
+    let mut add = |key: &str, value: Option<&str>| {
+        lines.extend(value.map(|value| format!("{key} = {}\n", quoted(value))));
     };
     let path = |path: &Option<std::path::PathBuf>| path.as_deref().map(|path| path.to_string_lossy().into_owned());
     add("user", args.user.as_deref());
