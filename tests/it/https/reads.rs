@@ -1,7 +1,7 @@
 //! Reads that come to their end.
 
 use super::{HIDDEN, config, forty, source, synced};
-use crate::support::web::{answer, file, framed};
+use crate::support::web::{Web, answer, file, framed};
 use crate::support::{Config, World, people, row};
 
 #[test]
@@ -82,6 +82,21 @@ fn a_job_of_several_parts_downloads_once() {
     });
     let ran = world.sync().expect(0);
     assert!(ran.writes().0 >= 2, "{ran:?}");
+    assert_eq!(web.arrived().len(), 1);
+}
+
+#[test]
+fn a_job_that_asks_first_which_certifications_there_are_downloads_once() {
+    let web = Web::start(|_, _| file("No,Course\nP00001,First Aid\n"));
+    let world = World::of(Config {
+        target: "certification-holder".into(),
+        job: "key = \"{{ no }}-{{ course }}\"\n".into(),
+        map: "certification = \"{{ course }}\"\nrecord_type = \"staff\"\nholder = \"{{ no }}\"\n".into(),
+        ..config(&web, "")
+    });
+    world.service().put("certification", serde_json::json!({"name": "First Aid"}));
+    world.person(1, "Clerk");
+    assert_eq!(world.sync().expect(0).writes(), (1, 0, 0));
     assert_eq!(web.arrived().len(), 1);
 }
 
