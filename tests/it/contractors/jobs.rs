@@ -391,14 +391,19 @@ const LEAVING: [&str; 3] = [
     "[job.leavers]\naction = \"delete\"\ngrace = \"24h\"\n",
 ];
 
+/// A world in step with a file of 45 people, that file, and who is in which company.
+fn all_in_place(leaving: &str) -> (World, String, Vec<(String, String)>) {
+    let world = world(Options::default(), "", leaving);
+    let text = exchanged(45, 0);
+    world.sync_of(&text).expect(0);
+    let right = pairs(&world);
+    (world, text, right)
+}
+
 #[test]
 fn companies_sorted_apart_move_no_membership_and_the_corrected_file_leaves_nothing_held() {
     for leaving in LEAVING {
-        let world = world(Options::default(), "", leaving);
-        let text = exchanged(45, 0);
-        world.csv(&text);
-        world.sync().expect(0);
-        let right = pairs(&world);
+        let (world, text, right) = all_in_place(leaving);
 
         world.csv(exchanged(45, 15));
         let planned = world.plan().expect(0).job();
@@ -418,11 +423,7 @@ fn companies_sorted_apart_move_no_membership_and_the_corrected_file_leaves_nothi
 #[test]
 fn few_who_change_companies_move_whole_and_back_and_count_as_no_leavers() {
     for leaving in LEAVING {
-        let world = world(Options::default(), "", leaving);
-        let text = exchanged(45, 0);
-        world.csv(&text);
-        world.sync().expect(0);
-        let right = pairs(&world);
+        let (world, text, right) = all_in_place(leaving);
         let sent = world.service().requests().len();
         let ran = world.sync_of(exchanged(45, 10)).expect(0);
         assert_eq!(ran.writes(), (10, 0, 10), "{ran:?}");
@@ -434,9 +435,7 @@ fn few_who_change_companies_move_whole_and_back_and_count_as_no_leavers() {
         let ran = world.sync_of(&text).expect(0);
         assert_eq!((ran.writes(), pairs(&world)), ((10, 0, 10), right), "{ran:?}");
     }
-    let world = world(Options::default(), "", LEAVING[1]);
-    world.csv(exchanged(45, 0));
-    world.sync().expect(0);
+    let (world, ..) = all_in_place(LEAVING[1]);
     world.sync_of(exchanged(45, 10)).expect(0);
     let ran = world.sync_of(exchanged(45, 10).lines().take(43).collect::<Vec<_>>().join("\n") + "\n").expect(0);
     assert_eq!(ran.writes(), (0, 0, 6), "three leave with their memberships: {ran:?}");

@@ -78,6 +78,15 @@ fn check_refused(fault: &str, whole: bool, words: &[&str]) {
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "{case}: afterwards");
 }
 
+/// Checks each of these faults in a world of its own.
+fn check_all_refused(is_first: bool, cases: &[(&str, &[&str])]) {
+    std::thread::scope(|scope| {
+        for (fault, words) in cases {
+            scope.spawn(move || check_refused(fault, is_first, words));
+        }
+    });
+}
+
 #[test]
 fn law_1_fault_38_40_45_a_whole_listing_that_lies_fails_the_run_before_any_write() {
     let cases: [(&str, &[&str]); 6] = [
@@ -88,11 +97,7 @@ fn law_1_fault_38_40_45_a_whole_listing_that_lies_fails_the_run_before_any_write
         ("staff.list status=500", &["500"]),
         ("staff.list status=403", &["403", "permi", "allow"]),
     ];
-    std::thread::scope(|scope| {
-        for (fault, words) in cases {
-            scope.spawn(move || check_refused(fault, true, words));
-        }
-    });
+    check_all_refused(true, &cases);
 }
 
 #[test]
@@ -103,11 +108,7 @@ fn law_1_fault_38_40_45_a_delta_that_lies_fails_the_run_before_any_write() {
         ("staff.list status=500", &["500"]),
         ("staff.list status=403", &["403", "permi", "allow"]),
     ];
-    std::thread::scope(|scope| {
-        for (fault, words) in cases {
-            scope.spawn(move || check_refused(fault, false, words));
-        }
-    });
+    check_all_refused(false, &cases);
 }
 
 #[test]

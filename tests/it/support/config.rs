@@ -95,3 +95,8 @@ impl Config {
         format!("[api]\nbase_url = \"{url}\"\n{credential}\n{api}\n[state]\ndir = \"state\"\n{state}\n{table}")
     }
 }
+
+/// A second job, of the employees in `other.csv`.
+pub(crate) const OTHER_JOB: &str = "[[job]]\nname = \"other\"\ntarget = \"staff\"\nkey = \"{{ employee_no }}\"\nmatch_on = [\"employee_id\"]\n\
+                  [job.source]\ntype = \"csv\"\npath = \"other.csv\"\nsettle = \"0s\"\n[job.map]\nname = \"{{ name }}\"\n\
+                  employee_id = \"{{ employee_no }}\"\n";
