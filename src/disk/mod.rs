@@ -12,6 +12,8 @@
 
 #[cfg(test)]
 pub(crate) mod forgetful;
+#[cfg(test)]
+mod forgotten;
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use jiff::tz::TimeZone;
 
 use super::entry::AuditEvent;
-use super::month::months;
+use super::month::{folder, months};
 use crate::crash::point;
 use crate::disk;
 
@@ -70,11 +70,6 @@ impl Audit {
         }
         Ok(0)
     }
-}
-
-/// The folder of the audit files in a state folder.
-pub(super) fn folder(dir: &Path) -> PathBuf {
-    dir.join("audit")
 }
 
 /// Creates the folder if it is missing, and waits until no other process appends to or rewrites a file in it: a command

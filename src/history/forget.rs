@@ -3,9 +3,9 @@
 use std::io;
 use std::path::Path;
 
-use super::audit::{folder, lock};
+use super::audit::lock;
 use super::entry::{AuditEvent, Decided, Ended};
-use super::month::months;
+use super::month::{folder, months};
 use super::rewrite::{Fate, rewrite};
 use crate::record::{Key, erase_key};
 

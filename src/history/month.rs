@@ -34,9 +34,14 @@ pub fn read(dir: &Path, mut visit: impl FnMut(AuditEvent)) -> io::Result<Vec<Dam
     Ok(damaged)
 }
 
+/// The folder of the audit files in a state folder.
+pub(super) fn folder(dir: &Path) -> PathBuf {
+    dir.join("audit")
+}
+
 /// The files of the months, the oldest first.
 pub(super) fn months(dir: &Path) -> io::Result<Vec<PathBuf>> {
-    let entries = match fs::read_dir(super::audit::folder(dir)) {
+    let entries = match fs::read_dir(folder(dir)) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),

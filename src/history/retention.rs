@@ -5,9 +5,9 @@ use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::audit::{folder, lock};
+use super::audit::lock;
 use super::entry::{AuditEvent, Changed};
-use super::month::months;
+use super::month::{folder, months};
 use super::rewrite::{Fate, rewrite};
 
 /// How long people's data is kept in the audit files.

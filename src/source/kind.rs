@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::access::Access;
 use super::cached::CachedRows;
 use super::complete::Read;
 use super::csv;
@@ -13,7 +14,6 @@ use super::ldap;
 use super::name::RequiredColumns;
 use super::row::Row;
 use super::source_state::SourceState;
-use crate::clock::Clock;
 use crate::secret::Unusable;
 use crate::spool;
 
@@ -125,28 +125,6 @@ pub enum Error {
     /// Its rows could not be kept for a moment.
     #[error("the rows can't be kept in the state folder while the run lasts; is the disk full?")]
     Cached(#[from] spool::Error),
-}
-
-/// What a read is given besides its source.
-#[derive(Clone, Copy)]
-pub struct Access<'a> {
-    /// What the read before found.
-    pub known: Option<&'a SourceState>,
-    /// The time.
-    pub clock: &'a Clock,
-    /// Which accounts of directories are tried.
-    pub binds: &'a ldap::Binds,
-    /// The folder for what is kept while the read lasts.
-    pub dir: &'a Path,
-    /// Whether someone asked to end.
-    pub stop: &'a (dyn Fn() -> bool + Sync),
-}
-
-impl<'a> Access<'a> {
-    /// That of a person who waits for the answer.
-    pub fn of_a_person(clock: &'a Clock, binds: &'a ldap::Binds, dir: &'a Path) -> Self {
-        Self { known: None, clock, binds, dir, stop: &|| false }
-    }
 }
 
 /// Reads a file of a web server as one of this machine. Of what may have been cut the last row must show its end.

@@ -9,6 +9,7 @@
 //! Rejected: an iterator of rows. It can be dropped half way, and then the check whether it had reached the end is left
 //! out; a function that visits every row ends with the answer to that question in its hand.
 
+mod access;
 mod cached;
 mod column;
 mod complete;
@@ -23,10 +24,11 @@ mod replica_position;
 mod row;
 mod source_state;
 
+pub use access::Access;
 pub use cached::CachedRows;
 pub use column::{Columns, Match};
 pub use complete::{Complete, Read};
-pub use kind::{Access, Error, Source, read};
+pub use kind::{Error, Source, read};
 pub use name::{ColumnRequirement, Name, RequiredColumns, bare, snake};
 pub use replica_position::{ReplicaPosition, Span};
 pub use row::Row;

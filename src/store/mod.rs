@@ -48,7 +48,7 @@ use integrity::IntegrityRecord;
 pub use keys::MetaKey;
 pub use keyspace::Keyspace;
 pub use lsm::BulkLoader;
-use lsm::{OverlayFlags, SsTable, vacuum};
+use lsm::{OverlayFlags, SsTable, swap};
 pub use reserve::give_up as give_up_reserve;
 pub use reset::{OldStore, ResetOutcome, reset};
 use serde::de::DeserializeOwned;
@@ -111,7 +111,7 @@ impl Store {
     fn open_unchecked(dir: &Path, lock: File) -> Result<Self, Error> {
         let fail = |kind| Error { dir: dir.to_owned(), kind };
         let io = |error| fail(ErrorKind::from_io(error));
-        vacuum::recover(dir).map_err(io)?;
+        swap::recover(dir).map_err(io)?;
         let sled = match Sled::open(&dir.join("store")) {
             Err(ErrorKind::Full) if reserve::give_up(dir).map_err(io)? => Sled::open(&dir.join("store")),
             sled => sled,

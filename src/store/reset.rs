@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 
 use super::integrity::Commits;
-use super::lsm::vacuum;
+use super::lsm::swap;
 use super::{Batch, Error, ErrorKind, Keyspace, MetaKey, StateDir, Store, ignore_not_found};
 use crate::crash::point;
 use crate::disk;
@@ -83,10 +83,10 @@ pub fn reset<T, E: From<Error>>(
     drop(store);
     let Some(batch) = batch else { return Ok(Some(ResetOutcome { damage, seen, is_dropped: false })) };
     point("rebuild: before the new store");
-    let fresh = dir.join(vacuum::RESET);
+    let fresh = dir.join(swap::RESET);
     Store::fill_new(&fresh, batch, committed(dir).map_err(fail)?)?;
     point("rebuild: the new store is there");
-    vacuum::swap(dir, &fresh.join("store")).map_err(fail)?;
+    swap::swap(dir, &fresh.join("store")).map_err(fail)?;
     point("rebuild: the new store is in its place");
     ignore_not_found(fs::remove_dir_all(&fresh)).map_err(fail)?;
     Ok(Some(ResetOutcome { damage, seen, is_dropped: true }))

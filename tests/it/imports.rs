@@ -144,24 +144,6 @@ const RECONCILE: [&[&str]; 10] = [
     &["jobs"],
 ];
 
-/// Files that still import each other. A ring that is gone is taken off this list; no other may come.
-const RINGS: [&[&str]; 7] = [
-    &["crates/client/src/budget/mod", "crates/client/src/budget/store", "crates/client/src/budget/window"],
-    &[
-        "crates/sandbox/src/seed/compliance",
-        "crates/sandbox/src/seed/contractors",
-        "crates/sandbox/src/seed/holdings",
-        "crates/sandbox/src/seed/mod",
-        "crates/sandbox/src/seed/people",
-        "crates/sandbox/src/seed/visits",
-    ],
-    &["src/disk/forgetful", "src/disk/mod"],
-    &["src/history/audit", "src/history/month"],
-    &["src/mapping/filters/bounded", "src/mapping/filters/mod"],
-    &["src/source/kind", "src/source/ldap/fetch", "src/source/ldap/read"],
-    &["src/store/lsm/compaction", "src/store/lsm/vacuum", "src/store/mod"],
-];
-
 #[test]
 fn no_two_files_import_each_other() {
     let mut found = Vec::new();
@@ -171,7 +153,7 @@ fn no_two_files_import_each_other() {
         let named = |ring: Vec<String>| ring.iter().map(|file| format!("{package}/{file}")).collect::<Vec<_>>();
         found.extend(rings(&imports).into_iter().map(named));
     }
-    assert_eq!(found, RINGS);
+    assert!(found.is_empty(), "{found:?}");
 }
 
 #[test]

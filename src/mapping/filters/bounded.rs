@@ -3,7 +3,7 @@
 use minijinja::value::{Rest, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, State, Value};
 
-use super::FilterRefusal;
+use super::refusal::FilterRefusal;
 
 /// The longest text that a filter makes, in bytes: the largest photo as base64 fits.
 const TEXT_BYTES_MAX: usize = 4 * 1024 * 1024;

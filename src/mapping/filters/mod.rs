@@ -6,39 +6,21 @@
 mod bounded;
 mod country;
 mod phone;
+mod refusal;
 mod text;
 mod time;
 
-use std::fmt;
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use minijinja::value::ValueKind;
-use minijinja::{Environment, Error, ErrorKind, Value};
+use minijinja::{Environment, Error, Value};
 
 pub(super) use phone::knows_country;
+pub(super) use refusal::FilterRefusal;
 pub(super) use time::check_format as check_date_format;
 
 use super::options::Tables;
-
-/// Why a filter does not take a value. Shown to people as it is, unlike what the engine says.
-#[derive(Debug)]
-pub(super) struct FilterRefusal(String);
-
-impl FilterRefusal {
-    /// As an error of the engine.
-    pub(super) fn error(reason: impl Into<String>) -> Error {
-        Error::from(ErrorKind::InvalidOperation).with_source(Self(reason.into()))
-    }
-}
-
-impl fmt::Display for FilterRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for FilterRefusal {}
 
 /// Adds the filters to an engine.
 pub(super) fn add(environment: &mut Environment<'static>, tables: Arc<Tables>, time_zone: TimeZone) {

@@ -11,6 +11,7 @@ pub(super) mod compaction;
 mod overlay;
 mod reader;
 mod sorted_rows;
+pub(super) mod swap;
 mod table;
 pub(super) mod vacuum;
 mod writer;

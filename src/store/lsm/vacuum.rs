@@ -6,10 +6,11 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::PoisonError;
 
 use super::compaction;
+use super::swap::{discard, exchange, paths, recover};
 use crate::crash::point;
 use crate::disk;
 use crate::store::{Error, ErrorKind, Sled, Store, Writing, catch_panic, ignore_not_found};
@@ -104,32 +105,6 @@ impl Store {
     }
 }
 
-/// Puts another store, closed and on disk, in the place of a closed one.
-pub(in crate::store) fn swap(dir: &Path, other: &Path) -> io::Result<()> {
-    let (_, fresh, aside) = paths(dir);
-    ignore_not_found(fs::remove_dir_all(&fresh))?;
-    ignore_not_found(fs::remove_dir_all(&aside))?;
-    disk::rename(other, &fresh)?;
-    exchange(dir).or_else(|error| recover(dir).and(Err(error)))?;
-    discard(dir)
-}
-
-/// Moves the store aside and the copy into its place.
-fn exchange(dir: &Path) -> io::Result<()> {
-    let (path, fresh, aside) = paths(dir);
-    ignore_not_found(fs::rename(&path, &aside))?;
-    point("store: the old one is aside");
-    fs::rename(&fresh, &path)
-}
-
-/// Removes the store that was moved aside.
-fn discard(dir: &Path) -> io::Result<()> {
-    let (_, _, aside) = paths(dir);
-    disk::sync_folder(dir)?;
-    point("store: the copy is in its place");
-    ignore_not_found(fs::remove_dir_all(&aside))
-}
-
 /// How many bytes a folder takes on the disk. sled's own threads remove files from it at any time.
 fn size(path: &Path) -> io::Result<u64> {
     let mut bytes = 0;
@@ -148,26 +123,6 @@ fn taken(found: &fs::Metadata) -> u64 {
     /// The unit in which the file system counts, whatever its own blocks are.
     const BLOCK: u64 = 512;
     found.blocks() * BLOCK
-}
-
-/// Completes a rewrite that another process did not finish: the copy counts only if the old store was already moved
-/// away.
-pub(in crate::store) fn recover(dir: &Path) -> io::Result<()> {
-    let (path, fresh, aside) = paths(dir);
-    if aside.exists() && fresh.exists() && !path.exists() {
-        disk::rename(&fresh, &path)?;
-    }
-    ignore_not_found(fs::remove_dir_all(&fresh))?;
-    ignore_not_found(fs::remove_dir_all(dir.join(RESET)))?;
-    if path.exists() { ignore_not_found(fs::remove_dir_all(&aside)) } else { Ok(()) }
-}
-
-/// Where a store lies that is made from nothing, until it takes the old one's place.
-pub(in crate::store) const RESET: &str = "store.new";
-
-/// The store, the copy that is written, and the old store on its way out.
-fn paths(dir: &Path) -> (PathBuf, PathBuf, PathBuf) {
-    (dir.join("store"), dir.join("store.copy"), dir.join("store.old"))
 }
 
 #[cfg(test)]

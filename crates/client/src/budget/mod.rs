@@ -20,18 +20,15 @@ use std::time::Duration;
 
 use store::BudgetStore;
 pub(super) use time::Time;
+pub(super) use window::PAUSE_MAX;
+#[cfg(test)]
+use window::REACH;
 use window::Window;
 
 use super::error::ErrorKind;
 
-/// How long after sending a service may count a request, at most, in milliseconds.
-const REACH: u64 = 1_500;
-
 /// The longest sleep before the slots are looked at again: another process may have freed some.
 const SLEEP_MAX: Duration = Duration::from_secs(5);
-
-/// The longest pause that the service can ask for.
-pub(super) const PAUSE_MAX: Duration = Duration::from_secs(15 * 60);
 
 /// How much of the budget is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,14 @@
 //! The slots as values: who holds one until when.
 
+use std::time::Duration;
+
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{PAUSE_MAX, REACH};
+/// How long after sending a service may count a request, at most, in milliseconds.
+pub(super) const REACH: u64 = 1_500;
+
+/// The longest pause that the service can ask for.
+pub(crate) const PAUSE_MAX: Duration = Duration::from_secs(15 * 60);
 
 /// The span of the limit in milliseconds (specification, Limits), with a little for clocks that run apart.
 const SPAN: u64 = 60_000 + 50;

@@ -7,7 +7,7 @@ use super::super::row::EntityRow;
 use super::super::tables::{
     CERTIFICATION, COMMUNITY, COMMUNITY_MEMBER, DOCUMENT, HOLDER, INDUCTION, INDUCTION_HOLDER, LOCATION,
 };
-use super::{DAY, Field, numbered};
+use super::common::{DAY, Field, numbered};
 
 /// (name, category, description)
 const CERTIFICATIONS: &[(&str, &str, &str)] = &[

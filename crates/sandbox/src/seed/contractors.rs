@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::super::chance::{bits, pick};
 use super::super::store::Entities;
 use super::super::tables::{INSURANCE, INSURANCE_TYPE, MEMBER, MEMBER_ELEMENT, MEMBERSHIP, ORG, ORG_GROUP, ROLE};
+use super::common::{DAY, ago, ascii, day, element, location, numbered};
 use super::people::{FIRST_NAMES, LAST_NAMES};
-use super::{DAY, ago, ascii, day, element, location, numbered};
 
 /// (id, title, type)
 const ELEMENTS: &[(i64, &str, &str)] =

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::super::resource::Resource;
 use super::super::row::EntityRow;
 use super::super::tables::{ASSET, ASSET_GROUP, ASSET_MOVEMENT, QUESTION, ZONE};
-use super::{DAY, Field, location, numbered};
+use super::common::{DAY, Field, location, numbered};
 
 /// (name, spaces)
 const ZONES: &[(&str, i64)] = &[("Ground floor", 40), ("Workshop", 12)];

@@ -4,6 +4,7 @@
 //! Places, custom fields and roles are always there. Contractors bring everything else along, so that every list has
 //! something to show and every entity of a list can be asked for.
 
+mod common;
 mod compliance;
 mod contractors;
 mod holdings;
@@ -12,18 +13,13 @@ mod visits;
 
 use std::io;
 
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
+use common::Field;
+use jiff::Timestamp;
 
 use super::resource::Resource;
 use super::row::EntityRow;
-use super::store::{Entities, Store};
-use super::tables::{LOCATION, MEMBER, STAFF};
-use super::zone;
-
-const DAY: i64 = 86_400;
+use super::store::Store;
+use super::tables::MEMBER;
 
 /// Creates what is missing: these numbers of employees and contractors, where there are none yet.
 pub(super) fn sow(store: &Store, (employees, members): (u32, u32), now: Timestamp) -> io::Result<()> {
@@ -41,97 +37,14 @@ pub(super) fn sow(store: &Store, (employees, members): (u32, u32), now: Timestam
     compliance::rows(&field).into_iter().try_for_each(&mut lay)
 }
 
-/// What the later seeds fall on: the people who are there.
-struct Field {
-    /// Some of the employees.
-    staff: Vec<i64>,
-    members: Vec<i64>,
-    now: Timestamp,
-}
-
-/// How many of the employees take part in anything.
-const STAFF_MAX: usize = 40;
-
-impl Field {
-    fn of(entities: &Entities, now: Timestamp) -> Self {
-        let ids = |resource: &Resource| entities.rows(resource.name).keys().copied();
-        Self { staff: ids(&STAFF).take(STAFF_MAX).collect(), members: ids(&MEMBER).collect(), now }
-    }
-
-    /// One of the employees; `None` if there are none.
-    fn host(&self, number: usize) -> Option<i64> {
-        self.staff.get(number % self.staff.len().max(1)).copied()
-    }
-
-    fn ago(&self, seconds: i64) -> Timestamp {
-        ago(self.now, seconds)
-    }
-
-    /// A time as it is stored.
-    fn time(&self, seconds_ago: i64) -> String {
-        zone::written(self.ago(seconds_ago), &TimeZone::UTC)
-    }
-
-    fn day(&self, days_ago: i64) -> String {
-        day(self.ago(days_ago * DAY)).to_string()
-    }
-}
-
-fn day(at: Timestamp) -> Date {
-    TimeZone::UTC.to_datetime(at).date()
-}
-
-fn row(resource: &Resource, fields: Value, at: Timestamp) -> EntityRow {
-    let mut row = EntityRow::new(resource, 0, at);
-    if let Value::Object(fields) = fields {
-        row.merge(resource, fields);
-    }
-    row
-}
-
-/// Entities of one resource, numbered from its first id; each from its number, counted from 0, and its id.
-fn numbered(
-    resource: &'static Resource,
-    count: usize,
-    at: Timestamp,
-    fields: impl Fn(usize, i64) -> Value,
-) -> (&'static Resource, Vec<EntityRow>) {
-    let ids = (resource.first_id..).enumerate().take(count);
-    let rows = ids.map(|(number, id)| {
-        let mut row = row(resource, fields(number, id), at);
-        row.id = id;
-        row
-    });
-    (resource, rows.collect())
-}
-
-/// A custom-field element: (id, title, type).
-fn element(resource: &Resource, (id, title, kind): &(i64, &str, &str), at: Timestamp) -> EntityRow {
-    let fields = json!({
-        "id": id, "cf_tab_id": 1, "is_visible": true, "is_mandatory": false, "is_unique": false, "title": title,
-        "created_by": 1, "modified_by": 1, "element_type": kind,
-    });
-    row(resource, fields, at)
-}
-
-/// One of the locations that are always there.
-fn location(number: usize) -> i64 {
-    LOCATION.first_id + i64::try_from(number % people::LOCATIONS.len()).unwrap_or(0)
-}
-
-fn ago(now: Timestamp, seconds: i64) -> Timestamp {
-    now.saturating_sub(SignedDuration::from_secs(seconds)).unwrap_or(now)
-}
-
-/// The letters of a name that an email address may have.
-fn ascii(name: &str) -> String {
-    name.to_lowercase().replace('ä', "ae").replace('ë', "e").chars().filter(char::is_ascii_alphabetic).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::super::resource::FieldKind;
-    use super::super::tables::RESOURCES;
+    use super::super::tables::{RESOURCES, STAFF};
+    use super::super::zone;
+    use super::common::{DAY, ago};
     use super::*;
 
     fn now() -> Timestamp {

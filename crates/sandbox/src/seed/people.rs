@@ -10,20 +10,10 @@ use super::super::row::EntityRow;
 use super::super::store::Entities;
 use super::super::tables::{LOCATION, STAFF, STAFF_ELEMENT};
 use super::super::zone;
-use super::{DAY, ago, ascii, element, row};
+use super::common::{DAY, LOCATIONS, ago, ascii, element, row};
 
 /// How many people are laid down at once.
 const BATCH: u32 = 10_000;
-
-/// (name, address, postcode, phone)
-pub(super) const LOCATIONS: &[(&str, &str, &str, &str)] = &[
-    ("Auckland Office", "12 Sample Quay, Auckland", "1010", "64 95550100"),
-    ("Wellington Office", "3 Specimen Terrace, Wellington", "6011", "64 45550101"),
-    ("Christchurch Depot", "88 Pattern Road, Christchurch", "8011", "64 35550102"),
-    ("Hamilton Warehouse", "5 Model Street, Hamilton", "3204", "64 75550103"),
-    ("Dunedin Workshop", "41 Example Place, Dunedin", "9016", "64 35550104"),
-    ("Tauranga Port", "7 Mock Wharf, Tauranga", "3110", "64 75550105"),
-];
 
 /// (id, title, type)
 const ELEMENTS: &[(i64, &str, &str)] =

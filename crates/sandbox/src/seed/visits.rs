@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::resource::Resource;
 use super::super::row::EntityRow;
 use super::super::tables::{EVENT, MEMBER_MOVEMENT, NOTIFICATION, ORG, REGISTER, STAFF_MOVEMENT, VISITOR_GROUP};
-use super::{DAY, Field, location, numbered};
+use super::common::{DAY, Field, location, numbered};
 
 const HOUR: i64 = 3600;
 
