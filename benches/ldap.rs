@@ -73,7 +73,7 @@ fn walk(url: &str) -> u64 {
     let (clock, binds) = (Clock::system(), Binds::unremembered());
     let dir = std::env::temp_dir();
     let access = Access::of_a_person(&clock, &binds, &dir);
-    let read = read(&options, &RequiredColumns { needs, photos: Vec::new() }, None, access, &mut |row| {
+    let read = read(&options, &RequiredColumns { needs, ..RequiredColumns::default() }, None, access, &mut |row| {
         digests ^= row.digest;
         ControlFlow::Continue(())
     });

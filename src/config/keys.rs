@@ -73,8 +73,8 @@ pub(crate) struct Key {
 
 macro_rules! keys {
     (@default) => { None };
-    (@default $default:literal) => { Some(stringify!($default)) };
-    ($($name:literal $shape:ident $(of $($source:ident)+)? $(= $default:literal)? : $about:literal;)*) => {
+    (@default $default:tt) => { Some(stringify!($default)) };
+    ($($name:literal $shape:ident $(of $($source:ident)+)? $(= $default:tt)? : $about:literal;)*) => {
         &[$(Key {
             name: $name,
             shape: Shape::$shape,
@@ -164,7 +164,8 @@ pub(crate) const KNOWN: &[Key] = keys! {
     "job.source" Table: "Where the rows come from.";
     "job.source.type" Text: "`csv` or `ldap`.";
     "job.source.path" Text of File: "csv: a file, or a folder that is an inbox.";
-    "job.source.pattern" Text of File = "*.csv": "Inbox: which files are meant.";
+    "job.source.pattern" TextOrList of File = ["*.csv", "*.xlsx"]: "Inbox: which files are meant; one pattern or several.";
+    "job.source.sheet" Text of File Web: "csv: the sheet of a workbook; without it there must be exactly one visible sheet.";
     "job.source.order" Text of File = "name": "Inbox: which file comes first, by `name` or `modified`.";
     "job.source.expect_every" Text of File Web: "No new content for so long makes the job overdue.";
     "job.source.mode" Text = "full": "csv: each file is everyone (`full`), or holds `changes`.";

@@ -82,7 +82,8 @@ impl Mapping {
                 let templates = templates.chain(marks.iter().map(|it| &it.1)).chain(fields.iter().map(|it| &it.2));
                 let photos = fields.iter().filter(|(field, ..)| field.kind == FieldKind::Photo);
                 let photos = photos.flat_map(|(.., template)| template.names.iter().cloned()).collect();
-                let wanted = RequiredColumns { photos, ..wanted(options, templates) };
+                let keys = key.names.iter().cloned().collect();
+                let wanted = RequiredColumns { photos, keys, ..wanted(options, templates) };
                 let (prefix, digest) = (options.prefix, digest(options));
                 let on_bad_value = options.on_bad_value;
                 Ok(Self { environment, key, joined, include, marks, fields, on_bad_value, prefix, wanted, digest })
@@ -152,7 +153,7 @@ fn wanted<'c>(options: &Options, templates: impl Iterator<Item = &'c Compiled>) 
         name: name.clone(),
         optional: options.optional.iter().any(|column| name.means(column)),
     };
-    RequiredColumns { needs: names.into_iter().map(need).collect(), photos: Vec::new() }
+    RequiredColumns { needs: names.into_iter().map(need).collect(), ..RequiredColumns::default() }
 }
 
 /// Every part with its length before it, every list with its number of parts.

@@ -92,8 +92,9 @@ impl Row {
     fn of_cached(kept: CachedRow<'_>, columns: &Arc<Columns>, scratch: &mut Vec<u8>) -> Self {
         let mut row = Self::reusable(Arc::clone(columns));
         kept.cells.iter().for_each(|cell| row.cells_mut().push_field(cell));
-        if let Some(dn) = kept.dn {
-            row.describe(dn, kept.lists.into_owned(), kept.flaws.into_owned());
+        match kept.dn {
+            Some(dn) => row.describe(dn, kept.lists.into_owned(), kept.flaws.into_owned()),
+            None => row.set_flaws(kept.flaws.into_owned()),
         }
         row.finish(kept.line, scratch);
         row

@@ -80,6 +80,7 @@ mod tests {
                 delimiter: b',',
                 header_line: 1,
                 columns: Vec::new(),
+                sheet: None,
             }),
             span: None,
             superseded: Vec::new(),

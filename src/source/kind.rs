@@ -136,8 +136,11 @@ fn web(
 ) -> Result<Read, Error> {
     let https::Downloaded { file, size, doubt } =
         https::download(options, access.dir, access.clock, access.binds, access.stop)?;
-    let content =
-        csv::Options { final_newline: options.content.final_newline || doubt.is_some(), ..options.content.clone() };
+    let content = csv::Options {
+        final_newline: options.content.final_newline || doubt.is_some(),
+        spill: access.dir.to_owned(),
+        ..options.content.clone()
+    };
     let known = access.known.and_then(SourceState::file);
     let mut read = csv::read_opened(csv::Opened { file, size }, &content, wanted, known, visit)?;
     read.incomplete.extend(doubt);
@@ -155,7 +158,10 @@ pub fn read(
     let Access { known, clock, .. } = access;
     // What is remembered of another kind of source says nothing.
     match source {
-        Source::Csv(options) => Ok(csv::read(options, wanted, known.and_then(SourceState::file), clock, visit)?),
+        Source::Csv(options) => {
+            let options = csv::Options { spill: access.dir.to_owned(), ..options.clone() };
+            Ok(csv::read(&options, wanted, known.and_then(SourceState::file), clock, visit)?)
+        }
         Source::Web(options) => web(options, wanted, access, visit),
         Source::Ldap(options) => {
             Ok(ldap::read(options, wanted, known.and_then(SourceState::directory), access, visit)?)

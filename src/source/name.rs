@@ -57,6 +57,8 @@ pub struct RequiredColumns {
     pub needs: Vec<ColumnRequirement>,
     /// Those of them that hold photos, whose cells are longer than any text.
     pub photos: Vec<Name>,
+    /// Those of them that the key is made of.
+    pub keys: Vec<Name>,
 }
 
 impl RequiredColumns {
@@ -68,6 +70,7 @@ impl RequiredColumns {
                 None => self.needs.push(need.clone()),
             }
         }
+        self.keys.extend(other.keys.iter().filter(|name| !self.keys.contains(name)).cloned().collect::<Vec<_>>());
         self.photos.extend(other.photos.iter().filter(|name| !self.photos.contains(name)).cloned().collect::<Vec<_>>());
     }
 

@@ -63,6 +63,11 @@ impl Row {
         &self.flaws
     }
 
+    /// Says which cells can't be used, and why.
+    pub(super) fn set_flaws(&mut self, flaws: Vec<(usize, String)>) {
+        self.flaws = flaws;
+    }
+
     /// Makes it the row of an entry of a directory: its name, what columns have several values, which can't be used.
     pub(super) fn describe(&mut self, dn: String, lists: Vec<(usize, Vec<String>)>, flaws: Vec<(usize, String)>) {
         (self.dn, self.lists, self.flaws) = (Some(dn), lists, flaws);

@@ -86,7 +86,7 @@ fn dropped(world: &World) {
     world.configure(Config { path: "inbox".into(), ..Config::rest(LEAVERS) });
     fs::write(inbox.join("a.csv"), people(1..5)).unwrap();
     fs::write(inbox.join("b.csv"), people(2..6).replacen("Clerk", "Baker", 1)).unwrap();
-    fs::write(inbox.join("c.xlsx"), "PK").unwrap();
+    fs::write(inbox.join("c.xls"), "PK").unwrap();
 }
 
 /// One person at the service is matched, one changes the organization, one leaves one of two, one leaves altogether.

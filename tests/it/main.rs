@@ -24,3 +24,4 @@ mod presence;
 mod push;
 mod source;
 mod support;
+mod workbooks;

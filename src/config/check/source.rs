@@ -67,6 +67,7 @@ pub(super) fn check(source: &Section<'_>, job: Option<&str>) -> Option<Checked> 
         encoding: encoding.unwrap_or(defaults.encoding),
         delimiter: delimiter.flatten(),
         header,
+        sheet: source.unless_empty("sheet").map(str::to_owned),
         optional: source.list("optional"),
         ..defaults
     };
@@ -83,22 +84,26 @@ pub(super) fn check(source: &Section<'_>, job: Option<&str>) -> Option<Checked> 
 /// A folder is an inbox; so is what has a setting that only an inbox has.
 fn inbox(source: &Section<'_>, options: &Options) -> Option<inbox::Options> {
     let order = source.choice("order", &[("name", Order::Name), ("modified", Order::Modified)]);
-    let pattern = source.unless_empty("pattern");
+    let patterns: Vec<String> =
+        source.list::<String>("pattern").into_iter().filter(|pattern| !pattern.is_empty()).collect();
     let written = source.text("path").unwrap_or_default();
-    if !written.ends_with('/') && !options.path.is_dir() && pattern.is_none() && !source.has("order") {
+    if !written.ends_with('/') && !options.path.is_dir() && patterns.is_empty() && !source.has("order") {
         return None;
     }
     if options.path.is_file() {
-        let key = if pattern.is_some() { "pattern" } else { "order" };
+        let key = if patterns.is_empty() { "order" } else { "pattern" };
         source.warning(key, "is for an inbox, and `path` is a file: it does nothing", None);
         return None;
     }
-    if pattern.is_some_and(|pattern| pattern.contains(['/', '[', ']', '{', '}'])) {
+    if patterns.iter().any(|pattern| pattern.contains(['/', '[', ']', '{', '}'])) {
         source.problem("pattern", "knows only `*` and `?`", Some("write it like \"staff-*.csv\""));
     }
     Some(inbox::Options {
         dir: options.path.clone(),
-        pattern: pattern.unwrap_or(inbox::Options::PATTERN).to_owned(),
+        patterns: match patterns.is_empty() {
+            true => inbox::Options::PATTERNS.map(str::to_owned).to_vec(),
+            false => patterns,
+        },
         order: order.unwrap_or_default(),
         settle: options.settle,
         size_max: options.size_max,

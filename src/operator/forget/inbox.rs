@@ -212,7 +212,14 @@ impl Searched<'_> {
             return Err(error);
         }
         match (read, writer) {
-            (Ok(read), _) if read.rejected.is_empty() && !dropped => Ok(Redaction::Stays),
+            // Of a workbook the one sheet stays that was read: another may name the person too.
+            (Ok(read), _)
+                if read.rejected.is_empty()
+                    && !dropped
+                    && read.found.file().is_none_or(|found| found.sheet.is_none()) =>
+            {
+                Ok(Redaction::Stays)
+            }
             (Ok(_), Some(mut writer)) => writer.flush().map(|()| Redaction::Becomes),
             (Ok(_), None) | (Err(_), _) => Ok(Redaction::Goes),
         }

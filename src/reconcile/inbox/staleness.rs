@@ -90,7 +90,7 @@ mod tests {
     fn options(order: Order) -> Options {
         Options {
             dir: "inbox".into(),
-            pattern: "*.csv".into(),
+            patterns: vec!["*.csv".into()],
             order,
             settle: Duration::ZERO,
             size_max: 1,

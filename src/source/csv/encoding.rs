@@ -94,7 +94,7 @@ fn found(survey: &Survey, known: Option<&str>) -> Result<&'static Encoding, CsvE
 fn not_text(what: &str) -> CsvErrorKind {
     CsvErrorKind::NotText {
         what: what.to_owned(),
-        hint: "save an .xlsx as \"CSV UTF-8\"; if it is text, set `encoding`",
+        hint: "save it as \"CSV UTF-8\" or as .xlsx; if it is text, set `encoding`",
     }
 }
 

@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::limits;
+use super::workbook::WorkbookFault;
 use crate::record::Rejected;
 
 /// Why nothing can be taken from a file.
@@ -123,6 +124,9 @@ pub enum CsvErrorKind {
     /// It has more rows than are taken.
     #[error("it has more than {} rows", limits::ROWS_MAX)]
     TooManyRows,
+    /// It is a workbook that can't be used.
+    #[error(transparent)]
+    Workbook(WorkbookFault),
     /// Too many rows are bad, so that the file as a whole is in doubt.
     #[error("{count} of {rows} rows cannot be used, the first at line {first_line}: {reason}")]
     TooManyBadRows {
@@ -137,4 +141,13 @@ pub enum CsvErrorKind {
         /// All of those.
         rejected: Vec<Rejected>,
     },
+}
+
+impl From<WorkbookFault> for CsvErrorKind {
+    fn from(fault: WorkbookFault) -> Self {
+        match fault {
+            WorkbookFault::Unreadable(error) => Self::Unreadable(error),
+            fault => Self::Workbook(fault),
+        }
+    }
 }

@@ -14,6 +14,16 @@ pub struct DetectedFormat {
     pub header_line: u32,
     /// The columns, in order.
     pub columns: Vec<String>,
+    /// The sheet that was read, of a workbook, which has neither encoding nor delimiter.
+    #[serde(default)]
+    pub sheet: Option<String>,
+}
+
+impl DetectedFormat {
+    /// What was found, where it was not a workbook: that says nothing about how files of text are written.
+    pub(super) fn as_text(&self) -> Option<&Self> {
+        self.sheet.is_none().then_some(self)
+    }
 }
 
 /// A file as it looks without a mapping, for a first configuration.

@@ -92,25 +92,40 @@ impl Head {
         wanted: &RequiredColumns,
         known: Option<u8>,
     ) -> Result<Heading, CsvErrorKind> {
-        let mut best: Option<Candidate> = None;
-        for delimiter in delimiters(options.delimiter, known) {
-            for row in self.rows(delimiter) {
-                let looked_at = match options.header {
-                    Some(line) => row.line == u64::from(line),
-                    None => row.line <= HEADER_LINES_MAX,
-                };
-                if !looked_at {
-                    continue;
-                }
-                let candidate = Candidate::new(delimiter, row, options, wanted);
-                if best.as_ref().is_none_or(|best| candidate.beats(best)) {
-                    best = Some(candidate);
-                }
-            }
-        }
-        let none = || options.header.map_or(CsvErrorKind::Empty, CsvErrorKind::NoHeader);
-        best.ok_or_else(none)?.accept(options, wanted)
+        let divided = |delimiter| self.rows(delimiter).into_iter().map(move |row| (delimiter, row));
+        choose(delimiters(options.delimiter, known).into_iter().flat_map(divided), options, wanted)
     }
+}
+
+impl HeadRow {
+    /// Of a row that is whole.
+    pub(super) fn of_cells(line: u64, cells: Vec<String>) -> Self {
+        Self { line, cells, flaw: None }
+    }
+}
+
+/// Chooses the header among rows, each with the delimiter that divides it so.
+pub(super) fn choose(
+    rows: impl Iterator<Item = (u8, HeadRow)>,
+    options: &Options,
+    wanted: &RequiredColumns,
+) -> Result<Heading, CsvErrorKind> {
+    let mut best: Option<Candidate> = None;
+    for (delimiter, row) in rows {
+        let looked_at = match options.header {
+            Some(line) => row.line == u64::from(line),
+            None => row.line <= HEADER_LINES_MAX,
+        };
+        if !looked_at {
+            continue;
+        }
+        let candidate = Candidate::new(delimiter, row, options, wanted);
+        if best.as_ref().is_none_or(|best| candidate.beats(best)) {
+            best = Some(candidate);
+        }
+    }
+    let none = || options.header.map_or(CsvErrorKind::Empty, CsvErrorKind::NoHeader);
+    best.ok_or_else(none)?.accept(options, wanted)
 }
 
 /// The delimiters to try, the known one first.
@@ -190,7 +205,7 @@ mod tests {
         let need = |name: &str, optional| ColumnRequirement { name: Name::Plain(name.to_owned()), optional };
         let wanted = RequiredColumns {
             needs: vec![need("email", false), need("staff_no", false), need("locker", true)],
-            photos: Vec::new(),
+            ..RequiredColumns::default()
         };
         let mut options = Options::at("x");
         adjust(&mut options);

@@ -1,6 +1,6 @@
-//! A CSV file, read in place.
+//! A table in a file, read in place: CSV, or a workbook (`workbook`), by its first bytes.
 //!
-//! A read takes two passes over the bytes, both in constant memory. The first tells the encoding and the digest of the
+//! A read of CSV takes two passes over the bytes, both in constant memory. The first tells the encoding and the digest of the
 //! content; the second parses, and its digest must be the same.
 //!
 //! Invariants:
@@ -24,12 +24,14 @@ mod row_tracker;
 mod rows;
 mod scan;
 mod transcode;
+mod workbook;
 
 pub use error::{CsvErrorKind, Error};
 pub use format::{DetectedFormat, Probe, delimiter_name};
 pub use options::{Encoding, Options};
 pub use probe::{probe, probe_opened};
 pub use read::{Opened, read, read_opened};
+pub use workbook::WorkbookFault;
 
 pub use super::name::{ColumnRequirement, Name, RequiredColumns};
 

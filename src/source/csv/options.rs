@@ -1,4 +1,4 @@
-//! The options of a CSV source.
+//! The options of a source that is a file.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,8 +22,12 @@ pub struct Options {
     pub delimiter: Option<u8>,
     /// The line of the header, counted from 1.
     pub header: Option<u32>,
+    /// The sheet of a workbook; without it there must be one visible sheet.
+    pub sheet: Option<String>,
     /// Columns that may be absent altogether and are empty then.
     pub optional: Vec<String>,
+    /// The folder for what a read puts aside.
+    pub spill: PathBuf,
 }
 
 impl Options {
@@ -43,7 +47,9 @@ impl Options {
             encoding: Encoding::Auto,
             delimiter: None,
             header: None,
+            sheet: None,
             optional: Vec::new(),
+            spill: std::env::temp_dir(),
         }
     }
 

@@ -11,8 +11,9 @@ use super::format::{DetectedFormat, Probe, delimiter_name};
 use super::header::{DELIMITERS, Head, HeadRow};
 use super::limits::{COLUMNS_MAX, HEADER_LINES_MAX};
 use super::options::{Encoding, Options};
-use super::read::{Opened, open};
+use super::read::{Opened, container, open};
 use super::scan::{Utf8, survey};
+use super::workbook::{self, Container, WorkbookFault};
 use crate::clock::Clock;
 use crate::source::snake;
 
@@ -37,6 +38,48 @@ pub fn probe_opened(opened: Opened, called: &Path) -> Result<Probe, Error> {
 }
 
 fn look(mut file: File, size: u64) -> Result<Probe, CsvErrorKind> {
+    match container(&mut file).map_err(CsvErrorKind::Unreadable)? {
+        Container::Other => look_at_text(file, size),
+        Container::Ole => Err(WorkbookFault::Old.into()),
+        Container::Zip => look_at_workbook(&file),
+    }
+}
+
+fn look_at_workbook(file: &File) -> Result<Probe, CsvErrorKind> {
+    let mut book = workbook::open(file, &Options::at(""))?;
+    book.survey(None)?;
+    let mut rows = book.rows_below(0, ROWS_LOOKED_AT)?;
+    // A table ends where its longest rows do.
+    let width = rows.iter().map(|row| row.cells.len()).max().ok_or(CsvErrorKind::Empty)?;
+    let full = |row: &&mut HeadRow| row.cells.len() > 1 && row.cells.len() < width;
+    if !rows.iter().any(|row| row.line <= HEADER_LINES_MAX && row.cells.len() == width) {
+        rows.iter_mut().filter(full).for_each(|row| row.cells.resize(width, String::new()));
+    }
+    let even = rows.iter().filter(|row| row.cells.len() == width).count();
+    let grid = Grid { delimiter: b',', rows, width, even };
+    let mut doubts = Vec::new();
+    let at = header(&grid, &mut doubts);
+    let line = grid.rows[at].line;
+    let columns: Vec<String> = grid.rows[at].cells.iter().map(|cell| cell.trim().to_owned()).collect();
+    if columns.len() > COLUMNS_MAX {
+        return Err(CsvErrorKind::TooManyColumns { line, count: columns.len() });
+    }
+    check_names(&columns, &mut doubts);
+    Ok(Probe {
+        found: DetectedFormat {
+            encoding: "UTF-8".to_owned(),
+            delimiter: b',',
+            header_line: u32::try_from(line).unwrap_or(u32::MAX),
+            columns,
+            sheet: Some(book.sheet.clone()),
+        },
+        final_newline: true,
+        samples: grid.rows.into_iter().skip(at + 1).take(SAMPLES).map(|row| row.cells).collect(),
+        doubts,
+    })
+}
+
+fn look_at_text(mut file: File, size: u64) -> Result<Probe, CsvErrorKind> {
     let survey = survey(&mut file, size).map_err(CsvErrorKind::Unreadable)?;
     let decision = decide(Encoding::Auto, &survey, None)?;
     let head = Head::read(&mut file, &decision, survey.size).map_err(CsvErrorKind::Unreadable)?;
@@ -73,6 +116,7 @@ fn look(mut file: File, size: u64) -> Result<Probe, CsvErrorKind> {
             delimiter: grid.delimiter,
             header_line: u32::try_from(grid.rows[at].line).unwrap_or(u32::MAX),
             columns,
+            sheet: None,
         },
         final_newline,
         samples: grid.rows.into_iter().skip(at + 1).take(SAMPLES).map(|row| row.cells).collect(),

@@ -1,6 +1,7 @@
 //! One read of a file.
 
 use std::fs::File;
+use std::io::{self, Read as _, Seek};
 use std::ops::ControlFlow;
 
 use super::encoding::decide;
@@ -12,6 +13,7 @@ use super::options::Options;
 use super::rows::Walk;
 use super::scan::{Survey, survey};
 use super::transcode::Text;
+use super::workbook::{self, Container, WorkbookFault};
 use crate::clock::Clock;
 use crate::source::{self, Read, RequiredColumns, Row};
 
@@ -83,6 +85,18 @@ fn read_rows(
     known: Option<&DetectedFormat>,
     visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
 ) -> Result<Read, CsvErrorKind> {
+    match container(&mut file).map_err(CsvErrorKind::Unreadable)? {
+        Container::Other => {}
+        Container::Ole => return Err(WorkbookFault::Old.into()),
+        Container::Zip => {
+            let mut read = workbook::read(&file, options, wanted, visit)?;
+            if stamp.is_some_and(|stamp| Stamp::at(&options.path) != Some(stamp)) {
+                read.incomplete.push(CHANGED.to_owned());
+            }
+            return Ok(read);
+        }
+    }
+    let known = known.and_then(DetectedFormat::as_text);
     let survey = survey(&mut file, size).map_err(CsvErrorKind::Unreadable)?;
     let decision = decide(options.encoding, &survey, known.map(|known| known.encoding.as_str()))?;
     let head = Head::read(&mut file, &decision, survey.size).map_err(CsvErrorKind::Unreadable)?;
@@ -93,6 +107,7 @@ fn read_rows(
         delimiter: heading.delimiter,
         header_line: u32::try_from(heading.line).unwrap_or(u32::MAX),
         columns: heading.columns.names().to_vec(),
+        sheet: None,
     };
 
     let cut = decision.cut(&survey);
@@ -100,7 +115,7 @@ fn read_rows(
     let mut walk = Walk::new(heading, &wanted.photos, options.final_newline && !cut, cut);
     let text = walk.run(text, visit)?;
     if !walk.stopped() && changed(text, &survey, stamp, options)? {
-        walk.doubt("the file changed while it was read");
+        walk.doubt(CHANGED);
     }
     let (rows, rejected, incomplete) = walk.end()?;
     Ok(Read {
@@ -113,6 +128,16 @@ fn read_rows(
         notes: Vec::new(),
         incomplete,
     })
+}
+
+const CHANGED: &str = "the file changed while it was read";
+
+/// How a file is packed.
+pub(super) fn container(file: &mut File) -> io::Result<Container> {
+    let mut head = Vec::new();
+    file.rewind()?;
+    file.by_ref().take(4).read_to_end(&mut head)?;
+    Ok(Container::of(&head))
 }
 
 /// Whether the file is another by now than the one that was looked through first.

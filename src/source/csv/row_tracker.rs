@@ -30,6 +30,13 @@ pub(super) struct Mark {
     start: u64,
 }
 
+impl Mark {
+    /// Of a row that is whole.
+    pub(super) fn of_line(line: u64) -> Self {
+        Self { line, flaw: None, open: false, breaks: 0, start: 0 }
+    }
+}
+
 /// What is wrong with a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flaw {

@@ -42,7 +42,7 @@ pub(super) struct Walk {
 const WIDE: usize = 5;
 
 /// What is wrong with a row: the column, where it is about one, and the reason.
-type CellFault = (Option<String>, String);
+pub(super) type CellFault = (Option<String>, String);
 
 impl Walk {
     /// Begins a walk below `heading`; the columns of `photos` may hold photos. `final_newline` tells whether the last row must end in a line end, `cut` whether
@@ -90,21 +90,9 @@ impl Walk {
             if fault.is_none() && mark.flaw.is_none() && blank(row.cells_mut()) {
                 continue;
             }
-            self.seen += 1;
-            if self.seen > ROWS_MAX {
-                return Err(CsvErrorKind::TooManyRows);
-            }
-            match fault.or_else(|| self.fault(mark, row.cells_mut())) {
-                Some(fault) => self.reject(mark, fault)?,
-                None => {
-                    row.finish(mark.line, &mut scratch);
-                    self.visited += 1;
-                    if visit(&row).is_break() {
-                        self.doubt("the read was stopped before the end");
-                        self.stopped = true;
-                        break;
-                    }
-                }
+            let fault = fault.or_else(|| self.fault(mark, row.cells_mut()));
+            if !self.take(&mut row, mark, fault, &mut scratch, visit)? {
+                break;
             }
             if mark.flaw == Some(Flaw::Endless) {
                 self.stopped = true;
@@ -112,6 +100,37 @@ impl Walk {
             }
         }
         Ok(reader.into_inner().into_text())
+    }
+
+    /// Hands out a row, or rejects it; `false` where the visit broke.
+    pub(super) fn take(
+        &mut self,
+        row: &mut Row,
+        mark: Mark,
+        fault: Option<CellFault>,
+        scratch: &mut Vec<u8>,
+        visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
+    ) -> Result<bool, CsvErrorKind> {
+        self.seen += 1;
+        if self.seen > ROWS_MAX {
+            return Err(CsvErrorKind::TooManyRows);
+        }
+        if let Some(fault) = fault {
+            self.reject(mark, fault)?;
+            return Ok(true);
+        }
+        row.finish(mark.line, scratch);
+        self.visited += 1;
+        if visit(row).is_break() {
+            self.doubt("the read was stopped before the end");
+            self.stopped = true;
+        }
+        Ok(!self.stopped)
+    }
+
+    /// The columns.
+    pub(super) fn columns(&self) -> Arc<Columns> {
+        Arc::clone(&self.columns)
     }
 
     /// Whether the walk ended before the text did.
@@ -171,6 +190,12 @@ impl Walk {
                 super::format::delimiter_name(self.delimiter)
             ));
         }
+        self.excess(cells)
+    }
+
+    /// What is too long in a row, or no text.
+    pub(super) fn excess(&self, cells: &StringRecord) -> Option<CellFault> {
+        let whole = |reason: String| Some((None, reason));
         let photos: usize = self.photos.iter().filter_map(|at| cells.get(*at)).map(str::len).sum();
         for (bytes, bytes_max) in
             [(cells.as_slice().len() - photos, ROW_BYTES_MAX), (cells.as_slice().len(), PHOTO_ROW_BYTES_MAX)]

@@ -28,7 +28,7 @@ impl Dir {
 
 fn wanted() -> RequiredColumns {
     let need = |name: &str| ColumnRequirement { name: Name::Plain(name.to_owned()), optional: false };
-    RequiredColumns { needs: vec![need("no"), need("name")], photos: Vec::new() }
+    RequiredColumns { needs: vec![need("no"), need("name")], ..RequiredColumns::default() }
 }
 
 fn options(path: &Path) -> Options {
@@ -201,7 +201,8 @@ fn fault_81_84_and_91_what_cannot_be_taken_says_why() {
         (&b""[..], "it is empty"),
         (b"\xef\xbb\xbf", "it is empty"),
         (b"\n\n", "it is empty"),
-        (b"PK\x03\x04...", "this is not text (an Excel workbook"),
+        (b"PK\x03\x04...", "the workbook is cut or damaged"),
+        (b"\xd0\xcf\x11\xe0...", "save it as .xlsx without a password"),
         (b"No,Name\n1,\xff\0\x81\n", "this is not text"),
         (b"No,Email\n1,a\n", "line 1: column `name` is missing"),
     ] {
@@ -244,6 +245,7 @@ fn fault_84_and_86_what_was_found_stays_or_the_read_fails() {
         delimiter: b',',
         header_line: 1,
         columns: vec!["No".into(), "x".into()],
+        sheet: None,
     };
     assert!(read_with(&meant, Some(&before)).is_ok());
 }

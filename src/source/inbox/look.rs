@@ -103,12 +103,14 @@ fn unfit(entry: &InboxEntry, options: &Options) -> Option<String> {
     if name::is_odd(&entry.name) {
         return Some("Its name holds a line break or another character that no file name should have. Give it a plain name and drop it again.".to_owned());
     }
-    if !name::fits(&options.pattern, &name) {
+    let is_fit = |name: &str| options.patterns.iter().any(|pattern| name::fits(pattern, name));
+    if !is_fit(&name) {
         let end = name.rsplit_once('.').map(|(_, end)| end.to_lowercase()).unwrap_or_default();
         return Some(match end.as_str() {
+            "xls" | "xlsm" | "xlsb" | "ods" if is_fit("x.xlsx") => "It is a spreadsheet in a format that can't be read here. Open it, choose Save As, and save it as \"Excel Workbook (.xlsx)\"; then drop that file.".to_owned(),
             "xlsx" | "xls" | "xlsm" | "xlsb" | "ods" => "It is a spreadsheet. Open it, choose Save As, and save it as \"CSV UTF-8 (comma delimited)\"; then drop that file.".to_owned(),
             "zip" | "gz" | "7z" | "rar" => "It is a packed file. Unpack it, and drop the CSV file that is in it.".to_owned(),
-            _ => format!("Only files whose names fit {} are read here. Give it such a name if it is meant, and drop it again.", options.pattern),
+            _ => format!("Only files whose names fit {} are read here. Give it such a name if it is meant, and drop it again.", options.patterns.join(" or ")),
         });
     }
     (entry.stamp.size > options.size_max).then(|| {

@@ -10,8 +10,9 @@ use jiff::SignedDuration;
 pub struct Options {
     /// The folder.
     pub dir: PathBuf,
-    /// The names of the files that are taken: `*` matches any characters, `?` matches one, and case does not matter.
-    pub pattern: String,
+    /// The names of the files that are taken, as one of these says: `*` matches any characters, `?` matches one, and case does
+    /// not matter.
+    pub patterns: Vec<String>,
     /// Which file comes first.
     pub order: Order,
     /// How long a file must have stood still.
@@ -25,8 +26,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// The default pattern of names.
-    pub const PATTERN: &str = "*.csv";
+    /// The default patterns of names.
+    pub const PATTERNS: [&str; 2] = ["*.csv", "*.xlsx"];
     /// How long filed files are kept by default: 30 days.
     pub const KEPT: SignedDuration = SignedDuration::from_hours(30 * 24);
 }

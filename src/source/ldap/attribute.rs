@@ -158,7 +158,10 @@ mod tests {
     fn attributes(names: &[Name]) -> Attributes {
         let needs = names.iter().map(|name| ColumnRequirement { name: name.clone(), optional: false }).collect();
         let (server, _) = super::super::Server::parse("ldap://localhost").unwrap();
-        Attributes::new(&RequiredColumns { needs, photos: Vec::new() }, &Options::at(vec![server], vec!["dc=x".into()]))
+        Attributes::new(
+            &RequiredColumns { needs, ..RequiredColumns::default() },
+            &Options::at(vec![server], vec!["dc=x".into()]),
+        )
     }
 
     fn plain(name: &str) -> Name {

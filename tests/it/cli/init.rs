@@ -86,7 +86,7 @@ fn init_without_a_usable_file_says_so() {
     let world = World::default();
     world.put("empty.csv", b"");
     world.put("book.xlsx", b"PK\x03\x04\x14\x00\x06\x00\x08\x00\x00\x00!\x00");
-    for (file, word) in [("empty.csv", "empty"), ("none.csv", "not exist"), ("book.xlsx", "CSV")] {
+    for (file, word) in [("empty.csv", "empty"), ("none.csv", "not exist"), ("book.xlsx", "damaged")] {
         let ran = world.run(&["init", file]);
         assert!(matches!(ran.code, Some(1 | 2)), "{file}: {ran:?}");
         assert!(ran.out.is_empty() && ran.err.contains(file) && ran.err.contains(word), "{file}: {ran:?}");

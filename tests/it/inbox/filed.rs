@@ -81,7 +81,7 @@ fn what_was_filed_is_kept_as_long_as_it_says() {
     assert_eq!(Inbox(&world).names("processed"), kept, "what is not old stays, and what somebody else put there");
     world.reconfigure(|config| Config { state: "[retention]\nprocessed = \"0s\"\n".into(), ..config });
     Inbox(&world).drop("d.csv", people(1..9));
-    Inbox(&world).drop("c.xlsx", "PK");
+    Inbox(&world).drop("c.xls", "PK");
     assert_eq!(world.sync().expect(1).writes(), (4, 0, 0));
     assert_eq!(
         (Inbox(&world).names("processed"), Inbox(&world).names("failed")),

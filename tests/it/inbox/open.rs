@@ -89,7 +89,7 @@ fn plan_preview_check_and_explain_look_at_the_next_file_and_move_nothing() {
     assert_eq!(world.plan().expect(0).job()["changes"], serde_json::json!([]));
     inbox.drop("b.csv", people(1..10));
     inbox.drop("c.csv", people(1..20));
-    inbox.drop("d.xlsx", "PK");
+    inbox.drop("d.xls", "PK");
     let planned = world.plan().expect(0).job();
     assert_eq!(planned["changes"].as_array().unwrap().len(), 1, "{planned}");
     assert_eq!(planned["inbox"]["file"], "b.csv");
@@ -99,7 +99,7 @@ fn plan_preview_check_and_explain_look_at_the_next_file_and_move_nothing() {
     let told = world.run(&["explain", "staff", "P00009"]).expect(0);
     assert!(told.out.contains("this is about b.csv"), "{told:?}");
     assert!(world.run(&["status"]).expect(0).out.contains("in the inbox: b.csv, c.csv"));
-    assert_eq!(inbox.waiting(), ["b.csv", "c.csv", "d.xlsx"]);
+    assert_eq!(inbox.waiting(), ["b.csv", "c.csv", "d.xls"]);
     world.expect_people(1..9);
 }
 

@@ -9,9 +9,9 @@ use crate::support::{HEADER, people};
 #[test]
 fn a_file_that_does_not_fit_goes_to_failed_with_what_to_do() {
     for (name, content, words) in [
-        ("staff.xlsx", "PK\u{3}\u{4}", "save it as \"CSV UTF-8"),
-        ("notes.txt", "hello", "Only files whose names fit *.csv"),
-        ("staff.csv", "PK\u{3}\u{4}", "Excel workbook"),
+        ("staff.xls", "PK\u{3}\u{4}", "save it as \"Excel Workbook"),
+        ("notes.txt", "hello", "Only files whose names fit *.csv or *.xlsx"),
+        ("staff.csv", "PK\u{3}\u{4}", "the workbook is cut or damaged"),
         ("empty.csv", "", "it is empty"),
         ("other.csv", "Name,Mail\nAna,a@example.com\n", "is missing"),
         ("header.csv", HEADER, "the source holds 0 records"),

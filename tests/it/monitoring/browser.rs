@@ -171,7 +171,7 @@ fn reports_are_readable_on_a_phone_and_at_a_desk_by_day_and_by_night() {
     inbox.drop("staff-2026-11-23.csv", HEADER.replace("Title", "Position"));
     world.sync().expect(1);
     take("not-used", "failed");
-    inbox.drop("Mitarbeiterliste November.xlsx", "PK");
+    inbox.drop("Mitarbeiterliste November.xls", "PK");
     world.sync().expect(1);
     take("spreadsheet", "failed");
     let home = tempfile::tempdir().unwrap();

@@ -113,7 +113,7 @@ fn law_1_fault_81_fault_96_a_file_that_holds_nothing_is_no_empty_list() {
         ("header only", Some(HEADER.into()), Then::Holds, &["min_records", "0 records"]),
         ("0 bytes", Some(Vec::new()), Then::Fails, &["empty"]),
         ("bytes", Some(binary), Then::Fails, &["not text"]),
-        ("an .xlsx", Some(zip), Then::Fails, &["CSV"]),
+        ("half a workbook", Some(zip), Then::Fails, &["cut or damaged"]),
         ("missing", None, Then::Fails, &["staff.csv", "does not exist"]),
     ]);
 }

@@ -169,6 +169,10 @@ fn source(job: &Job, access: Access<'_>, places: &mut Places, found: &mut Option
 /// How a source looks.
 fn described(job: &Job, read: &Read) -> String {
     match &read.found {
+        SourceState::Csv(csv::DetectedFormat { sheet: Some(sheet), columns, header_line, .. }) => {
+            let origin = if job.source.is_remote() { format!("{}, ", job.source) } else { String::new() };
+            format!("{origin}workbook, sheet {sheet:?}, {} columns, header on line {header_line}", columns.len())
+        }
         SourceState::Csv(found) => format!(
             "{}{}, {} columns by {}, header on line {}",
             if job.source.is_remote() { format!("{}, ", job.source) } else { String::new() },

@@ -83,6 +83,7 @@ pub(super) fn show(ui: &Ui, origin: &Origin, probe: &Probe) -> Exit {
             "delimiter": char::from(probe.found.delimiter).to_string(),
             "header": probe.found.header_line,
             "columns": probe.found.columns,
+            "sheet": probe.found.sheet,
             "doubts": probe.doubts,
             "configuration": configuration,
         }));
@@ -113,12 +114,14 @@ fn configuration(origin: &Origin, probe: &Probe) -> String {
         }
     }
     let key = map.iter().find(|(field, _)| *field == "employee_id" || *field == "email").map(|(_, template)| template);
+    let form = match &found.sheet {
+        Some(sheet) => format!("a workbook, sheet {}", printable(sheet)),
+        None => format!("{}, cells put apart by {}", found.encoding, delimiter_name(found.delimiter)),
+    };
     let mut text = format!(
         "# A first configuration for {path}.\n\
-         # Found: {encoding}, cells put apart by {delimiter}, header on line {header}, {count} columns:\n",
+         # Found: {form}, header on line {header}, {count} columns:\n",
         path = printable(&origin.shown),
-        encoding = found.encoding,
-        delimiter = delimiter_name(found.delimiter),
         header = found.header_line,
         count = found.columns.len(),
     );
