@@ -101,6 +101,23 @@ fn a_job_that_asks_first_which_certifications_there_are_downloads_once() {
 }
 
 #[test]
+fn a_workbook_is_read_as_one_of_this_machine() {
+    const BOOK: &[u8] = include_bytes!("../../fixtures/workbooks/openpyxl.xlsx");
+    const TYPE: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+    let web = Web::start(|_, _| answer(200, TYPE, "", BOOK));
+    let world = World::of(config(&web, ""));
+    assert_eq!(world.sync().hides(&HIDDEN).expect(0).writes(), (5, 0, 0));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    web.say(|_, _| answer(200, TYPE, "", &BOOK[..BOOK.len() / 2]));
+    let (status, complete, reason) = world.sync().hides(&HIDDEN).expect(1).ended();
+    assert!(status == "failed" && !complete && reason.contains("cut or damaged"), "{reason}");
+    assert_eq!(world.staff().len(), 5);
+    web.say(|_, _| answer(200, TYPE, "", BOOK));
+    let ran = world.run(&["init", &web.url("/staff.xlsx")]).expect(0);
+    assert!(ran.out.contains("{{ employee_no }}"), "{ran:?}");
+}
+
+#[test]
 fn a_file_in_the_encoding_of_before_is_read_and_another_one_refused() {
     let (web, world) = synced("");
     let latin = people(1..41).replace("Person 7,", "Pers\u{f6}n 7,");
