@@ -1,9 +1,10 @@
 //! Every block of TOML loads: as a whole file, or as what stands in the table that its fence names (`toml,job.map`); and every
-//! field that can be mapped is named.
+//! field that can be mapped is named; every script is one that bash can read.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
 
 use rosterd::config::{Needs, load};
 use rosterd::record::{FieldKind, Target};
@@ -111,6 +112,18 @@ fn every_block_of_toml_loads() {
     }
     assert!(tried > 5, "only {tried} blocks");
     assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn every_script_is_one() {
+    let pages = pages();
+    let scripts: Vec<Block> =
+        pages.iter().flat_map(|page| page.blocks()).filter(|block| block.info == "bash").collect();
+    assert!(scripts.len() > 2, "only {} scripts", scripts.len());
+    for script in scripts {
+        let parsed = Command::new("bash").args(["-n", "-c", &script.lines.join("\n")]).output().unwrap();
+        assert!(parsed.status.success(), "{}: {}", script.place, String::from_utf8_lossy(&parsed.stderr));
+    }
 }
 
 #[test]
