@@ -4,6 +4,8 @@
 pub(super) const UNPACKED_BYTES_MAX: u64 = 2 << 30;
 /// The longest directory of an archive, and what is read to find it: each part takes a few hundred bytes of memory.
 pub(super) const DIRECTORY_BYTES_MAX: u64 = 2 << 20;
+/// The most parts that an archive may state: as many as one without the record of large archives can.
+pub(super) const PARTS_MAX: u64 = 65_535;
 /// The longest piece of XML: a tag, or the text between two.
 pub(super) const PIECE_BYTES_MAX: u64 = 512 << 10;
 /// The most relationships of one part.

@@ -3,13 +3,14 @@
 use std::cell::Cell;
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::FileExt as _;
 use std::rc::Rc;
 
 use zip::ZipArchive;
 use zip::result::ZipError;
 
 use super::error::WorkbookFault;
-use super::limits::{DIRECTORY_BYTES_MAX, RELATIONSHIPS_MAX, UNPACKED_BYTES_MAX};
+use super::limits::{DIRECTORY_BYTES_MAX, PARTS_MAX, RELATIONSHIPS_MAX, UNPACKED_BYTES_MAX};
 use super::part::{Metered, Part};
 use super::xml::{Xml, attribute};
 
@@ -32,6 +33,7 @@ impl Package {
     pub(super) fn open(file: &File) -> Result<Self, WorkbookFault> {
         let left = Rc::new(Cell::new(DIRECTORY_BYTES_MAX));
         let file = file.try_clone().map_err(WorkbookFault::Unreadable)?;
+        check_stated_parts(&file)?;
         let archive = ZipArchive::new(Metered::new(file, Rc::clone(&left)));
         let archive = archive.map_err(|error| match left.get() {
             0 => WorkbookFault::TooManyParts,
@@ -96,6 +98,34 @@ impl Package {
         }
         Ok(Part::new(entry))
     }
+}
+
+/// Refuses an archive that states more parts than a workbook has. `zip` makes room for all that are stated before it reads
+/// the first, and a small end can state any number: in the record of large archives, which lies right before the locator
+/// that names it.
+fn check_stated_parts(file: &File) -> Result<(), WorkbookFault> {
+    const END: &[u8] = b"PK\x05\x06";
+    const LOCATOR: (&[u8], usize) = (b"PK\x06\x07", 20);
+    const RECORD: (&[u8], usize) = (b"PK\x06\x06", 56);
+    const COMMENT_BYTES_MAX: u64 = 1 << 16;
+    let size = file.metadata().map_err(WorkbookFault::Unreadable)?.len();
+    let start = size.saturating_sub(COMMENT_BYTES_MAX + 128);
+    let mut tail = vec![0; usize::try_from(size - start).expect("it is short")];
+    file.read_exact_at(&mut tail, start).map_err(WorkbookFault::Unreadable)?;
+    let number = |at: usize| u64::from_le_bytes(tail[at..at + 8].try_into().expect("8 bytes"));
+    for end in tail.windows(END.len()).enumerate().filter(|(_, bytes)| *bytes == END).map(|(at, _)| at) {
+        let Some(locator) = end.checked_sub(LOCATOR.1).filter(|at| tail[*at..].starts_with(LOCATOR.0)) else {
+            continue;
+        };
+        let record = locator.checked_sub(RECORD.1).filter(|at| tail[*at..].starts_with(RECORD.0));
+        let Some(record) = record.filter(|at| number(locator + 8) == start + *at as u64) else {
+            return Err(WorkbookFault::Damaged("its end".to_owned()));
+        };
+        if number(record + 24).max(number(record + 32)) > PARTS_MAX {
+            return Err(WorkbookFault::TooManyParts);
+        }
+    }
+    Ok(())
 }
 
 /// The name of the part that `target` means, seen from `folder`.

@@ -237,6 +237,44 @@ fn a_bomb_is_refused_before_it_fills_memory() {
 }
 
 #[test]
+fn an_end_that_states_many_parts_takes_no_room_for_them() {
+    let whole = Parts::of(HEADER, "").bytes();
+    let (body, end) = whole.split_at(whole.len() - 22);
+    let place = |at: usize| u64::from(u32::from_le_bytes(end[at..at + 4].try_into().unwrap())).to_le_bytes();
+    let own = u64::from(u16::from_le_bytes(end[10..12].try_into().unwrap()));
+    // (parts that are stated, length of the directory, where the locator points beside the record, what is said)
+    for (parts, length, beside, says) in [
+        (own, place(12), 0, None),
+        (1 << 36, (1_u64 << 50).to_le_bytes(), 0, Some("too many")),
+        (1 << 40, u64::MAX.to_le_bytes(), 0, Some("too many")),
+        (own, place(12), 1, Some("its end")),
+    ] {
+        let record = body.len() as u64;
+        let number = |parts: u64| parts.to_le_bytes();
+        let bytes = [
+            body,
+            b"PK\x06\x06",
+            &44_u64.to_le_bytes(),
+            &[45, 0, 45, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+            &number(parts),
+            &number(parts),
+            &length,
+            &place(16),
+            b"PK\x06\x07\0\0\0\0",
+            &(record - beside).to_le_bytes(),
+            &1_u32.to_le_bytes(),
+            b"PK\x05\x06\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\0\0",
+        ]
+        .concat();
+        let read = read_with(&bytes, |_| {});
+        match says {
+            None => assert!(read.is_ok(), "{:?}", read.err()),
+            Some(says) => assert!(read.unwrap_err().to_string().contains(says), "{parts}"),
+        }
+    }
+}
+
+#[test]
 fn a_package_that_is_no_workbook_says_what_to_do() {
     let zip = |name: &str, text: &str| {
         let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
