@@ -79,7 +79,7 @@ pub(super) enum Color {
 pub(super) enum Command {
     /// Show on this machine, from nothing, what the program does
     Demo(DemoArgs),
-    /// Print a commented configuration for a CSV file or an LDAP directory
+    /// Print a commented configuration for a file, a web server or an LDAP directory
     Init(InitArgs),
     /// Run the jobs by their schedules, and serve the other commands: the daemon
     Run,
@@ -206,7 +206,7 @@ pub(super) struct DemoArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct InitArgs {
-    /// A CSV file of staff, its https:// address, or that of a directory: ldaps://HOST[/BASE]
+    /// A CSV file or workbook of staff, its https:// address, or that of a directory: ldaps://HOST[/BASE]
     #[arg(value_name = "FILE|URL")]
     pub(super) source: PathBuf,
     /// Who asks the directory; without it, an anonymous bind

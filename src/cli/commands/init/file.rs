@@ -145,9 +145,12 @@ fn configuration(origin: &Origin, probe: &Probe) -> String {
         "# include = \"{{ status != 'Terminated' }}\"   # who belongs in\nwrites = \"approve\"                  # every change waits for an approval; then \"auto\"\n\n[job.source]\ntype = \"csv\"\n",
     );
     text.push_str(&origin.lines);
-    text.push_str(
-        "# encoding, delimiter and header are detected at every read; a file that suddenly differs is refused\n",
-    );
+    text.push_str(match found.sheet {
+        Some(_) => "# the header is found at every read; `sheet` is needed only where more than one sheet is visible\n",
+        None => {
+            "# encoding, delimiter and header are detected at every read; a file that suddenly differs is refused\n"
+        }
+    });
     if !probe.final_newline {
         text.push_str("final_newline = false              # this file's last row has no line end\n");
     }
