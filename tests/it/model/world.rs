@@ -154,12 +154,12 @@ impl World {
         self.machine.site.csv(text);
     }
 
-    /// Whether a slip takes a name and an email from a row by which alone the service could tell whose it is: it shows the
-    /// number of this person with someone else.
+    /// Whether a slip takes a name and an email from a row by which alone the service could tell whose it is: it shows this
+    /// person under another number, or someone else under this one.
     fn hides_all(&self, slip: Slip) -> bool {
         let Slip::GivenAway(person) = slip else { return false };
-        let shown = self.id(person).and_then(|id| self.real.get(&id));
-        shown.is_some_and(|shown| *shown != email(person))
+        let own = self.id(person);
+        self.real.iter().any(|(id, email)| (Some(*id) == own) != (*email == self::email(person)))
     }
 
     /// A user gives two people at the service each other's name and email.
