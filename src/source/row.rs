@@ -42,7 +42,7 @@ impl Row {
         Self { line: 0, digest: 0, columns, cells: StringRecord::new(), dn: None, lists, flaws }
     }
 
-    /// The cells, to be filled; line and digest follow by [`Row::settle`].
+    /// The cells, to be filled; line and digest follow by [`Row::finish`].
     pub(super) fn cells_mut(&mut self) -> &mut StringRecord {
         &mut self.cells
     }

@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! - A request takes a slot before it is sent. The service may count it at any moment from then until its answer, so the
-//!   slot is free again 60 s after the answer. A service that answers later than [`REACH`] is slow at work, not at
+//!   slot is free again 60 s after the answer. A service that answers later than [`window::REACH`] is slow at work, not at
 //!   receiving: a slot is never held longer than that beyond 60 s, or slow answers would waste the budget.
 //! - The slots lie in a file that several processes share and that outlives them. Its times are those of the boot, so
 //!   that neither a restart nor a clock that is set changes them.
