@@ -6,7 +6,7 @@ use rosterd::sandbox::Options;
 use serde_json::json;
 
 use crate::support::held::EIGHT_IN_FLIGHT;
-use crate::support::{Config, OTHER_JOB, World, people, row};
+use crate::support::{Config, World, people, row};
 
 /// Three people, one of them with another title, and a new one.
 fn changed() -> String {
@@ -43,7 +43,7 @@ fn while_all_is_paused_nothing_is_sent_and_everything_says_so() {
 
 #[test]
 fn a_paused_job_stops_no_other() {
-    let world = World::of(Config::rest(OTHER_JOB));
+    let world = World::of(Config::rest(Config::OTHER_JOB));
     world.csv(people(1..3));
     world.put("other.csv", people(10..12).as_bytes());
     world.run(&["pause", "staff"]).expect(0);

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use rosterd::sandbox::Options;
 
-use crate::support::{Config, HEADER, OTHER_JOB, World, people, row};
+use crate::support::{Config, HEADER, World, people, row};
 
 fn titled(count: usize, chiefs: usize) -> String {
     (0..count).fold(HEADER.to_owned(), |text, at| text + &row(at, if at < chiefs { "Chief" } else { "Clerk" }))
@@ -65,7 +65,7 @@ fn what_a_narrowed_run_holds_can_be_approved() {
 
 #[test]
 fn a_plan_of_a_job_that_fails_keeps_the_others() {
-    let world = World::of(Config::rest(OTHER_JOB));
+    let world = World::of(Config::rest(Config::OTHER_JOB));
     world.csv(people(0..5));
     let ran = world.plan().expect(1);
     assert!(ran.out.contains("P00001") && ran.json()["jobs"][1]["error"].is_string(), "{ran:?}");

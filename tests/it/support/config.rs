@@ -48,6 +48,11 @@ pub(crate) const UNLIMITED: &str = "requests_per_minute = 100000\n";
 pub(crate) const CONTROL: &str = "[control]\nsocket = \"control.sock\"\n";
 
 impl Config {
+    /// A second job, of the employees in `other.csv`.
+    pub(crate) const OTHER_JOB: &str = "[[job]]\nname = \"other\"\ntarget = \"staff\"\nkey = \"{{ employee_no }}\"\nmatch_on = [\"employee_id\"]\n\
+                  [job.source]\ntype = \"csv\"\npath = \"other.csv\"\nsettle = \"0s\"\n[job.map]\nname = \"{{ name }}\"\n\
+                  employee_id = \"{{ employee_no }}\"\n";
+
     /// The default with these tables after it.
     pub(crate) fn rest(rest: &str) -> Self {
         Self { rest: rest.into(), ..Self::default() }
@@ -95,8 +100,3 @@ impl Config {
         format!("[api]\nbase_url = \"{url}\"\n{credential}\n{api}\n[state]\ndir = \"state\"\n{state}\n{table}")
     }
 }
-
-/// A second job, of the employees in `other.csv`.
-pub(crate) const OTHER_JOB: &str = "[[job]]\nname = \"other\"\ntarget = \"staff\"\nkey = \"{{ employee_no }}\"\nmatch_on = [\"employee_id\"]\n\
-                  [job.source]\ntype = \"csv\"\npath = \"other.csv\"\nsettle = \"0s\"\n[job.map]\nname = \"{{ name }}\"\n\
-                  employee_id = \"{{ employee_no }}\"\n";

@@ -24,7 +24,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-pub(crate) use config::{Config, OTHER_JOB};
+pub(crate) use config::Config;
 pub(crate) use site::Site;
 
 /// A folder with a service, and the binary.
