@@ -1,5 +1,6 @@
 //! What every exchange over HTTP has to do with.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -8,6 +9,12 @@ use reqwest::header::{DATE, HeaderMap, HeaderName, RETRY_AFTER};
 
 /// The addresses of this machine itself, which no proxy is asked for.
 pub const THIS_MACHINE: &str = "localhost,127.0.0.0/8,::1";
+
+/// Whether a host is this machine itself; an IPv6 address may stand in brackets.
+pub fn is_this_machine(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
 
 /// How long a server wants to be left alone; an HTTP date counts from the answer's own.
 pub fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {

@@ -9,7 +9,7 @@ use reqwest::{Response, Url, redirect};
 use rustls::ClientConfig;
 
 use crate::error::ErrorKind;
-use crate::http::{self, THIS_MACHINE};
+use crate::http::{self, THIS_MACHINE, is_this_machine};
 use crate::options::Options;
 use crate::tls;
 
@@ -66,15 +66,9 @@ pub(crate) fn url(setting: &str, text: &str) -> Result<Url, ErrorKind> {
     }
     match url.scheme() {
         "https" => Ok(url),
-        "http" if is_loopback(&url) => Ok(url),
+        "http" if url.host_str().is_some_and(is_this_machine) => Ok(url),
         _ => Err(wrong("must begin with https:// (plain http is for loopback addresses only)")),
     }
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || address.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// TLS where any of the addresses asks for it. Where only plain http is spoken the system's roots are not asked for: a

@@ -1,8 +1,8 @@
 //! Checks addresses.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
-
 use reqwest::Url;
+
+use crate::http::is_this_machine;
 
 const ADDRESS_HINT: &str = "write it like https://api.example.com/v1";
 
@@ -60,10 +60,7 @@ fn plain(text: &str) -> Result<Url, (String, &'static str)> {
 
 /// Whether it is an address of this machine itself.
 pub(super) fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    host == "localhost"
-        || host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback())
-        || host.trim_matches(['[', ']']).parse::<Ipv6Addr>().is_ok_and(|address| address.is_loopback())
+    url.host_str().is_some_and(is_this_machine)
 }
 
 #[cfg(test)]

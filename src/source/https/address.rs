@@ -4,6 +4,8 @@ use std::fmt;
 
 use reqwest::Url;
 
+use crate::http::is_this_machine;
+
 /// An address that a credential may be sent to: https, or http to this machine. Neither `Display` nor `Debug` shows its
 /// query, which may be a secret.
 #[derive(Clone, PartialEq, Eq)]
@@ -29,7 +31,7 @@ impl Address {
         let address = Self(url);
         match address.0.scheme() {
             "https" => Ok(address),
-            "http" if address.is_loopback() => Ok(address),
+            "http" if address.0.host_str().is_some_and(is_this_machine) => Ok(address),
             "http" => Err("would have people sent in clear text: http is for this machine alone"),
             _ => Err("begins with neither https:// nor http://"),
         }
@@ -54,12 +56,6 @@ impl Address {
     pub fn stem(&self) -> &str {
         let last = self.0.path().rsplit('/').next().unwrap_or_default();
         last.split_once('.').map_or(last, |(stem, _)| stem)
-    }
-
-    fn is_loopback(&self) -> bool {
-        let host = self.0.host_str().unwrap_or_default();
-        let address = host.trim_start_matches('[').trim_end_matches(']');
-        host == "localhost" || address.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::http::is_this_machine;
 use crate::secret::SecretSource;
 
 /// What a job says about its directory.
@@ -113,7 +114,7 @@ impl Server {
 
     /// Whether it is this machine.
     pub fn is_loopback(&self) -> bool {
-        self.host == "localhost" || self.host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+        is_this_machine(&self.host)
     }
 }
 
