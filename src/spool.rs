@@ -32,6 +32,15 @@ const LENGTH: usize = size_of::<u32>();
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpillOffset(u64);
 
+/// The folder for files without a name: the `wanted` one or, where no file can be made in it, that for temporary files. A
+/// person who looks at a configuration may not write where the daemon may.
+pub fn folder(wanted: &Path) -> PathBuf {
+    match tempfile::tempfile_in(wanted) {
+        Ok(_) => wanted.to_owned(),
+        Err(_) => std::env::temp_dir(),
+    }
+}
+
 /// Temporary data.
 pub struct Spool {
     dir: PathBuf,

@@ -69,16 +69,5 @@ pub(super) async fn call(
 
 /// Adds what to do where a server is not believed.
 pub(super) fn explained(text: &str) -> String {
-    let hint = if text.contains("UnknownIssuer") || text.contains("CaUsedAsEndEntity") {
-        "; set notify.ca_file to the certificate of the authority that signed the server's"
-    } else if text.contains("not valid for") {
-        "; name the server as its certificate does"
-    } else if text.contains("certificate expired") {
-        "; its certificate has expired, or this machine's clock is wrong"
-    } else if text.contains("InvalidContentType") || text.contains("corrupt message") {
-        "; does this port speak TLS?"
-    } else {
-        ""
-    };
-    format!("{text}{hint}")
+    format!("{text}{}", tls::hint(text, "notify.ca_file"))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use thiserror::Error as ThisError;
 
 use crate::fault::chain;
-use crate::tls::clock_hint;
+use crate::tls;
 use crate::wire::CarryError;
 
 /// A request that did not bring what it was sent for.
@@ -62,7 +62,7 @@ pub enum ErrorKind {
         source: std::io::Error,
     },
     /// No connection came about, so nothing was sent.
-    #[error("no connection to the service; nothing was sent{}", clock_hint(&chain(.0)))]
+    #[error("no connection to the service; nothing was sent{}", tls::hint(&chain(.0), "ca_file"))]
     Connect(#[source] reqwest::Error),
     /// The service did not answer in time.
     #[error("no whole answer within {} s", limit.as_secs_f64())]

@@ -55,9 +55,29 @@ pub fn verifier(ca_file: Option<&Path>) -> Result<Arc<rustls_platform_verifier::
     Ok(Arc::new(verifier))
 }
 
-/// What else may be wrong where `text` says of a certificate that it has expired or is not valid yet, as the end of a
-/// sentence; nothing where it does not. A machine without a battery starts in 1970.
-pub fn clock_hint(text: &str) -> String {
+/// What to do about a fault of TLS that `text` describes, as the end of a sentence; nothing where it describes none.
+/// `ca_file` is the setting that names further authorities.
+pub fn hint(text: &str, ca_file: &str) -> String {
+    let hint = if text.contains("UnknownIssuer") {
+        format!("; set {ca_file} to the certificate of the authority that signed the server's")
+    } else if text.contains("not valid for any names") {
+        "; the certificate names no host in its subjectAltName, and a name elsewhere does not count: have it issued with \
+         one"
+            .to_owned()
+    } else if text.contains("not valid for") {
+        "; name the server as its certificate does".to_owned()
+    } else if text.contains("CaUsedAsEndEntity") {
+        "; the server's own certificate is one of a certificate authority; give it another".to_owned()
+    } else if text.contains("InvalidContentType") || text.contains("corrupt message") {
+        "; does this port speak TLS?".to_owned()
+    } else {
+        String::new()
+    };
+    hint + &clock_hint(text)
+}
+
+/// What else may be wrong where a certificate has expired or is not valid yet. A machine without a battery starts in 1970.
+fn clock_hint(text: &str) -> String {
     let dated = ["certificate expired", "certificate not valid yet", "NotValidYet", "Expired"];
     match dated.iter().any(|word| text.contains(word)) {
         true => format!("; is this machine's clock right? it says {:.0}", Clock::system().now()),

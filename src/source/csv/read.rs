@@ -10,7 +10,7 @@ use super::file::{Stamp, open_settled};
 use super::format::{DetectedFormat, delimiter_name};
 use super::header::{Head, Heading};
 use super::options::Options;
-use super::rows::Walk;
+use super::rows::{CHANGED, Walk};
 use super::scan::{Survey, survey};
 use super::transcode::Text;
 use super::workbook::{self, Container, WorkbookFault};
@@ -129,8 +129,6 @@ fn read_rows(
         incomplete,
     })
 }
-
-const CHANGED: &str = "the file changed while it was read";
 
 /// How a file is packed.
 pub(super) fn container(file: &mut File) -> io::Result<Container> {

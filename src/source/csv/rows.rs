@@ -36,10 +36,14 @@ pub(super) struct Walk {
     rejected: Vec<Rejected>,
     doubts: Vec<String>,
     stopped: bool,
+    scratch: Vec<u8>,
 }
 
 /// From this number of columns on, a cell with a row's delimiters and a line end is taken for a row.
 const WIDE: usize = 5;
+
+/// Why a read of another file than the one that was begun proves nothing.
+pub(super) const CHANGED: &str = "the file changed while it was read";
 
 /// What is wrong with a row: the column, where it is about one, and the reason.
 pub(super) type CellFault = (Option<String>, String);
@@ -64,6 +68,7 @@ impl Walk {
             rejected: Vec::new(),
             doubts,
             stopped: false,
+            scratch: Vec::new(),
         }
     }
 
@@ -80,7 +85,6 @@ impl Walk {
             .buffer_capacity(BUFFER_BYTES)
             .from_reader(Watch::new(text, self.delimiter, self.endless()));
         let mut row = Row::reusable(Arc::clone(&self.columns));
-        let mut scratch = Vec::new();
         while let Some((mark, garbled)) = next(&mut reader, row.cells_mut())? {
             if mark.line <= self.header_line {
                 self.header(mark);
@@ -91,7 +95,7 @@ impl Walk {
                 continue;
             }
             let fault = fault.or_else(|| self.fault(mark, row.cells_mut()));
-            if !self.take(&mut row, mark, fault, &mut scratch, visit)? {
+            if !self.take(&mut row, mark, fault, visit)? {
                 break;
             }
             if mark.flaw == Some(Flaw::Endless) {
@@ -108,7 +112,6 @@ impl Walk {
         row: &mut Row,
         mark: Mark,
         fault: Option<CellFault>,
-        scratch: &mut Vec<u8>,
         visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
     ) -> Result<bool, CsvErrorKind> {
         self.seen += 1;
@@ -119,7 +122,7 @@ impl Walk {
             self.reject(mark, fault)?;
             return Ok(true);
         }
-        row.finish(mark.line, scratch);
+        row.finish(mark.line, &mut self.scratch);
         self.visited += 1;
         if visit(row).is_break() {
             self.doubt("the read was stopped before the end");

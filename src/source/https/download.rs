@@ -1,7 +1,7 @@
 //! One GET, into a file without a name.
 
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use crate::fault::chain;
 use crate::http::{THIS_MACHINE, retry_after};
 use crate::secret::SecretSource;
 use crate::source::ldap::Binds;
-use crate::tls;
+use crate::{spool, tls};
 
 /// What is asked for unless a header says otherwise.
 const ACCEPTED: &str = "text/csv, application/vnd.openxmlformats-officedocument.spreadsheetml.sheet, */*;q=0.1";
@@ -194,7 +194,7 @@ async fn keep(mut answer: Response, options: &Options, dir: &Path) -> Result<Dow
     if length.is_some_and(|length| length > max) {
         return Err(HttpsErrorKind::TooLarge { max });
     }
-    let mut file = nameless(dir).map_err(HttpsErrorKind::Spool)?;
+    let mut file = tempfile::tempfile_in(spool::folder(dir)).map_err(HttpsErrorKind::Spool)?;
     let mut size = 0;
     while let Some(chunk) = answer.chunk().await.map_err(|error| cut(error, size))? {
         size += chunk.len() as u64;
@@ -214,30 +214,11 @@ async fn keep(mut answer: Response, options: &Options, dir: &Path) -> Result<Dow
     Ok(Downloaded { file, size, doubt })
 }
 
-/// A person who looks at a configuration may not write where the daemon may.
-fn nameless(dir: &Path) -> io::Result<File> {
-    tempfile::tempfile_in(dir).or_else(|error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => tempfile::tempfile(),
-        _ => Err(error),
-    })
-}
-
 fn unreachable(error: reqwest::Error) -> HttpsErrorKind {
-    HttpsErrorKind::Unreachable(explained(&chain(&error.without_url())))
+    let text = chain(&error.without_url());
+    HttpsErrorKind::Unreachable(format!("{text}{}", tls::hint(&text, "ca_file")))
 }
 
 fn cut(error: reqwest::Error, received: u64) -> HttpsErrorKind {
     HttpsErrorKind::Cut { received, reason: chain(&error.without_url()) }
-}
-
-/// Adds what to do where a server is not believed.
-fn explained(text: &str) -> String {
-    let hint = if text.contains("UnknownIssuer") || text.contains("CaUsedAsEndEntity") {
-        "; set ca_file to the certificate of the authority that signed the server's".to_owned()
-    } else if text.contains("not valid for") {
-        "; name the server as its certificate does".to_owned()
-    } else {
-        tls::clock_hint(text)
-    };
-    format!("{text}{hint}")
 }

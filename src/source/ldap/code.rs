@@ -4,7 +4,7 @@ use std::io;
 
 use crate::fault::chain;
 use crate::record::Sensitive;
-use crate::tls::clock_hint;
+use crate::tls;
 
 /// The search reached its end, or the bind was taken.
 pub(super) const SUCCESS: u32 = 0;
@@ -134,20 +134,7 @@ pub(super) fn broken(error: &io::Error) -> String {
 fn explained(text: &str) -> String {
     // The library's link to its own documentation does not help the reader of this message.
     let text = text.split(": https://docs.rs/").next().unwrap_or(text);
-    let hint = if text.contains("UnknownIssuer") {
-        "; set ca_file to the certificate that signed the server's"
-    } else if text.contains("not valid for any names") {
-        "; the certificate names no host in its subjectAltName, and a name elsewhere does not count: have it issued with one"
-    } else if text.contains("not valid for") {
-        "; name the server in url as its certificate does"
-    } else if text.contains("CaUsedAsEndEntity") {
-        "; the server's own certificate is one of a certificate authority; give it another"
-    } else if text.contains("InvalidContentType") || text.contains("corrupt message") {
-        "; does this port speak TLS?"
-    } else {
-        ""
-    };
-    format!("{text}{hint}{}", clock_hint(text))
+    format!("{text}{}", tls::hint(text, "ca_file"))
 }
 
 #[cfg(test)]
@@ -185,14 +172,14 @@ mod tests {
             (
                 "invalid peer certificate: certificate not valid for name \"dc1\"; certificate is not valid for any names",
                 "subjectAltName",
-                "in url",
+                "as its certificate does",
             ),
             (
                 "invalid peer certificate: certificate not valid for name \"dc1\"; certificate is only valid for DnsName(\"a\")",
-                "in url",
+                "as its certificate does",
                 "subjectAltName",
             ),
-            ("invalid peer certificate: UnknownIssuer", "ca_file", "url"),
+            ("invalid peer certificate: UnknownIssuer", "ca_file", "as its certificate does"),
         ] {
             let said = explained(text);
             assert!(said.contains(word) && !said.contains(never), "{said}");

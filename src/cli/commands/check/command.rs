@@ -168,14 +168,13 @@ fn source(job: &Job, access: Access<'_>, places: &mut Places, found: &mut Option
 
 /// How a source looks.
 fn described(job: &Job, read: &Read) -> String {
+    let origin = if job.source.is_remote() { format!("{}, ", job.source) } else { String::new() };
     match &read.found {
         SourceState::Csv(csv::DetectedFormat { sheet: Some(sheet), columns, header_line, .. }) => {
-            let origin = if job.source.is_remote() { format!("{}, ", job.source) } else { String::new() };
             format!("{origin}workbook, sheet {sheet:?}, {} columns, header on line {header_line}", columns.len())
         }
         SourceState::Csv(found) => format!(
-            "{}{}, {} columns by {}, header on line {}",
-            if job.source.is_remote() { format!("{}, ", job.source) } else { String::new() },
+            "{origin}{}, {} columns by {}, header on line {}",
             found.encoding,
             found.columns.len(),
             csv::delimiter_name(found.delimiter),
@@ -218,8 +217,7 @@ async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) 
         let read = readable(&client, *target).await;
         let reached = read.is_ok();
         let read = read.map(|()| format!("the credential may read {}", of_service(*target)));
-        findings
-            .push(Finding::of(format!("service at {}", config.api.base_url), read.map_err(|error| explained(&error))));
+        findings.push(Finding::of(format!("service at {}", config.api.base_url), read.map_err(|error| chain(&error))));
         if !reached {
             return Ok(());
         }
@@ -237,7 +235,7 @@ async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) 
             false => client.send(elements.list_for::<ForStaff>()).await,
             true => client.send(elements.list_for::<ForMembers>()).await,
         };
-        let result = answered.map_err(|error| explained(&error)).and_then(|answered| {
+        let result = answered.map_err(|error| chain(&error)).and_then(|answered| {
             let elements = Elements::new(answered.value);
             let wrong = titles.iter().filter_map(|title| elements.resolve(title).err()).map(|error| error.to_string());
             let wrong: Vec<String> = wrong.collect();
@@ -251,7 +249,7 @@ async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) 
         let answered = client.send(Api::<Location>::root().list(&query)).await;
         findings.push(match answered {
             Ok(answered) => known(places, answered.value),
-            Err(error) => Finding::new(LOCATIONS, Verdict::Wrong, explained(&error)),
+            Err(error) => Finding::new(LOCATIONS, Verdict::Wrong, chain(&error)),
         });
     }
     Ok(())
@@ -316,8 +314,4 @@ fn of_service(target: Target) -> &'static str {
         Target::Membership => "memberships of contractors",
         Target::Holder => "certifications",
     }
-}
-
-fn explained(error: &api::Error) -> String {
-    chain(error)
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use xxhash_rust::xxh3::Xxh3Default;
 
@@ -21,8 +21,9 @@ use crate::source::csv::header::{HeadRow, Heading, choose};
 use crate::source::csv::limits::{BUFFER_BYTES, HEADER_LINES_MAX};
 use crate::source::csv::options::Options;
 use crate::source::csv::row_tracker::Mark;
-use crate::source::csv::rows::{CellFault, Walk};
+use crate::source::csv::rows::{CHANGED, CellFault, Walk};
 use crate::source::{self, Match, Read, RequiredColumns, Row};
+use crate::spool;
 
 /// How many names of sheets a message lists.
 const SHEETS_LISTED: usize = 8;
@@ -52,7 +53,7 @@ pub(in crate::source::csv) struct SheetSurvey {
 /// Opens a workbook. What it needs room for lies in the folder that `options` name or, where that is another's, in that for
 /// temporary files.
 pub(in crate::source::csv) fn open(file: &File, options: &Options) -> Result<Book, CsvErrorKind> {
-    Ok(guarded(|| Book::open(file, options.sheet.as_deref(), &spill_dir(&options.spill)))?)
+    Ok(guarded(|| Book::open(file, options.sheet.as_deref(), &spool::folder(&options.spill)))?)
 }
 
 /// Reads the rows of a workbook. The digest of the file is that of all its bytes.
@@ -80,7 +81,7 @@ pub(in crate::source::csv) fn read(
     file.rewind().map_err(CsvErrorKind::Unreadable)?;
     let is_same = digest(file).map_err(CsvErrorKind::Unreadable)? == content;
     if !walk.stopped() && (rows != survey.rows || !is_same) {
-        walk.doubt("the file changed while it was read");
+        walk.doubt(CHANGED);
     }
     let (rows, rejected, incomplete) = walk.end()?;
     Ok(Read {
@@ -183,7 +184,7 @@ impl RowPass {
         let Book { package, texts, part, .. } = book;
         let mut sheet = Sheet::new(package.xml(part)?);
         let mut row = Row::reusable(self.walk.columns());
-        let (mut rows, mut scratch, mut read) = (0, Vec::new(), SheetRow::default());
+        let (mut rows, mut read) = (0, SheetRow::default());
         while guarded(|| sheet.next_row(texts, &mut read))? {
             rows += 1;
             if read.number <= self.header_line || is_blank(&read) {
@@ -193,7 +194,7 @@ impl RowPass {
             let (fault, flaws) = self.fill(&read, &mut row);
             let fault = fault.or_else(|| self.walk.excess(row.cells_mut()));
             row.set_flaws(flaws);
-            if !self.walk.take(&mut row, Mark::of_line(read.number), fault, &mut scratch, visit)? {
+            if !self.walk.take(&mut row, Mark::of_line(read.number), fault, visit)? {
                 break;
             }
         }
@@ -342,14 +343,6 @@ fn head_row(row: &SheetRow) -> Option<HeadRow> {
 
 fn is_blank(row: &SheetRow) -> bool {
     row.cells().all(|(_, text, kind)| text.trim().is_empty() && kind != CellKind::Uncalculated)
-}
-
-/// A person who looks at a configuration may not write where the daemon may.
-fn spill_dir(wanted: &Path) -> PathBuf {
-    match tempfile::tempfile_in(wanted) {
-        Ok(_) => wanted.to_owned(),
-        Err(_) => std::env::temp_dir(),
-    }
 }
 
 /// The digest of all bytes of a file.
