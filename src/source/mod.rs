@@ -11,10 +11,12 @@
 
 mod access;
 mod cached;
+mod client_token;
 mod column;
 mod complete;
 pub mod csv;
 pub mod dn;
+pub mod entra;
 pub mod https;
 pub mod inbox;
 mod kind;

@@ -38,7 +38,7 @@ impl Address {
     }
 
     /// The whole address, to be sent and to be compared.
-    pub(super) fn url(&self) -> &Url {
+    pub(in crate::source) fn url(&self) -> &Url {
         &self.0
     }
 
@@ -48,7 +48,7 @@ impl Address {
     }
 
     /// Whether it is asked over TLS.
-    pub(super) fn is_tls(&self) -> bool {
+    pub(in crate::source) fn is_tls(&self) -> bool {
         self.0.scheme() == "https"
     }
 

@@ -1,0 +1,183 @@
+//! The walks of one read, in a thread of its own.
+
+use std::sync::mpsc::SyncSender;
+use std::time::Duration;
+
+use reqwest::Url;
+
+use super::error::EntraErrorKind;
+use super::limits::PAGE_USERS;
+use super::options::Options;
+use super::page::{Page, id};
+use super::property::Properties;
+use super::request::{Asked, Graph};
+use super::walk::Walk;
+use crate::source::Access;
+
+/// How often it is looked whether someone asked to end.
+const STOP_LOOK: Duration = Duration::from_millis(100);
+
+/// What is handed over.
+pub(super) enum Message {
+    /// Another list begins.
+    List,
+    /// Its next page.
+    Page(Page),
+}
+
+/// What the service is asked for.
+pub(super) struct Selected {
+    select: String,
+    expand: Option<&'static str>,
+}
+
+impl Selected {
+    pub(super) fn new(properties: &Properties) -> Self {
+        let expand = properties.has_manager.then_some("manager($select=id,mail,userPrincipalName)");
+        Self { select: properties.asked.join(","), expand }
+    }
+}
+
+/// Walks over all lists; returns why they prove nothing.
+pub(super) async fn fetch(
+    options: &Options,
+    selected: &Selected,
+    access: Access<'_>,
+    sender: &SyncSender<Message>,
+) -> Result<Vec<String>, EntraErrorKind> {
+    let stopped = async {
+        while !(access.stop)() {
+            tokio::time::sleep(STOP_LOOK).await;
+        }
+    };
+    tokio::select! {
+        biased;
+        () = stopped => Err(EntraErrorKind::Interrupted),
+        got = tokio::time::timeout(options.timeout, walks(options, selected, access, sender)) => {
+            got.unwrap_or_else(|_| Err(EntraErrorKind::Slow { seconds: options.timeout.as_secs() }))
+        }
+    }
+}
+
+async fn walks(
+    options: &Options,
+    selected: &Selected,
+    access: Access<'_>,
+    sender: &SyncSender<Message>,
+) -> Result<Vec<String>, EntraErrorKind> {
+    let mut graph = Graph::new(options, access.clock)?;
+    let mut lists = Vec::new();
+    if options.groups.is_empty() {
+        lists.push((Asked::Users, list_url(options, &["users"])?));
+    }
+    for group in &options.groups {
+        let group = if is_id(group) { group.clone() } else { group_of(&mut graph, options, group).await? };
+        let url = list_url(options, &["groups", &group, "transitiveMembers", "microsoft.graph.user"])?;
+        lists.push((Asked::Members, url));
+    }
+    let mut doubts = Vec::new();
+    for (asked, mut url) in lists {
+        query(&mut url, options, selected);
+        let mut walk = Walk::new(options.graph.url());
+        if sender.send(Message::List).is_err() {
+            return Ok(doubts);
+        }
+        let mut next = Some(url);
+        while let Some(url) = next {
+            let page = graph.page(&url, asked).await?;
+            next = walk.take(&page)?;
+            // A receiver that is closed has broken the read, and says so itself.
+            if sender.send(Message::Page(page)).is_err() {
+                return Ok(doubts);
+            }
+        }
+        doubts.extend(walk.doubt());
+    }
+    Ok(doubts)
+}
+
+/// Adds what is asked for of the people of a list. The filter holds for members of groups as for all users.
+fn query(url: &mut Url, options: &Options, selected: &Selected) {
+    let mut pairs = url.query_pairs_mut();
+    pairs.append_pair("$select", &selected.select);
+    if let Some(expand) = selected.expand {
+        pairs.append_pair("$expand", expand);
+    }
+    if let Some(filter) = &options.filter {
+        pairs.append_pair("$filter", filter);
+    }
+    pairs.append_pair("$count", "true").append_pair("$top", &PAGE_USERS.to_string());
+    drop(pairs);
+    write_spaces_plainly(url);
+}
+
+/// Writes spaces of a query as `%20`: `+` means a space in forms only. A plus sign itself is `%2B` by now.
+fn write_spaces_plainly(url: &mut Url) {
+    let query = url.query().map(|query| query.replace('+', "%20"));
+    url.set_query(query.as_deref());
+}
+
+/// The address of a list; each part is encoded.
+fn list_url(options: &Options, parts: &[&str]) -> Result<Url, EntraErrorKind> {
+    let mut url = options.graph.url().clone();
+    let wrong = || EntraErrorKind::Setup("graph_url can't be extended".to_owned());
+    url.path_segments_mut().map_err(|()| wrong())?.pop_if_empty().extend(parts);
+    Ok(url)
+}
+
+/// Finds the one group of that display name.
+async fn group_of(graph: &mut Graph<'_>, options: &Options, name: &str) -> Result<String, EntraErrorKind> {
+    let mut url = list_url(options, &["groups"])?;
+    let filter = format!("displayName eq '{}'", name.replace('\'', "''"));
+    url.query_pairs_mut().append_pair("$filter", &filter).append_pair("$select", "id").append_pair("$top", "2");
+    write_spaces_plainly(&mut url);
+    let page = graph.page(&url, Asked::Groups).await?;
+    match page.value.as_slice() {
+        [group] if page.next.is_none() => Ok(id(group).to_owned()),
+        [] => Err(EntraErrorKind::Group(format!("there is no group called {name:?}; check `groups`"))),
+        _ => Err(EntraErrorKind::Group(format!(
+            "several groups are called {name:?}; name the one that is meant by its id"
+        ))),
+    }
+}
+
+/// Whether it is the id of a group: hexadecimal digits in groups of 8, 4, 4, 4 and 12.
+fn is_id(text: &str) -> bool {
+    let lengths: Vec<usize> = text.split('-').map(str::len).collect();
+    lengths == [8, 4, 4, 4, 12] && text.chars().all(|c| c == '-' || c.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_named_by_its_id_or_its_display_name() {
+        for (text, fits) in [
+            ("02bd9fd6-8f93-4758-87c3-1fb73740a315", true),
+            ("02bd9fd6-8f93-4758-87c3-1fb73740a31", false),
+            ("Staff", false),
+            ("", false),
+        ] {
+            assert_eq!(is_id(text), fits, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_filter_reaches_the_service_as_it_is_written() {
+        let filter = "mail eq 'a+b@example.com' and accountEnabled eq true";
+        let options = Options { filter: Some(filter.to_owned()), ..Options::of_test() };
+        let mut url = list_url(&options, &["users"]).unwrap();
+        query(&mut url, &options, &Selected { select: "id,mail".to_owned(), expand: None });
+        let text = url.as_str();
+        assert!(text.contains("a%2Bb%40example.com%27%20and%20accountEnabled") && !text.contains('+'), "{text}");
+        let sent = url.query_pairs().find(|(name, _)| name == "$filter").map(|(_, value)| value.into_owned());
+        assert_eq!(sent.as_deref(), Some(filter));
+    }
+
+    #[test]
+    fn a_name_stays_one_part_of_a_path() {
+        let url = list_url(&Options::of_test(), &["groups", "../users?x#y", "transitiveMembers"]).unwrap();
+        assert_eq!(url.as_str(), "https://graph.microsoft.com/v1.0/groups/..%2Fusers%3Fx%23y/transitiveMembers");
+    }
+}
