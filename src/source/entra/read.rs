@@ -27,6 +27,7 @@ use crate::source::{self, Access, Read, RequiredColumns, Row};
 pub fn read(
     options: &Options,
     wanted: &RequiredColumns,
+    known: Option<&DirectoryState>,
     access: Access<'_>,
     visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
 ) -> Result<Read, Error> {
@@ -49,7 +50,7 @@ pub fn read(
         drop(receiver);
         fetching.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
-    reading.end(fetched.map_err(fault)?, access.clock, options).map_err(fault)
+    reading.end(fetched.map_err(fault)?, known, access.clock, options).map_err(fault)
 }
 
 /// The rows so far.
@@ -136,7 +137,13 @@ impl Reading {
         self.row.finish(self.number, &mut self.scratch);
     }
 
-    fn end(mut self, doubts: Vec<String>, clock: &Clock, options: &Options) -> Result<Read, EntraErrorKind> {
+    fn end(
+        mut self,
+        doubts: Vec<String>,
+        known: Option<&DirectoryState>,
+        clock: &Clock,
+        options: &Options,
+    ) -> Result<Read, EntraErrorKind> {
         self.doubts.splice(0..0, doubts);
         if self.number == 0 {
             self.doubts.push("no users came, and an empty answer never means that everybody left".to_owned());
@@ -144,11 +151,7 @@ impl Reading {
         if self.doubts.is_empty() {
             self.check_properties()?;
         }
-        let attributes: BTreeMap<String, u64> =
-            self.properties.columns.names().iter().cloned().zip(self.counts.iter().copied()).collect();
-        let entries = BTreeMap::from([(options.tenant.clone(), self.seen.len() as u64)]);
-        let found =
-            DirectoryState { server: options.graph.to_string(), entries, attributes, ..DirectoryState::default() };
+        let found = if self.doubts.is_empty() { self.state(options) } else { known.cloned().unwrap_or_default() };
         let mut notes = Vec::new();
         if !self.superseded.is_empty() {
             notes.push(format!("{} users came twice in one list; what came later counts", self.superseded.len()));
@@ -164,6 +167,13 @@ impl Reading {
             notes,
             incomplete: self.doubts,
         })
+    }
+
+    fn state(&self, options: &Options) -> DirectoryState {
+        let names = self.properties.columns.names().iter().cloned();
+        let attributes: BTreeMap<String, u64> = names.zip(self.counts.iter().copied()).collect();
+        let entries = BTreeMap::from([(options.tenant.clone(), self.seen.len() as u64)]);
+        DirectoryState { server: options.graph.to_string(), entries, attributes, ..DirectoryState::default() }
     }
 
     /// A property that no user of a whole read has is not shown to the app, most likely.
