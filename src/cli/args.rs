@@ -206,8 +206,8 @@ pub(super) struct DemoArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct InitArgs {
-    /// A CSV file or workbook of staff, its https:// address, or that of a directory: ldaps://HOST[/BASE]
-    #[arg(value_name = "FILE|URL")]
+    /// A CSV file or workbook of staff, its https:// address, that of a directory (ldaps://HOST[/BASE]), or "entra" for Entra ID
+    #[arg(value_name = "FILE|URL|entra")]
     pub(super) source: PathBuf,
     /// Who asks the directory; without it, an anonymous bind
     #[arg(long, value_name = "DN", requires = "bind_password_file")]

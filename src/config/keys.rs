@@ -44,6 +44,8 @@ pub(crate) enum SourceKind {
     /// A file of a web server: `url` of type "csv".
     Web,
     Directory,
+    /// A tenant: type "entra".
+    Tenant,
 }
 
 impl SourceKind {
@@ -53,6 +55,7 @@ impl SourceKind {
             Self::File => "a file",
             Self::Web => "`url` of a file",
             Self::Directory => "type = \"ldap\"",
+            Self::Tenant => "type = \"entra\"",
         }
     }
 }
@@ -162,7 +165,7 @@ pub(crate) const KNOWN: &[Key] = keys! {
     "job.protect" List: "Keys or emails of people that no job removes.";
     "job.values" Lookups: "Look-up tables for the filter `lookup`.";
     "job.source" Table: "Where the rows come from.";
-    "job.source.type" Text: "`csv` or `ldap`.";
+    "job.source.type" Text: "`csv`, `ldap` or `entra`.";
     "job.source.path" Text of File: "csv: a file, or a folder that is an inbox.";
     "job.source.pattern" TextOrList of File = ["*.csv", "*.xlsx"]: "Inbox: which files are meant; one pattern or several.";
     "job.source.sheet" Text of File Web: "csv: the sheet of a workbook; without it there must be exactly one visible sheet.";
@@ -176,7 +179,7 @@ pub(crate) const KNOWN: &[Key] = keys! {
     "job.source.delimiter" Text of File Web = "auto": "csv: `,`, `;`, `tab` or the pipe.";
     "job.source.header" TextOrNumber of File Web = "auto":
         "csv: the first of 20 lines with every mapped column, or the number of the line.";
-    "job.source.optional" List: "Columns or attributes that may be absent altogether.";
+    "job.source.optional" List: "Columns, attributes or properties that may be absent altogether.";
     "job.source.url" TextOrList of Web Directory:
         "ldap: the servers, tried in this order. csv: in place of `path`, where the file is on the web; https, or http for this machine itself.";
     "job.source.user" Text of Web: "`url` of a file: the name for HTTP Basic.";
@@ -185,7 +188,7 @@ pub(crate) const KNOWN: &[Key] = keys! {
     "job.source.token" Text of Web: "`url` of a file: a bearer token, in place of `user`; the file is then its owner's only.";
     "job.source.token_file" Text of Web: "A file with it.";
     "job.source.headers" Texts of Web: "`url` of a file: further headers of the request, such as `Accept`; none that carries a secret.";
-    "job.source.proxy" Text of Web: "`url` of a file: the proxy that is asked; none unless set.";
+    "job.source.proxy" Text of Web Tenant: "entra and `url` of a file: the proxy that is asked; none unless set.";
     "job.source.oauth" Table of Web: "`url` of a file: a client that asks for its tokens, in place of `user`.";
     "job.source.oauth.token_url" Text: "Where tokens are issued, as a whole address.";
     "job.source.oauth.client_id" Text: "Who asks.";
@@ -193,19 +196,31 @@ pub(crate) const KNOWN: &[Key] = keys! {
     "job.source.oauth.client_secret_file" Text: "A file with it; without both, systemd's credential `JOB.oauth_secret`.";
     "job.source.oauth.scopes" List: "What tokens are asked to allow; without it all that the client may do.";
     "job.source.start_tls" Flag of Directory = false: "ldap: begins TLS on a plain connection.";
-    "job.source.ca_file" Text of Web Directory: "ldap and `url`: certificates (PEM) trusted besides the system's.";
+    "job.source.ca_file" Text of Web Directory Tenant: "ldap, entra and `url`: certificates (PEM) trusted besides the system's.";
     "job.source.tls_verify" Flag of Directory = true: "ldap: `false` trusts anybody; only to find out what is wrong.";
     "job.source.bind_dn" Text of Directory: "ldap: who asks.";
     "job.source.bind_password" Text of Directory: "ldap: the password; the file is then its owner's only.";
     "job.source.bind_password_file" Text of Directory: "ldap: a file with it; without both, systemd's credential `bind_password`.";
     "job.source.base" TextOrList of Directory: "ldap: where people are.";
     "job.source.scope" Text of Directory = "sub": "ldap: how deep: `sub`, `one` or `base`.";
-    "job.source.filter" Text of Directory = "(objectClass=person)": "ldap: which entries.";
+    "job.source.filter" Text of Directory Tenant = "(objectClass=person)":
+        "ldap: which entries. entra: which users, as `$filter` of Microsoft Graph says it; all unless set.";
     "job.source.page_size" Number of Directory = 500: "ldap: entries in one answer; 0 asks for all at once.";
-    "job.source.timeout" Text of Web Directory = "30s":
-        "ldap: the longest wait for one answer. `url` of a file: the longest that the whole download may take, `30m` unless set.";
+    "job.source.timeout" Text of Web Directory Tenant = "30s":
+        "ldap: the longest wait for one answer. entra and `url` of a file: the longest that the whole read may take, `30m` unless set.";
     "job.source.total_timeout" Text of Directory = "15m": "ldap: the longest that a whole read may take.";
     "job.source.ignore_referrals" List of Directory: "ldap: beginnings of referrals behind which none of your people is.";
+    "job.source.tenant" Text of Tenant: "entra: the tenant's id, or one of its domains.";
+    "job.source.client_id" Text of Tenant: "entra: the application id of the app registration that asks.";
+    "job.source.client_secret" Text of Tenant: "entra: its secret; the file is then its owner's only.";
+    "job.source.client_secret_file" Text of Tenant: "entra: a file with it; without both, systemd's credential `JOB.oauth_secret`.";
+    "job.source.certificate_file" Text of Tenant: "entra: the certificate (PEM) that it shows in place of a secret.";
+    "job.source.key_file" Text of Tenant: "entra: the private key of that certificate: RSA, PEM, without a passphrase.";
+    "job.source.groups" List of Tenant:
+        "entra: ids or display names of groups: only their members, those of groups in them included.";
+    "job.source.select" List of Tenant: "entra: properties that are asked for besides those that templates name.";
+    "job.source.graph_url" Text of Tenant = "https://graph.microsoft.com/v1.0": "entra: Microsoft Graph of a national cloud.";
+    "job.source.login_url" Text of Tenant = "https://login.microsoftonline.com": "entra: where that cloud issues tokens.";
     "job.source.binary" List of Directory: "ldap: further attributes that hold no text.";
     "job.map" Texts: "A template for each field.";
     "job.leavers" Table: "What happens to people who are gone from the source.";
@@ -255,6 +270,7 @@ pub(super) const SECRETS: &[&str] = &[
     "job.source.bind_password",
     "job.source.password",
     "job.source.token",
+    "job.source.client_secret",
     "job.source.oauth.client_secret",
     "notify.mail.password",
 ];

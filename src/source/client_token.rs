@@ -47,7 +47,7 @@ pub(super) enum TokenFault {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct Issued {
     access_token: Option<String>,
 }
 
@@ -66,7 +66,7 @@ pub(super) async fn issued(http: &reqwest::Client, asked: &TokenRequest<'_>) -> 
     if status != 200 {
         return Err(TokenFault::Refused { status, body });
     }
-    let answer: Answer = serde_json::from_slice(&body).map_err(|_| TokenFault::None("its answer is not JSON"))?;
+    let answer: Issued = serde_json::from_slice(&body).map_err(|_| TokenFault::None("its answer is not JSON"))?;
     let token = answer.access_token.filter(|token| !token.is_empty()).map(SecretString::from);
     token.ok_or(TokenFault::None("its answer holds no access_token"))
 }

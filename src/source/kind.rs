@@ -9,6 +9,7 @@ use super::access::Access;
 use super::cached::CachedRows;
 use super::complete::Read;
 use super::csv;
+use super::entra;
 use super::https;
 use super::ldap;
 use super::name::RequiredColumns;
@@ -26,6 +27,8 @@ pub enum Source {
     Web(Box<https::Options>),
     /// A directory server.
     Ldap(ldap::Options),
+    /// A tenant of Microsoft Entra ID.
+    Entra(Box<entra::Options>),
     /// One of these as it was read a moment ago.
     Cached {
         /// What was read.
@@ -37,7 +40,7 @@ pub enum Source {
 
 impl Source {
     /// The settings that select which people a run sees: where in a directory it searches, with which filter, and by
-    /// which account; which report a web server is asked for. When one of them changes, the next run is held first (law 7).
+    /// which account; which report a web server is asked for; which tenant, filter and groups. When one of them changes, the next run is held first (law 7).
     /// Empty for a file, since a file may be renamed when it is moved. The server of a directory is not among them: another
     /// server has checks of its own. A text to be digested: it may hold secrets.
     pub fn selection(&self) -> String {
@@ -48,6 +51,7 @@ impl Source {
                 let bind = options.bind.as_ref().map(|bind| bind.dn.as_str()).unwrap_or_default();
                 format!("{}\n{}\n{}\n{bind}", options.bases.join("\n"), options.scope.name(), options.filter)
             }
+            Self::Entra(options) => options.selection(),
             Self::Cached { origin, .. } => origin.selection(),
         }
     }
@@ -56,7 +60,7 @@ impl Source {
     pub fn has_lines(&self) -> bool {
         match self {
             Self::Csv(_) | Self::Web(_) => true,
-            Self::Ldap(_) => false,
+            Self::Ldap(_) | Self::Entra(_) => false,
             Self::Cached { origin, .. } => origin.has_lines(),
         }
     }
@@ -71,7 +75,7 @@ impl Source {
     pub fn is_remote(&self) -> bool {
         match self {
             Self::Csv(_) | Self::Cached { .. } => false,
-            Self::Web(_) | Self::Ldap(_) => true,
+            Self::Web(_) | Self::Ldap(_) | Self::Entra(_) => true,
         }
     }
 
@@ -80,6 +84,7 @@ impl Source {
         match self {
             Self::Ldap(ldap::Options { bind: Some(bind), .. }) => bind.password.hold(),
             Self::Web(options) => options.hold_secrets(),
+            Self::Entra(options) => options.hold_secrets(),
             Self::Csv(_) | Self::Ldap(_) => Ok(()),
             Self::Cached { origin, .. } => origin.hold_secrets(),
         }
@@ -89,7 +94,7 @@ impl Source {
     pub fn file(&self) -> Option<&csv::Options> {
         match self {
             Self::Csv(options) => Some(options),
-            Self::Web(_) | Self::Ldap(_) => None,
+            Self::Web(_) | Self::Ldap(_) | Self::Entra(_) => None,
             Self::Cached { origin, .. } => origin.file(),
         }
     }
@@ -105,6 +110,7 @@ impl fmt::Display for Source {
                 let urls: Vec<&str> = options.servers.iter().map(|server| server.url.as_str()).collect();
                 f.write_str(&urls.join(", "))
             }
+            Self::Entra(options) => write!(f, "{} of {}", options.tenant, options.graph),
             Self::Cached { origin, .. } => origin.fmt(f),
         }
     }
@@ -122,6 +128,9 @@ pub enum Error {
     /// From a directory.
     #[error(transparent)]
     Ldap(#[from] ldap::Error),
+    /// From a tenant.
+    #[error(transparent)]
+    Entra(#[from] entra::Error),
     /// Its rows could not be kept for a moment.
     #[error("the rows can't be kept in the state folder while the run lasts; is the disk full?")]
     Cached(#[from] spool::Error),
@@ -165,6 +174,9 @@ pub fn read(
         Source::Web(options) => web(options, wanted, access, visit),
         Source::Ldap(options) => {
             Ok(ldap::read(options, wanted, known.and_then(SourceState::directory), access, visit)?)
+        }
+        Source::Entra(options) => {
+            Ok(entra::read(options, wanted, known.and_then(SourceState::directory), access, visit)?)
         }
         Source::Cached { rows, .. } => Ok(rows.replay(visit)?),
     }

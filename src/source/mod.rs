@@ -1,4 +1,4 @@
-//! Sources: from a file, a web server or a directory server to rows, and the proof that all of them were seen.
+//! Sources: from a file, a web server, a directory server or a tenant to rows, and the proof that all of them were seen.
 //!
 //! Invariants:
 //! - A `Complete` value comes out of `Read::finish` alone, so nothing can plan a leaver on a read that stopped short,

@@ -9,6 +9,7 @@ mod contractors;
 mod daemon;
 mod days;
 mod disk;
+mod entra;
 mod faults;
 mod guard;
 mod https;

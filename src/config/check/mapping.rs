@@ -2,8 +2,8 @@
 
 use smol_str::SmolStr;
 
-use super::directory;
 use super::section::{JobSection, Section};
+use super::{directory, entra};
 use crate::config::nearest;
 use crate::mapping::{Error, Mapping, OnBadValue, Options};
 use crate::record::{FieldKind, Target};
@@ -37,11 +37,13 @@ pub(super) fn check(job: &JobSection<'_>, target: Target) -> Option<(Options, Ve
     check_fields(job, target);
     let match_on = match_on(job, target);
     let mut optional: Vec<String> = source.list("optional");
-    let key = if source.text("type") == Some("ldap") && !table.has("key") {
-        optional.extend(directory::KEY_NAMES.map(str::to_owned));
-        Some(directory::KEY)
-    } else {
-        key(table, target)
+    let key = match source.text("type") {
+        Some("ldap") if !table.has("key") => {
+            optional.extend(directory::KEY_NAMES.map(str::to_owned));
+            Some(directory::KEY)
+        }
+        Some("entra") if !table.has("key") => Some(entra::KEY),
+        _ => key(table, target),
     };
     let on_bad_value = table.choice("on_bad_value", ON_BAD_VALUE);
     let all_known = job.map.keys().all(|name| target.field(name).is_some());

@@ -10,6 +10,7 @@ mod api;
 mod contractor;
 mod credential;
 mod directory;
+mod entra;
 mod guard;
 mod job;
 mod leavers;

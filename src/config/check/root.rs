@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 
 use super::section::Section;
-use super::{api, directory, job, monitoring, web};
+use super::{api, directory, entra, job, monitoring, web};
 use crate::api as client;
 use crate::config::account::Account;
 use crate::config::credentials::Credentials;
@@ -73,6 +73,7 @@ pub(in crate::config) fn check(top: &Section<'_>, needs: Needs) -> Option<Checke
     check_files(&jobs, top);
     directory::check_all(&jobs, top);
     web::check_all(&jobs, top);
+    entra::check_all(&jobs, top);
     let processed = kept.duration("processed");
     let mut jobs: Option<Vec<Job>> = jobs.into_iter().collect();
     for inbox in jobs.iter_mut().flatten().filter_map(|job| job.inbox.as_mut()) {

@@ -4,7 +4,7 @@ use config::ValueKind;
 use jiff::SignedDuration;
 
 use super::section::Section;
-use super::{directory, web};
+use super::{directory, entra, web};
 use crate::config::keys::SourceKind;
 use crate::config::options::Mode;
 use crate::config::{nearest, units};
@@ -28,14 +28,18 @@ pub(super) struct Checked {
 
 /// Checks the source of the job of that name, which may be missing.
 pub(super) fn check(source: &Section<'_>, job: Option<&str>) -> Option<Checked> {
-    match source.present("type", "say type = \"csv\" or \"ldap\"")? {
+    match source.present("type", "say type = \"csv\", \"ldap\" or \"entra\"")? {
         "csv" => {}
         "ldap" => {
             let source = Source::Ldap(directory::check(source, job)?);
             return Some(Checked { source, mode: Mode::Full, inbox: None, expect_every: None });
         }
+        "entra" => {
+            let source = Source::Entra(Box::new(entra::check(source, job)?));
+            return Some(Checked { source, mode: Mode::Full, inbox: None, expect_every: None });
+        }
         other => {
-            let hint = Some("use \"csv\" or \"ldap\"");
+            let hint = Some("use \"csv\", \"ldap\" or \"entra\"");
             return source.wrong("type", format!("{other:?} is no kind of source"), hint);
         }
     }

@@ -84,7 +84,7 @@ fn client(oauth: &Section<'_>, job: Option<&str>) -> Option<TokenClient> {
 }
 
 /// The secret of that name: in place, in its file, or handed over by systemd for this very job.
-fn secret(section: &Section<'_>, name: &str, job: Option<&str>) -> Option<SecretSource> {
+pub(super) fn secret(section: &Section<'_>, name: &str, job: Option<&str>) -> Option<SecretSource> {
     let credential = if name == "client_secret" { "oauth_secret" } else { name };
     let own = format!("{}.{credential}", job.unwrap_or_default());
     match section.secret(name, &[&own]) {

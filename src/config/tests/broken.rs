@@ -151,11 +151,15 @@ fn a_changed_line_is_named_with_what_helps() {
             "\"no\"",
             "config.toml:9: job.key: is the same text for every row; name the column that identifies a person for ever, such as \"{{ employee_no }}\"",
         ),
-        ("type = \"csv\"\n", "", "config.toml:10: job.source.type: is missing; say type = \"csv\" or \"ldap\""),
+        (
+            "type = \"csv\"\n",
+            "",
+            "config.toml:10: job.source.type: is missing; say type = \"csv\", \"ldap\" or \"entra\"",
+        ),
         (
             "\"csv\"",
             "\"excel\"",
-            "config.toml:11: job.source.type: \"excel\" is no kind of source; use \"csv\" or \"ldap\"",
+            "config.toml:11: job.source.type: \"excel\" is no kind of source; use \"csv\", \"ldap\" or \"entra\"",
         ),
         (
             "path =",

@@ -59,13 +59,14 @@ fn every_line_of_the_example_is_right_when_its_mark_is_removed() {
     }
 }
 
-/// Where the examples of directories begin; those of web servers are behind them.
+/// Where the examples of directories begin; those of a tenant and of web servers are behind them.
 const DIRECTORIES: &str = "# --- OpenLDAP ---\n";
 
 /// Only one of the ways to give a secret.
-const OTHER_WAYS: [&str; 5] = ["bind_password =", "password =", "token_file =", "token =", "client_secret ="];
+const OTHER_WAYS: [&str; 7] =
+    ["bind_password =", "password =", "token_file =", "token =", "client_secret =", "certificate_file =", "key_file ="];
 
-/// The examples of directories and web servers, without the marks before their lines; remarks stay remarks.
+/// The examples of directories, a tenant and web servers, without the marks before their lines; remarks stay remarks.
 fn servers() -> Vec<String> {
     let (_, sections) = EXAMPLE.split_once(DIRECTORIES).unwrap();
     let is_code =
@@ -81,7 +82,7 @@ fn servers() -> Vec<String> {
 fn every_server_of_the_example_works_as_it_stands() {
     let (api, _) = EXAMPLE.split_once("# One [[job]]").unwrap();
     let servers = servers();
-    assert_eq!(servers.len(), 5);
+    assert_eq!(servers.len(), 6);
     for server in servers {
         let place = Place::with(&format!("{api}{server}"));
         for (name, text) in

@@ -2,6 +2,7 @@
 
 mod broken;
 mod directory;
+mod entra;
 mod example;
 mod overrides;
 mod reference;

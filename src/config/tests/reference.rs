@@ -76,16 +76,18 @@ email = "{{ email }}"
 [job.guard]
 "#;
 
-/// The same with a key in the place of a client, and with an inbox or a directory as the source.
-fn bases() -> [String; 4] {
+/// The same with a key in the place of a client, and with an inbox, a directory or a tenant as the source.
+fn bases() -> [String; 5] {
     let client = "auth_url = \"https://login.example.com\"\nclient_id = \"rosterd\"\nclient_secret_file = \"secret\"\n";
     let file = "type = \"csv\"\npath = \"hr.csv\"\n";
     let directory = "type = \"ldap\"\nurl = \"ldaps://ldap.example.com\"\nbase = \"dc=example,dc=com\"\n";
+    let tenant = "type = \"entra\"\ntenant = \"example.com\"\nclient_id = \"app\"\nclient_secret_file = \"secret\"\n";
     [
         CSV.to_owned(),
         CSV.replace(client, "api_key_file = \"secret\"\n"),
         CSV.replace(file, "type = \"csv\"\npath = \"inbox\"\n"),
         CSV.replace(file, directory),
+        CSV.replace(file, tenant),
     ]
 }
 

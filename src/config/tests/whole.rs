@@ -14,7 +14,7 @@ use crate::source::csv::{self, Encoding};
 fn file(job: &Job) -> &csv::Options {
     match &job.source {
         Source::Csv(options) => options,
-        Source::Web(_) | Source::Ldap(_) | Source::Cached { .. } => panic!("the job reads a file"),
+        Source::Web(_) | Source::Ldap(_) | Source::Entra(_) | Source::Cached { .. } => panic!("the job reads a file"),
     }
 }
 

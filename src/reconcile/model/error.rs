@@ -6,7 +6,7 @@ use super::plan_file_error::PlanFileError;
 use crate::mapping;
 use crate::mirror;
 use crate::push;
-use crate::source::{self, inbox, ldap};
+use crate::source::{self, entra, https, inbox, ldap};
 use crate::spool;
 use crate::store;
 
@@ -71,7 +71,12 @@ pub enum Kind {
 impl Error {
     /// Whether nothing failed but that someone asked to end.
     pub(crate) fn is_interruption(&self) -> bool {
-        matches!(self, Self::Source(source::Error::Ldap(ldap::Error { kind: ldap::LdapErrorKind::Interrupted, .. })))
+        match self {
+            Self::Source(source::Error::Ldap(error)) => matches!(error.kind, ldap::LdapErrorKind::Interrupted),
+            Self::Source(source::Error::Https(error)) => matches!(error.kind, https::HttpsErrorKind::Interrupted),
+            Self::Source(source::Error::Entra(error)) => matches!(error.kind, entra::EntraErrorKind::Interrupted),
+            _ => false,
+        }
     }
 
     /// What kind of failure it is.

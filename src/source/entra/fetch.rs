@@ -6,9 +6,10 @@ use std::time::Duration;
 use reqwest::Url;
 
 use super::error::EntraErrorKind;
-use super::limits::PAGE_USERS;
+use super::limits::{PAGE_MANAGERS, PAGE_USERS};
+use super::manager::Managers;
 use super::options::Options;
-use super::page::{Page, id};
+use super::page::{ListPage, id};
 use super::property::Properties;
 use super::request::{Asked, Graph};
 use super::walk::Walk;
@@ -18,23 +19,22 @@ use crate::source::Access;
 const STOP_LOOK: Duration = Duration::from_millis(100);
 
 /// What is handed over.
-pub(super) enum Message {
+pub(super) enum Listed {
     /// Another list begins.
     List,
     /// Its next page.
-    Page(Page),
+    Page(ListPage),
 }
 
 /// What the service is asked for.
 pub(super) struct Selected {
     select: String,
-    expand: Option<&'static str>,
+    has_manager: bool,
 }
 
 impl Selected {
     pub(super) fn new(properties: &Properties) -> Self {
-        let expand = properties.has_manager.then_some("manager($select=id,mail,userPrincipalName)");
-        Self { select: properties.asked.join(","), expand }
+        Self { select: properties.asked.join(","), has_manager: properties.has_manager }
     }
 }
 
@@ -43,7 +43,7 @@ pub(super) async fn fetch(
     options: &Options,
     selected: &Selected,
     access: Access<'_>,
-    sender: &SyncSender<Message>,
+    sender: &SyncSender<Listed>,
 ) -> Result<Vec<String>, EntraErrorKind> {
     let stopped = async {
         while !(access.stop)() {
@@ -63,7 +63,7 @@ async fn walks(
     options: &Options,
     selected: &Selected,
     access: Access<'_>,
-    sender: &SyncSender<Message>,
+    sender: &SyncSender<Listed>,
 ) -> Result<Vec<String>, EntraErrorKind> {
     let mut graph = Graph::new(options, access.clock)?;
     let mut lists = Vec::new();
@@ -75,19 +75,26 @@ async fn walks(
         let url = list_url(options, &["groups", &group, "transitiveMembers", "microsoft.graph.user"])?;
         lists.push((Asked::Members, url));
     }
+    let managers = match selected.has_manager {
+        true => Some(managers(&mut graph, options).await?),
+        false => None,
+    };
     let mut doubts = Vec::new();
     for (asked, mut url) in lists {
         query(&mut url, options, selected);
         let mut walk = Walk::new(options.graph.url());
-        if sender.send(Message::List).is_err() {
+        if sender.send(Listed::List).is_err() {
             return Ok(doubts);
         }
         let mut next = Some(url);
         while let Some(url) = next {
-            let page = graph.page(&url, asked).await?;
+            let mut page = graph.page(&url, asked).await?;
             next = walk.take(&page)?;
+            if let Some(managers) = &managers {
+                managers.join(&mut page);
+            }
             // A receiver that is closed has broken the read, and says so itself.
-            if sender.send(Message::Page(page)).is_err() {
+            if sender.send(Listed::Page(page)).is_err() {
                 return Ok(doubts);
             }
         }
@@ -96,13 +103,25 @@ async fn walks(
     Ok(doubts)
 }
 
+/// Walks over all users with their managers.
+async fn managers(graph: &mut Graph<'_>, options: &Options) -> Result<Managers, EntraErrorKind> {
+    let mut url = list_url(options, &["users"])?;
+    let top = PAGE_MANAGERS.to_string();
+    url.query_pairs_mut().append_pair("$select", "id").append_pair("$expand", "manager").append_pair("$top", &top);
+    let (mut managers, mut walk) = (Managers::default(), Walk::new(options.graph.url()));
+    let mut next = Some(url);
+    while let Some(url) = next {
+        let page = graph.page(&url, Asked::Managers).await?;
+        next = walk.take(&page)?;
+        managers.take(&page);
+    }
+    Ok(managers)
+}
+
 /// Adds what is asked for of the people of a list. The filter holds for members of groups as for all users.
 fn query(url: &mut Url, options: &Options, selected: &Selected) {
     let mut pairs = url.query_pairs_mut();
     pairs.append_pair("$select", &selected.select);
-    if let Some(expand) = selected.expand {
-        pairs.append_pair("$expand", expand);
-    }
     if let Some(filter) = &options.filter {
         pairs.append_pair("$filter", filter);
     }
@@ -168,7 +187,7 @@ mod tests {
         let filter = "mail eq 'a+b@example.com' and accountEnabled eq true";
         let options = Options { filter: Some(filter.to_owned()), ..Options::of_test() };
         let mut url = list_url(&options, &["users"]).unwrap();
-        query(&mut url, &options, &Selected { select: "id,mail".to_owned(), expand: None });
+        query(&mut url, &options, &Selected { select: "id,mail".to_owned(), has_manager: false });
         let text = url.as_str();
         assert!(text.contains("a%2Bb%40example.com%27%20and%20accountEnabled") && !text.contains('+'), "{text}");
         let sent = url.query_pairs().find(|(name, _)| name == "$filter").map(|(_, value)| value.into_owned());

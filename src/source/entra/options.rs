@@ -21,6 +21,8 @@ pub struct Options {
     pub groups: Vec<String>,
     /// Properties that are asked for besides those that the mapping names.
     pub select: Vec<String>,
+    /// Properties that no user may have, and that are empty then.
+    pub optional: Vec<String>,
     /// Where Microsoft Graph answers, with its version.
     pub graph: Address,
     /// Where tokens are issued.
@@ -83,6 +85,7 @@ impl Options {
             filter: None,
             groups: Vec::new(),
             select: Vec::new(),
+            optional: Vec::new(),
             graph: Address::parse(Self::GRAPH).unwrap(),
             login: Address::parse(Self::LOGIN).unwrap(),
             ca_file: None,

@@ -7,7 +7,7 @@ use super::error::EntraErrorKind;
 
 /// A page as the service answers it.
 #[derive(Deserialize)]
-pub(super) struct Page {
+pub(super) struct ListPage {
     /// How many there are on all pages; on the first one only.
     #[serde(rename = "@odata.count")]
     pub(super) count: Option<u64>,
@@ -18,7 +18,7 @@ pub(super) struct Page {
     pub(super) value: Vec<Map<String, Value>>,
 }
 
-impl Page {
+impl ListPage {
     /// Reads a page. An answer that carries an error instead of a list, or objects without an id, is none.
     pub(super) fn parse(body: &[u8]) -> Result<Self, EntraErrorKind> {
         let page: Self =
@@ -52,7 +52,7 @@ mod tests {
             ("<html>", false),
             ("", false),
         ] {
-            assert_eq!(Page::parse(body.as_bytes()).is_ok(), fits, "{body}");
+            assert_eq!(ListPage::parse(body.as_bytes()).is_ok(), fits, "{body}");
         }
     }
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::limits::VALUE_BYTES_MAX;
+use super::manager::MANAGER;
 use super::options::Options;
 use crate::source::{Columns, Name, RequiredColumns, bare};
 
@@ -40,7 +41,7 @@ pub(super) struct Properties {
 enum Place {
     /// Below these names, one in the other.
     Path(Vec<String>),
-    /// The manager's mail, or user principal name where there is none.
+    /// The manager's mail, or the user principal name of one without mail.
     Manager,
     /// The manager's id.
     ManagerId,
@@ -66,7 +67,8 @@ impl Properties {
                 places.push(Place::of(&need.name));
                 names.len() - 1
             });
-            required[at] |= !need.optional;
+            let is_optional = need.optional || options.optional.iter().any(|name| bare(name) == bare(spelled));
+            required[at] |= !is_optional;
         }
         let of_places = places.iter().filter_map(|place| match place {
             Place::Path(path) => Some(path[0].clone()),
@@ -81,8 +83,12 @@ impl Properties {
 
     /// The values of the column at a position.
     pub(super) fn values(&self, at: usize, user: &Map<String, Value>) -> Values {
-        let manager = |name: &str| user.get("manager").and_then(|manager| manager.get(name)).filter(|v| !v.is_null());
-        let value = match &self.places[at] {
+        let place = &self.places[at];
+        if matches!(place, Place::Manager | Place::ManagerId) && !user.contains_key(MANAGER) {
+            return Values::Flaw("the list of managers does not show this user".to_owned());
+        }
+        let manager = |name: &str| user.get(MANAGER).and_then(|manager| manager.get(name)).filter(|v| !v.is_null());
+        let value = match place {
             Place::Manager => manager("mail").or_else(|| manager("userPrincipalName")),
             Place::ManagerId => manager("id"),
             Place::Path(path) => path[1..]
@@ -171,7 +177,7 @@ mod tests {
 
     fn properties(names: &[Name]) -> Properties {
         let needs = names.iter().map(|name| ColumnRequirement { name: name.clone(), optional: false }).collect();
-        Properties::new(&RequiredColumns { needs, photos: Vec::new() }, &Options::of_test())
+        Properties::new(&RequiredColumns { needs, ..RequiredColumns::default() }, &Options::of_test())
     }
 
     fn plain(name: &str) -> Name {

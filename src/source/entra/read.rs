@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::error::{EntraErrorKind, Error};
-use super::fetch::{Message, Selected, fetch};
+use super::fetch::{Listed, Selected, fetch};
 use super::limits::PAGES_WAITING;
 use super::options::Options;
 use super::page::id;
@@ -83,10 +83,10 @@ impl Reading {
         }
     }
 
-    fn take(&mut self, message: Message, visit: &mut dyn FnMut(&Row) -> ControlFlow<()>) -> ControlFlow<()> {
+    fn take(&mut self, message: Listed, visit: &mut dyn FnMut(&Row) -> ControlFlow<()>) -> ControlFlow<()> {
         match message {
-            Message::List => self.list += 1,
-            Message::Page(page) => {
+            Listed::List => self.list += 1,
+            Listed::Page(page) => {
                 for user in &page.value {
                     self.user(user, visit)?;
                 }

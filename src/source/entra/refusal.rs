@@ -23,7 +23,11 @@ pub(super) fn of_token(status: u16, body: &[u8]) -> String {
     let hint = TOKEN.iter().find(|(number, _)| numbers.contains(number)).map(|(_, hint)| *hint);
     let named: Vec<String> = numbers.iter().map(|number| format!("AADSTS{number}")).collect();
     let named = if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) };
-    let hint = hint.unwrap_or("check tenant, client_id and its secret or certificate");
+    let usual = match status {
+        429 | 500.. => "it is busy or fails for a moment; the next run tries again",
+        _ => "check tenant, client_id and its secret or certificate",
+    };
+    let hint = hint.unwrap_or(usual);
     format!("it answered {status}{named} and issued no token: {hint}")
 }
 
@@ -70,7 +74,7 @@ mod tests {
             let text = of_token(401, body.as_bytes());
             assert!(text.contains(said) && !text.contains("s3cret"), "{text}");
         }
-        assert!(of_token(502, b"<html>").contains("502"));
+        assert!(of_token(502, b"<html>").contains("502 and issued no token: it is busy"));
     }
 
     #[test]

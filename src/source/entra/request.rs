@@ -9,7 +9,7 @@ use super::assertion;
 use super::error::EntraErrorKind;
 use super::limits::{ASKED_MAX, PAGE_BYTES_MAX};
 use super::options::{Credential, Options};
-use super::page::Page;
+use super::page::ListPage;
 use super::refusal;
 use crate::clock::Clock;
 use crate::fault::chain;
@@ -40,14 +40,25 @@ pub(super) enum Asked {
     Users,
     Groups,
     Members,
+    Managers,
 }
 
 impl Asked {
+    /// Whether it is an advanced query, with a count and by an index that lags a little.
+    fn is_advanced(self) -> bool {
+        matches!(self, Self::Users | Self::Members)
+    }
+
+    fn is_of_groups(self) -> bool {
+        matches!(self, Self::Groups | Self::Members)
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Users => "a request for users",
             Self::Groups => "a request for a group",
             Self::Members => "a request for the members of a group",
+            Self::Managers => "a request for the managers of users",
         }
     }
 }
@@ -59,15 +70,15 @@ impl<'a> Graph<'a> {
     }
 
     /// Asks for a page. A token that is refused is replaced once; a service that is busy is asked again.
-    pub(super) async fn page(&mut self, url: &Url, asked: Asked) -> Result<Page, EntraErrorKind> {
+    pub(super) async fn page(&mut self, url: &Url, asked: Asked) -> Result<ListPage, EntraErrorKind> {
         let mut wait = WAIT_MIN;
         let mut has_new_token = self.token.is_none();
         for attempt in 1.. {
-            let answer = self.send(url).await?;
+            let answer = self.send(url, asked).await?;
             let status = answer.status();
             let again = attempt < ASKED_MAX;
             match status {
-                StatusCode::OK => return Page::parse(&body(answer).await?),
+                StatusCode::OK => return ListPage::parse(&body(answer).await?),
                 StatusCode::UNAUTHORIZED if !has_new_token => {
                     self.token = None;
                     has_new_token = true;
@@ -85,14 +96,17 @@ impl<'a> Graph<'a> {
         Err(EntraErrorKind::Garbled("it never ends"))
     }
 
-    async fn send(&mut self, url: &Url) -> Result<Response, EntraErrorKind> {
+    async fn send(&mut self, url: &Url, asked: Asked) -> Result<Response, EntraErrorKind> {
         let token = match self.token.take() {
             Some(token) => token,
             None => self.new_token().await?,
         };
-        let request = self.http.get(url.clone()).bearer_auth(token.expose_secret());
+        let mut request = self.http.get(url.clone()).bearer_auth(token.expose_secret());
         self.token = Some(token);
-        request.header("ConsistencyLevel", "eventual").send().await.map_err(unreachable)
+        if asked.is_advanced() {
+            request = request.header("ConsistencyLevel", "eventual");
+        }
+        request.send().await.map_err(unreachable)
     }
 
     async fn new_token(&self) -> Result<SecretString, EntraErrorKind> {
@@ -160,7 +174,7 @@ async fn body(mut answer: Response) -> Result<Vec<u8>, EntraErrorKind> {
 }
 
 fn refused(status: StatusCode, body: &[u8], asked: Asked) -> EntraErrorKind {
-    let hint = refusal::hint(status.as_u16(), asked != Asked::Users);
+    let hint = refusal::hint(status.as_u16(), asked.is_of_groups());
     EntraErrorKind::Status { status: status.as_u16(), code: refusal::code(body), asked: asked.name(), hint }
 }
 

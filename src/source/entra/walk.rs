@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::error::EntraErrorKind;
 use super::limits::{PAGES_MAX, USERS_MAX};
-use super::page::{Page, id};
+use super::page::{ListPage, id};
 
 /// What was seen of a list.
 pub(super) struct Walk<'a> {
@@ -26,7 +26,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Takes a page; returns where the next one is, or `None` at the end.
-    pub(super) fn take(&mut self, page: &Page) -> Result<Option<Url>, EntraErrorKind> {
+    pub(super) fn take(&mut self, page: &ListPage) -> Result<Option<Url>, EntraErrorKind> {
         if self.pages == 0 {
             self.count = page.count;
         }
@@ -75,10 +75,10 @@ mod tests {
 
     use super::*;
 
-    fn page(count: Option<u64>, ids: &[&str], next: Option<&str>) -> Page {
+    fn page(count: Option<u64>, ids: &[&str], next: Option<&str>) -> ListPage {
         let value: Vec<_> = ids.iter().map(|id| json!({ "id": id })).collect();
         let body = json!({ "@odata.count": count, "@odata.nextLink": next, "value": value });
-        Page::parse(body.to_string().as_bytes()).unwrap()
+        ListPage::parse(body.to_string().as_bytes()).unwrap()
     }
 
     const ROOT: &str = "https://graph.example.com/v1.0";

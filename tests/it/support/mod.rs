@@ -6,6 +6,7 @@ pub(crate) mod caller;
 pub(crate) mod config;
 pub(crate) mod daemon;
 pub(crate) mod faked;
+pub(crate) mod graph;
 pub(crate) mod held;
 pub(crate) mod inside;
 pub(crate) mod looked;
