@@ -1,7 +1,7 @@
 //! Checks `[job.source]` of type "entra".
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 
 use jiff::SignedDuration;
 
@@ -96,7 +96,7 @@ fn credential(source: &Section<'_>, job: Option<&str>) -> Option<Credential> {
 }
 
 /// Whether a private key is closed to others; a command that reads no source may not be able to tell.
-fn is_closed(source: &Section<'_>, file: &PathBuf) -> bool {
+fn is_closed(source: &Section<'_>, file: &Path) -> bool {
     if !source.ground.wants_secrets {
         return true;
     }

@@ -54,7 +54,7 @@ pub(super) async fn fetch(
         biased;
         () = stopped => Err(EntraErrorKind::Interrupted),
         got = tokio::time::timeout(options.timeout, walks(options, selected, access, sender)) => {
-            got.unwrap_or_else(|_| Err(EntraErrorKind::Slow { seconds: options.timeout.as_secs() }))
+            got.unwrap_or(Err(EntraErrorKind::Slow { seconds: options.timeout.as_secs() }))
         }
     }
 }

@@ -91,13 +91,9 @@ impl Properties {
         let value = match place {
             Place::Manager => manager("mail").or_else(|| manager("userPrincipalName")),
             Place::ManagerId => manager("id"),
-            Place::Path(path) => path[1..]
-                .iter()
-                .try_fold(user.get(&path[0]), |value, name| match value {
-                    Some(value) => Some(value.get(name)),
-                    None => None,
-                })
-                .flatten(),
+            Place::Path(path) => {
+                path[1..].iter().fold(user.get(&path[0]), |value, name| value.and_then(|value| value.get(name)))
+            }
         };
         texts(value.unwrap_or(&Value::Null))
     }
