@@ -12,6 +12,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::Url;
 use ring::digest::{SHA256, digest};
 use ring::signature::{RSA_PSS_2048_8192_SHA256, UnparsedPublicKey};
+use rosterd::clock::Clock;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use serde_json::{Value, json};
@@ -222,8 +223,7 @@ impl Tenant {
         let decoded = |part: &str| URL_SAFE_NO_PAD.decode(part).unwrap();
         let head: Value = serde_json::from_slice(&decoded(head)).unwrap();
         let claims: Value = serde_json::from_slice(&decoded(claims)).unwrap();
-        let now = i64::try_from(std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs())
-            .unwrap();
+        let now = Clock::system().now().as_second();
         let (begin, end) = (claims["nbf"].as_i64().unwrap(), claims["exp"].as_i64().unwrap());
         let public = UnparsedPublicKey::new(&RSA_PSS_2048_8192_SHA256, key);
         head["alg"] == "PS256"
@@ -253,7 +253,7 @@ impl Tenant {
         };
         let expand = parameter("$expand");
         let is_advanced = is_eventual || is_counted || has_cast;
-        if (is_advanced && !(is_eventual && is_counted)) || (is_advanced && expand.is_some()) {
+        if is_advanced && (!(is_eventual && is_counted) || expand.is_some()) {
             return Err(REFUSED);
         }
         if expand.as_deref().is_some_and(|expand| expand != "manager") {
