@@ -14,8 +14,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rosterd::clock::Clock;
-use rosterd::source::ldap::{Binds, Options, Server, read};
-use rosterd::source::{Access, ColumnRequirement, Name, RequiredColumns};
+use rosterd::source::ldap::{Options, Server, read};
+use rosterd::source::{Access, ColumnRequirement, Name, RefusedLogins, RequiredColumns};
 
 const SUFFIX: &str = "dc=example,dc=org";
 const READER: &str = "cn=reader,dc=example,dc=org";
@@ -70,9 +70,9 @@ fn walk(url: &str) -> u64 {
         .map(|name| ColumnRequirement { name: Name::Plain((*name).to_owned()), optional: false })
         .collect();
     let mut digests = 0;
-    let (clock, binds) = (Clock::system(), Binds::unremembered());
+    let (clock, logins) = (Clock::system(), RefusedLogins::unremembered());
     let dir = std::env::temp_dir();
-    let access = Access::of_a_person(&clock, &binds, &dir);
+    let access = Access::of_a_person(&clock, &logins, &dir);
     let read = read(&options, &RequiredColumns { needs, ..RequiredColumns::default() }, None, access, &mut |row| {
         digests ^= row.digest;
         ControlFlow::Continue(())

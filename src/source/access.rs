@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::ldap;
+use super::refused_logins::RefusedLogins;
 use super::source_state::SourceState;
 use crate::clock::Clock;
 
@@ -14,7 +14,7 @@ pub struct Access<'a> {
     /// The time.
     pub clock: &'a Clock,
     /// Which accounts of directories are tried.
-    pub binds: &'a ldap::Binds,
+    pub logins: &'a RefusedLogins,
     /// The folder for what is kept while the read lasts.
     pub dir: &'a Path,
     /// Whether someone asked to end.
@@ -23,7 +23,7 @@ pub struct Access<'a> {
 
 impl<'a> Access<'a> {
     /// That of a person who waits for the answer.
-    pub fn of_a_person(clock: &'a Clock, binds: &'a ldap::Binds, dir: &'a Path) -> Self {
-        Self { known: None, clock, binds, dir, stop: &|| false }
+    pub fn of_a_person(clock: &'a Clock, logins: &'a RefusedLogins, dir: &'a Path) -> Self {
+        Self { known: None, clock, logins, dir, stop: &|| false }
     }
 }

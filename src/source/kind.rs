@@ -144,7 +144,7 @@ fn web(
     visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
 ) -> Result<Read, Error> {
     let https::Downloaded { file, size, doubt } =
-        https::download(options, access.dir, access.clock, access.binds, access.stop)?;
+        https::download(options, access.dir, access.clock, access.logins, access.stop)?;
     let content = csv::Options {
         final_newline: options.content.final_newline || doubt.is_some(),
         spill: access.dir.to_owned(),

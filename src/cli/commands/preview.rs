@@ -12,7 +12,7 @@ use crate::config::Job;
 use crate::mapping::{Bound, Mapped, Reading};
 use crate::reconcile::{mapping, peek, rows};
 use crate::record::Key;
-use crate::source::{Access, Row, ldap};
+use crate::source::{Access, RefusedLogins, Row};
 
 /// A row and what became of it.
 struct PreviewRow {
@@ -29,8 +29,8 @@ pub(crate) fn run(ui: &Ui, host: &Backend, args: &PreviewArgs) -> Result<Exit, F
     let key = args.key.as_deref().map(|key| Key::new(key).ok_or_else(|| Failure::usage("a key can't be empty")));
     let key = key.transpose()?;
     let next = peek(job, None, &Clock::system())?;
-    let (clock, binds) = (Clock::system(), ldap::Binds::of_a_run(&config.state.dir));
-    let access = Access::of_a_person(&clock, &binds, &config.state.dir);
+    let (clock, logins) = (Clock::system(), RefusedLogins::of_a_run(&config.state.dir));
+    let access = Access::of_a_person(&clock, &logins, &config.state.dir);
     let seen = next.job().map(|job| look(job, access, key.as_ref(), args.limit)).transpose()?.unwrap_or_default();
     if ui.json {
         let rows: Vec<Value> = seen.iter().map(document).collect();

@@ -25,7 +25,7 @@ use crate::reconcile::inbox::with_copy::{form, over};
 use crate::reconcile::report::job_report::named_as;
 use crate::record::Key;
 use crate::source::inbox::{self, Destination, Folder, take_filed};
-use crate::source::{Access, Row, ldap};
+use crate::source::{Access, RefusedLogins, Row};
 use crate::store::Store;
 
 /// The longest record of a report, in bytes: none that this program writes comes near it.
@@ -205,8 +205,8 @@ impl Searched<'_> {
                 }
             }
         };
-        let (clock, binds, dir) = (Clock::system(), ldap::Binds::unremembered(), std::env::temp_dir());
-        let access = Access::of_a_person(&clock, &binds, &dir);
+        let (clock, logins, dir) = (Clock::system(), RefusedLogins::unremembered(), std::env::temp_dir());
+        let access = Access::of_a_person(&clock, &logins, &dir);
         let read = rows::rows(&looked_at, &rows::mapping(job), access, &mut visit);
         if let Some(error) = failed {
             return Err(error);

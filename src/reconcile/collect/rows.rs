@@ -6,7 +6,7 @@ use crate::config::Job;
 use crate::mapping::{Bound, Mapping};
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
-use crate::source::{self, Access, Read, Row, SourceState, ldap};
+use crate::source::{self, Access, Read, RefusedLogins, Row, SourceState};
 
 /// The mapping of a job, which the configuration was checked with.
 pub fn mapping(job: &Job) -> Mapping {
@@ -26,9 +26,9 @@ pub(crate) fn read(
 
 /// Reads as a run does.
 pub(crate) fn accessed<T>(context: &Context<'_>, known: Option<&SourceState>, read: impl FnOnce(Access<'_>) -> T) -> T {
-    let binds = ldap::Binds::of_a_run(context.store.dir());
+    let logins = RefusedLogins::of_a_run(context.store.dir());
     let stop = || context.watch.interrupted();
-    read(Access { known, clock: context.clock, binds: &binds, dir: context.store.dir(), stop: &stop })
+    read(Access { known, clock: context.clock, logins: &logins, dir: context.store.dir(), stop: &stop })
 }
 
 /// Visits every row of a job's source. The mapping is bound at the first row, where the columns are known; one that does

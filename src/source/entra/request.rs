@@ -180,6 +180,5 @@ fn refused(status: StatusCode, body: &[u8], asked: Asked) -> EntraErrorKind {
 
 fn unreachable(error: reqwest::Error) -> EntraErrorKind {
     let text = chain(&error.without_url());
-    let hint = tls::clock_hint(&text);
-    EntraErrorKind::Unreachable(format!("{text}{hint}"))
+    EntraErrorKind::Unreachable(format!("{text}{}", tls::hint(&text, "ca_file")))
 }

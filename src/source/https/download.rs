@@ -21,7 +21,7 @@ use crate::clock::Clock;
 use crate::fault::chain;
 use crate::http::{THIS_MACHINE, retry_after};
 use crate::secret::SecretSource;
-use crate::source::ldap::Binds;
+use crate::source::RefusedLogins;
 use crate::{spool, tls};
 
 /// What is asked for unless a header says otherwise.
@@ -55,7 +55,7 @@ pub fn download(
     options: &Options,
     dir: &Path,
     clock: &Clock,
-    binds: &Binds,
+    logins: &RefusedLogins,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<Downloaded, Error> {
     let fault = |kind| Error { address: options.address.to_string(), kind };
@@ -63,7 +63,11 @@ pub fn download(
     let fetched = std::thread::scope(|scope| {
         let fetching = std::thread::Builder::new().name("https".to_owned()).spawn_scoped(scope, || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime.map_err(HttpsErrorKind::Thread)?.block_on(in_time(options, fetch(options, dir, clock, binds), stop))
+            runtime.map_err(HttpsErrorKind::Thread)?.block_on(in_time(
+                options,
+                fetch(options, dir, clock, logins),
+                stop,
+            ))
         });
         let fetching = fetching.map_err(HttpsErrorKind::Thread)?;
         fetching.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -90,9 +94,14 @@ async fn in_time(
     }
 }
 
-async fn fetch(options: &Options, dir: &Path, clock: &Clock, binds: &Binds) -> Result<Downloaded, HttpsErrorKind> {
+async fn fetch(
+    options: &Options,
+    dir: &Path,
+    clock: &Clock,
+    logins: &RefusedLogins,
+) -> Result<Downloaded, HttpsErrorKind> {
     let login = Basic::of(options)?;
-    if let Some(at) = login.as_ref().and_then(|login| login.refused(binds)) {
+    if let Some(at) = login.as_ref().and_then(|login| login.refused(logins)) {
         return Err(HttpsErrorKind::RefusedBefore { at });
     }
     let http = client(options).map_err(HttpsErrorKind::Setup)?;
@@ -102,7 +111,7 @@ async fn fetch(options: &Options, dir: &Path, clock: &Clock, binds: &Binds) -> R
         let answer = request(&http, options).await?.send().await.map_err(unreachable)?;
         asked += 1;
         if let Some(login) = &login {
-            login.note(answer.status().as_u16(), binds, clock);
+            login.note(answer.status().as_u16(), logins, clock);
         }
         let wait = matches!(answer.status().as_u16(), 429 | 503).then(|| retry_after(answer.headers(), clock.now()));
         match wait.flatten() {
@@ -126,15 +135,15 @@ impl Basic {
     }
 
     /// When a server refused it, where it is not to be tried again.
-    fn refused(&self, binds: &Binds) -> Option<Timestamp> {
-        binds.refused(&self.name, &self.password).map(|refusal| refusal.at)
+    fn refused(&self, logins: &RefusedLogins) -> Option<Timestamp> {
+        logins.refused(&self.name, &self.password).map(|refusal| refusal.at)
     }
 
     /// Remembers what became of it.
-    fn note(&self, status: u16, binds: &Binds, clock: &Clock) {
+    fn note(&self, status: u16, logins: &RefusedLogins, clock: &Clock) {
         match status {
-            401 => binds.refuse(&self.name, &self.password, "401", clock.now()),
-            200 => binds.taken(&self.name, &self.password),
+            401 => logins.refuse(&self.name, &self.password, "401", clock.now()),
+            200 => logins.taken(&self.name, &self.password),
             _ => {}
         }
     }

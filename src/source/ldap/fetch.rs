@@ -130,7 +130,7 @@ impl Fetch<'_> {
     }
 
     async fn one_server(&mut self, server: &Server) -> Result<(), SessionFault> {
-        let mut session = Session::open(self.options, server, self.access.binds, self.access.clock).await?;
+        let mut session = Session::open(self.options, server, self.access.logins, self.access.clock).await?;
         self.fetched = Fetched { server: server.url.clone(), ..Fetched::default() };
         let began = standing(&mut session, server, &self.options.bases).await?;
         // Until the end of the read is known, no other server is known to have seen what this one had seen.

@@ -12,7 +12,7 @@
 //!   connection are no end (law 1).
 //! - Unreachable, refused and empty are three results. The first two are errors; the third proves nothing about anybody.
 //! - One bind attempt a read, and none with a name and a password that were refused before, so that a wrong password
-//!   locks no account; see `refused`.
+//!   locks no account; see `refused_logins`.
 //! - A read says how far its server had come before and after ([`crate::source::ReplicaPosition`]); what follows from that for
 //!   those who are missing is judged where it is known who showed them.
 //! - Whatever a server sends, it takes a limited amount of memory and of stack: see `guard`.
@@ -35,7 +35,6 @@ mod position;
 mod probe;
 mod range;
 mod read;
-mod refused;
 mod session;
 mod state;
 mod transport;
@@ -46,7 +45,6 @@ pub use error::{Error, LdapErrorKind};
 pub use options::{Bind, Options, SearchScope, Server};
 pub use probe::{Counted, DirectoryFlavour, Probe, probe};
 pub use read::read;
-pub use refused::Binds;
 pub use state::DirectoryState;
 
 /// The filter of a search, checked.

@@ -8,9 +8,9 @@ use super::entry::RawEntry;
 use super::error::{Error, LdapErrorKind};
 use super::look::{entries, look};
 use super::options::{Options, SearchScope, Server};
-use super::refused::Binds;
 use super::session::{Search, Session, SessionFault};
 use crate::clock::Clock;
+use crate::source::RefusedLogins;
 
 /// How many entries are looked at with all that they have.
 const SAMPLES: i32 = 50;
@@ -127,7 +127,8 @@ pub async fn probe(options: &Options, base: Option<&str>) -> Result<Probe, Error
             SessionFault::Gone(reason) => LdapErrorKind::Unreachable(vec![(server.url.clone(), reason)]),
         },
     };
-    let mut session = Session::open(options, server, &Binds::unremembered(), &Clock::system()).await.map_err(error)?;
+    let mut session =
+        Session::open(options, server, &RefusedLogins::unremembered(), &Clock::system()).await.map_err(error)?;
     let probe = look_around(&mut session, server, base, options).await.map_err(error);
     session.close().await;
     probe

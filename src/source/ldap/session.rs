@@ -15,9 +15,9 @@ use super::code;
 use super::error::LdapErrorKind;
 use super::guard::{End, Room, guard};
 use super::options::{Options, SearchScope, Server};
-use super::refused::{BindRefusal, Binds};
 use super::transport::Security;
 use crate::clock::Clock;
+use crate::source::refused_logins::{LoginRefusal, RefusedLogins};
 
 /// How long the end of a lost connection's task is waited for.
 const CAUSE_WAIT: Duration = Duration::from_secs(1);
@@ -72,7 +72,7 @@ impl Session {
     pub(super) async fn open(
         options: &Options,
         server: &Server,
-        binds: &Binds,
+        logins: &RefusedLogins,
         clock: &Clock,
     ) -> Result<Self, SessionFault> {
         let security =
@@ -98,7 +98,7 @@ impl Session {
                     unusable.problem
                 )))
             })?;
-            if let Some(BindRefusal { at, said, .. }) = binds.refused(&bind.dn, &password) {
+            if let Some(LoginRefusal { at, said, .. }) = logins.refused(&bind.dn, &password) {
                 return Err(SessionFault::Final(LdapErrorKind::Refused { at, said }));
             }
             let result = session.ldap.with_timeout(options.timeout).simple_bind(&bind.dn, password.expose_secret());
@@ -108,9 +108,9 @@ impl Session {
             };
             let taken = taken(&result);
             match &taken {
-                Ok(()) => binds.taken(&bind.dn, &password),
+                Ok(()) => logins.taken(&bind.dn, &password),
                 Err(_) if code::is_wrong(result.rc, &result.text) => {
-                    binds.refuse(&bind.dn, &password, &said(&result), clock.now());
+                    logins.refuse(&bind.dn, &password, &said(&result), clock.now());
                 }
                 Err(_) => {}
             }

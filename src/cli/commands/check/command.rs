@@ -21,7 +21,7 @@ use crate::notify::{self, ChannelTest};
 use crate::reconcile::{mapping, peek, rows};
 use crate::record::{FieldKind, Target, Value};
 use crate::source::inbox::Folder;
-use crate::source::{Access, Read, Row, SourceState, csv, ldap};
+use crate::source::{Access, Read, RefusedLogins, Row, SourceState, csv};
 use crate::text::some_of;
 
 /// The names of locations in the sources, and what has each.
@@ -57,8 +57,8 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &CheckArgs) -> Result<Exi
     }
     if !args.offline {
         let mut places = Places::new();
-        let (clock, binds) = (Clock::system(), ldap::Binds::of_a_person(&config.state.dir));
-        let access = Access::of_a_person(&clock, &binds, &config.state.dir);
+        let (clock, logins) = (Clock::system(), RefusedLogins::of_a_person(&config.state.dir));
+        let access = Access::of_a_person(&clock, &logins, &config.state.dir);
         let last = units::last_found(&config);
         for job in &config.jobs {
             let mut found = None;

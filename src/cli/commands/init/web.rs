@@ -8,9 +8,9 @@ use crate::cli::args::InitArgs;
 use crate::cli::ui::{Exit, Failure, Ui};
 use crate::clock::Clock;
 use crate::secret::SecretSource;
+use crate::source::RefusedLogins;
 use crate::source::csv::{self, Opened};
 use crate::source::https::{Address, Downloaded, Login, Options, download};
-use crate::source::ldap::Binds;
 
 pub(super) fn run(ui: &Ui, args: &InitArgs, written: &str) -> Result<Exit, Failure> {
     let address = Address::parse(written).map_err(|reason| Failure::usage(format!("the address {reason}")))?;
@@ -23,7 +23,8 @@ pub(super) fn run(ui: &Ui, args: &InitArgs, written: &str) -> Result<Exit, Failu
     let shown = address.to_string();
     let origin = Origin { shown: shown.clone(), stem: address.stem().to_owned(), lines: lines(args, written) };
     let options = Options { login, ca_file: args.ca_file.clone(), ..Options::at(address) };
-    let downloaded = download(&options, &std::env::temp_dir(), &Clock::system(), &Binds::unremembered(), &|| false);
+    let downloaded =
+        download(&options, &std::env::temp_dir(), &Clock::system(), &RefusedLogins::unremembered(), &|| false);
     let downloaded = downloaded.map_err(Failure::failed)?;
     let Downloaded { file, size, doubt } = downloaded;
     let mut probe = csv::probe_opened(Opened { file, size }, Path::new(&shown)).map_err(Failure::failed)?;

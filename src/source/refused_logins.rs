@@ -21,28 +21,28 @@ use crate::disk;
 
 /// How many are remembered; the oldest go first.
 const REFUSALS_MAX: usize = 16;
-const FILE: &str = "refused-binds.json";
+const FILE: &str = "refused-logins.json";
 const ROUNDS: NonZeroU32 = NonZeroU32::new(100_000).expect("it is not 0");
 
-/// Which binds are tried, and where refused ones are remembered.
+/// Names with passwords that were refused: which are tried, and where refused ones are remembered.
 #[derive(Clone, Debug)]
-pub struct Binds {
+pub struct RefusedLogins {
     file: Option<PathBuf>,
     heeds: bool,
 }
 
-/// A bind that was refused.
+/// A name and a password that were refused.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(in crate::source) struct BindRefusal {
+pub(in crate::source) struct LoginRefusal {
     /// When.
     pub(in crate::source) at: Timestamp,
     /// What the server said.
-    pub(super) said: String,
+    pub(in crate::source) said: String,
     salt: [u8; 16],
     digest: [u8; 32],
 }
 
-impl Binds {
+impl RefusedLogins {
     /// A run's: what was refused before is not tried.
     pub fn of_a_run(dir: &Path) -> Self {
         Self { file: Some(dir.join(FILE)), heeds: true }
@@ -58,12 +58,12 @@ impl Binds {
         Self { file: None, heeds: false }
     }
 
-    /// Why a bind is not to be tried.
-    pub(in crate::source) fn refused(&self, dn: &str, password: &SecretString) -> Option<BindRefusal> {
+    /// Why a name and a password are not to be tried.
+    pub(in crate::source) fn refused(&self, dn: &str, password: &SecretString) -> Option<LoginRefusal> {
         self.load().into_iter().filter(|_| self.heeds).find(|refusal| refusal.is_of(dn, password))
     }
 
-    /// Remembers that a bind was refused.
+    /// Remembers that they were refused.
     pub(in crate::source) fn refuse(&self, dn: &str, password: &SecretString, said: &str, at: Timestamp) {
         let mut all = self.load();
         all.retain(|refusal| !refusal.is_of(dn, password));
@@ -73,43 +73,43 @@ impl Binds {
         }
         let mut digest = [0; 32];
         pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA256, ROUNDS, &salt, &secret(dn, password), &mut digest);
-        all.push(BindRefusal { at, said: said.to_owned(), salt, digest });
+        all.push(LoginRefusal { at, said: said.to_owned(), salt, digest });
         all.drain(..all.len().saturating_sub(REFUSALS_MAX));
         self.save(&all);
     }
 
-    /// A bind was taken: it is tried again from now on.
+    /// They were taken: they are tried again from now on.
     pub(in crate::source) fn taken(&self, dn: &str, password: &SecretString) {
         let before = self.load();
-        let after: Vec<BindRefusal> = before.iter().filter(|refusal| !refusal.is_of(dn, password)).cloned().collect();
+        let after: Vec<LoginRefusal> = before.iter().filter(|refusal| !refusal.is_of(dn, password)).cloned().collect();
         if after.len() < before.len() {
             self.save(&after);
         }
     }
 
-    fn load(&self) -> Vec<BindRefusal> {
+    fn load(&self) -> Vec<LoginRefusal> {
         let Some(file) = &self.file else { return Vec::new() };
         let read = fs::read(file).and_then(|bytes| Ok(serde_json::from_slice(&bytes)?));
         read.unwrap_or_else(|error: io::Error| {
             if error.kind() != io::ErrorKind::NotFound {
                 let file = file.display();
-                tracing::warn!(%file, %error, "{file}: the binds that were refused can't be read: {error}");
+                tracing::warn!(%file, %error, "{file}: the logins that were refused can't be read: {error}");
             }
             Vec::new()
         })
     }
 
-    fn save(&self, all: &[BindRefusal]) {
+    fn save(&self, all: &[LoginRefusal]) {
         let Some(file) = &self.file else { return };
         let bytes = serde_json::to_vec(all).map_err(io::Error::from);
         if let Err(error) = bytes.and_then(|bytes| disk::replace(file, &bytes)) {
             let file = file.display();
-            tracing::warn!(%file, %error, "{file}: the binds that were refused can't be written: {error}");
+            tracing::warn!(%file, %error, "{file}: the logins that were refused can't be written: {error}");
         }
     }
 }
 
-impl BindRefusal {
+impl LoginRefusal {
     fn is_of(&self, dn: &str, password: &SecretString) -> bool {
         let secret = secret(dn, password);
         pbkdf2::verify(pbkdf2::PBKDF2_HMAC_SHA256, ROUNDS, &self.salt, &secret, &self.digest).is_ok()
@@ -129,7 +129,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let at: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
         let word = |text: &str| SecretString::from(text);
-        let (run, person) = (Binds::of_a_run(dir.path()), Binds::of_a_person(dir.path()));
+        let (run, person) = (RefusedLogins::of_a_run(dir.path()), RefusedLogins::of_a_person(dir.path()));
         assert!(run.refused("cn=a", &word("canary-1")).is_none());
         run.refuse("cn=a", &word("canary-1"), "invalid", at);
         run.refuse("cn=a", &word("canary-1"), "invalid", at);
