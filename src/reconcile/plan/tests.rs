@@ -15,50 +15,92 @@ use crate::mirror;
 use crate::reconcile::mirrors::Mirrors;
 use crate::reconcile::model::context::{Context, KeyFilter, NoObserver};
 use crate::reconcile::model::job_plan::{Block, JobPlan};
-use crate::record::{Action, Entity, Key, RemoteId, Target, Value};
+use crate::record::{Action, Entity, JobName, Key, RemoteId, Target, Value, reveal};
+use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::{Batch, MetaKey, Store};
 
-const JOB: &str = "[[job]]\nname = \"staff\"\ntarget = \"staff\"\nkey = \"{{ no }}\"\nmatch_on = [\"employee_id\"]\n\
-                   [job.source]\ntype = \"csv\"\npath = \"staff.csv\"\nsettle = \"0s\"\n\
-                   [job.map]\nname = \"{{ name }}\"\nemail = \"{{ email }}\"\nemployee_id = \"{{ no }}\"\n";
+/// What a plan is made from.
+#[derive(Clone, Default)]
+struct World<'a> {
+    match_on: &'a str,
+    guard: &'a str,
+    rows: &'a str,
+    /// People at the service: number and name. The id of each is 100 more.
+    there: &'a [(i64, &'a str)],
+    /// Keys that the job knows, with the ids of their entities.
+    known: &'a [(&'a str, i64)],
+    asked: &'a [&'a str],
+}
 
-/// What a plan over these rows comes to, with people of these numbers and names at the service; and the people that it remembers.
-fn plan(guard: &str, rows: &str, there: &[(i64, &str)], asked: &[&str]) -> (JobPlan, Vec<String>) {
-    let dir = TempDir::new().unwrap();
-    let put = |name: &str, text: &str| {
-        fs::write(dir.path().join(name), text).unwrap();
-        fs::set_permissions(dir.path().join(name), fs::Permissions::from_mode(0o600)).unwrap();
-    };
-    put("key", "none");
-    put("staff.csv", &format!("No,Name,Email\n{rows}"));
-    let service = "[api]\nbase_url = \"http://127.0.0.1:9\"\napi_key_file = \"key\"\n[state]\ndir = \"state\"\n";
-    put("config.toml", &format!("{service}{JOB}[job.guard]\n{guard}"));
-    let config = config::load(&dir.path().join("config.toml"), std::iter::empty(), Needs::Jobs).unwrap();
-    let store = Store::open(&config.state.dir).unwrap();
-    let mut batch = Batch::default();
-    let fields = ["name", "email", "employee_id"];
-    let pull = json!({"fields": fields, "count": there.len(), "locations": 0, "elements": 0});
-    batch.put_meta(MetaKey::Pull(Target::Staff), &pull);
-    for (number, name) in there {
-        let values = [("name", (*name).to_owned()), ("email", email(*number)), ("employee_id", number.to_string())];
-        let fields = values.into_iter().map(|(field, value)| (field.into(), Value::text(value))).collect();
-        let id = RemoteId::new(100 + number).unwrap();
-        mirror::put(&mut batch, Target::Staff, &Entity { id, created: "then".into(), fields });
+impl World<'_> {
+    fn config(&self) -> String {
+        let match_on = if self.match_on.is_empty() { "\"employee_id\"" } else { self.match_on };
+        format!(
+            "[api]\nbase_url = \"http://127.0.0.1:9\"\napi_key_file = \"key\"\n[state]\ndir = \"state\"\n\
+             [[job]]\nname = \"staff\"\ntarget = \"staff\"\nkey = \"{{{{ no }}}}\"\nmatch_on = [{match_on}]\n\
+             [job.source]\ntype = \"csv\"\npath = \"staff.csv\"\nsettle = \"0s\"\n\
+             [job.map]\nname = \"{{{{ name }}}}\"\nemail = \"{{{{ email }}}}\"\nemployee_id = \"{{{{ no }}}}\"\n[job.guard]\n{}",
+            self.guard
+        )
     }
-    store.commit(batch).unwrap();
-    let clock = Clock::fixed("2040-03-05T08:00:00Z".parse().unwrap());
-    let client = Client::new(&config.api, &clock).unwrap();
-    let context = Context { config: &config, client: &client, store: &store, clock: &clock, watch: &NoObserver };
-    let job = &config.jobs[0];
-    let mirrors = Mirrors::stored(&store, job).unwrap().unwrap();
-    let filter = KeyFilter { keys: asked.iter().filter_map(|key| Key::new(key)).collect() };
-    let part = JobContext { context: &context, job, mirrors: &mirrors, filter: &filter, earlier: &[] };
-    let mut remembered = Vec::new();
-    let draft = draft_plan(part, &mut |key, _| {
-        remembered.push(key.as_str().to_owned());
-        Ok(())
-    });
-    (finish_plan(draft.unwrap(), &mirrors, &store, Digested::Nothing).unwrap(), remembered)
+
+    /// Puts into a store what the service shows and what the job knows.
+    fn fill(&self, store: &Store, job: &JobName) {
+        let mut batch = Batch::default();
+        let pull = json!({"fields": FIELDS, "count": self.there.len(), "locations": 0, "elements": 0});
+        batch.put_meta(MetaKey::Pull(Target::Staff), &pull);
+        for (number, name) in self.there {
+            mirror::put(&mut batch, Target::Staff, &entity(*number, name));
+        }
+        for (key, id) in self.known {
+            let (key, id) = (Key::new(key).unwrap(), RemoteId::new(*id).unwrap());
+            let shown = self.there.iter().find(|(number, _)| entity(*number, "").id == id);
+            let sent = shown.map(|(number, name)| entity(*number, name).fields).unwrap_or_default();
+            SyncedRecord { sent, ..SyncedRecord::of(id, "then".into()) }.put(&mut batch, job, &key);
+            Owner { job: job.clone(), key }.put(&mut batch, Target::Staff, id);
+        }
+        store.commit(batch).unwrap();
+    }
+
+    /// What a plan over these rows comes to, and the people that it remembers.
+    fn plan(&self) -> (JobPlan, Vec<String>) {
+        let dir = TempDir::new().unwrap();
+        let put = |name: &str, text: &str| {
+            fs::write(dir.path().join(name), text).unwrap();
+            fs::set_permissions(dir.path().join(name), fs::Permissions::from_mode(0o600)).unwrap();
+        };
+        put("key", "none");
+        put("staff.csv", &format!("No,Name,Email\n{}", self.rows));
+        put("config.toml", &self.config());
+        let config = config::load(&dir.path().join("config.toml"), std::iter::empty(), Needs::Jobs).unwrap();
+        let (store, job) = (Store::open(&config.state.dir).unwrap(), &config.jobs[0]);
+        self.fill(&store, &job.name);
+        let clock = Clock::fixed("2040-03-05T08:00:00Z".parse().unwrap());
+        let client = Client::new(&config.api, &clock).unwrap();
+        let context = Context { config: &config, client: &client, store: &store, clock: &clock, watch: &NoObserver };
+        let mirrors = Mirrors::stored(&store, job).unwrap().unwrap();
+        let filter = KeyFilter { keys: self.asked.iter().filter_map(|key| Key::new(key)).collect() };
+        let part = JobContext { context: &context, job, mirrors: &mirrors, filter: &filter, earlier: &[] };
+        let mut remembered = Vec::new();
+        let draft = draft_plan(part, &mut |key, _| {
+            remembered.push(key.as_str().to_owned());
+            Ok(())
+        });
+        (finish_plan(draft.unwrap(), &mirrors, &store, Digested::Nothing).unwrap(), remembered)
+    }
+}
+
+const FIELDS: [&str; 3] = ["name", "email", "employee_id"];
+
+fn entity(number: i64, name: &str) -> Entity {
+    let values = [name.to_owned(), email(number), number.to_string()];
+    let fields = FIELDS.into_iter().zip(values).map(|(field, value)| (field.into(), Value::text(value))).collect();
+    Entity { id: RemoteId::new(100 + number).unwrap(), created: "then".into(), fields }
+}
+
+/// The same of a job that knows no one yet.
+fn plan(guard: &str, rows: &str, there: &[(i64, &str)], asked: &[&str]) -> (JobPlan, Vec<String>) {
+    World { guard, rows, there, asked, ..World::default() }.plan()
 }
 
 fn email(number: i64) -> String {
@@ -117,4 +159,102 @@ fn a_row_that_can_not_be_used_is_rejected_and_proves_no_one_absent() {
     assert_eq!(shown(&plan), (vec![(Action::Create, "1")], vec![]));
     assert_eq!((plan.rejected.len(), plan.rejected[0].line), (1, Some(3)), "{:?}", plan.rejected);
     assert_eq!((plan.records, plan.complete), (1, false));
+}
+
+/// Each row of the table is one way in which a record may be somebody, or nobody, at the service (law 6).
+#[test]
+fn law_6_a_record_is_the_person_that_it_is_known_as_or_found_as_and_else_a_person_decides() {
+    const BY_EMAIL: &str = "\"email\"";
+    let (ana, ben) = (row(1, "Ana"), row(2, "Ben"));
+    let both = ana.clone() + &ben;
+    let cases: &[(&str, World<'_>, &[&str])] = &[
+        (
+            "known, there and the same",
+            World { rows: &ana, there: &[(1, "Ana")], known: &[("1", 101)], ..World::default() },
+            &[],
+        ),
+        (
+            "known, and another there",
+            World { rows: &ana, there: &[(1, "Anna")], known: &[("1", 101)], ..World::default() },
+            &["update 1"],
+        ),
+        (
+            "known, and gone there",
+            World { rows: &ana, there: &[(7, "Gus")], known: &[("1", 101)], ..World::default() },
+            &["create 1"],
+        ),
+        (
+            "known under an id that is gone, and there under another",
+            World { rows: &ana, there: &[(1, "Ana")], known: &[("1", 199)], ..World::default() },
+            &[],
+        ),
+        ("found by a field", World { rows: &ana, there: &[(1, "Ana")], ..World::default() }, &[]),
+        (
+            "found by a field, and another there",
+            World { rows: &ana, there: &[(1, "Anna")], ..World::default() },
+            &["update 1"],
+        ),
+        ("not there", World { rows: &ana, ..World::default() }, &["create 1"]),
+        (
+            "the entity is that of another key whose row is there",
+            World {
+                rows: &(row(1, "Ana") + "9,Zoe,p1@example.com\n"),
+                there: &[(1, "Ana")],
+                known: &[("1", 101)],
+                match_on: BY_EMAIL,
+                ..World::default()
+            },
+            &["9 has the email of key 1, who is in the source too"],
+        ),
+        (
+            "two new rows with one value",
+            World { rows: "8,Yan,x@example.com\n9,Zoe,x@example.com\n", match_on: BY_EMAIL, ..World::default() },
+            &["8 and that of key 9 have the same email", "9 and that of key 8 have the same email"],
+        ),
+        (
+            "two rows that fit one entity",
+            World {
+                rows: "8,Yan,p1@example.com\n9,Zoe,p1@example.com\n",
+                there: &[(1, "Ana")],
+                match_on: BY_EMAIL,
+                ..World::default()
+            },
+            &[
+                "8 and that of key 9 both fit the person with id 101",
+                "9 and that of key 8 both fit the person with id 101",
+            ],
+        ),
+        (
+            "nothing to be found by",
+            World { rows: "9,Zoe,\n", there: &[(1, "Ana")], match_on: BY_EMAIL, ..World::default() },
+            &["9 is empty in every field of match_on"],
+        ),
+        (
+            "a namesake on the first run",
+            World { rows: "9,Ana,z@example.com\n", there: &[(1, "Ana")], match_on: BY_EMAIL, ..World::default() },
+            &["9 has the name of a person at the service that no record matches (id 101)"],
+        ),
+        (
+            "nothing is known of who is asked for alone",
+            World { rows: &both, asked: &["2"], ..World::default() },
+            &["create 2"],
+        ),
+    ];
+    for (what, world, expected) in cases {
+        let (plan, _) = world.plan();
+        let shown = outcomes(&plan);
+        assert_eq!(shown.len(), expected.len(), "{what}: {shown:?}");
+        for (shown, expected) in shown.iter().zip(*expected) {
+            let (key, words) = expected.split_once(' ').unwrap();
+            let fits = shown == expected || (shown.starts_with(&format!("held {key}:")) && shown.contains(words));
+            assert!(fits, "{what}: {shown}");
+        }
+    }
+}
+
+/// What is sent, and what waits with its reason.
+fn outcomes(plan: &JobPlan) -> Vec<String> {
+    let sent = plan.go.iter().map(|change| format!("{} {}", change.action.name(), change.key.as_str()));
+    let held = plan.held.iter().map(|held| format!("held {}: {}", held.key.as_str(), reveal(held.reason.text())));
+    sent.chain(held).collect()
 }
