@@ -31,11 +31,11 @@ pub fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
-            Ui::new(Color::Auto, false).unparsed(&error);
+            Ui::new(Color::Auto).unparsed(&error);
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
     };
-    let ui = Ui::new(arguments.color, arguments.json);
+    let ui = Ui::new(arguments.color).with_json(arguments.json);
     log::begin(&ui, &arguments);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

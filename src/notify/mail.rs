@@ -35,19 +35,22 @@ pub(super) async fn send(mail: &Mail, options: &Notify, host: &str, notice: &Not
         let _ = sender.send(deliver(&mail, &options, &host, &notice));
     });
     if let Err(error) = begun {
-        return Err(Failure { reason: error.to_string(), is_general: true });
+        return Err(Failure::general(error.to_string()));
     }
-    result.await.unwrap_or_else(|_| Err(Failure { reason: "the mail broke off".to_owned(), is_general: true }))
+    result.await.unwrap_or_else(|_| Err(Failure::general("the mail broke off")))
 }
 
 fn deliver(mail: &Mail, options: &Notify, host: &str, notice: &Notice) -> Result<(), Failure> {
-    let failure = |reason: String, is_general| Failure { reason: format!("{}: {reason}", mail.relay.host), is_general };
-    let message = message(mail, host, options.page.as_deref(), notice).map_err(|reason| failure(reason, false))?;
-    let transport = transport(mail, options.ca_file.as_deref(), host).map_err(|reason| failure(reason, true))?;
+    let named = |reason: String| format!("{}: {reason}", mail.relay.host);
+    let message = message(mail, host, options.page.as_deref(), notice)
+        .map_err(|reason| Failure { reason: named(reason), is_general: false })?;
+    let transport =
+        transport(mail, options.ca_file.as_deref(), host).map_err(|reason| Failure::general(named(reason)))?;
     match transport.send(&message) {
         Ok(_) => Ok(()),
         Err(error) => {
-            Err(failure(describe(&error), error.status().is_none() || is_login(&error) || error.is_transient()))
+            let is_general = error.status().is_none() || is_login(&error) || error.is_transient();
+            Err(Failure { reason: named(describe(&error)), is_general })
         }
     }
 }

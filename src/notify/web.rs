@@ -23,6 +23,13 @@ pub(super) struct Failure {
     pub(super) is_general: bool,
 }
 
+impl Failure {
+    /// A failure that another call to the same place is likely to meet as well.
+    pub(super) fn general(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), is_general: true }
+    }
+}
+
 /// Makes the client for these addresses.
 pub(super) fn client(options: &Notify) -> Result<Client, SetupError> {
     let has_tls = options.webhook.iter().chain(&options.heartbeat).any(|hook| hook.origin.starts_with("https:"));
@@ -55,15 +62,15 @@ pub(super) async fn call(
         Some(document) => client.post(url).header(CONTENT_TYPE, "application/json").body(document.to_string()),
         None => client.get(url),
     };
-    let failure = |reason: String, is_general| Failure { reason: format!("{}: {reason}", hook.origin), is_general };
+    let named = |reason: &str| format!("{}: {reason}", hook.origin);
     match request.send().await {
         Ok(answer) if answer.status().is_success() => Ok(()),
         Ok(answer) => {
             let status = answer.status();
             let is_general = !status.is_client_error() || matches!(status.as_u16(), 401 | 403 | 404 | 408 | 410 | 429);
-            Err(failure(format!("it answered {}", status.as_u16()), is_general))
+            Err(Failure { reason: named(&format!("it answered {}", status.as_u16())), is_general })
         }
-        Err(error) => Err(failure(explained(&chain(&error.without_url())), true)),
+        Err(error) => Err(Failure::general(named(&explained(&chain(&error.without_url()))))),
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::failure::Failure;
 pub(crate) use super::screen::{Paint, sanitize};
-use super::screen::{Pieces, escaped, rendered};
+use super::screen::{Pieces, coloured, escaped, plain};
 use crate::cli::args::Color;
 use crate::daemon::ReplyStream;
 
@@ -42,8 +42,13 @@ impl io::Write for Out<'_> {
     }
 }
 
+fn shown(text: &str, paints: bool) -> String {
+    if paints { coloured(text) } else { plain(text) }
+}
+
 impl Ui {
-    pub(crate) fn new(color: Color, json: bool) -> Self {
+    /// What writes lines to the streams of this process.
+    pub(crate) fn new(color: Color) -> Self {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let paints = |is_terminal: bool| match color {
             Color::Always => true,
@@ -51,7 +56,12 @@ impl Ui {
             Color::Auto => is_terminal && !plain,
         };
         let (out, err) = (io::stdout().is_terminal(), io::stderr().is_terminal());
-        Self { json, paints: (paints(out), paints(err)), watched: (out, err), back: None }
+        Self { json: false, paints: (paints(out), paints(err)), watched: (out, err), back: None }
+    }
+
+    /// The same, with JSON for results where that is asked for.
+    pub(crate) fn with_json(self, json: bool) -> Self {
+        Self { json, ..self }
     }
 
     /// What writes to a caller of the daemon, in colours where the caller's streams show them.
@@ -68,7 +78,7 @@ impl Ui {
     fn out_text(&self, text: &str) {
         match &self.back {
             Some(back) => back.out(text.as_bytes()),
-            None => self.out(rendered(text, self.paints.0).as_bytes()),
+            None => self.out(shown(text, self.paints.0).as_bytes()),
         }
     }
 
@@ -77,7 +87,7 @@ impl Ui {
         match &self.back {
             Some(back) => back.err(text.as_bytes()),
             None => {
-                let _ = io::stderr().lock().write_all(rendered(text, self.paints.1).as_bytes());
+                let _ = io::stderr().lock().write_all(shown(text, self.paints.1).as_bytes());
             }
         }
     }

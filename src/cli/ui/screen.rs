@@ -74,16 +74,22 @@ pub(crate) fn sanitize(text: &str) -> String {
     text.chars().map(|c| if is_wild(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// Lines as they are shown, in colours or without.
-pub(crate) fn rendered(text: &str, paints: bool) -> String {
+/// Lines as they are shown in colours.
+pub(crate) fn coloured(text: &str) -> String {
+    rendered(text, |c| Paint::ALL.into_iter().find(|paint| paint.mark() == c).map_or(PLAIN_CODE, Paint::code))
+}
+
+/// Lines as they are shown without colours.
+pub(crate) fn plain(text: &str) -> String {
+    rendered(text, |_| "")
+}
+
+fn rendered(text: &str, code: fn(char) -> &'static str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in reveal(text).chars() {
         match c {
             '\n' | '\t' => out.push(c),
-            c if is_colour(c) => {
-                let code = Paint::ALL.into_iter().find(|paint| paint.mark() == c).map_or(PLAIN_CODE, Paint::code);
-                out.push_str(if paints { code } else { "" });
-            }
+            c if is_colour(c) => out.push_str(code(c)),
             c if is_wild(c) => out.push('\u{fffd}'),
             c => out.push(c),
         }
@@ -153,7 +159,7 @@ fn logged(text: &str) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("\u{1b}[") {
         let end = after.find(|c: char| !c.is_ascii_digit() && c != ';').filter(|at| after[*at..].starts_with('m'));
-        out.push_str(&rendered(before, false));
+        out.push_str(&plain(before));
         rest = match end {
             Some(at) => {
                 out.push_str(&format!("\u{1b}[{}", &after[..=at]));
@@ -165,7 +171,7 @@ fn logged(text: &str) -> String {
             }
         };
     }
-    out.push_str(&rendered(rest, false));
+    out.push_str(&plain(rest));
     out
 }
 
@@ -186,8 +192,8 @@ mod tests {
             let text = format!("a{c}b");
             assert_eq!(sanitize(&text), "a\u{fffd}b", "{c:?}");
             let meant = matches!(c, '\n' | '\t');
-            for paints in [false, true] {
-                assert_eq!(rendered(&text, paints).contains(c), meant, "{c:?}");
+            for shown in [plain(&text), coloured(&text)] {
+                assert_eq!(shown.contains(c), meant, "{c:?}");
             }
             assert_eq!(logged(&text).contains(c), meant, "{c:?}");
             let json = serde_json::to_string(&text).unwrap();
@@ -227,9 +233,9 @@ mod tests {
     #[test]
     fn colours_are_those_of_this_program_and_only_where_they_are_shown() {
         let text = format!("{} b\u{1b}[31mc", Paint::Green.on("a"));
-        assert_eq!(rendered(&text, true), "\u{1b}[32ma\u{1b}[0m b\u{fffd}[31mc");
-        assert_eq!(rendered(&text, false), "a b\u{fffd}[31mc");
-        assert_eq!(marked(&rendered(&Paint::Bold.on("a"), true)), Paint::Bold.on("a"));
+        assert_eq!(coloured(&text), "\u{1b}[32ma\u{1b}[0m b\u{fffd}[31mc");
+        assert_eq!(plain(&text), "a b\u{fffd}[31mc");
+        assert_eq!(marked(&coloured(&Paint::Bold.on("a"))), Paint::Bold.on("a"));
         assert_eq!(
             logged("\u{1b}[33m WARN\u{1b}[0m a\u{1b}[2Jb\u{1b}"),
             "\u{1b}[33m WARN\u{1b}[0m a\u{fffd}2Jb\u{fffd}"
