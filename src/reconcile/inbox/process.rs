@@ -172,7 +172,8 @@ impl<'a> InboxRun<'a> {
             && let Some(last) = staleness::same_as_last(&state.inbox, &taken, &mapping)
         {
             let same = format!("{name} is the same file as {}, read on {:.0}, so it was skipped", last.name, last.read);
-            let report = Report { reasons: vec![same.into()], ..Report::idle(self.job.name.clone()) };
+            let mut report = Report { reasons: vec![same.into()], ..Report::idle(self.job.name.clone()) };
+            report.details.names_file = true;
             let blank = self.blank(&state, &name, Verdict::Again);
             let order = self.order(entry, &taken, Destination::Processed, None);
             return self.close(begun, report, blank, order);
@@ -224,6 +225,7 @@ impl<'a> InboxRun<'a> {
             Err(error) => {
                 let shelf = is_of_the_file(&error).then_some(Destination::Failed);
                 let mut report = begun.failed(self.context, self.job, &error);
+                report.details.names_file = matches!(error, Error::Source(_));
                 report.rejections = file_report::bad_rows(&error);
                 report
                     .reasons
@@ -251,7 +253,8 @@ impl<'a> InboxRun<'a> {
         tracing::error!(job, file = name, "{job}: the file {name} in the inbox was refused: {why}");
         let begun = StartedRun::begin(self.context)?;
         let state = JobState::load(self.context.store, &self.job.name)?;
-        let report = Report::failed(self.job.name.clone(), format!("{name} was refused. {reason}"), 0);
+        let mut report = Report::failed(self.job.name.clone(), format!("{name} was refused. {reason}"), 0);
+        report.details.names_file = true;
         let hr_report = HrReport { messages: vec![reason], ..self.blank(&state, &name, Verdict::NotUsed) };
         let taken = Taken { path: self.staging.copy(), content: String::new(), stamp: entry.stamp, mode: REPORT_MODE };
         let order = self.order(entry, &taken, Destination::Failed, None);
@@ -366,8 +369,8 @@ impl<'a> InboxRun<'a> {
     }
 
     fn record(&mut self, begun: &StartedRun, mut report: Report, name: Option<&str>) -> Result<(), Error> {
-        if let Some(name) = name {
-            for reason in report.reasons.iter_mut().filter(|reason| !reason.contains(name)) {
+        if let Some(name) = name.filter(|_| !report.details.names_file) {
+            for reason in &mut report.reasons {
                 reason.text = format!("{name}: {}", reason.text);
             }
         }

@@ -21,21 +21,18 @@ const PUT_RIGHT_MAX: usize = 1;
 /// again after wrong ones should not have to wait for an approval.
 pub(crate) fn staleness_reason(state: &InboxState, options: &Options, name: &str, taken: &Taken) -> Option<String> {
     let older = |what: &str, last: &Past| {
-        format!(
-            "this seems to be an older export than the last one: {what} of {name} lies before that of {}",
-            last.name
-        )
+        format!("this seems to be an older export than the last one: {what} lies before that of {}", last.name)
     };
     let latest =
         state.past.iter().filter_map(|past| Some((dated(&past.name)?, past))).max_by(|one, other| one.0.cmp(&other.0));
     if let (Some(date), Some((latest, past))) = (dated(name), latest) {
-        return (date < latest).then(|| older("the date in the name", past));
+        return (date < latest).then(|| older("the date in its name", past));
     }
     if options.order == Order::Modified {
         let latest = state.past.iter().filter(|past| past.modified.is_some()).max_by_key(|past| past.modified);
         return latest
             .filter(|past| taken.stamp.modified() < past.modified)
-            .map(|past| older("the time of writing", past));
+            .map(|past| older("its time of writing", past));
     }
     let is_this = |past: &&Past| !past.content.is_empty() && past.content == taken.content;
     let others: Vec<&Past> = state.past.iter().rev().skip_while(is_this).collect();
@@ -43,10 +40,7 @@ pub(crate) fn staleness_reason(state: &InboxState, options: &Options, name: &str
     let (since, known) = (&others[..at], others[at]);
     (since.iter().filter(|past| past.clean).count() > PUT_RIGHT_MAX).then(|| {
         let last = &since[0].name;
-        format!(
-            "{name} is the very file that was read on {:.0}, and others came since, the last one {last}",
-            known.read
-        )
+        format!("it is the very file that was read on {:.0}, and others came since, the last one {last}", known.read)
     })
 }
 
@@ -110,7 +104,7 @@ mod tests {
                 vec![past("s-2026-11-20.csv", "a", OLD)],
                 "s-2026-11-19.csv",
                 "b",
-                Some("the date in the name"),
+                Some("the date in its name"),
             ),
             (
                 Order::Name,
@@ -120,7 +114,7 @@ mod tests {
                 Some("s-2026-11-20.csv"),
             ),
             (Order::Name, vec![past("s.csv", "a", AHEAD)], "s.csv", "b", None),
-            (Order::Modified, vec![past("s.csv", "a", AHEAD)], "s.csv", "b", Some("the time of writing")),
+            (Order::Modified, vec![past("s.csv", "a", AHEAD)], "s.csv", "b", Some("its time of writing")),
             (Order::Modified, vec![past("s.csv", "a", OLD)], "s.csv", "b", None),
             (Order::Modified, vec![past("s-20261120.csv", "a", AHEAD)], "s-20261121.csv", "b", None),
             (Order::Name, undated("abc"), "s.csv", "a", Some("others came since")),

@@ -82,6 +82,8 @@ pub struct Details {
     pub nothing_taken: bool,
     /// Whether it was asked to end while it sent, and another run follows.
     pub preempted: bool,
+    /// Whether its reasons name the file that was read.
+    pub names_file: bool,
 }
 
 impl Report {
@@ -191,6 +193,7 @@ pub(crate) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
             let confirmed = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Confirmed);
             report.details = Details {
                 preempted: false,
+                names_file: false,
                 rows: plan.rows,
                 confirmed: confirmed.map(|(key, action, _)| (key.clone(), *action)).collect(),
                 dropped: plan.dropped.iter().map(|change| change.key.clone()).collect(),

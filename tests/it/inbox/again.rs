@@ -47,7 +47,10 @@ fn fault_94_with_order_modified_an_earlier_time_is_an_older_export() {
     assert_eq!(world.sync().expect(0).writes(), (5, 0, 0), "the one written first came first");
     dated("z.csv", people(1..9), 4);
     let ran = world.sync().expect(4);
-    reason_has(&ran, "the time of writing of z.csv lies before that of a.csv");
+    reason_has(
+        &ran,
+        "z.csv: this seems to be an older export than the last one: its time of writing lies before that of a.csv",
+    );
 }
 
 #[test]
