@@ -215,6 +215,12 @@ pub(super) struct InitArgs {
     /// The file with the password of --bind-dn
     #[arg(long, value_name = "FILE", requires = "bind_dn")]
     pub(super) bind_password_file: Option<PathBuf>,
+    /// The client certificate by which a directory knows who asks
+    #[arg(long, value_name = "FILE", requires = "client_key_file", conflicts_with = "bind_dn")]
+    pub(super) client_cert_file: Option<PathBuf>,
+    /// The file with the private key of --client-cert-file
+    #[arg(long, value_name = "FILE", requires = "client_cert_file")]
+    pub(super) client_key_file: Option<PathBuf>,
     /// Who asks a web server
     #[arg(long, requires = "password_file")]
     pub(super) user: Option<String>,

@@ -198,6 +198,11 @@ pub(crate) const KNOWN: &[Key] = keys! {
     "job.source.start_tls" Flag of Directory = false: "ldap: begins TLS on a plain connection.";
     "job.source.ca_file" Text of Web Directory Tenant: "ldap, entra and `url`: certificates (PEM) trusted besides the system's.";
     "job.source.tls_verify" Flag of Directory = true: "ldap: `false` trusts anybody; only to find out what is wrong.";
+    "job.source.bind" Text of Directory = "simple":
+        "ldap: `simple` is by `bind_dn` and its password, or without both; `external` is by the client certificate.";
+    "job.source.client_cert_file" Text of Directory:
+        "ldap: a certificate (PEM) that is shown to the server, with those that lead to its authority.";
+    "job.source.client_key_file" Text of Directory: "ldap: its private key (PEM, without a passphrase), which is its owner's only.";
     "job.source.bind_dn" Text of Directory: "ldap: who asks.";
     "job.source.bind_password" Text of Directory: "ldap: the password; the file is then its owner's only.";
     "job.source.bind_password_file" Text of Directory: "ldap: a file with it; without both, systemd's credential `bind_password`.";

@@ -48,8 +48,8 @@ impl Source {
             Self::Csv(_) => String::new(),
             Self::Web(options) => options.selection(),
             Self::Ldap(options) => {
-                let bind = options.bind.as_ref().map(|bind| bind.dn.as_str()).unwrap_or_default();
-                format!("{}\n{}\n{}\n{bind}", options.bases.join("\n"), options.scope.name(), options.filter)
+                let account = options.account();
+                format!("{}\n{}\n{}\n{account}", options.bases.join("\n"), options.scope.name(), options.filter)
             }
             Self::Entra(options) => options.selection(),
             Self::Cached { origin, .. } => origin.selection(),
@@ -82,10 +82,10 @@ impl Source {
     /// Reads its secrets now, for a process that may not read their files later.
     pub fn hold_secrets(&mut self) -> Result<(), Unusable> {
         match self {
-            Self::Ldap(ldap::Options { bind: Some(bind), .. }) => bind.password.hold(),
+            Self::Ldap(options) => options.hold_secrets(),
             Self::Web(options) => options.hold_secrets(),
             Self::Entra(options) => options.hold_secrets(),
-            Self::Csv(_) | Self::Ldap(_) => Ok(()),
+            Self::Csv(_) => Ok(()),
             Self::Cached { origin, .. } => origin.hold_secrets(),
         }
     }

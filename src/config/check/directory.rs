@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
-use secrecy::ExposeSecret as _;
+use secrecy::{ExposeSecret as _, SecretString};
 
 use super::secret::FoundSecret;
 use super::section::Section;
 use crate::config::keys::SourceKind;
 use crate::config::options::Job;
 use crate::record::{JobName, Target};
+use crate::secret::Unusable;
 use crate::source::Source;
-use crate::source::ldap::{self, Bind, Options, SearchScope, Server};
+use crate::source::ldap::{self, Bind, ClientCertificate, Options, SearchScope, Server};
 
 /// What identifies an entry for ever, whatever the server.
 pub(super) const KEY: &str = "{% if entryUUID %}{{ entryUUID }}{% elif objectGUID %}{{ objectGUID | guid }}{% else %}{{ nsUniqueId }}{% endif %}";
@@ -37,13 +38,23 @@ pub(super) fn check(source: &Section<'_>, job: Option<&str>) -> Option<Options> 
         let hint = "give the server's authority as ca_file instead";
         source.warning("tls_verify", "anyone can pose as the server and hand out other people", Some(hint));
     }
-    let bind = bind(source, job);
-    for server in servers.iter().flatten().filter(|server| !server.tls && !start_tls && !server.is_loopback()) {
-        let hint = Some("use ldaps://, or start_tls = true");
-        if let Some(None) = bind {
-            source.warning("url", format!("{} sends people in clear text", server.url), hint);
-        } else {
-            source.problem("url", format!("{} sends the password in clear text", server.url), hint);
+    let way = source.choice("bind", &[("simple", Way::Simple), ("external", Way::External)]).unwrap_or(Way::Simple);
+    let certificate = certificate(source, way);
+    let bind = match way {
+        Way::Simple => bind(source, job),
+        Way::External => external(source, job),
+    };
+    for server in servers.iter().flatten().filter(|server| !server.tls && !start_tls) {
+        let (url, hint) = (&server.url, Some("use ldaps://, or start_tls = true"));
+        match (&certificate, &bind) {
+            (Some(None), _) if server.is_loopback() => {}
+            (Some(None), Some(Bind::Anonymous)) => {
+                source.warning("url", format!("{url} sends people in clear text"), hint);
+            }
+            (Some(None), _) => source.problem("url", format!("{url} sends the password in clear text"), hint),
+            _ => {
+                source.problem("url", format!("{url} has no TLS, and a client certificate is shown in TLS alone"), hint)
+            }
         }
     }
     let scopes = [("sub", SearchScope::Subtree), ("one", SearchScope::One), ("base", SearchScope::Base)];
@@ -57,6 +68,7 @@ pub(super) fn check(source: &Section<'_>, job: Option<&str>) -> Option<Options> 
         start_tls,
         ca_file,
         tls_verify,
+        certificate: certificate?,
         bind: bind?,
         scope: scope.unwrap_or(usual.scope),
         filter: filter.unwrap_or(usual.filter),
@@ -111,12 +123,67 @@ fn filter(source: &Section<'_>) -> Option<String> {
     Some(filter.to_owned())
 }
 
-/// The account that asks; the inner `None` is an anonymous bind.
-fn bind(source: &Section<'_>, job: Option<&str>) -> Option<Option<Bind>> {
+/// How the server learns who asks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Simple,
+    External,
+}
+
+/// The certificate that is shown to the server; the inner `None` is none.
+fn certificate(source: &Section<'_>, way: Way) -> Option<Option<ClientCertificate>> {
+    const KEYS: [&str; 2] = ["client_cert_file", "client_key_file"];
+    let given = KEYS.map(|key| source.unless_empty(key).is_some() || source.is_bad(key));
+    match given {
+        [false, false] if way == Way::Simple => return Some(None),
+        [false, false] => {
+            let hint = "name it and its key as client_cert_file and client_key_file";
+            return source.wrong("bind", "is \"external\", and there is no client certificate", Some(hint));
+        }
+        [true, false] => {
+            return source.wrong(KEYS[0], "its key is missing", Some("name the file of its key as client_key_file"));
+        }
+        [false, true] => {
+            return source.wrong(KEYS[1], "is missing its certificate", Some("name that file as client_cert_file"));
+        }
+        [true, true] => {}
+    }
+    let key = source.private_key(KEYS[1]);
+    let certificate = ClientCertificate::of(source.path(KEYS[0])?, key?);
+    if source.ground.wants_secrets
+        && let Err(Unusable { path, problem }) = certificate.read()
+    {
+        let key = if path == certificate.key() { KEYS[1] } else { KEYS[0] };
+        return source.wrong(key, format!("{} {problem}", path.display()), None);
+    }
+    Some(Some(certificate))
+}
+
+/// By the client certificate: then there is no name and no password.
+fn external(source: &Section<'_>, job: Option<&str>) -> Option<Bind> {
+    let others = ["bind_dn", "bind_password", "bind_password_file"];
+    let given: Vec<&str> = others.into_iter().filter(|key| source.has(key) || source.is_bad(key)).collect();
+    for key in &given {
+        source.problem(key, "goes with bind = \"simple\"; the certificate says who asks", Some("leave it out"));
+    }
+    let variable = variable(source, job);
+    if let Some((variable, ..)) = variable {
+        let message = "is a password, and the job has bind = \"external\"";
+        source.report.problem_of_variable(variable, message, Some("leave it out"));
+    }
+    (given.is_empty() && variable.is_none()).then_some(Bind::External)
+}
+
+/// The password that the environment has for this job, with its variable.
+fn variable<'a>(source: &Section<'a>, job: Option<&str>) -> Option<&'a (String, String, SecretString)> {
+    job.and_then(|job| source.ground.passwords.iter().find(|(_, of, _)| *of == spelled(job)))
+}
+
+/// By a name and a password, or without both.
+fn bind(source: &Section<'_>, job: Option<&str>) -> Option<Bind> {
     let ground = source.ground;
     let dn = source.unless_empty("bind_dn");
-    let variable = job.and_then(|job| ground.passwords.iter().find(|(_, of, _)| *of == spelled(job)));
-    let found = match variable {
+    let found = match variable(source, job) {
         Some((_, _, password)) => source.secret_in_place("bind_password", password.expose_secret()),
         None => {
             let own = format!("{}.bind_password", job.unwrap_or_default());
@@ -126,8 +193,8 @@ fn bind(source: &Section<'_>, job: Option<&str>) -> Option<Option<Bind>> {
         }
     };
     match (dn, found) {
-        (Some(dn), FoundSecret::Secret(password)) => Some(Some(Bind { dn: dn.to_owned(), password })),
-        (None, FoundSecret::Nothing) => Some(None),
+        (Some(dn), FoundSecret::Secret(password)) => Some(Bind::Simple { dn: dn.to_owned(), password }),
+        (None, FoundSecret::Nothing) => Some(Bind::Anonymous),
         (Some(_), FoundSecret::Nothing) => {
             let places = ground.credentials.places("bind_password");
             let hint = format!("put it into a file of its own and name that file as bind_password_file{places}");

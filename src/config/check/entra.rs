@@ -1,7 +1,6 @@
 //! Checks `[job.source]` of type "entra".
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use jiff::SignedDuration;
 
@@ -9,7 +8,6 @@ use super::section::Section;
 use super::{url, web};
 use crate::config::keys::SourceKind;
 use crate::config::options::Job;
-use crate::config::permissions;
 use crate::record::{FieldKind, JobName, Target};
 use crate::source::Source;
 use crate::source::entra::{Credential, Options};
@@ -17,9 +15,6 @@ use crate::source::https::Address;
 
 /// What identifies a user for ever.
 pub(super) const KEY: &str = "{{ id }}";
-
-/// The largest file of a key, in bytes.
-const KEY_SIZE_MAX: u64 = 64 * 1024;
 
 /// What means any tenant, where a person signs in. An app needs one of its own.
 const ANY_TENANT: [&str; 3] = ["common", "organizations", "consumers"];
@@ -81,7 +76,8 @@ fn credential(source: &Section<'_>, job: Option<&str>) -> Option<Credential> {
         (None, Some(_)) => {
             let name = |key: &str, hint: &str| source.required(key, hint).and_then(|_| source.path(key));
             let certificate = name("certificate_file", "name the certificate that the app registration knows");
-            let key = name("key_file", "name the private key of certificate_file");
+            let key = source.required("key_file", "name the private key of certificate_file");
+            let key = key.and_then(|_| source.private_key("key_file"));
             let certificate = certificate.filter(|file| {
                 let is_there = file.is_file();
                 if !is_there {
@@ -89,27 +85,9 @@ fn credential(source: &Section<'_>, job: Option<&str>) -> Option<Credential> {
                 }
                 is_there
             });
-            let key = key.filter(|file| is_closed(source, file));
             Some(Credential::Certificate { certificate: certificate?, key: key? })
         }
     }
-}
-
-/// Whether a private key is closed to others; a command that reads no source may not be able to tell.
-fn is_closed(source: &Section<'_>, file: &Path) -> bool {
-    if !source.ground.wants_secrets {
-        return true;
-    }
-    match permissions::read(file, KEY_SIZE_MAX) {
-        Ok(content) if content.open_to_others() => {
-            let message =
-                format!("every user of this machine may read or change {} (mode {:04o})", file.display(), content.mode);
-            source.problem("key_file", message, Some(&permissions::chmod("600", file)));
-        }
-        Ok(_) => return true,
-        Err(message) => source.problem("key_file", format!("{}: {message}", file.display()), None),
-    }
-    false
 }
 
 fn groups(source: &Section<'_>) -> Vec<String> {

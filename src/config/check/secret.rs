@@ -82,6 +82,24 @@ impl Section<'_> {
         }
     }
 
+    /// The file of a private key: closed to others, unless there is no need to look.
+    pub(super) fn private_key(&self, key: &str) -> Option<PathBuf> {
+        let path = self.path(key)?;
+        if !self.ground.wants_secrets {
+            return Some(path);
+        }
+        let shown = path.display();
+        match permissions::read(&path, SECRET_SIZE_MAX) {
+            Ok(content) if content.open_to_others() => {
+                let message =
+                    format!("every user of this machine may read or change {shown} (mode {:04o})", content.mode);
+                self.wrong(key, message, Some(&permissions::chmod("600", &path)))
+            }
+            Ok(_) => Some(path),
+            Err(message) => self.wrong(key, format!("{shown}: {message}"), None),
+        }
+    }
+
     /// The secret that is the value of the key.
     pub(super) fn secret_in_place(&self, key: &str, text: &str) -> FoundSecret {
         let text = text.trim_end();

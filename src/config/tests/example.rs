@@ -85,9 +85,14 @@ fn every_server_of_the_example_works_as_it_stands() {
     assert_eq!(servers.len(), 6);
     for server in servers {
         let place = Place::with(&format!("{api}{server}"));
-        for (name, text) in
-            [("client-secret", "sesame"), ("bind-password", "sesame"), ("report-password", "sesame"), ("ca.pem", "")]
-        {
+        for (name, text) in [
+            ("client-secret", "sesame"),
+            ("bind-password", "sesame"),
+            ("report-password", "sesame"),
+            ("ca.pem", ""),
+            ("rosterd.pem", include_str!("../../../tests/fixtures/certificates/client.pem")),
+            ("rosterd.key", include_str!("../../../tests/fixtures/certificates/client.key")),
+        ] {
             place.file(name, text, 0o600);
         }
         let config = place.load(&[]).unwrap();

@@ -41,7 +41,7 @@ use crate::text::thousands;
 
 /// What a run says whose mapping is another one.
 const MAPPING_CHANGED: &str =
-    "the job's mapping, key, match_on or directory (bind_dn, base, filter) changed since its last run";
+    "the job's mapping, key, match_on or directory (account, base, filter) changed since its last run";
 /// Why a person stays although a row says that they are gone.
 const DOUBTFUL: &str = "the row that says that this key is gone names another person than the one it belongs to; were columns sorted \
                         apart, or is the key mistyped? approve it if they are gone";

@@ -99,7 +99,7 @@ fn head(bytes: &[u8]) -> Result<Option<(u8, usize, usize)>, Flaw> {
 }
 
 /// The first part, and the rest.
-fn part(bytes: &[u8]) -> Result<(Tlv<'_>, &[u8]), Flaw> {
+pub(super) fn part(bytes: &[u8]) -> Result<(Tlv<'_>, &[u8]), Flaw> {
     let (tag, head, length) = head(bytes)?.ok_or(Flaw::Garbled)?;
     let content = bytes.get(head..head + length).ok_or(Flaw::Garbled)?;
     Ok(((tag, content), &bytes[head + length..]))

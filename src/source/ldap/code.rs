@@ -12,6 +12,7 @@ pub(super) const OPERATIONS_ERROR: u32 = 1;
 pub(super) const PROTOCOL_ERROR: u32 = 2;
 pub(super) const TIME_LIMIT: u32 = 3;
 pub(super) const SIZE_LIMIT: u32 = 4;
+pub(super) const AUTH_METHOD: u32 = 7;
 pub(super) const STRONGER_AUTH: u32 = 8;
 pub(super) const REFERRAL: u32 = 10;
 pub(super) const ADMIN_LIMIT: u32 = 11;
@@ -41,7 +42,7 @@ pub(super) fn words(code: u32) -> String {
         PROTOCOL_ERROR => "protocol error",
         TIME_LIMIT => "time limit exceeded",
         SIZE_LIMIT => "size limit exceeded",
-        7 => "authentication method not supported",
+        AUTH_METHOD => "authentication method not supported",
         STRONGER_AUTH => "stronger authentication required",
         REFERRAL => "referral",
         ADMIN_LIMIT => "administrative limit exceeded",
@@ -106,6 +107,27 @@ pub(super) fn bind_hint(code: u32, text: &str) -> &'static str {
     }
 }
 
+/// What to do about a refused bind by a client certificate.
+pub(super) fn external_bind_hint(code: u32) -> &'static str {
+    match code {
+        AUTH_METHOD | INAPPROPRIATE_AUTH => {
+            "the server asked for no client certificate in TLS or takes none to sign in; have both turned on there \
+             (OpenLDAP: TLSVerifyClient; 389 Directory Server: nsSSLClientAuth)"
+        }
+        INVALID_CREDENTIALS | NO_SUCH_OBJECT | INSUFFICIENT_ACCESS => {
+            "the server knows no account for the client certificate, or doesn't trust its authority; have its subject mapped to \
+             the account that reads people (OpenLDAP: authz-regexp; 389 Directory Server: certmap.conf)"
+        }
+        STRONGER_AUTH | CONFIDENTIALITY => "the server wants TLS; use ldaps:// or start_tls = true",
+        UNWILLING => "the account is locked or disabled, most likely; what the server says is in brackets",
+        _ => "ask the administrator of the server",
+    }
+}
+
+/// What else may be wrong where a connection ended during a bind by a client certificate. Some servers just close it.
+pub(super) const EXTERNAL_BIND_GONE: &str =
+    "; if that is so every time, the server does not take the client certificate, and its log says why";
+
 /// What an error of the library means for people.
 pub(super) fn described(error: &ldap3::LdapError) -> String {
     use ldap3::LdapError;
@@ -127,7 +149,30 @@ pub(super) fn broken(error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::UnexpectedEof {
         return CLOSED.to_owned();
     }
-    explained(&chain(error))
+    let told = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()).map_or("", alert_hint);
+    format!("{}{told}", explained(&chain(error)))
+}
+
+/// What to do where the server ended TLS for the sake of a client certificate.
+fn alert_hint(error: &rustls::Error) -> &'static str {
+    use rustls::AlertDescription as Alert;
+    let rustls::Error::AlertReceived(alert) = error else { return "" };
+    match alert {
+        Alert::CertificateRequired => {
+            "; the server wants a client certificate: set client_cert_file and client_key_file"
+        }
+        Alert::BadCertificate
+        | Alert::UnsupportedCertificate
+        | Alert::CertificateRevoked
+        | Alert::CertificateExpired
+        | Alert::CertificateUnknown
+        | Alert::UnknownCA
+        | Alert::AccessDenied => {
+            "; the server does not take the client certificate: it must be one for clients, in its time, and of an authority \
+             that the server trusts, with those between them in client_cert_file"
+        }
+        _ => "",
+    }
 }
 
 /// Adds what to do where a certificate is not trusted.
@@ -158,6 +203,30 @@ mod tests {
             (80, String::new(), "ask"),
         ] {
             assert!(bind_hint(code, &text).contains(said), "{code} {text}");
+        }
+    }
+
+    #[test]
+    fn a_refused_bind_by_a_certificate_says_what_to_do() {
+        for (code, said) in [
+            (AUTH_METHOD, "asked for no client certificate"),
+            (INAPPROPRIATE_AUTH, "TLSVerifyClient"),
+            (INVALID_CREDENTIALS, "certmap.conf"),
+            (UNWILLING, "disabled"),
+            (80, "ask"),
+        ] {
+            let hint = external_bind_hint(code);
+            assert!(hint.contains(said) && !hint.contains("bind_dn") && !hint.contains("password"), "{code}: {hint}");
+        }
+        use rustls::{AlertDescription as Alert, Error};
+        for (error, said) in [
+            (Error::AlertReceived(Alert::CertificateRequired), "set client_cert_file and client_key_file"),
+            (Error::AlertReceived(Alert::UnknownCA), "does not take the client certificate"),
+            (Error::AlertReceived(Alert::CertificateExpired), "in its time"),
+            (Error::AlertReceived(Alert::InternalError), ""),
+        ] {
+            let text = broken(&io::Error::new(io::ErrorKind::InvalidData, error));
+            assert!(text.contains(said) && text.contains("certificate") != said.is_empty(), "{text}");
         }
     }
 

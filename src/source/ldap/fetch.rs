@@ -231,9 +231,9 @@ impl Fetch<'_> {
             code::TIME_LIMIT | code::SIZE_LIMIT | code::ADMIN_LIMIT => {
                 let hint = match done.code {
                     code::TIME_LIMIT => "the server's limit on time",
-                    code::SIZE_LIMIT => "the server's limit on entries; have it lifted for bind_dn",
+                    code::SIZE_LIMIT => "the server's limit on entries; have it lifted for the account",
                     _ => {
-                        "a limit of the server; have it lifted for bind_dn (389 Directory Server and FreeIPA: \
+                        "a limit of the server; have it lifted for the account (389 Directory Server and FreeIPA: \
                          nsPagedLookThroughLimit or nsLookThroughLimit in its entry; OpenLDAP: size.prtotal), or, where it is \
                          one on the size of pages, lower page_size"
                     }
@@ -251,12 +251,12 @@ impl Fetch<'_> {
                 "; the server can't give results in pages; where it gives everybody in one answer, set page_size = 0",
             ),
             code::OPERATIONS_ERROR | code::INSUFFICIENT_ACCESS | code::STRONGER_AUTH | code::CONFIDENTIALITY => {
-                refused("; check bind_dn, its rights, and TLS")
+                refused("; check the account that asks, its rights, and TLS")
             }
-            code::INAPPROPRIATE_AUTH => {
-                refused("; the server shows nothing without a name; set bind_dn and its password")
-            }
-            code::UNWILLING => refused("; check that the account of bind_dn is not locked, and `filter`"),
+            code::INAPPROPRIATE_AUTH => refused(
+                "; the server shows nothing without a name; set bind_dn and its password, or bind = \"external\"",
+            ),
+            code::UNWILLING => refused("; check that the account is not locked, and `filter`"),
             34 => refused("; check `base`"),
             _ => refused(""),
         }

@@ -13,6 +13,7 @@
 //! - Unreachable, refused and empty are three results. The first two are errors; the third proves nothing about anybody.
 //! - One bind attempt a read, and none with a name and a password that were refused before, so that a wrong password
 //!   locks no account; see `refused_logins`.
+//! - A client certificate is read at each connection and is never shown out of its time; see `certificate`.
 //! - A read says how far its server had come before and after ([`crate::source::ReplicaPosition`]); what follows from that for
 //!   those who are missing is judged where it is known who showed them.
 //! - Whatever a server sends, it takes a limited amount of memory and of stack: see `guard`.
@@ -24,6 +25,7 @@
 
 mod attribute;
 mod ber;
+mod certificate;
 mod code;
 mod entry;
 mod error;
@@ -41,6 +43,7 @@ mod transport;
 mod trust;
 mod units;
 
+pub use certificate::ClientCertificate;
 pub use error::{Error, LdapErrorKind};
 pub use options::{Bind, Options, SearchScope, Server};
 pub use probe::{Counted, DirectoryFlavour, Probe, probe};

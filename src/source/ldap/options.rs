@@ -4,8 +4,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::certificate::ClientCertificate;
 use crate::http::is_this_machine;
-use crate::secret::SecretSource;
+use crate::secret::{SecretSource, Unusable};
 
 /// What a job says about its directory.
 #[derive(Clone, Debug)]
@@ -18,8 +19,10 @@ pub struct Options {
     pub ca_file: Option<PathBuf>,
     /// Whether a server's certificate is verified.
     pub tls_verify: bool,
-    /// The account that asks; `None` means an anonymous bind.
-    pub bind: Option<Bind>,
+    /// What is shown to a server that asks who this is, in TLS.
+    pub certificate: Option<ClientCertificate>,
+    /// Who asks.
+    pub bind: Bind,
     /// Where entries are looked for; never empty.
     pub bases: Vec<String>,
     /// How deep.
@@ -57,7 +60,8 @@ impl Options {
             start_tls: false,
             ca_file: None,
             tls_verify: true,
-            bind: None,
+            certificate: None,
+            bind: Bind::Anonymous,
             bases,
             scope: SearchScope::Subtree,
             filter: Self::FILTER.to_owned(),
@@ -67,6 +71,26 @@ impl Options {
             ignore_referrals: Vec::new(),
             optional: Vec::new(),
             binary: Vec::new(),
+        }
+    }
+
+    /// What a server knows the account by that asks; a text to be digested.
+    pub(in crate::source) fn account(&self) -> String {
+        match (&self.bind, &self.certificate) {
+            (Bind::Simple { dn, .. }, _) => dn.clone(),
+            (Bind::External, Some(certificate)) => format!("external {}", certificate.subject()),
+            (Bind::Anonymous | Bind::External, _) => String::new(),
+        }
+    }
+
+    /// Reads its secrets now, for a process that may not read their files later.
+    pub fn hold_secrets(&mut self) -> Result<(), Unusable> {
+        if let Some(certificate) = &mut self.certificate {
+            certificate.hold();
+        }
+        match &mut self.bind {
+            Bind::Simple { password, .. } => password.hold(),
+            Bind::Anonymous | Bind::External => Ok(()),
         }
     }
 }
@@ -124,13 +148,20 @@ impl fmt::Display for Server {
     }
 }
 
-/// Who asks.
+/// How a server learns who asks.
 #[derive(Clone, Debug)]
-pub struct Bind {
-    /// The name, or for Active Directory `user@domain`.
-    pub dn: String,
-    /// The password.
-    pub password: SecretSource,
+pub enum Bind {
+    /// Not at all.
+    Anonymous,
+    /// By a name and a password.
+    Simple {
+        /// The name, or for Active Directory `user@domain`.
+        dn: String,
+        /// The password.
+        password: SecretSource,
+    },
+    /// By the client certificate (SASL EXTERNAL, RFC 4513, 5.2.3).
+    External,
 }
 
 /// How deep a search goes.
@@ -165,6 +196,8 @@ impl SearchScope {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -182,6 +215,25 @@ mod tests {
             let seen = parsed.as_ref().ok().map(|(server, _)| (server.host.as_str(), server.port, server.tls));
             assert_eq!(seen, server, "{text}");
             assert_eq!(parsed.map(|(_, rest)| rest).unwrap_or_default(), rest, "{text}");
+        }
+    }
+
+    #[test]
+    fn law_7_another_certificate_is_another_account() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/certificates");
+        let by = |name: &str, key: &str| Options {
+            bind: Bind::External,
+            certificate: Some(ClientCertificate::of(folder.join(name), folder.join(key))),
+            ..Options::at(Vec::new(), Vec::new())
+        };
+        let one = by("client.pem", "client.key").account();
+        for (other, same) in [
+            (by("client.pem", "moved.key"), true),
+            (by("other.pem", "other.key"), false),
+            (by("none.pem", "client.key"), false),
+            (Options { bind: Bind::Anonymous, ..by("client.pem", "client.key") }, false),
+        ] {
+            assert_eq!(other.account() == one, same, "{other:?}");
         }
     }
 

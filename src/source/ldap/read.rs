@@ -244,6 +244,7 @@ impl Reading {
                 many => format!("{many} entries came twice, since they were moved meanwhile or bases overlap; what came later counts"),
             });
         }
+        notes.extend(options.certificate.as_ref().and_then(|certificate| certificate.expiry(clock.now())));
         if !options.tls_verify {
             notes.push("tls_verify = false: the server's certificate was not verified".to_owned());
         }

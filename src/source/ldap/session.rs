@@ -14,9 +14,10 @@ use tokio::task::{JoinError, JoinHandle};
 use super::code;
 use super::error::LdapErrorKind;
 use super::guard::{End, Room, guard};
-use super::options::{Options, SearchScope, Server};
+use super::options::{Bind, Options, SearchScope, Server};
 use super::transport::Security;
 use crate::clock::Clock;
+use crate::secret::{SecretSource, Unusable};
 use crate::source::refused_logins::{LoginRefusal, RefusedLogins};
 
 /// How long the end of a lost connection's task is waited for.
@@ -76,7 +77,7 @@ impl Session {
         clock: &Clock,
     ) -> Result<Self, SessionFault> {
         let security =
-            Security::of(options, server).map_err(|problem| SessionFault::Final(LdapErrorKind::Tls(problem)))?;
+            Security::of(options, server, clock).map_err(|problem| SessionFault::Final(LdapErrorKind::Tls(problem)))?;
         let wire = match tokio::time::timeout(options.timeout, security.connect(server)).await {
             Ok(Ok(wire)) => wire,
             Ok(Err(reason)) => return Err(SessionFault::Gone(hinted(reason, server))),
@@ -90,33 +91,54 @@ impl Session {
             .map_err(|error| SessionFault::Gone(code::described(&error)))?;
         let driver = Task(Some(tokio::spawn(connection.drive())));
         let mut session = Self { ldap, room, driver, guard: Task(Some(guard)), timeout: options.timeout };
-        if let Some(bind) = &options.bind {
-            let password = bind.password.read().map_err(|unusable| {
-                SessionFault::Final(LdapErrorKind::Password(format!(
-                    "{} {}",
-                    unusable.path.display(),
-                    unusable.problem
-                )))
-            })?;
-            if let Some(LoginRefusal { at, said, .. }) = logins.refused(&bind.dn, &password) {
-                return Err(SessionFault::Final(LdapErrorKind::Refused { at, said }));
-            }
-            let result = session.ldap.with_timeout(options.timeout).simple_bind(&bind.dn, password.expose_secret());
-            let result = match result.await {
-                Ok(result) => result,
-                Err(error) => return Err(SessionFault::Gone(hinted(session.cause(error).await, server))),
-            };
-            let taken = taken(&result);
-            match &taken {
-                Ok(()) => logins.taken(&bind.dn, &password),
-                Err(_) if code::is_wrong(result.rc, &result.text) => {
-                    logins.refuse(&bind.dn, &password, &said(&result), clock.now());
-                }
-                Err(_) => {}
-            }
-            taken?;
-        }
+        let bound = match &options.bind {
+            Bind::Anonymous => Ok(()),
+            Bind::Simple { dn, password } => session.simple_bind((dn, password), logins, clock).await,
+            Bind::External => session.external_bind().await,
+        };
+        bound.map_err(|fault| match fault {
+            SessionFault::Gone(reason) => SessionFault::Gone(hinted(reason, server)),
+            fault => fault,
+        })?;
         Ok(session)
+    }
+
+    async fn simple_bind(
+        &mut self,
+        (dn, password): (&str, &SecretSource),
+        logins: &RefusedLogins,
+        clock: &Clock,
+    ) -> Result<(), SessionFault> {
+        let password = password.read().map_err(|Unusable { path, problem }| {
+            SessionFault::Final(LdapErrorKind::Password(format!("{} {problem}", path.display())))
+        })?;
+        if let Some(LoginRefusal { at, said, .. }) = logins.refused(dn, &password) {
+            return Err(SessionFault::Final(LdapErrorKind::Refused { at, said }));
+        }
+        let result = match self.ldap.with_timeout(self.timeout).simple_bind(dn, password.expose_secret()).await {
+            Ok(result) => result,
+            Err(error) => return Err(SessionFault::Gone(self.cause(error).await)),
+        };
+        let taken = taken(&result, code::bind_hint(result.rc, &result.text));
+        match &taken {
+            Ok(()) => logins.taken(dn, &password),
+            Err(_) if code::is_wrong(result.rc, &result.text) => {
+                logins.refuse(dn, &password, &said(&result), clock.now());
+            }
+            Err(_) => {}
+        }
+        taken
+    }
+
+    /// Binds by the certificate that was shown in TLS. No server counts attempts with one, so it is tried in every run.
+    async fn external_bind(&mut self) -> Result<(), SessionFault> {
+        match self.ldap.with_timeout(self.timeout).sasl_external_bind().await {
+            Ok(result) => taken(&result, code::external_bind_hint(result.rc)),
+            Err(error) => {
+                let cause = self.cause(error).await;
+                Err(SessionFault::Gone(format!("{cause}{}", code::EXTERNAL_BIND_GONE)))
+            }
+        }
     }
 
     /// Searches; `each` takes what comes, and breaks off by giving false.
@@ -209,15 +231,12 @@ fn said(result: &LdapResult) -> String {
     format!("{}{}", code::words(result.rc), code::said(&result.text))
 }
 
-fn taken(result: &LdapResult) -> Result<(), SessionFault> {
+fn taken(result: &LdapResult, hint: &'static str) -> Result<(), SessionFault> {
     match result.rc {
         code::SUCCESS => Ok(()),
         // Such a server looked at neither name nor password.
         code::BUSY | code::UNAVAILABLE => Err(SessionFault::Gone(said(result))),
-        rc => Err(SessionFault::Final(LdapErrorKind::Bind {
-            said: said(result),
-            hint: code::bind_hint(rc, &result.text),
-        })),
+        _ => Err(SessionFault::Final(LdapErrorKind::Bind { said: said(result), hint })),
     }
 }
 

@@ -13,6 +13,8 @@ use super::code;
 use super::guard::{End, one_message};
 use super::options::{Options, Server};
 use super::trust;
+use crate::clock::Clock;
+use crate::secret::Unusable;
 use crate::tls;
 
 /// The request to begin with TLS (RFC 4511, 4.14): the first message, with the name of the operation.
@@ -34,16 +36,20 @@ impl Security {
     /// # Errors
     ///
     /// Why TLS can't be set up on this side.
-    pub(super) fn of(options: &Options, server: &Server) -> Result<Self, String> {
+    pub(super) fn of(options: &Options, server: &Server, clock: &Clock) -> Result<Self, String> {
         let starts_later = options.start_tls && !server.tls;
         if !server.tls && !starts_later {
             tls::without_roots(options.ca_file.as_deref())?;
             return Ok(Self { tls: None, starts_later });
         }
-        let config: ClientConfig = match options.tls_verify {
+        let mut config: ClientConfig = match options.tls_verify {
             true => tls::verified(options.ca_file.as_deref())?,
             false => trust::unverified(),
         };
+        if let Some(certificate) = &options.certificate {
+            let unusable = |Unusable { path, problem }| format!("the client certificate: {} {problem}", path.display());
+            config.client_auth_cert_resolver = certificate.shown(clock.now()).map_err(unusable)?;
+        }
         let name =
             ServerName::try_from(server.host.clone()).map_err(|_| format!("{} is no host's name", server.host))?;
         Ok(Self { tls: Some((TlsConnector::from(Arc::new(config)), name)), starts_later })

@@ -3,6 +3,7 @@
 mod answers;
 mod binds;
 mod commands;
+mod external;
 mod first;
 mod hostile;
 mod lagging;

@@ -8,7 +8,7 @@ use crate::cli::args::InitArgs;
 use crate::cli::ui::{Exit, Failure, Message, Ui};
 use crate::secret::SecretSource;
 use crate::source::dn::parts;
-use crate::source::ldap::{self, Bind, Counted, DirectoryFlavour, Options, Probe, Server};
+use crate::source::ldap::{self, Bind, ClientCertificate, Counted, DirectoryFlavour, Options, Probe, Server};
 
 /// Fields with the attributes that hold them, the commoner first.
 const NAMES: &[(&str, &[&str])] = &[
@@ -55,11 +55,16 @@ pub(super) async fn run(ui: &Ui, args: &InitArgs, address: &str) -> Result<Exit,
         let failure = Failure::usage("the password would go out in clear text");
         return Err(failure.hint("use ldaps://, or --start-tls"));
     }
-    let bind = args.bind_dn.as_ref().zip(args.bind_password_file.as_ref());
+    if args.client_cert_file.is_some() && !server.tls && !args.start_tls {
+        let failure = Failure::usage("a client certificate is shown in TLS alone");
+        return Err(failure.hint("use ldaps://, or --start-tls"));
+    }
+    let (certificate, bind) = account(args);
     let options = Options {
         start_tls: args.start_tls,
         ca_file: args.ca_file.clone(),
-        bind: bind.map(|(dn, file)| Bind { dn: dn.clone(), password: SecretSource::File(file.clone()) }),
+        certificate,
+        bind,
         ..Options::at(vec![server], Vec::new())
     };
     let probe = ldap::probe(&options, Some(&*base)).await.map_err(Failure::failed)?;
@@ -84,12 +89,33 @@ pub(super) async fn run(ui: &Ui, args: &InitArgs, address: &str) -> Result<Exit,
     if probe.people == 0 {
         let failure =
             Failure::failed(Message("no people were seen in the directory, so this configuration is a guess".into()));
-        return Err(failure.hint(match args.bind_dn {
-            None => "name an account that may read people: --bind-dn and --bind-password-file",
-            Some(_) => "check what the account may read, and the base behind the address: ldaps://HOST/BASE",
+        return Err(failure.hint(match options.bind {
+            Bind::Anonymous => {
+                "name an account that may read people: --bind-dn and --bind-password-file, or --client-cert-file and \
+                 --client-key-file"
+            }
+            Bind::Simple { .. } | Bind::External => {
+                "check what the account may read, and the base behind the address: ldaps://HOST/BASE"
+            }
         }));
     }
     Ok(Exit::Done)
+}
+
+/// Who asks, as the arguments say.
+fn account(args: &InitArgs) -> (Option<ClientCertificate>, Bind) {
+    match (args.bind_dn.as_ref().zip(args.bind_password_file.as_ref()), certificate(args)) {
+        (Some((dn, file)), certificate) => {
+            (certificate, Bind::Simple { dn: dn.clone(), password: SecretSource::File(file.clone()) })
+        }
+        (None, None) => (None, Bind::Anonymous),
+        (None, certificate) => (certificate, Bind::External),
+    }
+}
+
+fn certificate(args: &InitArgs) -> Option<ClientCertificate> {
+    let files = args.client_cert_file.clone().zip(args.client_key_file.clone());
+    files.map(|(certificate, key)| ClientCertificate::of(certificate, key))
 }
 
 fn configuration(options: &Options, args: &InitArgs, people: &People<'_>) -> String {
@@ -149,12 +175,18 @@ fn source(text: &mut String, options: &Options, args: &InitArgs, people: &People
         Some(file) => text.push_str(&line("ca_file", path(file))),
         None => text.push_str("# ca_file = \"ca.pem\"               # trusted besides the system's certificates\n"),
     }
-    match args.bind_dn.as_ref().zip(args.bind_password_file.as_ref()) {
-        Some((dn, file)) => {
+    let named = |key: &str, file: &Option<PathBuf>| file.as_ref().map(|file| line(key, path(file))).unwrap_or_default();
+    match (&args.bind_dn, &args.client_cert_file) {
+        (Some(dn), _) => {
             text.push_str(&line("bind_dn", quoted(dn)));
-            text.push_str(&line("bind_password_file", path(file)));
+            text.push_str(&named("bind_password_file", &args.bind_password_file));
         }
-        None => text.push_str(
+        (None, Some(_)) => {
+            text.push_str(&line("bind", quoted("external")));
+            text.push_str(&named("client_cert_file", &args.client_cert_file));
+            text.push_str(&named("client_key_file", &args.client_key_file));
+        }
+        (None, None) => text.push_str(
             "# bind_dn = \"…\"                   # an account that may read all people, without limits\n\
              # bind_password_file = \"bind-password\"\n",
         ),
