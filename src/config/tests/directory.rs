@@ -208,8 +208,8 @@ fn what_is_wrong_with_a_client_certificate_is_named() {
         (key("client.pem"), "source.client_key_file: every user of this machine may read or change client.pem"),
         (external.replace("client.pem", "none.pem"), "source.client_cert_file: none.pem can't be read"),
         (
-            external.replace("client.pem", "client.key"),
-            "source.client_cert_file: client.key holds no readable certificate",
+            external.replace("client.pem", "group.key"),
+            "source.client_cert_file: group.key holds no readable certificate",
         ),
         (format!("{external}bind_dn = \"cn=me\"\n"), "source.bind_dn: goes with bind = \"simple\""),
         (

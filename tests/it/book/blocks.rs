@@ -99,9 +99,12 @@ fn every_block_of_toml_loads() {
     for block in blocks.iter().filter(|block| block.info.starts_with("toml")) {
         tried += 1;
         let dir = tempfile::tempdir().unwrap();
-        for (name, text) in
-            [("secret", "sesame".to_owned()), ("config.toml", whole(block).unwrap_or_else(|error| error))]
-        {
+        for (name, text) in [
+            ("secret", "sesame".to_owned()),
+            ("rosterd.pem", include_str!("../../fixtures/certificates/client.pem").to_owned()),
+            ("rosterd.key", include_str!("../../fixtures/certificates/client.key").to_owned()),
+            ("config.toml", whole(block).unwrap_or_else(|error| error)),
+        ] {
             let path = dir.path().join(name);
             fs::write(&path, text).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();

@@ -1,4 +1,4 @@
-//! Client certificates: binds by one (SASL EXTERNAL), and servers that want one whoever asks.
+//! Client certificates: binds by one (SASL EXTERNAL), and servers that want one of everybody.
 
 use std::path::Path;
 
@@ -8,8 +8,11 @@ use crate::support::{Config, World, authority};
 
 const ACCOUNT: &str = "bind_dn = \"cn=reader,dc=example,dc=org\"\nbind_password = \"reader\"\n";
 const EXTERNAL: &str = "bind = \"external\"\n";
-/// Certificates that belong to no authority, out of their time.
-const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/certificates");
+/// A certificate of no authority, out of its time.
+const EXPIRED: [(&str, &[u8]); 2] = [
+    ("client.pem", include_bytes!("../../fixtures/certificates/client.pem")),
+    ("client.key", include_bytes!("../../fixtures/certificates/client.key")),
+];
 
 /// A server that treats client certificates so, and knows one of them as an account.
 fn server(verify: &str) -> Slapd {
@@ -61,8 +64,11 @@ fn law_11_what_is_wrong_with_a_bind_by_a_certificate_says_what_to_do_and_shows_n
     authority::certificates(stranger.path(), "DNS:localhost");
     authority::client(stranger.path(), "rosterd", "/O=Example/CN=rosterd");
     let own = |slapd: &Slapd| pair(&slapd.path(""), "rosterd");
-    let expired = pair(Path::new(FIXTURES), "client");
     let world = World::default();
+    for (name, bytes) in EXPIRED {
+        world.put(name, bytes);
+    }
+    let expired = pair(world.dir(), "client");
     for (name, slapd, lines, wrong) in [
         ("taken", &demands, format!("{EXTERNAL}{}", own(&demands)), None),
         ("beside a name and password", &demands, format!("{ACCOUNT}{}", own(&demands)), None),
