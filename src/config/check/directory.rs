@@ -131,7 +131,7 @@ enum Way {
 }
 
 /// The certificate that is shown to the server; the inner `None` is none.
-fn certificate(source: &Section<'_>, way: Way) -> Option<Option<ClientCertificate>> {
+fn certificate(source: &Section<'_>, way: Way) -> Option<Option<Box<ClientCertificate>>> {
     const KEYS: [&str; 2] = ["client_cert_file", "client_key_file"];
     let given = KEYS.map(|key| source.unless_empty(key).is_some() || source.is_bad(key));
     match given {
@@ -156,7 +156,7 @@ fn certificate(source: &Section<'_>, way: Way) -> Option<Option<ClientCertificat
         let key = if path == certificate.key() { KEYS[1] } else { KEYS[0] };
         return source.wrong(key, format!("{} {problem}", path.display()), None);
     }
-    Some(Some(certificate))
+    Some(Some(Box::new(certificate)))
 }
 
 /// By the client certificate: then there is no name and no password.

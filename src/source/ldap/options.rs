@@ -20,7 +20,7 @@ pub struct Options {
     /// Whether a server's certificate is verified.
     pub tls_verify: bool,
     /// What is shown to a server that asks who this is, in TLS.
-    pub certificate: Option<ClientCertificate>,
+    pub certificate: Option<Box<ClientCertificate>>,
     /// Who asks.
     pub bind: Bind,
     /// Where entries are looked for; never empty.
@@ -223,7 +223,7 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/certificates");
         let by = |name: &str, key: &str| Options {
             bind: Bind::External,
-            certificate: Some(ClientCertificate::of(folder.join(name), folder.join(key))),
+            certificate: Some(Box::new(ClientCertificate::of(folder.join(name), folder.join(key)))),
             ..Options::at(Vec::new(), Vec::new())
         };
         let one = by("client.pem", "client.key").account();

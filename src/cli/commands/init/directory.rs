@@ -103,7 +103,7 @@ pub(super) async fn run(ui: &Ui, args: &InitArgs, address: &str) -> Result<Exit,
 }
 
 /// Who asks, as the arguments say.
-fn account(args: &InitArgs) -> (Option<ClientCertificate>, Bind) {
+fn account(args: &InitArgs) -> (Option<Box<ClientCertificate>>, Bind) {
     match (args.bind_dn.as_ref().zip(args.bind_password_file.as_ref()), certificate(args)) {
         (Some((dn, file)), certificate) => {
             (certificate, Bind::Simple { dn: dn.clone(), password: SecretSource::File(file.clone()) })
@@ -113,9 +113,9 @@ fn account(args: &InitArgs) -> (Option<ClientCertificate>, Bind) {
     }
 }
 
-fn certificate(args: &InitArgs) -> Option<ClientCertificate> {
+fn certificate(args: &InitArgs) -> Option<Box<ClientCertificate>> {
     let files = args.client_cert_file.clone().zip(args.client_key_file.clone());
-    files.map(|(certificate, key)| ClientCertificate::of(certificate, key))
+    files.map(|(certificate, key)| Box::new(ClientCertificate::of(certificate, key)))
 }
 
 fn configuration(options: &Options, args: &InitArgs, people: &People<'_>) -> String {
