@@ -5,7 +5,7 @@ use std::io;
 
 use super::encoding::DetectedEncoding;
 use super::error::CsvErrorKind;
-use super::limits::{COLUMNS_MAX, ENDLESS_ROW_BYTES, HEAD_BYTES, HEADER_LINES_MAX, ROW_BYTES_MAX};
+use super::limits::{COLUMNS_MAX, ENDLESS_ROW_BYTES, HEAD_BYTES, HEADER_ROWS_MAX, ROW_BYTES_MAX};
 use super::options::Options;
 use super::row_tracker::{Flaw, Rows};
 use super::transcode::Text;
@@ -84,7 +84,7 @@ impl Head {
             .collect()
     }
 
-    /// Finds the header: the line that is configured, else the first of 20 that holds every column that `wanted` needs.
+    /// Finds the header: the line that is configured, else the first of 20 rows, blank ones left out, that holds every column that `wanted` needs.
     /// The delimiter is the configured one, else the one with which that line does.
     pub(super) fn heading(
         &self,
@@ -92,7 +92,12 @@ impl Head {
         wanted: &RequiredColumns,
         known: Option<u8>,
     ) -> Result<Heading, CsvErrorKind> {
-        let divided = |delimiter| self.rows(delimiter).into_iter().map(move |row| (delimiter, row));
+        let most = if options.header.is_some() { usize::MAX } else { HEADER_ROWS_MAX };
+        let is_blank = |row: &HeadRow| row.cells.iter().all(|cell| cell.trim().is_empty());
+        let divided = |delimiter| {
+            let rows = self.rows(delimiter).into_iter().filter(move |row| !is_blank(row));
+            rows.take(most).map(move |row| (delimiter, row))
+        };
         choose(delimiters(options.delimiter, known).into_iter().flat_map(divided), options, wanted)
     }
 }
@@ -112,11 +117,7 @@ pub(super) fn choose(
 ) -> Result<Heading, CsvErrorKind> {
     let mut best: Option<Candidate> = None;
     for (delimiter, row) in rows {
-        let looked_at = match options.header {
-            Some(line) => row.line == u64::from(line),
-            None => row.line <= HEADER_LINES_MAX,
-        };
-        if !looked_at {
+        if options.header.is_some_and(|line| row.line != u64::from(line)) {
             continue;
         }
         let candidate = Candidate::new(delimiter, row, options, wanted);

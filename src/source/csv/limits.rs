@@ -10,8 +10,8 @@ pub const CELL_BYTES_MAX: usize = 4 * 1024;
 pub const PHOTO_ROW_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The most columns.
 pub const COLUMNS_MAX: usize = 200;
-/// The lines among which the header is looked for.
-pub const HEADER_LINES_MAX: u64 = 20;
+/// The rows, blank ones left out, among which the header is looked for.
+pub const HEADER_ROWS_MAX: usize = 20;
 /// Up to this number, bad rows alone never fail a file.
 pub const BAD_ROWS_FLOOR: u64 = 10;
 /// Above the floor, one bad row among this many fails the file.

@@ -9,7 +9,7 @@ use super::encoding::decide;
 use super::error::{CsvErrorKind, Error};
 use super::format::{DetectedFormat, Probe, delimiter_name};
 use super::header::{DELIMITERS, Head, HeadRow};
-use super::limits::{COLUMNS_MAX, HEADER_LINES_MAX};
+use super::limits::{COLUMNS_MAX, HEADER_ROWS_MAX};
 use super::options::{Encoding, Options};
 use super::read::{Opened, container, open};
 use super::scan::{Utf8, survey};
@@ -52,7 +52,7 @@ fn look_at_workbook(file: &File) -> Result<Probe, CsvErrorKind> {
     // A table ends where its longest rows do.
     let width = rows.iter().map(|row| row.cells.len()).max().ok_or(CsvErrorKind::Empty)?;
     let full = |row: &&mut HeadRow| row.cells.len() > 1 && row.cells.len() < width;
-    if !rows.iter().any(|row| row.line <= HEADER_LINES_MAX && row.cells.len() == width) {
+    if !rows.iter().take(HEADER_ROWS_MAX).any(|row| row.cells.len() == width) {
         rows.iter_mut().filter(full).for_each(|row| row.cells.resize(width, String::new()));
     }
     let even = rows.iter().filter(|row| row.cells.len() == width).count();
@@ -167,7 +167,7 @@ fn divide(head: &Head, delimiter: u8) -> Option<Grid> {
 
 /// The position of the row that looks most like a header: full width, every cell filled, none twice, none like data.
 fn header(grid: &Grid, doubts: &mut Vec<String>) -> usize {
-    let early = || grid.rows.iter().enumerate().filter(|(_, row)| row.line <= HEADER_LINES_MAX);
+    let early = || grid.rows.iter().enumerate().take(HEADER_ROWS_MAX);
     let full = |row: &HeadRow| row.cells.len() == grid.width;
     if let Some((at, _)) = early().find(|(_, row)| full(row) && named(row)) {
         return at;

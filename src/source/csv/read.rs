@@ -117,6 +117,7 @@ fn read_rows(
     if !walk.stopped() && changed(text, &survey, stamp, options)? {
         walk.doubt(CHANGED);
     }
+    let notes = walk.notes();
     let (rows, rejected, incomplete) = walk.end()?;
     Ok(Read {
         rows,
@@ -125,7 +126,7 @@ fn read_rows(
         found: source::SourceState::Csv(found),
         span: None,
         superseded: Vec::new(),
-        notes: Vec::new(),
+        notes,
         incomplete,
     })
 }

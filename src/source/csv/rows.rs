@@ -35,6 +35,8 @@ pub(super) struct Walk {
     visited: u64,
     rejected: Vec<Rejected>,
     doubts: Vec<String>,
+    /// The lines on which the header stands again.
+    headers: Vec<u64>,
     stopped: bool,
     scratch: Vec<u8>,
 }
@@ -67,6 +69,7 @@ impl Walk {
             visited: 0,
             rejected: Vec::new(),
             doubts,
+            headers: Vec::new(),
             stopped: false,
             scratch: Vec::new(),
         }
@@ -122,6 +125,10 @@ impl Walk {
             self.reject(mark, fault)?;
             return Ok(true);
         }
+        if self.is_header(row.cells_mut()) {
+            self.headers.push(mark.line);
+            return Ok(true);
+        }
         row.finish(mark.line, &mut self.scratch);
         self.visited += 1;
         if visit(row).is_break() {
@@ -146,6 +153,12 @@ impl Walk {
         self.doubts.push(reason.into());
     }
 
+    /// What is worth knowing of the rows besides.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let note = |line: &u64| format!("the header stands again on line {line}; no person is made of it");
+        self.headers.iter().take(LINES_LISTED).map(note).collect()
+    }
+
     /// How many rows were visited, those that were not, and why the read proves nothing.
     pub(super) fn end(mut self) -> Result<(u64, Vec<Rejected>, Vec<String>), CsvErrorKind> {
         self.check_share(self.seen)?;
@@ -160,6 +173,12 @@ impl Walk {
             self.doubt(reason);
         }
         Ok((self.visited, self.rejected, self.doubts))
+    }
+
+    /// Whether a row is the header once more, as it is where files or pages were put together.
+    fn is_header(&self, cells: &StringRecord) -> bool {
+        let names = self.columns.names();
+        cells.len() == names.len() && cells.iter().zip(names).all(|(cell, name)| cell.trim() == name.trim())
     }
 
     fn header(&mut self, mark: Mark) {

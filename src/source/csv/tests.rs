@@ -57,6 +57,28 @@ fn read_bytes(bytes: impl AsRef<[u8]>) -> Result<(Vec<String>, Read), Error> {
 }
 
 #[test]
+fn a_header_that_stands_again_is_no_person() {
+    let (rows, read) = read_bytes("No,Name\n1,Ana\n No ,Name\n2,Bo\nNo,Name\nNo,Nameless\n").unwrap();
+    assert_eq!(rows, ["2:1|Ana", "4:2|Bo", "6:No|Nameless"]);
+    let note = |line: u64| format!("the header stands again on line {line}; no person is made of it");
+    assert_eq!((read.rows, read.notes), (3, vec![note(3), note(5)]));
+    assert!(read.incomplete.is_empty(), "{:?}", read.incomplete);
+}
+
+#[test]
+fn blank_rows_do_not_count_among_those_where_the_header_is_looked_for() {
+    for (above, fits) in [
+        ("\n".repeat(60), true),
+        (" , \n".repeat(60), true),
+        ("Title,\n".repeat(19), true),
+        ("Title,\n".repeat(20), false),
+    ] {
+        let read = read_bytes(format!("{above}No,Name\n1,Ana\n"));
+        assert_eq!(read.is_ok(), fits, "{above:?}");
+    }
+}
+
+#[test]
 fn a_whole_file_gives_every_row_and_proves_completeness() {
     let wide =
         |text: &str, mark: &[u8]| [mark, &text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>()].concat();

@@ -18,7 +18,7 @@ use super::xml::attribute;
 use crate::source::csv::error::CsvErrorKind;
 use crate::source::csv::format::DetectedFormat;
 use crate::source::csv::header::{HeadRow, Heading, choose};
-use crate::source::csv::limits::{BUFFER_BYTES, HEADER_LINES_MAX};
+use crate::source::csv::limits::{BUFFER_BYTES, HEADER_ROWS_MAX};
 use crate::source::csv::options::Options;
 use crate::source::csv::row_tracker::Mark;
 use crate::source::csv::rows::{CHANGED, CellFault, Walk};
@@ -77,7 +77,8 @@ pub(in crate::source::csv) fn read(
     };
     let mut pass = RowPass::new(heading, wanted);
     let rows = pass.run(&mut book, visit)?;
-    let RowPass { mut walk, notes, .. } = pass.with_notes(&survey.tail);
+    let RowPass { mut walk, mut notes, .. } = pass.with_notes(&survey.tail);
+    notes.extend(walk.notes());
     file.rewind().map_err(CsvErrorKind::Unreadable)?;
     let is_same = digest(file).map_err(CsvErrorKind::Unreadable)? == content;
     if !walk.stopped() && (rows != survey.rows || !is_same) {
@@ -127,7 +128,7 @@ impl Book {
             let (mut head, mut rows, mut row) = (Vec::new(), 0, SheetRow::default());
             while sheet.next_row(&mut self.texts, &mut row)? {
                 rows += 1;
-                if row.number <= HEADER_LINES_MAX || header.map(u64::from) == Some(row.number) {
+                if head.len() < HEADER_ROWS_MAX || header.map(u64::from) == Some(row.number) {
                     head.extend(head_row(&row));
                 }
             }
