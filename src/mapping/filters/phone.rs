@@ -14,6 +14,9 @@ pub(in crate::mapping) fn knows_country(letters: &str) -> bool {
 /// keeps its own country; anything else is a number of `country`, and loses the digit that is dialled within it only.
 pub(super) fn phone(text: &str, country: &str) -> Result<String, String> {
     let country = find(country).ok_or_else(|| "the template names a country that is not there".to_owned())?;
+    if is_date_or_fraction(text) {
+        return Err("the value is no phone number: it is a date or a fraction".to_owned());
+    }
     let plus = text.starts_with(['+', '＋']);
     // The zero of `+64 (0)29` is for those who dial within the country.
     let text = if plus { text.replacen("(0)", "", 1) } else { text.to_owned() };
@@ -29,6 +32,11 @@ pub(super) fn phone(text: &str, country: &str) -> Result<String, String> {
     let digits = match (plus, abroad(&digits, country)) {
         (true, _) => digits,
         (false, Some(abroad)) => abroad.to_owned(),
+        (false, None) if has_own_code(&digits, country) => {
+            return Err("the value begins with the code of its own country, as a number that lost its + does; write it with a + or \
+                        as it is dialled in the country"
+                .to_owned());
+        }
         (false, None) => format!("{}{}", country.code, within(&digits, country)),
     };
     if !DIGITS.contains(&digits.len()) {
@@ -53,6 +61,25 @@ fn abroad<'d>(digits: &'d str, country: &Country) -> Option<&'d str> {
     // A Russian number may itself begin with 810 within the country only if it is no longer than one.
     let fits = own != "810" || digits.len() > 11;
     digits.strip_prefix(own).filter(|_| fits).or_else(|| digits.strip_prefix("00"))
+}
+
+/// A spreadsheet makes such values of cells that it takes for dates or numbers: `2026-01-01`, `21.5`.
+fn is_date_or_fraction(text: &str) -> bool {
+    let parts =
+        |by: char| text.split(by).map(|part| part.bytes().all(|byte| byte.is_ascii_digit()).then_some(part.len()));
+    parts('-').eq([Some(4), Some(2), Some(2)])
+        || parts('.').count() == 2 && matches!(parts('.').next_back(), Some(Some(1 | 2)))
+}
+
+/// Whether digits are a whole number of the country behind its code: a spreadsheet takes the + away. What is not longer than
+/// numbers within the country are may begin with the same digits by chance.
+fn has_own_code(digits: &str, country: &Country) -> bool {
+    let Some(rest) = digits.strip_prefix(country.code) else { return false };
+    match country.trunk {
+        Trunk::None => rest.len() >= 9,
+        Trunk::Prefix(prefixes) => rest.len() >= 8 && !prefixes.iter().any(|prefix| digits.starts_with(prefix)),
+        Trunk::OfLength(prefix, length) => prefix != country.code && digits.len() >= length,
+    }
 }
 
 /// The number without the digits that are dialled within the country only.
@@ -107,6 +134,26 @@ mod tests {
             assert!(refused.starts_with("the value is no phone number") && !refused.contains(text), "{text}");
         }
         assert!(phone("021 555 1234", "ZZ").is_err());
+    }
+
+    #[test]
+    fn a_number_that_a_spreadsheet_took_for_something_else_is_refused() {
+        for (text, country, fits) in [
+            ("64215550104", "NZ", false),
+            ("447911123456", "GB", false),
+            ("34612345678", "ES", false),
+            ("79123456789", "RU", false),
+            ("64 401 234", "NZ", true),
+            ("393 123 4567", "IT", true),
+            ("7012345678", "KZ", true),
+            ("12125550100", "US", true),
+            ("2026-01-01", "NZ", false),
+            ("21.5", "NZ", false),
+            ("09.838.5771", "NZ", true),
+            ("030.1234567", "DE", true),
+        ] {
+            assert_eq!(phone(text, country).is_ok(), fits, "{text} {country}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Filters that read dates. None of them knows what day it is.
 
-use jiff::civil::DateTime;
+use jiff::civil::{Date, DateTime, Time};
 use jiff::fmt::strtime::{self, BrokenDownTime};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -10,10 +10,19 @@ const FILE_TIME_EPOCH: i64 = 11_644_473_600;
 /// How many file-time ticks a second has.
 const FILE_TIME_TICKS: i64 = 10_000_000;
 
-/// Text of a `strptime` format as `YYYY-MM-DD`.
+/// Text of a `strptime` format as `YYYY-MM-DD`. A day as ISO 8601 writes it, with a time of day or without, is one in any
+/// format: dates of a workbook come so.
 pub(super) fn date(text: &str, format: &str) -> Result<String, String> {
     let date = strtime::parse(format, text).and_then(|parsed| parsed.to_date());
-    date.map(|date| date.to_string()).map_err(|_| format!("the value is not a date of the form `{format}`"))
+    let date = date.ok().or_else(|| iso_day(text));
+    date.map(|date| date.to_string()).ok_or_else(|| format!("the value is not a date of the form `{format}`"))
+}
+
+fn iso_day(text: &str) -> Option<Date> {
+    let (day, time) = text.split_once(['T', ' ']).map_or((text, None), |(day, time)| (day, Some(time)));
+    let is_time = time.is_none_or(|time| time.parse::<Time>().is_ok());
+    let is_day = day.len() == "YYYY-MM-DD".len() && is_time;
+    if is_day { strtime::parse("%Y-%m-%d", day).and_then(|parsed| parsed.to_date()).ok() } else { None }
 }
 
 /// Checks a `strptime` format.
