@@ -40,6 +40,13 @@ pub struct Missing {
 }
 
 impl Missing {
+    /// The same once some of them were removed; `None` where no one is left who is missing.
+    pub(crate) fn still(self, missed: &[Missed]) -> Option<Self> {
+        let since = missed.iter().map(|one| one.since).min()?;
+        let (people, due) = (missed.len() as u64, missed.iter().filter_map(|one| one.due).min());
+        Some(Self { people, of: self.of - (self.people - people), since, due, ..self })
+    }
+
     /// The same in words, with times in the job's zone.
     pub fn describe(&self, zone: &TimeZone, now: Timestamp) -> String {
         let time = |at: Timestamp| at.to_zoned(zone.clone()).strftime("%-d %b %Y, %H:%M %Z").to_string();

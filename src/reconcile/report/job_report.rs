@@ -187,10 +187,13 @@ pub(crate) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
             report.by_target.insert(plan.target, counts);
         }
         if is_own {
+            // Who was removed just now is not missing any more.
+            let removed: BTreeSet<&Key> =
+                confirmed.clone().filter(|(_, action, _)| *action == Action::Delete).map(|(key, ..)| key).collect();
             report.missed = plan.missed;
-            report.missing = plan.missing;
+            report.missed.retain(|one| !removed.contains(&one.key));
+            report.missing = plan.missing.and_then(|missing| missing.still(&report.missed));
             report.unknown = Some(plan.updates.unknown);
-            let confirmed = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Confirmed);
             report.details = Details {
                 preempted: false,
                 names_file: false,

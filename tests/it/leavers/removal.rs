@@ -57,7 +57,11 @@ fn law_6_without_grace_one_complete_read_is_enough_and_only_own_people_leave() {
     let changes = plan["changes"].as_array().unwrap();
     assert!(changes.iter().all(|change| change["action"] == "delete" && change["id"].is_i64()), "{plan}");
     assert_eq!(changes.len(), 2, "created or matched, both are the job's own: {plan}");
-    assert_eq!(world.sync().expect(0).writes(), (0, 0, 2));
+    let ran = world.sync().expect(0);
+    assert_eq!(ran.writes(), (0, 0, 2));
+    assert!(!ran.err.contains("due to be removed"), "{ran:?}");
+    let status = world.run(&["status", "--json"]).expect(0).job();
+    assert_eq!(status["missing"], json!(null), "who was removed is not missing any more: {status}");
     assert_eq!((gone(&world), world.held_as(90).is_some()), (vec![1, 2], true));
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
 
