@@ -52,6 +52,19 @@ pub enum EntraErrorKind {
         /// What to do, with what puts it apart.
         hint: &'static str,
     },
+    /// It asks for more time than a read has.
+    #[error(
+        "it answered {status} to {asked} and asks to wait {seconds} s, which is longer than this read may take; the next run \
+         tries again"
+    )]
+    Busy {
+        /// The status.
+        status: u16,
+        /// What was asked for.
+        asked: &'static str,
+        /// How long it wants to be left alone.
+        seconds: u64,
+    },
     /// The answer is no page.
     #[error("its answer is no page of a list: {0}")]
     Garbled(&'static str),

@@ -20,8 +20,8 @@ const STOP_LOOK: Duration = Duration::from_millis(100);
 
 /// What is handed over.
 pub(super) enum Listed {
-    /// Another list begins.
-    List,
+    /// Another list begins: that of this group, or of all users.
+    List(String),
     /// Its next page.
     Page(ListPage),
 }
@@ -68,22 +68,22 @@ async fn walks(
     let mut graph = Graph::new(options, access.clock)?;
     let mut lists = Vec::new();
     if options.groups.is_empty() {
-        lists.push((Asked::Users, list_url(options, &["users"])?));
+        lists.push((options.tenant.clone(), Asked::Users, list_url(options, &["users"])?));
     }
     for group in &options.groups {
-        let group = if is_id(group) { group.clone() } else { group_of(&mut graph, options, group).await? };
-        let url = list_url(options, &["groups", &group, "transitiveMembers", "microsoft.graph.user"])?;
-        lists.push((Asked::Members, url));
+        let id = if is_id(group) { group.clone() } else { group_of(&mut graph, options, group).await? };
+        let url = list_url(options, &["groups", &id, "transitiveMembers", "microsoft.graph.user"])?;
+        lists.push((group.clone(), Asked::Members, url));
     }
     let managers = match selected.has_manager {
         true => Some(managers(&mut graph, options).await?),
         false => None,
     };
     let mut doubts = Vec::new();
-    for (asked, mut url) in lists {
+    for (name, asked, mut url) in lists {
         query(&mut url, options, selected);
         let mut walk = Walk::new(options.graph.url());
-        if sender.send(Listed::List).is_err() {
+        if sender.send(Listed::List(name)).is_err() {
             return Ok(doubts);
         }
         let mut next = Some(url);

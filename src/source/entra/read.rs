@@ -63,6 +63,8 @@ struct Reading {
     /// By id: the number of its row, and the list that showed it.
     seen: HashMap<u128, (u64, u64)>,
     list: u64,
+    /// By group, or for all users: how many users its list has.
+    lists: Vec<(String, u64)>,
     number: u64,
     superseded: Vec<u64>,
     doubts: Vec<String>,
@@ -77,6 +79,7 @@ impl Reading {
             scratch: Vec::new(),
             seen: HashMap::new(),
             list: 0,
+            lists: Vec::new(),
             number: 0,
             superseded: Vec::new(),
             doubts: Vec::new(),
@@ -85,8 +88,12 @@ impl Reading {
 
     fn take(&mut self, message: Listed, visit: &mut dyn FnMut(&Row) -> ControlFlow<()>) -> ControlFlow<()> {
         match message {
-            Listed::List => self.list += 1,
+            Listed::List(name) => {
+                self.list += 1;
+                self.lists.push((name, 0));
+            }
             Listed::Page(page) => {
+                self.lists.iter_mut().next_back().expect("a list begins before its pages").1 += page.value.len() as u64;
                 for user in &page.value {
                     self.user(user, visit)?;
                 }
@@ -145,13 +152,18 @@ impl Reading {
         options: &Options,
     ) -> Result<Read, EntraErrorKind> {
         self.doubts.splice(0..0, doubts);
+        let entries: BTreeMap<String, u64> = std::mem::take(&mut self.lists).into_iter().collect();
         if self.number == 0 {
             self.doubts.push("no users came, and an empty answer never means that everybody left".to_owned());
+        }
+        if let Some(known) = known.filter(|_| self.doubts.is_empty()) {
+            self.doubts.extend(known.emptied(&entries, "groups"));
         }
         if self.doubts.is_empty() {
             self.check_properties()?;
         }
-        let found = if self.doubts.is_empty() { self.state(options) } else { known.cloned().unwrap_or_default() };
+        let found =
+            if self.doubts.is_empty() { self.state(options, entries) } else { known.cloned().unwrap_or_default() };
         let mut notes = Vec::new();
         if !self.superseded.is_empty() {
             notes.push(format!("{} users came twice in one list; what came later counts", self.superseded.len()));
@@ -169,10 +181,9 @@ impl Reading {
         })
     }
 
-    fn state(&self, options: &Options) -> DirectoryState {
+    fn state(&self, options: &Options, entries: BTreeMap<String, u64>) -> DirectoryState {
         let names = self.properties.columns.names().iter().cloned();
         let attributes: BTreeMap<String, u64> = names.zip(self.counts.iter().copied()).collect();
-        let entries = BTreeMap::from([(options.tenant.clone(), self.seen.len() as u64)]);
         DirectoryState { server: options.graph.to_string(), entries, attributes, ..DirectoryState::default() }
     }
 

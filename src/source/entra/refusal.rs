@@ -31,17 +31,27 @@ pub(super) fn of_token(status: u16, body: &[u8]) -> String {
     format!("it answered {status}{named} and issued no token: {hint}")
 }
 
+/// The code where a link to a page is too old.
+const PAGE_EXPIRED: &str = "Directory_ExpiredPageToken";
+
 /// The code of an error of Microsoft Graph, where it is a plain word, with what puts it apart.
 pub(super) fn code(body: &[u8]) -> String {
+    word(body).map(|code| format!(" ({code})")).unwrap_or_default()
+}
+
+fn word(body: &[u8]) -> Option<String> {
     let value: Value = serde_json::from_slice(body).unwrap_or_default();
-    let code = value.pointer("/error/code").and_then(Value::as_str).unwrap_or_default();
+    let code = value.pointer("/error/code")?.as_str()?;
     let is_word = !code.is_empty() && code.len() <= 80 && code.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if is_word { format!(" ({code})") } else { String::new() }
+    is_word.then(|| code.to_owned())
 }
 
 /// What to do about an answer of Microsoft Graph, with what puts it apart.
-pub(super) fn hint(status: u16, asks_groups: bool) -> &'static str {
+pub(super) fn hint(status: u16, body: &[u8], asks_groups: bool) -> &'static str {
     match (status, asks_groups) {
+        (400, _) if word(body).is_some_and(|code| code == PAGE_EXPIRED) => {
+            "; a page of the list is there no more: the next run begins again"
+        }
         (400, _) => "; check `filter`, `select` and the names of properties in the mapping",
         (401, _) => "; it does not take the token: check graph_url and login_url",
         (403, true) => {
@@ -86,5 +96,12 @@ mod tests {
         ] {
             assert_eq!(code(body.as_bytes()), said);
         }
+    }
+
+    #[test]
+    fn a_page_that_has_expired_is_no_mistake_of_the_configuration() {
+        let body = br#"{"error":{"code":"Directory_ExpiredPageToken"}}"#;
+        assert!(hint(400, body, false).contains("the next run begins again"));
+        assert!(hint(400, b"{}", false).contains("check `filter`"));
     }
 }

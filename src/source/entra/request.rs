@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use reqwest::{Response, StatusCode, Url, redirect};
 use secrecy::{ExposeSecret as _, SecretString};
+use tokio::time::Instant;
 
 use super::assertion;
 use super::error::EntraErrorKind;
@@ -32,6 +33,7 @@ pub(super) struct Graph<'a> {
     clock: &'a Clock,
     http: reqwest::Client,
     token: Option<SecretString>,
+    begun: Instant,
 }
 
 /// What is asked for, for messages.
@@ -66,7 +68,7 @@ impl Asked {
 impl<'a> Graph<'a> {
     pub(super) fn new(options: &'a Options, clock: &'a Clock) -> Result<Self, EntraErrorKind> {
         let http = client(options).map_err(EntraErrorKind::Setup)?;
-        Ok(Self { options, clock, http, token: None })
+        Ok(Self { options, clock, http, token: None, begun: Instant::now() })
     }
 
     /// Asks for a page. A token that is refused is replaced once; a service that is busy is asked again.
@@ -87,6 +89,10 @@ impl<'a> Graph<'a> {
                     if again =>
                 {
                     let said = retry_after(answer.headers(), self.clock.now());
+                    if let Some(said) = said.filter(|said| self.begun.elapsed() + *said > self.options.timeout) {
+                        let (status, seconds) = (status.as_u16(), said.as_secs());
+                        return Err(EntraErrorKind::Busy { status, asked: asked.name(), seconds });
+                    }
                     tokio::time::sleep(said.unwrap_or(wait)).await;
                     wait = (wait * 2).min(WAIT_MAX);
                 }
@@ -174,7 +180,7 @@ async fn body(mut answer: Response) -> Result<Vec<u8>, EntraErrorKind> {
 }
 
 fn refused(status: StatusCode, body: &[u8], asked: Asked) -> EntraErrorKind {
-    let hint = refusal::hint(status.as_u16(), asked.is_of_groups());
+    let hint = refusal::hint(status.as_u16(), body, asked.is_of_groups());
     EntraErrorKind::Status { status: status.as_u16(), code: refusal::code(body), asked: asked.name(), hint }
 }
 

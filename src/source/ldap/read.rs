@@ -213,6 +213,9 @@ impl Reading {
         let Fetched { server, span, entries, doubts, mut notes } = fetched;
         let entries_read: u64 = entries.values().sum();
         self.doubts.splice(0..0, doubts);
+        if let Some(known) = known.filter(|_| self.doubts.is_empty() && entries_read > 0) {
+            self.doubts.extend(known.emptied(&entries, "base"));
+        }
         let is_whole = self.doubts.is_empty();
         if is_whole && entries_read > 0 {
             self.check_attributes(known).map_err(|kind| Error { server: server.clone(), kind })?;

@@ -17,3 +17,19 @@ pub struct DirectoryState {
     #[serde(default)]
     pub units: BTreeMap<String, u64>,
 }
+
+impl DirectoryState {
+    /// Why a read proves nothing in which a part of the directory, a base or a group, shows no one that showed people before;
+    /// `entries` are those of the read, and `setting` names the parts.
+    pub fn emptied(&self, entries: &BTreeMap<String, u64>, setting: &str) -> Vec<String> {
+        let now = |part: &str| entries.get(part).copied();
+        let emptied = self.entries.iter().filter(|(part, before)| **before > 0 && now(part) == Some(0));
+        let reason = |(part, before): (&String, &u64)| {
+            format!(
+                "{part} shows no one any more, and {before} when it was read before; may the account still see them? If it is empty \
+                 for good, take it out of `{setting}`"
+            )
+        };
+        emptied.map(reason).collect()
+    }
+}

@@ -168,6 +168,28 @@ fn members_of_groups_are_read_with_those_of_groups_in_them_each_once() {
 }
 
 #[test]
+fn law_1_a_group_that_shows_no_one_any_more_removes_no_one() {
+    let group = |number: usize| format!("00000000-0000-0000-0001-{number:012}");
+    let graph = Graph::start(1..21);
+    graph.change(|tenant| {
+        let members = |numbers: std::ops::Range<usize>| numbers.map(id).collect();
+        tenant.groups =
+            vec![(group(1), "Staff".into(), members(1..19)), (group(2), "Night shift".into(), members(19..21))];
+    });
+    let world = world(config(&graph, &format!("{BY_SECRET}groups = [\"Staff\", \"Night shift\"]\n")));
+    assert_eq!(world.sync().expect(0).writes(), (20, 0, 0));
+    graph.change(|tenant| tenant.groups[1].2.clear());
+    for _ in 0..2 {
+        let ran = world.sync().expect(3);
+        let said = "Night shift shows no one any more, and 2 when it was read before";
+        assert!(ran.reason().contains(said) && ran.reason().contains("`groups`"), "{ran:?}");
+        world.expect_people(1..21);
+    }
+    graph.change(|tenant| tenant.groups[1].2.push(id(19)));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 1));
+}
+
+#[test]
 fn law_7_another_filter_or_group_is_held_first() {
     for change in ["filter = \"accountEnabled eq true\"\n", "groups = [\"Staff\"]\n"] {
         let (graph, world) = synced("");

@@ -10,9 +10,9 @@ const ABOUT: &str = "# A first configuration for Microsoft Entra ID. In the tena
 
 const JOB: &str = "match_on = [\"employee_id\", \"email\"]   # how people who are at the service already are found\n\
      # key = \"{{ id }}\"                  # identifies a user for ever\n\
-     # Who counts: enabled accounts of members with a mail. Look at `rosterd preview entra` before you go on: guests, shared\n\
-     # mailboxes and accounts of services are users too.\n\
-     include = \"{{ account_enabled == 'true' and user_type != 'Guest' and mail != '' }}\"\n\
+     # Who does not count: disabled accounts and guests. Look at `rosterd preview entra` before you go on: shared mailboxes and\n\
+     # accounts of services are users too. Name what they have, not what people have: who has lost a value has not left.\n\
+     include = \"{{ account_enabled != 'false' and user_type != 'Guest' }}\"\n\
      writes = \"approve\"                  # every change waits for an approval; then \"auto\"\n\n";
 
 const SOURCE: &str = "[job.source]\n\
