@@ -23,6 +23,10 @@ fn law_4_who_is_in_a_workbook_comes_once_changes_and_leaves() {
     let told = world.run(&["check"]).expect(0);
     assert!(told.out.contains("workbook, sheet \"Staff\", 4 columns, header on line 1"), "{told:?}");
     assert_eq!(world.run(&["preview", "staff", "--json"]).expect(0).json()["rows"][0]["line"], 2);
+    let told = world.run(&["preview", "staff"]).expect(0);
+    assert!(told.out.contains("staff.csv, sheet \"Staff\"\nline 2  key P00002"), "{told:?}");
+    let told = world.run(&["explain", "staff", "P00003"]).expect(0);
+    assert!(told.out.contains("staff.csv, sheet \"Staff\", line 3"), "{told:?}");
 }
 
 #[test]
@@ -83,6 +87,7 @@ fn a_sheet_is_chosen_by_its_name() {
 fn workbooks_of_real_programs_are_read() {
     for (name, bytes) in [
         ("openpyxl", include_bytes!("../../fixtures/workbooks/openpyxl.xlsx").as_slice()),
+        ("LibreOffice", include_bytes!("../../fixtures/workbooks/libreoffice.xlsx").as_slice()),
         ("XlsxWriter", include_bytes!("../../fixtures/workbooks/xlsxwriter.xlsx").as_slice()),
     ] {
         let start = "title = \"{{ title }} since {{ start }}\"\n";

@@ -66,8 +66,11 @@ pub enum WorkbookFault {
         there: String,
     },
     /// All sheets are hidden.
-    #[error("the workbook has no visible sheet; say which one with `sheet = \"…\"`")]
-    NoVisibleSheet,
+    #[error("the workbook has no visible sheet ({there}); say which one with `sheet = \"…\"`")]
+    NoVisibleSheet {
+        /// Their names.
+        there: String,
+    },
     /// The parser failed.
     #[error("the workbook made the parser fail; save it again with Excel or LibreOffice, or as CSV")]
     Panicked,

@@ -31,6 +31,8 @@ const SHEETS_LISTED: usize = 8;
 const LOOK_BYTES: u64 = 256;
 /// The most sheets.
 const SHEETS_MAX: usize = 10_000;
+/// In how many of the other sheets a list is looked for.
+const SHEETS_LOOKED_AT: usize = 100;
 
 /// A workbook whose sheet is chosen and whose texts are ready.
 pub(in crate::source::csv) struct Book {
@@ -39,6 +41,9 @@ pub(in crate::source::csv) struct Book {
     /// The name of the sheet, as people see it.
     pub(in crate::source::csv) sheet: String,
     part: String,
+    is_visible: bool,
+    /// The sheets that are not read.
+    others: Vec<ListedSheet>,
 }
 
 /// What the first pass over a sheet found.
@@ -76,6 +81,7 @@ pub(in crate::source::csv) fn read(
         sheet: Some(book.sheet.clone()),
     };
     let mut pass = RowPass::new(heading, wanted);
+    pass.notes = book.sheet_notes(options, wanted);
     let rows = pass.run(&mut book, visit)?;
     let RowPass { mut walk, mut notes, .. } = pass.with_notes(&survey.tail);
     notes.extend(walk.notes());
@@ -112,13 +118,13 @@ impl Book {
         }
         let parts = package.relationships(&main)?;
         let (sheets, epoch) = sheets(&mut package, &main, &parts)?;
-        let (sheet, part) = chosen(sheets, wanted)?;
+        let (ListedSheet { name: sheet, part, is_visible }, others) = chosen(sheets, wanted)?;
         let texts = Texts {
             strings: SharedStrings::read(&mut package, target(&parts, "sharedStrings"), dir)?,
             styles: Styles::read(&mut package, target(&parts, "styles"))?,
             epoch,
         };
-        Ok(Self { package, texts, sheet, part })
+        Ok(Self { package, texts, sheet, part, is_visible, others })
     }
 
     /// Reads the sheet to its end. The rows among which the header is are those of the first lines, or of the line `header`.
@@ -135,6 +141,42 @@ impl Book {
             Ok(SheetSurvey { head, rows, tail: sheet.into_tail() })
         });
         Ok(survey?)
+    }
+
+    /// What may surprise who sees the workbook: that the sheet is hidden, and that others hold such a list too.
+    fn sheet_notes(&mut self, options: &Options, wanted: &RequiredColumns) -> Vec<String> {
+        let mut notes = Vec::new();
+        if !self.is_visible {
+            notes.push(format!("the sheet {:?} is hidden; its rows count all the same", self.sheet));
+        }
+        if wanted.required(&options.optional).next().is_some() {
+            let mut others = std::mem::take(&mut self.others);
+            others.truncate(SHEETS_LOOKED_AT);
+            others.retain(|other| self.holds_list(&other.part, options, wanted));
+            if !others.is_empty() {
+                notes.push(format!("not read, though the columns are there too: {}", listed(&others)));
+            }
+        }
+        notes
+    }
+
+    /// Whether a sheet has the wanted columns, and a row below them. One that can't be read is no concern of this read.
+    fn holds_list(&mut self, part: &str, options: &Options, wanted: &RequiredColumns) -> bool {
+        let rows_max = options.header.map_or(HEADER_LINES_MAX, u64::from) + 1;
+        let head = guarded(|| {
+            let mut sheet = Sheet::new(self.package.xml(part)?);
+            let (mut head, mut row) = (Vec::new(), SheetRow::default());
+            for _ in 0..rows_max {
+                if !sheet.next_row(&mut self.texts, &mut row)? {
+                    break;
+                }
+                head.extend(head_row(&row));
+            }
+            Ok(head)
+        });
+        let Ok(head) = head else { return false };
+        let last = head.last().map_or(0, |row| row.line);
+        choose(head.into_iter().map(|row| (b',', row)), options, wanted).is_ok_and(|heading| heading.line < last)
     }
 
     /// The first rows below a line, as texts.
@@ -294,26 +336,34 @@ fn sheets(
     Ok((sheets, epoch))
 }
 
-/// The sheet that is wanted, else the only one that is visible: its name and its part.
-fn chosen(sheets: Vec<ListedSheet>, wanted: Option<&str>) -> Result<(String, String), WorkbookFault> {
-    if let Some(wanted) = wanted {
-        let there = listed(&sheets);
-        let found = sheets.into_iter().find(|sheet| sheet.name.to_lowercase() == wanted.to_lowercase());
-        return found
-            .map(|sheet| (sheet.name, sheet.part))
-            .ok_or_else(|| WorkbookFault::NoSheet { wanted: wanted.to_owned(), there });
-    }
-    let mut visible: Vec<ListedSheet> = sheets.into_iter().filter(|sheet| sheet.is_visible).collect();
-    match visible.len() {
-        0 => Err(WorkbookFault::NoVisibleSheet),
-        1 => Ok(visible.remove(0)).map(|sheet| (sheet.name, sheet.part)),
-        count => Err(WorkbookFault::SeveralSheets { count, there: listed(&visible) }),
-    }
+/// The sheet that is wanted, else the only one that is visible; and the others.
+fn chosen(
+    mut sheets: Vec<ListedSheet>,
+    wanted: Option<&str>,
+) -> Result<(ListedSheet, Vec<ListedSheet>), WorkbookFault> {
+    let at = match wanted {
+        Some(wanted) => {
+            let found = sheets.iter().position(|sheet| sheet.name.to_lowercase() == wanted.to_lowercase());
+            found.ok_or_else(|| WorkbookFault::NoSheet { wanted: wanted.to_owned(), there: listed(&sheets) })?
+        }
+        None => {
+            let (visible, hidden): (Vec<_>, Vec<_>) = sheets.into_iter().partition(|sheet| sheet.is_visible);
+            match visible.len() {
+                0 => return Err(WorkbookFault::NoVisibleSheet { there: listed(&hidden) }),
+                1 => {}
+                count => return Err(WorkbookFault::SeveralSheets { count, there: listed(&visible) }),
+            }
+            sheets = visible.into_iter().chain(hidden).collect();
+            0
+        }
+    };
+    Ok((sheets.remove(at), sheets))
 }
 
 /// The names of sheets, for a message.
 fn listed(sheets: &[ListedSheet]) -> String {
-    let names: Vec<String> = sheets.iter().take(SHEETS_LISTED).map(|sheet| format!("{:?}", sheet.name)).collect();
+    let name = |sheet: &ListedSheet| format!("{:?}{}", sheet.name, if sheet.is_visible { "" } else { " (hidden)" });
+    let names: Vec<String> = sheets.iter().take(SHEETS_LISTED).map(name).collect();
     let more = if sheets.len() > SHEETS_LISTED { ", …" } else { "" };
     format!("{}{more}", names.join(", "))
 }

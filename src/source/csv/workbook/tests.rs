@@ -190,11 +190,36 @@ fn the_sheet_is_the_one_that_is_meant() {
     assert_eq!(says(vec![sheet("state=\"veryHidden\"")], Some("Staff")), Ok(()));
     for (sheets, wanted, word) in [
         (vec![other("Old", ""), sheet("")], None, "2 visible sheets (\"Old\", \"Staff\")"),
-        (vec![sheet("state=\"hidden\"")], None, "no visible sheet"),
+        (vec![sheet("state=\"hidden\"")], None, "no visible sheet (\"Staff\" (hidden)); say which one"),
         (vec![sheet("")], Some("People"), "no sheet \"People\"; there is \"Staff\""),
     ] {
         let error = says(sheets, wanted).unwrap_err();
         assert!(error.contains(word), "{error}");
+    }
+}
+
+#[test]
+fn a_hidden_sheet_and_other_sheets_with_a_list_are_named() {
+    let list = |name, state| {
+        let below = "<row r=\"2\"><c t=\"inlineStr\"><is><t>1</t></is></c></row>";
+        (name, state, Parts::of(&format!("{HEADER}{below}"), "").sheets.remove(0).2)
+    };
+    let other = |name, text: &str| (name, "", text.to_owned());
+    let empty = Parts::of(HEADER, "").sheets.remove(0).2;
+    let hidden = "state=\"hidden\"";
+    let not_read = |names: &str| format!("not read, though the columns are there too: {names}");
+    for (sheets, notes) in [
+        (vec![list("Staff", "")], vec![]),
+        (vec![list("Staff", hidden)], vec!["the sheet \"Staff\" is hidden; its rows count all the same".to_owned()]),
+        (vec![list("Staff", ""), list("Old", hidden)], vec![not_read("\"Old\" (hidden)")]),
+        (vec![list("Old", ""), list("Staff", ""), list("New", "")], vec![not_read("\"Old\", \"New\"")]),
+        // Without people, with other columns, and damaged.
+        (vec![list("Staff", ""), other("Form", &empty), other("Sites", "<worksheet/>"), other("Bad", "<work")], vec![]),
+    ] {
+        let parts = Parts { sheets, ..Parts::of("", "") };
+        let (rows, read) = read_with(&parts.bytes(), |options| options.sheet = Some("Staff".into())).unwrap();
+        assert_eq!((rows, read.notes), (vec!["2:1|".to_owned()], notes));
+        assert!(read.incomplete.is_empty());
     }
 }
 
