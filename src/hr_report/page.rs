@@ -125,11 +125,11 @@ fn sentence(hr_report: &HrReport) -> &'static str {
         Verdict::Used => "Everything in it is done. There is nothing for you to do.",
         Verdict::Missing => {
             "Everything in it is done. People who were known before are not in it: if they have left, there is nothing for you \
-             to do; if a filter was left on in the export, drop the whole export before they are removed."
+             to do; if a filter was left on in the export, drop the whole list before they are removed."
         }
         Verdict::Partly => {
-            "The rows that could be used are done. Please look at what is listed below, mend it in your system, and drop the \
-             next export as usual."
+            "The rows that could be used are done. Please look at what is listed below, mend it in your system or the workbook, and \
+             drop the next file as usual."
         }
         Verdict::Waits => {
             "Part of it changes so much, or is so unclear, that IT has to approve it first; the rest is done. If \
@@ -187,13 +187,13 @@ const SECTIONS: &[Section] = &[
         heading: "Rows that were not used",
         help: "Nothing was done with these rows: the people in them stay as they are, or are not there yet. As long as such a row \
                may be anybody's, because its key is unreadable, unknown or in another row too, no person is removed for not being \
-               in the file. Mend them in your system; the next export brings them.",
+               in the file. Mend them in your system or the workbook; the next file brings them.",
     },
     Section {
         outcome: RowOutcome::ValueNotUsed,
         heading: "Values that were not used",
         help: "The rest of these rows was used. Each of these fields stays as it is, or empty for a new person, until the value \
-               is mended in your system.",
+               is mended in your system or the workbook.",
     },
     Section {
         outcome: RowOutcome::Missing,

@@ -36,9 +36,9 @@ pub(super) fn damage(text: &str) -> Option<String> {
         (ends && rest.len() > 1 && !rest.contains(' ')) || rest.bytes().all(|byte| byte == b'#') && !rest.is_empty()
     };
     match text.bytes().next()? {
-        b'#' if is_error() => Some("the value is a spreadsheet's error; mend the cell and export again".to_owned()),
+        b'#' if is_error() => Some("the value is a spreadsheet's error; mend the cell, and save or export the list again".to_owned()),
         b'0'..=b'9' | b'-' | b'+' if is_cut_number(text) => Some(
-            "the value is a number that a spreadsheet has shortened; format the column as text and export again"
+            "the value is a number that a spreadsheet has shortened; format the column as text, and save or export the list again"
                 .to_owned(),
         ),
         _ => None,

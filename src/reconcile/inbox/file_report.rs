@@ -100,11 +100,11 @@ pub(crate) fn advice(error: &Error) -> Option<&'static str> {
     match error {
         Error::Mapping(_)
         | Error::Source(source::Error::Csv(csv::Error { kind: csv::CsvErrorKind::Header { .. }, .. })) => Some(
-            "The first line must have the same column names as always. Export the file again with all of them; if a column \
+            "The first line must have the same column names as always. Save or export the file again with all of them; if a column \
              was renamed on purpose, tell IT before the next file",
         ),
         Error::Source(source::Error::Csv(csv::Error { kind: csv::CsvErrorKind::TooManyBadRows { .. }, .. })) => Some(
-            "So many rows are damaged that the file as a whole is in doubt. Export it again; don't edit it by hand in between",
+            "So many rows are damaged that the file as a whole is in doubt. Save or export it again; don't edit a CSV file by hand in between",
         ),
         _ => None,
     }
