@@ -35,6 +35,8 @@ use crate::store::{self, Store};
 
 /// All there is to say about one record.
 pub struct Explanation {
+    /// Where its rows come from.
+    pub from: String,
     /// Its rows; several where the source has it twice.
     pub rows: Vec<SourceRow>,
     /// Which file of an inbox this is about.
@@ -201,9 +203,9 @@ fn explain_part(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanati
     });
     let inbox = next.as_ref().ok().filter(|next| next.waiting.is_some()).map(Peeked::describe);
     let job = next.as_ref().ok().and_then(Peeked::job).unwrap_or(job);
-    let (rows, incomplete, mut nearest, unreadable) = match read {
-        Ok(read) => (read.rows, read.incomplete, read.nearest, None),
-        Err(error) => (Vec::new(), Vec::new(), Nearest::default(), Some(error)),
+    let (SourceRead { from, rows, incomplete, mut nearest }, unreadable) = match read {
+        Ok(read) => (read, None),
+        Err(error) => (SourceRead::default(), Some(error)),
     };
     let record = rows.iter().find_map(|row| match &row.reading.mapped {
         Mapped::Record(record) => Some(record),
@@ -221,6 +223,7 @@ fn explain_part(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanati
         due: due(job, known.as_ref()),
         leaving: leaving(context, job, &rows, known.as_ref()),
         last_run: state.last,
+        from,
         rows,
         inbox,
         unreadable,
@@ -239,7 +242,9 @@ fn explain_part(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanati
     Ok(explanation)
 }
 
+#[derive(Default)]
 struct SourceRead {
+    from: String,
     rows: Vec<SourceRow>,
     incomplete: Vec<String>,
     nearest: Nearest,
@@ -262,7 +267,12 @@ fn read(context: &Context<'_>, job: &Job, key: &Key) -> Result<SourceRead, Error
         ControlFlow::Continue(())
     };
     let read = rows::read(context, job, &mapping, None, &mut visit)?;
-    Ok(SourceRead { incomplete: read.incomplete().to_vec(), rows: found, nearest })
+    Ok(SourceRead {
+        from: job.source.with_sheet(&read.found),
+        incomplete: read.incomplete().to_vec(),
+        rows: found,
+        nearest,
+    })
 }
 
 /// The keys that look most like one that is not there, with their distance to it.

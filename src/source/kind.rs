@@ -90,6 +90,25 @@ impl Source {
         }
     }
 
+    /// Where a row of it is: on a line, or of an entry or user of that name.
+    pub fn place(&self, line: Option<u64>, name: Option<&str>) -> String {
+        match (self, name, line) {
+            (Self::Cached { origin, .. }, ..) => origin.place(line, name),
+            (Self::Entra(_), Some(name), _) => format!("user {name}"),
+            (_, Some(name), _) => format!("entry {name}"),
+            (_, None, Some(line)) => format!("line {line}"),
+            (_, None, None) => "a row".to_owned(),
+        }
+    }
+
+    /// Where it is, with the sheet that a read of a workbook found.
+    pub fn with_sheet(&self, found: &SourceState) -> String {
+        match found.file().and_then(|file| file.sheet.as_deref()) {
+            Some(sheet) => format!("{self}, sheet {sheet:?}"),
+            None => self.to_string(),
+        }
+    }
+
     /// What it says about a file of this machine, where it is one.
     pub fn file(&self) -> Option<&csv::Options> {
         match self {

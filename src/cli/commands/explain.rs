@@ -39,7 +39,9 @@ fn never_seen(job: &Job, key: &Key, explanation: &Explanation) -> Failure {
     };
     let near: Vec<String> = explanation.nearest.iter().map(|key| sanitize(key.as_str())).collect();
     let failure = Failure::failed(Message(words));
-    if near.is_empty() {
+    if explanation.unreadable.is_some() {
+        failure.hint("the source could not be read, so it may be there all the same; `rosterd check` looks at it")
+    } else if near.is_empty() {
         failure.hint(format!("keys come from {}; `rosterd preview {}` shows some", job.mapping.key, job.name))
     } else {
         failure.hint(format!("keys that look like it: {}", near.join(", ")))
@@ -105,6 +107,7 @@ fn document(job: &Job, key: &Key, all: &Explanation) -> Json {
         "key": key,
         "source": {
             "path": job.source.to_string(),
+            "from": all.from,
             "rows": all.rows.iter().map(row_document).collect::<Vec<_>>(),
             "incomplete": all.incomplete,
             "error": all.unreadable,
@@ -204,14 +207,14 @@ impl View<'_> {
     }
 
     fn source(&self) {
-        let path = &self.job.source;
+        let from = sanitize(&self.all.from);
         if let Some(inbox) = self.all.inbox.as_ref().filter(|_| self.all.unreadable.is_none()) {
             self.ui.line(format!("  {}", sanitize(inbox)));
         }
         if let Some(reason) = &self.all.unreadable {
             self.say("source", sanitize(reason));
         } else if self.all.rows.is_empty() {
-            self.say("source", format!("{path}: no row has this key"));
+            self.say("source", format!("{from}: no row has this key"));
         }
         for row in &self.all.rows {
             let said = match &row.reading.mapped {
@@ -221,11 +224,8 @@ impl View<'_> {
                 }
                 _ => row.reading.absence().map(|absence| format!(": {absence}")).unwrap_or_default(),
             };
-            let place = match (&row.dn, row.line) {
-                (Some(dn), _) => format!("entry {}", sanitize(dn)),
-                (None, line) => format!("line {}", line.unwrap_or_default()),
-            };
-            self.say("source", format!("{path}, {place}{said}"));
+            let place = sanitize(&self.job.source.place(row.line, row.dn.as_deref()));
+            self.say("source", format!("{from}, {place}{said}"));
             if self.show_values {
                 row.cells.iter().for_each(|(column, cell)| {
                     self.ui.line(format!("            {} = \"{}\"", sanitize(column), sanitize(cell)));

@@ -12,7 +12,7 @@ use crate::config::Job;
 use crate::mapping::{Bound, Mapped, Reading};
 use crate::reconcile::{mapping, peek, rows};
 use crate::record::Key;
-use crate::source::{Access, RefusedLogins, Row};
+use crate::source::{Access, RefusedLogins, Row, Source};
 
 /// A row and what became of it.
 struct PreviewRow {
@@ -31,17 +31,22 @@ pub(crate) fn run(ui: &Ui, host: &Backend, args: &PreviewArgs) -> Result<Exit, F
     let next = peek(job, None, &Clock::system())?;
     let (clock, logins) = (Clock::system(), RefusedLogins::of_a_run(&config.state.dir));
     let access = Access::of_a_person(&clock, &logins, &config.state.dir);
-    let seen = next.job().map(|job| look(job, access, key.as_ref(), args.limit)).transpose()?.unwrap_or_default();
+    let seen = next.job().map(|job| look(job, access, key.as_ref(), args.limit)).transpose()?;
+    let (seen, from) = seen.unwrap_or_default();
     if ui.json {
         let rows: Vec<Value> = seen.iter().map(document).collect();
         let inbox = next.waiting.as_ref();
         let inbox = inbox.map(|inbox| json!({"dir": inbox.dir, "file": inbox.file, "waiting": inbox.files}));
-        ui.document(&json!({"version": 1, "job": job.name, "rows": rows, "inbox": inbox}));
+        ui.document(&json!({"version": 1, "job": job.name, "from": from, "rows": rows, "inbox": inbox}));
     } else {
         if next.waiting.is_some() {
             ui.note(sanitize(&next.describe()));
         }
-        seen.iter().for_each(|seen| lines(ui, seen));
+        if !seen.is_empty() {
+            ui.line(format!("from {}", sanitize(&from)));
+        }
+        let source = &next.job().unwrap_or(job).source;
+        seen.iter().for_each(|seen| lines(ui, source, seen));
     }
     match key.filter(|_| next.job().is_some()) {
         Some(key) if seen.is_empty() => {
@@ -52,7 +57,8 @@ pub(crate) fn run(ui: &Ui, host: &Backend, args: &PreviewArgs) -> Result<Exit, F
     }
 }
 
-fn look(job: &Job, access: Access<'_>, key: Option<&Key>, limit: usize) -> Result<Vec<PreviewRow>, Failure> {
+/// The rows, and where they come from.
+fn look(job: &Job, access: Access<'_>, key: Option<&Key>, limit: usize) -> Result<(Vec<PreviewRow>, String), Failure> {
     let mut seen = Vec::new();
     let today = job.day(access.clock.now());
     let templates = mapping(job);
@@ -66,6 +72,7 @@ fn look(job: &Job, access: Access<'_>, key: Option<&Key>, limit: usize) -> Resul
         if seen.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     let read = rows(job, &templates, access, &mut visit)?;
+    let from = job.source.with_sheet(&read.found);
     let room = limit.saturating_sub(seen.len());
     let rejected = read.rejected.into_iter().filter(|_| key.is_none()).take(room);
     seen.extend(rejected.map(|rejected| PreviewRow {
@@ -74,7 +81,7 @@ fn look(job: &Job, access: Access<'_>, key: Option<&Key>, limit: usize) -> Resul
         source: Vec::new(),
         reading: Reading::rejected(rejected),
     }));
-    Ok(seen)
+    Ok((seen, from))
 }
 
 fn document(seen: &PreviewRow) -> Value {
@@ -103,13 +110,9 @@ fn document(seen: &PreviewRow) -> Value {
     })
 }
 
-fn lines(ui: &Ui, seen: &PreviewRow) {
+fn lines(ui: &Ui, source: &Source, seen: &PreviewRow) {
     let key = seen.reading.key().map(|key| format!("  key {}", sanitize(key.as_str()))).unwrap_or_default();
-    let place = match (&seen.dn, seen.line) {
-        (Some(dn), _) => sanitize(dn),
-        (None, Some(line)) => format!("line {line}"),
-        (None, None) => "an entry".to_owned(),
-    };
+    let place = sanitize(&source.place(seen.line, seen.dn.as_deref()));
     ui.line(format!("{}{key}", ui.paint(Paint::Bold, &place)));
     let left: Vec<(String, String)> =
         seen.source.iter().map(|(column, cell)| (sanitize(column), format!("{:?}", sanitize(cell)))).collect();

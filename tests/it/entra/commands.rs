@@ -29,7 +29,7 @@ fn preview_plan_and_explain_read_it_as_a_run_does() {
     graph.change(|tenant| tenant.users.push(user(41)));
     let key = crate::support::graph::id(41);
     let ran = world.run(&["preview", "staff", "--key", &key]).expect(0);
-    assert!(ran.out.contains("Person 41"), "{ran:?}");
+    assert!(ran.out.contains("Person 41") && ran.out.contains(&format!("\nuser {key}  key {key}")), "{ran:?}");
     let ran = world.run(&["explain", "staff", &key]).hides(&["hunter2"]).expect(0);
     assert!(ran.out.contains("Person 41"), "{ran:?}");
     assert!(world.run(&["plan"]).expect(0).out.contains(&key));
