@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::https::Address;
 use crate::fault::chain;
+use crate::tls;
 
 /// The longest answer that is taken, in bytes.
 const ANSWER_MAX: usize = 1024 * 1024;
@@ -51,9 +52,15 @@ struct Issued {
     access_token: Option<String>,
 }
 
+/// Why a server can't be reached, and what its TLS wants.
+pub(super) fn unreachable(error: reqwest::Error) -> String {
+    let text = chain(&error.without_url());
+    format!("{text}{}", tls::hint(&text, "ca_file"))
+}
+
 /// Asks for a token.
 pub(super) async fn issued(http: &reqwest::Client, asked: &TokenRequest<'_>) -> Result<SecretString, TokenFault> {
-    let unreachable = |error: reqwest::Error| TokenFault::Unreachable(chain(&error.without_url()));
+    let unreachable = |error| TokenFault::Unreachable(unreachable(error));
     let mut answer = form(http, asked).send().await.map_err(unreachable)?;
     let status = answer.status().as_u16();
     let mut body = Vec::new();

@@ -185,6 +185,5 @@ fn refused(status: StatusCode, body: &[u8], asked: Asked) -> EntraErrorKind {
 }
 
 fn unreachable(error: reqwest::Error) -> EntraErrorKind {
-    let text = chain(&error.without_url());
-    EntraErrorKind::Unreachable(format!("{text}{}", tls::hint(&text, "ca_file")))
+    EntraErrorKind::Unreachable(client_token::unreachable(error))
 }

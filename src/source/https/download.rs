@@ -21,7 +21,7 @@ use crate::clock::Clock;
 use crate::fault::chain;
 use crate::http::{THIS_MACHINE, retry_after};
 use crate::secret::SecretSource;
-use crate::source::RefusedLogins;
+use crate::source::{RefusedLogins, client_token};
 use crate::{spool, tls};
 
 /// What is asked for unless a header says otherwise.
@@ -224,8 +224,7 @@ async fn keep(mut answer: Response, options: &Options, dir: &Path) -> Result<Dow
 }
 
 fn unreachable(error: reqwest::Error) -> HttpsErrorKind {
-    let text = chain(&error.without_url());
-    HttpsErrorKind::Unreachable(format!("{text}{}", tls::hint(&text, "ca_file")))
+    HttpsErrorKind::Unreachable(client_token::unreachable(error))
 }
 
 fn cut(error: reqwest::Error, received: u64) -> HttpsErrorKind {

@@ -1,5 +1,8 @@
 //! Reads that do not come to their end, or do not prove that they saw everyone.
 
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::{HIDDEN, synced};
@@ -194,6 +197,31 @@ fn a_service_that_is_busy_is_asked_again_within_the_time_of_the_read() {
     let said = "it answered 429 to a request for users and asks to wait 3600 s, which is longer than this read may take";
     assert!(ran.reason().contains(said), "{ran:?}");
     world.expect_people(2..41);
+}
+
+#[test]
+fn law_1_a_run_that_is_ended_in_the_middle_of_a_walk_removes_no_one() {
+    let (graph, world) = synced("");
+    graph.change(|tenant| drop(tenant.users.remove(0)));
+    let endless = |_: Value| {
+        let head = framed(200, "application/json", "content-length: 999999\r\n", b"{");
+        head.into_iter().chain([Part::Drip(b" ".to_vec())]).collect()
+    };
+    let cases: [(&str, Fault); 2] =
+        [("a page without end", endless), ("a long wait", |_| json_answer(429, "retry-after: 900\r\n", &json!({})))];
+    for (name, fault) in cases {
+        graph.say(faulty(2, fault));
+        let child = world.command(&["sync", "--json"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        while graph.lists() < 3 {
+            std::thread::yield_now();
+        }
+        kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130), "{name}: {output:?}");
+        world.expect_people(1..41);
+    }
+    graph.recover();
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 1));
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod commands;
 mod credentials;
 mod faults;
 mod reads;
+mod tls;
 
 use crate::support::graph::{Graph, SECRET};
 use crate::support::{Config, World};

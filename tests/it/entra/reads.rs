@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{BY_SECRET, HIDDEN, config, synced, world};
-use crate::support::graph::{Graph, id, user};
+use crate::support::graph::{Graph, TENANT, id, user};
 use crate::support::{Config, World};
 
 /// The titles of the people of these numbers at the service.
@@ -187,6 +187,19 @@ fn law_1_a_group_that_shows_no_one_any_more_removes_no_one() {
     }
     graph.change(|tenant| tenant.groups[1].2.push(id(19)));
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 1));
+}
+
+#[test]
+fn law_7_another_tenant_is_held_first() {
+    let (graph, world) = synced("");
+    graph.change(|tenant| {
+        tenant.name = "example.org".into();
+        tenant.users.truncate(39);
+        tenant.users[0]["jobTitle"] = json!("Moved");
+    });
+    world.edit_config(TENANT, "example.org");
+    assert_eq!(world.sync().hides(&HIDDEN).expect(4).writes(), (0, 0, 0));
+    world.expect_people(1..41);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{HIDDEN, TARGET, config, source};
 use crate::support::web::{Arrived, Part, Web, answer, file};
-use crate::support::{Config, World, people};
+use crate::support::{Config, World, authority, people};
 
 const BASIC: &str = "user = \"ana\"\npassword_file = \"word\"\n";
 const BEARER: &str = "token_file = \"word\"\n";
@@ -101,4 +101,16 @@ fn a_password_that_was_replaced_is_found_at_the_next_run() {
     world.sync().expect(1);
     world.put("word", b"another\n");
     assert_eq!(world.sync().expect(0).writes(), (3, 0, 0));
+}
+
+#[test]
+fn an_authority_of_ones_own_is_believed_where_it_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    authority::certificates(dir.path(), "DNS:localhost");
+    let web = Web::secured(authority::server(dir.path()), |_, _| file(&people(1..13)));
+    let world = World::of(config(&web, ""));
+    let ran = world.sync().hides(&HIDDEN).expect(1);
+    assert!(ran.reason().contains("set ca_file") && web.arrived().is_empty(), "{ran:?}");
+    world.edit_config("type =", &format!("ca_file = {:?}\ntype =", dir.path().join("ca.pem")));
+    assert_eq!(world.sync().hides(&HIDDEN).expect(0).writes(), (12, 0, 0));
 }

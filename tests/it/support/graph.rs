@@ -17,6 +17,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use serde_json::{Value, json};
 
+use super::authority;
 use super::web::{Arrived, Part, Web, answer};
 
 /// The secret of the app.
@@ -48,6 +49,8 @@ const EXPANDED_MAX: usize = 100;
 /// What an answer is made into; gets the number of requests for lists that came before, the request, and the right answer.
 type Script = Arc<dyn Fn(usize, &Arrived, Value) -> Vec<Part> + Send + Sync>;
 
+type Answering = Box<dyn Fn(&Arrived, usize) -> Vec<Part> + Send + Sync>;
+
 /// What the tenant holds.
 pub(crate) struct Tenant {
     /// Users with all their properties; `manager` is an id.
@@ -56,8 +59,11 @@ pub(crate) struct Tenant {
     pub(crate) groups: Vec<(String, String, Vec<String>)>,
     /// The most users of a page, whatever is asked for.
     pub(crate) page: usize,
+    /// The tenant's name, as tokens are asked for.
+    pub(crate) name: String,
     /// The certificate that the app has: its digest, and its public key.
     certificate: Option<(String, Vec<u8>)>,
+    scheme: &'static str,
     script: Script,
     lists: usize,
     tokens: usize,
@@ -98,17 +104,29 @@ pub(crate) fn refusal(status: u16, code: &str) -> Vec<Part> {
 impl Graph {
     /// A tenant with these users, ten on a page.
     pub(crate) fn start(numbers: std::ops::Range<usize>) -> Self {
+        Self::of("http", numbers, Web::start)
+    }
+
+    /// The same over TLS with the certificate of a folder; also as a proxy behind which it is any server.
+    pub(crate) fn secured(numbers: std::ops::Range<usize>, dir: &Path) -> Self {
+        let tls = authority::server(dir);
+        Self::of("https", numbers, |script| Web::secured(tls, script))
+    }
+
+    fn of(scheme: &'static str, numbers: std::ops::Range<usize>, start: impl FnOnce(Answering) -> Web) -> Self {
         let tenant = Arc::new(Mutex::new(Tenant {
             users: numbers.map(user).collect(),
             groups: Vec::new(),
             page: 10,
+            name: TENANT.into(),
+            scheme,
             certificate: None,
             script: Arc::new(|_, _, page| json_answer(200, "", &page)),
             lists: 0,
             tokens: 0,
         }));
         let own = Arc::clone(&tenant);
-        let web = Web::start(move |arrived, _| own.lock().unwrap().answer(arrived));
+        let web = start(Box::new(move |arrived, _| own.lock().unwrap().answer(arrived)));
         Self { web, tenant }
     }
 
@@ -140,7 +158,16 @@ impl Graph {
 
     /// Lines of `[job.source]` that name the tenant, without a credential.
     pub(crate) fn source(&self) -> String {
-        let (graph, login) = (self.web.url("/v1.0"), self.web.url(""));
+        self.source_at(&self.web.url(""))
+    }
+
+    /// The same under another address, by way of the proxy that this is.
+    pub(crate) fn source_behind_proxy(&self, login: &str) -> String {
+        self.source_at(login) + &self.web.as_proxy()
+    }
+
+    fn source_at(&self, login: &str) -> String {
+        let graph = format!("{login}/v1.0");
         format!(
             "type = \"entra\"\ntenant = \"{TENANT}\"\nclient_id = \"{CLIENT}\"\ngraph_url = \"{graph}\"\nlogin_url = \"{login}\"\n"
         )
@@ -166,7 +193,7 @@ impl Tenant {
     fn answer(&mut self, arrived: &Arrived) -> Vec<Part> {
         let host = arrived.header("host").unwrap_or_default();
         let (method, target) = arrived.line.split_once(' ').unwrap();
-        let url = Url::parse(&format!("http://{host}{target}")).unwrap();
+        let url = Url::parse(&format!("{}://{host}{target}", self.scheme)).unwrap();
         if method == "POST" {
             return self.token(&url, arrived);
         }
@@ -190,7 +217,7 @@ impl Tenant {
             let body = json!({ "error": "invalid_client", "error_codes": [number], "error_description": arrived.body });
             json_answer(401, "", &body)
         };
-        if url.path() != format!("/{TENANT}/oauth2/v2.0/token") {
+        if url.path() != format!("/{}/oauth2/v2.0/token", self.name) {
             return refused(90_002);
         }
         let scope = format!("{}/.default", url.origin().ascii_serialization());

@@ -1,11 +1,13 @@
 //! A web server that answers with the very bytes that a test says, for what no real one can be made to say: answers that
 //! are cut, endless or slow.
 
-use std::io::{Read as _, Write as _};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// One request that arrived.
 #[derive(Clone, Debug)]
@@ -39,6 +41,7 @@ type Script = Arc<dyn Fn(&Arrived, usize) -> Vec<Part> + Send + Sync>;
 /// The server.
 pub(crate) struct Web {
     port: u16,
+    scheme: &'static str,
     ended: Arc<AtomicBool>,
     arrived: Arc<Mutex<Vec<Arrived>>>,
     script: Arc<Mutex<Script>>,
@@ -65,6 +68,22 @@ pub(crate) fn file(text: &str) -> Vec<Part> {
 impl Web {
     /// Answers each request as `script` says, which gets the number of requests that came before.
     pub(crate) fn start(script: impl Fn(&Arrived, usize) -> Vec<Part> + Send + Sync + 'static) -> Self {
+        Self::serving(None, script)
+    }
+
+    /// The same over TLS, as `localhost`. It is also a proxy, behind which it is every other server itself.
+    pub(crate) fn secured(
+        tls: Arc<ServerConfig>,
+        script: impl Fn(&Arrived, usize) -> Vec<Part> + Send + Sync + 'static,
+    ) -> Self {
+        Self::serving(Some(tls), script)
+    }
+
+    fn serving(
+        tls: Option<Arc<ServerConfig>>,
+        script: impl Fn(&Arrived, usize) -> Vec<Part> + Send + Sync + 'static,
+    ) -> Self {
+        let scheme = if tls.is_some() { "https" } else { "http" };
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let (ended, arrived) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::new())));
@@ -76,11 +95,17 @@ impl Web {
                     break;
                 }
                 let script = Arc::clone(&*current.lock().unwrap());
-                let (noted, stop) = (Arc::clone(&noted), Arc::clone(&stop));
-                std::thread::spawn(move || serve(stream.unwrap(), &*script, &noted, &stop));
+                let (noted, stop, tls) = (Arc::clone(&noted), Arc::clone(&stop), tls.clone());
+                std::thread::spawn(move || {
+                    let stream = stream.unwrap();
+                    match tls.map(|tls| secure(stream.try_clone().unwrap(), tls, &noted)) {
+                        None => serve(stream, &*script, &noted, &stop),
+                        Some(secured) => secured.map(|stream| serve(stream, &*script, &noted, &stop)).unwrap_or(()),
+                    }
+                });
             }
         });
-        Self { port, ended, arrived, script }
+        Self { port, scheme, ended, arrived, script }
     }
 
     /// Answers so from now on, and forgets what arrived.
@@ -91,7 +116,13 @@ impl Web {
 
     /// The address of a target such as `/staff.csv`.
     pub(crate) fn url(&self, target: &str) -> String {
-        format!("http://127.0.0.1:{}{target}", self.port)
+        let host = if self.scheme == "https" { "localhost" } else { "127.0.0.1" };
+        format!("{}://{host}:{}{target}", self.scheme, self.port)
+    }
+
+    /// The lines that name it as the proxy.
+    pub(crate) fn as_proxy(&self) -> String {
+        format!("proxy = \"http://127.0.0.1:{}\"\n", self.port)
     }
 
     /// What arrived since.
@@ -107,8 +138,23 @@ impl Drop for Web {
     }
 }
 
-fn serve(
+/// Begins TLS, after what is said to a proxy.
+fn secure(
     mut stream: TcpStream,
+    tls: Arc<ServerConfig>,
+    noted: &Mutex<Vec<Arrived>>,
+) -> Option<StreamOwned<ServerConnection, TcpStream>> {
+    let mut first = [0];
+    if stream.peek(&mut first).ok()? == 1 && first == *b"C" {
+        let asked = request(&mut stream)?;
+        noted.lock().unwrap().push(asked);
+        stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").ok()?;
+    }
+    Some(StreamOwned::new(ServerConnection::new(tls).unwrap(), stream))
+}
+
+fn serve(
+    mut stream: impl Read + Write,
     script: &(dyn Fn(&Arrived, usize) -> Vec<Part> + Send + Sync),
     noted: &Mutex<Vec<Arrived>>,
     stop: &AtomicBool,
@@ -137,7 +183,7 @@ fn serve(
     }
 }
 
-fn request(stream: &mut TcpStream) -> Option<Arrived> {
+fn request(stream: &mut impl Read) -> Option<Arrived> {
     let mut bytes = Vec::new();
     let mut chunk = [0; 4096];
     let mut more = |bytes: &mut Vec<u8>| {
