@@ -39,7 +39,16 @@ pub(super) fn check(source: &Section<'_>, job: Option<&str>) -> Option<Checked> 
             return Some(Checked { source, mode: Mode::Full, inbox: None, expect_every: None });
         }
         other => {
-            let hint = Some("use \"csv\", \"ldap\" or \"entra\"");
+            let hint = match other.to_lowercase().as_str() {
+                "xlsx" | "xls" | "excel" | "workbook" | "inbox" | "file" => {
+                    "a workbook or an inbox is named by `path`, with type = \"csv\""
+                }
+                "http" | "https" | "url" | "web" => "a file of a web server is named by `url`, with type = \"csv\"",
+                "ad" | "ldaps" | "active_directory" | "activedirectory" => "a directory has type = \"ldap\"",
+                "azure" | "azuread" | "aad" | "graph" | "microsoft" => "a tenant has type = \"entra\"",
+                _ => "use \"csv\", \"ldap\" or \"entra\"",
+            };
+            let hint = Some(hint);
             return source.wrong("type", format!("{other:?} is no kind of source"), hint);
         }
     }

@@ -159,7 +159,7 @@ fn a_changed_line_is_named_with_what_helps() {
         (
             "\"csv\"",
             "\"excel\"",
-            "config.toml:11: job.source.type: \"excel\" is no kind of source; use \"csv\", \"ldap\" or \"entra\"",
+            "config.toml:11: job.source.type: \"excel\" is no kind of source; a workbook or an inbox is named by `path`, with type = \"csv\"",
         ),
         (
             "path =",
