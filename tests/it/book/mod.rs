@@ -12,6 +12,7 @@ mod lists;
 mod messages;
 mod names;
 mod pages;
+mod sources;
 mod words;
 
 /// The folder of the project.
