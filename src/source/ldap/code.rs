@@ -22,6 +22,7 @@ pub(super) const CONSTRAINT: u32 = 19;
 pub(super) const NO_SUCH_OBJECT: u32 = 32;
 pub(super) const INAPPROPRIATE_AUTH: u32 = 48;
 pub(super) const INVALID_CREDENTIALS: u32 = 49;
+const INVALID_NAME: u32 = 34;
 pub(super) const INSUFFICIENT_ACCESS: u32 = 50;
 pub(super) const BUSY: u32 = 51;
 pub(super) const UNAVAILABLE: u32 = 52;
@@ -95,6 +96,7 @@ pub(super) fn bind_hint(code: u32, text: &str) -> &'static str {
         (Some("773"), _) => "the account must change its password first",
         (Some("775"), _) => "the account is locked; unlock it before the next run",
         (_, INVALID_CREDENTIALS) => "check bind_dn and bind_password_file",
+        (_, INVALID_NAME) => "bind_dn is no name of an entry; write it like cn=rosterd,ou=services,dc=example,dc=com",
         (_, STRONGER_AUTH | CONFIDENTIALITY) => "the server wants TLS; use ldaps:// or start_tls = true",
         (_, CONSTRAINT) => {
             "the account is locked after wrong passwords, most likely; unlock it, and check bind_password_file"
@@ -196,6 +198,7 @@ mod tests {
             (INVALID_CREDENTIALS, ad("775"), "locked"),
             (INVALID_CREDENTIALS, ad("52e"), "wrong"),
             (INVALID_CREDENTIALS, String::new(), "bind_password_file"),
+            (INVALID_NAME, "invalid DN".to_owned(), "bind_dn is no name"),
             (STRONGER_AUTH, String::new(), "TLS"),
             (CONSTRAINT, "Exceed password retry limit. Please try later.".to_owned(), "locked"),
             (INAPPROPRIATE_AUTH, String::new(), "no password"),
