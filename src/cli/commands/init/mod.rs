@@ -57,6 +57,7 @@ fn refuse_foreign(args: &InitArgs, named: Named) -> Result<(), Failure> {
         ("--user", args.user.is_some(), web),
         ("--token-file", args.token_file.is_some(), web),
         ("--bind-dn", args.bind_dn.is_some(), directory),
+        ("--client-cert-file", args.client_cert_file.is_some(), directory),
         ("--start-tls", args.start_tls, directory),
         ("--ca-file", args.ca_file.is_some(), &[Named::Web, Named::Directory]),
     ];
