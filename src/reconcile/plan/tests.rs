@@ -161,7 +161,7 @@ fn a_row_that_can_not_be_used_is_rejected_and_proves_no_one_absent() {
     assert_eq!((plan.records, plan.complete), (1, false));
 }
 
-/// Each row of the table is one way in which a record may be somebody, or nobody, at the service (law 6).
+/// Each row of the table is one way in which a record may be a person at the service, or none (law 6).
 #[test]
 fn law_6_a_record_is_the_person_that_it_is_known_as_or_found_as_and_else_a_person_decides() {
     const BY_EMAIL: &str = "\"email\"";

@@ -194,7 +194,8 @@ fn a_service_that_is_busy_is_asked_again_within_the_time_of_the_read() {
     graph.say(|_, _, _| json_answer(429, "retry-after: 3600\r\n", &json!({})));
     world.edit_config("type =", "timeout = \"1s\"\ntype =");
     let ran = world.sync().expect(1);
-    let said = "it answered 429 to a request for users and asks to wait 3600 s, which is longer than this read may take";
+    let said =
+        "it answered 429 to a request for users and asks to wait 3600 s, which is longer than this read may take";
     assert!(ran.reason().contains(said), "{ran:?}");
     world.expect_people(2..41);
 }

@@ -162,7 +162,8 @@ impl Book {
 
     /// Whether a sheet has the wanted columns, and a row below them. One that can't be read is no concern of this read.
     fn holds_list(&mut self, part: &str, options: &Options, wanted: &RequiredColumns) -> bool {
-        let rows_max = options.header.map_or(HEADER_LINES_MAX, u64::from) + 1;
+        let rows_max =
+            options.header.map_or(HEADER_ROWS_MAX, |line| usize::try_from(line).unwrap_or(usize::MAX - 1)) + 1;
         let head = guarded(|| {
             let mut sheet = Sheet::new(self.package.xml(part)?);
             let (mut head, mut row) = (Vec::new(), SheetRow::default());
