@@ -19,6 +19,7 @@ pub mod spool;
 pub mod text;
 pub mod source;
 pub mod mapping;
+pub mod lookup;
 pub mod store;
 pub mod snapshot;
 pub mod plan;

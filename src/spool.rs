@@ -29,7 +29,7 @@ const WINDOWS: usize = 4;
 const LENGTH: usize = size_of::<u32>();
 
 /// Where an entry lies in its spool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SpillOffset(u64);
 
 /// The folder for files without a name: the `wanted` one or, where no file can be made in it, that for temporary files. A

@@ -1,5 +1,7 @@
 //! Every key that a configuration may have: the type of its value, its default, and its description.
 
+use std::borrow::Cow;
+
 /// What the value of a key looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
@@ -17,6 +19,8 @@ pub(crate) enum Shape {
     Texts,
     /// A table with any keys and such tables for values.
     Lookups,
+    /// A table with any names and tables for values, whose keys are in [`KNOWN`] without the name.
+    Named,
 }
 
 impl Shape {
@@ -31,7 +35,7 @@ impl Shape {
             Self::TextOrList => "a text in quotes or a list of texts",
             Self::Table | Self::Texts => "a table",
             Self::Tables => "a list of tables",
-            Self::Lookups => "a table of tables",
+            Self::Lookups | Self::Named => "a table of tables",
         }
     }
 }
@@ -164,6 +168,10 @@ pub(crate) const KNOWN: &[Key] = keys! {
     "job.on_bad_value" Text = "field": "A value that can't be used costs its `field`, or the whole `row`.";
     "job.protect" List: "Keys or emails of people that no job removes.";
     "job.values" Lookups: "Look-up tables for the filter `lookup`.";
+    "job.lookup" Named: "A second source, called NAME in templates (`{{ NAME.column }}`): it adds values and never says who is there.";
+    "job.lookup.on" Text: "A template over a row of the job's own source: what is sought.";
+    "job.lookup.key" Text: "A template over a row of this one: what is found. Several hits reject the record.";
+    "job.lookup.source" Table: "Where its rows come from, with the keys of `[job.source]`; neither an inbox nor `changes`.";
     "job.source" Table: "Where the rows come from.";
     "job.source.type" Text: "`csv`, `ldap` or `entra`.";
     "job.source.path" Text of File: "csv: a file, or a folder that is an inbox.";
@@ -246,11 +254,24 @@ pub(crate) const KNOWN: &[Key] = keys! {
 
 /// The tables of the file, each as it is written there, with the keys right below it.
 pub(crate) fn tables() -> impl Iterator<Item = (String, &'static Key, Vec<&'static Key>)> {
-    let is_table = |key: &Key| matches!(key.shape, Shape::Table | Shape::Tables);
+    let is_table = |key: &Key| matches!(key.shape, Shape::Table | Shape::Tables | Shape::Named);
     KNOWN.iter().filter(move |key| is_table(key)).map(move |table| {
         let own = KNOWN.iter().filter(|key| !is_table(key) && parent(key.name) == table.name).collect();
         (written(table.name), table, own)
     })
+}
+
+/// The tables of second sources.
+const LOOKUP: &str = "job.lookup";
+
+/// A key as [`KNOWN`] has it: without the name of a lookup, whose source has the keys of a job's.
+pub(super) fn canonical(name: &str) -> Cow<'_, str> {
+    let Some(rest) = name.strip_prefix(LOOKUP).and_then(|rest| rest.strip_prefix('.')) else { return name.into() };
+    match rest.split_once('.') {
+        None => LOOKUP.into(),
+        Some((_, rest)) if rest.starts_with("source.") => format!("job.{rest}").into(),
+        Some((_, rest)) => format!("{LOOKUP}.{rest}").into(),
+    }
 }
 
 /// The table that contains a key; empty for the top.
@@ -265,7 +286,13 @@ fn last(name: &str) -> &str {
 
 /// A table as it is written in a file.
 fn written(table: &str) -> String {
-    if table == "job" { "[[job]]".to_owned() } else { format!("[{table}]") }
+    if table == "job" {
+        return "[[job]]".to_owned();
+    }
+    match table.strip_prefix(LOOKUP) {
+        Some(rest) => format!("[{LOOKUP}.NAME{rest}]"),
+        None => format!("[{table}]"),
+    }
 }
 
 /// Keys whose values are never quoted, wherever they are (law 11).
@@ -291,11 +318,14 @@ pub(super) fn foreign_to(kind: SourceKind) -> impl Iterator<Item = (&'static str
 
 /// The shape of a known key.
 pub(super) fn shape(name: &str) -> Option<Shape> {
+    let name = canonical(name);
     KNOWN.iter().find(|key| key.name == name).map(|key| key.shape)
 }
 
 /// The last names of the known keys right below `table` (`""` for the top).
 pub(super) fn below(table: &str) -> impl Iterator<Item = &'static str> {
+    let table = canonical(table);
+    let table = if table == "job.lookup.source" { "job.source".to_owned() } else { table.into_owned() };
     KNOWN.iter().filter(move |key| parent(key.name) == table).map(|key| last(key.name))
 }
 

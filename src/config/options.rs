@@ -12,6 +12,7 @@ use super::monitoring::{Notify, Status};
 use super::schedule::Schedule;
 use super::standard::{SOCKET, STATE_DIR};
 use crate::history::Retention;
+use crate::lookup::Lookup;
 use crate::record::JobName;
 use crate::secret::Unusable;
 use crate::source::{Source, inbox};
@@ -53,6 +54,7 @@ impl Config {
         }
         for job in &mut self.jobs {
             job.source.hold_secrets()?;
+            job.lookups.iter_mut().try_for_each(|lookup| lookup.source.hold_secrets())?;
         }
         Ok(())
     }
@@ -120,6 +122,8 @@ pub struct Job {
     pub name: JobName,
     /// Where its records come from.
     pub source: Source,
+    /// Second sources that add values.
+    pub lookups: Vec<Lookup>,
     /// The folder into which files are dropped, where the source is one; then the path of `source` is that folder until a run has
     /// taken a file.
     pub inbox: Option<inbox::Options>,

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::keys::canonical;
 use super::problem::{Errors, Problem};
 
 /// Gathers mistakes and warnings. A place is a path such as `job[1].guard.max_leavers`; jobs count from 0.
@@ -48,7 +49,7 @@ impl Report {
 
     /// The places in the file whose keys are among `keys`.
     pub(super) fn in_file_as(&self, keys: &[&str]) -> Vec<String> {
-        self.lines.keys().filter(|place| keys.contains(&shown(place).as_str())).cloned().collect()
+        self.lines.keys().filter(|place| keys.contains(&canonical(&shown(place)).as_ref())).cloned().collect()
     }
 
     /// Whether a variable of the environment sets the key at `place`.

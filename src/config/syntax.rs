@@ -87,6 +87,7 @@ impl Walk<'_> {
             (Shape::Table, DeValue::Table(table)) => ValueKind::Table(self.table(place, table)),
             (Shape::Tables, DeValue::Array(list)) => ValueKind::Array(self.tables(place, list)),
             (Shape::Texts, DeValue::Table(table)) => ValueKind::Table(self.entries(place, Shape::Text, table)),
+            (Shape::Named, DeValue::Table(table)) => ValueKind::Table(self.entries(place, Shape::Table, table)),
             (Shape::Lookups, DeValue::Table(table)) => ValueKind::Table(self.entries(place, Shape::Texts, table)),
             (_, other) => {
                 self.report.problem(place, format!("must be {}", shape.described()), remedy(shape, other));

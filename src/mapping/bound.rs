@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 use minijinja::Value as Given;
+use xxhash_rust::xxh3::xxh3_128;
 
 use super::cells::Slots;
 use super::compile::Mapping;
@@ -16,7 +17,7 @@ use super::outcome::{PHOTO_TEXT_BYTES_MAX, Rendered, VALUE_BYTES_MAX, damage};
 use super::reach::Reach;
 use super::template::{Compiled, Ready};
 use crate::record::{Field, FieldKind, Key, Record, Rejected, RowMetadata, Sensitive, Target, Values, is_marked};
-use crate::source::{Columns, Match, Name, Row};
+use crate::source::{Columns, LostLookup, Match, Name, Row};
 
 /// The longest key, in bytes.
 const KEY_BYTES_MAX: usize = 512;
@@ -30,7 +31,11 @@ pub struct Bound<'m> {
     fields: Vec<(&'m Field, Reach, Slot<'m>)>,
     prefix: &'static str,
     joined: Option<Slot<'m>>,
+    /// What is sought in each lookup, by its place in the configuration.
+    on: Vec<(String, Slot<'m>)>,
     on_bad_value: OnBadValue,
+    /// Which lookups are lost: rows of this read are not those of another that had them.
+    lost: u128,
 }
 
 /// A row as it is read on some day.
@@ -97,6 +102,12 @@ pub enum Mapped {
 impl Mapping {
     /// Finds the columns of a source that the templates use.
     pub fn bind(&self, columns: &Columns) -> Result<Bound<'_>, Error> {
+        self.bind_without(columns, &[])
+    }
+
+    /// The same for a read in which nothing is known of some lookups: no record has a field whose template names one of
+    /// them, so each stays as it is at the service.
+    pub fn bind_without(&self, columns: &Columns, lost: &[LostLookup]) -> Result<Bound<'_>, Error> {
         let mut found: BTreeMap<&Name, Option<usize>> = BTreeMap::new();
         for template in self.templates() {
             for name in &template.names {
@@ -115,7 +126,15 @@ impl Mapping {
                 slots.add(name, found.get(name).copied().flatten());
             }
         }
-        Bound::new(self, Arc::new(slots), |name| found.get(name).copied().flatten())
+        let mut bound = Bound::new(self, Arc::new(slots), |name| found.get(name).copied().flatten())?;
+        let is_lost = |field: &Field| {
+            lost.iter().any(|lookup| self.fields_of_lookup(&lookup.name).any(|named| named.name == field.name))
+        };
+        for lookup in lost {
+            bound.lost ^= xxh3_128(lookup.name.as_bytes());
+        }
+        bound.fields.retain(|(field, ..)| !is_lost(field));
+        Ok(bound)
     }
 }
 
@@ -130,6 +149,7 @@ impl<'m> Bound<'m> {
             slots,
             prefix: mapping.prefix,
             on_bad_value: mapping.on_bad_value,
+            lost: 0,
             key: ready(&mapping.key)?,
             joined: mapping.joined.as_ref().map(ready).transpose()?,
             include: mapping.include.as_ref().map(ready).transpose()?,
@@ -137,6 +157,11 @@ impl<'m> Bound<'m> {
                 .fields
                 .iter()
                 .map(|(field, reach, template)| Ok((field, *reach, ready(template)?)))
+                .collect::<Result<_, Error>>()?,
+            on: mapping
+                .lookups
+                .iter()
+                .map(|lookup| Ok((lookup.on.place.clone(), ready(&lookup.on)?)))
                 .collect::<Result<_, Error>>()?,
             marks: mapping.marks.iter().map(|(mark, it)| Ok((*mark, ready(it)?))).collect::<Result<_, Error>>()?,
         })
@@ -155,12 +180,29 @@ impl<'m> Bound<'m> {
             (Ok(false), Err(_)) => Mapped::Dropped,
             (Err(reason), key) => reject(row, key.ok(), "include", reason),
             (Ok(true), Err(reason)) => reject(row, None, "key", reason),
+            (Ok(true), Ok(key)) if row.fault().is_some() => {
+                let (place, reason) = row.fault().expect("it has one");
+                reject(row, Some(key), place, reason.to_owned())
+            }
             (Ok(true), Ok(key)) => match self.marked(&seen, &key) {
                 Ok(marked) => return self.on(today, &seen, key, marked),
                 Err((mark, reason)) => reject(row, Some(key), mark.place(), reason),
             },
         };
         Reading::plain(mapped)
+    }
+
+    /// The digest of a row in this read. A row that lacks what a lookup says is not the same as one to which it says nothing.
+    pub fn digest(&self, row: &Row) -> u128 {
+        row.digest ^ self.lost
+    }
+
+    /// What a row seeks in the lookup at a position; `None` where it seeks nothing. The error says why that can't be had,
+    /// after the key of the configuration that says so.
+    pub fn sought(&self, row: &Row, at: usize) -> Result<Option<Key>, (String, String)> {
+        let (place, slot) = &self.on[at];
+        let text = self.view(row).on(slot).and_then(Rendered::text);
+        text.map(|text| Key::new(&text)).map_err(|reason| (place.clone(), reason))
     }
 
     fn view<'r>(&'r self, row: &'r Row) -> RowView<'r> {
@@ -264,20 +306,20 @@ fn too_long() -> String {
 }
 
 /// A template that is ready, and the columns that it uses.
-struct Slot<'m> {
-    template: Ready<'m>,
-    columns: Vec<usize>,
+pub(super) struct Slot<'m> {
+    pub(super) template: Ready<'m>,
+    pub(super) columns: Vec<usize>,
 }
 
 /// A row, and how the engine sees it once it is asked.
-struct RowView<'r> {
-    row: &'r Row,
-    slots: &'r Arc<Slots>,
-    variables: OnceCell<Given>,
+pub(super) struct RowView<'r> {
+    pub(super) row: &'r Row,
+    pub(super) slots: &'r Arc<Slots>,
+    pub(super) variables: OnceCell<Given>,
 }
 
 impl RowView<'_> {
-    fn on(&self, slot: &Slot<'_>) -> Result<Rendered, String> {
+    pub(super) fn on(&self, slot: &Slot<'_>) -> Result<Rendered, String> {
         self.at_most(VALUE_BYTES_MAX, slot)
     }
 

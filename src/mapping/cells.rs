@@ -16,6 +16,8 @@ pub(super) struct Slots {
     columns: Vec<Option<usize>>,
     plain: HashMap<Box<str>, usize>,
     verbatim: HashMap<Box<str>, usize>,
+    /// By lookup, the names of its columns.
+    joined: HashMap<Box<str>, HashMap<Box<str>, usize>>,
 }
 
 impl Slots {
@@ -28,11 +30,12 @@ impl Slots {
                 self.columns.len() - 1
             }
         };
-        let names = match name {
-            Name::Plain(_) => &mut self.plain,
-            Name::Verbatim(_) => &mut self.verbatim,
+        let (names, name) = match name {
+            Name::Plain(name) => (&mut self.plain, name.as_str()),
+            Name::Verbatim(name) => (&mut self.verbatim, name.as_str()),
+            Name::Joined(name) => (self.joined.entry(name.lookup.as_str().into()).or_default(), name.column.as_str()),
         };
-        names.insert(name.as_str().into(), slot);
+        names.insert(name.into(), slot);
     }
 
     /// The variables of a row.
@@ -65,6 +68,9 @@ impl Object for Cells {
         match key {
             "source" => Some(Value::from_object(Items { cells: Arc::clone(self), lists: false })),
             "all" => Some(Value::from_object(Items { cells: Arc::clone(self), lists: true })),
+            lookup if self.slots.joined.contains_key(lookup) => {
+                Some(Value::from_object(Joined { cells: Arc::clone(self), lookup: lookup.into() }))
+            }
             _ => self.slots.plain.get(key).map(|slot| self.values[*slot].clone()),
         }
     }
@@ -92,6 +98,30 @@ impl Object for Items {
             (true, _) => Value::from(vec![value]),
             (false, _) => value,
         })
+    }
+}
+
+/// The columns of a lookup.
+struct Joined {
+    cells: Arc<Cells>,
+    lookup: Box<str>,
+}
+
+impl Object for Joined {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.get_value_by_str(key.as_str()?)
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        let slot = *self.cells.slots.joined.get(&self.lookup)?.get(key)?;
+        Some(self.cells.values[slot].clone())
+    }
+}
+
+/// Shows nothing of the row (law 11).
+impl fmt::Debug for Joined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Joined")
     }
 }
 

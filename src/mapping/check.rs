@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use super::engine::{BLOCKS, FILTERS, KEYWORDS, TESTS, text_of_literal};
 use super::error::Error;
 use super::filters::{check_date_format, knows_country};
-use super::options::Tables;
+use super::options::Vocabulary;
 use super::scan::{Piece, Scan, TokenKind};
-use crate::source::Name;
+use crate::source::{JoinedName, Name};
 
 /// The variables that hold the whole row.
 pub(super) const WHOLE_ROW: [&str; 2] = ["source", "all"];
 
 /// What one template was found to hold.
 pub(super) struct Checked {
-    /// The columns that it names through `source[…]` or `all[…]`.
+    /// The columns that it names through `source[…]`, `all[…]` or a lookup.
     pub(super) verbatim: BTreeSet<Name>,
     /// Everything that is wrong with it.
     pub(super) faults: Vec<Error>,
@@ -22,8 +22,8 @@ pub(super) struct Checked {
 
 /// Checks a template's words: only filters, tests, tables and countries that there are, columns only by names that can be
 /// known beforehand.
-pub(super) fn check(place: &str, text: &str, scan: &Scan<'_>, tables: &Tables) -> Checked {
-    let mut check = Check { place, text, tables, found: Checked { verbatim: BTreeSet::new(), faults: Vec::new() } };
+pub(super) fn check(place: &str, text: &str, scan: &Scan<'_>, words: Vocabulary<'_>) -> Checked {
+    let mut check = Check { place, text, words, found: Checked { verbatim: BTreeSet::new(), faults: Vec::new() } };
     for piece in &scan.pieces {
         check.piece(piece);
     }
@@ -33,7 +33,7 @@ pub(super) fn check(place: &str, text: &str, scan: &Scan<'_>, tables: &Tables) -
 struct Check<'c> {
     place: &'c str,
     text: &'c str,
-    tables: &'c Tables,
+    words: Vocabulary<'c>,
     found: Checked,
 }
 
@@ -51,6 +51,7 @@ impl Check<'_> {
                 }
                 Role::Test | Role::Attribute => {}
                 Role::Variable if WHOLE_ROW.contains(&word) => self.whole_row(piece, at, word),
+                Role::Variable if self.words.is_lookup(word) => self.of_lookup(piece, at, word),
                 Role::Variable if word == "self" => {
                     self.fault(piece, at, "`self` is a word of the template language; write source[\"self\"]");
                 }
@@ -77,8 +78,8 @@ impl Check<'_> {
             _ => return,
         };
         match word {
-            "lookup" if !self.tables.contains_key(&literal) => {
-                let reason = unknown("table", &literal, self.tables.keys().map(String::as_str));
+            "lookup" if !self.words.tables.contains_key(&literal) => {
+                let reason = unknown("table", &literal, self.words.tables.keys().map(String::as_str));
                 self.fault(piece, at + 2, format!("{reason}; tables are given as `values.{literal} = {{ … }}`"));
             }
             "phone" if !knows_country(&literal) => {
@@ -106,6 +107,22 @@ impl Check<'_> {
             }
         };
         self.found.verbatim.insert(Name::Verbatim(name));
+    }
+
+    /// `NAME.column` and `NAME["…"]`, where NAME is a lookup.
+    fn of_lookup(&mut self, piece: &Piece<'_>, at: usize, word: &str) {
+        let column = match (piece.kind(at + 1), piece.kind(at + 2), piece.kind(at + 3)) {
+            (Some(TokenKind::Sign('[')), Some(TokenKind::Text(literal)), Some(TokenKind::Sign(']'))) => {
+                Name::Verbatim(text_of_literal(literal))
+            }
+            (Some(TokenKind::Sign('.')), Some(TokenKind::Word(name)), _) => Name::Plain(name.to_owned()),
+            _ => {
+                let said = format!("`{word}` is a lookup and takes a column's name: {word}.mail or {word}[\"…\"]");
+                self.fault(piece, at, said);
+                return;
+            }
+        };
+        self.found.verbatim.insert(Name::Joined(JoinedName::new(word, column)));
     }
 
     fn block(&mut self, piece: &Piece<'_>) {

@@ -1,6 +1,6 @@
 //! Compiles all templates of a job.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -11,8 +11,9 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::check::unknown;
 use super::engine::environment;
 use super::error::Error;
+use super::joining::LookupMapping;
 use super::marks::Mark;
-use super::options::{OnBadValue, Options};
+use super::options::{OnBadValue, Options, Vocabulary};
 use super::outcome::place_of;
 use super::reach::Reach;
 use super::template::Compiled;
@@ -35,7 +36,10 @@ pub struct Mapping {
     pub(super) prefix: &'static str,
     /// What makes the other half of its keys, where they are made of two.
     pub(super) joined: Option<Compiled>,
+    /// The second sources that the templates name.
+    pub(super) lookups: Vec<LookupMapping>,
     wanted: RequiredColumns,
+    photos: Vec<Name>,
     digest: u128,
 }
 
@@ -45,8 +49,9 @@ impl Mapping {
         let tables = Arc::new(options.tables.clone());
         let mut environment = environment(Arc::clone(&tables), options.time_zone.clone());
         let mut faults = Vec::new();
+        let words = Vocabulary { tables: &tables, lookups: &options.lookups };
         let mut compile = |place: &str, text: &str| {
-            let compiled = Compiled::new(&mut environment, place, text, &tables);
+            let compiled = Compiled::new(&mut environment, place, text, words);
             compiled.map_err(|found| faults.extend(found)).ok()
         };
         let key = compile("key", &options.key);
@@ -54,6 +59,15 @@ impl Mapping {
         let include = options.include.as_ref().map(|text| compile("include", text));
         let marks = Mark::ALL.into_iter().filter_map(|mark| Some((mark, mark.template(options)?)));
         let marks: Vec<_> = marks.filter_map(|(mark, text)| Some((mark, compile(mark.place(), text)?))).collect();
+        let lookups: Vec<_> = options
+            .lookups
+            .iter()
+            .filter_map(|lookup| {
+                let on = compile(&format!("lookup.{}.on", lookup.name), &lookup.on);
+                let key = compile(&format!("lookup.{}.key", lookup.name), &lookup.key);
+                Some((lookup, on?, key?))
+            })
+            .collect();
         let mut fields = Vec::new();
         let mut strange = Vec::new();
         for (name, text) in &options.fields {
@@ -74,19 +88,47 @@ impl Mapping {
         if options.key.trim().is_empty() {
             strange.push(Error::whole("key", "it is empty; it must give what identifies a row for ever"));
         }
+        let who = key.iter().chain(joined.iter().flatten()).chain(include.iter().flatten());
+        let who = who.chain(marks.iter().map(|it| &it.1)).chain(lookups.iter().flat_map(|(_, on, key)| [on, key]));
+        strange.extend(who.filter(|template| template.lookups().next().is_some()).map(|template| {
+            Error::whole(&template.place, "it names a lookup; who is there is decided by the job's own source alone")
+        }));
         faults.extend(strange);
         match key {
             Some(key) if faults.is_empty() => {
                 let (include, joined) = (include.flatten(), joined.flatten());
                 let templates = std::iter::once(&key).chain(&joined).chain(&include);
                 let templates = templates.chain(marks.iter().map(|it| &it.1)).chain(fields.iter().map(|it| &it.2));
+                let named = |name: &str| {
+                    let names = fields.iter().flat_map(|(.., template)| &template.names).filter_map(Name::joined);
+                    names.filter(|joined| joined.lookup == name).cloned().collect::<BTreeSet<_>>()
+                };
+                let lookups = lookups
+                    .into_iter()
+                    .map(|(lookup, on, key)| LookupMapping::new(lookup, on, key, named(&lookup.name)));
+                let lookups: Vec<LookupMapping> = lookups.filter(LookupMapping::is_used).collect();
+                let templates = templates.chain(lookups.iter().map(|lookup| &lookup.on));
                 let photos = fields.iter().filter(|(field, ..)| field.kind == FieldKind::Photo);
-                let photos = photos.flat_map(|(.., template)| template.names.iter().cloned()).collect();
+                let photos: Vec<Name> = photos.flat_map(|(.., template)| template.names.iter().cloned()).collect();
                 let keys = key.names.iter().cloned().collect();
-                let wanted = RequiredColumns { photos, keys, ..wanted(options, templates) };
+                let own = photos.iter().filter(|name| name.joined().is_none()).cloned().collect();
+                let wanted = RequiredColumns { photos: own, keys, ..wanted(options, templates) };
                 let (prefix, digest) = (options.prefix, digest(options));
                 let on_bad_value = options.on_bad_value;
-                Ok(Self { environment, key, joined, include, marks, fields, on_bad_value, prefix, wanted, digest })
+                Ok(Self {
+                    environment,
+                    key,
+                    joined,
+                    include,
+                    marks,
+                    fields,
+                    on_bad_value,
+                    prefix,
+                    lookups,
+                    wanted,
+                    photos,
+                    digest,
+                })
             }
             _ => Err(faults),
         }
@@ -101,6 +143,29 @@ impl Mapping {
     /// The columns that the templates use.
     pub fn wanted(&self) -> &RequiredColumns {
         &self.wanted
+    }
+
+    /// The columns that hold photos, those of lookups among them.
+    pub fn photos(&self) -> &[Name] {
+        &self.photos
+    }
+
+    /// The second sources that the templates name.
+    pub fn lookups(&self) -> &[LookupMapping] {
+        &self.lookups
+    }
+
+    /// Whether any template names this lookup.
+    pub fn names_lookup(&self, name: &str) -> bool {
+        self.lookups.iter().any(|lookup| lookup.name == name)
+    }
+
+    /// The fields whose templates name a lookup.
+    pub fn fields_of_lookup(&self, lookup: &str) -> impl Iterator<Item = &Field> {
+        self.fields
+            .iter()
+            .filter(move |(.., template)| template.lookups().any(|name| name == lookup))
+            .map(|(field, ..)| field)
     }
 
     /// The mapped fields.
@@ -129,7 +194,8 @@ impl Mapping {
     pub(super) fn templates(&self) -> impl Iterator<Item = &Compiled> {
         let marks = self.marks.iter().map(|(_, template)| template);
         let fields = self.fields.iter().map(|(.., template)| template);
-        std::iter::once(&self.key).chain(&self.joined).chain(&self.include).chain(marks).chain(fields)
+        let on = self.lookups.iter().map(|lookup| &lookup.on);
+        std::iter::once(&self.key).chain(&self.joined).chain(&self.include).chain(marks).chain(fields).chain(on)
     }
 
     pub(super) fn optional(&self, name: &Name) -> bool {
@@ -146,7 +212,8 @@ impl fmt::Debug for Mapping {
 }
 
 fn wanted<'c>(options: &Options, templates: impl Iterator<Item = &'c Compiled>) -> RequiredColumns {
-    let mut names: Vec<&Name> = templates.flat_map(|template| &template.names).collect();
+    let names = templates.flat_map(|template| &template.names);
+    let mut names: Vec<&Name> = names.filter(|name| name.joined().is_none()).collect();
     names.sort();
     names.dedup();
     let need = |name: &Name| ColumnRequirement {
@@ -191,6 +258,12 @@ fn digest(options: &Options) -> u128 {
             part(mark.place());
             part(text);
         }
+    }
+    for lookup in &options.lookups {
+        part(&lookup.name);
+        part(&lookup.on);
+        part(&lookup.key);
+        lookup.optional.iter().for_each(|column| part(column));
     }
     let mut optional = options.optional.clone();
     optional.sort();

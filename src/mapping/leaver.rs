@@ -11,6 +11,7 @@ use minijinja::{Environment, Value as Given};
 use super::check::unknown;
 use super::engine::environment;
 use super::error::Error;
+use super::options::Vocabulary;
 use super::template::Compiled;
 use crate::record::{Field, Target, Value, Values};
 use crate::source::Name;
@@ -54,7 +55,7 @@ impl LeaverSet {
                 faults.push(Error::whole(&place, format!("{} has no such field", options.target)));
                 continue;
             };
-            match Compiled::new(&mut environment, &place, text, &tables) {
+            match Compiled::new(&mut environment, &place, text, Vocabulary::of_tables(&tables)) {
                 Ok(compiled) => {
                     faults.extend(strangers(&compiled, &environment, &options.mapped));
                     fields.push((field, compiled));

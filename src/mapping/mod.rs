@@ -18,6 +18,7 @@
 //! one `{{ expression }}` is evaluated, and keeps its type.
 
 mod bound;
+mod bound_key;
 mod cells;
 mod check;
 mod compile;
@@ -25,6 +26,7 @@ mod engine;
 mod error;
 mod filters;
 mod growth;
+mod joining;
 mod leaver;
 mod marks;
 mod options;
@@ -34,10 +36,12 @@ mod scan;
 mod template;
 
 pub use bound::{Bound, Mapped, Reading};
+pub use bound_key::BoundKey;
 pub use compile::Mapping;
 pub use error::Error;
+pub use joining::LookupMapping;
 pub use leaver::{LeaverOptions, LeaverSet};
-pub use options::{OnBadValue, Options};
+pub use options::{LookupOptions, OnBadValue, Options};
 
 #[cfg(test)]
 mod tests;

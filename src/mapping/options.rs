@@ -20,6 +20,40 @@ pub enum OnBadValue {
     Row,
 }
 
+/// How the rows of a lookup find those of the job's own source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LookupOptions {
+    /// Its name in templates.
+    pub name: String,
+    /// Gives what is sought, of a row of the job's own source.
+    pub on: String,
+    /// Gives what is found, of a row of the lookup.
+    pub key: String,
+    /// Columns or attributes of the lookup that may be absent altogether.
+    pub optional: Vec<String>,
+}
+
+/// The words that templates may use besides those of the language and of the row.
+#[derive(Clone, Copy)]
+pub(super) struct Vocabulary<'a> {
+    /// Look-up tables.
+    pub(super) tables: &'a Tables,
+    /// The names of second sources.
+    pub(super) lookups: &'a [LookupOptions],
+}
+
+impl<'a> Vocabulary<'a> {
+    /// Tables, without second sources.
+    pub(super) fn of_tables(tables: &'a Tables) -> Self {
+        Self { tables, lookups: &[] }
+    }
+
+    /// Whether this is the name of a second source.
+    pub(super) fn is_lookup(self, word: &str) -> bool {
+        self.lookups.iter().any(|lookup| lookup.name == word)
+    }
+}
+
 /// What a job says about turning rows into records. Every text is a template: literal unless it holds `{{ }}`.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -51,6 +85,8 @@ pub struct Options {
     pub on_bad_value: OnBadValue,
     /// Columns or attributes that may be absent altogether and are empty then.
     pub optional: Vec<String>,
+    /// Second sources that add values.
+    pub lookups: Vec<LookupOptions>,
     /// Where days begin and end.
     pub time_zone: TimeZone,
 }

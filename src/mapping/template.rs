@@ -8,7 +8,7 @@ use minijinja::{Environment, Expression, Template, Value};
 use super::check::{WHOLE_ROW, check};
 use super::error::Error;
 use super::growth::{check_growth, check_size};
-use super::options::Tables;
+use super::options::Vocabulary;
 use super::outcome::{Rendered, VALUE_BYTES_MAX, from_text, from_value, reason};
 use super::scan::{Scan, TokenKind, is_template, scan};
 use crate::source::{Name, Row};
@@ -68,7 +68,7 @@ impl Compiled {
         environment: &mut Environment<'static>,
         place: &str,
         text: &str,
-        tables: &Tables,
+        words: Vocabulary<'_>,
     ) -> Result<Self, Vec<Error>> {
         let compiled = |names, shape| Self { place: place.to_owned(), names, text: text.to_owned(), shape };
         if !is_template(text) {
@@ -79,7 +79,7 @@ impl Compiled {
         environment
             .add_template_owned(place.to_owned(), text.to_owned())
             .map_err(|error| vec![syntax(place, text, &error)])?;
-        let mut checked = check(place, text, &scan, tables);
+        let mut checked = check(place, text, &scan, words);
         checked.faults.extend(check_growth(place, text, &scan));
         if !checked.faults.is_empty() {
             return Err(checked.faults);
@@ -87,9 +87,15 @@ impl Compiled {
         let template = environment.get_template(place).map_err(|error| vec![syntax(place, text, &error)])?;
         let undeclared = template.undeclared_variables(false);
         let mut names = checked.verbatim;
-        names.extend(undeclared.into_iter().filter(|name| !WHOLE_ROW.contains(&name.as_str())).map(Name::Plain));
+        let is_column = |name: &String| !WHOLE_ROW.contains(&name.as_str()) && !words.is_lookup(name);
+        names.extend(undeclared.into_iter().filter(is_column).map(Name::Plain));
         let shape = shape(&scan, &names);
         Ok(compiled(names, shape))
+    }
+
+    /// The lookups whose columns it uses.
+    pub(super) fn lookups(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().filter_map(|name| Some(name.joined()?.lookup.as_str()))
     }
 
     /// Whether the engine is needed for it.
@@ -229,6 +235,7 @@ mod tests {
 
     use super::*;
     use crate::mapping::engine::environment;
+    use crate::mapping::options::Tables;
 
     #[test]
     fn a_template_is_no_more_than_it_needs_to_be() {
@@ -250,7 +257,12 @@ mod tests {
             ("{{ a }}!", Shape::Mixed),
             ("{% if a %}1{% endif %}", Shape::Mixed),
         ] {
-            let compiled = Compiled::new(&mut environment(Arc::default(), TimeZone::UTC), "x", text, &Tables::new());
+            let compiled = Compiled::new(
+                &mut environment(Arc::default(), TimeZone::UTC),
+                "x",
+                text,
+                Vocabulary::of_tables(&Tables::new()),
+            );
             assert_eq!(compiled.ok().unwrap().shape, shape, "{text}");
         }
     }
@@ -261,7 +273,7 @@ mod tests {
         fn a_plain_filter_is_the_engines_own(text in r"[\s\PC]{0,12}|[ßİǅΣς \t]{0,6}") {
             let mut environment = environment(Arc::default(), TimeZone::UTC);
             for template in ["{{ a }}", "{{ a | lower }}", "{{ a | upper }}", "{{ a | trim }}", "{{ a | trim | lower | upper }}"] {
-                let compiled = Compiled::new(&mut environment, "x", template, &Tables::new()).ok().unwrap();
+                let compiled = Compiled::new(&mut environment, "x", template, Vocabulary::of_tables(&Tables::new())).ok().unwrap();
                 let Shape::Column(_, filters) = &compiled.shape else { panic!("{template}") };
                 let by_engine = compiled.on_variables(&environment, minijinja::context! { a => text.as_str() });
                 let short = filters.iter().fold(text.clone(), |text, filter| filter.on(&text));

@@ -153,7 +153,8 @@ pub fn believe(store: &Store, clock: &Clock, job: &Job) -> Result<Option<String>
     let mut batch = Batch::default();
     for part in job.parts() {
         let mut state = JobState::load(store, &part.name)?;
-        if let Some(address) = state.shown.believe() {
+        let believed: Vec<String> = state.lookups.values_mut().filter_map(|lookup| lookup.shown.believe()).collect();
+        if let Some(address) = state.shown.believe().into_iter().chain(believed).next() {
             server = Some(address);
             state.put(&mut batch, &part.name);
         }

@@ -17,7 +17,7 @@ use crate::mirror::Mirror;
 use crate::plan::{Change, LeaverAction, OnDrift, Outline, Verdict};
 use crate::queue;
 use crate::reconcile::approval::held::{PendingApproval, held, verdicts};
-use crate::reconcile::collect::rows;
+use crate::reconcile::collect::{lookups, rows};
 use crate::reconcile::inbox::peek::{self, Peeked};
 use crate::reconcile::leavers::detect;
 use crate::reconcile::mirrors::Mirrors;
@@ -29,7 +29,7 @@ use crate::reconcile::model::job_state::{JobState, LastRun};
 use crate::reconcile::plan::build::{JobContext, preview_plan};
 use crate::record::{Entity, FieldKind, Key, Record, RemoteId, Value, Values, normalize};
 use crate::snapshot::{Index, Owner, SyncedRecord};
-use crate::source::Row;
+use crate::source::{JoinedRow, Row};
 use crate::spool;
 use crate::store::{self, Store};
 
@@ -45,6 +45,8 @@ pub struct Explanation {
     pub unreadable: Option<String>,
     /// Why the source does not prove who is absent.
     pub incomplete: Vec<String>,
+    /// Which lookups nothing was taken from, and which fields stay as they are for that.
+    pub lost: Vec<String>,
     /// What was confirmed of it.
     pub known: Option<SyncedRecord>,
     /// Its entity, as the service held it at the last pull.
@@ -84,6 +86,8 @@ pub struct SourceRow {
     pub line: Option<u64>,
     /// The name of its entry; `None` for a row of a file.
     pub dn: Option<String>,
+    /// The rows of lookups that were joined to it.
+    pub joined: Vec<JoinedRow>,
     /// Its columns and cells.
     pub cells: Vec<(String, String)>,
     /// What the mapping makes of it today.
@@ -174,6 +178,8 @@ const NEAREST_MAX: usize = 3;
 
 /// Explains one record of a job, or of a part of it.
 pub fn explain(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanation, Error> {
+    let joined = lookups::loaded(context, job)?;
+    let job = joined.as_ref().unwrap_or(job);
     let own = explain_part(context, job, key)?;
     if !own.is_known() {
         for part in job.parts().filter(|part| part.name != job.name) {
@@ -203,7 +209,7 @@ fn explain_part(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanati
     });
     let inbox = next.as_ref().ok().filter(|next| next.waiting.is_some()).map(Peeked::describe);
     let job = next.as_ref().ok().and_then(Peeked::job).unwrap_or(job);
-    let (SourceRead { from, rows, incomplete, mut nearest }, unreadable) = match read {
+    let (SourceRead { from, rows, incomplete, lost, mut nearest }, unreadable) = match read {
         Ok(read) => (read, None),
         Err(error) => (SourceRead::default(), Some(error)),
     };
@@ -228,6 +234,7 @@ fn explain_part(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanati
         inbox,
         unreadable,
         incomplete,
+        lost,
         known,
         entity,
         last_change,
@@ -247,6 +254,7 @@ struct SourceRead {
     from: String,
     rows: Vec<SourceRow>,
     incomplete: Vec<String>,
+    lost: Vec<String>,
     nearest: Nearest,
 }
 
@@ -259,8 +267,9 @@ fn read(context: &Context<'_>, job: &Job, key: &Key) -> Result<SourceRead, Error
         let reading = bound.read(row, Some(today));
         let own = reading.key();
         if own == Some(key) {
-            let cells = row.shown(&mapping.wanted().photos).map(|(column, cell)| (column.to_owned(), cell)).collect();
-            found.push(SourceRow { line: row.shown_line(), dn: row.dn().map(str::to_owned), cells, reading });
+            let cells = row.shown(mapping.photos()).map(|(column, cell)| (column.to_owned(), cell)).collect();
+            let (line, dn, joined) = (row.shown_line(), row.dn().map(str::to_owned), row.joins().to_vec());
+            found.push(SourceRow { line, dn, joined, cells, reading });
         } else if let Some(own) = own {
             nearest.take(key, own.clone());
         }
@@ -270,6 +279,7 @@ fn read(context: &Context<'_>, job: &Job, key: &Key) -> Result<SourceRead, Error
     Ok(SourceRead {
         from: job.source.with_sheet(&read.found),
         incomplete: read.incomplete().to_vec(),
+        lost: lookups::reasons(&mapping, &read.lost),
         rows: found,
         nearest,
     })

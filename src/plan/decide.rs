@@ -131,6 +131,12 @@ fn remembered(subject: &Subject, entity: &Entity, before: Option<Before<'_>>, ru
         .owned()
         .filter_map(|field| {
             let name = field.name.as_str();
+            if !fields.contains_key(name)
+                && let Some(before) = before
+            {
+                // Nothing is known of it in this read: what was known stays so.
+                return Some((field.name.clone(), before.known.echo.get(name)?.clone()));
+            }
             let value = match before {
                 Some(Before { known, drifted }) if drifted.contains(&name) => known.echo.get(name)?,
                 _ => entity.value(name),
@@ -141,7 +147,10 @@ fn remembered(subject: &Subject, entity: &Entity, before: Option<Before<'_>>, ru
         .collect();
     let before = before.map(|before| before.known);
     let created = before.map_or(&entity.created, |known| &known.created).clone();
-    let (sent, marks) = (seedless(fields.clone(), rules), subject.marks.clone());
+    let (mut sent, marks) = (seedless(fields.clone(), rules), subject.marks.clone());
+    for field in rules.owned().filter(|field| !fields.contains_key(&field.name)) {
+        sent.extend(before.and_then(|known| Some((field.name.clone(), known.sent.get(&field.name)?.clone()))));
+    }
     SyncedRecord { sent, echo, marks, ..SyncedRecord::of(entity.id, created) }.with_photo_of(before)
 }
 

@@ -11,6 +11,8 @@ pub struct Columns {
     digest: u128,
     /// Whether names ignore case, as attributes of a directory do.
     folds: bool,
+    /// How many are those of the source itself; the rest are those of lookups.
+    own: usize,
 }
 
 /// The part of a row that a name means.
@@ -36,12 +38,24 @@ impl Columns {
             framed.extend_from_slice(&(name.len() as u64).to_le_bytes());
             framed.extend_from_slice(name.as_bytes());
         }
-        Self { digest: xxh3_128(&framed), names, folds: false }
+        Self { digest: xxh3_128(&framed), own: names.len(), names, folds: false }
     }
 
     /// Makes columns of the names of attributes, which ignore case.
     pub fn of_attributes<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> Self {
         Self { folds: true, ..Self::new(names) }
+    }
+
+    /// The same with columns of lookups behind them.
+    #[must_use]
+    pub fn with_lookups(&self, names: &[&str]) -> Self {
+        let all = Self::new(self.names.iter().map(String::as_str).chain(names.iter().copied()));
+        Self { folds: self.folds, own: self.own, ..all }
+    }
+
+    /// How many are those of the source itself.
+    pub fn own(&self) -> usize {
+        self.own
     }
 
     /// The names, in order.
@@ -66,10 +80,14 @@ impl Columns {
 
     /// Finds the column that `name` means.
     pub fn find(&self, name: &Name) -> Match {
+        if name.joined().is_some() {
+            let at = (self.own..self.names.len()).find(|at| self.names[*at] == name.as_str());
+            return at.map_or(Match::Missing, Match::One);
+        }
         let sought = bare(name.as_str());
         let means = |column: &str| if self.folds { bare(column) == sought } else { name.means(column) };
         let hits: Vec<usize> =
-            self.names.iter().enumerate().filter(|(_, column)| means(column)).map(|(at, _)| at).collect();
+            self.names[..self.own].iter().enumerate().filter(|(_, column)| means(column)).map(|(at, _)| at).collect();
         match hits[..] {
             [] => Match::Missing,
             [one] => Match::One(one),

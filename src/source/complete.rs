@@ -44,8 +44,19 @@ pub struct Read {
     pub superseded: Vec<u64>,
     /// Further things worth knowing.
     pub notes: Vec<String>,
+    /// The lookups that could not be joined: nothing is known of what they say about anybody.
+    pub lost: Vec<LostLookup>,
     /// Why the read does not prove completeness.
     pub(super) incomplete: Vec<String>,
+}
+
+/// A lookup whose values can't be believed in this read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostLookup {
+    /// Its name.
+    pub name: String,
+    /// Why.
+    pub reason: String,
 }
 
 impl Read {
@@ -85,6 +96,7 @@ mod tests {
             span: None,
             superseded: Vec::new(),
             notes: Vec::new(),
+            lost: Vec::new(),
             incomplete: incomplete.iter().map(|reason| (*reason).to_owned()).collect(),
         }
     }

@@ -56,6 +56,17 @@ impl Source {
         }
     }
 
+    /// Its kind, as the configuration calls it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Csv(_) => "path",
+            Self::Web(_) => "url",
+            Self::Ldap(_) => "ldap",
+            Self::Entra(_) => "entra",
+            Self::Cached { origin, .. } => origin.kind(),
+        }
+    }
+
     /// Whether its rows have line numbers.
     pub fn has_lines(&self) -> bool {
         match self {

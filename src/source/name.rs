@@ -12,6 +12,32 @@ pub enum Name {
     Plain(String),
     /// As `source["…"]`: the column's own name.
     Verbatim(String),
+    /// As `NAME.column` or `NAME["…"]`: a column of the lookup NAME.
+    Joined(JoinedName),
+}
+
+/// How a template calls a column of a lookup.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JoinedName {
+    /// The lookup.
+    pub lookup: String,
+    /// The column, as its own source has it.
+    pub column: Box<Name>,
+    /// Both: the name of the column in a joined row.
+    shown: String,
+}
+
+impl JoinedName {
+    /// Makes the name of a lookup's column.
+    pub fn new(lookup: &str, column: Name) -> Self {
+        let shown = format!("{lookup}.{}", column.as_str());
+        Self { lookup: lookup.to_owned(), column: Box::new(column), shown }
+    }
+
+    /// The name of the column in a joined row.
+    pub fn as_str(&self) -> &str {
+        &self.shown
+    }
 }
 
 impl Name {
@@ -19,6 +45,15 @@ impl Name {
     pub fn as_str(&self) -> &str {
         match self {
             Self::Plain(name) | Self::Verbatim(name) => name,
+            Self::Joined(name) => name.as_str(),
+        }
+    }
+
+    /// The same as a column of a lookup, where it is one.
+    pub fn joined(&self) -> Option<&JoinedName> {
+        match self {
+            Self::Joined(name) => Some(name),
+            Self::Plain(_) | Self::Verbatim(_) => None,
         }
     }
 
@@ -27,6 +62,8 @@ impl Name {
         match self {
             Self::Plain(name) => same(name, column) || same(name, &snake(column)),
             Self::Verbatim(name) => same(name, column),
+            // It is no column of the source itself.
+            Self::Joined(_) => false,
         }
     }
 }
@@ -37,6 +74,10 @@ impl fmt::Display for Name {
         match self {
             Self::Plain(name) => f.write_str(name),
             Self::Verbatim(name) => write!(f, "source[{name:?}]"),
+            Self::Joined(JoinedName { lookup, column, .. }) => match column.as_ref() {
+                Self::Verbatim(name) => write!(f, "{lookup}[{name:?}]"),
+                _ => f.write_str(self.as_str()),
+            },
         }
     }
 }

@@ -24,6 +24,19 @@ pub struct Row {
     lists: Vec<(usize, Vec<String>)>,
     /// Columns whose values can't be used, and why; their cells are empty.
     flaws: Vec<(usize, String)>,
+    /// The rows of lookups that were joined to it.
+    joined: Vec<JoinedRow>,
+    /// Why the row can't be used, and which key of the configuration says so.
+    fault: Option<(String, String)>,
+}
+
+/// A row of a lookup beside a row of the source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JoinedRow {
+    /// The lookup.
+    pub lookup: String,
+    /// Where it stands there: a line, or the name of an entry; none where no row fits.
+    pub place: Option<String>,
 }
 
 impl Row {
@@ -38,8 +51,9 @@ impl Row {
 
     /// Makes a row without cells, whose buffers are filled again and again.
     pub(super) fn reusable(columns: Arc<Columns>) -> Self {
-        let (lists, flaws) = (Vec::new(), Vec::new());
-        Self { line: 0, digest: 0, columns, cells: StringRecord::new(), dn: None, lists, flaws }
+        let (lists, flaws, joined) = (Vec::new(), Vec::new(), Vec::new());
+        let (cells, dn, fault) = (StringRecord::new(), None, None);
+        Self { line: 0, digest: 0, columns, cells, dn, lists, flaws, joined, fault }
     }
 
     /// The cells, to be filled; line and digest follow by [`Row::finish`].
@@ -71,6 +85,50 @@ impl Row {
     /// Makes it the row of an entry of a directory: its name, what columns have several values, which can't be used.
     pub(super) fn describe(&mut self, dn: String, lists: Vec<(usize, Vec<String>)>, flaws: Vec<(usize, String)>) {
         (self.dn, self.lists, self.flaws) = (Some(dn), lists, flaws);
+    }
+
+    /// The same row as one of `columns`, which are its own and those of lookups. What lookups say follows by
+    /// [`Row::join`], and line and digest by [`Row::joined`].
+    pub(crate) fn widened(&self, columns: &Arc<Columns>) -> Self {
+        let mut row = Self { line: self.line, dn: self.dn.clone(), ..Self::reusable(Arc::clone(columns)) };
+        (0..columns.own()).for_each(|at| row.cells.push_field(self.cell(at)));
+        row.lists.clone_from(&self.lists);
+        row.flaws.clone_from(&self.flaws);
+        row
+    }
+
+    /// Adds the cells of a lookup, with those among them that can't be used.
+    pub(crate) fn join<'c>(
+        &mut self,
+        joined: JoinedRow,
+        cells: impl Iterator<Item = &'c str>,
+        flaws: impl Iterator<Item = (usize, String)>,
+    ) {
+        let first = self.cells.len();
+        self.flaws.extend(flaws.map(|(at, reason)| (first + at, reason)));
+        cells.for_each(|cell| self.cells.push_field(cell));
+        self.joined.push(joined);
+    }
+
+    /// Says that the row can't be used, why, and which key of the configuration says so.
+    pub(crate) fn spoil(&mut self, place: String, reason: String) {
+        self.fault.get_or_insert((place, reason));
+    }
+
+    /// Takes the cells as they are now.
+    pub(crate) fn joined(mut self, scratch: &mut Vec<u8>) -> Self {
+        self.digest = self.digest_with(scratch);
+        self
+    }
+
+    /// The rows of lookups that were joined to it.
+    pub fn joins(&self) -> &[JoinedRow] {
+        &self.joined
+    }
+
+    /// Why the row can't be used, after the key of the configuration that says so.
+    pub fn fault(&self) -> Option<(&str, &str)> {
+        self.fault.as_ref().map(|(place, reason)| (place.as_str(), reason.as_str()))
     }
 
     /// The line, for people: an entry of a directory has none.
@@ -152,6 +210,9 @@ impl Row {
         // What can't be used is not part of the row, so no row without a flaw may look like one with it.
         if !self.flaws.is_empty() {
             scratch.extend_from_slice(b"flawed");
+        }
+        if self.fault.is_some() {
+            scratch.extend_from_slice(b"spoilt");
         }
         xxh3_128(scratch)
     }

@@ -18,6 +18,7 @@ mod imports;
 mod inbox;
 mod ldap;
 mod leavers;
+mod lookup;
 mod model;
 mod monitoring;
 mod operator;

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use crate::cli::args::ExplainArgs;
 use crate::cli::backend::Backend;
 use crate::cli::backend::session::{self, Session, Work};
-use crate::cli::ui::{Exit, Failure, Message, Paint, Ui, sanitize, values};
+use crate::cli::ui::{Exit, Failure, Message, Paint, Ui, joined_document, joined_line, sanitize, values};
 use crate::config::{Job, Needs};
 use crate::mapping::Mapped;
 use crate::operator::{self, Explanation, FieldState, FieldView, Fit, Outlook, SourceRow};
@@ -77,6 +77,7 @@ fn row_document(row: &SourceRow) -> Json {
         "dn": row.dn,
         "included": absence.is_none(),
         "absence": absence,
+        "lookups": joined_document(&row.joined),
         "cells": cells,
         "rejected": rejected,
     })
@@ -110,6 +111,7 @@ fn document(job: &Job, key: &Key, all: &Explanation) -> Json {
             "from": all.from,
             "rows": all.rows.iter().map(row_document).collect::<Vec<_>>(),
             "incomplete": all.incomplete,
+            "lost": all.lost,
             "error": all.unreadable,
             "inbox": all.inbox,
         },
@@ -226,6 +228,7 @@ impl View<'_> {
             };
             let place = sanitize(&self.job.source.place(row.line, row.dn.as_deref()));
             self.say("source", format!("{from}, {place}{said}"));
+            row.joined.iter().for_each(|joined| self.say("", joined_line(joined)));
             if self.show_values {
                 row.cells.iter().for_each(|(column, cell)| {
                     self.ui.line(format!("            {} = \"{}\"", sanitize(column), sanitize(cell)));
@@ -233,6 +236,7 @@ impl View<'_> {
             }
         }
         self.all.incomplete.iter().for_each(|reason| self.say("", format!("incomplete read: {}", sanitize(reason))));
+        self.all.lost.iter().for_each(|reason| self.say("", sanitize(reason)));
     }
 
     fn service(&self) {

@@ -235,7 +235,7 @@ fn facts(job: &JobName, parts: &[JobPlan], foreign: u64) -> serde_json::Map<Stri
     let rejected = rejected_json(parts.iter().flat_map(|plan| &plan.rejected));
     let bad_values = rejected_json(parts.iter().flat_map(|plan| &plan.bad_values));
     let incomplete: BTreeSet<&String> =
-        parts.iter().flat_map(|plan| plan.incomplete.iter().chain(&plan.doubt)).collect();
+        parts.iter().flat_map(|plan| plan.incomplete.iter().chain(&plan.doubt).chain(&plan.lost)).collect();
     let drift: BTreeMap<&Key, &Vec<String>> = parts.iter().flat_map(|plan| &plan.drift).collect();
     // A narrowed run may leave parts out, and its own is never among them.
     let own = parts.iter().find(|plan| plan.job == *job);
@@ -286,7 +286,7 @@ fn lines(ui: &Ui, plan: &JobPlan, foreign: Option<u64>, detail: Detail) -> Resul
     for reason in &plan.incomplete {
         ui.line(format!("  incomplete read, so no one leaves by absence: {}", sanitize(reason)));
     }
-    plan.doubt.iter().for_each(|reason| ui.line(format!("  {}", sanitize(reason))));
+    plan.doubt.iter().chain(&plan.lost).for_each(|reason| ui.line(format!("  {}", sanitize(reason))));
     rejections(ui, "rejected", &plan.rejected);
     rejections(ui, "not used", &plan.bad_values);
     // Missing are people, not what joins them.

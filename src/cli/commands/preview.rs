@@ -6,13 +6,13 @@ use serde_json::{Map, Value, json};
 
 use crate::cli::args::PreviewArgs;
 use crate::cli::backend::{Backend, session};
-use crate::cli::ui::{Exit, Failure, Paint, Ui, sanitize};
+use crate::cli::ui::{Exit, Failure, Paint, Ui, joined_document, joined_line, sanitize};
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::mapping::{Bound, Mapped, Reading};
 use crate::reconcile::{mapping, peek, rows};
 use crate::record::Key;
-use crate::source::{Access, RefusedLogins, Row, Source};
+use crate::source::{Access, JoinedRow, RefusedLogins, Row, Source};
 
 /// A row and what became of it.
 struct PreviewRow {
@@ -20,6 +20,8 @@ struct PreviewRow {
     /// The name of the entry; none of a row of a file.
     dn: Option<String>,
     source: Vec<(String, String)>,
+    /// The rows of lookups that were joined to it.
+    joined: Vec<JoinedRow>,
     reading: Reading,
 }
 
@@ -31,7 +33,7 @@ pub(crate) fn run(ui: &Ui, host: &Backend, args: &PreviewArgs) -> Result<Exit, F
     let next = peek(job, None, &Clock::system())?;
     let (clock, logins) = (Clock::system(), RefusedLogins::of_a_run(&config.state.dir));
     let access = Access::of_a_person(&clock, &logins, &config.state.dir);
-    let seen = next.job().map(|job| look(job, access, key.as_ref(), args.limit)).transpose()?;
+    let seen = next.job().map(|job| look(ui, job, access, key.as_ref(), args.limit)).transpose()?;
     let (seen, from) = seen.unwrap_or_default();
     if ui.json {
         let rows: Vec<Value> = seen.iter().map(document).collect();
@@ -58,27 +60,35 @@ pub(crate) fn run(ui: &Ui, host: &Backend, args: &PreviewArgs) -> Result<Exit, F
 }
 
 /// The rows, and where they come from.
-fn look(job: &Job, access: Access<'_>, key: Option<&Key>, limit: usize) -> Result<(Vec<PreviewRow>, String), Failure> {
+fn look(
+    ui: &Ui,
+    job: &Job,
+    access: Access<'_>,
+    key: Option<&Key>,
+    limit: usize,
+) -> Result<(Vec<PreviewRow>, String), Failure> {
     let mut seen = Vec::new();
     let today = job.day(access.clock.now());
     let templates = mapping(job);
     let mut visit = |row: &Row, bound: &Bound<'_>| {
         let reading = bound.read(row, Some(today));
         if key.is_none_or(|key| reading.key() == Some(key)) {
-            let source =
-                row.shown(&templates.wanted().photos).map(|(column, cell)| (column.to_owned(), cell)).collect();
-            seen.push(PreviewRow { line: row.shown_line(), dn: row.dn().map(str::to_owned), source, reading });
+            let source = row.shown(templates.photos()).map(|(column, cell)| (column.to_owned(), cell)).collect();
+            let (line, dn, joined) = (row.shown_line(), row.dn().map(str::to_owned), row.joins().to_vec());
+            seen.push(PreviewRow { line, dn, source, joined, reading });
         }
         if seen.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     let read = rows(job, &templates, access, &mut visit)?;
     let from = job.source.with_sheet(&read.found);
+    read.lost.iter().for_each(|lost| ui.warn(sanitize(&format!("lookup {}: {}", lost.name, lost.reason))));
     let room = limit.saturating_sub(seen.len());
     let rejected = read.rejected.into_iter().filter(|_| key.is_none()).take(room);
     seen.extend(rejected.map(|rejected| PreviewRow {
         line: rejected.line,
         dn: None,
         source: Vec::new(),
+        joined: Vec::new(),
         reading: Reading::rejected(rejected),
     }));
     Ok((seen, from))
@@ -104,6 +114,7 @@ fn document(seen: &PreviewRow) -> Value {
         "included": absence.is_none(),
         "absence": absence,
         "source": source,
+        "lookups": joined_document(&seen.joined),
         "record": record,
         "rejected": rejected,
         "rejected_values": seen.reading.bad_values.iter().map(|bad| json!({"field": bad.field, "reason": bad.reason})).collect::<Vec<_>>(),
@@ -114,6 +125,7 @@ fn lines(ui: &Ui, source: &Source, seen: &PreviewRow) {
     let key = seen.reading.key().map(|key| format!("  key {}", sanitize(key.as_str()))).unwrap_or_default();
     let place = sanitize(&source.place(seen.line, seen.dn.as_deref()));
     ui.line(format!("{}{key}", ui.paint(Paint::Bold, &place)));
+    seen.joined.iter().for_each(|joined| ui.line(format!("  {}", joined_line(joined))));
     let left: Vec<(String, String)> =
         seen.source.iter().map(|(column, cell)| (sanitize(column), format!("{:?}", sanitize(cell)))).collect();
     let right: Vec<String> = match &seen.reading.mapped {

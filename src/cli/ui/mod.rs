@@ -8,3 +8,4 @@ pub(crate) mod values;
 pub(crate) use failure::{Exit, Failure, Message};
 pub(crate) use output::Ui;
 pub(crate) use screen::{Paint, sanitize};
+pub(crate) use values::{joined_document, joined_line};

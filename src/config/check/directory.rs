@@ -229,7 +229,12 @@ pub(super) fn check_all(jobs: &[Option<Job>], top: &Section<'_>) {
         seen.insert(same, &job.name);
     }
     for (variable, of, _) in &top.ground.passwords {
-        let is_its = |job: &&Job| spelled(job.name.as_str()) == *of && matches!(job.source, Source::Ldap(_));
+        let reads = |name: &str, source: &Source| spelled(name) == *of && matches!(source, Source::Ldap(_));
+        let is_its = |job: &&Job| {
+            let mut lookups = job.lookups.iter();
+            reads(job.name.as_str(), &job.source)
+                || lookups.any(|lookup| reads(&format!("{}.{}", job.name, lookup.name), &lookup.source))
+        };
         if !jobs.iter().flatten().any(|job| is_its(&job)) && jobs.iter().all(Option::is_some) {
             top.report.problem_of_variable(variable, "is the password of no job with a directory", None);
         }

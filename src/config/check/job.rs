@@ -3,7 +3,7 @@
 use jiff::tz::{self, TimeZone};
 
 use super::section::{JobSection, Section};
-use super::{contractor, guard, leavers, mapping, source};
+use super::{contractor, guard, leavers, lookup, mapping, source};
 use crate::config::nearest;
 use crate::config::options::Job;
 use crate::config::schedule::Schedule;
@@ -20,7 +20,14 @@ pub(super) fn check(table: Section<'_>) -> Option<Job> {
     let name = name(&table);
     let target = target(&table);
     let time_zone = time_zone(&table);
-    let mut job = JobSection { map: table.texts("map"), seed_only: table.list("seed_only"), time_zone, table };
+    let lookups = lookup::check(&table);
+    let mut job = JobSection {
+        map: table.texts("map"),
+        seed_only: table.list("seed_only"),
+        time_zone,
+        lookups: lookups.iter().map(|found| found.options.clone()).collect(),
+        table,
+    };
     let parts = contractor::split(&mut job, target);
     let JobSection { table, .. } = &job;
     let source = source::check(&table.section("source"), table.text("name"));
@@ -40,6 +47,7 @@ pub(super) fn check(table: Section<'_>) -> Option<Job> {
     let mut checked = Job {
         name: name?,
         source,
+        lookups: lookups.into_iter().map(|found| found.lookup).collect::<Option<_>>()?,
         inbox,
         expect_every,
         mode,

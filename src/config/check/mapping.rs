@@ -63,6 +63,7 @@ pub(super) fn check(job: &JobSection<'_>, target: Target) -> Option<(Options, Ve
         match_on: match_on.clone().unwrap_or_default(),
         on_bad_value: on_bad_value.unwrap_or_default(),
         optional,
+        lookups: job.lookups.clone(),
         time_zone: job.time_zone.clone(),
     };
     // Templates are compiled in any case, so that their mistakes are reported together with the rest. A key that is

@@ -14,6 +14,7 @@ mod entra;
 mod guard;
 mod job;
 mod leavers;
+mod lookup;
 mod mapping;
 mod monitoring;
 mod root;

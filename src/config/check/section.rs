@@ -14,6 +14,7 @@ use super::Environment;
 use crate::config::keys::{self, Shape, SourceKind};
 use crate::config::report::{Report, shown};
 use crate::config::units;
+use crate::mapping::LookupOptions;
 
 const DURATION_HINT: &str = "write it like \"90s\", \"15m\", \"24h\" or \"30d\"";
 
@@ -33,6 +34,8 @@ pub(super) struct JobSection<'a> {
     pub(super) map: BTreeMap<String, String>,
     pub(super) seed_only: Vec<SmolStr>,
     pub(super) time_zone: TimeZone,
+    /// How its lookups find their rows.
+    pub(super) lookups: Vec<LookupOptions>,
 }
 
 impl<'a> Section<'a> {

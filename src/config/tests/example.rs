@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::support::Place;
 use crate::config::Protection;
-use crate::config::keys::{KNOWN, Key, Shape};
+use crate::config::keys::{KNOWN, Key, Shape, canonical};
 
 const EXAMPLE: &str = include_str!("../../../config.example.toml");
 
@@ -22,10 +22,13 @@ fn the_example_shows_every_key_and_no_other() {
     let shown: BTreeSet<String> = keys_shown(EXAMPLE).into_iter().map(|(key, _)| key).collect();
     let free = |key: &str| {
         KNOWN.iter().any(|table| {
-            matches!(table.shape, Shape::Texts | Shape::Lookups) && key.starts_with(&format!("{}.", table.name))
+            matches!(table.shape, Shape::Texts | Shape::Lookups | Shape::Named)
+                && key.starts_with(&format!("{}.", table.name))
         })
     };
-    for Key { name: key, shape, .. } in KNOWN.iter().filter(|key| !matches!(key.shape, Shape::Table | Shape::Tables)) {
+    for Key { name: key, shape, .. } in
+        KNOWN.iter().filter(|key| !matches!(key.shape, Shape::Table | Shape::Tables | Shape::Named))
+    {
         let there = shown.contains(*key) || shown.iter().any(|shown| shown.starts_with(&format!("{key}.")));
         assert!(there, "{key} ({shape:?}) is not in the example");
     }
@@ -82,7 +85,7 @@ fn servers() -> Vec<String> {
 fn every_server_of_the_example_works_as_it_stands() {
     let (api, _) = EXAMPLE.split_once("# One [[job]]").unwrap();
     let servers = servers();
-    assert_eq!(servers.len(), 6);
+    assert_eq!(servers.len(), 7);
     for server in servers {
         let place = Place::with(&format!("{api}{server}"));
         for (name, text) in [
@@ -134,7 +137,8 @@ fn keys_shown(text: &str) -> Vec<(String, String)> {
         if key.contains(' ') {
             continue;
         }
-        keys.push((format!("{table}.{}", key.replace('"', "")), line.to_owned()));
+        let key = format!("{table}.{}", key.replace('"', ""));
+        keys.push((canonical(&key).into_owned(), line.to_owned()));
     }
     keys
 }

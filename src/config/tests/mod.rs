@@ -4,6 +4,7 @@ mod broken;
 mod directory;
 mod entra;
 mod example;
+mod lookup;
 mod overrides;
 mod reference;
 mod secrets;

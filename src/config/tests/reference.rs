@@ -124,7 +124,7 @@ fn every_key_says_what_it_does() {
     for Key { name, shape, default, about, .. } in KNOWN {
         let is_sentence = about.ends_with('.') && !about.contains('|') && about.len() > 8;
         assert!(is_sentence, "{name}: {about}");
-        assert!(default.is_none() || !matches!(shape, Shape::Table | Shape::Tables), "{name}");
+        assert!(default.is_none() || !matches!(shape, Shape::Table | Shape::Tables | Shape::Named), "{name}");
     }
 }
 

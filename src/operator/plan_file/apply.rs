@@ -151,6 +151,7 @@ fn enqueue(context: &Context<'_>, run: &PartRun<'_>, go: &[Outline]) -> Result<V
     changes.iter().for_each(|change| queue::put(&mut batch, change));
     let mut state = JobState::load(store, &run.part.name)?;
     state.shown.clone_from(&plan.updates.shown);
+    state.lookups.clone_from(&plan.updates.lookups);
     state.put(&mut batch, &run.part.name);
     // What ends for something else stays a part of that, whenever it goes.
     let replaced = |known: &SyncedRecord| known.gone.as_ref().is_some_and(|gone| gone.successor.is_some());

@@ -102,7 +102,7 @@ impl<'a> Collector<'a> {
         let mut near = 0;
         let mut full = None;
         let mut visit = |row: &Row, bound: &Bound<'_>| {
-            let digest = row.digest ^ stamp;
+            let digest = bound.digest(row) ^ stamp;
             // A key that is gone has no digest, so none is found; it is asked all the same, for who is back must be looked at.
             let found = index.by_digest(digest, near);
             near = found.unwrap_or(near) + 1;

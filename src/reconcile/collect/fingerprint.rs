@@ -3,6 +3,7 @@
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::config::Job;
+use crate::lookup::Lookup;
 use crate::mapping::Mapping;
 use crate::plan::OnDrift;
 
@@ -31,6 +32,11 @@ pub(crate) fn of_mapping(job: &Job, mapping: &Mapping) -> String {
         none if none.is_empty() => none,
         text => format!(" {:032x}", xxh3_128(text.as_bytes())),
     };
+    let second = |lookup: &Lookup| {
+        let text = format!("{}\n{}\n{}", lookup.name, lookup.source.kind(), lookup.source.selection());
+        format!(" {:032x}", xxh3_128(text.as_bytes()))
+    };
+    let lookups: String = job.lookups.iter().filter(|own| mapping.names_lookup(&own.name)).map(second).collect();
     let seeds = job.seed_only.iter().map(|field| format!(" -{field}"));
-    format!("{:032x} {}{}{selection}", mapping.digest(), job.match_on.join(" "), seeds.collect::<String>())
+    format!("{:032x} {}{}{selection}{lookups}", mapping.digest(), job.match_on.join(" "), seeds.collect::<String>())
 }

@@ -4,6 +4,7 @@ pub(crate) mod collector;
 pub(crate) mod duplicates;
 pub(crate) mod fingerprint;
 pub(crate) mod key_filter;
+pub(crate) mod lookups;
 pub(crate) mod replica_lag;
 pub(crate) mod rows;
 pub(crate) mod shared_read;

@@ -1,12 +1,14 @@
 //! Walking the rows of a job's source with its mapping bound to their columns.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use crate::config::Job;
+use crate::lookup::{self, Join, Lookup};
 use crate::mapping::{Bound, Mapping};
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
-use crate::source::{self, Access, Read, RefusedLogins, Row, SourceState};
+use crate::source::{self, Access, Columns, Read, RefusedLogins, Row, SourceState};
 
 /// The mapping of a job, which the configuration was checked with.
 pub fn mapping(job: &Job) -> Mapping {
@@ -31,32 +33,52 @@ pub(crate) fn accessed<T>(context: &Context<'_>, known: Option<&SourceState>, re
     read(Access { known, clock: context.clock, logins: &logins, dir: context.store.dir(), stop: &stop })
 }
 
-/// Visits every row of a job's source. The mapping is bound at the first row, where the columns are known; one that does
-/// not fit them is an error for the whole source.
+/// Visits every row of a job's source, joined with those of its lookups. The mapping is bound at the first row, where the
+/// columns are known; one that does not fit them is an error for the whole source.
 pub fn rows(
     job: &Job,
     mapping: &Mapping,
     access: Access<'_>,
     visit: &mut dyn FnMut(&Row, &Bound<'_>) -> ControlFlow<()>,
 ) -> Result<Read, Error> {
-    let mut bound: Option<Bound<'_>> = None;
-    let mut misfit = None;
+    let load =
+        |lookup: &Lookup| lookup::load(&lookup.name, &lookup.source, &[mapping], Access { known: None, ..access });
+    let mut join = Join::new(&job.lookups, mapping, load);
+    let lost = join.lost().to_vec();
+    let mut bound: Option<(Bound<'_>, Arc<Columns>)> = None;
+    let mut fault: Option<Error> = None;
     let mut each = |row: &Row| {
-        let fits = match &bound {
+        let (fits, columns) = match &bound {
             Some(fits) => fits,
-            None => match mapping.bind(row.columns()) {
-                Ok(fits) => bound.insert(fits),
-                Err(error) => {
-                    misfit = Some(error);
-                    return ControlFlow::Break(());
+            None => {
+                let columns = join.columns(row.columns(), mapping);
+                match mapping.bind_without(&columns, &lost) {
+                    Ok(fits) => bound.insert((fits, columns)),
+                    Err(error) => {
+                        fault = Some(Error::Mapping(error));
+                        return ControlFlow::Break(());
+                    }
                 }
-            },
+            }
         };
-        visit(row, fits)
+        if join.is_empty() {
+            return visit(row, fits);
+        }
+        match join.row(row, columns, fits) {
+            Ok(joined) => visit(&joined, fits),
+            Err(error) => {
+                fault = Some(error.into());
+                ControlFlow::Break(())
+            }
+        }
     };
     let read = source::read(&job.source, mapping.wanted(), access, &mut each);
-    match misfit {
-        Some(error) => Err(Error::Mapping(error)),
-        None => Ok(read?),
+    match fault {
+        Some(error) => Err(error),
+        None => {
+            let mut read = read?;
+            read.lost = lost;
+            Ok(read)
+        }
     }
 }

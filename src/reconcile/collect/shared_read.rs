@@ -1,6 +1,6 @@
 //! One read of a server for all that a run wants of it.
 
-use super::rows;
+use super::{lookups, rows};
 use crate::config::Job;
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
@@ -11,7 +11,15 @@ use crate::source::RequiredColumns;
 /// The job with the rows of its server as they are now, where a run would ask for them more than once: for each part of the
 /// job, or to find out first which certifications they name. Between two reads a person could come or go, and the parts
 /// would contradict each other. A file is small and read in place.
+///
+/// Its lookups are read once in any case.
 pub(crate) fn read_once(context: &Context<'_>, job: &Job) -> Result<Option<Job>, Error> {
+    let joined = lookups::loaded(context, job)?;
+    let shared = shared(context, joined.as_ref().unwrap_or(job))?;
+    Ok(shared.or(joined))
+}
+
+fn shared(context: &Context<'_>, job: &Job) -> Result<Option<Job>, Error> {
     let is_once = job.parts().count() < 2 && job.mapping.target != Target::Holder;
     if is_once || !job.source.is_remote() {
         return Ok(None);

@@ -176,6 +176,7 @@ impl Commit<'_> {
             state.found.clone_from(&updates.file);
         }
         state.shown.clone_from(&updates.shown);
+        state.lookups.clone_from(&updates.lookups);
         for key in updates.outdated.keys() {
             queue::DECISIONS.remove(&mut batch, &job.name, key);
         }

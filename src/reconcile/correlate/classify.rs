@@ -129,6 +129,12 @@ impl<'a> Classifier<'a> {
     fn one(&mut self, at: usize, candidate: &Candidate, remember: &mut Remember<'_>) -> Result<(), Error> {
         let Some(valid) = self.validate(candidate)? else { return Ok(()) };
         let correlation = self.correlate(at, &valid)?;
+        if !matches!(correlation, Correlation::Mine { .. } | Correlation::Borrowed { .. })
+            && let Some(waits) = self.context.waits_for()
+        {
+            self.result.rejected.push(self.fitting.rejected(&valid.record.key, candidate, waits));
+            return Ok(());
+        }
         if let Correlation::Mine { entity, .. } = &correlation
             && valid.is_of_others(entity)
         {
@@ -373,10 +379,11 @@ fn named_among(
 pub(crate) fn strange(context: &CorrelationContext<'_>) -> Result<BTreeSet<Key>, Error> {
     let fitting = Fitting::new(context.job, context.rules.fields, context.mirror)?;
     let mut strange = BTreeSet::new();
+    let all_wait = context.waits_for().is_some();
     for candidate in context.candidates.iter().filter(|one| context.index.by_key(one.key.as_str()).is_none()) {
         let (mut record, _) = candidate.open(context.spill)?;
         let fits = fitting.fit(&mut record, candidate, &mut Vec::new()).is_none();
-        if !fits || context.resolver.resolve(&mut record)?.is_some() {
+        if all_wait || !fits || context.resolver.resolve(&mut record)?.is_some() {
             strange.insert(record.key);
         }
     }

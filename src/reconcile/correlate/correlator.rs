@@ -12,7 +12,7 @@ use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::reconcile::model::doubtful_rows::{Doubt, DoubtfulRows};
 use crate::reconcile::model::error::Error;
-use crate::record::{Entity, JobName, Key, Record, RemoteId, Target, normalize};
+use crate::record::{Entity, Field, JobName, Key, Record, RemoteId, Target, normalize};
 use crate::snapshot::{Index, Owner, SyncedRecord};
 use crate::store::{self, Store};
 
@@ -32,6 +32,8 @@ pub(crate) struct CorrelationContext<'a> {
     pub(crate) spill: &'a ChangeSpill,
     /// Finds the entities that records refer to.
     pub(crate) resolver: &'a References<'a>,
+    /// By field: the lookup of which nothing is known in this read.
+    pub(crate) withheld: &'a BTreeMap<String, String>,
     /// What the read says of a key of this job.
     pub(crate) presence: &'a dyn Fn(&Key) -> RowPresence,
     /// For memberships: the members whose rows can't be trusted.
@@ -239,6 +241,19 @@ impl Correlator {
 }
 
 impl CorrelationContext<'_> {
+    /// Why a record must wait unless its entity is known: a field that a new one needs, that it is found by, or that is set
+    /// at its creation only, is one of a lookup of which nothing is known.
+    pub(crate) fn waits_for(&self) -> Option<(String, String)> {
+        let is_needed = |field: &&Field| {
+            field.required || self.job.match_on.contains(&field.name) || self.rules.seed_only.contains(&field.name)
+        };
+        let mut needed = self.rules.fields.iter().filter(is_needed);
+        let (field, lookup) = needed.find_map(|field| Some((field, self.withheld.get(field.name.as_str())?)))?;
+        let reason =
+            format!("nothing is known of the lookup {lookup}, and a new record needs this field of it; it waits");
+        Some((field.name.to_string(), reason))
+    }
+
     /// The record of a candidate with what its entity is found by.
     pub(crate) fn record(&self, candidate: &Candidate) -> Result<Record, Error> {
         let (mut record, _) = candidate.open(self.spill)?;

@@ -26,6 +26,8 @@ pub struct JobPlan {
     pub incomplete: Vec<String>,
     /// Why some who are missing stay: the server that was read may not be as far as the one that showed them.
     pub doubt: Option<String>,
+    /// Which lookups nothing was taken from, and which fields stay as they are for that.
+    pub lost: Vec<String>,
     /// Records of the source.
     pub records: u64,
     /// Records that need nothing.
@@ -80,6 +82,7 @@ impl JobPlan {
             complete: false,
             incomplete: Vec::new(),
             doubt: None,
+            lost: Vec::new(),
             records: 0,
             unchanged: 0,
             matched_by: BTreeMap::new(),
@@ -130,6 +133,7 @@ impl JobPlan {
             rejected: Vec::new(),
             incomplete: Vec::new(),
             doubt: None,
+            lost: Vec::new(),
             ..self
         }
     }

@@ -1,5 +1,6 @@
 //! What is remembered of a job between its runs.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
@@ -29,6 +30,9 @@ pub struct JobState {
     /// Which servers showed the people of a directory.
     #[serde(default)]
     pub(crate) shown: Replicas,
+    /// What is remembered of the lookups, by name.
+    #[serde(default)]
+    pub(crate) lookups: BTreeMap<String, LookupState>,
     /// How many copies of the state that were laid back are done with: nothing is left that would undo what the service held.
     #[serde(default)]
     pub(crate) copies: u64,
@@ -62,6 +66,17 @@ pub struct JobState {
     /// What is remembered of the inbox, where the source is one.
     #[serde(default)]
     pub(crate) inbox: InboxState,
+}
+
+/// What is remembered of a lookup between runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LookupState {
+    /// What the last read found out about its source.
+    #[serde(default)]
+    pub(crate) found: Option<SourceState>,
+    /// How far the server of a directory was, apart from that of the job's own source.
+    #[serde(default)]
+    pub(crate) shown: Replicas,
 }
 
 /// How many rejected rows are remembered.

@@ -39,6 +39,21 @@ impl Replicas {
         Some(address)
     }
 
+    /// What is to be remembered after a read of a lookup, which says of no one that they are gone; and whether its server may
+    /// be behind the one that was read before.
+    pub(crate) fn of_lookup(&self, span: &Span) -> (Self, Option<ReplicaPosition>) {
+        let Span { began, ended } = span;
+        match &self.last {
+            Some(last) if !began.covers(last) || self.tells && !began.tells() => {
+                (Self { doubted: Some(ended.clone()), ..self.clone() }, Some(last.clone()))
+            }
+            _ => {
+                let tells = self.tells || ended.tells();
+                (Self { last: Some(ended.clone()), tells, ..Self::default() }, None)
+            }
+        }
+    }
+
     /// Whether a server at `began` had seen all that the one which showed this person last had seen.
     pub(crate) fn is_covered(&self, key: &Key, began: &ReplicaPosition) -> bool {
         self.of(key).is_none_or(|shown| began.covers(shown) && (began.tells() || !self.tells))

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidate::Digests;
+use super::job_state::LookupState;
 use super::replicas::Replicas;
 use crate::plan::{RemoteDigest, Verdict};
 use crate::record::{Key, RemoteId};
@@ -28,6 +29,8 @@ pub(crate) struct StateUpdates {
     pub(crate) copies: Option<u64>,
     pub(crate) file: Option<SourceState>,
     pub(crate) shown: Replicas,
+    /// What is to be remembered of lookups that were read.
+    pub(crate) lookups: BTreeMap<String, LookupState>,
     /// The digest of the source's content.
     pub(crate) content: String,
     /// Rows that need nothing, with their digests, in order of key.

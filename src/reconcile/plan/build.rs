@@ -10,7 +10,7 @@ use crate::queue::{self, State};
 use crate::reconcile::approval::{held, outdated, remote_digest};
 use crate::reconcile::collect::collector::{CollectedRows, Collector};
 use crate::reconcile::collect::replica_lag::ReplicaLag;
-use crate::reconcile::collect::{fingerprint, rows};
+use crate::reconcile::collect::{fingerprint, lookups, rows};
 use crate::reconcile::correlate::classify::{Classified, Remember, classify, strange};
 use crate::reconcile::correlate::correlator::{CorrelationContext, RowPresence};
 use crate::reconcile::correlate::references::References;
@@ -118,6 +118,10 @@ struct Inputs<'a> {
     /// Those, and the ones that it sets in leavers.
     written: Vec<Field>,
     fingerprint: String,
+    /// By field: the lookup of which nothing is known in this read.
+    withheld: BTreeMap<String, String>,
+    /// What the run says of them.
+    lost: Vec<String>,
     spill: ChangeSpill,
     rows: CollectedRows,
     lag: ReplicaLag,
@@ -179,8 +183,10 @@ impl<'a> Inputs<'a> {
         let lag = state.shown.judge(&mut rows, &index);
         let written = written(job, &mapping);
         let decisions = outdated::decided(job, &written, mirror, store, filter)?;
+        let lost = &rows.read.lost;
+        let (withheld, lost) = (lookups::withheld(&mapping, lost), lookups::reasons(&mapping, lost));
         let (mapped, fingerprint) = (mapping.fields().cloned().collect(), fingerprint::of_mapping(job, &mapping));
-        Ok(Self { part, state, index, mapped, written, fingerprint, spill, rows, lag, decisions })
+        Ok(Self { part, state, index, mapped, written, fingerprint, withheld, lost, spill, rows, lag, decisions })
     }
 
     fn job(&self) -> &'a Job {
@@ -245,6 +251,7 @@ impl<'a> Inputs<'a> {
             index: &self.index,
             spill: &self.spill,
             resolver: &resolver,
+            withheld: &self.withheld,
             presence: &unsure,
             doubts: own.map(|own| &own.results.doubts).filter(|_| job.mapping.target == Target::Membership),
             missed: &missed,
@@ -511,11 +518,13 @@ impl<'a> Inputs<'a> {
             unchanged: self.unchanged(),
             rows: if job.inbox.is_some() { self.rows.rows(&self.index) } else { Vec::new() },
             bad_values: self.asked().flat_map(Candidate::bad_values).cloned().collect(),
-            notes: unknown.iter().map(unknown_note).collect(),
+            notes: unknown.iter().map(unknown_note).chain(lookups::notes(job)).collect(),
+            lost: self.lost,
             updates: StateUpdates {
                 mapping: self.fingerprint,
                 file: Some(self.rows.read.found),
                 shown: self.lag.next,
+                lookups: lookups::states(job, &self.state),
                 digests: Digests::of(self.rows.candidates, filter, always),
                 verdicts: self.decisions.verdicts,
                 outdated: self.decisions.outdated,

@@ -310,6 +310,8 @@ fn reasons(parts: &[Part]) -> Vec<Reason> {
     reasons.extend(incomplete.map(Reason::from));
     let doubts: BTreeSet<&String> = parts.iter().filter_map(|part| part.plan.doubt.as_ref()).collect();
     reasons.extend(doubts.into_iter().cloned().map(Reason::from));
+    let lost: BTreeSet<&String> = parts.iter().flat_map(|part| &part.plan.lost).collect();
+    reasons.extend(lost.into_iter().cloned().map(Reason::from));
     let rejected = once(parts, |plan| &plan.rejected).len();
     if rejected > 0 {
         reasons.push(ReasonKind::Rejected.because(counted(rejected, "row was rejected", "rows were rejected")));

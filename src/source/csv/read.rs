@@ -125,6 +125,7 @@ fn read_rows(
         content: survey.content,
         found: source::SourceState::Csv(found),
         span: None,
+        lost: Vec::new(),
         superseded: Vec::new(),
         notes,
         incomplete,

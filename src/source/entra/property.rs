@@ -119,7 +119,7 @@ impl Place {
             return Self::Path(vec![(*own).to_owned()]);
         }
         match name {
-            Name::Verbatim(_) => Self::Path(text.split('.').map(str::to_owned).collect()),
+            Name::Verbatim(_) | Name::Joined(_) => Self::Path(text.split('.').map(str::to_owned).collect()),
             Name::Plain(_) if plain.starts_with("extension") => Self::Path(vec![text.to_owned()]),
             Name::Plain(_) => Self::Path(vec![camel(text)]),
         }

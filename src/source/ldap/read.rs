@@ -258,6 +258,7 @@ impl Reading {
             content: xxh3_128(clock.now().as_nanosecond().to_le_bytes().as_slice()),
             found: source::SourceState::Ldap(found),
             span,
+            lost: Vec::new(),
             superseded: self.superseded,
             notes,
             incomplete: self.doubts,

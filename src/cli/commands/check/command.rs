@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use super::finding::{Finding, Verdict};
 use super::{finding, units};
@@ -15,7 +16,8 @@ use crate::cli::ui::{Exit, Failure, Ui, sanitize};
 use crate::clock::Clock;
 use crate::config::{Config, Job};
 use crate::fault::chain;
-use crate::mapping::{Bound, Mapped, OnBadValue};
+use crate::lookup::{self, Lookup};
+use crate::mapping::{Bound, Mapped, Mapping, OnBadValue};
 use crate::mirror::{Elements, Locations};
 use crate::notify::{self, ChannelTest};
 use crate::reconcile::{mapping, peek, rows};
@@ -61,6 +63,8 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &CheckArgs) -> Result<Exi
         let access = Access::of_a_person(&clock, &logins, &config.state.dir);
         let last = units::last_found(&config);
         for job in &config.jobs {
+            let joined = job_with_lookups(job, access, &mut findings);
+            let job = &joined;
             let mut found = None;
             findings.push(source(job, access, &mut places, &mut found));
             findings.extend(found.and_then(|now| by_unit(job, &now, last.get(&job.name))));
@@ -91,6 +95,28 @@ fn by_unit(job: &Job, now: &SourceState, last: Option<&SourceState>) -> Option<F
     Some(Finding::new(format!("entries of {} by organizational unit", job.name), verdict, text))
 }
 
+/// Reads each lookup of a job to its end; the job with what they hold.
+fn job_with_lookups(job: &Job, access: Access<'_>, findings: &mut Vec<Finding>) -> Job {
+    let mappings: Vec<Mapping> = job.parts().map(mapping).collect();
+    let mappings: Vec<&Mapping> = mappings.iter().collect();
+    let mut lookups = Vec::new();
+    for lookup in job.lookups.iter().filter(|own| mappings.iter().any(|mapping| mapping.names_lookup(&own.name))) {
+        let loaded = lookup::load(&lookup.name, &lookup.source, &mappings, access);
+        let what = format!("lookup {} of {}", lookup.name, job.name);
+        let keyless = match loaded.keyless {
+            0 => String::new(),
+            keyless => format!(", {keyless} without a key left out"),
+        };
+        findings.push(match &loaded.table {
+            Ok(table) => Finding::new(what, Verdict::Good, format!("{}: {} rows{keyless}", lookup.source, table.len())),
+            Err(reason) => Finding::new(what, Verdict::Wrong, format!("{}: {reason}", lookup.source)),
+        });
+        lookups.push(Lookup { loaded: Some(Arc::new(loaded)), ..lookup.clone() });
+    }
+    let (organizations, memberships) = (job.organizations.clone(), job.memberships.clone());
+    Job { lookups, organizations, memberships, ..job.clone() }
+}
+
 /// Reads a job's source to its end and maps it; `found` takes what the read found out.
 fn source(job: &Job, access: Access<'_>, places: &mut Places, found: &mut Option<SourceState>) -> Finding {
     let what = format!("source of {}", job.name);
@@ -100,11 +126,14 @@ fn source(job: &Job, access: Access<'_>, places: &mut Places, found: &mut Option
     };
     let inbox = next.waiting.as_ref().map(|_| format!("{}: ", next.describe())).unwrap_or_default();
     let Some(job) = next.job() else { return Finding::new(what, Verdict::Good, next.describe()) };
+    let (mut fits, mut seeks) = (0u64, 0u64);
     let (mut records, mut dropped, mut rejected, mut bad_values) = (0u64, 0u64, Vec::new(), Vec::new());
     let mut sample = None;
     let today = job.day(access.clock.now());
     let mut visit = |row: &Row, bound: &Bound<'_>| {
         let reading = bound.read(row, Some(today));
+        seeks += row.joins().len() as u64;
+        fits += row.joins().iter().filter(|joined| joined.place.is_some()).count() as u64;
         bad_values.extend(reading.bad_values);
         match reading.mapped {
             Mapped::Record(record) => {
@@ -147,6 +176,7 @@ fn source(job: &Job, access: Access<'_>, places: &mut Places, found: &mut Option
             many => format!(", {many} values can't be used"),
         }
     );
+    let seen = if seeks == 0 { seen } else { format!("{seen}, {fits} of {seeks} found in lookups") };
     if let Some(reason) = read.incomplete().first() {
         return Finding::new(what, Verdict::Wrong, format!("{seen}; incomplete: {reason}"));
     }

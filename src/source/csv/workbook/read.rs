@@ -97,6 +97,7 @@ pub(in crate::source::csv) fn read(
         content,
         found: source::SourceState::Csv(found),
         span: None,
+        lost: Vec::new(),
         superseded: Vec::new(),
         notes,
         incomplete,
