@@ -186,7 +186,7 @@ pub(crate) const KNOWN: &[Key] = keys! {
     "job.source.encoding" Text of File Web = "auto": "csv: UTF-8, UTF-16, else windows-1252; or a name of the WHATWG list.";
     "job.source.delimiter" Text of File Web = "auto": "csv: `,`, `;`, `tab` or the pipe.";
     "job.source.header" TextOrNumber of File Web = "auto":
-        "csv: the first of 20 lines with every mapped column, or the number of the line.";
+        "csv: the first of 20 rows, blank ones left out, with every mapped column; or the number of the line.";
     "job.source.optional" List: "Columns, attributes or properties that may be absent altogether.";
     "job.source.url" TextOrList of Web Directory:
         "ldap: the servers, tried in this order. csv: in place of `path`, where the file is on the web; https, or http for this machine itself.";
