@@ -209,6 +209,9 @@ pub(super) struct InitArgs {
     /// A CSV file or workbook of staff, its https:// address, that of a directory (ldaps://HOST[/BASE]), or "entra" for Entra ID
     #[arg(value_name = "FILE|URL|entra")]
     pub(super) source: PathBuf,
+    /// The sheet of a workbook that has several
+    #[arg(long, value_name = "NAME")]
+    pub(super) sheet: Option<String>,
     /// Who asks the directory; without it, an anonymous bind
     #[arg(long, value_name = "DN", requires = "bind_password_file")]
     pub(super) bind_dn: Option<String>,

@@ -329,6 +329,14 @@ pub(super) fn below(table: &str) -> impl Iterator<Item = &'static str> {
     KNOWN.iter().filter(move |key| parent(key.name) == table).map(|key| last(key.name))
 }
 
+/// Keys of later versions, which are refused as such.
+const LATER: [&str; 5] = ["approvals", "job.notify", "state.url", "state.password_file", "state.spill_dir"];
+
+/// Whether a key is one of a later version.
+pub(super) fn is_later(name: &str) -> bool {
+    LATER.contains(&name)
+}
+
 /// The table in which a key of that last name is known, as it is written in a file.
 pub(super) fn home_of(name: &str) -> Option<String> {
     let home = KNOWN.iter().find(|key| key.name.contains('.') && last(key.name) == name)?;

@@ -142,4 +142,19 @@ mod tests {
         let never = ["0", "9223372036854775807"].map(|text| filetime(text).unwrap());
         assert_eq!(never, ["", ""], "what never ends has no last day");
     }
+
+    #[test]
+    fn a_day_of_iso_8601_is_one_in_any_format() {
+        for (text, format, day) in [
+            ("31/12/2030", "%d/%m/%Y", Some("2030-12-31")),
+            ("2030-12-31", "%d/%m/%Y", Some("2030-12-31")),
+            ("2030-12-31T00:00:00", "%d/%m/%Y", Some("2030-12-31")),
+            ("2030-12-31 23:59", "%Y-%m-%d", Some("2030-12-31")),
+            ("2030-02-31", "%d/%m/%Y", None),
+            ("2030-12-31 soon", "%d/%m/%Y", None),
+            ("30-12-31", "%d/%m/%Y", None),
+        ] {
+            assert_eq!(date(text, format).ok().as_deref(), day, "{text} {format}");
+        }
+    }
 }

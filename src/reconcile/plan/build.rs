@@ -40,11 +40,14 @@ use crate::store::Store;
 use crate::text::thousands;
 
 /// What a run says whose mapping is another one.
-const MAPPING_CHANGED: &str =
-    "the job's mapping, key, match_on or directory (account, base, filter) changed since its last run";
+const MAPPING_CHANGED: &str = "the job's mapping, key, match_on, lookups or what its source is asked for (address, account, tenant, groups, base, filter) \
+     changed since its last run";
 /// Why a person stays although a row says that they are gone.
-const DOUBTFUL: &str = "the row that says that this key is gone names another person than the one it belongs to; were columns sorted \
+const DOUBTFUL_ROW: &str = "the row that says that this key is gone names another person than the one it belongs to; were columns sorted \
                         apart, or is the key mistyped? approve it if they are gone";
+/// The same of an entry of a directory or a user of a tenant.
+const DOUBTFUL_ENTRY: &str = "the entry that says that this key is gone names another person than the one it belongs to, or no one; may the \
+                              account still read who it is? approve it if they are gone";
 
 /// What the plan of one part of a job is made from.
 #[derive(Clone, Copy)]
@@ -333,7 +336,8 @@ impl<'a> Inputs<'a> {
         let (job, verdicts) = (self.job(), &self.decisions.verdicts);
         let early = leaving.limit.held.take();
         let doubtful = std::mem::take(&mut leaving.leavers.doubtful);
-        let doubtful = self.hold(doubtful, &DOUBTFUL.into())?;
+        let reason = if job.source.has_lines() { DOUBTFUL_ROW } else { DOUBTFUL_ENTRY };
+        let doubtful = self.hold(doubtful, &reason.into())?;
         let (doubtful, _) = held::decided(doubtful, job.writes, verdicts);
         let mut guarded = guard(changes, &job.limits, leaving.base, job.writes, verdicts);
         segments::guard(&mut guarded, job, self.store(), matched_in, &leaving.lately)?;

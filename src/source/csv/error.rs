@@ -23,6 +23,14 @@ impl fmt::Display for Error {
     }
 }
 
+impl Error {
+    /// Whether it is a workbook of which a sheet must be named.
+    pub fn asks_for_sheet(&self) -> bool {
+        use WorkbookFault::{NoSheet, NoVisibleSheet, SeveralSheets};
+        matches!(self.kind, CsvErrorKind::Workbook(NoSheet { .. } | NoVisibleSheet { .. } | SeveralSheets { .. }))
+    }
+}
+
 /// The kind is part of the sentence, so the chain goes on below it.
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {

@@ -23,30 +23,32 @@ const ROWS_LOOKED_AT: usize = 200;
 const SAMPLES: usize = 5;
 
 /// Looks at a file without a mapping, for a first configuration: its encoding, the delimiter that divides its rows most
-/// evenly, the line that looks like a header, a few rows. Whatever was guessed is named as a doubt.
-pub fn probe(path: &Path) -> Result<Probe, Error> {
+/// evenly, the line that looks like a header, a few rows. Whatever was guessed is named as a doubt. Of a workbook, `sheet` is
+/// the one that is meant.
+pub fn probe(path: &Path, sheet: Option<&str>) -> Result<Probe, Error> {
     let options = Options { settle: Duration::ZERO, ..Options::at(path) };
-    let found = open(&options, &Clock::system()).and_then(|(file, stamp)| look(file, stamp.size));
+    let found = open(&options, &Clock::system()).and_then(|(file, stamp)| look(file, stamp.size, sheet));
     found.map_err(|kind| Error { path: path.to_owned(), kind })
 }
 
 /// The same of a file that is open already; `called` is what errors call it.
-pub fn probe_opened(opened: Opened, called: &Path) -> Result<Probe, Error> {
+pub fn probe_opened(opened: Opened, called: &Path, sheet: Option<&str>) -> Result<Probe, Error> {
     let Opened { file, size } = opened;
-    let found = if size == 0 { Err(CsvErrorKind::Empty) } else { look(file, size) };
+    let found = if size == 0 { Err(CsvErrorKind::Empty) } else { look(file, size, sheet) };
     found.map_err(|kind| Error { path: called.to_owned(), kind })
 }
 
-fn look(mut file: File, size: u64) -> Result<Probe, CsvErrorKind> {
+fn look(mut file: File, size: u64, sheet: Option<&str>) -> Result<Probe, CsvErrorKind> {
     match container(&mut file).map_err(CsvErrorKind::Unreadable)? {
         Container::Other => look_at_text(file, size),
         Container::Ole => Err(WorkbookFault::Old.into()),
-        Container::Zip => look_at_workbook(&file),
+        Container::Zip => look_at_workbook(&file, sheet),
     }
 }
 
-fn look_at_workbook(file: &File) -> Result<Probe, CsvErrorKind> {
-    let mut book = workbook::open(file, &Options::at(""))?;
+fn look_at_workbook(file: &File, sheet: Option<&str>) -> Result<Probe, CsvErrorKind> {
+    let options = Options { sheet: sheet.map(str::to_owned), ..Options::at("") };
+    let mut book = workbook::open(file, &options)?;
     book.survey(None)?;
     let mut rows = book.rows_below(0, ROWS_LOOKED_AT)?;
     // A table ends where its longest rows do.

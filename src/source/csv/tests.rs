@@ -317,7 +317,7 @@ fn a_probe_finds_the_shape_and_names_its_doubts() {
         (b"No\tName\tName\n1\ta\tb\n2\ta\tb", b'\t', 1, 3, "does not end in a line end"),
     ] {
         let dir = Dir::new();
-        let probe = probe(&dir.write(bytes)).unwrap();
+        let probe = probe(&dir.write(bytes), None).unwrap();
         assert_eq!((probe.found.delimiter, probe.found.header_line), (delimiter, line), "{probe:?}");
         assert_eq!(probe.found.columns.len(), columns);
         assert!(!probe.samples.is_empty());

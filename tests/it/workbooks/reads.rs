@@ -108,3 +108,15 @@ fn init_prints_a_configuration_for_a_workbook() {
     assert!(ran.out.contains("# Found: a workbook, sheet Staff, header on line 3, 4 columns:"), "{ran:?}");
     assert!(ran.out.contains("employee_id = \"{{ employee_no }}\""), "{ran:?}");
 }
+
+#[test]
+fn init_takes_the_sheet_that_is_named() {
+    let world = World::default();
+    let (old, staff) = (sheet("A,B\n1,2\n", ""), sheet(&people(1..4), ""));
+    world.put("both.xlsx", &book(&[("Old", &old), ("Staff", &staff)]));
+    let ran = world.run(&["init", "both.xlsx"]).expect(1);
+    assert!(ran.err.contains("2 visible sheets") && ran.err.contains("--sheet NAME"), "{ran:?}");
+    let ran = world.run(&["init", "both.xlsx", "--sheet", "staff"]).expect(0);
+    assert!(ran.out.contains("sheet Staff, header on line 1") && ran.out.contains("sheet = \"staff\""), "{ran:?}");
+    world.run(&["init", "entra", "--sheet", "Staff"]).expect(2);
+}

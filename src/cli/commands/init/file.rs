@@ -68,9 +68,23 @@ impl Origin {
 }
 
 pub(super) fn run(ui: &Ui, args: &InitArgs) -> Result<Exit, Failure> {
-    let probe = csv::probe(&args.source).map_err(Failure::failed)?;
+    let probe = csv::probe(&args.source, args.sheet.as_deref()).map_err(not_looked_at)?;
     let path = args.source.canonicalize().unwrap_or_else(|_| args.source.clone());
-    Ok(show(ui, &Origin::file(&path), &probe))
+    let mut origin = Origin::file(&path);
+    origin.lines.extend(sheet_line(args));
+    Ok(show(ui, &origin, &probe))
+}
+
+/// The line of `[job.source]` that names the sheet, where one was named.
+pub(super) fn sheet_line(args: &InitArgs) -> Option<String> {
+    args.sheet.as_deref().map(|sheet| format!("sheet = {}\n", quoted(sheet)))
+}
+
+/// Says how to name a sheet where there is no configuration yet that could.
+pub(super) fn not_looked_at(error: csv::Error) -> Failure {
+    let asks_for_sheet = error.asks_for_sheet();
+    let failure = Failure::failed(error);
+    if asks_for_sheet { failure.hint("name it: `rosterd init FILE --sheet NAME`") } else { failure }
 }
 
 /// Prints the configuration for a table that was looked at.
@@ -222,7 +236,7 @@ mod tests {
         let path = dir.path().join("staff list.csv");
         let cells = header.split(',').map(|_| "x").collect::<Vec<_>>().join(",");
         std::fs::write(&path, format!("{header}\n{cells}\n{cells}\n")).unwrap();
-        configuration(&Origin::file(&path), &csv::probe(&path).unwrap())
+        configuration(&Origin::file(&path), &csv::probe(&path, None).unwrap())
     }
 
     #[test]
@@ -247,7 +261,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let source = dir.path().join("staff.csv");
         std::fs::write(&source, "Staff No;Name;Email\n1;Ana;a@example.com\n").unwrap();
-        let text = configuration(&Origin::file(&source), &csv::probe(&source).unwrap());
+        let text = configuration(&Origin::file(&source), &csv::probe(&source, None).unwrap());
         let path = dir.path().join("config.toml");
         std::fs::write(&path, text.replace("client_id = \"…\"", "client_id = \"me\"")).unwrap();
         let secret = dir.path().join("client_secret");

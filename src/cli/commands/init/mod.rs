@@ -59,6 +59,7 @@ fn refuse_foreign(args: &InitArgs, named: Named) -> Result<(), Failure> {
         ("--bind-dn", args.bind_dn.is_some(), directory),
         ("--client-cert-file", args.client_cert_file.is_some(), directory),
         ("--start-tls", args.start_tls, directory),
+        ("--sheet", args.sheet.is_some(), &[Named::File, Named::Web]),
         ("--ca-file", args.ca_file.is_some(), &[Named::Web, Named::Directory]),
     ];
     match given.iter().find(|(_, is_given, kinds)| *is_given && !kinds.contains(&named)) {
@@ -67,6 +68,7 @@ fn refuse_foreign(args: &InitArgs, named: Named) -> Result<(), Failure> {
             let of = match kinds {
                 [Named::Web] => "an https:// address",
                 [Named::Directory] => "an ldaps:// address",
+                [Named::File, Named::Web] => "a workbook",
                 _ => "an https:// or ldaps:// address",
             };
             Err(Failure::usage(format!("{option} goes with {of}")))

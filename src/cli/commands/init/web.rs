@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::common::quoted;
-use super::file::{Origin, show};
+use super::file::{Origin, not_looked_at, sheet_line, show};
 use crate::cli::args::InitArgs;
 use crate::cli::ui::{Exit, Failure, Ui};
 use crate::clock::Clock;
@@ -21,13 +21,15 @@ pub(super) fn run(ui: &Ui, args: &InitArgs, written: &str) -> Result<Exit, Failu
         _ => None,
     };
     let shown = address.to_string();
-    let origin = Origin { shown: shown.clone(), stem: address.stem().to_owned(), lines: lines(args, written) };
+    let mut origin = Origin { shown: shown.clone(), stem: address.stem().to_owned(), lines: lines(args, written) };
+    origin.lines.extend(sheet_line(args));
     let options = Options { login, ca_file: args.ca_file.clone(), ..Options::at(address) };
     let downloaded =
         download(&options, &std::env::temp_dir(), &Clock::system(), &RefusedLogins::unremembered(), &|| false);
     let downloaded = downloaded.map_err(Failure::failed)?;
     let Downloaded { file, size, doubt } = downloaded;
-    let mut probe = csv::probe_opened(Opened { file, size }, Path::new(&shown)).map_err(Failure::failed)?;
+    let probe = csv::probe_opened(Opened { file, size }, Path::new(&shown), args.sheet.as_deref());
+    let mut probe = probe.map_err(not_looked_at)?;
     probe.doubts.extend(doubt);
     Ok(show(ui, &origin, &probe))
 }

@@ -71,7 +71,8 @@ pub(in crate::source::csv) fn read(
     let content = digest(file).map_err(CsvErrorKind::Unreadable)?;
     let mut book = open(file, options)?;
     let survey = book.survey(options.header)?;
-    let heading = choose(survey.head.into_iter().map(|row| (b',', row)), options, wanted)?;
+    let heading = choose(survey.head.into_iter().map(|row| (b',', row)), options, wanted);
+    let heading = heading.map_err(|error| in_sheet(error, &book, &survey.tail))?;
     refuse_merged(&survey.tail, &heading)?;
     let found = DetectedFormat {
         encoding: "UTF-8".to_owned(),
@@ -372,6 +373,17 @@ fn listed(sheets: &[ListedSheet]) -> String {
 
 fn target<'p>(parts: &'p [Relationship], kind: &str) -> Option<&'p str> {
     parts.iter().find(|part| part.kind == kind).map(|part| part.target.as_str())
+}
+
+/// A fault of the header with what explains it in a workbook: merged cells, or another sheet.
+fn in_sheet(error: CsvErrorKind, book: &Book, tail: &Tail) -> CsvErrorKind {
+    let CsvErrorKind::Header { line, mut faults } = error else { return error };
+    let merge = tail.merges.iter().find(|merge| (merge.rows.0..=merge.rows.1).contains(&line));
+    faults.extend(merge.map(|merge| format!("the cells {} are merged; unmerge them", merge.range)));
+    if !book.others.is_empty() {
+        faults.push(format!("this is the sheet {:?}, and there is {} too", book.sheet, listed(&book.others)));
+    }
+    CsvErrorKind::Header { line, faults }
 }
 
 /// Merged cells in the header or below, in the columns of the table.

@@ -192,6 +192,26 @@ fn the_sheet_is_the_one_that_is_meant() {
         (vec![other("Old", ""), sheet("")], None, "2 visible sheets (\"Old\", \"Staff\")"),
         (vec![sheet("state=\"hidden\"")], None, "no visible sheet (\"Staff\" (hidden)); say which one"),
         (vec![sheet("")], Some("People"), "no sheet \"People\"; there is \"Staff\""),
+        (
+            vec![
+                ("Form", "", Parts::of(&HEADER.replace("No", "Nr"), "").sheets.remove(0).2),
+                sheet("state=\"hidden\""),
+            ],
+            None,
+            "column `no` is missing; this is the sheet \"Form\", and there is \"Staff\" (hidden) too",
+        ),
+        (
+            vec![(
+                "Staff",
+                "",
+                Parts::of(&HEADER.replace("No", ""), "<mergeCells><mergeCell ref=\"A1:B1\"/></mergeCells>")
+                    .sheets
+                    .remove(0)
+                    .2,
+            )],
+            None,
+            "the cells A1:B1 are merged; unmerge them",
+        ),
     ] {
         let error = says(sheets, wanted).unwrap_err();
         assert!(error.contains(word), "{error}");
