@@ -50,6 +50,10 @@ pub struct Span {
 }
 
 impl ReplicaPosition {
+    /// The last change of a server on which none was written since an import, which may not have ended: it covers nothing. Who is
+    /// removed is removed by a write.
+    pub const UNWRITTEN: &str = "";
+
     /// Whether a server that is so far has seen everything that one at `other` had.
     pub fn covers(&self, other: &Self) -> bool {
         if self.server == other.server && self.name != other.name {
@@ -61,7 +65,8 @@ impl ReplicaPosition {
         if self.changes.is_empty() {
             return self.server == other.server && self.count >= other.count;
         }
-        other.changes.iter().all(|(writer, change)| self.changes.get(writer).is_some_and(|own| own >= change))
+        let has_seen = |own: &String, change: &String| own != Self::UNWRITTEN && own >= change;
+        other.changes.iter().all(|(writer, change)| self.changes.get(writer).is_some_and(|own| has_seen(own, change)))
     }
 
     /// Whether it has certainly seen less of something than one at `other` had.
@@ -117,6 +122,8 @@ mod tests {
         let of = standing;
         for (name, now, other, covers, behind) in [
             ("the same", of("a", None, &[("w", "5")]), of("a", None, &[("w", "5")]), true, false),
+            ("none written since an import", of("a", None, &[("w", "")]), of("a", None, &[("w", "")]), false, false),
+            ("the first written", of("a", None, &[("w", "0")]), of("a", None, &[("w", "")]), true, false),
             ("ahead", of("b", None, &[("w", "6")]), of("a", None, &[("w", "5")]), true, false),
             ("behind", of("b", None, &[("w", "4")]), of("a", None, &[("w", "5")]), false, true),
             ("a writer more", of("b", None, &[("v", "1"), ("w", "5")]), of("a", None, &[("w", "5")]), true, false),

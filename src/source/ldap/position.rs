@@ -86,9 +86,10 @@ async fn directory_389(
             let counted =
                 attribute.values.first().and_then(|value| std::str::from_utf8(value).ok()?.parse::<i64>().ok());
             // It is -1 where nothing was written yet, as after an import.
-            if let Some(usn) = counted.filter(|_| is_usn).map(|usn| u64::try_from(usn).unwrap_or(0)) {
+            if let Some(usn) = counted.filter(|_| is_usn) {
                 let part = parts.next().unwrap_or_default();
-                standing.changes.insert(format!("{} {part}", standing.server), sortable(usn));
+                let last = u64::try_from(usn).map_or_else(|_| ReplicaPosition::UNWRITTEN.to_owned(), sortable);
+                standing.changes.insert(format!("{} {part}", standing.server), last);
             }
         }
     }

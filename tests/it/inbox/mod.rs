@@ -51,7 +51,9 @@ impl Inbox<'_> {
     pub(crate) fn text(&self, folder: &str, end: &str) -> String {
         let mut found: Vec<PathBuf> =
             fs::read_dir(self.path(folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
-        found.retain(|path| path.to_string_lossy().ends_with(end));
+        // What is being put in its place has a dot in front.
+        let is_hidden = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with('.');
+        found.retain(|path| path.to_string_lossy().ends_with(end) && !is_hidden(path));
         assert_eq!(found.len(), 1, "{end} in {folder}: {found:?}");
         String::from_utf8(fs::read(&found[0]).unwrap()).unwrap()
     }
