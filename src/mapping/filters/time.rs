@@ -10,19 +10,24 @@ const FILE_TIME_EPOCH: i64 = 11_644_473_600;
 /// How many file-time ticks a second has.
 const FILE_TIME_TICKS: i64 = 10_000_000;
 
-/// Text of a `strptime` format as `YYYY-MM-DD`. A day as ISO 8601 writes it, with a time of day or without, is one in any
-/// format: dates of a workbook come so.
+/// Text of a `strptime` format as `YYYY-MM-DD`. A day with its time as ISO 8601 writes them is one in any format: dates of a
+/// workbook whose cells hold a time come so.
 pub(super) fn date(text: &str, format: &str) -> Result<String, String> {
     let date = strtime::parse(format, text).and_then(|parsed| parsed.to_date());
-    let date = date.ok().or_else(|| iso_day(text));
-    date.map(|date| date.to_string()).ok_or_else(|| format!("the value is not a date of the form `{format}`"))
+    let date = date.ok().or_else(|| day_of_time(text));
+    date.map(|date| date.to_string()).ok_or_else(|| {
+        let is_iso = strtime::parse(ISO, text).is_ok();
+        let hint = if is_iso { "; it is one of the form `%Y-%m-%d`, as the dates of workbooks are" } else { "" };
+        format!("the value is not a date of the form `{format}`{hint}")
+    })
 }
 
-fn iso_day(text: &str) -> Option<Date> {
-    let (day, time) = text.split_once(['T', ' ']).map_or((text, None), |(day, time)| (day, Some(time)));
-    let is_time = time.is_none_or(|time| time.parse::<Time>().is_ok());
-    let is_day = day.len() == "YYYY-MM-DD".len() && is_time;
-    if is_day { strtime::parse("%Y-%m-%d", day).and_then(|parsed| parsed.to_date()).ok() } else { None }
+const ISO: &str = "%Y-%m-%d";
+
+fn day_of_time(text: &str) -> Option<Date> {
+    let (day, time) = text.split_once(['T', ' '])?;
+    let is_whole = day.len() == "YYYY-MM-DD".len() && time.parse::<Time>().is_ok();
+    if is_whole { strtime::parse(ISO, day).and_then(|parsed| parsed.to_date()).ok() } else { None }
 }
 
 /// Checks a `strptime` format.
@@ -144,10 +149,10 @@ mod tests {
     }
 
     #[test]
-    fn a_day_of_iso_8601_is_one_in_any_format() {
+    fn a_day_with_its_time_is_a_day_in_any_format() {
         for (text, format, day) in [
             ("31/12/2030", "%d/%m/%Y", Some("2030-12-31")),
-            ("2030-12-31", "%d/%m/%Y", Some("2030-12-31")),
+            ("2030-12-31", "%d/%m/%Y", None),
             ("2030-12-31T00:00:00", "%d/%m/%Y", Some("2030-12-31")),
             ("2030-12-31 23:59", "%Y-%m-%d", Some("2030-12-31")),
             ("2030-02-31", "%d/%m/%Y", None),
@@ -156,5 +161,6 @@ mod tests {
         ] {
             assert_eq!(date(text, format).ok().as_deref(), day, "{text} {format}");
         }
+        assert!(date("2030-12-31", "%d/%m/%Y").unwrap_err().contains("it is one of the form `%Y-%m-%d`"));
     }
 }
