@@ -33,6 +33,7 @@ pub mod hr_report;
 pub mod config;
 pub mod reconcile;
 pub mod operator;
+pub mod web;
 pub mod status;
 pub mod notify;
 pub mod daemon;

@@ -17,7 +17,6 @@
 //! Rejected: a registry of metrics that modules write to as they go. Nearly all that is of interest is in the store already
 //! and outlives a restart there; only what nothing remembers ([`Counters`]) is counted in memory.
 
-mod connections;
 mod counters;
 mod health;
 mod hosts;

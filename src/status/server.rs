@@ -21,7 +21,6 @@ use futures_util::future::BoxFuture;
 use tokio::net::TcpListener;
 use tokio::sync::Mutex;
 
-use super::connections::{self, Limits};
 use super::counters::Counters;
 use super::health::Health;
 use super::hosts::Hosts;
@@ -29,6 +28,7 @@ use super::metrics::{self, metrics};
 use super::page::{page, unreadable};
 use super::snapshot::Snapshot;
 use crate::api::Traffic;
+use crate::web::{self, Limits};
 
 /// How long a snapshot serves all who ask.
 const FRESH: Duration = Duration::from_secs(2);
@@ -102,7 +102,7 @@ impl Server {
             .route("/healthz", get(of_health))
             .layer(from_fn_with_state(self.hosts, expected))
             .with_state(served);
-        connections::serve(self.listener, router, Limits::STANDARD).await;
+        web::serve(self.listener, router, Limits::STANDARD).await;
     }
 }
 

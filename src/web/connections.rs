@@ -1,4 +1,4 @@
-//! Connections to the page, within limits.
+//! Connections to a page, within limits.
 //!
 //! Everybody on this machine may connect, and no one who does may stop the daemon, which needs files for its own work. So
 //! there is a limit on connections, on the time until a request is there, and on that of a whole connection; each answers
@@ -6,6 +6,7 @@
 //!
 //! Rejected: to stop accepting at the limit. Silent connections would then hold up every other until their time is over.
 
+use std::io;
 use std::time::Duration;
 
 use axum::Router;
@@ -15,7 +16,8 @@ use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
 use crate::admission::{Admission, Silence};
 
@@ -26,27 +28,51 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Limits of all connections together, and of each.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub struct Limits {
     /// Connections at a time.
-    pub(super) connections: usize,
+    pub connections: usize,
     /// How long a request may take to arrive.
-    pub(super) head: Duration,
+    pub head: Duration,
     /// How long a connection may last.
-    pub(super) whole: Duration,
+    pub whole: Duration,
 }
 
 impl Limits {
     /// A small part of the files that a process may have open: the rest is for the daemon's own work.
-    pub(super) const STANDARD: Self =
-        Self { connections: 64, head: Duration::from_secs(5), whole: Duration::from_secs(30) };
+    pub const STANDARD: Self = Self { connections: 64, head: Duration::from_secs(5), whole: Duration::from_secs(30) };
+}
+
+/// Where connections come from.
+pub trait Listener {
+    /// One of them.
+    type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+
+    /// Waits for the next.
+    fn next(&self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+}
+
+impl Listener for TcpListener {
+    type Stream = TcpStream;
+
+    async fn next(&self) -> io::Result<TcpStream> {
+        Ok(self.accept().await?.0)
+    }
+}
+
+impl Listener for UnixListener {
+    type Stream = UnixStream;
+
+    async fn next(&self) -> io::Result<UnixStream> {
+        Ok(self.accept().await?.0)
+    }
 }
 
 /// Serves connections for as long as it is polled.
-pub(super) async fn serve(listener: TcpListener, router: Router, limits: Limits) {
+pub async fn serve(listener: impl Listener, router: Router, limits: Limits) {
     let mut admission = Admission::new(limits.connections);
     loop {
-        match listener.accept().await {
-            Ok((stream, _)) => {
+        match listener.next().await {
+            Ok(stream) => {
                 if !admission.make_room().await {
                     admission.close_oldest().await;
                 }
@@ -54,7 +80,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, limits: Limits)
                 admission.admit(|silence| answer(stream, router, limits, silence));
             }
             Err(error) => {
-                tracing::debug!(%error, "a connection to the status page could not be accepted: {error}");
+                tracing::debug!(%error, "a connection to a page could not be accepted: {error}");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
@@ -62,7 +88,12 @@ pub(super) async fn serve(listener: TcpListener, router: Router, limits: Limits)
 }
 
 /// Answers one request.
-async fn answer(stream: TcpStream, router: Router, limits: Limits, silence: Silence) {
+async fn answer(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    router: Router,
+    limits: Limits,
+    silence: Silence,
+) {
     let router = TowerToHyperService::new(router);
     let service = service_fn(move |request: Request<Incoming>| {
         silence.end();
