@@ -3,14 +3,14 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use super::ui::failure::Failure;
 use crate::config::Instance;
 use crate::sandbox::{Fault, Restriction, Window};
 
 /// The default configuration file.
-const CONFIG: &str = "/etc/rosterd/config.toml";
+pub(super) const CONFIG: &str = "/etc/rosterd/config.toml";
 
 /// Options of every command have a heading of their own in its help.
 const GLOBAL: &str = "Global options";
@@ -36,6 +36,12 @@ pub(super) struct Arguments {
     /// Print one JSON document on one line
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub(super) json: bool,
+    /// Print data and errors only: no notes, warnings or progress
+    #[arg(short, long, global = true, help_heading = GLOBAL, conflicts_with = "verbose")]
+    pub(super) quiet: bool,
+    /// Log what this process does, too; -vv logs each change. ROSTERD_LOG names a level instead
+    #[arg(short, long, global = true, help_heading = GLOBAL, action = ArgAction::Count)]
+    pub(super) verbose: u8,
     /// When to use colour
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "WHEN", default_value = "auto")]
     pub(super) color: Color,
@@ -123,6 +129,9 @@ pub(super) enum Command {
     Api(ApiArgs),
     /// Serve a stand-in for the service, for rehearsals
     Sandbox(SandboxArgs),
+    /// List keys of a job, for the completion of a shell
+    #[command(hide = true)]
+    Keys(KeysArgs),
     /// Print the completions of a shell
     Completions(CompletionsArgs),
     /// Write the manual pages
@@ -156,6 +165,7 @@ impl Command {
             Self::Notify(_) => "notify",
             Self::Api(_) => "api",
             Self::Sandbox(_) => "sandbox",
+            Self::Keys(_) => "keys",
             Self::Completions(_) => "completions",
             Self::Man(_) => "man",
         }
@@ -178,6 +188,7 @@ impl Command {
             | Self::Revert(_)
             | Self::Forget(_)
             | Self::History(_)
+            | Self::Keys(_)
             | Self::Status(StatusArgs { all: false }) => true,
             Self::Demo(_)
             | Self::Init(_)
@@ -274,7 +285,7 @@ pub(super) struct ApplyArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct DecideArgs {
-    /// The job; may be left out, with the records, where there is only one
+    /// The job; may be left out where there is only one
     pub(super) job: Option<String>,
     /// The records; all held ones where none is named
     #[arg(value_name = "KEY")]
@@ -340,8 +351,8 @@ pub(super) enum QueueCommand {
 
 #[derive(Debug, Args)]
 pub(super) struct QueuedArgs {
-    /// The job
-    pub(super) job: String,
+    /// The job; may be left out where there is only one
+    pub(super) job: Option<String>,
     /// The records; all where none is named
     #[arg(value_name = "KEY")]
     pub(super) keys: Vec<String>,
@@ -441,6 +452,32 @@ pub(super) struct ApiArgs {
     /// Only what was created or changed since then (If-Modified-Since; 2026-01-31T12:00:00 is UTC)
     #[arg(long, value_name = "TIME")]
     pub(super) since: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct KeysArgs {
+    /// The job; may be left out where there is only one
+    pub(super) job: Option<String>,
+    /// Which keys
+    #[arg(long, value_name = "WHICH", default_value = "known")]
+    pub(super) of: KeysOf,
+    /// Only those that begin with this text
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub(super) prefix: String,
+    /// At most N keys
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub(super) limit: usize,
+}
+
+/// The keys that a command is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum KeysOf {
+    /// Of every record that the job knows
+    Known,
+    /// Of held changes
+    Held,
+    /// Of changes in the queue
+    Queued,
 }
 
 #[derive(Debug, Args)]

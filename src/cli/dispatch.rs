@@ -3,18 +3,17 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::Parser as _;
 use tokio::runtime::Handle;
 
 use super::args::{Arguments, Color, Command};
 use super::backend::daemon_client::{self, Placement};
 use super::backend::{Backend, DaemonBackend};
 use super::commands::{
-    api, apply, approve, check, completions, explain, forget, history, init, instances, man, notify, pause, plan,
-    preview, queue, rebuild, revert, run, sandbox, status, sync,
+    api, apply, approve, check, completions, explain, forget, history, init, instances, keys, man, notify, pause,
+    plan, preview, queue, rebuild, revert, run, sandbox, status, sync,
 };
 use super::ui::{Exit, Failure, Message, Ui};
-use super::{demo, log};
+use super::{demo, help, log};
 use crate::daemon::{Call, Caller, Commands, DaemonState, ReplyStream};
 use crate::history::on_behalf_of;
 
@@ -28,14 +27,17 @@ const CONFIGURATION_BYTES_MAX: u32 = 8 * 1024 * 1024;
 pub fn main() -> ExitCode {
     // Nothing that this program writes is for others (law 11).
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
-    let arguments = match Arguments::try_parse() {
+    if completions::answered() {
+        return ExitCode::SUCCESS;
+    }
+    let arguments = match help::parsed(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(error) => {
             Ui::new(Color::Auto).unparsed(&error);
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
     };
-    let ui = Ui::new(arguments.color).with_json(arguments.json);
+    let ui = Ui::new(arguments.color).asked_by(&arguments);
     log::begin(&ui, &arguments);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -103,6 +105,7 @@ async fn work(ui: &Ui, host: &Backend, command: Command) -> Result<Exit, Failure
         Command::Notify(args) => notify::run(ui, host, &args).await,
         Command::Api(args) => api::run(ui, host, &args).await,
         Command::Sandbox(args) => sandbox::run(ui, args).await,
+        Command::Keys(args) => keys::run(ui, host, &args).await,
         Command::Completions(args) => completions::run(ui, &args),
         Command::Man(args) => man::run(&args),
     }
@@ -113,7 +116,7 @@ struct CommandHandler;
 
 fn parsed(call: &Call) -> Result<Arguments, clap::Error> {
     let name = std::iter::once("rosterd".to_owned());
-    Arguments::try_parse_from(name.chain(call.arguments.iter().cloned()))
+    help::parsed(name.chain(call.arguments.iter().cloned()))
 }
 
 impl Commands for CommandHandler {
@@ -134,7 +137,7 @@ impl Commands for CommandHandler {
                 return Exit::Usage.code();
             }
         };
-        let ui = Ui::over(back.clone(), call.paints, arguments.json);
+        let ui = Ui::over(back.clone(), call.paints).asked_by(&arguments);
         let user = caller.name(&call);
         let command = arguments.command.name();
         tracing::info!(command, user, "{user} called `rosterd {command}`");

@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use clap::Parser as _;
 use clap::error::ErrorKind::{
     DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion, MissingRequiredArgument, MissingSubcommand,
 };
 
-use super::args::Arguments;
+use super::help;
 
 #[path = "../../tests/it/book/pages.rs"]
 mod pages;
@@ -123,7 +122,7 @@ fn wrong(command: &[String]) -> Option<String> {
 
 /// What the parser says to arguments that it does not take.
 fn refusal(arguments: &[&str]) -> Option<clap::Error> {
-    let parsed = Arguments::try_parse_from(["rosterd"].iter().chain(arguments));
+    let parsed = help::parsed(["rosterd"].iter().chain(arguments));
     parsed.err().filter(|error| !matches!(error.kind(), DisplayHelp | DisplayVersion))
 }
 

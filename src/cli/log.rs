@@ -1,7 +1,8 @@
 //! What the program logs, and where to.
 //!
 //! Commands log warnings to stderr. The daemon tells of its runs: to systemd's journal, with fields, where systemd started
-//! it, else as lines on stderr. `ROSTERD_LOG` names another level; at `debug` each change has a line. No value of a person is ever in a log (law 11).
+//! it, else as lines on stderr. `-v` and `-q` ask for more or less, and `ROSTERD_LOG` names a level; at `debug` each change
+//! has a line. No value of a person is ever in a log (law 11).
 
 use std::os::unix::fs::MetadataExt as _;
 
@@ -20,7 +21,13 @@ use crate::reconcile::REPORT_LOG;
 pub(super) fn begin(ui: &Ui, arguments: &Arguments) {
     let level = std::env::var("ROSTERD_LOG").ok().and_then(|level| level.parse::<Level>().ok());
     let is_daemon = matches!(arguments.command, Command::Run);
-    let level = LevelFilter::from_level(level.unwrap_or(if is_daemon { Level::INFO } else { Level::WARN }));
+    let asked = match (arguments.quiet, arguments.verbose, is_daemon) {
+        (true, _, _) => Level::ERROR,
+        (_, 0, false) => Level::WARN,
+        (_, 0, true) | (_, 1, false) => Level::INFO,
+        _ => Level::DEBUG,
+    };
+    let level = LevelFilter::from_level(level.unwrap_or(asked));
     // What libraries say of their work is for `trace` alone.
     let others = if level == LevelFilter::TRACE { level } else { level.min(LevelFilter::WARN) };
     let level = Targets::new().with_default(others).with_target("rosterd", level);

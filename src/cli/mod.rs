@@ -16,6 +16,7 @@ mod demo;
 mod dispatch;
 #[cfg(test)]
 mod documented;
+mod help;
 mod log;
 mod ui;
 

@@ -70,6 +70,12 @@ impl Instance {
         (path.extension() == Some(OsStr::new("toml"))).then(|| path.file_stem()?.to_str()?.parse().ok()).flatten()
     }
 
+    /// Those whose configuration lies on this machine, in no order; none where this user can't see that.
+    pub fn installed() -> impl Iterator<Item = Self> {
+        let files = std::fs::read_dir(CONFIG_DIR).into_iter().flatten().flatten();
+        files.filter_map(|file| Self::named_by(&file.path()))
+    }
+
     /// Its configuration file.
     pub fn file(&self) -> PathBuf {
         Path::new(CONFIG_DIR).join(format!("{self}.toml"))

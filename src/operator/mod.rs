@@ -9,6 +9,7 @@
 pub(crate) mod approvals;
 pub(crate) mod explain;
 pub(crate) mod forget;
+pub(crate) mod keys;
 pub(crate) mod plan_file;
 pub(crate) mod queue;
 pub(crate) mod rebuild;
@@ -20,6 +21,7 @@ pub use approvals::{DecisionError, approve, believe, held_set, reject};
 pub use explain::{Explanation, FieldState, FieldView, Fit, Outlook, SourceRow, explain};
 pub use forget::error::ForgetError;
 pub use forget::person::{Forgotten, forget};
+pub use keys::{KeysOf, is_key, keys};
 pub use plan_file::apply::{Applied, Skipped, apply};
 pub use plan_file::file::PlanFile;
 pub use queue::{QueuedChange, discard, retry, waiting};

@@ -151,16 +151,22 @@ impl Index {
 
     /// The position of a key.
     pub fn by_key(&self, key: &str) -> Option<usize> {
+        let at = self.first_from(key);
+        (at < self.len() && self.key(at) == key).then_some(at)
+    }
+
+    /// The keys in order, from the first one on that does not come before `key`.
+    pub fn from_key(&self, key: &str) -> impl Iterator<Item = &str> {
+        (self.first_from(key)..self.len()).map(|at| self.key(at))
+    }
+
+    fn first_from(&self, key: &str) -> usize {
         let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = low.midpoint(high);
-            match self.key(middle).cmp(key) {
-                Ordering::Equal => return Some(middle),
-                Ordering::Less => low = middle + 1,
-                Ordering::Greater => high = middle,
-            }
+            if self.key(middle) < key { low = middle + 1 } else { high = middle }
         }
-        None
+        low
     }
 
     /// The positions of the keys whose entities are among `ids`.

@@ -130,6 +130,26 @@ pub(crate) fn job_or_only<'a>(config: &'a Config, name: Option<&str>) -> Result<
     }
 }
 
+/// The job and the keys of a command that takes both. Where there is only one job, its name may be left out: the first
+/// word is a key then, if `is_key` says so.
+pub(crate) fn job_and_keys<'a, E: Into<Failure>>(
+    config: &'a Config,
+    first: Option<&str>,
+    keys: &[String],
+    is_key: impl FnOnce(&Job, &Key) -> Result<bool, E>,
+) -> Result<(&'a Job, BTreeSet<Key>), Failure> {
+    let mut keys = self::keys(keys)?;
+    if let (Some(first), [only]) = (first, &config.jobs[..])
+        && only.name.as_str() != first
+        && let Some(key) = Key::new(first)
+        && is_key(only, &key).map_err(Into::into)?
+    {
+        keys.insert(key);
+        return Ok((only, keys));
+    }
+    Ok((job_or_only(config, first)?, keys))
+}
+
 /// The job of that name.
 pub(crate) fn job<'a>(config: &'a Config, name: &str) -> Result<&'a Job, Failure> {
     config.jobs.iter().find(|job| job.name.as_str() == name).ok_or_else(|| {

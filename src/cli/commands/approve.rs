@@ -7,10 +7,10 @@ use crate::cli::args::{ApproveArgs, DecideArgs};
 use crate::cli::backend::{Backend, session};
 use crate::cli::ui::{Exit, Failure, Message, Ui, sanitize};
 use crate::clock::Clock;
-use crate::config::Needs;
-use crate::operator;
+use crate::config::{Job, Needs};
+use crate::operator::{self, KeysOf};
 use crate::reconcile;
-use crate::record::JobName;
+use crate::record::{JobName, Key};
 
 const APPROVE: Decision = Decision { done: "approved", decide: operator::approve };
 const REJECT: Decision = Decision { done: "rejected", decide: operator::reject };
@@ -51,8 +51,9 @@ async fn believe(ui: &Ui, host: &Backend, job: Option<&str>) -> Result<Exit, Fai
 
 async fn decide(ui: &Ui, host: &Backend, args: &DecideArgs, decision: &Decision) -> Result<JobName, Failure> {
     let config = session::configuration_for(ui, host, Needs::Local)?;
-    let job = session::job_or_only(&config, args.job.as_deref())?;
     let store = host.store(&config).await?;
+    let is_held = |job: &Job, key: &Key| operator::is_key(&store, job, KeysOf::Held, key);
+    let (job, keys) = session::job_and_keys(&config, args.job.as_deref(), &args.keys, is_held)?;
     let word = decision.done;
     let set = operator::held_set(&store, job)?;
     let mut held = 0;
@@ -67,7 +68,7 @@ async fn decide(ui: &Ui, host: &Backend, args: &DecideArgs, decision: &Decision)
         return Err(Failure::failed(Message(format!("the held set is number {set} by now; nothing was {word}")))
             .hint("look at `rosterd plan` again"));
     }
-    let done = decision.make(&store, job, &args.keys)?;
+    let done = decision.make(&store, job, &keys)?;
     if done.is_empty() {
         return Err(Failure::failed(Message(format!("none of the held records of job {} can be {word}", job.name)))
             .hint("each names what has to be mended first; see `rosterd plan`"));

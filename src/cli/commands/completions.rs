@@ -1,59 +1,222 @@
-//! `rosterd completions`.
+//! `rosterd completions`, and what the script that it prints asks for.
+//!
+//! The script calls this program at each press of the tab key, so what it offers is what is true then: the jobs of the
+//! configuration that the line names, the keys that such a job knows, the instances on this machine.
+//!
+//! Invariants:
+//! - Nothing is printed but candidates: where something can't be read, or by this user, there are none.
+//! - A key is asked for like any command that needs the store: of the daemon, where one runs.
+//!
+//! Rejected: a list of everything in the script itself. It could know neither jobs nor keys.
 
-use clap::CommandFactory as _;
-use clap::builder::PossibleValuesParser;
-use clap_complete::shells;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use clap_complete::CompleteEnv;
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use clap_complete::env::Shells;
+use serde::Deserialize;
 
 use crate::api::operations;
-use crate::cli::args::{Arguments, CompletionsArgs, Shell};
+use crate::cli::args::{CONFIG, CompletionsArgs, Shell};
+use crate::cli::help;
 use crate::cli::ui::{Exit, Failure, Ui};
+use crate::config::Instance;
+
+/// Says to this program that a shell asks it, and which.
+const VARIABLE: &str = "_ROSTERD_COMPLETE";
 
 pub(crate) fn run(ui: &Ui, args: &CompletionsArgs) -> Result<Exit, Failure> {
-    ui.bytes(&script(args.shell));
+    ui.bytes(&script(args.shell)?);
     Ok(Exit::Done)
 }
 
-fn script(shell: Shell) -> Vec<u8> {
-    let (mut command, mut script) = (command(), Vec::new());
-    match shell {
-        Shell::Bash => clap_complete::generate(shells::Bash, &mut command, "rosterd", &mut script),
-        Shell::Zsh => clap_complete::generate(shells::Zsh, &mut command, "rosterd", &mut script),
-        Shell::Fish => {
-            clap_complete::generate(shells::Fish, &mut command, "rosterd", &mut script);
-            script.extend(fish_operations().bytes());
-        }
-    }
-    script
-}
-
-/// The command with the names of the operations as what `api` takes. The program itself looks a name up later, where it
-/// can suggest the nearest.
-fn command() -> clap::Command {
-    let names = PossibleValuesParser::new(operations().iter().map(|operation| operation.name));
-    Arguments::command()
-        .mut_subcommand("api", |api| api.mut_arg("operation", |operation| operation.value_parser(names)))
-}
-
-/// What fish completes after `api`; the generator for it leaves out arguments without a dash.
-fn fish_operations() -> String {
-    let line = |name: &str, about: &str| {
-        let about = about.replace('\'', "\\'");
-        format!("complete -c rosterd -n \"__fish_rosterd_using_subcommand api\" -f -a \"{name}\" -d '{about}'\n")
+fn script(shell: Shell) -> Result<Vec<u8>, Failure> {
+    let name = match shell {
+        Shell::Bash => "bash",
+        Shell::Fish => "fish",
+        Shell::Zsh => "zsh",
     };
-    operations().iter().map(|operation| line(operation.name, operation.about)).collect()
+    let (shells, mut script) = (Shells::builtins(), Vec::new());
+    let shell = shells.completer(name).ok_or_else(|| Failure::failed(format!("no completions for {name}")))?;
+    shell.write_registration(VARIABLE, "rosterd", "rosterd", "rosterd", &mut script).map_err(Failure::failed)?;
+    Ok(script)
+}
+
+/// Answers a shell that asks what may come next; returns whether one asked.
+pub(crate) fn answered() -> bool {
+    let folder = std::env::current_dir().ok();
+    let words = std::env::args_os().skip_while(|word| word != "--").skip(1).collect();
+    let line = Arc::new(Line { words });
+    let environment = CompleteEnv::with_factory(move || command(&line)).var(VARIABLE);
+    environment.try_complete(std::env::args_os(), folder.as_deref()).unwrap_or(true)
+}
+
+/// The arguments with what completes them.
+fn command(line: &Arc<Line>) -> clap::Command {
+    let job = |line: &Arc<Line>| completer(line, |line, _| line.jobs());
+    let keys = |line: &Arc<Line>, of| completer(line, move |line, begun| line.keys(of, begun));
+    // Where there is only one job, a key may come in its place.
+    let job_or_key = |line: &Arc<Line>, of| {
+        completer(line, move |line, begun| {
+            let mut offered = line.jobs();
+            if offered.len() == 1 {
+                offered.extend(line.keys(of, begun));
+            }
+            offered
+        })
+    };
+    let mut command = help::command().mut_arg("instance", |arg| arg.add(completer(line, |_, _| instances())));
+    for (name, argument) in [("sync", "jobs"), ("plan", "jobs"), ("preview", "job"), ("pause", "job"), ("resume", "job")] {
+        command = command.mut_subcommand(name, |part| part.mut_arg(argument, |arg| arg.add(job(line))));
+    }
+    for (name, argument) in [("sync", "keys"), ("plan", "keys"), ("preview", "key"), ("explain", "key"), ("forget", "key")] {
+        command = command.mut_subcommand(name, |part| part.mut_arg(argument, |arg| arg.add(keys(line, "known"))));
+    }
+    command = command.mut_subcommand("explain", |part| part.mut_arg("job", |arg| arg.add(job_or_key(line, "known"))));
+    for name in ["approve", "reject"] {
+        command = command.mut_subcommand(name, |part| decided(part, job_or_key(line, "held"), keys(line, "held")));
+    }
+    command = command.mut_subcommand("queue", |queue| {
+        let queue = queue.mut_subcommand("list", |part| part.mut_arg("job", |arg| arg.add(job(line))));
+        ["retry", "drop"].into_iter().fold(queue, |queue, name| {
+            queue.mut_subcommand(name, |part| decided(part, job_or_key(line, "queued"), keys(line, "queued")))
+        })
+    });
+    command.mut_subcommand("api", |api| api.mut_arg("operation", |arg| arg.add(completer(line, |_, _| names()))))
+}
+
+fn decided(part: clap::Command, job: ArgValueCompleter, keys: ArgValueCompleter) -> clap::Command {
+    part.mut_arg("job", |arg| arg.add(job)).mut_arg("keys", |arg| arg.add(keys))
+}
+
+/// What may stand in a place: `offered` lists it for the line and what the last word begins with.
+fn completer(
+    line: &Arc<Line>,
+    offered: impl Fn(&Line, &str) -> Vec<CompletionCandidate> + Send + Sync + 'static,
+) -> ArgValueCompleter {
+    let line = Arc::clone(line);
+    ArgValueCompleter::new(move |begun: &OsStr| {
+        let begun = begun.to_string_lossy();
+        let mut offered = offered(&line, &begun);
+        offered.retain(|candidate| candidate.get_value().to_string_lossy().starts_with(&*begun));
+        offered
+    })
+}
+
+/// The names of operations with what they do.
+fn names() -> Vec<CompletionCandidate> {
+    let one = |name: &str, about: &str| CompletionCandidate::new(name).help(Some(about.to_owned().into()));
+    operations().iter().map(|operation| one(operation.name, operation.about)).collect()
+}
+
+fn instances() -> Vec<CompletionCandidate> {
+    Instance::installed().map(|instance| CompletionCandidate::new(instance.to_string())).collect()
+}
+
+/// A line that is being typed.
+struct Line {
+    words: Vec<OsString>,
+}
+
+impl Line {
+    /// The configuration that the line is about.
+    fn config(&self) -> PathBuf {
+        let words: Vec<&str> = self.words.iter().filter_map(|word| word.to_str()).collect();
+        let value = |names: &[&str]| {
+            words.iter().enumerate().find_map(|(at, word)| match word.split_once('=') {
+                Some((name, value)) if names.contains(&name) => Some(value),
+                _ if names.contains(word) => words.get(at + 1).copied(),
+                _ => None,
+            })
+        };
+        let instance = || value(&["--instance"])?.parse::<Instance>().ok().map(|instance| instance.file());
+        let file = value(&["-c", "--config"]).map(PathBuf::from);
+        let environment = || std::env::var_os("ROSTERD_CONFIG").map(PathBuf::from);
+        file.or_else(instance).or_else(environment).unwrap_or_else(|| CONFIG.into())
+    }
+
+    /// The names of its jobs.
+    fn job_names(&self) -> Vec<String> {
+        #[derive(Deserialize)]
+        struct File {
+            #[serde(default)]
+            job: Vec<Job>,
+        }
+        #[derive(Deserialize)]
+        struct Job {
+            name: String,
+        }
+        let read = |path: &Path| toml::from_str::<File>(&std::fs::read_to_string(path).ok()?).ok();
+        read(&self.config()).map(|file| file.job.into_iter().map(|job| job.name).collect()).unwrap_or_default()
+    }
+
+    fn jobs(&self) -> Vec<CompletionCandidate> {
+        self.job_names().into_iter().map(CompletionCandidate::new).collect()
+    }
+
+    /// The keys, of that kind, of the job that the line names, or of every job where it names none.
+    fn keys(&self, of: &str, begun: &str) -> Vec<CompletionCandidate> {
+        let jobs = self.job_names();
+        let named: Vec<&String> = jobs.iter().filter(|job| self.words.iter().any(|word| word == job.as_str())).collect();
+        let asked = if named.is_empty() { jobs.iter().collect() } else { named };
+        asked.into_iter().flat_map(|job| self.keys_of(job, of, begun)).map(CompletionCandidate::new).collect()
+    }
+
+    /// Asks as this program's own command, which finds the daemon.
+    fn keys_of(&self, job: &str, of: &str, begun: &str) -> Vec<String> {
+        let Ok(program) = std::env::current_exe() else { return Vec::new() };
+        let mut command = Command::new(program);
+        command.arg("--config").arg(self.config()).args(["--quiet", "keys", "--of", of, "--prefix", begun, "--", job]);
+        let ran = command.stdin(Stdio::null()).stderr(Stdio::null()).output();
+        let Some(ran) = ran.ok().filter(|ran| ran.status.success()) else { return Vec::new() };
+        String::from_utf8_lossy(&ran.stdout).lines().map(str::to_owned).collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn offered(line: &str) -> Vec<String> {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let line = Arc::new(Line { words: words.clone() });
+        let at = words.len() - 1;
+        let found = clap_complete::engine::complete(&mut command(&line), words, at, None).unwrap();
+        found.iter().map(|candidate| candidate.get_value().to_string_lossy().into_owned()).collect()
+    }
+
     #[test]
-    fn every_shell_knows_every_operation() {
+    fn every_shell_has_a_script_that_asks_this_program() {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
-            let script = String::from_utf8(script(shell)).unwrap();
-            for operation in operations() {
-                assert!(script.contains(operation.name), "{shell:?}: {}", operation.name);
-            }
+            let script = String::from_utf8(script(shell).unwrap()).unwrap();
+            assert!(script.contains(VARIABLE) && script.contains("rosterd"), "{shell:?}: {script}");
         }
+    }
+
+    #[test]
+    fn jobs_commands_operations_and_options_are_offered() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = dir.path().join("config.toml");
+        std::fs::write(&config, "[[job]]\nname = \"staff\"\n\n[[job]]\nname = \"stores\"\n[[job]]\nname = \"guests\"\n")
+            .unwrap();
+        let config = config.display();
+        for (line, expected) in [
+            (format!("rosterd -c {config} sync st"), vec!["staff", "stores"]),
+            (format!("rosterd --config={config} explain g"), vec!["guests"]),
+            (format!("rosterd -c {config} queue retry "), vec!["staff", "stores", "guests"]),
+            ("rosterd -c /nowhere/at/all.toml sync st".to_owned(), vec![]),
+            ("rosterd hist".to_owned(), vec!["history"]),
+            ("rosterd approve --s".to_owned(), vec!["--set", "--server"]),
+            ("rosterd key".to_owned(), vec![]),
+        ] {
+            let mut found = offered(&line);
+            // What the shell itself would offer as options stands behind.
+            found.retain(|one| !one.starts_with("--") || line.contains(" --s"));
+            assert_eq!(found, expected, "{line}");
+        }
+        assert!(offered("rosterd api staff.").iter().any(|name| name == "staff.get"));
     }
 }

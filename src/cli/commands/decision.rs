@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use crate::cli::backend::{Backend, session};
+use crate::cli::backend::Backend;
 use crate::cli::ui::{Failure, Ui, sanitize};
 use crate::clock::Clock;
 use crate::config::Job;
@@ -28,8 +28,8 @@ type Decide = fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, Decis
 
 impl Decision {
     /// Decides about the records with these keys.
-    pub(super) fn make(&self, store: &Store, job: &Job, keys: &[String]) -> Result<Vec<Key>, Failure> {
-        (self.decide)(store, &Clock::system(), job, &session::keys(keys)?).map_err(refused)
+    pub(super) fn make(&self, store: &Store, job: &Job, keys: &BTreeSet<Key>) -> Result<Vec<Key>, Failure> {
+        (self.decide)(store, &Clock::system(), job, keys).map_err(refused)
     }
 
     /// Says about which records it was made, and of which set of held changes.

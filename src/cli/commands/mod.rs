@@ -11,6 +11,7 @@ pub(crate) mod forget;
 pub(crate) mod history;
 pub(crate) mod init;
 pub(crate) mod instances;
+pub(crate) mod keys;
 pub(crate) mod man;
 pub(crate) mod notify;
 pub(crate) mod pause;

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use serde::ser::{Error as _, Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::{Value, json};
 
-use super::sync::{missing, rejections};
+use super::sync::{missing, rejected_document, rejections};
 use crate::cli::args::PlanArgs;
 use crate::cli::backend::Backend;
 use crate::cli::backend::session::{self, Session, Work};
@@ -18,7 +18,7 @@ use crate::fault::chain;
 use crate::operator::PlanFile;
 use crate::plan::{Change, HoldReason, Judged as _, Outline, Protection};
 use crate::reconcile::{self, For, JobPlan, KeyFilter, Missed, Plan};
-use crate::record::{Action, JobName, Key, Rejected, Target};
+use crate::record::{Action, JobName, Key, Target};
 use crate::spool;
 
 /// How many changes of each kind are listed; the rest is counted.
@@ -210,18 +210,6 @@ impl Serialize for Fields<'_> {
     }
 }
 
-fn rejected_json<'a>(rows: impl Iterator<Item = &'a Rejected>) -> Vec<Value> {
-    let mut rejected: Vec<Value> = Vec::new();
-    for row in rows {
-        let row = json!({"key": row.key, "line": row.line, "field": row.field, "reason": row.reason});
-        // One row may be of no use to several parts.
-        if !rejected.iter().any(|other| (&other["line"], &other["reason"]) == (&row["line"], &row["reason"])) {
-            rejected.push(row);
-        }
-    }
-    rejected
-}
-
 fn missed_json(plan: &JobPlan) -> Vec<Value> {
     let one =
         |one: &Missed| json!({"key": one.key, "name": plan.names.get(&one.key), "since": one.since, "due": one.due});
@@ -232,8 +220,8 @@ fn missed_json(plan: &JobPlan) -> Vec<Value> {
 fn facts(job: &JobName, parts: &[JobPlan], foreign: u64) -> serde_json::Map<String, Value> {
     let reasons: BTreeSet<String> = parts.iter().filter_map(reasons).collect();
     let held = (!reasons.is_empty()).then(|| reasons.into_iter().collect::<Vec<_>>().join("; "));
-    let rejected = rejected_json(parts.iter().flat_map(|plan| &plan.rejected));
-    let bad_values = rejected_json(parts.iter().flat_map(|plan| &plan.bad_values));
+    let rejected = rejected_document(parts.iter().flat_map(|plan| &plan.rejected));
+    let bad_values = rejected_document(parts.iter().flat_map(|plan| &plan.bad_values));
     let incomplete: BTreeSet<&String> =
         parts.iter().flat_map(|plan| plan.incomplete.iter().chain(&plan.doubt).chain(&plan.lost)).collect();
     let drift: BTreeMap<&Key, &Vec<String>> = parts.iter().flat_map(|plan| &plan.drift).collect();

@@ -6,10 +6,10 @@ use super::decision::{Decision, release};
 use crate::cli::args::{QueueArgs, QueueCommand, QueuedArgs};
 use crate::cli::backend::{Backend, session};
 use crate::cli::ui::{Exit, Failure, Message, Ui, sanitize};
-use crate::config::Needs;
-use crate::operator::{self, QueuedChange};
+use crate::config::{Job, Needs};
+use crate::operator::{self, KeysOf, QueuedChange};
 use crate::queue::{Change, State};
-use crate::record::JobName;
+use crate::record::{JobName, Key};
 use crate::store;
 
 const RETRY: Decision = Decision { done: "retried", decide: operator::retry };
@@ -112,8 +112,10 @@ async fn decide(
     which: &str,
 ) -> Result<JobName, Failure> {
     let config = session::configuration_for(ui, host, Needs::Local)?;
-    let job = session::job(&config, &args.job)?;
-    let done = decision.make(&*host.store(&config).await?, job, &args.keys)?;
+    let store = host.store(&config).await?;
+    let is_queued = |job: &Job, key: &Key| operator::is_key(&store, job, KeysOf::Queued, key);
+    let (job, keys) = session::job_and_keys(&config, args.job.as_deref(), &args.keys, is_queued)?;
+    let done = decision.make(&store, job, &keys)?;
     if done.is_empty() {
         return Err(Failure::failed(Message(format!("nothing of job {} is {which}", job.name)))
             .hint("`rosterd queue list` shows what waits"));

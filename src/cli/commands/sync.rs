@@ -1,6 +1,6 @@
 //! `rosterd sync`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
@@ -94,7 +94,18 @@ pub(crate) fn document(report: &Report) -> Value {
         "held": counts.held,
         "requests": counts.requests,
         "reason": report.reason(),
+        "rejected_rows": rejected_document(&report.rejections),
+        "held_changes": report.held.iter().map(|(key, reason)| json!({"key": key, "reason": reason})).collect::<Vec<_>>(),
     })
+}
+
+/// Rejected rows, each once: one may be of no use to several parts of a job.
+pub(crate) fn rejected_document<'a>(rows: impl IntoIterator<Item = &'a Rejected>) -> Vec<Value> {
+    let mut seen = HashSet::new();
+    rows.into_iter()
+        .filter(|row| seen.insert((row.line, &row.key, &row.reason)))
+        .map(|row| json!({"key": row.key, "line": row.line, "field": row.field, "reason": row.reason}))
+        .collect()
 }
 
 pub(crate) fn lines(ui: &Ui, report: &Report) {

@@ -37,6 +37,22 @@ impl Exit {
         }
     }
 
+    /// What it says.
+    pub(crate) fn meaning(self) -> &'static str {
+        match self {
+            Self::Done => "Done.",
+            Self::Failed => {
+                "Failed: what is sent was not, or is not known to be, delivered, or a source could not be read."
+            }
+            Self::Usage => "Wrong usage or configuration; nothing was read or sent.",
+            Self::Partial => "Finished, but rows were rejected or changes refused by the service.",
+            Self::Held => "Held by a guard: someone should look and approve or reject.",
+            Self::Changes => "Changes are pending (plan --exit-code).",
+            Self::InUse => "The state is in use by another process.",
+            Self::Interrupted => "Interrupted.",
+        }
+    }
+
     /// All of them, by code.
     pub(crate) const ALL: [Self; 8] = [
         Self::Done,

@@ -10,13 +10,15 @@ use serde_json::{Value, json};
 use super::failure::Failure;
 pub(crate) use super::screen::{Paint, sanitize};
 use super::screen::{Pieces, coloured, escaped, plain};
-use crate::cli::args::Color;
+use crate::cli::args::{Arguments, Color};
 use crate::daemon::ReplyStream;
 
 /// Writes to stdout and stderr: this process's, or those of a caller of the daemon.
 #[derive(Clone)]
 pub(crate) struct Ui {
     pub(crate) json: bool,
+    /// Whether notes, warnings and progress are left out.
+    quiet: bool,
     /// Whether stdout and stderr show colours.
     paints: (bool, bool),
     /// Whether someone watches stdout and stderr.
@@ -56,17 +58,17 @@ impl Ui {
             Color::Auto => is_terminal && !plain,
         };
         let (out, err) = (io::stdout().is_terminal(), io::stderr().is_terminal());
-        Self { json: false, paints: (paints(out), paints(err)), watched: (out, err), back: None }
+        Self { json: false, quiet: false, paints: (paints(out), paints(err)), watched: (out, err), back: None }
     }
 
-    /// The same, with JSON for results where that is asked for.
-    pub(crate) fn with_json(self, json: bool) -> Self {
-        Self { json, ..self }
+    /// The same, with JSON for results and without notes where the arguments ask for that.
+    pub(crate) fn asked_by(self, arguments: &Arguments) -> Self {
+        Self { json: arguments.json, quiet: arguments.quiet, ..self }
     }
 
     /// What writes to a caller of the daemon, in colours where the caller's streams show them.
-    pub(crate) fn over(back: ReplyStream, paints: (bool, bool), json: bool) -> Self {
-        Self { json, paints, watched: (false, false), back: Some(back) }
+    pub(crate) fn over(back: ReplyStream, paints: (bool, bool)) -> Self {
+        Self { json: false, quiet: false, paints, watched: (false, false), back: Some(back) }
     }
 
     /// Whether stdout and stderr show colours.
@@ -151,6 +153,13 @@ impl Ui {
 
     /// Writes a line that is no data.
     pub(crate) fn note(&self, text: impl AsRef<str>) {
+        if !self.quiet {
+            self.err_line(text);
+        }
+    }
+
+    /// Writes a line to stderr, however little is asked for.
+    fn err_line(&self, text: impl AsRef<str>) {
         self.err_text(&format!("{}\n", text.as_ref()));
     }
 
@@ -165,26 +174,26 @@ impl Ui {
             let message = crate::fault::chain(failure.error());
             let code = failure.exit().code();
             let document = json!({"version": 1, "error": {"code": code, "message": message, "hints": failure.hints()}});
-            self.note(escaped(&document.to_string()));
+            self.err_line(escaped(&document.to_string()));
             return;
         }
         let label = Paint::Red.on("error:");
         let mut text = failure.error().to_string();
-        self.note(format!("{label} {text}"));
+        self.err_line(format!("{label} {text}"));
         let mut cause = failure.error().source();
         while let Some(error) = cause {
             let next = error.to_string();
             if !text.ends_with(&next) {
-                self.note(format!("caused by: {next}"));
+                self.err_line(format!("caused by: {next}"));
             }
             text = next;
             cause = error.source();
         }
         if !failure.hints().is_empty() {
-            self.note("");
+            self.err_line("");
         }
         for hint in failure.hints() {
-            self.note(format!("hint: {hint}"));
+            self.err_line(format!("hint: {hint}"));
         }
     }
 
@@ -192,7 +201,7 @@ impl Ui {
     pub(crate) fn unparsed(&self, error: &clap::Error) {
         let text = error.render();
         if error.use_stderr() {
-            self.note(text.to_string().trim_end());
+            self.err_line(text.to_string().trim_end());
         } else if self.paints.0 {
             self.out(text.ansi().to_string().as_bytes());
         } else {
@@ -207,7 +216,7 @@ impl Ui {
 
     /// Whether someone watches.
     pub(crate) fn is_watched(&self) -> bool {
-        !self.json && self.watched.1
+        !self.json && !self.quiet && self.watched.1
     }
 }
 
