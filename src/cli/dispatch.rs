@@ -9,8 +9,8 @@ use super::args::{Arguments, Color, Command};
 use super::backend::daemon_client::{self, Placement};
 use super::backend::{Backend, DaemonBackend};
 use super::commands::{
-    api, apply, approve, check, completions, explain, forget, history, init, instances, keys, man, notify, pause,
-    plan, preview, queue, rebuild, revert, run, sandbox, status, sync,
+    api, apply, approve, check, completions, explain, forget, history, init, instances, keys, man, notify, pause, plan,
+    preview, queue, rebuild, revert, run, sandbox, status, sync,
 };
 use super::ui::{Exit, Failure, Message, Ui};
 use super::{demo, help, log};

@@ -35,7 +35,10 @@ const HELP: &[Help] = &[
         exits: &[Exit::Failed],
         examples: &[
             ("rosterd init staff.csv > config.toml", "begin with the file that HR exports"),
-            ("rosterd init ldaps://dc1.example.com --bind-dn CN=sync,DC=example,DC=com --bind-password-file pw", "begin with a directory"),
+            (
+                "rosterd init ldaps://dc1.example.com --bind-dn CN=sync,DC=example,DC=com --bind-password-file pw",
+                "begin with a directory",
+            ),
             ("rosterd init entra", "begin with Microsoft Entra ID"),
         ],
     },
@@ -71,7 +74,10 @@ const HELP: &[Help] = &[
         command: "approve",
         exits: STATE,
         examples: &[
-            ("rosterd plan employees && rosterd approve employees --set 12", "release what was just looked at, and only that"),
+            (
+                "rosterd plan employees && rosterd approve employees --set 12",
+                "release what was just looked at, and only that",
+            ),
             ("rosterd approve employees 4711 4712", "release the changes of two records"),
         ],
     },
@@ -89,7 +95,10 @@ const HELP: &[Help] = &[
     Help {
         command: "rebuild",
         exits: STATE,
-        examples: &[("rosterd rebuild --damaged && rosterd plan", "keep what can be read of a damaged store, and look")],
+        examples: &[(
+            "rosterd rebuild --damaged && rosterd plan",
+            "keep what can be read of a damaged store, and look",
+        )],
     },
     Help {
         command: "queue",
@@ -170,7 +179,10 @@ const HELP: &[Help] = &[
     Help {
         command: "completions",
         exits: &[Exit::Failed],
-        examples: &[("rosterd completions bash > /etc/bash_completion.d/rosterd", "complete commands, jobs and keys in bash")],
+        examples: &[(
+            "rosterd completions bash > /etc/bash_completion.d/rosterd",
+            "complete commands, jobs and keys in bash",
+        )],
     },
     Help {
         command: "man",
@@ -205,7 +217,9 @@ pub(super) fn command() -> clap::Command {
 }
 
 /// Reads arguments; the first one is the program's name.
-pub(super) fn parsed(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Arguments, clap::Error> {
+pub(super) fn parsed(
+    arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+) -> Result<Arguments, clap::Error> {
     let mut command = command();
     let mut matches = command.try_get_matches_from_mut(arguments)?;
     Arguments::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))

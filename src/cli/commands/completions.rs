@@ -58,38 +58,42 @@ pub(crate) fn answered() -> bool {
 fn command(line: &Arc<Line>) -> clap::Command {
     let job = |line: &Arc<Line>| completer(line, |line, _| line.jobs());
     let keys = |line: &Arc<Line>, of| completer(line, move |line, begun| line.keys(of, begun));
-    // Where there is only one job, a key may come in its place.
+    // A job, then keys; where there is only one job, a key may come in its place.
     let job_or_key = |line: &Arc<Line>, of| {
         completer(line, move |line, begun| {
-            let mut offered = line.jobs();
-            if offered.len() == 1 {
-                offered.extend(line.keys(of, begun));
-            }
-            offered
+            let jobs = line.job_names();
+            let is_named = line.named(&jobs).next().is_some();
+            let keys = if is_named || jobs.len() == 1 { line.keys(of, begun) } else { Vec::new() };
+            let jobs = if is_named { Vec::new() } else { candidates(jobs) };
+            jobs.into_iter().chain(keys).collect()
         })
     };
+    let decided = |part: clap::Command, of| {
+        part.mut_arg("job", |arg| arg.add(job_or_key(line, of))).mut_arg("keys", |arg| arg.add(job_or_key(line, of)))
+    };
     let mut command = help::command().mut_arg("instance", |arg| arg.add(completer(line, |_, _| instances())));
-    for (name, argument) in [("sync", "jobs"), ("plan", "jobs"), ("preview", "job"), ("pause", "job"), ("resume", "job")] {
+    for (name, argument) in
+        [("sync", "jobs"), ("plan", "jobs"), ("preview", "job"), ("pause", "job"), ("resume", "job")]
+    {
         command = command.mut_subcommand(name, |part| part.mut_arg(argument, |arg| arg.add(job(line))));
     }
-    for (name, argument) in [("sync", "keys"), ("plan", "keys"), ("preview", "key"), ("explain", "key"), ("forget", "key")] {
+    for (name, argument) in [("sync", "keys"), ("plan", "keys"), ("preview", "key"), ("forget", "key")] {
         command = command.mut_subcommand(name, |part| part.mut_arg(argument, |arg| arg.add(keys(line, "known"))));
     }
-    command = command.mut_subcommand("explain", |part| part.mut_arg("job", |arg| arg.add(job_or_key(line, "known"))));
+    for argument in ["job", "key"] {
+        let add = |arg: clap::Arg| arg.add(job_or_key(line, "known"));
+        command = command.mut_subcommand("explain", |part| part.mut_arg(argument, add));
+    }
     for name in ["approve", "reject"] {
-        command = command.mut_subcommand(name, |part| decided(part, job_or_key(line, "held"), keys(line, "held")));
+        command = command.mut_subcommand(name, |part| decided(part, "held"));
     }
     command = command.mut_subcommand("queue", |queue| {
         let queue = queue.mut_subcommand("list", |part| part.mut_arg("job", |arg| arg.add(job(line))));
-        ["retry", "drop"].into_iter().fold(queue, |queue, name| {
-            queue.mut_subcommand(name, |part| decided(part, job_or_key(line, "queued"), keys(line, "queued")))
-        })
+        ["retry", "drop"]
+            .into_iter()
+            .fold(queue, |queue, name| queue.mut_subcommand(name, |part| decided(part, "queued")))
     });
     command.mut_subcommand("api", |api| api.mut_arg("operation", |arg| arg.add(completer(line, |_, _| names()))))
-}
-
-fn decided(part: clap::Command, job: ArgValueCompleter, keys: ArgValueCompleter) -> clap::Command {
-    part.mut_arg("job", |arg| arg.add(job)).mut_arg("keys", |arg| arg.add(keys))
 }
 
 /// What may stand in a place: `offered` lists it for the line and what the last word begins with.
@@ -106,6 +110,10 @@ fn completer(
     })
 }
 
+fn candidates(words: impl IntoIterator<Item = String>) -> Vec<CompletionCandidate> {
+    words.into_iter().map(CompletionCandidate::new).collect()
+}
+
 /// The names of operations with what they do.
 fn names() -> Vec<CompletionCandidate> {
     let one = |name: &str, about: &str| CompletionCandidate::new(name).help(Some(about.to_owned().into()));
@@ -113,7 +121,7 @@ fn names() -> Vec<CompletionCandidate> {
 }
 
 fn instances() -> Vec<CompletionCandidate> {
-    Instance::installed().map(|instance| CompletionCandidate::new(instance.to_string())).collect()
+    candidates(Instance::installed().map(|instance| instance.to_string()))
 }
 
 /// A line that is being typed.
@@ -154,15 +162,20 @@ impl Line {
     }
 
     fn jobs(&self) -> Vec<CompletionCandidate> {
-        self.job_names().into_iter().map(CompletionCandidate::new).collect()
+        candidates(self.job_names())
+    }
+
+    /// Those of `jobs` that it names.
+    fn named<'a>(&self, jobs: &'a [String]) -> impl Iterator<Item = &'a String> {
+        jobs.iter().filter(|job| self.words.iter().any(|word| word == job.as_str()))
     }
 
     /// The keys, of that kind, of the job that the line names, or of every job where it names none.
     fn keys(&self, of: &str, begun: &str) -> Vec<CompletionCandidate> {
         let jobs = self.job_names();
-        let named: Vec<&String> = jobs.iter().filter(|job| self.words.iter().any(|word| word == job.as_str())).collect();
+        let named: Vec<&String> = self.named(&jobs).collect();
         let asked = if named.is_empty() { jobs.iter().collect() } else { named };
-        asked.into_iter().flat_map(|job| self.keys_of(job, of, begun)).map(CompletionCandidate::new).collect()
+        candidates(asked.into_iter().flat_map(|job| self.keys_of(job, of, begun)))
     }
 
     /// Asks as this program's own command, which finds the daemon.
@@ -200,8 +213,11 @@ mod tests {
     fn jobs_commands_operations_and_options_are_offered() {
         let dir = tempfile::tempdir().unwrap();
         let config = dir.path().join("config.toml");
-        std::fs::write(&config, "[[job]]\nname = \"staff\"\n\n[[job]]\nname = \"stores\"\n[[job]]\nname = \"guests\"\n")
-            .unwrap();
+        std::fs::write(
+            &config,
+            "[[job]]\nname = \"staff\"\n\n[[job]]\nname = \"stores\"\n[[job]]\nname = \"guests\"\n",
+        )
+        .unwrap();
         let config = config.display();
         for (line, expected) in [
             (format!("rosterd -c {config} sync st"), vec!["staff", "stores"]),

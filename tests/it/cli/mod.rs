@@ -8,4 +8,5 @@ mod documents;
 mod init;
 mod instances;
 mod secrecy;
+mod typing;
 mod views;

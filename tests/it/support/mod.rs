@@ -5,6 +5,7 @@ pub(crate) mod authority;
 pub(crate) mod caller;
 pub(crate) mod config;
 pub(crate) mod daemon;
+pub(crate) mod documents;
 pub(crate) mod faked;
 pub(crate) mod graph;
 pub(crate) mod held;
@@ -205,7 +206,9 @@ impl World {
     /// Runs the binary to its end.
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
         let Output { status, stdout, stderr } = self.command(arguments).output().unwrap();
-        Ran { code: status.code(), out: String::from_utf8(stdout).unwrap(), err: String::from_utf8(stderr).unwrap() }
+        let (out, err) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
+        documents::check(arguments, &out, &err);
+        Ran { code: status.code(), out, err }
     }
 
     /// `rosterd sync --json`.
