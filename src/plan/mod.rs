@@ -28,6 +28,7 @@ mod person;
 mod protect;
 mod rules;
 mod segment;
+mod summary;
 #[cfg(test)]
 mod tests;
 
@@ -43,6 +44,7 @@ pub use person::is_another_person;
 pub use protect::Protection;
 pub use rules::{OnDrift, Rules};
 pub use segment::guard_segments;
+pub use summary::ChangeSummary;
 
 use crate::record::{Action, DesiredState, FieldMap, Key, RowMetadata, Value};
 

@@ -226,13 +226,17 @@ mod tests {
             ("rosterd -c /nowhere/at/all.toml sync st".to_owned(), vec![]),
             ("rosterd hist".to_owned(), vec!["history"]),
             ("rosterd approve --s".to_owned(), vec!["--set", "--server"]),
-            ("rosterd key".to_owned(), vec![]),
         ] {
             let mut found = offered(&line);
             // What the shell itself would offer as options stands behind.
             found.retain(|one| !one.starts_with("--") || line.contains(" --s"));
             assert_eq!(found, expected, "{line}");
         }
+        let commands = offered("rosterd ");
+        assert!(
+            commands.iter().any(|name| name == "sync") && !commands.iter().any(|name| name == "keys"),
+            "{commands:?}"
+        );
         assert!(offered("rosterd api staff.").iter().any(|name| name == "staff.get"));
     }
 }

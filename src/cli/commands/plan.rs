@@ -16,13 +16,15 @@ use crate::cli::ui::{Exit, Failure, Paint, Ui, sanitize, values};
 use crate::config::Config;
 use crate::fault::chain;
 use crate::operator::PlanFile;
-use crate::plan::{Change, HoldReason, Judged as _, Outline, Protection};
+use crate::plan::{Change, ChangeSummary, HoldReason, Judged as _, Outline, Protection};
 use crate::reconcile::{self, For, JobPlan, KeyFilter, Missed, Plan};
 use crate::record::{Action, JobName, Key, Target};
 use crate::spool;
 
 /// How many changes of each kind are listed; the rest is counted.
 const LISTED_MAX: usize = 100;
+/// From so many changes on, a plan begins with a summary.
+const OVERVIEW_FROM: u64 = 5;
 
 pub(crate) async fn run(ui: &Ui, host: &Backend, args: &PlanArgs) -> Result<Exit, Failure> {
     let config = session::callers_configuration(ui, host)?;
@@ -267,6 +269,7 @@ fn lines(ui: &Ui, plan: &JobPlan, foreign: Option<u64>, detail: Detail) -> Resul
         plan.records,
         foreign.unwrap_or_default(),
     ));
+    overview(ui, plan, detail)?;
     if new > 0 && plan.target.has_presence() {
         ui.line("  creating people may send them mail, as the account is set up");
     }
@@ -283,8 +286,10 @@ fn lines(ui: &Ui, plan: &JobPlan, foreign: Option<u64>, detail: Detail) -> Resul
     for action in [Action::Delete, Action::Create, Action::Update] {
         let mut all = of_kind(plan, action);
         for (one, held) in all.by_ref().take(detail.listed_max) {
+            let one = plan.spill.change(one)?;
             let name = plan.names.get(&one.key).map(String::as_str);
-            change(ui, &plan.spill.change(one)?, name, held, detail.show_values);
+            let name = name.or_else(|| name_of(&one).filter(|_| detail.show_values));
+            change(ui, &one, name, held, detail.show_values);
         }
         let more = all.count();
         if more > 0 {
@@ -310,6 +315,22 @@ fn lines(ui: &Ui, plan: &JobPlan, foreign: Option<u64>, detail: Detail) -> Resul
         ui.line(format!("  {} {reason}", ui.paint(Paint::Yellow, "held:")));
     }
     summary(ui, plan);
+    Ok(())
+}
+
+/// What the changes do as a whole, where they are too many to be taken in at once.
+fn overview(ui: &Ui, plan: &JobPlan, detail: Detail) -> Result<(), spool::Error> {
+    let mut summary = ChangeSummary::default();
+    for (outline, _) in changes(plan) {
+        match outline.action {
+            Action::Create => summary.add_create(),
+            Action::Update | Action::Delete => summary.add(&plan.spill.change(outline)?),
+        }
+    }
+    if summary.len() >= OVERVIEW_FROM {
+        let shows = |field: &str| detail.show_values || !values::is_sensitive(field);
+        summary.lines(shows).iter().for_each(|line| ui.line(format!("  {}", sanitize(line))));
+    }
     Ok(())
 }
 
@@ -361,6 +382,12 @@ fn change(ui: &Ui, change: &Change, name: Option<&str>, held: Option<&str>, show
     if let Some(reason) = held {
         ui.line(format!("      {} {}", ui.paint(Paint::Yellow, "held:"), sanitize(reason)));
     }
+}
+
+/// The name that a person keeps: a change of the name itself shows both.
+fn name_of(change: &Change) -> Option<&str> {
+    let name = change.wish.fields.get("name")?.as_text();
+    name.filter(|_| change.wish.action == Action::Update && !change.fields.contains_key("name"))
 }
 
 fn summary(ui: &Ui, plan: &JobPlan) {
