@@ -242,6 +242,11 @@ pub(crate) const KNOWN: &[Key] = keys! {
         "How long someone must be gone, and still missing from the latest complete read.";
     "job.leavers.grace_reads" Number = 0: "And in how many further complete reads.";
     "job.leavers.set" Texts: "Templates for the fields that `update` sets; they see `last.FIELD` and `left`.";
+    "job.notify" Table: "Who gets notices of this job as mails, besides `notify.mail.to`.";
+    "job.notify.mail_to" TextOrList: "Who gets them; the server and the sender are those of `notify.mail`.";
+    "job.notify.digest" Text:
+        "When a summary is sent to them, in crontab's form: who came, changed and left by number, and what waits.";
+    "job.notify.digest_names" Flag = false: "Whether it names people.";
     "job.guard" Table: "How much may change by itself: a share of the known people, a plain count, or `off`.";
     "job.guard.max_leavers" TextOrNumber = "2%": "People removed in any 24 hours.";
     "job.guard.max_updates" TextOrNumber = "30%": "People changed.";
@@ -330,7 +335,7 @@ pub(super) fn below(table: &str) -> impl Iterator<Item = &'static str> {
 }
 
 /// Keys of later versions, which are refused as such.
-const LATER: [&str; 5] = ["approvals", "job.notify", "state.url", "state.password_file", "state.spill_dir"];
+const LATER: [&str; 4] = ["approvals", "state.url", "state.password_file", "state.spill_dir"];
 
 /// Whether a key is one of a later version.
 pub(super) fn is_later(name: &str) -> bool {

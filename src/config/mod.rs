@@ -36,7 +36,7 @@ pub use account::Account;
 pub use instance::{Instance, InstanceError};
 pub use load::{CallerConfig, PartialConfig, load, load_given, remains};
 pub use locate::{Located, locate};
-pub use monitoring::{Endpoint, Mail, Notify, Protection, Relay, Status};
+pub use monitoring::{Endpoint, JobNotify, Mail, Notify, Protection, Relay, Status};
 pub use nearest::nearest;
 pub use options::{Config, Control, Job, Mode, Needs, StateOptions};
 pub use problem::{Errors, Problem};

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use secrecy::SecretString;
 
+use super::schedule::Schedule;
 use crate::secret::SecretSource;
 
 /// The status page.
@@ -45,6 +46,17 @@ impl Notify {
     pub fn is_off(&self) -> bool {
         self.webhook.is_none() && self.mail.is_none() && self.heartbeat.is_none()
     }
+}
+
+/// Who is notified of one job, besides those of [`Notify`].
+#[derive(Clone, Debug, Default)]
+pub struct JobNotify {
+    /// Who gets the notices of the job as mails, and its digest.
+    pub mail_to: Vec<String>,
+    /// When a summary is sent to them; its times are in the job's zone.
+    pub digest: Option<Schedule>,
+    /// Whether that names people.
+    pub digest_names: bool,
 }
 
 /// An address that is called. Anyone who knows all of it may call it too, so it is shown without its path (law 11).

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use smol_str::SmolStr;
 
 use super::account::Account;
-use super::monitoring::{Notify, Status};
+use super::monitoring::{JobNotify, Notify, Status};
 use super::schedule::Schedule;
 use super::standard::{SOCKET, STATE_DIR};
 use crate::history::Retention;
@@ -153,6 +153,8 @@ pub struct Job {
     pub schedule: Option<Schedule>,
     /// The zone in which the schedule is read.
     pub time_zone: TimeZone,
+    /// Who is notified of it, besides those who are notified of all jobs.
+    pub notify: JobNotify,
     /// The organizations of contractors, found or made before them; a part of this job.
     pub organizations: Option<Box<Job>>,
     /// What joins contractors and their organizations, made after both; a part of this job.

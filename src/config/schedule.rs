@@ -38,6 +38,9 @@ pub struct ScheduleError {
 }
 
 impl Schedule {
+    /// How to write one.
+    pub(super) const HINT: &str = "write five fields as in crontab: minute hour day month weekday";
+
     /// The schedule as it was written.
     pub fn as_str(&self) -> &str {
         &self.text

@@ -87,7 +87,7 @@ pub(super) fn teller(config: &Config, counters: &Arc<Counters>) -> Result<Option
     if config.notify.is_off() {
         return Ok(None);
     }
-    Notifier::open(&config.state.dir, &config.notify, counters).map(Some)
+    Notifier::open(&config.state.dir, &config.notify, counters).map(|teller| Some(teller.for_jobs(&config.jobs)))
 }
 
 /// Tells people what is new, for as long as it is polled.

@@ -21,6 +21,7 @@ mod query;
 mod retention;
 mod rewrite;
 mod run_history;
+mod tally;
 mod user;
 
 pub use audit::Audit;
@@ -30,4 +31,5 @@ pub use month::{Damage, read};
 pub use query::{Decisions, Event, HistoryQuery, PastRun};
 pub use retention::Retention;
 pub use run_history::RunHistory;
+pub use tally::Tally;
 pub use user::{acting_user, on_behalf_of, user_named, user_of};

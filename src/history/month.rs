@@ -4,6 +4,10 @@ use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
 use super::entry::AuditEvent;
 
 /// A line that can't be read.
@@ -17,9 +21,22 @@ pub struct Damage {
 
 /// Shows every line under the state folder `dir`, in the order in which they were written, and returns those that can't be
 /// read. There may be none at all.
-pub fn read(dir: &Path, mut visit: impl FnMut(AuditEvent)) -> io::Result<Vec<Damage>> {
+pub fn read(dir: &Path, visit: impl FnMut(AuditEvent)) -> io::Result<Vec<Damage>> {
+    read_all(months(dir)?, visit)
+}
+
+/// The same from the month before that of `since` on: enough for what ended soon before it.
+pub(super) fn read_since(dir: &Path, since: Timestamp, visit: impl FnMut(AuditEvent)) -> io::Result<Vec<Damage>> {
+    let before = since.to_zoned(TimeZone::UTC).date().first_of_month().yesterday().unwrap_or(Date::MIN);
+    let first = format!("{}.ndjson", before.strftime("%Y-%m"));
+    let mut files = months(dir)?;
+    files.retain(|file| file.file_name().is_some_and(|name| *name.to_string_lossy() >= *first));
+    read_all(files, visit)
+}
+
+fn read_all(files: Vec<PathBuf>, mut visit: impl FnMut(AuditEvent)) -> io::Result<Vec<Damage>> {
     let mut damaged = Vec::new();
-    for file in months(dir)? {
+    for file in files {
         let mut number = 0;
         lines(&file, |line| {
             number += 1;

@@ -2,15 +2,18 @@
 
 use jiff::Timestamp;
 
+use super::channel::Channel;
+use super::digest::Recipients;
+use super::mail::Letter;
 use super::notice::{Notice, NoticeKind};
 use super::{mail, notifier, web};
-use crate::config::{Endpoint, Mail, Notify, Protection};
+use crate::config::{Endpoint, Job, Mail, Notify, Protection};
 
 /// What was found out about one way to tell people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelTest {
     /// The key of the configuration.
-    pub what: &'static str,
+    pub what: String,
     /// What was seen, or what is wrong.
     pub result: Result<String, String>,
 }
@@ -22,7 +25,7 @@ pub async fn trials(options: &Notify, online: bool) -> Vec<ChannelTest> {
     let client = web::client(options).map(drop).map_err(|error| error.to_string());
     for (what, hook) in [("notify.webhook", &options.webhook), ("notify.heartbeat", &options.heartbeat)] {
         if let Some(hook) = hook {
-            trials.push(ChannelTest { what, result: client.clone().map(|()| called(hook, options)) });
+            trials.push(ChannelTest { what: what.to_owned(), result: client.clone().map(|()| called(hook, options)) });
         }
     }
     if let Some(mail) = options.mail.clone() {
@@ -32,13 +35,13 @@ pub async fn trials(options: &Notify, online: bool) -> Vec<ChannelTest> {
                 .await
                 .unwrap_or_else(|_| Err("looking at it broke off".to_owned())),
         );
-        trials.push(ChannelTest { what: "notify.mail", result: looked });
+        trials.push(ChannelTest { what: "notify.mail".to_owned(), result: looked });
     }
     trials
 }
 
 /// Sends a notice that says that it is a test over every channel, and tells what came of each. Nothing is written down.
-pub async fn test(options: &Notify, at: Timestamp) -> Vec<ChannelTest> {
+pub async fn test(options: &Notify, jobs: &[Job], at: Timestamp) -> Vec<ChannelTest> {
     let host = notifier::host();
     let text = format!("this is a test of rosterd on {host}: notices arrive here");
     let notice = Notice { id: format!("{:x}-test", at.as_millisecond()), ..Notice::new(at, NoticeKind::Test, text) };
@@ -51,13 +54,21 @@ pub async fn test(options: &Notify, at: Timestamp) -> Vec<ChannelTest> {
             }
             Err(error) => Err(error.to_string()),
         };
-        trials
-            .push(ChannelTest { what: "notify.webhook", result: result.map(|()| format!("sent to {}", hook.origin)) });
+        trials.push(ChannelTest {
+            what: "notify.webhook".to_owned(),
+            result: result.map(|()| format!("sent to {}", hook.origin)),
+        });
     }
     if let Some(mail) = &options.mail {
-        let result = mail::send(mail, options, &host, &notice).await.map_err(|failure| failure.reason);
-        let sent = || format!("{} took it for {} recipients", mail.relay.host, mail.to.len());
-        trials.push(ChannelTest { what: "notify.mail", result: result.map(|()| sent()) });
+        let of_jobs = Recipients::all(jobs).into_iter().map(|own| (Channel::JobMail(own.job), own.options.mail_to));
+        for (channel, to) in std::iter::once((Channel::Mail, mail.to.clone())).chain(of_jobs) {
+            let sent = format!("{} took it for {} recipients", mail.relay.host, to.len());
+            let mail = Mail { to, ..mail.clone() };
+            let letter = Letter { mail, host: host.clone(), notice: notice.clone(), more: Vec::new() };
+            let result = mail::send(letter, options).await.map_err(|failure| failure.reason);
+            let what = if channel == Channel::Mail { "notify.mail".to_owned() } else { channel.to_string() };
+            trials.push(ChannelTest { what, result: result.map(|()| sent) });
+        }
     }
     trials
 }

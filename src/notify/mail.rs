@@ -25,14 +25,25 @@ const ANSWER_MAX: Duration = Duration::from_secs(15);
 /// How much of the file of authorities is read.
 const CA_BYTES_MAX: u64 = 1024 * 1024;
 
+/// A notice as a mail.
+#[derive(Clone, Debug)]
+pub(super) struct Letter {
+    /// The server, the sender and who gets it.
+    pub(super) mail: Mail,
+    /// This machine.
+    pub(super) host: String,
+    pub(super) notice: Notice,
+    /// What stands below the notice, line by line.
+    pub(super) more: Vec<String>,
+}
+
 /// Sends a notice on a thread of its own. The process does not wait for it at its end: a server may be silent for long.
-pub(super) async fn send(mail: &Mail, options: &Notify, host: &str, notice: &Notice) -> Result<(), Failure> {
-    let (mail, options) = (mail.clone(), options.clone());
-    let (host, notice) = (host.to_owned(), notice.clone());
+pub(super) async fn send(letter: Letter, options: &Notify) -> Result<(), Failure> {
+    let options = options.clone();
     let (sender, result) = tokio::sync::oneshot::channel();
     let begun = std::thread::Builder::new().name("mail".to_owned()).spawn(move || {
         // The receiver is gone if the process ends.
-        let _ = sender.send(deliver(&mail, &options, &host, &notice));
+        let _ = sender.send(deliver(&letter, &options));
     });
     if let Err(error) = begun {
         return Err(Failure::general(error.to_string()));
@@ -40,9 +51,10 @@ pub(super) async fn send(mail: &Mail, options: &Notify, host: &str, notice: &Not
     result.await.unwrap_or_else(|_| Err(Failure::general("the mail broke off")))
 }
 
-fn deliver(mail: &Mail, options: &Notify, host: &str, notice: &Notice) -> Result<(), Failure> {
+fn deliver(letter: &Letter, options: &Notify) -> Result<(), Failure> {
+    let Letter { mail, host, .. } = letter;
     let named = |reason: String| format!("{}: {reason}", mail.relay.host);
-    let message = message(mail, host, options.page.as_deref(), notice)
+    let message = message(letter, options.page.as_deref())
         .map_err(|reason| Failure { reason: named(reason), is_general: false })?;
     let transport =
         transport(mail, options.ca_file.as_deref(), host).map_err(|reason| Failure::general(named(reason)))?;
@@ -68,8 +80,8 @@ pub(super) fn knock(mail: &Mail, ca_file: Option<&Path>, host: &str) -> Result<(
 
 /// Whether a mail can be written from and to the addresses that are configured.
 pub(super) fn is_writable(mail: &Mail, host: &str) -> Result<(), String> {
-    message(mail, host, None, &Notice::new(Timestamp::UNIX_EPOCH, NoticeKind::Recovered, "nothing".to_owned()))
-        .map(drop)
+    let notice = Notice::new(Timestamp::UNIX_EPOCH, NoticeKind::Recovered, "nothing".to_owned());
+    message(&Letter { mail: mail.clone(), host: host.to_owned(), notice, more: Vec::new() }, None).map(drop)
 }
 
 /// What went wrong, and what to do about it.
@@ -100,7 +112,8 @@ fn is_login(error: &smtp::Error) -> bool {
     error.status().is_some_and(|code| matches!(code.to_string().as_str(), "530" | "534" | "535" | "538"))
 }
 
-fn message(mail: &Mail, host: &str, page: Option<&str>, notice: &Notice) -> Result<Message, String> {
+fn message(letter: &Letter, page: Option<&str>) -> Result<Message, String> {
+    let Letter { mail, host, notice, more } = letter;
     let wrong = |error: &dyn std::error::Error| format!("the mail can't be written: {error}");
     let mut builder = Message::builder()
         .from(mail.from.parse().map_err(|error| wrong(&error))?)
@@ -111,8 +124,9 @@ fn message(mail: &Mail, host: &str, page: Option<&str>, notice: &Notice) -> Resu
         builder = builder.to(to.parse().map_err(|error| wrong(&error))?);
     }
     let link = page.map(|page| format!("{page}\n")).unwrap_or_default();
+    let more: String = more.iter().map(|line| format!("\n{line}")).collect();
     let body =
-        format!("{}\n\nNoticed {:.0} on {host}.\n`rosterd status` says more.\n{link}", notice.lines(), notice.at);
+        format!("{}{more}\n\nNoticed {:.0} on {host}.\n`rosterd status` says more.\n{link}", notice.lines(), notice.at);
     builder.body(body).map_err(|error| wrong(&error))
 }
 

@@ -10,8 +10,7 @@
 //! - A job's change for the worse is notified once, its recovery once, and in between only what is new: another row,
 //!   another set of held changes. A restart repeats nothing: notices are on disk before anything is sent.
 //! - A notice that can't be delivered is tried again for a week, and delays nothing: no run waits for it.
-//! - No notice names anybody, not even by key (law 11).
-//!
+//! - No notice names anybody, not even by key (law 11); a summary with names is one that was asked for, and is never stored.
 //! - Nothing goes beyond this machine unprotected: TLS is verified against the system's roots and `notify.ca_file`, and where
 //!   there is none, nothing is sent. No proxy is taken from the environment.
 //!
@@ -22,7 +21,9 @@
 //! piece of news; people want to know the difference between the last notice and the present state.
 
 mod channel_test;
+mod channel;
 mod decide;
+mod digest;
 mod error;
 mod mail;
 mod notice;

@@ -31,6 +31,8 @@ pub enum NoticeKind {
     Down,
     /// All is well again.
     Recovered,
+    /// A summary of a job at a set time.
+    Digest,
     /// A user tests whether notices arrive.
     Test,
 }
@@ -56,6 +58,18 @@ pub struct Notice {
     pub rows: Vec<RowNote>,
     /// The number of the set of held changes, where it is about one.
     pub held_set: Option<u64>,
+    /// The time that a summary is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<Span>,
+}
+
+/// A span of time: after the one, until the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Span {
+    /// Where it begins.
+    pub since: Timestamp,
+    /// Where it ends.
+    pub until: Timestamp,
 }
 
 /// A row that could not be used.
@@ -82,6 +96,7 @@ impl NoticeKind {
             Self::NoPage => "no_page",
             Self::Down => "down",
             Self::Recovered => "recovered",
+            Self::Digest => "digest",
             Self::Test => "test",
         }
     }
@@ -100,7 +115,36 @@ impl Notice {
             reasons: Vec::new(),
             rows: Vec::new(),
             held_set: None,
+            span: None,
         }
+    }
+
+    /// What a person can do about it, and where; none where the text says it.
+    pub(super) fn advice(&self) -> Option<String> {
+        let job = self.job.as_ref().map(JobName::as_str).unwrap_or_default();
+        Some(match self.event {
+            NoticeKind::Failed => format!(
+                "mend what is named above; the next run tries again by itself. `rosterd check` looks at source and service, and `rosterd sync {job}` runs it now"
+            ),
+            NoticeKind::Partial => format!(
+                "everybody else is up to date. Correct the named rows in the source, or see `rosterd queue list {job}` for what the service refused"
+            ),
+            NoticeKind::Overdue => {
+                "see that the source still brings new content, or `rosterd status` for what keeps it".to_owned()
+            }
+            NoticeKind::DiskFull => "free space on that disk; what waits is sent then".to_owned(),
+            NoticeKind::ConfigRefused => {
+                "`rosterd check` names every mistake; `rosterd reload` takes the mended file".to_owned()
+            }
+            NoticeKind::NoPage => "`rosterd status` works meanwhile; see [status] listen".to_owned(),
+            NoticeKind::Down => "`journalctl -u rosterd` says more; `rosterd status` names what helps".to_owned(),
+            NoticeKind::Held
+            | NoticeKind::Missing
+            | NoticeKind::OnSite
+            | NoticeKind::Recovered
+            | NoticeKind::Digest
+            | NoticeKind::Test => return None,
+        })
     }
 
     /// All of it in lines.
@@ -118,6 +162,9 @@ impl Notice {
         for row in &self.rows {
             let line = row.line.map_or_else(|| "a row".to_owned(), |line| format!("line {line}"));
             text.push_str(&format!("\n- {line}: {}", shown(&row.reason)));
+        }
+        if let Some(advice) = self.advice() {
+            text.push_str(&format!("\nWhat to do: {advice}."));
         }
         text
     }
@@ -175,7 +222,7 @@ mod tests {
         for meaning in ["<", ">", "@everyone", "@here", "](", "![", "\n- b", "&amp; a"] {
             assert!(!shown.contains(meaning), "{meaning:?} in {shown}");
         }
-        assert_eq!(shown.lines().count(), 3, "{shown}");
+        assert_eq!(shown.lines().count(), 4, "what happened, why, the row, what to do: {shown}");
         let plain = shown.replace('\u{200b}', "").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
         assert_eq!(plain.lines().next(), Some(&*format!("job staff failed: {}", file.replace('\n', "\u{fffd}"))));
         assert_eq!(document["reasons"][0], file, "programs get what was written");

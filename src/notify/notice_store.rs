@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::channel::Channel;
 use super::decide::{NotifiedState, decide, decide_down};
 use super::notice::Notice;
 use super::outage::Outage;
 use crate::disk;
+use crate::record::JobName;
 use crate::status::{Snapshot, UnreachableChannel};
 
 const FILE: &str = "notices.json";
@@ -35,6 +37,8 @@ struct Written {
     version: u32,
     told: NotifiedState,
     waiting: Vec<Waiting>,
+    /// Until when each job was summed up.
+    digests: BTreeMap<JobName, Timestamp>,
     /// The places that can't be reached.
     unheard: BTreeMap<String, Failing>,
 }
@@ -50,7 +54,7 @@ struct Failing {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Waiting {
     pub(super) notice: Notice,
-    pub(super) channel: String,
+    pub(super) channel: Channel,
     attempts: u32,
     due: Timestamp,
 }
@@ -80,7 +84,7 @@ impl NoticeStore {
     /// # Errors
     ///
     /// It can't be written: then nothing is sent, and the next look finds the same news.
-    pub fn look(&mut self, snapshot: &Snapshot, channels: &[&str]) -> io::Result<Vec<Notice>> {
+    pub(super) fn look(&mut self, snapshot: &Snapshot, channels: &[Channel]) -> io::Result<Vec<Notice>> {
         let (told, notices) = decide(&self.written.told, snapshot);
         self.put_down(told, &notices, channels)?;
         Ok(notices)
@@ -91,41 +95,51 @@ impl NoticeStore {
     /// # Errors
     ///
     /// It can't be written: then nothing is sent.
-    pub fn down(&mut self, trouble: &Outage, at: Timestamp, channels: &[&str]) -> io::Result<Option<Notice>> {
+    pub(super) fn down(&mut self, trouble: &Outage, at: Timestamp, channels: &[Channel]) -> io::Result<Option<Notice>> {
         let (told, notice) = decide_down(&self.written.told, trouble, at);
         self.put_down(told, notice.as_slice(), channels)?;
         Ok(notice)
     }
 
-    fn put_down(&mut self, told: NotifiedState, notices: &[Notice], channels: &[&str]) -> io::Result<()> {
+    /// Until when a job was summed up; from `now` on where it never was.
+    pub(super) fn summed_up(&mut self, job: &JobName, now: Timestamp) -> io::Result<Timestamp> {
+        // A clock that was set back must not put off the next summary.
+        if let Some(until) = self.written.digests.get(job).filter(|until| **until <= now) {
+            return Ok(*until);
+        }
+        let mut next = self.written.clone();
+        next.digests.insert(job.clone(), now);
+        self.keep(next).map(|()| now)
+    }
+
+    /// Records a summary for the recipients of its job.
+    pub(super) fn digest(&mut self, job: &JobName, until: Timestamp, notice: Notice) -> io::Result<()> {
+        let mut next = self.written.clone();
+        next.digests.insert(job.clone(), until);
+        next.wait(&[notice], &[Channel::JobMail(job.clone())]);
+        self.keep(next)
+    }
+
+    fn put_down(&mut self, told: NotifiedState, notices: &[Notice], channels: &[Channel]) -> io::Result<()> {
         if told == self.written.told {
             return Ok(());
         }
         let mut next = Written { version: 1, told, ..self.written.clone() };
-        for notice in notices {
-            for channel in channels {
-                let channel = (*channel).to_owned();
-                next.waiting.push(Waiting { notice: notice.clone(), channel, attempts: 0, due: notice.at });
-            }
-        }
-        let more = next.waiting.len().saturating_sub(WAITING_MAX);
-        if more > 0 {
-            tracing::warn!(notices = more, "too many notices wait; the {more} oldest are given up");
-            next.waiting.drain(..more);
-        }
+        next.wait(notices, channels);
         self.keep(next)
     }
 
     /// The places that can't be reached.
     pub fn unheard(&self) -> Vec<UnreachableChannel> {
-        let waiting = |channel: &String| self.written.waiting.iter().filter(|one| one.channel == *channel).count();
+        let waits =
+            |channel: &str| self.written.waiting.iter().filter(|one| one.channel.to_string() == channel).count();
         let unheard = self.written.unheard.iter();
         unheard
             .map(|(channel, Failing { since, reason })| UnreachableChannel {
                 channel: channel.clone(),
                 since: *since,
                 reason: reason.clone(),
-                waiting: waiting(channel),
+                waiting: waits(channel),
             })
             .collect()
     }
@@ -138,11 +152,11 @@ impl NoticeStore {
     }
 
     /// The notices over `channel` whose time has come, in order.
-    pub(super) fn due(&self, channel: &str, now: Timestamp) -> Vec<Notice> {
+    pub(super) fn due(&self, channel: &Channel, now: Timestamp) -> Vec<Notice> {
         let is_due = |waiting: &&Waiting| {
             // A clock that was set back must not keep a notice for ever.
             let far = waiting.due.duration_since(now) > SignedDuration::from_secs(AGAIN.1);
-            waiting.channel == channel && (waiting.due <= now || far)
+            waiting.channel == *channel && (waiting.due <= now || far)
         };
         self.written.waiting.iter().filter(is_due).map(|waiting| waiting.notice.clone()).collect()
     }
@@ -153,19 +167,19 @@ impl NoticeStore {
     }
 
     /// A notice arrived.
-    pub(super) fn delivered(&mut self, id: &str, channel: &str, now: Timestamp) -> io::Result<()> {
+    pub(super) fn delivered(&mut self, id: &str, channel: &Channel, now: Timestamp) -> io::Result<()> {
         let mut next = self.written.clone();
-        next.note(channel, now, None);
-        next.waiting.retain(|waiting| !(waiting.notice.id == id && waiting.channel == channel));
+        next.note(&channel.to_string(), now, None);
+        next.waiting.retain(|waiting| !(waiting.notice.id == id && waiting.channel == *channel));
         self.keep(next)
     }
 
     /// A notice did not arrive; it is tried again later, or given up where that has gone on for too long.
-    pub(super) fn failed(&mut self, id: &str, channel: &str, now: Timestamp, why: &str) -> io::Result<()> {
+    pub(super) fn failed(&mut self, id: &str, channel: &Channel, now: Timestamp, why: &str) -> io::Result<()> {
         let mut next = self.written.clone();
-        next.note(channel, now, Some(why));
+        next.note(&channel.to_string(), now, Some(why));
         for waiting in &mut next.waiting {
-            if waiting.notice.id == id && waiting.channel == channel {
+            if waiting.notice.id == id && waiting.channel == *channel {
                 let seconds = AGAIN.0.saturating_mul(1 << waiting.attempts.min(16)).min(AGAIN.1);
                 waiting.attempts += 1;
                 waiting.due = now.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX);
@@ -174,16 +188,16 @@ impl NoticeStore {
         let before = next.waiting.len();
         next.waiting.retain(|waiting| now.duration_since(waiting.notice.at) < KEPT_MAX);
         if next.waiting.len() < before {
-            tracing::error!(channel, "a notice could not be delivered by {channel} for a week and is given up");
+            tracing::error!(%channel, "a notice could not be delivered by {channel} for a week and is given up");
         }
         self.keep(next)
     }
 
     /// Drops what waits for channels that are not among these, and what is known of places that are not called any more.
-    pub(super) fn keep_channels(&mut self, channels: &[&str], places: &[&str]) -> io::Result<()> {
+    pub(super) fn keep_channels(&mut self, channels: &[Channel], places: &[String]) -> io::Result<()> {
         let mut next = self.written.clone();
-        next.waiting.retain(|waiting| channels.contains(&waiting.channel.as_str()));
-        next.unheard.retain(|place, _| places.contains(&place.as_str()));
+        next.waiting.retain(|waiting| channels.contains(&waiting.channel));
+        next.unheard.retain(|place, _| places.contains(place));
         let is_same =
             next.waiting.len() == self.written.waiting.len() && next.unheard.len() == self.written.unheard.len();
         if is_same { Ok(()) } else { self.keep(next) }
@@ -205,6 +219,21 @@ impl NoticeStore {
 }
 
 impl Written {
+    /// Puts notices on their ways.
+    fn wait(&mut self, notices: &[Notice], channels: &[Channel]) {
+        for notice in notices {
+            for channel in channels.iter().filter(|channel| channel.takes(notice)) {
+                let (notice, channel) = (notice.clone(), channel.clone());
+                self.waiting.push(Waiting { due: notice.at, notice, channel, attempts: 0 });
+            }
+        }
+        let more = self.waiting.len().saturating_sub(WAITING_MAX);
+        if more > 0 {
+            tracing::warn!(notices = more, "too many notices wait; the {more} oldest are given up");
+            self.waiting.drain(..more);
+        }
+    }
+
     /// Notes whether a place could be reached.
     fn note(&mut self, place: &str, now: Timestamp, trouble: Option<&str>) {
         match trouble {

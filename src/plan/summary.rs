@@ -55,7 +55,7 @@ impl ChangeSummary {
         }
     }
 
-    /// The same for one that makes somebody: of what it sets, nothing is summed up.
+    /// The same for one that makes a person: what it sets is not summed up.
     pub fn add_create(&mut self) {
         self.created += 1;
     }

@@ -62,6 +62,11 @@ impl RunObserver for Progress {
         // Before the next bar draws its first line: two at once would leave the one that is over on the terminal.
         self.clear();
         match stage {
+            Stage::Pulling => tracing::info!("{job}: asking the service who is there"),
+            Stage::Reading => tracing::info!("{job}: reading the source"),
+            Stage::Sending { changes, .. } => tracing::info!("{job}: {changes} changes to send"),
+        }
+        match stage {
             Stage::Pulling | Stage::Reading if !self.ui.is_watched() => {}
             Stage::Pulling | Stage::Reading => {
                 let verb = if stage == Stage::Pulling { "Pulling" } else { "Reading" };

@@ -17,7 +17,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &NotifyArgs) -> Result<Ex
 
 async fn test(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
     let config = session::configuration_for(ui, host, Needs::Account)?;
-    let trials = notify::test(&config.notify, Clock::system().now()).await;
+    let trials = notify::test(&config.notify, &config.jobs, Clock::system().now()).await;
     if trials.is_empty() {
         return Err(Failure::usage("no notices are configured").hint("set notify.webhook or notify.mail"));
     }

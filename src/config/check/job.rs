@@ -3,7 +3,7 @@
 use jiff::tz::{self, TimeZone};
 
 use super::section::{JobSection, Section};
-use super::{contractor, guard, leavers, lookup, mapping, source};
+use super::{contractor, guard, leavers, lookup, mapping, monitoring, source};
 use crate::config::nearest;
 use crate::config::options::Job;
 use crate::config::schedule::Schedule;
@@ -12,8 +12,6 @@ use crate::record::{JobName, Target};
 
 const ON_DRIFT: &[(&str, OnDrift)] =
     &[("overwrite", OnDrift::Overwrite), ("keep", OnDrift::Keep), ("report", OnDrift::Report)];
-
-const SCHEDULE_HINT: &str = "write five fields as in crontab: minute hour day month weekday";
 
 /// Checks one job.
 pub(super) fn check(table: Section<'_>) -> Option<Job> {
@@ -39,8 +37,9 @@ pub(super) fn check(table: Section<'_>) -> Option<Job> {
     let limits = guard::limits(&table.section("guard"));
     let writes = table.choice("writes", &[("auto", Writes::Auto), ("approve", Writes::Approve), ("off", Writes::Off)]);
     let schedule = table.unless_empty("schedule").and_then(|text| {
-        table.taken("schedule", text.parse::<Schedule>().map_err(|error| (error.to_string(), SCHEDULE_HINT)))
+        table.taken("schedule", text.parse::<Schedule>().map_err(|error| (error.to_string(), Schedule::HINT)))
     });
+    let notify = monitoring::job_notify(&table.section("notify"));
     let mapped = target.and_then(|target| mapping::check(&job, target));
     let (mapping, match_on) = mapped?;
     let source::Checked { source, mode, inbox, expect_every } = source?;
@@ -62,6 +61,7 @@ pub(super) fn check(table: Section<'_>) -> Option<Job> {
         limits,
         schedule,
         time_zone: job.time_zone,
+        notify,
         organizations: None,
         memberships: None,
     };

@@ -9,7 +9,9 @@ use secrecy::SecretString;
 use super::secret::FoundSecret;
 use super::section::Section;
 use super::{api, url};
-use crate::config::monitoring::{Endpoint, Mail, Notify, Protection, Relay, Status};
+use crate::config::monitoring::{Endpoint, JobNotify, Mail, Notify, Protection, Relay, Status};
+use crate::config::options::Job;
+use crate::config::schedule::Schedule;
 use crate::secret::SecretSource;
 
 const LISTEN_HINT: &str = "write it like \"127.0.0.1:9464\" or \"[::1]:9464\"; \"\" turns the page off";
@@ -77,6 +79,44 @@ pub(super) fn notify(notify: &Section<'_>, service: &Section<'_>) -> Notify {
     Notify { webhook, mail, heartbeat: hook(notify, "heartbeat"), page: None, ca_file, proxy }
 }
 
+/// Who is notified of one job; a part with a mistake is left out, and the report says why.
+pub(super) fn job_notify(notify: &Section<'_>) -> JobNotify {
+    let mail_to: Vec<String> = notify.list("mail_to");
+    let mail_to: Vec<String> = mail_to.iter().filter_map(|to| address(notify, "mail_to", to)).collect();
+    let digest = notify.unless_empty("digest").and_then(|text| {
+        notify.taken("digest", text.parse::<Schedule>().map_err(|error| (error.to_string(), Schedule::HINT)))
+    });
+    let digest_names = notify.flag("digest_names").unwrap_or_default();
+    let nobody = Some("add mail_to, or leave it out");
+    if mail_to.is_empty() && !notify.is_bad("mail_to") {
+        if digest.is_some() {
+            notify.problem("digest", "no one would get the summary", nobody);
+        }
+    } else if digest_names && digest.is_none() && !notify.is_bad("digest") {
+        notify.warning("digest_names", "there is no summary", Some("add digest, such as \"0 8 * * 1\""));
+    }
+    JobNotify { mail_to, digest, digest_names }
+}
+
+/// Sees that there is a mail server for the recipients of jobs.
+pub(super) fn check_all(jobs: &[Option<Job>], notify: &Notify, top: &Section<'_>) {
+    let tables = top.sections("job");
+    for (job, table) in jobs.iter().zip(&tables) {
+        let wants_mail = job.as_ref().is_some_and(|job| !job.notify.mail_to.is_empty());
+        if wants_mail && notify.mail.is_none() && !top.is_bad("notify") {
+            let hint = "say which server takes mails: [notify] mail = { to = [...], from = \"...\", smtp = \"...\" }";
+            table.section("notify").problem("mail_to", "no mail server is configured", Some(hint));
+        }
+    }
+}
+
+fn address(section: &Section<'_>, key: &str, text: &str) -> Option<String> {
+    match text.trim().parse::<Mailbox>() {
+        Ok(mailbox) => Some(mailbox.to_string()),
+        Err(_) => section.wrong(key, format!("{text:?} is no mail address"), Some(MAIL_HINT)),
+    }
+}
+
 /// The address may hold a key to the place, so that no message quotes it (law 11).
 fn hook(notify: &Section<'_>, key: &str) -> Option<Endpoint> {
     let fits = |url: &Url| url.scheme() == "https" || (url.scheme() == "http" && url::is_loopback(url));
@@ -93,10 +133,7 @@ fn mail(mail: &Section<'_>) -> Option<Mail> {
     if recipients.is_empty() && mail.keys().all(|key| key == "to") {
         return None;
     }
-    let address = |key: &str, text: &str| match text.trim().parse::<Mailbox>() {
-        Ok(mailbox) => Some(mailbox.to_string()),
-        Err(_) => mail.wrong(key, format!("{text:?} is no mail address"), Some(MAIL_HINT)),
-    };
+    let address = |key: &str, text: &str| address(mail, key, text);
     if recipients.is_empty() {
         mail.problem("to", "no address is given", Some(MAIL_HINT));
     }

@@ -74,6 +74,7 @@ pub(in crate::config) fn check(top: &Section<'_>, needs: Needs) -> Option<Checke
     directory::check_all(&jobs, top);
     web::check_all(&jobs, top);
     entra::check_all(&jobs, top);
+    monitoring::check_all(&jobs, &notify, top);
     let processed = kept.duration("processed");
     let mut jobs: Option<Vec<Job>> = jobs.into_iter().collect();
     for inbox in jobs.iter_mut().flatten().filter_map(|job| job.inbox.as_mut()) {

@@ -85,7 +85,7 @@ fn an_empty_file_says_what_is_needed() {
 fn a_line_of_a_job_is_named_with_what_helps() {
     for (line, expected) in [
         ("colour = 1", "unknown key"),
-        ("notify = { mail_to = [\"hr@example.com\"] }", "is not built in this version; leave it out"),
+        ("notify = { digest = \"0 8 * * 1\" }", "no one would get the summary; add mail_to, or leave it out"),
         ("max_leavers = 1", "unknown key; it belongs in [job.guard]"),
         ("Key = 1", "unknown key; did you mean key?"),
         (

@@ -46,8 +46,9 @@ fn every_line_of_the_example_is_right_when_its_mark_is_removed() {
         if !before.lines().any(|written| written == marked) {
             continue;
         }
-        // A mail needs its keys all together.
+        // A mail needs its keys all together, and so do the recipients of a job.
         if key.starts_with("notify.mail.")
+            || key.starts_with("job.notify.")
             || one_credential_only.contains(&key.as_str())
             || !EXAMPLE.lines().any(|written| written == marked)
         {
@@ -111,10 +112,16 @@ fn the_mail_of_the_example_works_as_it_stands() {
     let given: Vec<&str> = mail.lines().filter(|line| !line.contains("password = ")).collect();
     let given: Vec<&str> =
         given.iter().map(|line| line.trim_start_matches("# ")).filter(|line| line.contains(" = ")).collect();
+    let after = ["mail_to =", "digest =", "digest_names ="]
+        .iter()
+        .fold(after.to_owned(), |after, key| after.replace(&format!("# {key}"), key));
     let place = Place::with(&format!("{before}[notify.mail]\n{}\n\n{after}", given.join("\n")));
     place.file("client-secret", "sesame", 0o600);
     place.file("smtp-password", "sesame", 0o600);
-    let mail = place.load(&[]).unwrap().notify.mail.unwrap();
+    let config = place.load(&[]).unwrap();
+    let own = &config.jobs[0].notify;
+    assert_eq!((own.mail_to.len(), own.digest.is_some()), (1, true));
+    let mail = config.notify.mail.unwrap();
     assert_eq!(mail.to, ["it@example.com"]);
     assert_eq!((mail.relay.port, mail.relay.protection), (465, Protection::Tls));
 }

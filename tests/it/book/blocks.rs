@@ -18,6 +18,10 @@ const BASE: &str = r#"
 [api]
 base_url = "https://api.example.com/v1"
 api_key_file = "secret"
+[notify.mail]
+to = ["it@example.com"]
+from = "rosterd@example.com"
+smtp = "smtps://mail.example.com"
 [[job]]
 name = "employees"
 target = "staff"

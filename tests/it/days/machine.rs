@@ -170,7 +170,9 @@ impl Machine {
         let store = open_store(&config.state.dir);
         let jobs = config.jobs.iter().map(|job| Timed::new(job, served(&store, &job.name).unwrap()));
         let scheduler = Scheduler::new(jobs.collect::<Vec<_>>());
-        let teller = Notifier::open(&config.state.dir, &config.notify, &Counters::default().into()).unwrap();
+        let teller = Notifier::open(&config.state.dir, &config.notify, &Counters::default().into())
+            .unwrap()
+            .for_jobs(&config.jobs);
         let client = Client::new(&config.api, &self.clock).unwrap();
         let inboxes = config.jobs.iter().filter(|job| job.inbox.is_some());
         let inboxes = inboxes.map(|job| (job.name.clone(), (Poll::default(), self.passed))).collect();

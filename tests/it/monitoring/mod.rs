@@ -2,6 +2,7 @@
 
 mod alerts;
 pub(crate) mod browser;
+mod digests;
 mod exits;
 mod mails;
 mod nameless;

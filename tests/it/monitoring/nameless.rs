@@ -129,7 +129,8 @@ impl Seen<'_> {
     /// Fails if a person is named anywhere, or if these texts were not reported.
     fn check(&self, stage: &str, told: &[&str]) {
         let config = self.world.checked();
-        let mut teller = Notifier::open(&config.state.dir, &config.notify, &Arc::default()).unwrap();
+        let mut teller =
+            Notifier::open(&config.state.dir, &config.notify, &Arc::default()).unwrap().for_jobs(&config.jobs);
         self.runtime.block_on(teller.look(&self.world.snapshot()));
         self.runtime.block_on(teller.deliver(Clock::system().now()));
         let (documents, mails) = (self.web.heard().concat(), self.mail.heard().concat());

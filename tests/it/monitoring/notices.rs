@@ -103,16 +103,16 @@ impl Listener {
 }
 
 /// A world with notices, and the two listeners that receive them.
-struct Told {
-    world: World,
+pub(crate) struct Told {
+    pub(crate) world: World,
     web: Listener,
-    mail: Listener,
+    pub(crate) mail: Listener,
     runtime: Runtime,
     counters: Arc<Counters>,
 }
 
 impl Told {
-    fn new(rest: &str) -> Self {
+    pub(crate) fn new(rest: &str) -> Self {
         let (web, mail) = (Listener::start(Listener::http), Listener::start(Listener::smtp));
         let notify = format!(
             "[notify]\nwebhook = \"http://{0}/hook\"\nheartbeat = \"http://{0}/beat\"\n\
@@ -126,13 +126,13 @@ impl Told {
     }
 
     /// As a process that has just started does.
-    fn teller(&self) -> Notifier {
+    pub(crate) fn teller(&self) -> Notifier {
         let config = self.world.checked();
-        Notifier::open(&config.state.dir, &config.notify, &self.counters).unwrap()
+        Notifier::open(&config.state.dir, &config.notify, &self.counters).unwrap().for_jobs(&config.jobs)
     }
 
     /// Looks at how things are, tells what is new at that moment, and says what arrived: documents and mails.
-    fn look(&self, teller: &mut Notifier, snapshot: &Snapshot, now: Timestamp) -> (Vec<Value>, Vec<String>) {
+    pub(crate) fn look(&self, teller: &mut Notifier, snapshot: &Snapshot, now: Timestamp) -> (Vec<Value>, Vec<String>) {
         let _inside = self.runtime.enter();
         self.runtime.block_on(teller.look(snapshot));
         self.runtime.block_on(teller.deliver(now));
