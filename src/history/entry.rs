@@ -9,7 +9,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::user::acting_user;
+use super::user::{acting_user, acting_via};
 use crate::record::{Action, JobName, Key, RemoteId, Value};
 
 /// A line of the audit file.
@@ -58,6 +58,9 @@ pub struct Decided {
     pub decision: String,
     /// Who decided.
     pub by: String,
+    /// By which way, where it was not the command line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<String>,
     /// What it was about, or why, where that needs words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -123,7 +126,15 @@ impl From<Ended> for AuditEvent {
 impl Decided {
     /// A decision of the acting user about everything.
     pub fn new(at: Timestamp, decision: &str) -> Self {
-        Self { at, job: None, key: None, decision: decision.to_owned(), by: acting_user(), why: None }
+        Self {
+            at,
+            job: None,
+            key: None,
+            decision: decision.to_owned(),
+            by: acting_user(),
+            via: acting_via(),
+            why: None,
+        }
     }
 }
 

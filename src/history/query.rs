@@ -105,6 +105,7 @@ impl HistoryQuery {
             && last.first.job == decided.job
             && last.first.decision == decided.decision
             && last.first.by == decided.by
+            && last.first.via == decided.via
             && last.first.why == decided.why
         {
             last.keys.push(key.clone());

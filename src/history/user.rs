@@ -5,8 +5,18 @@ use std::sync::OnceLock;
 
 tokio::task_local! {
     /// The user on whose behalf the present work is done, if that is not the user of this process.
-    static ACTING: String;
+    static ACTING: Acting;
 }
+
+/// Who asked for something, and by which way where it was not a command.
+#[derive(Clone)]
+struct Acting {
+    user: String,
+    via: Option<&'static str>,
+}
+
+/// The way of a decision that was made in a browser.
+const PAGE: &str = "page";
 
 /// The user of this machine on whose behalf the program runs: by name where it has one, and with the user who called
 /// `sudo`, where one did. It names who used the program in good faith; it is no proof against who did not. It stays the
@@ -14,13 +24,23 @@ tokio::task_local! {
 pub fn acting_user() -> String {
     static USER: OnceLock<String> = OnceLock::new();
     let own = || user_named(rustix::process::getuid().as_raw(), std::env::var("SUDO_USER").ok().as_deref());
-    ACTING.try_with(Clone::clone).unwrap_or_else(|_| USER.get_or_init(own).clone())
+    ACTING.try_with(|acting| acting.user.clone()).unwrap_or_else(|_| USER.get_or_init(own).clone())
 }
 
 /// Does `work` for another user than that of this process: one who asked for it over a socket. Decisions are taken deep
 /// inside runs; that every step on the way there hands a name on would hide what the steps are about.
 pub async fn on_behalf_of<T>(user: String, work: impl Future<Output = T>) -> T {
-    ACTING.scope(user, work).await
+    ACTING.scope(Acting { user, via: None }, work).await
+}
+
+/// Does `work` for a person who asked for it on a page.
+pub fn on_page_for<T>(user: String, work: impl FnOnce() -> T) -> T {
+    ACTING.sync_scope(Acting { user, via: Some(PAGE) }, work)
+}
+
+/// The way by which the present work was asked for; `None` for a command.
+pub(super) fn acting_via() -> Option<String> {
+    ACTING.try_with(|acting| acting.via.map(str::to_owned)).ok().flatten()
 }
 
 /// A user of this machine by name, where there is one, with the user who called `sudo`, where it is said that one did.
@@ -57,6 +77,9 @@ mod tests {
     #[tokio::test]
     async fn what_is_done_for_another_is_recorded_under_their_name() {
         assert_eq!(on_behalf_of("ana".to_owned(), async { acting_user() }).await, "ana");
+        let decided = on_page_for("ana".to_owned(), || (acting_user(), acting_via()));
+        assert_eq!(decided, ("ana".to_owned(), Some("page".to_owned())));
+        assert_eq!(acting_via(), None);
         assert_eq!(
             acting_user(),
             user_named(rustix::process::getuid().as_raw(), std::env::var("SUDO_USER").ok().as_deref())

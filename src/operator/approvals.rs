@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::held_set::{HeldSet, held_set};
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::history::{self, Audit};
@@ -12,14 +13,38 @@ use crate::reconcile::model::job_state::JobState;
 use crate::record::{Key, RowMetadata};
 use crate::store::{self, Batch, Store};
 
-/// Releases held changes: all of them, or those of `keys`. Returns the keys; none where none of them can be approved.
-pub fn approve(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
-    decide(store, clock, job, keys, Verdict::Approved)
+/// What is decided on: held changes of a job, as a person saw them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Chosen<'a> {
+    /// Their keys; all that are held where there is none.
+    pub keys: Option<&'a BTreeSet<Key>>,
+    /// The number of the set that the person saw, where it is known.
+    pub set: Option<u64>,
+    /// The digest of what was shown of it ([`HeldSet::digest`]), likewise.
+    pub digest: Option<&'a str>,
+}
+
+impl<'a> Chosen<'a> {
+    /// These keys, or all where there is none, whatever they are by now.
+    pub fn of(keys: &'a BTreeSet<Key>) -> Self {
+        Self { keys: Some(keys).filter(|keys| !keys.is_empty()), ..Self::default() }
+    }
+
+    /// The keys that are named; none where all are meant.
+    pub fn named(&self) -> &'a BTreeSet<Key> {
+        static NONE: BTreeSet<Key> = BTreeSet::new();
+        self.keys.unwrap_or(&NONE)
+    }
+}
+
+/// Releases held changes. Returns the keys; none where none of them can be approved.
+pub fn approve(store: &Store, clock: &Clock, job: &Job, chosen: &Chosen<'_>) -> Result<Vec<Key>, DecisionError> {
+    decide(store, clock, job, chosen, Verdict::Approved)
 }
 
 /// Drops held changes, likewise; each stays dropped until its record changes or comes back.
-pub fn reject(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
-    decide(store, clock, job, keys, Verdict::Rejected)
+pub fn reject(store: &Store, clock: &Clock, job: &Job, chosen: &Chosen<'_>) -> Result<Vec<Key>, DecisionError> {
+    decide(store, clock, job, chosen, Verdict::Rejected)
 }
 
 /// Why a decision could not be taken.
@@ -32,6 +57,12 @@ pub enum DecisionError {
     /// The audit file could not be written; nothing was decided.
     #[error("the decision could not be written to the audit file; nothing was decided")]
     Audit(#[source] std::io::Error),
+    /// Something else is held by now than what was seen.
+    #[error("the held set is number {set} by now")]
+    Changed {
+        /// The number of what is held now.
+        set: u64,
+    },
     /// Nothing of that key is held.
     #[error("nothing of key {key} is held")]
     NotHeld {
@@ -54,9 +85,17 @@ pub enum DecisionError {
     },
 }
 
-/// The number of the current set of held changes of a job and its parts.
-pub fn held_set(store: &Store, job: &Job) -> Result<u64, store::Error> {
-    job.parts().map(|part| Ok(JobState::load(store, &part.name)?.held_set)).sum()
+/// Whether what is held is what a person saw.
+fn expect_unchanged(store: &Store, job: &Job, chosen: &Chosen<'_>) -> Result<(), DecisionError> {
+    if chosen.set.is_none() && chosen.digest.is_none() {
+        return Ok(());
+    }
+    let set = held_set(store, job)?;
+    let differs = |digest: &str| Ok::<_, store::Error>(HeldSet::load(store, job)?.digest() != digest);
+    if chosen.set.is_some_and(|seen| seen != set) || chosen.digest.map_or(Ok(false), differs)? {
+        return Err(DecisionError::Changed { set });
+    }
+    Ok(())
 }
 
 /// Decides in every part of a job; a key counts wherever it is held.
@@ -64,9 +103,12 @@ fn decide(
     store: &Store,
     clock: &Clock,
     job: &Job,
-    keys: &BTreeSet<Key>,
+    choice: &Chosen<'_>,
     verdict: fn(u64) -> Verdict,
 ) -> Result<Vec<Key>, DecisionError> {
+    let _alone = store.deciding();
+    expect_unchanged(store, job, choice)?;
+    let keys = choice.named();
     let mut chosen = Vec::new();
     let mut found = BTreeSet::new();
     for part in job.parts() {
@@ -74,7 +116,7 @@ fn decide(
         let chosen_parts = waiting.iter().filter(|(key, _)| keys.contains(*key));
         let people: BTreeSet<Key> = chosen_parts.filter_map(|(_, change)| change.part_of.clone()).collect();
         let is_part = |change: &PendingApproval| change.part_of.as_ref().is_some_and(|person| people.contains(person));
-        waiting.retain(|key, change| keys.is_empty() || keys.contains(key) || is_part(change));
+        waiting.retain(|key, change| choice.keys.is_none() || keys.contains(key) || is_part(change));
         found.extend(waiting.keys().cloned());
         chosen.push((part, waiting));
     }

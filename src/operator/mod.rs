@@ -9,6 +9,7 @@
 pub(crate) mod approvals;
 pub(crate) mod explain;
 pub(crate) mod forget;
+pub(crate) mod held_set;
 pub(crate) mod keys;
 pub(crate) mod plan_file;
 pub(crate) mod queue;
@@ -17,10 +18,11 @@ pub(crate) mod revert;
 #[cfg(test)]
 mod tests;
 
-pub use approvals::{DecisionError, approve, believe, held_set, reject};
+pub use approvals::{Chosen, DecisionError, approve, believe, reject};
 pub use explain::{Explanation, FieldState, FieldView, Fit, Outlook, SourceRow, explain};
 pub use forget::error::ForgetError;
 pub use forget::person::{Forgotten, forget};
+pub use held_set::{HeldChange, HeldField, HeldSet, held_set};
 pub use keys::{KeysOf, is_key, keys};
 pub use plan_file::apply::{Applied, Skipped, apply};
 pub use plan_file::file::PlanFile;

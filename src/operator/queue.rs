@@ -55,6 +55,7 @@ pub fn retry(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) -> R
 /// Drops changes: all that can be, or those of `keys`. A change that was not sent, or was refused, stays dropped until
 /// its record changes; the record of an unclear create is planned again. Returns the keys.
 pub fn discard(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
+    let _alone = store.deciding();
     let is_over =
         |waiting: &QueuedChange| waiting.unclear.is_some() || !matches!(waiting.change.state, State::Sent { .. });
     let chosen = choose(store, job, keys, is_over, "it was sent, and the next run looks up what became of it")?;

@@ -191,6 +191,11 @@ impl Target {
         })
     }
 
+    /// Whether values of that field are shown only where they are asked for; those of an unknown one are.
+    pub fn is_sensitive(self, name: &str) -> bool {
+        self.field(name).is_none_or(|field| field.sensitive)
+    }
+
     /// The field of that name: one of the table, or `cf.TITLE` with a title.
     pub fn field(self, name: &str) -> Option<Field> {
         if let Some(title) = name.strip_prefix(Self::CUSTOM) {

@@ -66,6 +66,7 @@ pub struct Store {
     sled: RwLock<Option<Sled>>,
     files: RwLock<BTreeMap<Keyspace, Arc<SsTable>>>,
     writing: Mutex<Writing>,
+    deciding: Mutex<()>,
     overlay: OverlayFlags,
     commits: integrity::Commits,
     /// Whether the disk was full when it was opened.
@@ -121,6 +122,7 @@ impl Store {
             sled: RwLock::new(Some(sled.map_err(fail)?)),
             files: RwLock::new(Keyspace::all_filed().map(|space| (space, Arc::default())).collect()),
             writing: Mutex::default(),
+            deciding: Mutex::default(),
             overlay: OverlayFlags::all(),
             commits: integrity::Commits::open(dir).map_err(io)?,
             is_full: !reserve::keep(dir).map_err(io)?,
@@ -132,6 +134,12 @@ impl Store {
     /// The state folder.
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// Held by those who look at what waits for a person and then change it, so that nothing changes in between: a person
+    /// decides on what was shown, or not at all.
+    pub fn deciding(&self) -> MutexGuard<'_, ()> {
+        self.deciding.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the disk has no room left to speak of: what is there can be read, and nothing may be sent. The room that is

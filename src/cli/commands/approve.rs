@@ -64,11 +64,7 @@ async fn decide(ui: &Ui, host: &Backend, args: &DecideArgs, decision: &Decision)
         return Err(Failure::failed(Message(format!("nothing of job {} is held", job.name)))
             .hint("what is held is worked out by `rosterd sync`; `rosterd plan` shows it"));
     }
-    if args.set.is_some_and(|asked| asked != set) {
-        return Err(Failure::failed(Message(format!("the held set is number {set} by now; nothing was {word}")))
-            .hint("look at `rosterd plan` again"));
-    }
-    let done = decision.make(&store, job, &keys)?;
+    let done = decision.make(&store, job, &keys, args.set)?;
     if done.is_empty() {
         return Err(Failure::failed(Message(format!("none of the held records of job {} can be {word}", job.name)))
             .hint("each names what has to be mended first; see `rosterd plan`"));

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use crate::cli::backend::Backend;
-use crate::cli::ui::{Failure, Ui, sanitize};
+use crate::cli::ui::{Failure, Message, Ui, sanitize};
 use crate::clock::Clock;
 use crate::config::Job;
-use crate::operator::DecisionError;
+use crate::operator::{Chosen, DecisionError};
 use crate::record::{JobName, Key};
 use crate::store::Store;
 use crate::text::some_of;
@@ -24,12 +24,23 @@ pub(super) struct Decision {
     pub(super) decide: Decide,
 }
 
-type Decide = fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError>;
+type Decide = fn(&Store, &Clock, &Job, &Chosen<'_>) -> Result<Vec<Key>, DecisionError>;
 
 impl Decision {
-    /// Decides about the records with these keys.
-    pub(super) fn make(&self, store: &Store, job: &Job, keys: &BTreeSet<Key>) -> Result<Vec<Key>, Failure> {
-        (self.decide)(store, &Clock::system(), job, keys).map_err(refused)
+    /// Decides about the records with these keys, where `set` is still the number of what is held.
+    pub(super) fn make(
+        &self,
+        store: &Store,
+        job: &Job,
+        keys: &BTreeSet<Key>,
+        set: Option<u64>,
+    ) -> Result<Vec<Key>, Failure> {
+        let chosen = Chosen { set, ..Chosen::of(keys) };
+        (self.decide)(store, &Clock::system(), job, &chosen).map_err(|error| match error {
+            DecisionError::Changed { .. } => Failure::failed(Message(format!("{error}; nothing was {}", self.done)))
+                .hint("look at `rosterd plan` again"),
+            error => refused(error),
+        })
     }
 
     /// Says about which records it was made, and of which set of held changes.

@@ -100,6 +100,7 @@ fn document(event: &Event, runs: &mut dyn FnMut(&PastRun) -> bool) -> Value {
             "job": first.job,
             "decision": first.decision,
             "by": first.by,
+            "via": first.via,
             "why": first.why,
             "keys": keys,
         }),
@@ -161,7 +162,9 @@ fn decision_line(Decisions { first, keys }: &Decisions) -> String {
     } else {
         format!(" of {of}: {}", some_of(keys.iter().map(|key| sanitize(key.as_str())), KEYS_MAX))
     };
-    format!("{:.0}  {}{many}{whose} by {}{why}", first.at, sanitize(&first.decision), sanitize(&first.by))
+    let by = sanitize(&first.by);
+    let via = first.via.as_ref().map(|via| format!(" via {}", sanitize(via))).unwrap_or_default();
+    format!("{:.0}  {}{many}{whose} by {by}{via}{why}", first.at, sanitize(&first.decision))
 }
 
 fn damages(damaged: &[Damage]) -> Vec<Value> {

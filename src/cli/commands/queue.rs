@@ -12,8 +12,14 @@ use crate::queue::{Change, State};
 use crate::record::{JobName, Key};
 use crate::store;
 
-const RETRY: Decision = Decision { done: "retried", decide: operator::retry };
-const DROP: Decision = Decision { done: "dropped", decide: operator::discard };
+const RETRY: Decision = Decision {
+    done: "retried",
+    decide: |store, clock, job, chosen| operator::retry(store, clock, job, chosen.named()),
+};
+const DROP: Decision = Decision {
+    done: "dropped",
+    decide: |store, clock, job, chosen| operator::discard(store, clock, job, chosen.named()),
+};
 
 pub(crate) async fn run(ui: &Ui, host: &Backend, args: &QueueArgs) -> Result<Exit, Failure> {
     match &args.command {
@@ -115,7 +121,7 @@ async fn decide(
     let store = host.store(&config).await?;
     let is_queued = |job: &Job, key: &Key| operator::is_key(&store, job, KeysOf::Queued, key);
     let (job, keys) = session::job_and_keys(&config, args.job.as_deref(), &args.keys, is_queued)?;
-    let done = decision.make(&store, job, &keys)?;
+    let done = decision.make(&store, job, &keys, None)?;
     if done.is_empty() {
         return Err(Failure::failed(Message(format!("nothing of job {} is {which}", job.name)))
             .hint("`rosterd queue list` shows what waits"));

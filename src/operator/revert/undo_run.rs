@@ -246,6 +246,7 @@ fn enqueue(
     changes.iter().for_each(|change| queue::put(&mut batch, change));
     context.store.commit(batch)?;
     let mut batch = Batch::default();
+    let _alone = context.store.deciding();
     let mut state = JobState::load(context.store, &job.name)?;
     for held in &guarded.held {
         let row = PendingApproval::new(held.change.clone(), &held.reason, held.change.as_ref().map(undo));

@@ -6,9 +6,9 @@ mod owned;
 mod presence;
 mod removing;
 mod sending;
+mod shown;
 mod unknown;
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Range;
 use std::os::unix::fs::PermissionsExt as _;
@@ -125,7 +125,7 @@ impl Rig {
 
     async fn approve(&self) {
         let bench = self.bench();
-        approve(&bench.store, &self.clock, &bench.config.jobs[0], &BTreeSet::new()).unwrap();
+        approve(&bench.store, &self.clock, &bench.config.jobs[0], &Chosen::default()).unwrap();
     }
 
     fn hours(&self, hours: i64) {

@@ -175,6 +175,7 @@ pub(crate) fn wait<'a>(
     reason: &HoldReason,
 ) -> Result<(), store::Error> {
     let mut batch = Batch::default();
+    let _alone = store.deciding();
     for key in keys {
         let waits = PendingApproval::new(None, reason, None);
         HELD.put(&mut batch, job, key, &waits);

@@ -161,6 +161,7 @@ impl Commit<'_> {
         let Self { store, job, plan, filter } = *self;
         let updates = &plan.updates;
         let mut batch = Batch::default();
+        let _alone = store.deciding();
         let mut state = JobState::load(store, &job.name)?;
         let mut waits = Vec::new();
         if filter.is_narrow() {

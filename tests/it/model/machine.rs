@@ -1,12 +1,11 @@
 //! A service, and the machine on which the engine runs; all of it in this process.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use rosterd::api::Client;
 use rosterd::clock::Clock;
 use rosterd::config::{self, Job};
-use rosterd::operator;
+use rosterd::operator::{self, Chosen};
 use rosterd::reconcile::{self, KeyFilter, Report};
 use rosterd::record::Key;
 use rosterd::sandbox::{Options, Sandbox};
@@ -24,7 +23,7 @@ pub(super) struct Machine {
     pub(super) clock: Clock,
 }
 
-pub(super) type Decide = fn(&Store, &Clock, &Job, &BTreeSet<Key>) -> Result<Vec<Key>, operator::DecisionError>;
+pub(super) type Decide = fn(&Store, &Clock, &Job, &Chosen<'_>) -> Result<Vec<Key>, operator::DecisionError>;
 
 impl Machine {
     /// A machine with this configuration, whose requests are not limited.
@@ -77,7 +76,7 @@ impl Machine {
             keys = vec![keys.swap_remove(usize::from(which) % keys.len())];
         }
         if !keys.is_empty() {
-            decide(&store, &self.clock, self.job(), &keys.iter().cloned().collect()).unwrap();
+            decide(&store, &self.clock, self.job(), &Chosen::of(&keys.iter().cloned().collect())).unwrap();
         }
         keys
     }
