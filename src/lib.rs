@@ -34,6 +34,7 @@ pub mod config;
 pub mod reconcile;
 pub mod operator;
 pub mod web;
+pub mod approvals;
 pub mod status;
 pub mod notify;
 pub mod daemon;

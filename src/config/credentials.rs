@@ -21,7 +21,7 @@ const CONFIG: &str = "/etc/rosterd/config.toml";
 /// The folders of the store, in systemd's order; the encrypted ones have the same names and an ending.
 const STORE: [&str; 4] = ["/etc/credstore", "/run/credstore", "/usr/local/lib/credstore", "/usr/lib/credstore"];
 /// What the units take from the store.
-const TAKEN: [&str; 4] = ["client_secret", "api_key", "bind_password", "smtp_password"];
+const TAKEN: [&str; 5] = ["client_secret", "api_key", "bind_password", "smtp_password", "oidc_secret"];
 /// What decrypts a credential.
 const DECRYPTS: &str = "systemd-creds";
 

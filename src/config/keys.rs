@@ -142,6 +142,30 @@ pub(crate) const KNOWN: &[Key] = keys! {
     "notify.ca_file" Text:
         "Certificates (PEM) trusted for notices; without it those of `api.ca_file`, an empty text for none.";
     "notify.proxy" Text: "The proxy for webhook and heartbeat; without it `api.proxy`, an empty text for none.";
+    "approvals" Table: "Decisions in the browser; off unless set.";
+    "approvals.url" Text: "Where people see the pages, a host of its own: no other is answered. https, or http for this machine itself.";
+    "approvals.listen" Text = "127.0.0.1:9465": "The address that the pages answer on, of this machine itself; with `oidc`.";
+    "approvals.socket" Text: "In place of `listen` and `oidc`: a socket for a proxy on this machine that logs people in.";
+    "approvals.proxy_user" Text: "The account of that proxy; no other is answered on the socket.";
+    "approvals.user_header" Text: "The header by which the proxy says who it is.";
+    "approvals.groups_header" Text: "The header by which it lists their groups, with commas between them.";
+    "approvals.fresh_login_leavers" Number = 10: "More leavers than these at once are approved only within 15 minutes of a login.";
+    "approvals.people" Number = 1: "How many people must approve before anything is released: 1 or 2.";
+    "approvals.oidc" Table: "The provider of OpenID Connect at which people log in.";
+    "approvals.oidc.issuer" Text: "Its address, as it calls itself to the letter.";
+    "approvals.oidc.client_id" Text: "This program's name there.";
+    "approvals.oidc.client_secret" Text: "Its secret; the file is then its owner's only.";
+    "approvals.oidc.client_secret_file" Text: "A file with it; without both, systemd's credential `oidc_secret`.";
+    "approvals.oidc.user_claim" Text = "email": "The claim that `user` of a rule is compared with; an `email` counts only where the provider says that it was verified.";
+    "approvals.oidc.groups_claim" Text = "groups": "The claim of the ID token that lists groups.";
+    "approvals.oidc.scopes" List = ["profile", "email"]: "What is asked for besides `openid`.";
+    "approvals.oidc.ca_file" Text: "Certificates (PEM) trusted besides the system's.";
+    "approvals.oidc.proxy" Text: "The proxy to the provider; none is taken from the environment.";
+    "approvals.allow" Tables: "Who may do what there, a rule each; no one without a rule.";
+    "approvals.allow.group" Text: "A group, as the provider or the proxy names it.";
+    "approvals.allow.user" Text: "Or a user.";
+    "approvals.allow.jobs" List: "The jobs that it is about; `[\"*\"]` for all of them.";
+    "approvals.allow.may" List: "`see` what is held, `approve`, `reject` (both include `see`), `pause`.";
     "retention" Table: "How long people's data is kept.";
     "retention.processed" Text = "30d":
         "Files in `processed/` and `failed/` with their reports; `0s` removes them at once.";
@@ -291,8 +315,8 @@ fn last(name: &str) -> &str {
 
 /// A table as it is written in a file.
 fn written(table: &str) -> String {
-    if table == "job" {
-        return "[[job]]".to_owned();
+    if matches!(shape(table), Some(Shape::Tables)) {
+        return format!("[[{table}]]");
     }
     match table.strip_prefix(LOOKUP) {
         Some(rest) => format!("[{LOOKUP}.NAME{rest}]"),
@@ -304,6 +328,7 @@ fn written(table: &str) -> String {
 pub(super) const SECRETS: &[&str] = &[
     "api.client_secret",
     "api.api_key",
+    "approvals.oidc.client_secret",
     "job.source.bind_password",
     "job.source.password",
     "job.source.token",
@@ -335,7 +360,7 @@ pub(super) fn below(table: &str) -> impl Iterator<Item = &'static str> {
 }
 
 /// Keys of later versions, which are refused as such.
-const LATER: [&str; 4] = ["approvals", "state.url", "state.password_file", "state.spill_dir"];
+const LATER: [&str; 3] = ["state.url", "state.password_file", "state.spill_dir"];
 
 /// Whether a key is one of a later version.
 pub(super) fn is_later(name: &str) -> bool {

@@ -118,10 +118,10 @@ fn checked(
     let ground = ground(&source_path, &variables, needs);
     let checked = table.and_then(|table| check::check(&Section::top(&table, &ground, &report), needs));
     let warnings = report.finish()?;
-    let Some(check::Checked { api, state, control, status, notify, retention, jobs }) = checked else {
+    let Some(check::Checked { api, state, control, status, notify, approvals, retention, jobs }) = checked else {
         return Err(Errors { problems: vec![whole_file(path, "the configuration can't be used")] });
     };
-    Ok(Config { api, state, control, status, notify, retention, jobs, source_path, warnings })
+    Ok(Config { api, state, control, status, notify, approvals, retention, jobs, source_path, warnings })
 }
 
 fn open(path: &Path) -> Result<(PathBuf, Content), Errors> {

@@ -13,6 +13,7 @@
 //! `"yes"` for a number.
 
 mod account;
+mod approvals;
 mod check;
 mod credentials;
 mod instance;
@@ -33,6 +34,7 @@ mod units;
 mod weekday;
 
 pub use account::Account;
+pub use approvals::{Approvals, Login, Provider, Proxy, Right, Rule, Who};
 pub use instance::{Instance, InstanceError};
 pub use load::{CallerConfig, PartialConfig, load, load_given, remains};
 pub use locate::{Located, locate};

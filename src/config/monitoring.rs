@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use secrecy::SecretString;
 
+use super::approvals::Approvals;
 use super::schedule::Schedule;
 use crate::secret::SecretSource;
 
@@ -37,6 +38,8 @@ pub struct Notify {
     pub ca_file: Option<PathBuf>,
     /// The status page as people see it; each notice ends with it.
     pub page: Option<String>,
+    /// Where people decide in a browser; a notice of what is held leads there.
+    pub approvals: Option<Approvals>,
     /// The proxy for webhook and heartbeat; that of the service unless another is named. Mails go straight to their server.
     pub proxy: Option<String>,
 }

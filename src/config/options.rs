@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use smol_str::SmolStr;
 
 use super::account::Account;
+use super::approvals::{Approvals, Login};
 use super::monitoring::{JobNotify, Notify, Status};
 use super::schedule::Schedule;
 use super::standard::{SOCKET, STATE_DIR};
@@ -31,6 +32,8 @@ pub struct Config {
     pub status: Status,
     /// Who is notified when something needs a person.
     pub notify: Notify,
+    /// Where people decide in a browser; `None` where they don't.
+    pub approvals: Option<Approvals>,
     /// How long people's data is kept.
     pub retention: Retention,
     /// The jobs in the order of the file; at least one where they are needed.
@@ -51,6 +54,9 @@ impl Config {
         }
         if let Some((_, password)) = self.notify.mail.as_mut().and_then(|mail| mail.login.as_mut()) {
             password.hold()?;
+        }
+        if let Some(Login::Provider(provider)) = self.approvals.as_mut().map(|approvals| &mut approvals.login) {
+            provider.secret.hold()?;
         }
         for job in &mut self.jobs {
             job.source.hold_secrets()?;

@@ -139,10 +139,11 @@ fn of_variable(variable: &str, message: String, hint: Option<&str>) -> Problem {
     Problem { file, line: None, key, message, hint: hint.map(str::to_owned) }
 }
 
-/// A place as people see it, and as `keys` knows it: without the job's number.
+/// A place as people see it, and as `keys` knows it: without the number of a job or a rule.
 pub(super) fn shown(place: &str) -> String {
-    match place.strip_prefix("job[").and_then(|rest| rest.split_once(']')) {
-        Some((_, rest)) => format!("job{rest}"),
-        None => place.to_owned(),
-    }
+    let numbered = ["job", "approvals.allow"].into_iter().find_map(|list| {
+        let (number, rest) = place.strip_prefix(list)?.strip_prefix('[')?.split_once(']')?;
+        (!number.is_empty()).then(|| format!("{list}{rest}"))
+    });
+    numbered.unwrap_or_else(|| place.to_owned())
 }

@@ -1,5 +1,7 @@
 //! The first pass over the file: syntax, lines, unknown keys, shapes.
 
+use std::borrow::Cow;
+
 use config::{Map, Value, ValueKind};
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
@@ -90,7 +92,8 @@ impl Walk<'_> {
             (Shape::Named, DeValue::Table(table)) => ValueKind::Table(self.entries(place, Shape::Table, table)),
             (Shape::Lookups, DeValue::Table(table)) => ValueKind::Table(self.entries(place, Shape::Texts, table)),
             (_, other) => {
-                self.report.problem(place, format!("must be {}", shape.described()), remedy(shape, other));
+                let remedy = remedy(place, shape, other);
+                self.report.problem(place, format!("must be {}", shape.described()), remedy.as_deref());
                 return None;
             }
         };
@@ -107,7 +110,10 @@ impl Walk<'_> {
                     let table = self.table(&inner, table);
                     taken.push(Value::new(None, ValueKind::Table(table)));
                 }
-                _ => self.report.problem(&inner, "must be a table", Some("write [[job]] above its keys")),
+                _ => {
+                    let hint = format!("write [[{}]] above its keys", shown(place));
+                    self.report.problem(&inner, "must be a table", Some(&hint));
+                }
             }
         }
         taken
@@ -139,16 +145,19 @@ impl Walk<'_> {
 }
 
 /// What to do about a value of another shape.
-fn remedy(shape: Shape, value: &DeValue<'_>) -> Option<&'static str> {
-    match (shape, value) {
-        (Shape::Tables, DeValue::Table(_)) => Some("write it with two brackets: [[job]]"),
+fn remedy(place: &str, shape: Shape, value: &DeValue<'_>) -> Option<Cow<'static, str>> {
+    if matches!((shape, value), (Shape::Tables, DeValue::Table(_))) {
+        return Some(format!("write it with two brackets: [[{}]]", shown(place)).into());
+    }
+    let remedy = match (shape, value) {
         (Shape::Text, DeValue::Table(_)) => Some("a name with a dot needs quotes: \"cf.Locker\" = \"…\""),
         (Shape::Text, DeValue::Array(_) | DeValue::String(_)) => None,
         (Shape::Text | Shape::TextOrNumber, _) => Some("put it in quotes"),
         (Shape::Number | Shape::Flag, DeValue::String(_)) => Some("leave out the quotes"),
         (Shape::List, DeValue::String(_)) => Some("put it in square brackets"),
         _ => None,
-    }
+    };
+    remedy.map(Cow::Borrowed)
 }
 
 fn joined(place: &str, key: &str) -> String {

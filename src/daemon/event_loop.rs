@@ -16,7 +16,7 @@ use super::shutdown::GRACE;
 use super::signals::{SignalAction, Wishes};
 use super::state::{DaemonState, LoopEvent, NextRun, Setup};
 use super::systemd::Manager;
-use super::{inbox_watch, monitors, page};
+use super::{decisions, inbox_watch, monitors, page};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::record::{JobName, reveal};
@@ -91,6 +91,7 @@ pub async fn serve(config: Config, clock: &Clock, commands: Arc<dyn Commands>) -
     if config.status.listen.is_some() {
         watchers.spawn(page::serve(Arc::clone(&engine), server));
     }
+    watchers.spawn(decisions::serve(Arc::clone(&engine)));
     let listens = {
         let engine = Arc::clone(&engine);
         tokio::spawn(async move {

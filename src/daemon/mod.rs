@@ -18,6 +18,7 @@
 //! What happens is published as [`Event`]s; nothing here knows who listens.
 
 mod control;
+mod decisions;
 mod event;
 mod event_loop;
 mod inbox_watch;

@@ -49,7 +49,7 @@ pub async fn test(options: &Notify, jobs: &[Job], at: Timestamp) -> Vec<ChannelT
     if let Some(hook) = &options.webhook {
         let result = match web::client(options) {
             Ok(client) => {
-                let document = notice.document(&host, options.page.as_deref());
+                let document = notice.document(&host, options);
                 web::call(&client, hook, Some(&document)).await.map_err(|failure| failure.reason)
             }
             Err(error) => Err(error.to_string()),

@@ -54,8 +54,7 @@ pub(super) async fn send(letter: Letter, options: &Notify) -> Result<(), Failure
 fn deliver(letter: &Letter, options: &Notify) -> Result<(), Failure> {
     let Letter { mail, host, .. } = letter;
     let named = |reason: String| format!("{}: {reason}", mail.relay.host);
-    let message = message(letter, options.page.as_deref())
-        .map_err(|reason| Failure { reason: named(reason), is_general: false })?;
+    let message = message(letter, options).map_err(|reason| Failure { reason: named(reason), is_general: false })?;
     let transport =
         transport(mail, options.ca_file.as_deref(), host).map_err(|reason| Failure::general(named(reason)))?;
     match transport.send(&message) {
@@ -81,7 +80,8 @@ pub(super) fn knock(mail: &Mail, ca_file: Option<&Path>, host: &str) -> Result<(
 /// Whether a mail can be written from and to the addresses that are configured.
 pub(super) fn is_writable(mail: &Mail, host: &str) -> Result<(), String> {
     let notice = Notice::new(Timestamp::UNIX_EPOCH, NoticeKind::Recovered, "nothing".to_owned());
-    message(&Letter { mail: mail.clone(), host: host.to_owned(), notice, more: Vec::new() }, None).map(drop)
+    message(&Letter { mail: mail.clone(), host: host.to_owned(), notice, more: Vec::new() }, &Notify::default())
+        .map(drop)
 }
 
 /// What went wrong, and what to do about it.
@@ -112,7 +112,7 @@ fn is_login(error: &smtp::Error) -> bool {
     error.status().is_some_and(|code| matches!(code.to_string().as_str(), "530" | "534" | "535" | "538"))
 }
 
-fn message(letter: &Letter, page: Option<&str>) -> Result<Message, String> {
+fn message(letter: &Letter, options: &Notify) -> Result<Message, String> {
     let Letter { mail, host, notice, more } = letter;
     let wrong = |error: &dyn std::error::Error| format!("the mail can't be written: {error}");
     let mut builder = Message::builder()
@@ -123,10 +123,13 @@ fn message(letter: &Letter, page: Option<&str>) -> Result<Message, String> {
     for to in &mail.to {
         builder = builder.to(to.parse().map_err(|error| wrong(&error))?);
     }
-    let link = page.map(|page| format!("{page}\n")).unwrap_or_default();
+    let links: String = notice.links(options).iter().map(|link| format!("{link}\n")).collect();
     let more: String = more.iter().map(|line| format!("\n{line}")).collect();
-    let body =
-        format!("{}{more}\n\nNoticed {:.0} on {host}.\n`rosterd status` says more.\n{link}", notice.lines(), notice.at);
+    let body = format!(
+        "{}{more}\n\nNoticed {:.0} on {host}.\n`rosterd status` says more.\n{links}",
+        notice.lines(),
+        notice.at
+    );
     builder.body(body).map_err(|error| wrong(&error))
 }
 

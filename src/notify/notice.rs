@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::config::Notify;
 use crate::record::JobName;
 
 /// What a notice is about.
@@ -169,15 +170,28 @@ impl Notice {
         text
     }
 
+    /// Where a person decides about it, where it is about what a job holds. The address acts on nothing by itself, and holds
+    /// nothing that would open the page: filters of mail follow links before people do.
+    fn decided_at(&self, options: &Notify) -> Option<String> {
+        self.held_set?;
+        Some(options.approvals.as_ref()?.page_of(self.job.as_ref()?))
+    }
+
+    /// Where to go on, a line each.
+    pub(super) fn links(&self, options: &Notify) -> Vec<String> {
+        self.decided_at(options).into_iter().chain(options.page.clone()).collect()
+    }
+
     /// The document that a webhook gets: `text` is all of it in lines, for chats to show.
-    pub(super) fn document(&self, host: &str, page: Option<&str>) -> serde_json::Value {
+    pub(super) fn document(&self, host: &str, options: &Notify) -> serde_json::Value {
         let mut document = serde_json::to_value(self).expect("a notice is made of types that JSON holds");
         document["version"] = 1.into();
         document["host"] = host.into();
         document["summary"] = self.text.clone().into();
-        document["page"] = page.into();
-        let link = page.map(|page| format!("\n{page}")).unwrap_or_default();
-        document["text"] = (self.lines_as(for_chats) + &link).into();
+        document["page"] = options.page.clone().into();
+        document["decide"] = self.decided_at(options).into();
+        let links: String = self.links(options).iter().map(|link| format!("\n{link}")).collect();
+        document["text"] = (self.lines_as(for_chats) + &links).into();
         document
     }
 }
@@ -208,6 +222,7 @@ fn for_chats(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{Approvals, Login, Proxy};
 
     #[test]
     fn what_others_wrote_mentions_no_one_and_leads_nowhere_in_a_chat() {
@@ -217,7 +232,7 @@ mod tests {
         let text = format!("job staff failed: {file}");
         let notice =
             Notice { reasons: vec![file.to_owned()], rows: vec![row], ..Notice::new(at, NoticeKind::Failed, text) };
-        let document = notice.document("host", None);
+        let document = notice.document("host", &Notify::default());
         let shown = document["text"].as_str().unwrap();
         for meaning in ["<", ">", "@everyone", "@here", "](", "![", "\n- b", "&amp; a"] {
             assert!(!shown.contains(meaning), "{meaning:?} in {shown}");
@@ -226,5 +241,38 @@ mod tests {
         let plain = shown.replace('\u{200b}', "").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
         assert_eq!(plain.lines().next(), Some(&*format!("job staff failed: {}", file.replace('\n', "\u{fffd}"))));
         assert_eq!(document["reasons"][0], file, "programs get what was written");
+    }
+
+    #[test]
+    fn what_is_held_leads_to_its_page_and_to_nothing_that_acts() {
+        let url = "https://roster.example.com".parse().unwrap();
+        let approvals = Approvals {
+            url,
+            login: Login::Proxy(Proxy {
+                socket: "/run/x.sock".into(),
+                account: "www-data".into(),
+                user_header: "x-remote-user".into(),
+                groups_header: None,
+            }),
+            rules: Vec::new(),
+            fresh_login_leavers: 10,
+            people: 1,
+        };
+        let page = Some("https://status.example.com/".to_owned());
+        let options = Notify { approvals: Some(approvals), page, ..Notify::default() };
+        let of = |event: NoticeKind, held_set: Option<u64>| Notice {
+            job: JobName::new("employees"),
+            held_set,
+            ..Notice::new(Timestamp::UNIX_EPOCH, event, "job employees".to_owned())
+        };
+        let held = of(NoticeKind::Held, Some(3)).document("host", &options);
+        assert_eq!(held["decide"], "https://roster.example.com/held/employees");
+        assert_eq!(
+            held["text"],
+            "job employees\nhttps://roster.example.com/held/employees\nhttps://status.example.com/"
+        );
+        let other = of(NoticeKind::Recovered, None).document("host", &options);
+        assert_eq!(other["decide"], serde_json::Value::Null);
+        assert_eq!(other["text"], "job employees\nhttps://status.example.com/");
     }
 }

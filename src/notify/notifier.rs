@@ -165,7 +165,7 @@ impl Notifier {
         match channel {
             Channel::Webhook => {
                 let Some(hook) = &self.options.webhook else { return Ok(()) };
-                let document = notice.document(&self.host, self.options.page.as_deref());
+                let document = notice.document(&self.host, &self.options);
                 web::call(&self.client, hook, Some(&document)).await
             }
             Channel::Mail => {

@@ -17,7 +17,7 @@ use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::admission::{Admission, Silence};
 
@@ -55,14 +55,6 @@ impl Listener for TcpListener {
     type Stream = TcpStream;
 
     async fn next(&self) -> io::Result<TcpStream> {
-        Ok(self.accept().await?.0)
-    }
-}
-
-impl Listener for UnixListener {
-    type Stream = UnixStream;
-
-    async fn next(&self) -> io::Result<UnixStream> {
         Ok(self.accept().await?.0)
     }
 }

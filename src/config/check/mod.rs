@@ -7,6 +7,7 @@
 //! file: neither is the matter of one value.
 
 mod api;
+mod approvals;
 mod contractor;
 mod credential;
 mod directory;

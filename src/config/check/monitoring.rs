@@ -76,7 +76,7 @@ pub(super) fn notify(notify: &Section<'_>, service: &Section<'_>) -> Notify {
     };
     let webhook = hook(notify, "webhook");
     let mail = mail(&notify.section("mail"));
-    Notify { webhook, mail, heartbeat: hook(notify, "heartbeat"), page: None, ca_file, proxy }
+    Notify { webhook, mail, heartbeat: hook(notify, "heartbeat"), page: None, approvals: None, ca_file, proxy }
 }
 
 /// Who is notified of one job; a part with a mistake is left out, and the report says why.

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 
 use super::section::Section;
-use super::{api, directory, entra, job, monitoring, web};
+use super::{api, approvals, directory, entra, job, monitoring, web};
 use crate::api as client;
 use crate::config::account::Account;
+use crate::config::approvals::Approvals;
 use crate::config::credentials::Credentials;
 use crate::config::instance::Instance;
 use crate::config::monitoring::{Notify, Status};
@@ -50,6 +51,7 @@ pub(in crate::config) struct Checked {
     pub(in crate::config) control: Control,
     pub(in crate::config) status: Status,
     pub(in crate::config) notify: Notify,
+    pub(in crate::config) approvals: Option<Approvals>,
     pub(in crate::config) retention: Retention,
     pub(in crate::config) jobs: Vec<Job>,
 }
@@ -75,6 +77,8 @@ pub(in crate::config) fn check(top: &Section<'_>, needs: Needs) -> Option<Checke
     web::check_all(&jobs, top);
     entra::check_all(&jobs, top);
     monitoring::check_all(&jobs, &notify, top);
+    let approvals = approvals::check(&top.section("approvals"), &status, &jobs);
+    let notify = Notify { approvals: approvals.clone(), ..notify };
     let processed = kept.duration("processed");
     let mut jobs: Option<Vec<Job>> = jobs.into_iter().collect();
     for inbox in jobs.iter_mut().flatten().filter_map(|job| job.inbox.as_mut()) {
@@ -83,7 +87,7 @@ pub(in crate::config) fn check(top: &Section<'_>, needs: Needs) -> Option<Checke
     if !top.report.is_clean() {
         return None;
     }
-    Some(Checked { api: api?, state, control, status, notify, retention, jobs: jobs? })
+    Some(Checked { api: api?, state, control, status, notify, approvals, retention, jobs: jobs? })
 }
 
 /// Where the state lies and who receives notices, whatever is wrong with the rest.

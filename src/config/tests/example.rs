@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::support::Place;
-use crate::config::Protection;
 use crate::config::keys::{KNOWN, Key, Shape, canonical};
+use crate::config::{Login, Protection};
 
 const EXAMPLE: &str = include_str!("../../../config.example.toml");
 
@@ -46,9 +46,10 @@ fn every_line_of_the_example_is_right_when_its_mark_is_removed() {
         if !before.lines().any(|written| written == marked) {
             continue;
         }
-        // A mail needs its keys all together, and so do the recipients of a job.
+        // A mail needs its keys all together, and so do the recipients of a job and decisions.
         if key.starts_with("notify.mail.")
             || key.starts_with("job.notify.")
+            || key.starts_with("approvals.")
             || one_credential_only.contains(&key.as_str())
             || !EXAMPLE.lines().any(|written| written == marked)
         {
@@ -124,6 +125,30 @@ fn the_mail_of_the_example_works_as_it_stands() {
     let mail = config.notify.mail.unwrap();
     assert_eq!(mail.to, ["it@example.com"]);
     assert_eq!((mail.relay.port, mail.relay.protection), (465, Protection::Tls));
+}
+
+#[test]
+fn the_decisions_of_the_example_work_as_they_stand() {
+    let (before, rest) = EXAMPLE.split_once("[approvals]\n").unwrap();
+    let (approvals, after) = rest.split_once("\n# How long people's data").unwrap();
+    let of_proxy = ["socket", "proxy_user", "user_header", "groups_header"];
+    let of_provider = ["listen", "fresh_login_leavers", "issuer", "client_id", "client_secret_file"];
+    let of_provider = [&of_provider[..], &["user_claim", "groups_claim", "scopes", "ca_file", "proxy"]].concat();
+    for (left_out, behind_proxy) in [(&of_proxy[..], false), (&of_provider, true)] {
+        let is_code =
+            |line: &&str| line.starts_with('[') || line.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '));
+        let key = |line: &str| line.split(" = ").next().unwrap_or_default().to_owned();
+        let lines = approvals.lines().map(|line| line.trim_start_matches("# ")).filter(is_code);
+        let lines = lines.filter(|line| !left_out.contains(&key(line).as_str()));
+        let lines: Vec<&str> = lines.filter(|line| !["user", "client_secret"].contains(&key(line).as_str())).collect();
+        let place = Place::with(&format!("{before}[approvals]\n{}\n# {after}", lines.join("\n")));
+        for (name, text) in [("client-secret", "sesame"), ("oidc-secret", "sesame"), ("oidc-ca.pem", "")] {
+            place.file(name, text, 0o600);
+        }
+        let approvals = place.load(&[]).unwrap().approvals.unwrap();
+        assert_eq!(approvals.rules.len(), 1);
+        assert_eq!(matches!(approvals.login, Login::Proxy(_)), behind_proxy);
+    }
 }
 
 /// Every key of a part of the example, commented out or not, with its line.

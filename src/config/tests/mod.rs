@@ -1,5 +1,6 @@
 //! Whole configurations, from file and environment to options or messages.
 
+mod approvals;
 mod broken;
 mod directory;
 mod entra;

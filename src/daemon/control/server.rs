@@ -1,13 +1,11 @@
 //! The daemon's side of the socket.
 
-use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::{UnixListener, UnixStream};
+use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 
 use super::call::{Call, Caller};
@@ -16,11 +14,10 @@ use super::places::{CallSlots, PLACES};
 use crate::admission::{Admission, Silence};
 use crate::daemon::shutdown::{CancelHandle, CancelToken};
 use crate::daemon::state::DaemonState;
+use crate::web::{Listener as _, Socket, SocketModes};
 
-/// Who may use the socket: its owner and its group.
-const MODE: u32 = 0o660;
-/// The folder of the socket, where there is none: others of the machine find nothing in it.
-const FOLDER_MODE: u32 = 0o750;
+/// Its owner and its group may use the socket; others of the machine find nothing in its folder.
+const MODES: SocketModes = SocketModes { file: 0o660, folder: 0o750 };
 /// Connections at a time: those whose commands run, and as many that have not said yet what they want.
 const CONNECTIONS_MAX: usize = 2 * PLACES;
 /// How long a caller may take to say what it wants, and to read that it can't have it.
@@ -77,15 +74,8 @@ impl ReplyStream {
 /// The daemon's socket; its file is removed when this is dropped.
 #[derive(Debug)]
 pub(in crate::daemon) struct Listener {
-    socket: UnixListener,
-    path: PathBuf,
+    socket: Socket,
     places: Arc<CallSlots>,
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
-    }
 }
 
 /// The callers that are served.
@@ -101,24 +91,7 @@ impl Callers {
 impl Listener {
     /// Listens on `path`. Replaces a socket without a listener: its daemon was killed.
     pub(in crate::daemon) fn bind(path: &Path) -> io::Result<Self> {
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            fs::DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder)?;
-        }
-        match fs::symlink_metadata(path) {
-            Ok(found) if !found.file_type().is_socket() => {
-                return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a file that is no socket"));
-            }
-            Ok(_) if std::os::unix::net::UnixStream::connect(path).is_ok() => {
-                return Err(io::Error::new(io::ErrorKind::AddrInUse, "another daemon listens there"));
-            }
-            Ok(_) => fs::remove_file(path)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-        // The umask keeps other users out until the mode says who may connect.
-        let socket = UnixListener::bind(path)?;
-        fs::set_permissions(path, fs::Permissions::from_mode(MODE))?;
-        Ok(Self { socket, path: path.to_owned(), places: CallSlots::new() })
+        Ok(Self { socket: Socket::bind(path, MODES)?, places: CallSlots::new() })
     }
 
     /// The callers that are served.
@@ -130,8 +103,8 @@ impl Listener {
     pub(in crate::daemon) async fn serve(&self, engine: &Arc<DaemonState>, commands: &Arc<dyn Commands>) {
         let mut admission = Admission::new(CONNECTIONS_MAX);
         loop {
-            let stream = match self.socket.accept().await {
-                Ok((stream, _)) => stream,
+            let stream = match self.socket.next().await {
+                Ok(stream) => stream,
                 Err(error) => {
                     tracing::warn!(%error, "a caller of the socket could not be heard: {error}");
                     tokio::time::sleep(Duration::from_millis(100)).await;

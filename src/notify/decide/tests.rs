@@ -174,7 +174,7 @@ fn law_11_no_notice_names_a_key() {
     let mut job = job("staff", Status::Held, &[&reason]);
     job.rejected.first = vec![RejectedRow { reason: format!("fits that of key {key}"), ..row(4, 1) }];
     let (_, notices) = decide(&NotifiedState::default(), &snapshot(0, [job]));
-    let text = format!("{notices:?}{}", notices[0].document("host", None));
+    let text = format!("{notices:?}{}", notices[0].document("host", &crate::config::Notify::default()));
     assert!(!text.contains("Canary"), "{text}");
     assert!(text.contains("moves to job b as key …, and leaves here"), "{text}");
 }

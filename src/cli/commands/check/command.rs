@@ -10,6 +10,7 @@ use crate::api::{
     self, Api, Certification, Client, Element, ForMembers, ForStaff, Location, Member, Membership, Organization, Query,
     Staff, Walkable,
 };
+use crate::approvals;
 use crate::cli::args::CheckArgs;
 use crate::cli::backend::{Backend, session};
 use crate::cli::ui::{Exit, Failure, Ui, sanitize};
@@ -56,6 +57,10 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &CheckArgs) -> Result<Exi
     }];
     for ChannelTest { what, result } in notify::trials(&config.notify, !args.offline).await {
         findings.push(Finding::of(what, result));
+    }
+    if let Some(approvals) = &config.approvals {
+        let tried = approvals::trials(approvals, !args.offline).await;
+        findings.extend(tried.into_iter().map(|result| Finding::of("approvals", result)));
     }
     if !args.offline {
         let mut places = Places::new();

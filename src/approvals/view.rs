@@ -1,0 +1,205 @@
+//! What the pages show, as plain data for their templates.
+
+use serde::Serialize;
+
+use super::access::Rights;
+use crate::config::{Job, Right};
+use crate::operator::{HeldChange, HeldSet};
+use crate::reconcile::{self, JobState};
+use crate::record::{Action, Key, Value, reveal};
+use crate::store::{self, Store};
+
+/// Changes on one page.
+const CHANGES_MAX: usize = 500;
+/// Reasons that the first page lists of a job.
+const REASONS_MAX: usize = 10;
+const HIDDEN: &str = "***";
+const NOTHING: &str = "(empty)";
+
+/// A job as the first page shows it.
+#[derive(Serialize)]
+pub(super) struct JobRow {
+    name: String,
+    held: usize,
+    set: u64,
+    /// Why, and how many each; empty for who may not see that.
+    reasons: Vec<(String, usize)>,
+    /// When the run ended after which it was so.
+    since: Option<String>,
+    paused: Option<String>,
+    may: May,
+}
+
+/// What someone may do with a job.
+#[derive(Clone, Copy, Serialize)]
+pub(super) struct May {
+    see: bool,
+    approve: bool,
+    reject: bool,
+    pause: bool,
+}
+
+/// What a job holds, as its page shows it.
+#[derive(Serialize)]
+pub(super) struct HeldPage {
+    job: String,
+    pub(super) set: u64,
+    pub(super) digest: String,
+    /// How many changes are held, and how many of them can be decided on.
+    held: usize,
+    open: usize,
+    leavers: usize,
+    groups: Vec<Group>,
+    /// Which part of the changes this is, of how many.
+    page: usize,
+    pages: usize,
+    paused: Option<String>,
+    may: May,
+}
+
+/// Changes that wait for the same.
+#[derive(Serialize)]
+struct Group {
+    reason: String,
+    changes: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    key: String,
+    name: Option<String>,
+    action: &'static str,
+    leaves: bool,
+    is_open: bool,
+    fields: Vec<FieldRow>,
+    /// Whether a value is hidden that could be shown.
+    hides: bool,
+}
+
+#[derive(Serialize)]
+struct FieldRow {
+    name: String,
+    from: String,
+    to: String,
+}
+
+/// Whose hidden values are shown.
+pub(super) enum Revealed {
+    None,
+    One(Key),
+    All,
+}
+
+impl May {
+    pub(super) fn of(rights: &Rights) -> Self {
+        Self {
+            see: rights.allow(Right::See),
+            approve: rights.allow(Right::Approve),
+            reject: rights.allow(Right::Reject),
+            pause: rights.allow(Right::Pause),
+        }
+    }
+}
+
+/// The row of a job.
+pub(super) fn job_row(store: &Store, job: &Job, rights: &Rights) -> Result<JobRow, store::Error> {
+    let may = May::of(rights);
+    let mut reasons: Vec<(String, usize)> = Vec::new();
+    let (mut held, mut set) = (0, 0);
+    for part in job.parts() {
+        for change in reconcile::held(store, &part.name)?.into_values() {
+            held += 1;
+            // The first page names no person, not even by key.
+            let reason = crate::record::redact(change.reason.text());
+            let known = reasons.iter().position(|(other, _)| *other == reason);
+            match known {
+                Some(at) => reasons[at].1 += 1,
+                None if reasons.len() < REASONS_MAX => reasons.push((reason, 1)),
+                None => {}
+            }
+        }
+        set += JobState::load(store, &part.name)?.held_set;
+    }
+    if !may.see {
+        reasons.clear();
+    }
+    let last = JobState::load(store, &job.name)?.last;
+    let since = last.filter(|_| held > 0).map(|last| time(job, last.ended));
+    Ok(JobRow { name: job.name.to_string(), held, set, reasons, since, paused: paused(store, job), may })
+}
+
+/// The page of what a job holds.
+pub(super) fn held_page(
+    store: &Store,
+    job: &Job,
+    set: &HeldSet,
+    (rights, page): (&Rights, usize),
+    revealed: &Revealed,
+) -> HeldPage {
+    let pages = set.changes.len().div_ceil(CHANGES_MAX).max(1);
+    let page = page.clamp(1, pages);
+    let mut groups: Vec<Group> = Vec::new();
+    for change in set.changes.iter().skip((page - 1) * CHANGES_MAX).take(CHANGES_MAX) {
+        let (reason, row) = (reveal(&change.reason).into_owned(), Row::of(change, revealed));
+        match groups.iter_mut().find(|group| group.reason == reason) {
+            Some(group) => group.changes.push(row),
+            None => groups.push(Group { reason, changes: vec![row] }),
+        }
+    }
+    HeldPage {
+        job: job.name.to_string(),
+        set: set.number,
+        digest: set.digest(),
+        held: set.changes.len(),
+        open: set.changes.iter().filter(|change| change.is_open()).count(),
+        leavers: set.leavers(|_| true),
+        groups,
+        page,
+        pages,
+        paused: paused(store, job),
+        may: May::of(rights),
+    }
+}
+
+impl Row {
+    fn of(change: &HeldChange, revealed: &Revealed) -> Self {
+        let shows = match revealed {
+            Revealed::None => false,
+            Revealed::One(key) => *key == change.key,
+            Revealed::All => true,
+        };
+        let text = |value: &Value, hidden: bool| match value {
+            value if value.is_empty() => NOTHING.to_owned(),
+            _ if hidden => HIDDEN.to_owned(),
+            value => value.shown(),
+        };
+        let field = |field: &crate::operator::HeldField| {
+            let hidden = field.sensitive && !shows;
+            FieldRow { name: field.name.clone(), from: text(&field.from, hidden), to: text(&field.to, hidden) }
+        };
+        let fields: Vec<FieldRow> = change.fields.iter().map(field).collect();
+        Self {
+            key: change.key.as_str().to_owned(),
+            name: change.name.clone(),
+            action: change.action.map_or("mend", Action::name),
+            leaves: change.leaves,
+            is_open: change.is_open(),
+            hides: fields.iter().any(|field| field.from == HIDDEN || field.to == HIDDEN),
+            fields,
+        }
+    }
+}
+
+/// Why nothing of a job is sent, in words for people without a shell.
+fn paused(store: &Store, job: &Job) -> Option<String> {
+    let pauses = reconcile::pauses(store.dir()).ok()?;
+    let pause = pauses.into_iter().find(|pause| pause.scope.stops(&job.name))?;
+    Some(match pause.note {
+        Some(note) => format!("paused since {} by {}", time(job, note.since), note.by),
+        None => "paused".to_owned(),
+    })
+}
+
+fn time(job: &Job, at: jiff::Timestamp) -> String {
+    at.to_zoned(job.time_zone.clone()).strftime("%-d %b %Y, %H:%M %Z").to_string()
+}

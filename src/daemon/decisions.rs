@@ -1,0 +1,92 @@
+//! The pages for decisions. If their place is taken, the daemon works without them, reports that, and tries again.
+//!
+//! A new configuration begins them once more, so that no session outlives the rules under which it began.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tokio::sync::broadcast::error::RecvError;
+
+use super::event::Event;
+use super::state::DaemonState;
+use crate::approvals::{Engine, Server, SharedStore};
+use crate::clock::Clock;
+use crate::config::{Approvals, Config};
+use crate::fault::chain;
+use crate::record::JobName;
+use crate::store;
+
+/// How often it is tried again.
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// The daemon as the pages use it.
+struct Lent(Arc<DaemonState>);
+
+impl Engine for Lent {
+    fn config(&self) -> Arc<Config> {
+        self.0.setup().config
+    }
+
+    fn clock(&self) -> &Clock {
+        self.0.clock()
+    }
+
+    fn store(&self) -> BoxFuture<'_, Result<SharedStore, store::Error>> {
+        Box::pin(async { Ok(Box::new(self.0.store().await?) as SharedStore) })
+    }
+
+    fn decided(&self, wanted: Option<&JobName>) {
+        self.0.publish(Event::Decided);
+        if let Some(job) = wanted {
+            self.0.ask([job.clone()]);
+        }
+    }
+}
+
+/// Serves the pages of whichever configuration is in force, for as long as it is polled.
+pub(super) async fn serve(engine: Arc<DaemonState>) {
+    let mut events = engine.events();
+    loop {
+        let config = engine.setup().config;
+        let serves = async {
+            match &config.approvals {
+                Some(approvals) => serve_these(&engine, approvals).await,
+                None => std::future::pending().await,
+            }
+        };
+        let replaced = async {
+            loop {
+                match events.recv().await {
+                    Err(RecvError::Closed) => std::future::pending().await,
+                    _ if Arc::ptr_eq(&config, &engine.setup().config) => {}
+                    _ => return,
+                }
+            }
+        };
+        tokio::select! {
+            () = serves => {}
+            () = replaced => {}
+        }
+    }
+}
+
+async fn serve_these(engine: &Arc<DaemonState>, approvals: &Approvals) {
+    let mut is_told = false;
+    loop {
+        match Server::bind(approvals, Arc::new(Lent(Arc::clone(engine)))).await {
+            Ok(server) => {
+                let (url, place) = (approvals.url.as_str(), server.place());
+                tracing::info!(url, place, "people decide at {url}, which is answered on {place}");
+                return server.serve().await;
+            }
+            Err(error) if !is_told => {
+                let reason = chain(&error);
+                tracing::error!(reason, "the daemon works without the pages for decisions, and tries again: {reason}");
+                is_told = true;
+            }
+            Err(_) => {}
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+}

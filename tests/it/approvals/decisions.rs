@@ -1,0 +1,208 @@
+//! What is shown and decided.
+
+use serde_json::json;
+
+use super::browser::{Answer, Browser};
+use super::{Pages, RULE};
+use crate::support::daemon::eventually;
+use crate::support::people;
+
+/// Decides on what a page shows.
+fn decide(browser: &mut Browser, page: &Answer, action: &str, keys: &[&str]) -> Answer {
+    let (token, set, digest) = (page.field("token"), page.field("held_set"), page.field("digest"));
+    let mut form = vec![("token", token.as_str()), ("held_set", &set), ("digest", &digest), ("action", action)];
+    form.push(("scope", if keys.is_empty() { "all" } else { "chosen" }));
+    form.extend(keys.iter().map(|key| ("key", *key)));
+    browser.post("/held/staff", &form)
+}
+
+#[test]
+fn what_is_approved_is_sent_and_what_is_rejected_is_dropped() {
+    let pages = Pages::start().holding(0, 1..6);
+    let mut browser = pages.logged_in("ana", &["hr"]);
+    let list = browser.get("/").expect(200);
+    assert!(list.body.contains("/held/staff") && list.body.contains("5 held"), "{list:?}");
+    assert!(!list.body.contains("P00001") && !list.body.contains("Person 1"), "the list names no one: {list:?}");
+    let page = browser.get("/held/staff").expect(200);
+    for part in ["P00001", "Person 5", "person3@example.com", "Clerk", "create"] {
+        assert!(page.body.contains(part), "{part}: {page:?}");
+    }
+    let after = decide(&mut browser, &page, "reject", &["P00002"]).expect(200);
+    assert!(after.body.contains("1 change rejected"), "{after:?}");
+    let page = browser.get("/held/staff").expect(200);
+    assert!(!page.body.contains("P00002"), "{page:?}");
+    decide(&mut browser, &page, "approve", &["P00001", "P00003"]).expect(200);
+    eventually("they are sent", || pages.world.staff().len() == 2);
+    let by = "ana@example.com (oidc, sub sub-ana)";
+    assert_eq!(
+        pages.decisions(),
+        [json!(["rejected", by, "page", ["P00002"]]), json!(["approved", by, "page", ["P00001", "P00003"]]),]
+    );
+    let told = pages.world.run(&["history"]).expect(0).out;
+    assert!(told.contains(&format!("by {by} via page")), "{told}");
+}
+
+#[test]
+fn what_changed_between_look_and_click_is_not_decided() {
+    let pages = Pages::start().holding(0, 1..4);
+    let mut browser = pages.logged_in("ana", &["hr"]);
+    let page = browser.get("/held/staff").expect(200);
+    pages.world.csv(people(1..5));
+    pages.world.run(&["sync"]).expect(4);
+    for keys in [&[][..], &["P00001"]] {
+        let answer = decide(&mut browser, &page, "approve", keys).expect(409);
+        assert!(answer.body.contains("changed meanwhile") && answer.body.contains("P00004"), "{answer:?}");
+    }
+    let page = browser.get("/held/staff").expect(200);
+    let (token, set, digest) = (page.field("token"), page.field("held_set"), page.field("digest"));
+    let before = (set.parse::<u64>().unwrap() - 1).to_string();
+    for (set, digest, scope, key, status) in [
+        (before.as_str(), digest.as_str(), "all", None, 409),
+        (&set, "another", "all", None, 409),
+        (&set, "", "all", None, 409),
+        ("", &digest, "all", None, 400),
+        (&set, &digest, "chosen", None, 400),
+        (&set, &digest, "some", None, 400),
+        (&set, &digest, "", Some("P00001"), 400),
+        (&set, &digest, "chosen", Some("P99999"), 409),
+    ] {
+        let mut form = vec![
+            ("token", token.as_str()),
+            ("held_set", set),
+            ("digest", digest),
+            ("action", "approve"),
+            ("scope", scope),
+        ];
+        form.extend(key.map(|key| ("key", key)));
+        assert_eq!(browser.post("/held/staff", &form).status, status, "{form:?}");
+    }
+    assert_eq!((pages.decisions().len(), pages.held()), (0, 4));
+    // A page that was decided on once is over: the same form again finds another set.
+    decide(&mut browser, &page, "approve", &[]).expect(200);
+    eventually("they are sent", || pages.world.staff().len() == 4);
+    decide(&mut browser, &page, "approve", &[]).expect(409);
+}
+
+#[test]
+fn many_leavers_take_a_login_of_the_last_minutes() {
+    let pages = Pages::start().holding(20, 1..9);
+    let mut browser = pages.browser();
+    let hour_ago = rosterd::clock::Clock::system().now().as_second() - 3600;
+    let claims = |at: i64| json!({"sub": "7", "email": "ana@example.com", "email_verified": true, "groups": ["hr"], "auth_time": at});
+    pages.provider.claims(claims(hour_ago));
+    pages.provider.log_in(&mut browser, "/login").expect(303);
+    let page = browser.get("/held/staff").expect(200);
+    assert!(page.body.contains("12 of them leave") && page.body.contains("Person 20"), "{page:?}");
+    let answer = decide(&mut browser, &page, "approve", &[]).expect(403);
+    assert!(answer.body.contains("login?fresh=1&amp;job=staff") && answer.body.contains("12 people"), "{answer:?}");
+    // Ten at most go without.
+    let ten: Vec<String> = (9..20).map(|number| format!("P{number:05}")).collect();
+    let ten: Vec<&str> = ten.iter().map(String::as_str).collect();
+    decide(&mut browser, &page, "approve", &ten).expect(403);
+    assert_eq!(pages.held(), 12);
+
+    let url = pages.provider.begin(&mut browser, "/login?fresh=1&job=staff");
+    assert_eq!(super::provider::value(&url, "max_age"), "900");
+    let state = super::provider::value(&url, "state");
+    let refused = browser.get(&format!("/callback?code=code-1&state={state}")).expect(403);
+    assert!(refused.body.contains("just now"), "the provider let an old login pass: {refused:?}");
+    pages.provider.person("ana", &["hr"]);
+    pages.provider.log_in(&mut browser, "/login?fresh=1&job=staff").expect(303);
+    let page = browser.get("/held/staff").expect(200);
+    decide(&mut browser, &page, "approve", &[]).expect(200);
+    eventually("they are gone", || pages.world.staff().len() == 8);
+}
+
+#[test]
+fn so_many_leavers_as_are_allowed_go_without_a_new_login() {
+    let pages = Pages::start().holding(20, 1..11);
+    let mut browser = pages.browser();
+    pages.provider.claims(json!({"sub": "7", "groups": ["hr"]}));
+    pages.provider.log_in(&mut browser, "/login").expect(303);
+    let page = browser.get("/held/staff").expect(200);
+    decide(&mut browser, &page, "approve", &[]).expect(200);
+    eventually("they are gone", || pages.world.staff().len() == 10);
+    assert_eq!(pages.decisions()[1][1], "someone without a name (oidc, sub 7)");
+}
+
+#[test]
+fn where_two_have_to_approve_one_releases_nothing() {
+    let pages = Pages::with("people = 2\n", RULE).holding(0, 1..4);
+    let mut ana = pages.logged_in("ana", &["hr"]);
+    let page = ana.get("/held/staff").expect(200);
+    let answer = decide(&mut ana, &page, "approve", &[]).expect(200);
+    assert!(answer.body.contains("second person") && answer.body.contains("ana@example.com (all of it)"), "{answer:?}");
+    decide(&mut ana, &page, "approve", &[]).expect(200);
+    // The same person by another session.
+    let mut again = pages.logged_in("ana", &["hr"]);
+    let other = again.get("/held/staff").expect(200);
+    decide(&mut again, &other, "approve", &[]).expect(200);
+    assert_eq!((pages.held(), pages.world.staff().len()), (3, 0));
+    let mut bo = pages.logged_in("bo", &["hr"]);
+    let page = bo.get("/held/staff").expect(200);
+    assert!(page.body.contains("ana@example.com"), "{page:?}");
+    decide(&mut bo, &page, "approve", &["P00001"]).expect(200);
+    assert_eq!(pages.held(), 3, "another choice is another consent");
+    decide(&mut bo, &page, "approve", &[]).expect(200);
+    eventually("they are sent", || pages.world.staff().len() == 3);
+    let decisions = pages.decisions();
+    let last = decisions.last().unwrap();
+    assert_eq!(last[0], "approved");
+    assert_eq!(last[1], "bo@example.com (oidc, sub sub-bo) after ana@example.com (oidc, sub sub-ana)");
+    assert!(decisions.iter().any(|one| one[0] == "consented" && one[2] == "page"), "{decisions:?}");
+}
+
+#[test]
+fn a_consent_is_void_once_something_else_is_held() {
+    let pages = Pages::with("people = 2\n", RULE).holding(0, 1..4);
+    let mut ana = pages.logged_in("ana", &["hr"]);
+    let page = ana.get("/held/staff").expect(200);
+    decide(&mut ana, &page, "approve", &[]).expect(200);
+    pages.world.csv(people(1..5));
+    pages.world.run(&["sync"]).expect(4);
+    let mut bo = pages.logged_in("bo", &["hr"]);
+    let page = bo.get("/held/staff").expect(200);
+    assert!(!page.body.contains("ana@example.com"), "{page:?}");
+    decide(&mut bo, &page, "approve", &[]).expect(200);
+    assert_eq!((pages.held(), pages.world.staff().len()), (4, 0));
+    // One alone may say that nothing is to happen.
+    decide(&mut bo, &page, "reject", &[]).expect(200);
+    eventually("nothing is held", || pages.held() == 0);
+    assert_eq!(pages.world.staff().len(), 0);
+}
+
+#[test]
+fn hidden_values_are_shown_for_a_click_that_is_written_down() {
+    let mut pages = Pages::start();
+    pages.world.reconfigure(|config| config.map("mobile = \"{{ title }}\"\n"));
+    let row = |key: &str, number: &str| format!("{key},Ana,{key}@example.com,{number}\n");
+    let text = crate::support::HEADER.to_owned() + &row("P1", "+64211111111") + &row("P2", "+64212222222");
+    pages.world.sync_of(text).expect(4);
+    let pages = pages.up();
+    let mut browser = pages.logged_in("ana", &["hr"]);
+    let page = browser.get("/held/staff").expect(200);
+    assert!(page.body.contains("mobile: (empty) → ***"), "{page:?}");
+    let token = page.field("token");
+    let one = browser.post("/held/staff", &[("token", &token), ("action", "show"), ("key", "P1")]).expect(200);
+    assert!(one.body.contains("mobile: (empty) → +64211111111"), "{one:?}");
+    assert!(one.body.contains("mobile: (empty) → ***"), "the other's stays hidden: {one:?}");
+    assert!(browser.get("/held/staff").expect(200).body.matches("→ ***").count() == 2);
+    assert_eq!(
+        pages.decisions(),
+        [json!(["looked at hidden values", "ana@example.com (oidc, sub sub-ana)", "page", ["P1"]])]
+    );
+}
+
+#[test]
+fn a_job_is_paused_and_goes_on() {
+    let pages = Pages::start().holding(0, 1..4);
+    let mut browser = pages.logged_in("ana", &["hr"]);
+    let token = browser.get("/").expect(200).field("token");
+    browser.post("/pause/staff", &[("token", &token)]).expect(303);
+    let list = browser.get("/").expect(200);
+    assert!(list.body.contains("paused since") && list.body.contains("by ana@example.com"), "{list:?}");
+    browser.post("/resume/staff", &[("token", &token)]).expect(303);
+    assert!(!browser.get("/").expect(200).body.contains("paused since"));
+    let by = "ana@example.com (oidc, sub sub-ana)";
+    assert_eq!(pages.decisions(), [json!(["paused", by, "page", []]), json!(["resumed", by, "page", []])]);
+}
