@@ -1,6 +1,6 @@
-//! Numbers as people read them.
+//! Numbers, lists and texts as people read them.
 
-use std::fmt::Display;
+use std::fmt::{self, Display, Write as _};
 
 /// A number with what it counts.
 pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
@@ -19,6 +19,34 @@ pub(crate) fn some_of(items: impl ExactSizeIterator<Item = String>, max: usize) 
     let more = items.len().saturating_sub(max);
     let listed = items.take(max).collect::<Vec<_>>().join(", ");
     if more > 0 { format!("{listed} and {more} more") } else { listed }
+}
+
+/// A text as it stands in a page of HTML: nothing of it is markup, and what turns the direction of writing is shown, not obeyed.
+pub(crate) struct Markup<'a>(pub(crate) &'a str);
+
+impl fmt::Display for Markup<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in self.0.chars() {
+            match c {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '"' => f.write_str("&quot;")?,
+                '\'' => f.write_str("&#39;")?,
+                '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => {
+                    f.write_char('\u{fffd}')?
+                }
+                c if c.is_control() => f.write_char(' ')?,
+                c => f.write_char(c)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A text as a page shows it.
+pub(crate) fn markup_of(text: &str) -> String {
+    Markup(text).to_string()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use axum::response::Response;
 use minijinja::value::Serde;
-use minijinja::{AutoEscape, Environment, Value};
+use minijinja::{Environment, Value};
 use serde::Serialize;
 
 use super::provider::FRESH_LOGIN;
@@ -13,6 +13,7 @@ use super::visitor::Visitor;
 use crate::fault::chain;
 use crate::operator::DecisionError;
 use crate::record::{JobName, reveal};
+use crate::web;
 
 const TEMPLATES: [(&str, &str); 4] = [
     ("layout.html", include_str!("pages/layout.html")),
@@ -52,12 +53,7 @@ struct MessagePage<'a> {
 
 impl Pages {
     pub(super) fn new() -> Self {
-        let mut templates = Environment::new();
-        templates.set_auto_escape_callback(|_| AutoEscape::Html);
-        for (name, text) in TEMPLATES {
-            templates.add_template(name, text).expect("the templates of this program can be read");
-        }
-        Self(templates)
+        Self(web::templates(&TEMPLATES))
     }
 
     fn made(&self, status: StatusCode, template: &str, frame: &impl Serialize) -> Response {

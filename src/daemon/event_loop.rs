@@ -164,6 +164,7 @@ struct Service {
 impl Service {
     async fn run(mut self, mut wishes: Wishes, mut inputs: mpsc::UnboundedReceiver<LoopEvent>) {
         loop {
+            self.engine.turned();
             self.tick();
             let sleep = tokio::time::sleep(self.sleep());
             tokio::select! {

@@ -15,7 +15,7 @@ use crate::api::Traffic;
 use crate::config::Config;
 use crate::fault::chain;
 use crate::notify::{self, NoticeStore, Notifier, Outage, SetupError};
-use crate::status::{Counters, Gather, Snapshot};
+use crate::status::{Counters, Gather, Process, Snapshot};
 use crate::store;
 
 /// How often it is looked how things are, where nothing happens: a job becomes overdue without a run.
@@ -36,6 +36,10 @@ impl Gather for LiveView {
 
     fn traffic(&self) -> Traffic {
         self.0.setup().client.traffic()
+    }
+
+    fn is_alive(&self) -> bool {
+        self.0.is_alive()
     }
 }
 
@@ -62,7 +66,9 @@ async fn gather(engine: &Arc<DaemonState>) -> Result<Snapshot, Lost> {
         let (budget, now) = (setup.client.budget(), engine.clock().now());
         let snapshot = Snapshot::gather(&store, &setup.config, budget, now, &|job| Ok(engine.seen(&job.name)))?;
         let unheard = NoticeStore::open(&setup.config.state.dir).unheard();
-        Ok(Snapshot { unheard, refused: engine.counters().refused(), unserved: engine.unserved(), ..snapshot })
+        let process = Process { started: Some(engine.started()), ..snapshot.process };
+        let (refused, unserved) = (engine.counters().refused(), engine.unserved());
+        Ok(Snapshot { unheard, refused, unserved, process, ..snapshot })
     });
     match work.await {
         Ok(snapshot) => snapshot.map_err(Lost::Store),

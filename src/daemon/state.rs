@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, broadcast, mpsc};
@@ -18,6 +19,8 @@ use crate::record::JobName;
 use crate::status::{Counters, LiveJobState, Unserved};
 use crate::store::{self, Store};
 
+/// How long the loop may stand still before `/livez` says that it hangs.
+const STILL_MAX: Duration = Duration::from_secs(60);
 /// Events that are kept for a slow listener.
 const EVENTS_KEPT: usize = 256;
 
@@ -77,6 +80,9 @@ pub struct DaemonState {
     stopping: CancelHandle,
     counters: Arc<Counters>,
     unserved: Mutex<Option<Unserved>>,
+    started: Timestamp,
+    /// When the loop turned last.
+    turned: Mutex<Instant>,
     pub(super) reloading: tokio::sync::Mutex<()>,
 }
 
@@ -98,9 +104,26 @@ impl DaemonState {
             stopping: CancelHandle::new(0),
             counters: Arc::default(),
             unserved: Mutex::default(),
+            started: clock.now(),
+            turned: Mutex::new(Instant::now()),
             reloading: tokio::sync::Mutex::default(),
         };
         (Arc::new(engine), heard)
+    }
+
+    /// When the daemon began.
+    pub fn started(&self) -> Timestamp {
+        self.started
+    }
+
+    /// The loop turns.
+    pub(super) fn turned(&self) {
+        *self.turned.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// Whether the loop has turned not long ago; it does so every 20 seconds at least.
+    pub fn is_alive(&self) -> bool {
+        self.turned.lock().unwrap_or_else(PoisonError::into_inner).elapsed() < STILL_MAX
     }
 
     /// The clock.

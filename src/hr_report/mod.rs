@@ -17,7 +17,7 @@ mod page;
 mod table;
 
 pub use line::{ReportLine, RowOutcome};
-pub use page::{is_page, keyed, markup_of, page, text_of};
+pub use page::{is_page, keyed, page, text_of};
 pub use table::{MARK, harmless, is_table, table};
 
 use jiff::Zoned;

@@ -6,6 +6,7 @@ use std::fmt::{self, Write as _};
 use jiff::Zoned;
 
 use super::{HrReport, ReportLine, RowOutcome, Verdict};
+use crate::text::Markup;
 
 /// How many lines of one kind the page lists; the rest is in the table.
 const LISTED_MAX: usize = 200;
@@ -15,34 +16,6 @@ const ROW: &str = "<tr><td>";
 const ENTRY: &str = "<li><b>";
 
 const HEAD: &str = concat!(include_str!("base.html"), include_str!("head.html"));
-
-/// A text as it stands in a page: nothing of it is markup, and what turns the direction of writing is shown, not obeyed.
-struct Text<'a>(&'a str);
-
-impl fmt::Display for Text<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in self.0.chars() {
-            match c {
-                '&' => f.write_str("&amp;")?,
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '"' => f.write_str("&quot;")?,
-                '\'' => f.write_str("&#39;")?,
-                '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => {
-                    f.write_char('\u{fffd}')?
-                }
-                c if c.is_control() => f.write_char(' ')?,
-                c => f.write_char(c)?,
-            }
-        }
-        Ok(())
-    }
-}
-
-/// A text as a page shows it.
-pub fn markup_of(text: &str) -> String {
-    Text(text).to_string()
-}
 
 /// The text of what stands in a page.
 pub fn text_of(markup: &str) -> String {
@@ -71,7 +44,7 @@ pub fn page(hr_report: &HrReport) -> String {
 
 fn build(hr_report: &HrReport, page: &mut String) -> fmt::Result {
     let (class, title) = headline(hr_report.verdict);
-    let file = Text(&hr_report.file);
+    let file = Markup(&hr_report.file);
     page.push_str(HEAD);
     writeln!(page, "<title>{title}: {file}</title>\n</head>\n<body>\n<main>")?;
     writeln!(page, "<header class=\"{class}\">\n<h1>{title}</h1>")?;
@@ -80,14 +53,14 @@ fn build(hr_report: &HrReport, page: &mut String) -> fmt::Result {
     if let Some(updated) = &hr_report.updated {
         writeln!(page, "<p>Brought up to date on {}, after what waited was decided on.", time(updated))?;
         if let Some(newer) = &hr_report.newer {
-            writeln!(page, "Another file was read since, {}: its report tells what waits now.", Text(newer))?;
+            writeln!(page, "Another file was read since, {}: its report tells what waits now.", Markup(newer))?;
         }
         writeln!(page, "</p>")?;
     }
     if !hr_report.messages.is_empty() {
         writeln!(page, "<section>\n<h2>About the whole file</h2>\n<ul class=\"plain\">")?;
         for message in &hr_report.messages {
-            writeln!(page, "<li>{}</li>", Text(message))?;
+            writeln!(page, "<li>{}</li>", Markup(message))?;
         }
         writeln!(page, "</ul>\n</section>")?;
     }
@@ -101,12 +74,12 @@ fn build(hr_report: &HrReport, page: &mut String) -> fmt::Result {
          in the file. “Row” is the line in the file; the first line is 1. Every row is in the table next to this \
          page, for a spreadsheet.</p>\n</footer>\n</main>\n</body>\n</html>",
         time(&hr_report.at),
-        Text(&hr_report.job)
+        Markup(&hr_report.job)
     )
 }
 
 fn time(at: &Zoned) -> String {
-    Text(&at.strftime("%-d %B %Y at %H:%M (%Q)").to_string()).to_string()
+    Markup(&at.strftime("%-d %B %Y at %H:%M (%Q)").to_string()).to_string()
 }
 
 fn headline(verdict: Verdict) -> (&'static str, &'static str) {
@@ -242,7 +215,7 @@ fn list(hr_report: &HrReport, section: &Section, page: &mut String) -> fmt::Resu
     let (groups, singles) = grouped(&lines);
     let mut left = LISTED_MAX;
     for group in groups {
-        writeln!(page, "<h3>{} × {}</h3>\n<ul class=\"keys\">", group.len(), Text(&group[0].reason))?;
+        writeln!(page, "<h3>{} × {}</h3>\n<ul class=\"keys\">", group.len(), Markup(&group[0].reason))?;
         for line in group.iter().take(left) {
             let row = line.row.map(|row| format!(" row {row}")).unwrap_or_default();
             writeln!(page, "{ENTRY}{}</b>{row}</li>", key(line))?;
@@ -289,13 +262,13 @@ fn table(lines: &[&ReportLine], page: &mut String) -> fmt::Result {
         let row = line.row.map_or_else(|| "–".to_owned(), |row| row.to_string());
         write!(page, "{ROW}{row}</td><td>{}</td>", key(line))?;
         if has_reasons {
-            write!(page, "<td>{}</td>", Text(&line.reason))?;
+            write!(page, "<td>{}</td>", Markup(&line.reason))?;
         }
         writeln!(page, "</tr>")?;
     }
     writeln!(page, "</tbody>\n</table>")
 }
 
-fn key(line: &ReportLine) -> Text<'_> {
-    Text(line.key.as_deref().unwrap_or("unknown"))
+fn key(line: &ReportLine) -> Markup<'_> {
+    Markup(line.key.as_deref().unwrap_or("unknown"))
 }

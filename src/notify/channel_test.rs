@@ -6,8 +6,9 @@ use super::channel::Channel;
 use super::digest::Recipients;
 use super::mail::Letter;
 use super::notice::{Notice, NoticeKind};
-use super::{mail, notifier, web};
+use super::{mail, web};
 use crate::config::{Endpoint, Job, Mail, Notify, Protection};
+use crate::status::host_name;
 
 /// What was found out about one way to tell people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +43,7 @@ pub async fn trials(options: &Notify, online: bool) -> Vec<ChannelTest> {
 
 /// Sends a notice that says that it is a test over every channel, and tells what came of each. Nothing is written down.
 pub async fn test(options: &Notify, jobs: &[Job], at: Timestamp) -> Vec<ChannelTest> {
-    let host = notifier::host();
+    let host = host_name();
     let text = format!("this is a test of rosterd on {host}: notices arrive here");
     let notice = Notice { id: format!("{:x}-test", at.as_millisecond()), ..Notice::new(at, NoticeKind::Test, text) };
     let mut trials = Vec::new();
@@ -81,7 +82,7 @@ fn called(hook: &Endpoint, options: &Notify) -> String {
 }
 
 fn look(mail: &Mail, ca_file: Option<&std::path::Path>, online: bool) -> Result<String, String> {
-    let host = notifier::host();
+    let host = host_name();
     mail::is_writable(mail, &host)?;
     let relay = &mail.relay;
     let way = match relay.protection {

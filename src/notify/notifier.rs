@@ -17,7 +17,7 @@ use super::outage::Outage;
 use super::web::Failure;
 use super::{mail, web};
 use crate::config::{Job, Mail, Notify};
-use crate::status::{Counters, Health, Snapshot, UnreachableChannel};
+use crate::status::{Counters, Health, Snapshot, UnreachableChannel, host_name};
 
 const HEARTBEAT: &str = "heartbeat";
 
@@ -45,7 +45,7 @@ impl Notifier {
             recipients: Vec::new(),
             book: NoticeStore::open(dir),
             client: web::client(options)?,
-            host: host(),
+            host: host_name(),
             counters: Arc::clone(counters),
         })
     }
@@ -192,12 +192,4 @@ impl Notifier {
 fn news(notice: &Notice) {
     let (event, text) = (notice.event.name(), notice.text.as_str());
     tracing::info!(event, text, "{text}");
-}
-
-/// This machine's name.
-pub(super) fn host() -> String {
-    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let fits = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
-    let name: String = name.trim().chars().filter(fits).collect();
-    if name.is_empty() { "localhost".to_owned() } else { name }
 }

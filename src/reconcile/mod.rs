@@ -71,6 +71,7 @@ pub use model::job_state::{JobState, LastRun, RejectedRow, RejectedRows};
 pub use model::missing_people::{Missed, Missing};
 pub use model::plan_file_error::PlanFileError;
 pub use model::reason::{Reason, ReasonKind};
+pub use model::recent_runs::{RecentRun, RecentRuns};
 pub use model::waiting_files::WaitingFiles;
 pub use pause::{Note, Pause, PauseScope, pause, pauses, resume};
 pub use report::job_report::{Details, Report};

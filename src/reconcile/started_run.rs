@@ -6,11 +6,13 @@ use super::model::context::Context;
 use super::model::counts::Status;
 use super::model::error::{Error, is_full};
 use super::model::job_state::{JobState, LastRun, RejectedRows, next_run};
+use super::model::recent_runs::{RecentRun, RecentRuns};
 use super::report::job_report::Report;
 use super::report::log;
 use crate::config::Job;
 use crate::fault::chain;
 use crate::history::{Audit, Ended};
+use crate::store::Batch;
 
 /// A run that has begun.
 pub(crate) struct StartedRun {
@@ -60,10 +62,15 @@ impl StartedRun {
         }
         let mut state = JobState::load(context.store, &job.name)?;
         state.ran_full = context.store.has_run_full();
+        let mut batch = Batch::default();
         if !report.is_narrow {
             ran(&mut state, report, &line);
+            let mut recent = RecentRuns::load(context.store, &job.name)?;
+            recent.push(RecentRun { run, ended: line.at, status: report.status, counts: report.counts });
+            recent.put(&mut batch, &job.name);
         }
-        Ok(state.save(context.store, &job.name)?)
+        state.put(&mut batch, &job.name);
+        Ok(context.store.commit(batch)?)
     }
 
     /// Its end, which is now.

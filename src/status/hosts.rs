@@ -10,6 +10,14 @@ use axum::http::header::HOST;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Uri};
 
+/// This machine's name, as it may stand in an address.
+pub fn host_name() -> String {
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let fits = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+    let name: String = name.trim().chars().filter(fits).collect();
+    if name.is_empty() { "localhost".to_owned() } else { name }
+}
+
 /// The names that the page answers to, besides addresses.
 #[derive(Clone, Debug)]
 pub(super) struct Hosts(Vec<String>);

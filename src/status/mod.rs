@@ -19,6 +19,7 @@
 
 mod counters;
 mod health;
+mod help;
 mod hosts;
 mod metrics;
 mod page;
@@ -27,7 +28,10 @@ mod snapshot;
 
 pub use counters::{Counters, Refused};
 pub use health::Health;
+pub use hosts::host_name;
 pub use metrics::metrics;
 pub use page::{page, unreadable};
 pub use server::{Gather, Server, StartError};
-pub use snapshot::{Budget, JobView, LiveJobState, OnSite, Running, Snapshot, UnreachableChannel, Unserved};
+pub use snapshot::{
+    Budget, JobView, LiveJobState, OnSite, Process, Running, Snapshot, SourceFamily, UnreachableChannel, Unserved,
+};

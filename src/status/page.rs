@@ -1,14 +1,19 @@
-//! The page for a browser.
+//! The page for a browser: what is shown is chosen here, how it looks is the template's.
 
-use std::fmt::{self, Display, Write as _};
+use std::sync::LazyLock;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use minijinja::Environment;
+use minijinja::value::{Serde, Value};
+use serde::Serialize;
 
+use super::help;
 use super::snapshot::{JobView, Snapshot};
-use crate::hr_report::markup_of as text;
-use crate::reconcile::{LastRun, Reason, ReasonKind, RejectedRows, Status};
+use crate::reconcile::{LastRun, Reason, ReasonKind, RecentRun, RejectedRows, Status};
 use crate::record::{Target, redact};
-use crate::text::thousands;
+use crate::text::{markup_of, thousands};
+use crate::web::{Bar, When, chart, lasting, templates};
 
 /// The beginning of every page of this program, and of this one.
 const HEAD: &str = concat!(include_str!("../hr_report/base.html"), include_str!("head.html"));
@@ -17,8 +22,11 @@ const ROWS_MAX: usize = 50;
 /// How many lines are listed with a reason.
 const LINES_MAX: usize = 10;
 
+static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| templates(&[("page", include_str!("page.html"))]));
+
 /// How something is: the class of its box, what it is called, and how bad that is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 enum Mood {
     Idle,
     Good,
@@ -26,118 +34,187 @@ enum Mood {
     Bad,
 }
 
-impl Mood {
-    fn class(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Good => "good",
-            Self::Look => "look",
-            Self::Bad => "bad",
-        }
-    }
+/// What the template is given.
+#[derive(Serialize)]
+struct StatusPage {
+    title: &'static str,
+    mood: Mood,
+    alerts: Vec<Alert>,
+    jobs: Vec<JobPart>,
+    queued: String,
+    budget: BudgetPart,
+    process: ProcessPart,
+    now: When,
+}
+
+/// Trouble that is no job's.
+#[derive(Serialize)]
+struct Alert {
+    text: String,
+    since: Option<When>,
+    help: Option<String>,
+}
+
+#[derive(Serialize)]
+struct BudgetPart {
+    used: u32,
+    limit: u32,
+    finish: Option<When>,
+    blocked_until: Option<When>,
+}
+
+#[derive(Serialize)]
+struct ProcessPart {
+    version: &'static str,
+    host: String,
+    instance: Option<String>,
+    running_for: Option<String>,
+}
+
+/// One job.
+#[derive(Serialize)]
+struct JobPart {
+    name: String,
+    mood: Mood,
+    word: &'static str,
+    unwell_since: Option<UnwellPart>,
+    running: Option<RunningPart>,
+    last: Option<LastPart>,
+    next: Option<When>,
+    waiting_files: Option<String>,
+    figures: Vec<(&'static str, String)>,
+    reasons: Vec<String>,
+    missing: Option<String>,
+    held: Option<HeldPart>,
+    tables: Vec<TablePart>,
+    help: Option<String>,
+    /// HTML.
+    chart: String,
+}
+
+#[derive(Serialize)]
+struct UnwellPart {
+    word: &'static str,
+    at: When,
+}
+
+#[derive(Serialize)]
+struct RunningPart {
+    what: &'static str,
+    since: When,
+    stage: String,
+    done: usize,
+    total: usize,
+}
+
+#[derive(Serialize)]
+struct LastPart {
+    run: u64,
+    ended: When,
+}
+
+#[derive(Serialize)]
+struct HeldPart {
+    count: usize,
+    set: u64,
+    by: Vec<(String, String)>,
+}
+
+#[derive(Serialize)]
+struct TablePart {
+    heading: &'static str,
+    count: u64,
+    rows: Vec<RowPart>,
+    more: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct RowPart {
+    lines: String,
+    why: String,
 }
 
 /// Writes the page.
 pub fn page(snapshot: &Snapshot) -> String {
-    let mut page = String::new();
-    build(snapshot, &mut page).expect("memory takes everything");
-    page
+    let template = TEMPLATES.get_template("page").expect("it is one of this program");
+    let page = template.render(Value::from(Serde(StatusPage::of(snapshot))));
+    format!("{HEAD}{}", page.expect("the template fits what it is given"))
 }
 
 /// The page where the state can't be read.
 pub fn unreadable(reason: &str) -> String {
-    let reason = text(reason);
+    let reason = markup_of(reason);
     format!(
         "{HEAD}<title>rosterd: unknown</title>\n</head>\n<body>\n<main>\n<header class=\"bad\">\n<h1>The state can’t be read</h1>\n\
          <p>{reason}</p>\n</header>\n</main>\n</body>\n</html>\n"
     )
 }
 
-fn build(snapshot: &Snapshot, page: &mut String) -> fmt::Result {
-    let worst = snapshot.jobs.iter().map(|job| mood(job).0).max().unwrap_or(Mood::Idle);
-    let mood = match worst {
-        _ if snapshot.is_full => Mood::Bad,
-        worst if !snapshot.unheard.is_empty() || snapshot.refused.is_some() => worst.max(Mood::Look),
-        worst => worst,
-    };
-    let title = match mood {
-        Mood::Bad => "Something is wrong",
-        Mood::Look => "Something needs a person",
-        Mood::Good => "All is well",
-        Mood::Idle if snapshot.jobs.iter().any(|job| job.running.is_some()) => "The first run is under way",
-        Mood::Idle => "Nothing has run yet",
-    };
-    page.push_str(HEAD);
-    writeln!(page, "<title>rosterd: {title}</title>\n</head>\n<body>\n<main>")?;
-    writeln!(page, "<header class=\"{}\">\n<h1>{title}</h1>", mood.class())?;
-    if snapshot.is_full {
-        writeln!(page, "<p>The disk of the state is full: nothing is sent before 8 MiB are free.</p>")?;
+impl StatusPage {
+    fn of(snapshot: &Snapshot) -> Self {
+        let worst = snapshot.jobs.iter().map(|job| mood(job).0).max().unwrap_or(Mood::Idle);
+        let mood = match worst {
+            _ if snapshot.is_full => Mood::Bad,
+            worst if !snapshot.unheard.is_empty() || snapshot.refused.is_some() => worst.max(Mood::Look),
+            worst => worst,
+        };
+        let title = match mood {
+            Mood::Bad => "Something is wrong",
+            Mood::Look => "Something needs a person",
+            Mood::Good => "All is well",
+            Mood::Idle if snapshot.jobs.iter().any(|job| job.running.is_some()) => "The first run is under way",
+            Mood::Idle => "Nothing has run yet",
+        };
+        let when = |at: Timestamp| When::new(at, snapshot.at, &TimeZone::UTC);
+        // Jobs that need a person come first.
+        let mut jobs: Vec<&JobView> = snapshot.jobs.iter().collect();
+        jobs.sort_by_key(|job| std::cmp::Reverse(self::mood(job).0));
+        let process = &snapshot.process;
+        let running_for = process.started.map(|started| snapshot.at.duration_since(started).as_secs().unsigned_abs());
+        Self {
+            title,
+            mood,
+            alerts: alerts(snapshot),
+            jobs: jobs.into_iter().map(|job| JobPart::of(job, snapshot.at)).collect(),
+            queued: thousands(snapshot.jobs.iter().map(|job| job.queued).sum::<usize>()),
+            budget: BudgetPart {
+                used: snapshot.budget.used,
+                limit: snapshot.budget.limit,
+                finish: snapshot.budget.finish.map(when),
+                blocked_until: snapshot.budget.blocked_until.map(when),
+            },
+            process: ProcessPart {
+                version: env!("CARGO_PKG_VERSION"),
+                host: process.host.clone(),
+                instance: process.instance.clone(),
+                running_for: running_for.map(lasting),
+            },
+            now: when(snapshot.at),
+        }
     }
-    if let Some(refused) = &snapshot.refused {
-        writeln!(
-            page,
-            "<p>The new configuration was refused on {}; the one before is in force: {}</p>",
-            refused.at.strftime("%-d %b %Y, %H:%M UTC"),
-            text(&redact(&refused.reason))
-        )?;
-    }
-    for place in &snapshot.unheard {
-        writeln!(
-            page,
-            "<p>{} reaches no one since {}: {}.</p>",
-            text(&place.channel),
-            place.since.strftime("%-d %b %Y, %H:%M UTC"),
-            text(&redact(&place.reason))
-        )?;
-    }
-    writeln!(page, "</header>")?;
-    totals(snapshot, page)?;
-    // Jobs that need a person come first.
-    let mut jobs: Vec<&JobView> = snapshot.jobs.iter().collect();
-    jobs.sort_by_key(|job| std::cmp::Reverse(self::mood(job).0));
-    for job in jobs {
-        of_job(job, snapshot.at, page)?;
-    }
-    writeln!(
-        page,
-        "<footer>\n<p>As of {}. This page names no one; <code>rosterd status</code> and <code>rosterd explain</code> tell more. \
-         It reloads each minute.</p>\n</footer>\n</main>\n</body>\n</html>",
-        snapshot.at.strftime("%-d %b %Y, %H:%M:%S UTC")
-    )
 }
 
-fn totals(snapshot: &Snapshot, page: &mut String) -> fmt::Result {
-    let budget = &snapshot.budget;
-    let sum = |of: fn(&JobView) -> usize| snapshot.jobs.iter().map(of).sum::<usize>();
-    let queued = sum(|job| job.queued);
-    writeln!(page, "<dl>")?;
-    figure(page, "requests in the last minute", format_args!("{} of {}", budget.used, budget.limit))?;
-    figure(page, "changes queued", thousands(queued))?;
-    figure(page, "changes held", thousands(sum(|job| job.held)))?;
-    figure(page, "changes refused", thousands(sum(|job| job.parked.len())))?;
-    writeln!(page, "</dl>")?;
-    if let Some(finish) = budget.finish {
-        let at = finish.strftime("%-d %b %Y, %H:%M UTC");
-        writeln!(page, "<p>Within the rate limit, what is queued is sent by {at} at the earliest.</p>")?;
-    }
-    if let Some(until) = budget.blocked_until {
-        writeln!(page, "<p>The service asked to wait until {}.</p>", until.strftime("%H:%M:%S UTC"))?;
-    }
-    Ok(())
-}
-
-/// A sentence with commands between backticks.
-fn sentence(words: &str) -> String {
-    let part = |(at, part): (usize, &str)| {
-        let part = text(part);
-        if at % 2 == 1 { format!("<code>{part}</code>") } else { part }
-    };
-    let is_whole = words.matches('`').count().is_multiple_of(2);
-    if is_whole { words.split('`').enumerate().map(part).collect() } else { text(words) }
-}
-
-fn figure(page: &mut String, name: &str, value: impl Display) -> fmt::Result {
-    writeln!(page, "<div><dt>{name}</dt><dd>{value}</dd></div>")
+fn alerts(snapshot: &Snapshot) -> Vec<Alert> {
+    let when = |at: Timestamp| Some(When::new(at, snapshot.at, &TimeZone::UTC));
+    let full = snapshot.is_full.then(|| Alert {
+        text: "The disk of the state is full: nothing is sent before 8 MiB are free.".to_owned(),
+        since: None,
+        help: help::machine(),
+    });
+    let refused = snapshot.refused.as_ref().map(|refused| Alert {
+        text: format!(
+            "The new configuration was refused; the one before is in force: {}. `rosterd check` names every mistake. It was refused",
+            redact(&refused.reason)
+        ),
+        since: when(refused.at),
+        help: None,
+    });
+    let unheard = snapshot.unheard.iter().map(|place| Alert {
+        text: format!("Notices by {} reach no one: {}. The first failed", place.channel, redact(&place.reason)),
+        since: when(place.since),
+        help: help::notices(),
+    });
+    full.into_iter().chain(refused).chain(unheard).collect()
 }
 
 /// How a job is, and in which word.
@@ -154,19 +231,63 @@ fn mood(job: &JobView) -> (Mood, &'static str) {
             (Mood::Look, "done, and people are missing")
         }
         Some(Status::Done) => (Mood::Good, "done"),
-        None if job.running.is_some() => (Mood::Idle, "under way"),
+        None if job.running.is_some() => (Mood::Idle, "first run under way"),
         None => (Mood::Idle, "never ran"),
     }
 }
 
-fn of_job(job: &JobView, at: Timestamp, page: &mut String) -> fmt::Result {
-    let (mood, word) = mood(job);
-    let name = text(job.name.as_str());
-    writeln!(page, "<article class=\"{}\">\n<h2>{name} <span>{word}</span></h2>", mood.class())?;
-    times(job, page)?;
-    if let Some(last) = &job.last {
-        counts(job, last, page)?;
+impl JobPart {
+    fn of(job: &JobView, now: Timestamp) -> Self {
+        let (mood, word) = mood(job);
+        let when = |at: Timestamp| When::new(at, now, &job.time_zone);
+        let unwell = match job.status() {
+            Some(Status::Failed) => Some("Failing"),
+            Some(Status::Held) => Some("Held"),
+            Some(Status::Partial) => Some("Done in part"),
+            Some(Status::Done) | None => None,
+        };
+        let unwell_since = unwell.and_then(|word| Some(UnwellPart { word, at: when(job.recent.unchanged_since()?) }));
+        let running = job.running.as_ref().map(|running| {
+            let (done, total) = running.sent.unwrap_or_default();
+            let what = if job.last.is_none() { "The first run is" } else { "A run is" };
+            RunningPart { what, since: when(running.since), stage: running.stage.clone(), done, total }
+        });
+        let files = job.inbox.as_ref().and_then(|inbox| inbox.as_ref().ok());
+        let waiting_files = files.map(|files| {
+            let many = if files.len() == 1 { "file waits" } else { "files wait" };
+            format!("{} {many}", files.len())
+        });
+        let held = (!job.held_by.is_empty()).then(|| HeldPart {
+            count: job.held,
+            set: job.held_set,
+            by: job.held_by.iter().map(|(reason, count)| (reason.clone(), thousands(*count))).collect(),
+        });
+        let tables = [
+            ("Rows that were not used", &job.rejected),
+            ("Values that were not used; their fields stay as they are", &job.bad_values),
+        ];
+        Self {
+            name: job.name.as_str().to_owned(),
+            mood,
+            word,
+            unwell_since,
+            running,
+            last: job.last.as_ref().map(|last| LastPart { run: last.run, ended: when(last.ended) }),
+            next: job.next.map(when),
+            waiting_files,
+            figures: job.last.as_ref().map(|last| figures(job, last)).unwrap_or_default(),
+            reasons: reasons(job),
+            missing: job.missing.as_ref().map(|missing| missing.describe(&job.time_zone, now)),
+            held,
+            tables: tables.iter().filter_map(|(heading, rows)| table(heading, rows)).collect(),
+            help: help::of(job),
+            chart: if job.recent.iter().len() > 1 { runs(job) } else { String::new() },
+        }
     }
+}
+
+/// Why a job is not well, each once.
+fn reasons(job: &JobView) -> Vec<String> {
     let overdue = job.overdue.iter().map(|reason| reason.text.clone());
     let inbox = job.inbox.as_ref().and_then(|inbox| inbox.as_ref().err());
     let inbox = inbox.map(|error| format!("the inbox can't be looked at: {error}"));
@@ -180,98 +301,36 @@ fn of_job(job: &JobView, at: Timestamp, page: &mut String) -> fmt::Result {
         ReasonKind::Rejected | ReasonKind::Other => false,
     };
     let reasons = job.reasons.iter().filter(|reason| !is_said(reason)).map(|reason| redact(reason));
-    let all: Vec<String> = overdue.chain(inbox).chain(paused).chain(reasons).collect();
-    if !all.is_empty() {
-        writeln!(page, "<ul>")?;
-        all.iter().try_for_each(|reason| writeln!(page, "<li>{}</li>", sentence(reason)))?;
-        writeln!(page, "</ul>")?;
-    }
-    if let Some(missing) = &job.missing {
-        let name = text(job.name.as_str());
-        let people = text(&missing.describe(&job.time_zone, at));
-        writeln!(page, "<p>Missing from the source: {people}. <code>rosterd plan {name}</code> lists them.</p>")?;
-    }
-    held(job, page)?;
-    rows(page, "Rows that were not used", &job.rejected)?;
-    rows(page, "Values that were not used; their fields stay as they are", &job.bad_values)?;
-    writeln!(page, "</article>")
+    overdue.chain(inbox).chain(paused).chain(reasons).collect()
 }
 
-fn times(job: &JobView, page: &mut String) -> fmt::Result {
-    write!(page, "<p class=\"soft\">")?;
-    if let Some(running) = &job.running {
-        let apart = if running.stage.is_empty() { "" } else { ": " };
-        write!(page, "Under way since {}{apart}{}. ", text(&job.local_time(running.since)), text(&running.stage))?;
-    }
-    match &job.last {
-        Some(last) => write!(page, "Last run {} ended {}.", last.run, text(&job.local_time(last.ended)))?,
-        None => write!(page, "No run has ended so far.")?,
-    }
-    match job.next {
-        Some(next) => write!(page, " Next: {}.", text(&job.local_time(next)))?,
-        None => write!(page, " No schedule.")?,
-    }
-    if let Some(Ok(files)) = &job.inbox {
-        let many = if files.len() == 1 { "file waits" } else { "files wait" };
-        write!(page, " {} {many} in the inbox.", files.len())?;
-    }
-    writeln!(page, "</p>")
-}
-
-fn counts(job: &JobView, last: &LastRun, page: &mut String) -> fmt::Result {
+fn figures(job: &JobView, last: &LastRun) -> Vec<(&'static str, String)> {
     let counts = &last.counts;
-    writeln!(page, "<dl>")?;
-    for (name, value) in [
+    let always = [
         ("in the source", counts.records),
         ("created", counts.created),
         ("updated", counts.updated),
         ("removed", counts.deleted),
-    ] {
-        figure(page, name, thousands(value))?;
-    }
-    for (name, value) in [
+    ];
+    let waits = [
         ("missing", job.missing.as_ref().map_or(0, |missing| missing.people)),
         ("rows rejected", counts.rejected),
         ("values not used", counts.rejected_values),
         ("held", job.held as u64),
         ("queued", job.queued as u64),
         ("refused", job.parked.len() as u64),
-    ] {
-        if value > 0 {
-            figure(page, name, thousands(value))?;
-        }
-    }
-    let many = if job.target == Target::Staff { "people known" } else { "known" };
-    figure(page, many, thousands(job.known))?;
-    writeln!(page, "</dl>")
+    ];
+    let known = (if job.target == Target::Staff { "people known" } else { "known" }, job.known);
+    let shown = always.into_iter().chain(waits.into_iter().filter(|(_, value)| *value > 0)).chain([known]);
+    shown.map(|(name, value)| (name, thousands(value))).collect()
 }
 
-fn held(job: &JobView, page: &mut String) -> fmt::Result {
-    if job.held_by.is_empty() {
-        return Ok(());
-    }
-    writeln!(page, "<h3>Held: {} (set {})</h3>\n<ul>", job.held, job.held_set)?;
-    for (reason, count) in &job.held_by {
-        writeln!(page, "<li>{} × {}</li>", thousands(*count), sentence(reason))?;
-    }
-    let name = text(job.name.as_str());
-    writeln!(
-        page,
-        "</ul>\n<p class=\"soft\">See them with <code>rosterd plan {name}</code>; \
-         <code>rosterd approve {name}</code> or <code>rosterd reject {name}</code> decides.</p>"
-    )
-}
-
-fn rows(page: &mut String, heading: &str, RejectedRows { count, first }: &RejectedRows) -> fmt::Result {
-    if first.is_empty() {
-        return Ok(());
-    }
-    writeln!(page, "<h3>{heading}: {count}</h3>\n<table>\n<thead><tr><th>Line</th><th>Why</th></tr></thead>\n<tbody>")?;
-    // Thirty rows with one mistake are one thing to mend.
+/// Rows that were not used, those with one reason as one: thirty of them are one thing to mend.
+fn table(heading: &'static str, RejectedRows { count, first }: &RejectedRows) -> Option<TablePart> {
     let mut by_reason: Vec<(String, Vec<u64>, usize)> = Vec::new();
     for row in first {
-        let field = row.field.as_deref().map(|field| format!("{}: ", text(field))).unwrap_or_default();
-        let why = format!("{field}{}", text(&redact(&row.reason)));
+        let field = row.field.as_deref().map(|field| format!("{field}: ")).unwrap_or_default();
+        let why = format!("{field}{}", redact(&row.reason));
         let at = by_reason.iter().position(|(known, ..)| *known == why).unwrap_or_else(|| {
             by_reason.push((why, Vec::new(), 0));
             by_reason.len() - 1
@@ -279,23 +338,40 @@ fn rows(page: &mut String, heading: &str, RejectedRows { count, first }: &Reject
         by_reason[at].1.extend(row.line);
         by_reason[at].2 += 1;
     }
-    for (why, lines, count) in by_reason.iter().take(ROWS_MAX) {
-        let mut listed: Vec<String> = lines.iter().take(LINES_MAX).map(u64::to_string).collect();
-        let more = count - listed.len();
-        match (listed.is_empty(), more) {
-            (_, 0) => {}
-            (true, 1) => listed.push("–".to_owned()),
-            (true, more) => listed.push(format!("{more} entries")),
-            (false, more) => listed.push(format!("and {more} more")),
-        }
-        writeln!(page, "<tr><td>{}</td><td>{why}</td></tr>", listed.join(", "))?;
+    by_reason.truncate(ROWS_MAX);
+    let listed: usize = by_reason.iter().map(|(.., count)| count).sum();
+    let more = count.saturating_sub(listed as u64);
+    let rows = by_reason.into_iter().map(|(why, lines, count)| RowPart { lines: some_lines(&lines, count), why });
+    (!first.is_empty()).then(|| TablePart {
+        heading,
+        count: *count,
+        rows: rows.collect(),
+        more: (more > 0).then_some(more),
+    })
+}
+
+fn some_lines(lines: &[u64], count: usize) -> String {
+    let mut listed: Vec<String> = lines.iter().take(LINES_MAX).map(u64::to_string).collect();
+    let more = count - listed.len();
+    match (listed.is_empty(), more) {
+        (_, 0) => {}
+        (true, 1) => listed.push("–".to_owned()),
+        (true, more) => listed.push(format!("{more} entries")),
+        (false, more) => listed.push(format!("and {more} more")),
     }
-    writeln!(page, "</tbody>\n</table>")?;
-    let listed: usize = by_reason.iter().take(ROWS_MAX).map(|(.., count)| count).sum();
-    if *count > listed as u64 {
-        writeln!(page, "<p class=\"soft\">… and {} more.</p>", count - listed as u64)?;
-    }
-    Ok(())
+    listed.join(", ")
+}
+
+/// The chart of the newest runs.
+fn runs(job: &JobView) -> String {
+    let bar = |run: &RecentRun| Bar {
+        name: format!("run {}, {}", run.run, job.local_time(run.ended)),
+        word: run.status.name().to_owned(),
+        failed: run.status == Status::Failed,
+        people: run.counts.records,
+        parts: [run.counts.created, run.counts.updated, run.counts.deleted, run.counts.held],
+    };
+    chart(&job.recent.iter().map(bar).collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -310,20 +386,13 @@ mod tests {
         let kinds = [ReasonKind::Held, ReasonKind::Paused, ReasonKind::Stale, ReasonKind::Late, ReasonKind::Other];
         job.reasons = kinds.iter().map(|kind| kind.because(format!("one of {kind:?}"))).collect();
         let shown = |job: &JobView| {
-            let mut page = String::new();
-            of_job(job, Timestamp::UNIX_EPOCH, &mut page).unwrap();
-            kinds.iter().filter(|kind| page.contains(&format!("one of {kind:?}<"))).copied().collect::<Vec<_>>()
+            let said = reasons(job);
+            kinds.iter().filter(|kind| said.contains(&format!("one of {kind:?}"))).copied().collect::<Vec<_>>()
         };
         assert_eq!(shown(&job), kinds);
         job.held_by = vec![("max_leavers".to_owned(), 2)];
         job.paused = Some(Pause { scope: PauseScope::All, note: None });
         job.overdue = Some(ReasonKind::Stale.because("overdue"));
         assert_eq!(shown(&job), [ReasonKind::Late, ReasonKind::Other]);
-    }
-
-    #[test]
-    fn commands_in_a_sentence_are_set_apart_and_nothing_of_it_is_markup() {
-        assert_eq!(sentence("paused; `rosterd resume` <b>"), "paused; <code>rosterd resume</code> &lt;b&gt;");
-        assert_eq!(sentence("one ` of it"), "one ` of it");
     }
 }

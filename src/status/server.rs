@@ -46,6 +46,9 @@ pub trait Gather: Send + Sync + 'static {
 
     /// What came of requests to the service.
     fn traffic(&self) -> Traffic;
+
+    /// Whether the loop that starts runs has turned not long ago.
+    fn is_alive(&self) -> bool;
 }
 
 /// The page can't be served.
@@ -100,6 +103,7 @@ impl Server {
             .route("/", get(of_page))
             .route("/metrics", get(of_metrics))
             .route("/healthz", get(of_health))
+            .route("/livez", get(of_life))
             .layer(from_fn_with_state(self.hosts, expected))
             .with_state(served);
         web::serve(self.listener, router, Limits::STANDARD).await;
@@ -155,6 +159,15 @@ async fn of_health(State(served): State<Arc<Served>>) -> Response {
         answer(StatusCode::OK, TEXT, "ok\n".to_owned())
     } else {
         answer(StatusCode::SERVICE_UNAVAILABLE, TEXT, health.problems.join("\n") + "\n")
+    }
+}
+
+/// For supervisors: it asks nothing of the store, and says nothing of the jobs.
+async fn of_life(State(served): State<Arc<Served>>) -> Response {
+    if served.gather.is_alive() {
+        answer(StatusCode::OK, TEXT, "ok\n".to_owned())
+    } else {
+        answer(StatusCode::SERVICE_UNAVAILABLE, TEXT, "the loop that starts runs does not turn\n".to_owned())
     }
 }
 

@@ -7,15 +7,17 @@ use jiff::{SignedDuration, Timestamp};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::counters::Refused;
+use super::hosts::host_name;
 use crate::api::BudgetState;
-use crate::config::{Config, Job};
+use crate::config::{Config, Instance, Job};
 use crate::fault::chain;
 use crate::operator;
 use crate::plan::{HoldReason, LeaverAction};
 use crate::queue::{self, State};
-use crate::reconcile::{self, JobState, LastRun, Missing, Pause, Reason, ReasonKind, RejectedRows, Status};
+use crate::reconcile::{self, JobState, LastRun, Missing, Pause, Reason, ReasonKind, RecentRuns, RejectedRows, Status};
 use crate::record::{Action, JobName, Key, Target, redact};
 use crate::snapshot::{Index, SyncedRecord};
+use crate::source::Source;
 use crate::source::inbox::Folder;
 use crate::store::{self, Store};
 
@@ -39,6 +41,60 @@ pub struct Snapshot {
     pub refused: Option<Refused>,
     /// Why this page itself is not served, where it should be.
     pub unserved: Option<Unserved>,
+    /// Who shows it.
+    pub process: Process,
+}
+
+/// The process that shows how things are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Process {
+    /// This machine.
+    pub host: String,
+    /// Which of several accounts it is for.
+    pub instance: Option<String>,
+    /// Since when the daemon runs; none where none does.
+    pub started: Option<Timestamp>,
+}
+
+/// What a job reads, as the book tells kinds of sources apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SourceFamily {
+    /// A CSV file.
+    #[default]
+    File,
+    /// A workbook.
+    Workbook,
+    /// A file of a web server.
+    Web,
+    /// A directory server.
+    Directory,
+    /// A tenant of Microsoft Entra ID.
+    Tenant,
+    /// A folder into which files are dropped.
+    Inbox,
+}
+
+impl SourceFamily {
+    /// That of a job.
+    fn of(job: &Job) -> Self {
+        if job.inbox.is_some() {
+            return Self::Inbox;
+        }
+        Self::of_source(&job.source)
+    }
+
+    fn of_source(source: &Source) -> Self {
+        match source {
+            Source::Csv(options) if options.path.extension().is_some_and(|kind| kind.eq_ignore_ascii_case("xlsx")) => {
+                Self::Workbook
+            }
+            Source::Csv(_) => Self::File,
+            Source::Web(_) => Self::Web,
+            Source::Ldap(_) => Self::Directory,
+            Source::Entra(_) => Self::Tenant,
+            Source::Cached { origin, .. } => Self::of_source(origin),
+        }
+    }
 }
 
 /// A status page that can't be served.
@@ -85,8 +141,12 @@ pub struct JobView {
     pub target: Target,
     /// The time zone in which its times are shown.
     pub time_zone: TimeZone,
+    /// What it reads.
+    pub source: SourceFamily,
     /// Its last run.
     pub last: Option<LastRun>,
+    /// Its newest runs, in numbers.
+    pub recent: RecentRuns,
     /// Why that did not end as done, one by one; as stored, so with keys.
     pub reasons: Vec<Reason>,
     /// The rows that it could not use.
@@ -134,6 +194,8 @@ pub struct Running {
     pub since: Timestamp,
     /// What it does, in a few words; empty before it began to read.
     pub stage: String,
+    /// How many changes have an outcome, of how many; none before it sends.
+    pub sent: Option<(usize, usize)>,
 }
 
 /// What is known of a job by who runs it, and not by the store.
@@ -179,7 +241,12 @@ impl Snapshot {
         let requests = jobs.iter().map(|job| job.requests).sum();
         let is_full = store.is_full() || jobs.iter().any(|job| job.ran_full);
         let budget = Budget::of(budget, requests, at);
-        Ok(Self { at, jobs, budget, is_full, unheard: Vec::new(), refused: None, unserved: None })
+        let process = Process {
+            host: host_name(),
+            instance: Instance::of(&config.source_path).map(|instance| instance.to_string()),
+            started: None,
+        };
+        Ok(Self { at, jobs, budget, is_full, unheard: Vec::new(), refused: None, unserved: None, process })
     }
 }
 
@@ -251,7 +318,9 @@ impl JobView {
             running,
             inbox,
             requests,
+            source: SourceFamily::of(job),
             last: state.last,
+            recent: RecentRuns::load(store, &job.name)?,
             reasons: state.reasons,
             ran_full: state.ran_full,
             rejected: state.rejected,
@@ -267,7 +336,9 @@ impl JobView {
             name,
             target,
             time_zone,
+            source: SourceFamily::default(),
             last: None,
+            recent: RecentRuns::default(),
             reasons: Vec::new(),
             rejected: RejectedRows::default(),
             bad_values: RejectedRows::default(),

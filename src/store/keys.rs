@@ -30,6 +30,8 @@ pub enum MetaKey<'a> {
     Forgetting,
     /// What is remembered of a job between its runs.
     Job(&'a JobName),
+    /// The newest runs of a job, in numbers.
+    Recent(&'a JobName),
     /// How many keys a job has, and how many of them are gone.
     Counts(&'a JobName),
     /// Up to when a job's scheduled times are covered.
@@ -56,6 +58,7 @@ impl fmt::Display for MetaKey<'_> {
             Self::Retention => f.write_str("retention"),
             Self::Forgetting => f.write_str("forgetting"),
             Self::Job(job) => write!(f, "job{apart}{job}"),
+            Self::Recent(job) => write!(f, "recent{apart}{job}"),
             Self::Counts(job) => write!(f, "counts{apart}{job}"),
             Self::Covered(job) => write!(f, "covered{apart}{job}"),
             Self::Pull(target) => write!(f, "pull{apart}{target}"),

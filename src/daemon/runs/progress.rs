@@ -37,7 +37,11 @@ impl RunProgress {
             Some(Stage::Reading) => "reading the source".to_owned(),
             Some(Stage::Sending { changes, .. }) => format!("{} of {changes} changes sent", self.outcomes),
         };
-        Running { since: self.since, stage }
+        let sent = match self.stage {
+            Some(Stage::Sending { changes, .. }) if changes > 0 => Some((self.outcomes, changes)),
+            _ => None,
+        };
+        Running { since: self.since, stage, sent }
     }
 }
 

@@ -3,7 +3,7 @@ use jiff::tz::TimeZone;
 use super::*;
 use crate::reconcile::{Counts, LastRun};
 use crate::record::{Key, Target};
-use crate::status::{Budget, OnSite, Refused};
+use crate::status::{Budget, OnSite, Process, Refused};
 
 fn at(hour: i64) -> Timestamp {
     let begin: Timestamp = "2027-06-10T00:00:00Z".parse().unwrap();
@@ -32,7 +32,8 @@ fn job(name: &str, status: Status, reasons: &[&str]) -> JobView {
 fn snapshot(hour: i64, jobs: impl IntoIterator<Item = JobView>) -> Snapshot {
     let budget = Budget { used: 0, limit: 100, blocked_until: None, finish: None };
     let jobs = jobs.into_iter().collect();
-    Snapshot { at: at(hour), jobs, budget, is_full: false, unheard: Vec::new(), refused: None, unserved: None }
+    let process = Process::default();
+    Snapshot { at: at(hour), jobs, budget, is_full: false, unheard: Vec::new(), refused: None, unserved: None, process }
 }
 
 /// Looks at one state after the other, and returns the kinds of the notices at each.

@@ -17,7 +17,7 @@ use super::redact::without;
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::disk;
-use crate::hr_report::{MARK, harmless, is_page, is_table, keyed, markup_of, text_of};
+use crate::hr_report::{MARK, harmless, is_page, is_table, keyed, text_of};
 use crate::mapping::{Bound, Mapped};
 use crate::reconcile::collect::rows;
 use crate::reconcile::inbox::staging::Staging;
@@ -27,6 +27,7 @@ use crate::record::Key;
 use crate::source::inbox::{self, Destination, Folder, take_filed};
 use crate::source::{Access, RefusedLogins, Row};
 use crate::store::Store;
+use crate::text::markup_of;
 
 /// The longest record of a report, in bytes: none that this program writes comes near it.
 const RECORD_BYTES_MAX: usize = 1024 * 1024;

@@ -16,6 +16,7 @@ pub(crate) mod missing_people;
 pub(crate) mod part_draft;
 pub(crate) mod plan_file_error;
 pub(crate) mod reason;
+pub(crate) mod recent_runs;
 pub(crate) mod replicas;
 pub(crate) mod state_updates;
 pub(crate) mod waiting_files;

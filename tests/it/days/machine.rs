@@ -319,7 +319,7 @@ impl Machine {
             Ok(LiveJobState {
                 next: process.scheduler.next(&job.name),
                 late_from: process.scheduler.waits_since(&job.name),
-                running: running.map(|(_, since, _)| Running { since: *since, stage: String::new() }),
+                running: running.map(|(_, since, _)| Running { since: *since, stage: String::new(), sent: None }),
             })
         };
         let wall = self.clock.now();

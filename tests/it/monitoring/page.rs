@@ -67,7 +67,11 @@ fn everything() -> Snapshot {
     paused.paused = Some(Pause { scope: PauseScope::All, note: None });
     paused.rejected = held.rejected.clone();
     let mut running = ended(named("first-sync"), Status::Done, &[]);
-    running.running = Some(Running { since: earlier(2), stage: "1234 of 100000 changes sent".to_owned() });
+    running.running = Some(Running {
+        since: earlier(2),
+        stage: "1234 of 100000 changes sent".to_owned(),
+        sent: Some((1234, 100_000)),
+    });
     (running.queued, running.known, running.oldest_leaver) = (98_766, 1_234, Some(earlier(40)));
     let mut unreadable = ended(named("site-north"), Status::Done, &[]);
     unreadable.inbox = Some(Err("/srv/hr/north: Permission denied (os error 13)".to_owned()));
@@ -140,6 +144,38 @@ fn health_is_bad_while_a_job_fails_or_is_overdue_and_not_while_it_is_held() {
     world.sync_ago(SignedDuration::from_hours(25));
     let (status, _, body) = Served::of(&world).get("/healthz");
     assert_eq!((status, body.as_str()), (503, "job staff is overdue\n"));
+}
+
+#[test]
+fn livez_says_whether_the_loop_turns_and_nothing_of_the_jobs() {
+    let world = troubled();
+    let (moving, still) = (Served::of_taken(&world), Served::of_still(&world));
+    let store = world.store();
+    assert_eq!(moving.get("/livez").0, 200, "though the state can't be read");
+    assert_eq!(moving.get("/healthz").0, 503);
+    drop(store);
+    let (status, _, body) = still.get("/livez");
+    assert_eq!((status, body.as_str()), (503, "the loop that starts runs does not turn\n"));
+    assert_eq!(still.get("/healthz").0, 200);
+}
+
+#[test]
+fn the_page_shows_the_last_runs_and_since_when_a_job_is_unwell() {
+    let world = troubled();
+    world.sync().expect(4);
+    let (_, _, page) = Served::of(&world).get("/");
+    assert_eq!(page.matches("<g><title>run ").count(), 3, "{page}");
+    for text in [
+        "The last runs as a table",
+        "<td>done</td><td>39</td><td>39</td>",
+        "Held since",
+        "just now",
+        "Troubleshooting, “What waits",
+    ] {
+        assert!(page.contains(text), "{text:?} is missing: {page}");
+    }
+    let version = format!("rosterd {} on ", env!("CARGO_PKG_VERSION"));
+    assert!(page.contains(&version), "{page}");
 }
 
 #[test]
@@ -272,7 +308,11 @@ fn the_page_is_readable_on_a_phone_and_at_a_desk_by_day_and_by_night() {
     wide.name = JobName::new(&"job-".repeat(15)).unwrap_or(wide.name);
     wide.reasons = vec!["x".repeat(250).into(), "<b>&\"' \u{202e}ﷺ 員工".to_owned().into()];
     wide.rejected.first.iter_mut().for_each(|row| row.field = Some("Very Long Column Name ".repeat(8)));
-    wide.running = Some(Running { since: snapshot.at, stage: "1234 of 100000 changes sent".to_owned() });
+    wide.running = Some(Running {
+        since: snapshot.at,
+        stage: "1234 of 100000 changes sent".to_owned(),
+        sent: Some((1234, 100_000)),
+    });
     wide.overdue = Some(ReasonKind::Late.because("overdue: no new content since 2027-06-10T02:30:00Z"));
     wide.inbox = Some(Ok(vec!["one.csv".to_owned()]));
     snapshot.jobs.push(wide);

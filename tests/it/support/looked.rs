@@ -35,15 +35,23 @@ fn gather(config: &Config, open: Open) -> Result<Snapshot, String> {
 type Open = fn(&Path) -> Result<Store, store::Error>;
 
 /// Gathers again for each request that wants it.
-struct Fresh(Config, Open);
+struct Fresh {
+    config: Config,
+    open: Open,
+    is_alive: bool,
+}
 
 impl Gather for Fresh {
     fn snapshot(&self) -> futures_util::future::BoxFuture<'_, Result<Snapshot, String>> {
-        Box::pin(async { gather(&self.0, self.1) })
+        Box::pin(async { gather(&self.config, self.open) })
     }
 
     fn traffic(&self) -> Traffic {
-        Client::new(&self.0.api, &Clock::system()).unwrap().traffic()
+        Client::new(&self.config.api, &Clock::system()).unwrap().traffic()
+    }
+
+    fn is_alive(&self) -> bool {
+        self.is_alive
     }
 }
 
@@ -56,19 +64,24 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) fn of(world: &World) -> Self {
-        Self::opening(world, |dir| Ok(open_store(dir)))
+        Self::opening(world, |dir| Ok(open_store(dir)), true)
     }
 
     /// The same where another process may have the store, without waiting for it.
     pub(crate) fn of_taken(world: &World) -> Self {
-        Self::opening(world, Store::open)
+        Self::opening(world, Store::open, true)
     }
 
-    fn opening(world: &World, open: Open) -> Self {
+    /// The same of a daemon whose loop does not turn.
+    pub(crate) fn of_still(world: &World) -> Self {
+        Self::opening(world, Store::open, false)
+    }
+
+    fn opening(world: &World, open: Open, is_alive: bool) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let server = runtime.block_on(Server::bind("127.0.0.1:0".parse().unwrap(), &[])).unwrap();
         let (address, counters) = (server.address(), Arc::new(Counters::default()));
-        runtime.spawn(server.serve(Arc::new(Fresh(world.checked(), open)), Arc::clone(&counters)));
+        runtime.spawn(server.serve(Arc::new(Fresh { config: world.checked(), open, is_alive }), Arc::clone(&counters)));
         Self { _runtime: runtime, address, counters }
     }
 
