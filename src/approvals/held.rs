@@ -153,7 +153,7 @@ async fn show(site: &Arc<Site>, visitor: &Visitor, allowed: &Allowed, shown: Sho
     let view = site.with_store(move |store| {
         let allowed = Allowed { config, name, rights };
         let set = HeldSet::load(store, allowed.job())?;
-        Ok::<_, store::Error>(view::held_page(store, allowed.job(), &set, (&allowed.rights, page), &revealed))
+        view::held_page(store, allowed.job(), &set, (&allowed.rights, page), &revealed)
     });
     let view = view.await?.map_err(|error| unreadable(site, &error))?;
     let consents = site.consents.of(&allowed.name, view.set, &view.digest);

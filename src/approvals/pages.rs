@@ -15,7 +15,9 @@ use crate::operator::DecisionError;
 use crate::record::{JobName, reveal};
 use crate::web;
 
-const TEMPLATES: [(&str, &str); 4] = [
+const TEMPLATES: [(&str, &str); 6] = [
+    ("base.html", include_str!("../web/base.html")),
+    ("chart.css", include_str!("../web/chart.css")),
     ("layout.html", include_str!("pages/layout.html")),
     ("overview.html", include_str!("pages/overview.html")),
     ("held.html", include_str!("pages/held.html")),

@@ -5,9 +5,10 @@ use serde::Serialize;
 use super::access::Rights;
 use crate::config::{Job, Right};
 use crate::operator::{HeldChange, HeldSet};
-use crate::reconcile::{self, JobState};
+use crate::reconcile::{self, JobState, RecentRuns};
 use crate::record::{Action, Key, Value, reveal};
 use crate::store::{self, Store};
+use crate::web::chart;
 
 /// Changes on one page.
 const CHANGES_MAX: usize = 500;
@@ -49,6 +50,12 @@ pub(super) struct HeldPage {
     held: usize,
     open: usize,
     leavers: usize,
+    /// What all of it does, a line for each kind.
+    summary: Vec<String>,
+    /// The last runs of the job, drawn.
+    chart: String,
+    /// When the last of them ended, and how.
+    last: Option<(String, &'static str)>,
     groups: Vec<Group>,
     /// Which part of the changes this is, of how many.
     page: usize,
@@ -135,7 +142,8 @@ pub(super) fn held_page(
     set: &HeldSet,
     (rights, page): (&Rights, usize),
     revealed: &Revealed,
-) -> HeldPage {
+) -> Result<HeldPage, store::Error> {
+    let recent = RecentRuns::load(store, &job.name)?;
     let pages = set.changes.len().div_ceil(CHANGES_MAX).max(1);
     let page = page.clamp(1, pages);
     let mut groups: Vec<Group> = Vec::new();
@@ -146,19 +154,22 @@ pub(super) fn held_page(
             None => groups.push(Group { reason, changes: vec![row] }),
         }
     }
-    HeldPage {
+    Ok(HeldPage {
         job: job.name.to_string(),
         set: set.number,
         digest: set.digest(),
         held: set.changes.len(),
         open: set.changes.iter().filter(|change| change.is_open()).count(),
         leavers: set.leavers(|_| true),
+        summary: set.summary().lines(|field| !set.changes.iter().any(|change| change.target.is_sensitive(field))),
+        chart: if recent.iter().len() > 1 { chart(&recent.bars(|at| time(job, at))) } else { String::new() },
+        last: recent.iter().last().map(|run| (time(job, run.ended), run.status.name())),
         groups,
         page,
         pages,
         paused: paused(store, job),
         may: May::of(rights),
-    }
+    })
 }
 
 impl Row {

@@ -138,10 +138,13 @@ pub(crate) const KNOWN: &[Key] = keys! {
     "notify.mail.user" Text: "The login at the mail server.";
     "notify.mail.password" Text: "Its password; the file is then its owner's only.";
     "notify.mail.password_file" Text: "A file with it; without both, systemd's credential `smtp_password`.";
+    "notify.contact" Text: "Who answers HR's questions; the report beside a dropped file names it.";
     "notify.heartbeat" Text: "Is called while every job is well.";
     "notify.ca_file" Text:
         "Certificates (PEM) trusted for notices; without it those of `api.ca_file`, an empty text for none.";
     "notify.proxy" Text: "The proxy for webhook and heartbeat; without it `api.proxy`, an empty text for none.";
+    "report" Table: "How the report beside a dropped file is written.";
+    "report.language" Text = "en": "Its language: `de`, `en`, `es`, `fr`, `mi` or `nl`.";
     "approvals" Table: "Decisions in the browser; off unless set.";
     "approvals.url" Text: "Where people see the pages, a host of its own: no other is answered. https, or http for this machine itself.";
     "approvals.listen" Text = "127.0.0.1:9465": "The address that the pages answer on, of this machine itself; with `oidc`.";

@@ -38,7 +38,7 @@ pub use approvals::{Approvals, Login, Provider, Proxy, Right, Rule, Who};
 pub use instance::{Instance, InstanceError};
 pub use load::{CallerConfig, PartialConfig, load, load_given, remains};
 pub use locate::{Located, locate};
-pub use monitoring::{Endpoint, JobNotify, Mail, Notify, Protection, Relay, Status};
+pub use monitoring::{Endpoint, HrReportOptions, JobNotify, Mail, Notify, Protection, Relay, Status};
 pub use nearest::nearest;
 pub use options::{Config, Control, Job, Mode, Needs, StateOptions};
 pub use problem::{Errors, Problem};

@@ -7,6 +7,7 @@ use secrecy::SecretString;
 
 use super::approvals::Approvals;
 use super::schedule::Schedule;
+use crate::hr_report::Language;
 use crate::secret::SecretSource;
 
 /// The status page.
@@ -49,6 +50,17 @@ impl Notify {
     pub fn is_off(&self) -> bool {
         self.webhook.is_none() && self.mail.is_none() && self.heartbeat.is_none()
     }
+}
+
+/// How the reports beside a dropped file are written.
+#[derive(Clone, Debug, Default)]
+pub struct HrReportOptions {
+    /// Their language.
+    pub language: Language,
+    /// Who answers questions; each report names it.
+    pub contact: Option<String>,
+    /// The page where people decide on what the job holds.
+    pub decide_at: Option<String>,
 }
 
 /// Who is notified of one job, besides those of [`Notify`].

@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 
 use super::account::Account;
 use super::approvals::{Approvals, Login};
-use super::monitoring::{JobNotify, Notify, Status};
+use super::monitoring::{HrReportOptions, JobNotify, Notify, Status};
 use super::schedule::Schedule;
 use super::standard::{SOCKET, STATE_DIR};
 use crate::history::Retention;
@@ -161,6 +161,8 @@ pub struct Job {
     pub time_zone: TimeZone,
     /// Who is notified of it, besides those who are notified of all jobs.
     pub notify: JobNotify,
+    /// How the reports beside its dropped files are written.
+    pub hr_report: HrReportOptions,
     /// The organizations of contractors, found or made before them; a part of this job.
     pub organizations: Option<Box<Job>>,
     /// What joins contractors and their organizations, made after both; a part of this job.

@@ -17,6 +17,7 @@ pub struct ReportLine {
 
 /// What became of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RowOutcome {
     /// The row can't be used.
     NotUsed,
@@ -40,23 +41,4 @@ pub enum RowOutcome {
     NotIncluded,
     /// There was nothing to do.
     Unchanged,
-}
-
-impl RowOutcome {
-    /// Its name in the table.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::NotUsed => "not used",
-            Self::ValueNotUsed => "value not used",
-            Self::Missing => "missing from the file",
-            Self::Refused => "refused by the service",
-            Self::Waiting => "waiting",
-            Self::Dropped => "rejected",
-            Self::Added => "added",
-            Self::Changed => "changed",
-            Self::Removed => "removed",
-            Self::NotIncluded => "not included",
-            Self::Unchanged => "already right",
-        }
-    }
 }

@@ -8,17 +8,20 @@
 //!   that one can be removed.
 //! - Only keys name people (law 11); no cell of the file is repeated.
 //! - No cell of the table is a formula to a spreadsheet, and no text of the page is markup, whatever the file contains.
+//! - Everything but reasons and messages is in the language that the configuration names.
 //! - The page is one file without scripts and loads nothing.
 //!
 //! Rejected: the page alone. A person who has to correct four hundred rows sorts and filters them.
 
+mod language;
 mod line;
 mod page;
 mod table;
 
+pub use language::Language;
 pub use line::{ReportLine, RowOutcome};
 pub use page::{is_page, keyed, page, text_of};
-pub use table::{MARK, harmless, is_table, table};
+pub use table::{MARK, delimiter_of, harmless, table};
 
 use jiff::Zoned;
 use serde::{Deserialize, Serialize};
@@ -36,8 +39,8 @@ pub struct HrReport {
     pub verdict: Verdict,
     /// What there is to say about it as a whole.
     pub messages: Vec<String>,
-    /// Those of them that are only said because something waits.
-    pub holds: Vec<String>,
+    /// The same, as long as a line waits.
+    pub while_waiting: Vec<String>,
     /// When it was brought up to date, where something waited at first.
     pub updated: Option<Zoned>,
     /// The file that was read since, where something still waited.
@@ -46,10 +49,17 @@ pub struct HrReport {
     pub lines: Vec<ReportLine>,
     /// The delimiter between two cells of the file, and of the table.
     pub delimiter: u8,
+    /// The language of both.
+    pub language: Language,
+    /// Who answers questions.
+    pub contact: Option<String>,
+    /// The page where people decide on what waits.
+    pub decide_at: Option<String>,
 }
 
 /// What happened to a file as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// All of it was used.
     Used,
@@ -66,6 +76,13 @@ pub enum Verdict {
 }
 
 impl HrReport {
+    /// What there is to say now about the file as a whole.
+    pub fn messages(&self) -> impl Iterator<Item = &str> {
+        let waits = self.count(RowOutcome::Waiting) > 0;
+        let pending = self.while_waiting.iter().filter(move |_| waits);
+        self.messages.iter().chain(pending).map(String::as_str)
+    }
+
     /// How many lines have this outcome.
     pub fn count(&self, outcome: RowOutcome) -> usize {
         self.lines.iter().filter(|line| line.outcome == outcome).count()

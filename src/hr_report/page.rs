@@ -1,21 +1,41 @@
 //! The report as a page.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Write as _};
+use std::sync::LazyLock;
 
 use jiff::Zoned;
+use minijinja::value::Serde;
+use minijinja::{Environment, Value};
+use serde::Serialize;
 
-use super::{HrReport, ReportLine, RowOutcome, Verdict};
-use crate::text::Markup;
+use super::language::{Sentences, filled};
+use super::{HrReport, Language, ReportLine, RowOutcome, Verdict};
+use crate::web::templates;
 
 /// How many lines of one kind the page lists; the rest is in the table.
 const LISTED_MAX: usize = 200;
 
-/// What a row begins with, in a table and in a list of those with one reason.
-const ROW: &str = "<tr><td>";
+/// What a row begins with, in a table and in a list of those with one reason. The template has each in a line of its own.
+const ROW: &str = "<tr><td";
 const ENTRY: &str = "<li><b>";
 
-const HEAD: &str = concat!(include_str!("base.html"), include_str!("head.html"));
+const BASE: &str = concat!(include_str!("../web/base.html"), include_str!("head.html"));
+
+static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| templates(&[("page", include_str!("page.html"))]));
+
+/// The outcomes that have a list of their own, in this order.
+const LISTED: [RowOutcome; 10] = [
+    RowOutcome::NotUsed,
+    RowOutcome::ValueNotUsed,
+    RowOutcome::Missing,
+    RowOutcome::Refused,
+    RowOutcome::Waiting,
+    RowOutcome::Dropped,
+    RowOutcome::Added,
+    RowOutcome::Changed,
+    RowOutcome::Removed,
+    RowOutcome::NotIncluded,
+];
 
 /// The text of what stands in a page.
 pub fn text_of(markup: &str) -> String {
@@ -25,7 +45,7 @@ pub fn text_of(markup: &str) -> String {
 
 /// Whether what begins with these bytes is such a page.
 pub fn is_page(head: &[u8]) -> bool {
-    !head.is_empty() && HEAD.as_bytes().starts_with(head)
+    !head.is_empty() && Language::all().any(|language| head_in(language).as_bytes().starts_with(head))
 }
 
 /// The key, as markup, in a line of the page that is about one row, and the rest of that line: each has a line of its own.
@@ -37,200 +57,166 @@ pub fn keyed(line: &str) -> Option<(&str, &str)> {
 
 /// Writes the page.
 pub fn page(hr_report: &HrReport) -> String {
-    let mut page = String::new();
-    build(hr_report, &mut page).expect("memory takes everything");
-    page
+    let made = TEMPLATES
+        .get_template("page")
+        .and_then(|template| template.render(Value::from(Serde(PageData::of(hr_report)))));
+    format!("{}{}", head_in(hr_report.language), made.expect("the template fits what it is given"))
 }
 
-fn build(hr_report: &HrReport, page: &mut String) -> fmt::Result {
-    let (class, title) = headline(hr_report.verdict);
-    let file = Markup(&hr_report.file);
-    page.push_str(HEAD);
-    writeln!(page, "<title>{title}: {file}</title>\n</head>\n<body>\n<main>")?;
-    writeln!(page, "<header class=\"{class}\">\n<h1>{title}</h1>")?;
-    writeln!(page, "<p class=\"file\">{file}</p>")?;
-    writeln!(page, "<p>{}</p>\n</header>", sentence(hr_report))?;
-    if let Some(updated) = &hr_report.updated {
-        writeln!(page, "<p>Brought up to date on {}, after what waited was decided on.", time(updated))?;
-        if let Some(newer) = &hr_report.newer {
-            writeln!(page, "Another file was read since, {}: its report tells what waits now.", Markup(newer))?;
+/// What every page in a language begins with.
+fn head_in(language: Language) -> String {
+    format!("<!DOCTYPE html>\n<html lang=\"{}\">\n{BASE}", language.code())
+}
+
+/// What the template shows.
+#[derive(Serialize)]
+struct PageData<'a> {
+    words: Words<'a>,
+    mood: &'static str,
+    title: &'a str,
+    file: &'a str,
+    sentence: &'a str,
+    decide: Option<&'a str>,
+    contact: Option<String>,
+    updated: Option<String>,
+    newer: Option<String>,
+    messages: Vec<&'a str>,
+    counts: Vec<Count<'a>>,
+    sections: Vec<Section<'a>>,
+    footer: String,
+}
+
+/// The sentences that the template itself shows.
+#[derive(Serialize)]
+struct Words<'a> {
+    whole_file: &'a str,
+    decide: &'a str,
+    row: &'a str,
+    key: &'a str,
+    why: &'a str,
+}
+
+#[derive(Serialize)]
+struct Count<'a> {
+    name: &'a str,
+    count: usize,
+}
+
+/// A list of lines with one outcome, its heading, and what to do about them.
+#[derive(Serialize)]
+struct Section<'a> {
+    heading: &'a str,
+    count: usize,
+    help: &'a str,
+    groups: Vec<Group<'a>>,
+    lines: Vec<Line<'a>>,
+    has_reasons: bool,
+    more: Option<String>,
+}
+
+/// Lines with one reason.
+#[derive(Serialize)]
+struct Group<'a> {
+    count: usize,
+    reason: &'a str,
+    lines: Vec<Line<'a>>,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    row: Option<u64>,
+    key: &'a str,
+    reason: &'a str,
+}
+
+impl<'a> PageData<'a> {
+    fn of(hr_report: &'a HrReport) -> Self {
+        let HrReport { language, file, job, verdict, lines, .. } = hr_report;
+        let sentences = language.sentences();
+        let words = &sentences.verdicts[verdict];
+        let time = |at: &Zoned| at.strftime(&sentences.date).to_string();
+        let waits = hr_report.count(RowOutcome::Waiting) > 0;
+        let sections = LISTED.into_iter().filter_map(|outcome| Section::of(lines, outcome, sentences));
+        Self {
+            words: Words {
+                whole_file: &sentences.whole_file,
+                decide: &sentences.decide,
+                row: &sentences.row,
+                key: &sentences.key,
+                why: &sentences.why,
+            },
+            mood: mood(*verdict),
+            title: &words.title,
+            file,
+            sentence: &words.sentence,
+            decide: hr_report.decide_at.as_deref().filter(|_| waits),
+            contact: hr_report.contact.as_ref().map(|contact| filled(&sentences.contact, "contact", contact)),
+            updated: hr_report.updated.as_ref().map(|at| filled(&sentences.updated, "at", &time(at))),
+            newer: hr_report.newer.as_ref().map(|newer| filled(&sentences.newer, "file", newer)),
+            messages: hr_report.messages().collect(),
+            counts: counts(hr_report, sentences),
+            sections: sections.collect(),
+            footer: filled(&filled(&sentences.footer, "at", &time(&hr_report.at)), "job", job),
         }
-        writeln!(page, "</p>")?;
     }
-    if !hr_report.messages.is_empty() {
-        writeln!(page, "<section>\n<h2>About the whole file</h2>\n<ul class=\"plain\">")?;
-        for message in &hr_report.messages {
-            writeln!(page, "<li>{}</li>", Markup(message))?;
-        }
-        writeln!(page, "</ul>\n</section>")?;
-    }
-    counts(hr_report, page)?;
-    for section in SECTIONS {
-        list(hr_report, section, page)?;
-    }
-    writeln!(
-        page,
-        "<footer>\n<p>Read on {} by the job <b>{}</b>. People are named by their key only, the value that identifies them \
-         in the file. “Row” is the line in the file; the first line is 1. Every row is in the table next to this \
-         page, for a spreadsheet.</p>\n</footer>\n</main>\n</body>\n</html>",
-        time(&hr_report.at),
-        Markup(&hr_report.job)
-    )
 }
 
-fn time(at: &Zoned) -> String {
-    Markup(&at.strftime("%-d %B %Y at %H:%M (%Q)").to_string()).to_string()
-}
-
-fn headline(verdict: Verdict) -> (&'static str, &'static str) {
+fn mood(verdict: Verdict) -> &'static str {
     match verdict {
-        Verdict::Used => ("good", "The file was used"),
-        Verdict::Missing => ("look", "The file was used, and people are missing from it"),
-        Verdict::Partly => ("look", "The file was used in part"),
-        Verdict::Waits => ("look", "The file was read, and something waits"),
-        Verdict::NotUsed => ("bad", "The file was not used"),
-        Verdict::Again => ("good", "This file was used before"),
+        Verdict::Used | Verdict::Again => "good",
+        Verdict::Missing | Verdict::Partly | Verdict::Waits => "look",
+        Verdict::NotUsed => "bad",
     }
 }
 
-fn sentence(hr_report: &HrReport) -> &'static str {
-    match hr_report.verdict {
-        Verdict::Used => "Everything in it is done. There is nothing for you to do.",
-        Verdict::Missing => {
-            "Everything in it is done. People who were known before are not in it: if they have left, there is nothing for you \
-             to do; if a filter was left on in the export, drop the whole list before they are removed."
-        }
-        Verdict::Partly => {
-            "The rows that could be used are done. Please look at what is listed below, mend it in your system or the workbook, and \
-             drop the next file as usual."
-        }
-        Verdict::Waits => {
-            "Part of it changes so much, or is so unclear, that IT has to approve it first; the rest is done. If \
-             the file is wrong, drop a corrected one: what waits is then computed again. If it is right, ask IT to approve."
-        }
-        Verdict::NotUsed => {
-            "Nothing was changed, and no person was removed. Please do what is said below, and drop the file again."
-        }
-        Verdict::Again => {
-            "It is the same, to the last character, as the one read before, so there was nothing to do. If you expected \
-             changes, check that the export is a new one."
-        }
-    }
-}
-
-fn counts(hr_report: &HrReport, page: &mut String) -> fmt::Result {
-    const SHOWN: [(RowOutcome, &str); 11] = [
-        (RowOutcome::Added, "added"),
-        (RowOutcome::Changed, "changed"),
-        (RowOutcome::Removed, "removed"),
-        (RowOutcome::Unchanged, "already right"),
-        (RowOutcome::NotIncluded, "not included"),
-        (RowOutcome::Waiting, "waiting"),
-        (RowOutcome::Dropped, "rejected before"),
-        (RowOutcome::Refused, "refused"),
-        (RowOutcome::Missing, "missing"),
-        (RowOutcome::NotUsed, "not used"),
-        (RowOutcome::ValueNotUsed, "values not used"),
-    ];
+/// How many there are of each; those that people look for first also where there are none.
+fn counts<'a>(hr_report: &HrReport, sentences: &'a Sentences) -> Vec<Count<'a>> {
+    use RowOutcome::{
+        Added, Changed, Dropped, Missing, NotIncluded, NotUsed, Refused, Removed, Unchanged, ValueNotUsed, Waiting,
+    };
+    const SHOWN: [RowOutcome; 11] =
+        [Added, Changed, Removed, Unchanged, NotIncluded, Waiting, Dropped, Refused, Missing, NotUsed, ValueNotUsed];
     if hr_report.lines.is_empty() {
-        return Ok(());
+        return Vec::new();
     }
-    writeln!(page, "<dl>")?;
-    for (outcome, name) in SHOWN {
-        let count = hr_report.count(outcome);
-        if count > 0
-            || matches!(outcome, RowOutcome::Added | RowOutcome::Changed | RowOutcome::Removed | RowOutcome::NotUsed)
-        {
-            writeln!(page, "<div><dt>{name}</dt><dd>{count}</dd></div>")?;
-        }
-    }
-    writeln!(page, "</dl>")
+    let all = SHOWN.iter().map(|outcome| (outcome, hr_report.count(*outcome)));
+    all.filter(|(outcome, count)| *count > 0 || matches!(outcome, Added | Changed | Removed | NotUsed))
+        .map(|(outcome, count)| Count { name: &sentences.outcomes[outcome].count, count })
+        .collect()
 }
 
-/// A list of lines, its heading, and what to do about them.
-struct Section {
-    outcome: RowOutcome,
-    heading: &'static str,
-    help: &'static str,
-}
-
-const SECTIONS: &[Section] = &[
-    Section {
-        outcome: RowOutcome::NotUsed,
-        heading: "Rows that were not used",
-        help: "Nothing was done with these rows: the people in them stay as they are, or are not there yet. As long as such a row \
-               may be anybody's, because its key is unreadable, unknown or in another row too, no person is removed for not being \
-               in the file. Mend them in your system or the workbook; the next file brings them.",
-    },
-    Section {
-        outcome: RowOutcome::ValueNotUsed,
-        heading: "Values that were not used",
-        help: "The rest of these rows was used. Each of these fields stays as it is, or empty for a new person, until the value \
-               is mended in your system or the workbook.",
-    },
-    Section {
-        outcome: RowOutcome::Missing,
-        heading: "Not in this file",
-        help: "These people were known before and are in no row. Was a filter left on in the export? A person who has not left must \
-               be in the next file.",
-    },
-    Section {
-        outcome: RowOutcome::Refused,
-        heading: "Refused by the service",
-        help: "The service did not take these. Mend what it says; a row that has changed is tried again.",
-    },
-    Section {
-        outcome: RowOutcome::Waiting,
-        heading: "Waiting",
-        help: "Nothing happens to these until IT approves them, or, for a person who is on site, until they have left.",
-    },
-    Section {
-        outcome: RowOutcome::Dropped,
-        heading: "Rejected before",
-        help: "A person rejected these. They stay so until the row changes.",
-    },
-    Section { outcome: RowOutcome::Added, heading: "Added", help: "" },
-    Section { outcome: RowOutcome::Changed, heading: "Changed", help: "" },
-    Section {
-        outcome: RowOutcome::Removed,
-        heading: "Removed",
-        help: "Those who were in the file before and are not in this one, or whose row says so.",
-    },
-    Section {
-        outcome: RowOutcome::NotIncluded,
-        heading: "Not included",
-        help: "These rows say that the person is not to be there.",
-    },
-];
-
-fn list(hr_report: &HrReport, section: &Section, page: &mut String) -> fmt::Result {
-    let lines: Vec<&ReportLine> = hr_report.lines.iter().filter(|line| line.outcome == section.outcome).collect();
-    if lines.is_empty() {
-        return Ok(());
-    }
-    writeln!(page, "<section>\n<h2>{} ({})</h2>", section.heading, lines.len())?;
-    if !section.help.is_empty() {
-        writeln!(page, "<p>{}</p>", section.help)?;
-    }
-    let (groups, singles) = grouped(&lines);
-    let mut left = LISTED_MAX;
-    for group in groups {
-        writeln!(page, "<h3>{} × {}</h3>\n<ul class=\"keys\">", group.len(), Markup(&group[0].reason))?;
-        for line in group.iter().take(left) {
-            let row = line.row.map(|row| format!(" row {row}")).unwrap_or_default();
-            writeln!(page, "{ENTRY}{}</b>{row}</li>", key(line))?;
+impl<'a> Section<'a> {
+    fn of(lines: &'a [ReportLine], outcome: RowOutcome, sentences: &'a Sentences) -> Option<Self> {
+        let lines: Vec<&ReportLine> = lines.iter().filter(|line| line.outcome == outcome).collect();
+        if lines.is_empty() {
+            return None;
         }
-        writeln!(page, "</ul>")?;
-        left = left.saturating_sub(group.len());
+        let words = &sentences.outcomes[&outcome];
+        let shown = |line: &'a ReportLine| Line {
+            row: line.row,
+            key: line.key.as_deref().unwrap_or(&sentences.unknown_key),
+            reason: &line.reason,
+        };
+        let (groups, singles) = grouped(&lines);
+        let mut left = LISTED_MAX;
+        let mut listed = Vec::new();
+        for group in groups {
+            let lines: Vec<Line<'a>> = group.iter().take(left).map(|line| shown(line)).collect();
+            left -= lines.len();
+            listed.push(Group { count: group.len(), reason: &group[0].reason, lines });
+        }
+        let singles: Vec<Line<'a>> = singles.into_iter().take(left).map(shown).collect();
+        let more = lines.len().checked_sub(LISTED_MAX).filter(|more| *more > 0);
+        Some(Self {
+            heading: &words.heading,
+            count: lines.len(),
+            help: &words.help,
+            groups: listed,
+            has_reasons: singles.iter().any(|line| !line.reason.is_empty()),
+            lines: singles,
+            more: more.map(|more| filled(&sentences.more, "count", &more.to_string())),
+        })
     }
-    let singles = &singles[..singles.len().min(left)];
-    if !singles.is_empty() {
-        table(singles, page)?;
-    }
-    if lines.len() > LISTED_MAX {
-        writeln!(page, "<p>… and {} more: see the table.</p>", lines.len() - LISTED_MAX)?;
-    }
-    writeln!(page, "</section>")
 }
 
 /// Lines with one reason, each group of several in order of its first; then those that are alone with theirs, or have none.
@@ -252,23 +238,4 @@ fn grouped<'a>(lines: &[&'a ReportLine]) -> (Vec<Vec<&'a ReportLine>>, Vec<&'a R
     let (groups, alone): (Vec<_>, Vec<_>) = groups.into_iter().partition(|group| group.len() > 1);
     singles.extend(alone.into_iter().flatten());
     (groups, singles)
-}
-
-fn table(lines: &[&ReportLine], page: &mut String) -> fmt::Result {
-    let has_reasons = lines.iter().any(|line| !line.reason.is_empty());
-    let why = if has_reasons { "<th>Why</th>" } else { "" };
-    writeln!(page, "<table>\n<thead><tr><th>Row</th><th>Key</th>{why}</tr></thead>\n<tbody>")?;
-    for line in lines {
-        let row = line.row.map_or_else(|| "–".to_owned(), |row| row.to_string());
-        write!(page, "{ROW}{row}</td><td>{}</td>", key(line))?;
-        if has_reasons {
-            write!(page, "<td>{}</td>", Markup(&line.reason))?;
-        }
-        writeln!(page, "</tr>")?;
-    }
-    writeln!(page, "</tbody>\n</table>")
-}
-
-fn key(line: &ReportLine) -> Markup<'_> {
-    Markup(line.key.as_deref().unwrap_or("unknown"))
 }

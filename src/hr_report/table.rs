@@ -2,18 +2,20 @@
 
 use csv::{Terminator, WriterBuilder};
 
-use super::HrReport;
+use super::{HrReport, Language};
 
 /// The mark by which spreadsheets know UTF-8.
 pub const MARK: &[u8] = "\u{feff}".as_bytes();
-/// The line above the columns.
-const HEADER: [&str; 4] = ["row", "key", "outcome", "reason"];
 
-/// Whether what begins with these bytes is such a table.
-pub fn is_table(head: &[u8]) -> bool {
-    let Some(rest) = head.strip_prefix(MARK) else { return false };
-    let Some(delimiter) = rest.get(HEADER[0].len()) else { return false };
-    rest.starts_with(HEADER.join(&char::from(*delimiter).to_string()).as_bytes())
+/// The delimiter of what begins with these bytes, if it is such a table.
+pub fn delimiter_of(head: &[u8]) -> Option<u8> {
+    let rest = head.strip_prefix(MARK)?;
+    Language::all().find_map(|language| {
+        let columns = language.sentences().columns();
+        let delimiter = *rest.get(columns[0].len())?;
+        let is_one = matches!(delimiter, b',' | b';' | b'\t' | b'|');
+        (is_one && rest.starts_with(columns.join(&char::from(delimiter).to_string()).as_bytes())).then_some(delimiter)
+    })
 }
 
 /// Writes the table: a mark, a header, then a line for each row with its line in the file, its key, outcome and reason.
@@ -25,11 +27,12 @@ pub fn table(hr_report: &HrReport) -> Vec<u8> {
         let cells = cells.map(harmless);
         writer.write_record(cells.iter().map(|cell| cell.as_bytes())).expect("memory takes everything");
     };
-    put(HEADER);
-    hr_report.messages.iter().for_each(|message| put(["", "", "file", message]));
+    let sentences = hr_report.language.sentences();
+    put(sentences.columns());
+    hr_report.messages().for_each(|message| put(["", "", &sentences.file, message]));
     for line in &hr_report.lines {
         let row = line.row.map(|row| row.to_string()).unwrap_or_default();
-        put([&row, line.key.as_deref().unwrap_or_default(), line.outcome.name(), &line.reason]);
+        put([&row, line.key.as_deref().unwrap_or_default(), hr_report.language.name_of(line.outcome), &line.reason]);
     }
     writer.into_inner().expect("memory takes everything")
 }

@@ -14,7 +14,7 @@ pub(super) fn hr_report() -> HrReport {
         at: "2026-11-21T09:30:00+13:00[Pacific/Auckland]".parse().unwrap(),
         verdict: Verdict::Partly,
         messages: vec!["the file ends in its header".into()],
-        holds: Vec::new(),
+        while_waiting: Vec::new(),
         updated: None,
         newer: None,
         lines: vec![
@@ -23,6 +23,9 @@ pub(super) fn hr_report() -> HrReport {
             line(None, "E7\u{202e}", RowOutcome::Removed, ""),
         ],
         delimiter: b';',
+        language: Language::En,
+        contact: None,
+        decide_at: None,
     }
 }
 
@@ -94,10 +97,48 @@ fn equal_reasons_are_shown_once_with_everybody_they_concern() {
     assert_eq!(page.matches("too &lt;many&gt;").count(), 1, "{page}");
     assert!(page.contains("<h3>59 × too &lt;many&gt;</h3>"), "{page}");
     assert!(page.contains("<b>E2</b> row 2</li>") && page.contains("<b>E9</b></li>"), "{page}");
-    assert!(page.contains("<td>5</td><td>E5</td><td>its own</td>"), "{page}");
+    assert!(page.contains(">5</td><td>E5</td><td>its own</td>"), "{page}");
     let mut everybody: Vec<String> = (2..62).map(|row| format!("E{row}")).collect();
     everybody.sort();
     let mut named: Vec<&str> = named(&page);
     named.sort();
     assert_eq!(named, everybody, "each has a line, by which they can be taken out");
+}
+
+#[test]
+fn in_every_language_a_report_is_known_for_one_and_names_its_people_its_contact_and_the_page_of_decisions() {
+    for language in Language::all() {
+        let waits =
+            ReportLine { row: Some(9), key: Some("E9".into()), outcome: RowOutcome::Waiting, reason: "x".into() };
+        let hr_report = HrReport {
+            language,
+            contact: Some("<desk>".into()),
+            decide_at: Some("https://approve.example.com/held/employees".into()),
+            lines: hr_report().lines.into_iter().chain([waits]).collect(),
+            ..hr_report()
+        };
+        let page = page(&hr_report);
+        assert!(is_page(&page.as_bytes()[..64]), "{language:?}");
+        assert_eq!(
+            named(&page),
+            ["&lt;/td&gt;&lt;script&gt;alert(1)&lt;/script&gt;", "E9", "=cmd()", "E7\u{fffd}"],
+            "{page}"
+        );
+        assert!(page.contains("&lt;desk&gt;") && !page.contains("<desk>"), "{language:?}");
+        assert!(page.contains("<a href=\"https://approve.example.com/held/employees\">"), "{language:?}");
+        assert!(!page.rsplit("</style>").next().unwrap().contains('{'), "every place is filled: {page}");
+        let table = table(&hr_report);
+        assert_eq!(delimiter_of(&table[..64]), Some(b';'), "{language:?}");
+    }
+    for other in ["row;key;outcome;reason", "\u{feff}row;key;title", "\u{feff}rowx", ""] {
+        assert_eq!(delimiter_of(other.as_bytes()), None, "{other}");
+    }
+}
+
+#[test]
+fn what_is_only_said_while_something_waits_goes_with_it() {
+    let mut hr_report = HrReport { while_waiting: vec!["paused by it".into()], ..hr_report() };
+    assert_eq!(hr_report.messages().collect::<Vec<_>>(), ["the file ends in its header"]);
+    hr_report.lines[1].outcome = RowOutcome::Waiting;
+    assert_eq!(hr_report.messages().collect::<Vec<_>>(), ["the file ends in its header", "paused by it"]);
 }

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::config::Job;
 use crate::mirror::Mirror;
+use crate::plan::ChangeSummary;
 use crate::reconcile::approval::held::{PendingApproval, held};
 use crate::reconcile::model::job_state::JobState;
 use crate::record::{Action, DesiredState, Entity, JobName, Key, Target, Value};
@@ -112,6 +113,22 @@ impl HeldSet {
     /// How many of these changes remove someone who is gone, or change them for that.
     pub fn leavers(&self, chosen: impl Fn(&Key) -> bool) -> usize {
         self.changes.iter().filter(|change| change.leaves && chosen(&change.key)).count()
+    }
+
+    /// What all of it does as a whole; what only has to be mended does nothing.
+    pub fn summary(&self) -> ChangeSummary {
+        let mut summary = ChangeSummary::default();
+        for change in &self.changes {
+            match change.action {
+                None => {}
+                Some(_) if change.leaves => summary.add_leaver(""),
+                Some(Action::Create) => summary.add_create(),
+                Some(Action::Update | Action::Delete) => {
+                    summary.add_update(change.fields.iter().map(|field| (field.name.as_str(), &field.from, &field.to)));
+                }
+            }
+        }
+        summary
     }
 }
 

@@ -38,24 +38,29 @@ impl ChangeSummary {
     /// Counts one more change. A leaver counts as such also where leaving is an update.
     pub fn add(&mut self, change: &Change) {
         match change.wish.action {
-            _ if change.wish.leaves() => {
-                self.left += 1;
-                let segment = &change.marks.segment;
-                if !segment.is_empty() {
-                    *self.segments.entry(segment.clone()).or_default() += 1;
-                }
-            }
+            _ if change.wish.leaves() => self.add_leaver(&change.marks.segment),
             Action::Create => self.add_create(),
-            Action::Update | Action::Delete => {
-                self.updated += 1;
-                for (field, from, to) in change.moves() {
-                    self.fields.entry(field.to_owned()).or_default().add(from, to);
-                }
-            }
+            Action::Update | Action::Delete => self.add_update(change.moves()),
         }
     }
 
-    /// The same for one that makes a person: what it sets is not summed up.
+    /// Counts someone who leaves, with their segment; an empty one is none.
+    pub fn add_leaver(&mut self, segment: &str) {
+        self.left += 1;
+        if !segment.is_empty() {
+            *self.segments.entry(segment.to_owned()).or_default() += 1;
+        }
+    }
+
+    /// Counts an update by its fields, with what each would be instead of what.
+    pub fn add_update<'a>(&mut self, moves: impl Iterator<Item = (&'a str, &'a Value, &'a Value)>) {
+        self.updated += 1;
+        for (field, from, to) in moves {
+            self.fields.entry(field.to_owned()).or_default().add(from, to);
+        }
+    }
+
+    /// Counts one that makes a person: what it sets is not summed up.
     pub fn add_create(&mut self) {
         self.created += 1;
     }

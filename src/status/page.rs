@@ -10,13 +10,18 @@ use serde::Serialize;
 
 use super::help;
 use super::snapshot::{JobView, Snapshot};
-use crate::reconcile::{LastRun, Reason, ReasonKind, RecentRun, RejectedRows, Status};
+use crate::reconcile::{LastRun, Reason, ReasonKind, RejectedRows, Status};
 use crate::record::{Target, redact};
 use crate::text::{markup_of, thousands};
-use crate::web::{Bar, When, chart, lasting, templates};
+use crate::web::{When, chart, lasting, templates};
 
 /// The beginning of every page of this program, and of this one.
-const HEAD: &str = concat!(include_str!("../hr_report/base.html"), include_str!("head.html"));
+const HEAD: &str = concat!(
+    "<!DOCTYPE html>\n<html lang=\"en\">\n",
+    include_str!("../web/base.html"),
+    include_str!("../web/chart.css"),
+    include_str!("head.html")
+);
 /// How many different reasons of rejected rows are listed.
 const ROWS_MAX: usize = 50;
 /// How many lines are listed with a reason.
@@ -281,7 +286,11 @@ impl JobPart {
             held,
             tables: tables.iter().filter_map(|(heading, rows)| table(heading, rows)).collect(),
             help: help::of(job),
-            chart: if job.recent.iter().len() > 1 { runs(job) } else { String::new() },
+            chart: if job.recent.iter().len() > 1 {
+                chart(&job.recent.bars(|at| job.local_time(at)))
+            } else {
+                String::new()
+            },
         }
     }
 }
@@ -360,18 +369,6 @@ fn some_lines(lines: &[u64], count: usize) -> String {
         (false, more) => listed.push(format!("and {more} more")),
     }
     listed.join(", ")
-}
-
-/// The chart of the newest runs.
-fn runs(job: &JobView) -> String {
-    let bar = |run: &RecentRun| Bar {
-        name: format!("run {}, {}", run.run, job.local_time(run.ended)),
-        word: run.status.name().to_owned(),
-        failed: run.status == Status::Failed,
-        people: run.counts.records,
-        parts: [run.counts.created, run.counts.updated, run.counts.deleted, run.counts.held],
-    };
-    chart(&job.recent.iter().map(bar).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

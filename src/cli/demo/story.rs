@@ -9,7 +9,7 @@ use crate::cli::backend::session;
 use crate::cli::commands::plan::{self, Detail};
 use crate::cli::commands::{approve, sync};
 use crate::cli::ui::{Failure, Message, Paint, sanitize};
-use crate::hr_report::RowOutcome;
+use crate::hr_report::{Language, RowOutcome};
 use crate::reconcile::{KeyFilter, Report, Status};
 
 /// Runs all steps, and returns the rows of HR as they are at the end.
@@ -127,7 +127,7 @@ impl DemoEnv {
         let table = files.iter().find(|file| file.to_string_lossy().ends_with(".report.csv"));
         let table = table.ok_or_else(|| Failure::failed(Message("there is no report".to_owned())))?;
         let table = fs::read_to_string(table).map_err(Failure::failed)?;
-        let rows = table.lines().filter(|line| !line.contains(RowOutcome::Unchanged.name()));
+        let rows = table.lines().filter(|line| !line.contains(Language::default().name_of(RowOutcome::Unchanged)));
         rows.for_each(|line| self.ui.line(format!("  {}", sanitize(line.trim_start_matches('\u{feff}')))));
         Ok(())
     }

@@ -4,6 +4,7 @@ use jiff::tz::{self, TimeZone};
 
 use super::section::{JobSection, Section};
 use super::{contractor, guard, leavers, lookup, mapping, monitoring, source};
+use crate::config::monitoring::HrReportOptions;
 use crate::config::nearest;
 use crate::config::options::Job;
 use crate::config::schedule::Schedule;
@@ -62,6 +63,7 @@ pub(super) fn check(table: Section<'_>) -> Option<Job> {
         schedule,
         time_zone: job.time_zone,
         notify,
+        hr_report: HrReportOptions::default(),
         organizations: None,
         memberships: None,
     };

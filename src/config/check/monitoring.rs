@@ -9,9 +9,10 @@ use secrecy::SecretString;
 use super::secret::FoundSecret;
 use super::section::Section;
 use super::{api, url};
-use crate::config::monitoring::{Endpoint, JobNotify, Mail, Notify, Protection, Relay, Status};
+use crate::config::monitoring::{Endpoint, HrReportOptions, JobNotify, Mail, Notify, Protection, Relay, Status};
 use crate::config::options::Job;
 use crate::config::schedule::Schedule;
+use crate::hr_report::Language;
 use crate::secret::SecretSource;
 
 const LISTEN_HINT: &str = "write it like \"127.0.0.1:9464\" or \"[::1]:9464\"; \"\" turns the page off";
@@ -77,6 +78,14 @@ pub(super) fn notify(notify: &Section<'_>, service: &Section<'_>) -> Notify {
     let webhook = hook(notify, "webhook");
     let mail = mail(&notify.section("mail"));
     Notify { webhook, mail, heartbeat: hook(notify, "heartbeat"), page: None, approvals: None, ca_file, proxy }
+}
+
+/// How reports are written, of any job.
+pub(super) fn hr_reports(report: &Section<'_>, notify: &Section<'_>) -> HrReportOptions {
+    let languages: Vec<(&str, Language)> = Language::all().map(|language| (language.code(), language)).collect();
+    let language = report.choice("language", &languages);
+    let contact = notify.unless_empty("contact").map(str::to_owned);
+    HrReportOptions { language: language.unwrap_or_default(), contact, decide_at: None }
 }
 
 /// Who is notified of one job; a part with a mistake is left out, and the report says why.

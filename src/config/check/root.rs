@@ -12,7 +12,7 @@ use crate::config::account::Account;
 use crate::config::approvals::Approvals;
 use crate::config::credentials::Credentials;
 use crate::config::instance::Instance;
-use crate::config::monitoring::{Notify, Status};
+use crate::config::monitoring::{HrReportOptions, Notify, Status};
 use crate::config::options::{Control, Job, Needs, StateOptions};
 use crate::history::Retention;
 use crate::record::{JobName, Target};
@@ -79,10 +79,15 @@ pub(in crate::config) fn check(top: &Section<'_>, needs: Needs) -> Option<Checke
     monitoring::check_all(&jobs, &notify, top);
     let approvals = approvals::check(&top.section("approvals"), &status, &jobs);
     let notify = Notify { approvals: approvals.clone(), ..notify };
+    let hr_reports = monitoring::hr_reports(&top.section("report"), &top.section("notify"));
     let processed = kept.duration("processed");
     let mut jobs: Option<Vec<Job>> = jobs.into_iter().collect();
-    for inbox in jobs.iter_mut().flatten().filter_map(|job| job.inbox.as_mut()) {
-        inbox.kept = processed.unwrap_or(inbox.kept);
+    for job in jobs.iter_mut().flatten() {
+        let decide_at = approvals.as_ref().map(|approvals| approvals.page_of(&job.name));
+        job.hr_report = HrReportOptions { decide_at, ..hr_reports.clone() };
+        if let Some(inbox) = &mut job.inbox {
+            inbox.kept = processed.unwrap_or(inbox.kept);
+        }
     }
     if !top.report.is_clean() {
         return None;

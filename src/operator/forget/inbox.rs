@@ -17,10 +17,10 @@ use super::redact::without;
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::disk;
-use crate::hr_report::{MARK, harmless, is_page, is_table, keyed, text_of};
+use crate::hr_report::{MARK, delimiter_of, harmless, is_page, keyed, text_of};
 use crate::mapping::{Bound, Mapped};
 use crate::reconcile::collect::rows;
-use crate::reconcile::inbox::staging::Staging;
+use crate::reconcile::inbox::staging::{OpenReport, Staging};
 use crate::reconcile::inbox::with_copy::{form, over};
 use crate::reconcile::report::job_report::named_as;
 use crate::record::Key;
@@ -70,7 +70,13 @@ pub(crate) fn forget(store: &Store, jobs: &[Job], key: &Key) -> (u64, Option<For
 /// What lies in the state folder.
 fn kept(store: &Store, job: &Job, key: &Key, files: &mut u64) -> io::Result<()> {
     let staging = Staging::of(store.dir(), &job.name);
-    for path in [staging.kept_copy(), staging.copy(), staging.waiting()] {
+    if let Some(report) = staging.open_report()?
+        && let Some(rest) = report_without(report, job, key)
+    {
+        staging.keep_waiting(&rest)?;
+        *files += 1;
+    }
+    for path in [staging.kept_copy(), staging.copy()] {
         if path.exists() {
             fs::remove_file(&path)?;
             disk::sync_folder(staging.dir())?;
@@ -94,6 +100,27 @@ fn kept(store: &Store, job: &Job, key: &Key, files: &mut u64) -> io::Result<()> 
         }
     }
     Ok(())
+}
+
+/// What a report is made of, without the person; `None` where it does not name them. What else waits in it is brought up
+/// to date as before.
+fn report_without(mut open: OpenReport, job: &Job, key: &Key) -> Option<OpenReport> {
+    let hr_report = &mut open.hr_report;
+    let before = hr_report.lines.len();
+    hr_report.lines.retain(|line| !line.key.as_deref().is_some_and(|name| is_about(job, key, name)));
+    let mut changed = hr_report.lines.len() < before;
+    let reasons = hr_report.lines.iter_mut().map(|line| &mut line.reason);
+    for text in reasons.chain(&mut hr_report.messages).chain(&mut hr_report.while_waiting) {
+        if let Some(rest) = without(text, key) {
+            (*text, changed) = (rest, true);
+        }
+    }
+    changed.then_some(open)
+}
+
+/// Whether a report of a job that calls a record so is about the person.
+fn is_about(job: &Job, key: &Key, name: &str) -> bool {
+    named_as(job, name).iter().any(|(job, own)| own.is_about(job, key))
 }
 
 /// What lies in the inbox's two folders.
@@ -159,8 +186,8 @@ impl Searched<'_> {
         if name.ends_with(TABLE) || name.ends_with(PAGE) {
             File::open(&self.copy)?.take(64).read_to_end(&mut head)?;
         }
-        if is_table(&head) {
-            self.table()
+        if let Some(delimiter) = delimiter_of(&head) {
+            self.table(delimiter)
         } else if name.ends_with(PAGE) && is_page(&head) {
             self.page()
         } else {
@@ -227,9 +254,9 @@ impl Searched<'_> {
     }
 
     /// A report as a table.
-    fn table(&self) -> io::Result<Redaction> {
+    fn table(&self, delimiter: u8) -> io::Result<Redaction> {
         let mut file = BufReader::new(File::open(&self.copy)?);
-        let delimiter = file.fill_buf()?.get(MARK.len() + "row".len()).copied().unwrap_or(b',');
+        file.fill_buf()?;
         file.consume(MARK.len());
         let left = Cell::new(RECORD_BYTES_MAX);
         let mut reader = ReaderBuilder::new()
@@ -295,9 +322,8 @@ impl Searched<'_> {
         Ok(if changed { Redaction::Becomes } else { Redaction::Stays })
     }
 
-    /// Whether a report that calls a record so is about the person.
     fn is_about(&self, name: &str) -> bool {
-        named_as(self.job, name).iter().any(|(job, own)| own.is_about(job, self.key))
+        is_about(self.job, self.key, name)
     }
 
     fn create(&self) -> io::Result<File> {

@@ -10,7 +10,7 @@ use crate::hr_report::{HrReport, ReportLine, RowOutcome, Verdict};
 use crate::reconcile::collect::rows;
 use crate::reconcile::model::counts::Status;
 use crate::reconcile::model::error::Error;
-use crate::reconcile::model::reason::ReasonKind;
+use crate::reconcile::model::reason::{Reason, ReasonKind};
 use crate::reconcile::report::job_report::Report;
 use crate::record::{Action, Key, Rejected, reveal};
 use crate::source::{self, Columns, csv};
@@ -43,12 +43,28 @@ pub(crate) fn of_run(hr_report: HrReport, report: &Report, known: &Known) -> HrR
         format!("not in this file: {told}. Was a filter left on in the export, or is it the export of a part?")
     });
     let messages = report.reasons.iter().filter(|reason| reason.kind != ReasonKind::Rejected || lines.is_empty());
-    let messages = missing.into_iter().chain(messages.map(|message| reveal(message).into_owned()));
-    let messages: Vec<String> = messages.collect();
+    let (pending, lasting): (Vec<&Reason>, Vec<&Reason>) = messages.partition(|reason| is_pending(reason));
+    // Each line that waits has its reason, and needs no other; one whose row is rejected has no line that waits.
+    let listed = |reason: &&&Reason| reason.kind != ReasonKind::Held || !waits_in_lines(report, &lines);
+    let text = |reason: &Reason| reveal(reason).into_owned();
+    let mut while_waiting: Vec<String> = pending.iter().filter(listed).map(|reason| text(reason)).collect();
+    let mut messages: Vec<String> = missing.into_iter().chain(lasting.into_iter().map(text)).collect();
+    if lines.iter().all(|line| line.outcome != RowOutcome::Waiting) {
+        messages.append(&mut while_waiting);
+    }
+    HrReport { verdict, messages, while_waiting, lines, ..hr_report }
+}
+
+/// Whether it is only said because something waits.
+fn is_pending(reason: &Reason) -> bool {
+    matches!(reason.kind, ReasonKind::Held | ReasonKind::Paused)
+}
+
+/// Whether everybody who is held has a line that says so.
+fn waits_in_lines(report: &Report, lines: &[ReportLine]) -> bool {
     let waiting = lines.iter().filter(|line| line.outcome == RowOutcome::Waiting);
-    let holds: BTreeSet<String> = waiting.map(|line| line.reason.clone()).collect();
-    let holds = messages.iter().filter(|message| holds.contains(*message)).cloned().collect();
-    HrReport { verdict, messages, holds, lines, ..hr_report }
+    let waiting: BTreeSet<&str> = waiting.filter_map(|line| line.key.as_deref()).collect();
+    report.held.iter().all(|(key, _)| waiting.contains(key.as_str()))
 }
 
 /// The verdict on a file once nothing of it waits any more.

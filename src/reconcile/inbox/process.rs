@@ -354,17 +354,21 @@ impl<'a> InboxRun<'a> {
     /// An empty report.
     fn blank(&self, state: &JobState, name: &str, verdict: Verdict) -> HrReport {
         let found = state.found.as_ref().and_then(SourceState::file).map(|found| found.delimiter);
+        let options = &self.job.hr_report;
         HrReport {
             file: name.to_owned(),
             job: self.job.name.to_string(),
             at: self.context.clock.now().to_zoned(self.job.time_zone.clone()),
             verdict,
             messages: Vec::new(),
-            holds: Vec::new(),
+            while_waiting: Vec::new(),
             updated: None,
             newer: None,
             lines: Vec::new(),
             delimiter: form(self.job).delimiter.or(found).unwrap_or(b','),
+            language: options.language,
+            contact: options.contact.clone(),
+            decide_at: options.decide_at.clone(),
         }
     }
 

@@ -5,7 +5,6 @@
 //! or rejected; for the rest the audit files say what was done.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -15,7 +14,7 @@ use super::file_report::outcome_of;
 use super::staging::{OpenReport, Staging};
 use crate::config::Job;
 use crate::history::{self, AuditEvent};
-use crate::hr_report::{RowOutcome, Verdict, page, table};
+use crate::hr_report::{ReportLine, RowOutcome, Verdict, page, table};
 use crate::plan;
 use crate::queue::{self, State};
 use crate::reconcile::approval::held::HELD;
@@ -45,17 +44,13 @@ pub(crate) fn update_reports(
     staging: &Staging,
     newer: Option<&str>,
 ) -> Result<(), Error> {
-    let path = staging.waiting();
-    let waiting = match fs::read(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        read => read.and_then(|bytes| serde_json::from_slice::<OpenReport>(&bytes).map_err(io::Error::from)),
-    };
     let failed = |error: io::Error| {
         let job = job.name.as_str();
         tracing::warn!(job, %error, "{job}: the report of a file of which something waits was not brought up to date: {error}");
     };
-    let mut waiting = match waiting {
-        Ok(waiting) => waiting,
+    let mut waiting = match staging.open_report() {
+        Ok(Some(waiting)) => waiting,
+        Ok(None) => return Ok(()),
         Err(error) => {
             failed(error);
             return Ok(());
@@ -111,15 +106,10 @@ impl OpenReport {
 
     fn tell(&mut self, now: Timestamp, newer: Option<&str>) {
         let Self { hr_report, settled, .. } = self;
-        let waits = |line: &&crate::hr_report::ReportLine| line.outcome == RowOutcome::Waiting;
-        let reasons: Vec<&str> = hr_report.lines.iter().filter(waits).map(|line| line.reason.as_str()).collect();
-        // What was said of the whole file because of lines that waited goes with them.
-        hr_report.messages.retain(|message| !hr_report.holds.contains(message) || reasons.contains(&message.as_str()));
         hr_report.updated = Some(now.to_zoned(hr_report.at.time_zone().clone()));
         hr_report.newer = newer.map(str::to_owned);
-        if reasons.is_empty() {
-            let lacks =
-                |line: &crate::hr_report::ReportLine| matches!(line.outcome, RowOutcome::NotUsed | RowOutcome::Refused);
+        if hr_report.count(RowOutcome::Waiting) == 0 {
+            let lacks = |line: &ReportLine| matches!(line.outcome, RowOutcome::NotUsed | RowOutcome::Refused);
             let partly = hr_report.lines.iter().any(lacks);
             hr_report.verdict = if partly { Verdict::Partly } else { *settled };
         }

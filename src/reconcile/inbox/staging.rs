@@ -89,6 +89,14 @@ impl Staging {
         self.dir.join("waiting")
     }
 
+    /// What the last file's reports are made of; `None` where nothing in them waits.
+    pub(crate) fn open_report(&self) -> io::Result<Option<OpenReport>> {
+        match fs::read(self.waiting()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            read => Ok(Some(serde_json::from_slice(&read?)?)),
+        }
+    }
+
     /// Keeps what reports are made of.
     pub(crate) fn keep_waiting(&self, waiting: &OpenReport) -> io::Result<()> {
         disk::replace(&self.waiting(), &serde_json::to_vec(waiting)?)

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::counts::{Counts, Status};
 use crate::record::JobName;
 use crate::store::{self, Batch, MetaKey, Store};
+use crate::web::Bar;
 
 /// How many runs are remembered.
 const RUNS_MAX: usize = 30;
@@ -50,6 +51,18 @@ impl RecentRuns {
     /// The oldest first.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &RecentRun> {
         self.0.iter()
+    }
+
+    /// The same as bars of a chart; `shown` writes a time.
+    pub fn bars(&self, shown: impl Fn(Timestamp) -> String) -> Vec<Bar> {
+        let bar = |run: &RecentRun| Bar {
+            name: format!("run {}, {}", run.run, shown(run.ended)),
+            word: run.status.name().to_owned(),
+            failed: run.status == Status::Failed,
+            people: run.counts.records,
+            parts: [run.counts.created, run.counts.updated, run.counts.deleted, run.counts.held],
+        };
+        self.0.iter().map(bar).collect()
     }
 
     /// Since when every run has ended as the last one did; `None` where there was none, or where that was longer ago than

@@ -43,6 +43,43 @@ fn what_is_approved_is_sent_and_what_is_rejected_is_dropped() {
 }
 
 #[test]
+fn a_page_begins_with_the_last_runs_and_what_all_of_it_does() {
+    let pages = Pages::start();
+    pages.world.sync_of(people(1..41)).expect(4);
+    pages.world.run(&["approve", "staff"]).expect(0);
+    pages.world.sync().expect(0);
+    pages.world.sync_of(people(3..42).replace("Clerk", "Baker")).expect(4);
+    let pages = pages.up();
+    let mut browser = pages.logged_in("ana", &["hr"]);
+    let page = browser.get("/held/staff").expect(200).body;
+    let at = |part: &str| page.find(part).unwrap_or_else(|| panic!("no {part}: {page}"));
+    let places = [
+        "<h1>staff</h1>",
+        ": held.</p>",
+        "<figure",
+        "41 held",
+        "2 to leave",
+        "1 to come",
+        "38 to change: title of 38",
+        "<table aria",
+    ];
+    let places: Vec<usize> = places.iter().map(|part| at(part)).collect();
+    assert!(places.is_sorted(), "{places:?}: {page}");
+}
+
+#[test]
+fn a_thousand_changes_come_in_parts_that_a_phone_can_load() {
+    let pages = Pages::start().holding(0, 1..1001);
+    let mut browser = pages.logged_in("ana", &["hr"]);
+    for part in 1..=2 {
+        let page = browser.get(&format!("/held/staff?page={part}")).expect(200).body;
+        assert!(page.contains("1000 held") && page.contains("1,000 to come"), "{}", &page[..4000]);
+        assert_eq!(page.matches("<tr><td><input").count(), 500);
+        assert!(page.len() < 300_000, "{} bytes", page.len());
+    }
+}
+
+#[test]
 fn what_changed_between_look_and_click_is_not_decided() {
     let pages = Pages::start().holding(0, 1..4);
     let mut browser = pages.logged_in("ana", &["hr"]);

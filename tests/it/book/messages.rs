@@ -8,7 +8,8 @@ const VALUE: char = '\0';
 /// The texts of the program as they are shown: continued lines joined, `{…}` as [`VALUE`].
 fn texts() -> Vec<String> {
     let mut texts = Vec::new();
-    for file in ["src", "crates"].iter().flat_map(|folder| files(folder, "rs")) {
+    let sentences = files("src", "toml");
+    for file in ["src", "crates"].iter().flat_map(|folder| files(folder, "rs")).chain(sentences) {
         let joined = read(&file).split("\\\n").map(str::trim_start).collect::<Vec<_>>().concat();
         // Every second part between quotes is a text; a part that ends in a backslash goes on behind its quote.
         let mut inside = false;

@@ -93,3 +93,40 @@ fn the_reports_of_a_failed_file_list_the_rows_that_could_not_be_used() {
     let both = ["processed", "failed"].map(|folder| inbox.names(folder));
     assert!(both.iter().flatten().any(|name| name == "c.csv.report.csv"), "{both:?}");
 }
+
+#[test]
+fn a_report_is_in_the_language_that_is_set_and_names_who_answers_and_where_people_decide() {
+    let rest = "[job.guard]\nmax_updates = 0\n[report]\nlanguage = \"de\"\n[notify]\ncontact = \"Haus & Hof\"\n[approvals]\n\
+                url = \"https://approve.example.com/\"\nsocket = \"approvals.sock\"\nproxy_user = \"root\"\nuser_header = \"X-User\"\n\
+                [[approvals.allow]]\nuser = \"mia\"\njobs = [\"*\"]\nmay = [\"approve\"]\n";
+    let world = world("", rest);
+    let inbox = Inbox(&world);
+    inbox.drop("a.csv", people(1..20));
+    world.sync().expect(0);
+    inbox.drop("b.csv", people(1..20).replace("Clerk", "Baker"));
+    world.sync().expect(4);
+    let table = || inbox.text("processed", "b.csv.report.csv");
+    let page = || inbox.text("processed", "b.csv.report.html");
+    assert!(
+        table().contains("Zeile,Schlüssel,Ergebnis,Grund\r\n") && table().contains("\r\n3,P00002,wartet,"),
+        "{}",
+        table()
+    );
+    let waits = page();
+    assert!(
+        waits.contains("<html lang=\"de\">") && waits.contains("<h1>Die Datei wurde gelesen, und etwas wartet</h1>"),
+        "{waits}"
+    );
+    assert!(waits.contains("<a href=\"https://approve.example.com/held/staff\">"), "{waits}");
+    assert!(waits.contains("Fragen? Wenden Sie sich an Haus &amp; Hof."), "{waits}");
+    assert_eq!(waits.matches("max_updates").count(), 1, "one reason is given once: {waits}");
+
+    world.run(&["forget", "P00002"]).expect(0);
+    for report in [table(), page()] {
+        assert!(!report.contains("P00002") && report.contains("P00003"), "{report}");
+    }
+    world.run(&["approve", "staff"]).expect(0);
+    world.sync();
+    assert!(page().contains("Aktualisiert am") && !page().contains("approve.example.com"), "{}", page());
+    assert!(!table().contains("P00002") && table().contains("\r\n4,P00003,geändert,"), "{}", table());
+}
