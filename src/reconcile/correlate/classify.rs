@@ -72,7 +72,7 @@ pub(crate) fn classify(
         } else if MovedNames::concern(context.rules) {
             // Their names may come from those who are asked for, or go to them.
             let (record, _) = candidate.open(context.spill)?;
-            classifier.names.note(at, &record, &classifier.found(at)?);
+            classifier.names.note(at, &record, &classifier.found(at)?, context.rules);
         }
     }
     classifier.finish()
@@ -145,7 +145,7 @@ impl<'a> Classifier<'a> {
         }
         self.observe(&valid, &correlation)?;
         if MovedNames::concern(self.context.rules) {
-            self.names.note(at, &valid.record, &correlation);
+            self.names.note(at, &valid.record, &correlation, self.context.rules);
         }
         let other = self.people.another_person(&valid.record, &correlation, self.context)?;
         let Valid { record, marks, has_bad_values, .. } = valid;

@@ -1,10 +1,10 @@
-//! Names that go from one person to another in one read (law 6).
+//! Names and emails that go from one person to another in one read (law 6).
 //!
 //! Where a column of names was sorted apart from the rest, a known person gets the name of someone else, and another row
 //! has theirs. If that row is of a new person, nothing is wrong with either by itself: key and email are right in both.
-//! So both wait.
+//! So both wait. The same holds for a column of emails.
 //!
-//! Who gets another name while no one gets theirs is not asked about, nor is a new person with the name of someone who
+//! Who gets another name or email while no one gets theirs is not asked about, nor is a new person with that of someone who
 //! keeps it. Only changes of the source count: an edit made at the service is set back to what the source says.
 
 use std::collections::BTreeMap;
@@ -16,35 +16,40 @@ use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::error::Error;
 use crate::record::{Key, Record, Target};
 
-/// Who loses a name and who gets it; each is a digest of the name and the position of a candidate.
+/// What tells one person from another: the place of a field in [`Target::IDENTITY`], and a digest of its value.
+type IdentityValue = (usize, u64);
+
+/// Who loses a name or an email and who gets it, by the position of a candidate.
 #[derive(Default)]
 pub(crate) struct MovedNames {
-    lost: Vec<(u64, usize)>,
+    lost: Vec<(IdentityValue, usize)>,
     /// Of known people only: a first run has new ones without number.
-    gained: Vec<(u64, usize)>,
+    gained: Vec<(IdentityValue, usize)>,
 }
 
 impl MovedNames {
-    /// Whether the names of a job's records are names of people that it may change.
+    /// Whether names and emails of a job's records are those of people that it may change.
     pub(crate) fn concern(rules: Rules<'_>) -> bool {
-        rules.target.has_presence() && rules.owned().any(|field| field.name == Target::NAME)
+        changeable(rules).next().is_some()
     }
 
-    /// Notes it if the candidate at a position is a known person who gets another name.
-    pub(crate) fn note(&mut self, at: usize, record: &Record, correlation: &Correlation) {
+    /// Notes it if the candidate at a position is a known person who gets another name or email.
+    pub(crate) fn note(&mut self, at: usize, record: &Record, correlation: &Correlation, rules: Rules<'_>) {
         let (entity, known) = match correlation {
             Correlation::Mine { known, entity } => (Some(entity), Some(known)),
             Correlation::Matched { entity, .. } => (Some(entity), None),
             Correlation::Vanished { known } => (None, Some(known)),
             _ => return,
         };
-        let Some(name) = record.fields.get(Target::NAME).and_then(same_name::hash) else { return };
-        let before =
-            [entity.map(|entity| entity.value(Target::NAME)), known.and_then(|known| known.sent.get(Target::NAME))]
-                .map(|name| name.and_then(same_name::hash));
-        if !before.contains(&Some(name)) {
-            self.gained.push((name, at));
-            self.lost.extend(before.into_iter().flatten().map(|name| (name, at)));
+        for field in changeable(rules) {
+            let Some(value) = identity(record, field) else { continue };
+            let name = Target::IDENTITY[field];
+            let before = [entity.map(|entity| entity.value(name)), known.and_then(|known| known.sent.get(name))]
+                .map(|before| before.and_then(same_name::hash).map(|hash| (field, hash)));
+            if !before.contains(&Some(value)) {
+                self.gained.push((value, at));
+                self.lost.extend(before.into_iter().flatten().map(|value| (value, at)));
+            }
         }
     }
 
@@ -63,34 +68,44 @@ impl MovedNames {
         let is_new = |(_, candidate): &(usize, &Candidate)| context.index.by_key(candidate.key.as_str()).is_none();
         for (at, candidate) in candidates.iter().enumerate().filter(is_new) {
             let (record, _) = candidate.open(context.spill)?;
-            let name = record.fields.get(Target::NAME).and_then(same_name::hash);
-            if let Some(name) = name.filter(|name| other(&self.lost, *name, at).is_some())
-                && !matches!(claims.correlation(at, context)?, Correlation::Matched { .. })
-            {
-                self.gained.push((name, at));
+            let values = changeable(context.rules).filter_map(|field| identity(&record, field));
+            let values: Vec<IdentityValue> = values.filter(|value| other(&self.lost, *value, at).is_some()).collect();
+            if !values.is_empty() && !matches!(claims.correlation(at, context)?, Correlation::Matched { .. }) {
+                self.gained.extend(values.into_iter().map(|value| (value, at)));
             }
         }
         self.gained.sort_unstable();
-        let mut wait = |at: usize, from: usize, to: usize| {
+        let mut wait = |at: usize, field: usize, (from, to): (usize, usize)| {
             let [from, to] = [from, to].map(|at| &candidates[at].key);
+            let field = Target::IDENTITY[field];
             let reason = format!(
-                "the name of key {from} goes to key {to} in the same file; were columns sorted apart? approve both if this \
+                "the {field} of key {from} goes to key {to} in the same file; were columns sorted apart? approve both if this \
                  is right"
             );
             reasons.entry(candidates[at].key.clone()).or_insert_with(|| HoldReason::MovedName(reason.into()));
         };
-        for (name, from) in &self.lost {
-            other(&self.gained, *name, *from).into_iter().for_each(|to| wait(*from, *from, to));
+        for (value, from) in &self.lost {
+            other(&self.gained, *value, *from).into_iter().for_each(|to| wait(*from, value.0, (*from, to)));
         }
-        for (name, to) in &self.gained {
-            other(&self.lost, *name, *to).into_iter().for_each(|from| wait(*to, from, *to));
+        for (value, to) in &self.gained {
+            other(&self.lost, *value, *to).into_iter().for_each(|from| wait(*to, value.0, (from, *to)));
         }
         Ok(reasons)
     }
 }
 
-/// Another candidate with a name than the one at a position.
-fn other(names: &[(u64, usize)], name: u64, at: usize) -> Option<usize> {
-    let first = names.partition_point(|(other, _)| *other < name);
-    names[first..].iter().take_while(|(other, _)| *other == name).map(|(_, other)| *other).find(|other| *other != at)
+/// The fields of [`Target::IDENTITY`], by place, that a job may change in people.
+fn changeable(rules: Rules<'_>) -> impl Iterator<Item = usize> {
+    let is_owned = move |name: &str| rules.target.has_presence() && rules.owned().any(|field| field.name == name);
+    Target::IDENTITY.iter().enumerate().filter(move |(_, name)| is_owned(name)).map(|(place, _)| place)
+}
+
+fn identity(record: &Record, field: usize) -> Option<IdentityValue> {
+    record.fields.get(Target::IDENTITY[field]).and_then(same_name::hash).map(|hash| (field, hash))
+}
+
+/// Another candidate with a value than the one at a position.
+fn other(values: &[(IdentityValue, usize)], value: IdentityValue, at: usize) -> Option<usize> {
+    let first = values.partition_point(|(other, _)| *other < value);
+    values[first..].iter().take_while(|(other, _)| *other == value).map(|(_, other)| *other).find(|other| *other != at)
 }

@@ -1,4 +1,4 @@
-//! Names that go from a known person to someone else in one file: neither row is wrong by itself, and both wait.
+//! Names and emails that go from a known person to someone else in one file: neither row is wrong by itself, and both wait.
 
 use std::collections::BTreeSet;
 
@@ -50,6 +50,26 @@ fn law_6_a_name_that_goes_to_someone_else_in_the_same_file_is_held_with_both() {
         ("a name that nobody had", 7, &[(1, "Zed New"), (7, "Zed New")], &[]),
     ] {
         world.csv(named(people, names));
+        let plan = world.plan().expect(0);
+        assert_eq!(held(&plan), expected.iter().copied().collect(), "{case}: {plan:?}");
+    }
+}
+
+#[test]
+fn law_6_an_email_that_goes_to_someone_else_in_the_same_file_is_held_with_both() {
+    let world = World::synced(Config::default(), PEOPLE);
+    for (case, people, emails, expected) in [
+        ("known and new", 7, &[(1, "person7@example.com"), (7, "person1@example.com")][..], &[1, 7][..]),
+        ("two known ones", 6, &[(1, "person2@example.com"), (2, "Person1@example.com")], &[1, 2]),
+        ("a mailbox that is handed on", 7, &[(1, "new@example.com"), (7, "person1@example.com")], &[1, 7]),
+        ("a new address", 7, &[(1, "new@example.com")], &[]),
+    ] {
+        let text = (1..people + 1).fold(HEADER.to_owned(), |text, number| {
+            let own = format!("person{number}@example.com");
+            let email = emails.iter().find(|(of, _)| *of == number).map_or(own.as_str(), |(_, email)| *email);
+            text + &format!("P{number:05},Person {number},{email},Clerk\n")
+        });
+        world.csv(text);
         let plan = world.plan().expect(0);
         assert_eq!(held(&plan), expected.iter().copied().collect(), "{case}: {plan:?}");
     }
