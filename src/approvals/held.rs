@@ -9,13 +9,12 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use reqwest::Url;
-use serde::Deserialize;
 
 use super::consent::Subject;
 use super::decide::{self, Decision, Outcome, Ruling};
 use super::random;
 use super::site::{Allowed, Site};
-use super::view::{self, Revealed};
+use super::view::{self, Part, Revealed};
 use super::visitor::Visitor;
 use crate::config::Right;
 use crate::operator::HeldSet;
@@ -27,12 +26,6 @@ const FORM_MAX: usize = 1024 * 1024;
 
 /// What a form says.
 pub(super) struct Form(Vec<(String, String)>);
-
-/// Which part of a long page is asked for.
-#[derive(Deserialize)]
-pub(super) struct PageNumber {
-    page: Option<usize>,
-}
 
 type Replied = Result<Response, Box<Response>>;
 
@@ -107,7 +100,7 @@ async fn overview_of(site: &Arc<Site>, headers: &HeaderMap) -> Replied {
 pub(super) async fn look(
     State(site): State<Arc<Site>>,
     Path(job): Path<String>,
-    Query(part): Query<PageNumber>,
+    Query(part): Query<Part>,
     headers: HeaderMap,
 ) -> Response {
     let looked = async {
@@ -115,8 +108,7 @@ pub(super) async fn look(
         let visitor = site.visitor(&headers, name.as_ref())?;
         let allowed = site.allowed(&visitor, &job).filter(|one| one.rights.allow(Right::See));
         let allowed = allowed.ok_or_else(|| Box::new(site.pages.missing()))?;
-        let shown =
-            Shown { page: part.page.unwrap_or(1), revealed: Revealed::None, status: StatusCode::OK, note: None };
+        let shown = Shown { part, revealed: Revealed::None, status: StatusCode::OK, note: None };
         Ok(visitor.kept(show(&site, &visitor, &allowed, shown).await?))
     };
     whole(looked.await)
@@ -140,7 +132,7 @@ pub(super) async fn decide(State(site): State<Arc<Site>>, Path(job): Path<String
 
 /// What is shown of a job.
 struct Shown {
-    page: usize,
+    part: Part,
     revealed: Revealed,
     status: StatusCode,
     /// What to say above it.
@@ -149,11 +141,11 @@ struct Shown {
 
 async fn show(site: &Arc<Site>, visitor: &Visitor, allowed: &Allowed, shown: Shown) -> Replied {
     let (config, name, rights) = (Arc::clone(&allowed.config), allowed.name.clone(), allowed.rights.clone());
-    let Shown { page, revealed, status, note } = shown;
+    let Shown { part, revealed, status, note } = shown;
     let view = site.with_store(move |store| {
         let allowed = Allowed { config, name, rights };
         let set = HeldSet::load(store, allowed.job())?;
-        view::held_page(store, allowed.job(), &set, (&allowed.rights, page), &revealed)
+        view::held_page(store, allowed.job(), &set, (&allowed.rights, &part), &revealed)
     });
     let view = view.await?.map_err(|error| unreadable(site, &error))?;
     let consents = site.consents.of(&allowed.name, view.set, &view.digest);
@@ -175,7 +167,8 @@ async fn carry_out(site: &Arc<Site>, visitor: &Visitor, allowed: &Allowed, form:
         tracing::warn!(%error, "a decision on a page could not be made: {error}");
         Box::new(site.pages.undecided(&error))
     })?;
-    let note = |status, note: String| Shown { page: 1, revealed: Revealed::None, status, note: Some(note) };
+    let note =
+        |status, note: String| Shown { part: Part::default(), revealed: Revealed::None, status, note: Some(note) };
     let many = |count: usize| if count == 1 { "1 change".to_owned() } else { format!("{count} changes") };
     match outcome {
         Outcome::Done(keys) => {
@@ -211,8 +204,9 @@ async fn reveal(site: &Arc<Site>, visitor: &Visitor, allowed: &Allowed, form: &F
         Box::new(site.pages.unavailable())
     })?;
     let revealed = key.map_or(Revealed::All, Revealed::One);
-    let page = form.one("page").and_then(|page| page.parse().ok()).unwrap_or(1);
-    show(site, visitor, allowed, Shown { page, revealed, status: StatusCode::OK, note: None }).await
+    let page = form.one("page").and_then(|page| page.parse().ok());
+    let part = Part::new(page, form.one("q").map(str::to_owned));
+    show(site, visitor, allowed, Shown { part, revealed, status: StatusCode::OK, note: None }).await
 }
 
 /// Pauses a job.

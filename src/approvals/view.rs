@@ -1,6 +1,7 @@
 //! What the pages show, as plain data for their templates.
 
-use serde::Serialize;
+use reqwest::Url;
+use serde::{Deserialize, Serialize};
 
 use super::access::Rights;
 use crate::config::{Job, Right};
@@ -57,6 +58,11 @@ pub(super) struct HeldPage {
     /// When the last of them ended, and how.
     last: Option<(String, &'static str)>,
     groups: Vec<Group>,
+    /// What a key or a name is to hold, and how many changes that are; empty for all.
+    sought: String,
+    /// The same in an address.
+    query: String,
+    found: usize,
     /// Which part of the changes this is, of how many.
     page: usize,
     pages: usize,
@@ -88,6 +94,35 @@ struct FieldRow {
     name: String,
     from: String,
     to: String,
+}
+
+/// Which part of what is held someone asks for.
+#[derive(Clone, Default, Deserialize)]
+pub(super) struct Part {
+    page: Option<usize>,
+    q: Option<String>,
+}
+
+impl Part {
+    pub(super) fn new(page: Option<usize>, q: Option<String>) -> Self {
+        Self { page, q }
+    }
+
+    fn sought(&self) -> &str {
+        self.q.as_deref().map(str::trim).unwrap_or_default()
+    }
+
+    fn query(&self) -> String {
+        let url = Url::parse_with_params("x:", [("q", self.sought())]);
+        url.ok().and_then(|url| url.query().map(str::to_owned)).unwrap_or_default()
+    }
+
+    /// Whether a change is sought: its key or its name holds the text, whatever the case.
+    fn has(&self, change: &HeldChange) -> bool {
+        let sought = self.sought().to_lowercase();
+        let holds = |text: &str| text.to_lowercase().contains(&sought);
+        sought.is_empty() || holds(change.key.as_str()) || change.name.as_deref().is_some_and(holds)
+    }
 }
 
 /// Whose hidden values are shown.
@@ -140,14 +175,15 @@ pub(super) fn held_page(
     store: &Store,
     job: &Job,
     set: &HeldSet,
-    (rights, page): (&Rights, usize),
+    (rights, part): (&Rights, &Part),
     revealed: &Revealed,
 ) -> Result<HeldPage, store::Error> {
     let recent = RecentRuns::load(store, &job.name)?;
-    let pages = set.changes.len().div_ceil(CHANGES_MAX).max(1);
-    let page = page.clamp(1, pages);
+    let found: Vec<&HeldChange> = set.changes.iter().filter(|change| part.has(change)).collect();
+    let pages = found.len().div_ceil(CHANGES_MAX).max(1);
+    let page = part.page.unwrap_or(1).clamp(1, pages);
     let mut groups: Vec<Group> = Vec::new();
-    for change in set.changes.iter().skip((page - 1) * CHANGES_MAX).take(CHANGES_MAX) {
+    for change in found.iter().skip((page - 1) * CHANGES_MAX).take(CHANGES_MAX) {
         let (reason, row) = (reveal(&change.reason).into_owned(), Row::of(change, revealed));
         match groups.iter_mut().find(|group| group.reason == reason) {
             Some(group) => group.changes.push(row),
@@ -165,6 +201,9 @@ pub(super) fn held_page(
         chart: if recent.iter().len() > 1 { chart(&recent.bars(|at| time(job, at))) } else { String::new() },
         last: recent.iter().last().map(|run| (time(job, run.ended), run.status.name())),
         groups,
+        sought: part.sought().to_owned(),
+        query: part.query(),
+        found: found.len(),
         page,
         pages,
         paused: paused(store, job),

@@ -68,6 +68,23 @@ fn a_page_begins_with_the_last_runs_and_what_all_of_it_does() {
 }
 
 #[test]
+fn a_search_shows_who_is_sought_and_decides_on_no_one_else_unless_all_are_meant() {
+    let pages = Pages::start().holding(0, 1..40);
+    let mut browser = pages.logged_in("ana", &["hr"]);
+    for (sought, found) in
+        [("p00007", 1), ("PERSON%203", 11), ("", 39), ("%20", 39), ("%22%3E%3Cb%3E", 0), ("Clerk", 0)]
+    {
+        let page = browser.get(&format!("/held/staff?q={sought}")).expect(200);
+        assert_eq!(page.body.matches("form=\"decision\"").count(), found, "{sought}: {page:?}");
+        assert!(!page.body.contains("\"><b>") && page.body.contains("39 held"), "{page:?}");
+    }
+    let page = browser.get("/held/staff?q=p00007").expect(200);
+    assert!(page.body.contains("all 39, not only those that were found"), "{page:?}");
+    decide(&mut browser, &page, "reject", &["P00007"]).expect(200);
+    assert_eq!(pages.held(), 38);
+}
+
+#[test]
 fn a_thousand_changes_come_in_parts_that_a_phone_can_load() {
     let pages = Pages::start().holding(0, 1..1001);
     let mut browser = pages.logged_in("ana", &["hr"]);
