@@ -14,7 +14,7 @@ use super::consent::Subject;
 use super::decide::{self, Decision, Outcome, Ruling};
 use super::random;
 use super::site::{Allowed, Site};
-use super::view::{self, Part, Revealed};
+use super::view::{self, PageQuery, Revealed};
 use super::visitor::Visitor;
 use crate::config::Right;
 use crate::operator::HeldSet;
@@ -100,7 +100,7 @@ async fn overview_of(site: &Arc<Site>, headers: &HeaderMap) -> Replied {
 pub(super) async fn look(
     State(site): State<Arc<Site>>,
     Path(job): Path<String>,
-    Query(part): Query<Part>,
+    Query(part): Query<PageQuery>,
     headers: HeaderMap,
 ) -> Response {
     let looked = async {
@@ -132,7 +132,7 @@ pub(super) async fn decide(State(site): State<Arc<Site>>, Path(job): Path<String
 
 /// What is shown of a job.
 struct Shown {
-    part: Part,
+    part: PageQuery,
     revealed: Revealed,
     status: StatusCode,
     /// What to say above it.
@@ -168,7 +168,7 @@ async fn carry_out(site: &Arc<Site>, visitor: &Visitor, allowed: &Allowed, form:
         Box::new(site.pages.undecided(&error))
     })?;
     let note =
-        |status, note: String| Shown { part: Part::default(), revealed: Revealed::None, status, note: Some(note) };
+        |status, note: String| Shown { part: PageQuery::default(), revealed: Revealed::None, status, note: Some(note) };
     let many = |count: usize| if count == 1 { "1 change".to_owned() } else { format!("{count} changes") };
     match outcome {
         Outcome::Done(keys) => {
@@ -205,7 +205,7 @@ async fn reveal(site: &Arc<Site>, visitor: &Visitor, allowed: &Allowed, form: &F
     })?;
     let revealed = key.map_or(Revealed::All, Revealed::One);
     let page = form.one("page").and_then(|page| page.parse().ok());
-    let part = Part::new(page, form.one("q").map(str::to_owned));
+    let part = PageQuery::new(page, form.one("q").map(str::to_owned));
     show(site, visitor, allowed, Shown { part, revealed, status: StatusCode::OK, note: None }).await
 }
 

@@ -98,12 +98,12 @@ struct FieldRow {
 
 /// Which part of what is held someone asks for.
 #[derive(Clone, Default, Deserialize)]
-pub(super) struct Part {
+pub(super) struct PageQuery {
     page: Option<usize>,
     q: Option<String>,
 }
 
-impl Part {
+impl PageQuery {
     pub(super) fn new(page: Option<usize>, q: Option<String>) -> Self {
         Self { page, q }
     }
@@ -175,7 +175,7 @@ pub(super) fn held_page(
     store: &Store,
     job: &Job,
     set: &HeldSet,
-    (rights, part): (&Rights, &Part),
+    (rights, part): (&Rights, &PageQuery),
     revealed: &Revealed,
 ) -> Result<HeldPage, store::Error> {
     let recent = RecentRuns::load(store, &job.name)?;
