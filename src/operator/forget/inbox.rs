@@ -70,11 +70,20 @@ pub(crate) fn forget(store: &Store, jobs: &[Job], key: &Key) -> (u64, Option<For
 /// What lies in the state folder.
 fn kept(store: &Store, job: &Job, key: &Key, files: &mut u64) -> io::Result<()> {
     let staging = Staging::of(store.dir(), &job.name);
-    if let Some(report) = staging.open_report()?
-        && let Some(rest) = report_without(report, job, key)
-    {
-        staging.keep_waiting(&rest)?;
-        *files += 1;
+    match staging.open_report() {
+        Ok(None) => {}
+        Ok(Some(report)) => {
+            if let Some(rest) = report_without(report, job, key) {
+                staging.keep_waiting(&rest)?;
+                *files += 1;
+            }
+        }
+        // What can't be read may name them.
+        Err(_) => {
+            staging.drop_waiting()?;
+            disk::sync_folder(staging.dir())?;
+            *files += 1;
+        }
     }
     for path in [staging.kept_copy(), staging.copy()] {
         if path.exists() {

@@ -71,7 +71,8 @@ impl OpenReport {
     /// Finds out what became of each line that waited; whether anything did.
     fn update(&mut self, store: &Store, job: &Job, now: Timestamp, newer: Option<&str>) -> Result<bool, Error> {
         let mut settled = Vec::new();
-        let mut moved = false;
+        // Nothing waits any more where who did was forgotten.
+        let mut moved = self.hr_report.count(RowOutcome::Waiting) == 0;
         for (at, line) in self.hr_report.lines.iter_mut().enumerate() {
             let (RowOutcome::Waiting, Some(name)) = (line.outcome, &line.key) else { continue };
             let records = named_as(job, name);

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::inbox::{Inbox, world};
-use crate::support::{World, people};
+use crate::support::{World, people, row};
 
 /// A world in which every update waits for a person, and a first file has been read.
 fn held(mode: &str) -> World {
@@ -56,6 +56,32 @@ fn a_report_names_the_file_that_tells_what_waits_now() {
     assert!(page.contains("Another file was read since, c.csv") && !page.contains("something waits"), "{page}");
     let table = inbox.text("processed", "b.csv.report.csv");
     assert_eq!(table.matches(",already right,").count(), 19, "{table}");
+}
+
+#[test]
+fn a_report_whose_last_waiting_person_is_forgotten_waits_for_no_one() {
+    for is_damaged in [false, true] {
+        let world = world("", "[job.guard]\nmax_updates = 0\n");
+        let inbox = Inbox(&world);
+        inbox.drop("a.csv", people(1..20));
+        world.sync().expect(0);
+        let held = 5..9;
+        let moved = |rows: String, number| rows.replace(&row(number, "Clerk"), &row(number, "Baker"));
+        inbox.drop("b.csv", held.clone().fold(people(1..20), moved));
+        world.sync().expect(4);
+        let waiting = world.state().join("inbox/staff/waiting");
+        assert!(inbox.text("processed", "b.csv.report.html").contains("something waits"));
+        if is_damaged {
+            fs::write(&waiting, "{ P00005").unwrap();
+        }
+        for number in held {
+            world.run(&["forget", &format!("P{number:05}")]).expect(0);
+        }
+        world.sync();
+        let page = inbox.text("processed", "b.csv.report.html");
+        assert!(is_damaged || !page.contains("something waits"), "{page}");
+        assert!(!page.contains("P00005") && !waiting.exists(), "{is_damaged}: {page}");
+    }
 }
 
 #[test]
