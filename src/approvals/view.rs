@@ -117,11 +117,12 @@ impl PageQuery {
         url.ok().and_then(|url| url.query().map(str::to_owned)).unwrap_or_default()
     }
 
-    /// Whether a change is sought: its key or its name holds the text, whatever the case.
-    fn has(&self, change: &HeldChange) -> bool {
+    /// The changes that are sought: their key or their name holds the text, whatever the case.
+    fn found<'a>(&self, set: &'a HeldSet) -> Vec<&'a HeldChange> {
         let sought = self.sought().to_lowercase();
         let holds = |text: &str| text.to_lowercase().contains(&sought);
-        sought.is_empty() || holds(change.key.as_str()) || change.name.as_deref().is_some_and(holds)
+        let has = |change: &&HeldChange| holds(change.key.as_str()) || change.name.as_deref().is_some_and(holds);
+        set.changes.iter().filter(has).collect()
     }
 }
 
@@ -179,7 +180,7 @@ pub(super) fn held_page(
     revealed: &Revealed,
 ) -> Result<HeldPage, store::Error> {
     let recent = RecentRuns::load(store, &job.name)?;
-    let found: Vec<&HeldChange> = set.changes.iter().filter(|change| part.has(change)).collect();
+    let found = part.found(set);
     let pages = found.len().div_ceil(CHANGES_MAX).max(1);
     let page = part.page.unwrap_or(1).clamp(1, pages);
     let mut groups: Vec<Group> = Vec::new();

@@ -3,6 +3,7 @@
 use csv::{Terminator, WriterBuilder};
 
 use super::{HrReport, Language};
+use crate::source::csv::DELIMITERS;
 
 /// The mark by which spreadsheets know UTF-8.
 pub const MARK: &[u8] = "\u{feff}".as_bytes();
@@ -13,8 +14,9 @@ pub fn delimiter_of(head: &[u8]) -> Option<u8> {
     Language::all().find_map(|language| {
         let columns = language.sentences().columns();
         let delimiter = *rest.get(columns[0].len())?;
-        let is_one = matches!(delimiter, b',' | b';' | b'\t' | b'|');
-        (is_one && rest.starts_with(columns.join(&char::from(delimiter).to_string()).as_bytes())).then_some(delimiter)
+        (DELIMITERS.contains(&delimiter)
+            && rest.starts_with(columns.join(&char::from(delimiter).to_string()).as_bytes()))
+        .then_some(delimiter)
     })
 }
 

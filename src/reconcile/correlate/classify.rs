@@ -69,10 +69,10 @@ pub(crate) fn classify(
     for (at, candidate) in context.candidates.iter().enumerate() {
         if narrow.has(&candidate.key) {
             classifier.one(at, candidate, remember)?;
-        } else if MovedNames::concern(context.rules) {
+        } else if classifier.names.concern() {
             // Their names may come from those who are asked for, or go to them.
             let (record, _) = candidate.open(context.spill)?;
-            classifier.names.note(at, &record, &classifier.found(at)?, context.rules);
+            classifier.names.note(at, &record, &classifier.found(at)?);
         }
     }
     classifier.finish()
@@ -118,7 +118,7 @@ impl<'a> Classifier<'a> {
             fitting: Fitting::new(context.job, context.rules.fields, context.mirror)?,
             same_name: SameName::make(state, context, &claims)?,
             people: People::new(&context.job.match_on, context.rules),
-            names: MovedNames::default(),
+            names: MovedNames::new(context.rules),
             suspects: BTreeMap::new(),
             doubted: BTreeSet::new(),
             result: Classified { claimed: claims.entities().collect(), ..Classified::default() },
@@ -144,8 +144,8 @@ impl<'a> Classifier<'a> {
             return Ok(());
         }
         self.observe(&valid, &correlation)?;
-        if MovedNames::concern(self.context.rules) {
-            self.names.note(at, &valid.record, &correlation, self.context.rules);
+        if self.names.concern() {
+            self.names.note(at, &valid.record, &correlation);
         }
         let other = self.people.another_person(&valid.record, &correlation, self.context)?;
         let Valid { record, marks, has_bad_values, .. } = valid;

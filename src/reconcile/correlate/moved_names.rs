@@ -20,28 +20,35 @@ use crate::record::{Key, Record, Target};
 type IdentityValue = (usize, u64);
 
 /// Who loses a name or an email and who gets it, by the position of a candidate.
-#[derive(Default)]
 pub(crate) struct MovedNames {
+    /// The fields of [`Target::IDENTITY`], by place, that the job may change in people.
+    fields: Vec<usize>,
     lost: Vec<(IdentityValue, usize)>,
     /// Of known people only: a first run has new ones without number.
     gained: Vec<(IdentityValue, usize)>,
 }
 
 impl MovedNames {
+    pub(crate) fn new(rules: Rules<'_>) -> Self {
+        let is_owned = |name: &str| rules.target.has_presence() && rules.owned().any(|field| field.name == name);
+        let fields = Target::IDENTITY.iter().enumerate().filter(|(_, name)| is_owned(name)).map(|(place, _)| place);
+        Self { fields: fields.collect(), lost: Vec::new(), gained: Vec::new() }
+    }
+
     /// Whether names and emails of a job's records are those of people that it may change.
-    pub(crate) fn concern(rules: Rules<'_>) -> bool {
-        changeable(rules).next().is_some()
+    pub(crate) fn concern(&self) -> bool {
+        !self.fields.is_empty()
     }
 
     /// Notes it if the candidate at a position is a known person who gets another name or email.
-    pub(crate) fn note(&mut self, at: usize, record: &Record, correlation: &Correlation, rules: Rules<'_>) {
+    pub(crate) fn note(&mut self, at: usize, record: &Record, correlation: &Correlation) {
         let (entity, known) = match correlation {
             Correlation::Mine { known, entity } => (Some(entity), Some(known)),
             Correlation::Matched { entity, .. } => (Some(entity), None),
             Correlation::Vanished { known } => (None, Some(known)),
             _ => return,
         };
-        for field in changeable(rules) {
+        for field in self.fields.iter().copied() {
             let Some(value) = identity(record, field) else { continue };
             let name = Target::IDENTITY[field];
             let before = [entity.map(|entity| entity.value(name)), known.and_then(|known| known.sent.get(name))]
@@ -68,7 +75,7 @@ impl MovedNames {
         let is_new = |(_, candidate): &(usize, &Candidate)| context.index.by_key(candidate.key.as_str()).is_none();
         for (at, candidate) in candidates.iter().enumerate().filter(is_new) {
             let (record, _) = candidate.open(context.spill)?;
-            let values = changeable(context.rules).filter_map(|field| identity(&record, field));
+            let values = self.fields.iter().filter_map(|field| identity(&record, *field));
             let values: Vec<IdentityValue> = values.filter(|value| other(&self.lost, *value, at).is_some()).collect();
             if !values.is_empty() && !matches!(claims.correlation(at, context)?, Correlation::Matched { .. }) {
                 self.gained.extend(values.into_iter().map(|value| (value, at)));
@@ -92,12 +99,6 @@ impl MovedNames {
         }
         Ok(reasons)
     }
-}
-
-/// The fields of [`Target::IDENTITY`], by place, that a job may change in people.
-fn changeable(rules: Rules<'_>) -> impl Iterator<Item = usize> {
-    let is_owned = move |name: &str| rules.target.has_presence() && rules.owned().any(|field| field.name == name);
-    Target::IDENTITY.iter().enumerate().filter(move |(_, name)| is_owned(name)).map(|(place, _)| place)
 }
 
 fn identity(record: &Record, field: usize) -> Option<IdentityValue> {

@@ -45,11 +45,14 @@ pub(crate) fn of_run(hr_report: HrReport, report: &Report, known: &Known) -> HrR
     let messages = report.reasons.iter().filter(|reason| reason.kind != ReasonKind::Rejected || lines.is_empty());
     let (pending, lasting): (Vec<&Reason>, Vec<&Reason>) = messages.partition(|reason| is_pending(reason));
     // Each line that waits has its reason, and needs no other; one whose row is rejected has no line that waits.
-    let listed = |reason: &&&Reason| reason.kind != ReasonKind::Held || !waits_in_lines(report, &lines);
+    let waiting = lines.iter().filter(|line| line.outcome == RowOutcome::Waiting);
+    let waiting: BTreeSet<&str> = waiting.filter_map(|line| line.key.as_deref()).collect();
+    let all_listed = report.held.iter().all(|(key, _)| waiting.contains(key.as_str()));
+    let is_unsaid = |reason: &&&Reason| reason.kind != ReasonKind::Held || !all_listed;
     let text = |reason: &Reason| reveal(reason).into_owned();
-    let mut while_waiting: Vec<String> = pending.iter().filter(listed).map(|reason| text(reason)).collect();
+    let mut while_waiting: Vec<String> = pending.iter().filter(is_unsaid).map(|reason| text(reason)).collect();
     let mut messages: Vec<String> = missing.into_iter().chain(lasting.into_iter().map(text)).collect();
-    if lines.iter().all(|line| line.outcome != RowOutcome::Waiting) {
+    if waiting.is_empty() {
         messages.append(&mut while_waiting);
     }
     HrReport { verdict, messages, while_waiting, lines, ..hr_report }
@@ -58,13 +61,6 @@ pub(crate) fn of_run(hr_report: HrReport, report: &Report, known: &Known) -> HrR
 /// Whether it is only said because something waits.
 fn is_pending(reason: &Reason) -> bool {
     matches!(reason.kind, ReasonKind::Held | ReasonKind::Paused)
-}
-
-/// Whether everybody who is held has a line that says so.
-fn waits_in_lines(report: &Report, lines: &[ReportLine]) -> bool {
-    let waiting = lines.iter().filter(|line| line.outcome == RowOutcome::Waiting);
-    let waiting: BTreeSet<&str> = waiting.filter_map(|line| line.key.as_deref()).collect();
-    report.held.iter().all(|(key, _)| waiting.contains(key.as_str()))
 }
 
 /// The verdict on a file once nothing of it waits any more.

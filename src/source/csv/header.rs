@@ -12,7 +12,7 @@ use super::transcode::Text;
 use crate::source::{Columns, Match, RequiredColumns};
 
 /// The delimiters that are looked for, the likelier ones first.
-pub(super) const DELIMITERS: [u8; 4] = *b",;\t|";
+pub(crate) const DELIMITERS: [u8; 4] = *b",;\t|";
 
 /// The beginning of a file's text.
 pub(super) struct Head {

@@ -28,6 +28,7 @@ mod workbook;
 
 pub use error::{CsvErrorKind, Error};
 pub use format::{DetectedFormat, Probe, delimiter_name};
+pub(crate) use header::DELIMITERS;
 pub use options::{Encoding, Options};
 pub use probe::{probe, probe_opened};
 pub use read::{Opened, read, read_opened};
