@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize};
 
 use super::{RowOutcome, Verdict};
+use crate::record::RowDefect;
 
 /// A language of the report, by its code of ISO 639-1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -58,6 +59,11 @@ impl Language {
         &self.sentences().outcomes[&outcome].name
     }
 
+    /// What it says of a defect; `None` where administrators alone meet it.
+    pub fn defect(self, defect: &RowDefect) -> Option<String> {
+        defect.sentence(&self.sentences().defects)
+    }
+
     /// Its sentences.
     pub(super) fn sentences(self) -> &'static Sentences {
         static TABLES: [OnceLock<Sentences>; 6] = [const { OnceLock::new() }; 6];
@@ -84,10 +90,13 @@ pub(super) struct Sentences {
     pub(super) reason: String,
     pub(super) file: String,
     pub(super) why: String,
+    pub(super) value: String,
     pub(super) unknown_key: String,
     pub(super) footer: String,
     pub(super) verdicts: BTreeMap<Verdict, VerdictWords>,
     pub(super) outcomes: BTreeMap<RowOutcome, OutcomeWords>,
+    /// What is wrong with a row, by the name of its defect.
+    pub(super) defects: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -113,8 +122,8 @@ pub(super) struct OutcomeWords {
 
 impl Sentences {
     /// The heads of the table's columns.
-    pub(super) fn columns(&self) -> [&str; 4] {
-        [&self.row, &self.key, &self.outcome, &self.reason]
+    pub(super) fn columns(&self) -> [&str; 5] {
+        [&self.row, &self.key, &self.outcome, &self.reason, &self.value]
     }
 }
 
@@ -145,6 +154,68 @@ mod tests {
     /// The places for values in a sentence.
     fn places(sentence: &str) -> BTreeSet<&str> {
         sentence.split('{').skip(1).map(|rest| rest.split_once('}').unwrap().0).collect()
+    }
+
+    /// Each defect that people who correct a file meet.
+    fn defects() -> Vec<RowDefect> {
+        use RowDefect::*;
+        let text = || "x".to_owned();
+        vec![
+            EmptyKey,
+            KeyTooLong { bytes: 1 },
+            ControlInKey,
+            Empty,
+            SpreadsheetError,
+            ShortenedNumber,
+            ValueTooLong { kib: 1 },
+            Nul,
+            ListTooLong { entries: 1 },
+            NeitherTrueNorFalse,
+            NeitherYesNorNo,
+            Checkbox,
+            PhoneWithoutDigit,
+            PhoneIsDate,
+            PhoneSigns,
+            PhoneWithoutPlus,
+            PhoneDigits,
+            NoDay,
+            RowDefect::no_date("%d/%m/%Y", false),
+            RowDefect::no_date("%d/%m/%Y", true),
+            LastDayBeforeFirst,
+            NoNumber,
+            NoId,
+            PhotoNoBase64,
+            NotInTable { table: text() },
+            TextAfterQuote,
+            RowsInCell,
+            OpenQuote,
+            EndlessRow,
+            NotInEncoding,
+            MaybeCut,
+            Cut,
+            LongRow { lines: 1 },
+            CellCount { cells: 1, columns: 2, delimiter: text() },
+            RowTooLong { kib: 1 },
+            CellTooLong { kib: 1 },
+            CellOutsideTable { column: text() },
+            Uncalculated,
+            OtherRowUnusable,
+            RowsDiffer { lines: text() },
+            NoLocation,
+            SeveralLocations,
+        ]
+    }
+
+    #[test]
+    fn every_language_has_a_sentence_for_every_defect() {
+        for language in Language::all() {
+            let sentences: Vec<String> = defects().iter().map(|defect| language.defect(defect).unwrap()).collect();
+            assert!(sentences.iter().all(|sentence| !sentence.contains('{')), "{language:?}: {sentences:?}");
+            assert_eq!(language.sentences().defects.len(), sentences.len(), "{language:?}: no sentence is left over");
+            assert_eq!(language.defect(&"only administrators meet it".into()), None);
+        }
+        let date = Language::De.defect(&RowDefect::no_date("%d/%m/%Y", false));
+        assert_eq!(date.as_deref(), Some("kein Datum der Form DD/MM/YYYY"));
     }
 
     #[test]

@@ -11,8 +11,12 @@ pub struct ReportLine {
     pub key: Option<String>,
     /// What became of it.
     pub outcome: RowOutcome,
+    /// What stands in the file and can't be used.
+    pub value: Option<String>,
     /// Why; empty where there is nothing to say.
     pub reason: String,
+    /// Whether the reason is in English, in a report of another language.
+    pub in_english: bool,
 }
 
 /// What became of a row.

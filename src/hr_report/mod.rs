@@ -6,9 +6,11 @@
 //! Invariants:
 //! - Equal reasons are given once, with the people that they apply to; each person has a line of the page's text, so
 //!   that one can be removed.
-//! - Only keys name people (law 11); no cell of the file is repeated.
+//! - Keys name people (law 11). Of the cells of the file, only the beginning of what can't be used is repeated: the person
+//!   who corrects it has to find it.
 //! - No cell of the table is a formula to a spreadsheet, and no text of the page is markup, whatever the file contains.
-//! - Everything but reasons and messages is in the language that the configuration names.
+//! - All is in the language that the configuration names, except messages on the whole file and reasons that administrators
+//!   act on; those are marked as English.
 //! - The page is one file without scripts and loads nothing.
 //!
 //! Rejected: the page alone. A person who has to correct four hundred rows sorts and filters them.

@@ -81,6 +81,8 @@ struct PageData<'a> {
     updated: Option<String>,
     newer: Option<String>,
     messages: Vec<&'a str>,
+    /// The language of what is not translated, where it is another.
+    english: Option<&'static str>,
     counts: Vec<Count<'a>>,
     sections: Vec<Section<'a>>,
     footer: String,
@@ -94,6 +96,7 @@ struct Words<'a> {
     row: &'a str,
     key: &'a str,
     why: &'a str,
+    value: &'a str,
 }
 
 #[derive(Serialize)]
@@ -111,6 +114,7 @@ struct Section<'a> {
     groups: Vec<Group<'a>>,
     lines: Vec<Line<'a>>,
     has_reasons: bool,
+    has_values: bool,
     more: Option<String>,
 }
 
@@ -119,6 +123,7 @@ struct Section<'a> {
 struct Group<'a> {
     count: usize,
     reason: &'a str,
+    in_english: bool,
     lines: Vec<Line<'a>>,
 }
 
@@ -127,6 +132,8 @@ struct Line<'a> {
     row: Option<u64>,
     key: &'a str,
     reason: &'a str,
+    in_english: bool,
+    value: &'a str,
 }
 
 impl<'a> PageData<'a> {
@@ -144,6 +151,7 @@ impl<'a> PageData<'a> {
                 row: &sentences.row,
                 key: &sentences.key,
                 why: &sentences.why,
+                value: &sentences.value,
             },
             mood: mood(*verdict),
             title: &words.title,
@@ -154,6 +162,7 @@ impl<'a> PageData<'a> {
             updated: hr_report.updated.as_ref().map(|at| filled(&sentences.updated, "at", &time(at))),
             newer: hr_report.newer.as_ref().map(|newer| filled(&sentences.newer, "file", newer)),
             messages: hr_report.messages().collect(),
+            english: (*language != Language::En).then_some("en"),
             counts: counts(hr_report, sentences),
             sections: sections.collect(),
             footer: filled(&filled(&sentences.footer, "at", &time(&hr_report.at)), "job", job),
@@ -196,6 +205,8 @@ impl<'a> Section<'a> {
             row: line.row,
             key: line.key.as_deref().unwrap_or(&sentences.unknown_key),
             reason: &line.reason,
+            in_english: line.in_english,
+            value: line.value.as_deref().unwrap_or_default(),
         };
         let (groups, singles) = grouped(&lines);
         let mut left = LISTED_MAX;
@@ -203,7 +214,8 @@ impl<'a> Section<'a> {
         for group in groups {
             let lines: Vec<Line<'a>> = group.iter().take(left).map(|line| shown(line)).collect();
             left -= lines.len();
-            listed.push(Group { count: group.len(), reason: &group[0].reason, lines });
+            let Line { reason, in_english, .. } = shown(group[0]);
+            listed.push(Group { count: group.len(), reason, in_english, lines });
         }
         let singles: Vec<Line<'a>> = singles.into_iter().take(left).map(shown).collect();
         let more = lines.len().checked_sub(LISTED_MAX).filter(|more| *more > 0);
@@ -212,6 +224,7 @@ impl<'a> Section<'a> {
             count: lines.len(),
             help: &words.help,
             groups: listed,
+            has_values: singles.iter().any(|line| !line.value.is_empty()),
             has_reasons: singles.iter().any(|line| !line.reason.is_empty()),
             lines: singles,
             more: more.map(|more| filled(&sentences.more, "count", &more.to_string())),

@@ -20,21 +20,29 @@ pub fn delimiter_of(head: &[u8]) -> Option<u8> {
     })
 }
 
-/// Writes the table: a mark, a header, then a line for each row with its line in the file, its key, outcome and reason.
+/// Writes the table: a mark, a header, then a line for each row with its line in the file, its key, outcome and reason,
+/// and the value that can't be used.
 /// Remarks on the whole file come first, without a row.
 pub fn table(hr_report: &HrReport) -> Vec<u8> {
     let mut writer =
         WriterBuilder::new().delimiter(hr_report.delimiter).terminator(Terminator::CRLF).from_writer(MARK.to_vec());
-    let mut put = |cells: [&str; 4]| {
+    let mut put = |cells: [&str; 5]| {
         let cells = cells.map(harmless);
         writer.write_record(cells.iter().map(|cell| cell.as_bytes())).expect("memory takes everything");
     };
     let sentences = hr_report.language.sentences();
     put(sentences.columns());
-    hr_report.messages().for_each(|message| put(["", "", &sentences.file, message]));
+    hr_report.messages().for_each(|message| put(["", "", &sentences.file, message, ""]));
     for line in &hr_report.lines {
+        let value = line.value.as_deref().unwrap_or_default();
         let row = line.row.map(|row| row.to_string()).unwrap_or_default();
-        put([&row, line.key.as_deref().unwrap_or_default(), hr_report.language.name_of(line.outcome), &line.reason]);
+        put([
+            &row,
+            line.key.as_deref().unwrap_or_default(),
+            hr_report.language.name_of(line.outcome),
+            &line.reason,
+            value,
+        ]);
     }
     writer.into_inner().expect("memory takes everything")
 }

@@ -7,6 +7,8 @@ pub(super) fn hr_report() -> HrReport {
         key: Some(key.to_owned()),
         outcome,
         reason: reason.to_owned(),
+        value: None,
+        in_english: false,
     };
     HrReport {
         file: "staff <b>.csv".into(),
@@ -19,7 +21,10 @@ pub(super) fn hr_report() -> HrReport {
         newer: None,
         lines: vec![
             line(Some(2), "=cmd()", RowOutcome::Added, ""),
-            line(Some(3), "</td><script>alert(1)</script>", RowOutcome::NotUsed, "\"a\" & 'b'\nc"),
+            ReportLine {
+                value: Some("=1+1".into()),
+                ..line(Some(3), "</td><script>alert(1)</script>", RowOutcome::NotUsed, "\"a\" & 'b'\nc")
+            },
             line(None, "E7\u{202e}", RowOutcome::Removed, ""),
         ],
         delimiter: b';',
@@ -55,7 +60,7 @@ fn fault_90_no_cell_is_a_formula() {
 
 #[test]
 fn the_table_has_a_mark_the_files_delimiter_and_a_line_for_each_row() {
-    let expected = "\u{feff}row;key;outcome;reason\r\n;;file;the file ends in its header\r\n2;'=cmd();added;\r\n3;</td><script>alert(1)</script>;not used;\"\"\"a\"\" & 'b'\nc\"\r\n;E7\u{202e};removed;\r\n";
+    let expected = "\u{feff}row;key;outcome;reason;value\r\n;;file;the file ends in its header;\r\n2;'=cmd();added;;\r\n3;</td><script>alert(1)</script>;not used;\"\"\"a\"\" & 'b'\nc\";'=1+1\r\n;E7\u{202e};removed;;\r\n";
     assert_eq!(String::from_utf8(table(&hr_report())).unwrap(), expected);
 }
 
@@ -77,8 +82,14 @@ fn named(page: &str) -> Vec<&str> {
 #[test]
 fn a_page_lists_so_many_and_counts_the_rest() {
     for reason in ["why", ""] {
-        let line =
-            ReportLine { row: Some(2), key: Some("E1".into()), outcome: RowOutcome::NotUsed, reason: reason.into() };
+        let line = ReportLine {
+            row: Some(2),
+            key: Some("E1".into()),
+            outcome: RowOutcome::NotUsed,
+            reason: reason.into(),
+            value: None,
+            in_english: false,
+        };
         let page = page(&HrReport { lines: vec![line; 1000], ..hr_report() });
         assert_eq!(named(&page), ["E1"; 200]);
         assert!(page.contains("… and 800 more: see the table."));
@@ -92,12 +103,19 @@ fn equal_reasons_are_shown_once_with_everybody_they_concern() {
         key: Some(format!("E{row}")),
         outcome: RowOutcome::Waiting,
         reason: if row == 5 { "its own".into() } else { "too <many>".into() },
+        value: (row == 5 || row == 6).then(|| "<i>".into()),
+        in_english: false,
     });
     let page = page(&HrReport { lines: lines.collect(), ..hr_report() });
     assert_eq!(page.matches("too &lt;many&gt;").count(), 1, "{page}");
-    assert!(page.contains("<h3>59 × too &lt;many&gt;</h3>"), "{page}");
-    assert!(page.contains("<b>E2</b> row 2</li>") && page.contains("<b>E9</b></li>"), "{page}");
-    assert!(page.contains(">5</td><td>E5</td><td>its own</td>"), "{page}");
+    assert!(page.contains("<h3>59 × <span>too &lt;many&gt;</span></h3>"), "{page}");
+    assert!(
+        page.contains("<b>E2</b> row 2</li>")
+            && page.contains("<b>E6</b> row 6 <q>&lt;i&gt;</q></li>")
+            && page.contains("<b>E9</b></li>"),
+        "{page}"
+    );
+    assert!(page.contains(">5</td><td>E5</td><td>its own</td><td><q>&lt;i&gt;</q></td>"), "{page}");
     let mut everybody: Vec<String> = (2..62).map(|row| format!("E{row}")).collect();
     everybody.sort();
     let mut named: Vec<&str> = named(&page);
@@ -108,8 +126,14 @@ fn equal_reasons_are_shown_once_with_everybody_they_concern() {
 #[test]
 fn in_every_language_a_report_is_known_for_one_and_names_its_people_its_contact_and_the_page_of_decisions() {
     for language in Language::all() {
-        let waits =
-            ReportLine { row: Some(9), key: Some("E9".into()), outcome: RowOutcome::Waiting, reason: "x".into() };
+        let waits = ReportLine {
+            row: Some(9),
+            key: Some("E9".into()),
+            outcome: RowOutcome::Waiting,
+            reason: "x".into(),
+            value: None,
+            in_english: false,
+        };
         let hr_report = HrReport {
             language,
             contact: Some("<desk>".into()),

@@ -83,11 +83,10 @@ fn add(joined: &mut Row, lookup: &str, table: &LookupTable, found: Found) {
     match found {
         Found::Nothing => joined.join(said(None), nothing(), std::iter::empty()),
         Found::One(LookupRow { place, cells, flaws, .. }) => {
-            let flaws = flaws.into_iter().map(|(at, reason)| (at, reason.into_owned()));
-            joined.join(said(Some(place.into_owned())), cells.iter().map(AsRef::as_ref), flaws);
+            joined.join(said(Some(place.into_owned())), cells.iter().map(AsRef::as_ref), flaws.into_iter());
         }
         Found::Several(places) => {
-            joined.spoil(format!("lookup.{lookup}"), ambiguous(lookup, &places));
+            joined.spoil(format!("lookup.{lookup}"), ambiguous(lookup, &places).into());
             joined.join(said(Some(places.join("; "))), nothing(), std::iter::empty());
         }
     }

@@ -108,12 +108,13 @@ impl Reader<'_> {
                 return Ok(());
             }
             Err(reason) => {
+                let reason = reason.to_string();
                 self.unreadable.get_or_insert((0, reason)).0 += 1;
                 return Ok(());
             }
         };
         let cell = |at: &Option<usize>| Cow::from(at.map_or("", |at| row.cell(at)));
-        let flaw = |(number, at): (usize, &Option<usize>)| Some((number, row.flaw_in(&[(*at)?])?.into()));
+        let flaw = |(number, at): (usize, &Option<usize>)| Some((number, row.flaw_in(&[(*at)?])?.clone()));
         let place = match row.dn() {
             Some(dn) => dn.to_owned(),
             None => format!("line {}", row.line),

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::record::Key;
+use crate::record::{Key, RowDefect};
 use crate::spool::{self, SpillOffset, Spool};
 
 /// The rows of a lookup.
@@ -26,7 +26,7 @@ pub struct LookupRow<'a> {
     pub(super) key: Cow<'a, str>,
     pub(super) place: Cow<'a, str>,
     pub(super) cells: Vec<Cow<'a, str>>,
-    pub(super) flaws: Vec<(usize, Cow<'a, str>)>,
+    pub(super) flaws: Vec<(usize, RowDefect)>,
 }
 
 /// What a lookup has for a key.

@@ -16,7 +16,9 @@ use super::options::OnBadValue;
 use super::outcome::{PHOTO_TEXT_BYTES_MAX, Rendered, VALUE_BYTES_MAX, damage};
 use super::reach::Reach;
 use super::template::{Compiled, Ready};
-use crate::record::{Field, FieldKind, Key, Record, Rejected, RowMetadata, Sensitive, Target, Values, is_marked};
+use crate::record::{
+    CellValue, Field, FieldKind, Key, Record, Rejected, RowDefect, RowMetadata, Sensitive, Target, Values, is_marked,
+};
 use crate::source::{Columns, LostLookup, Match, Name, Row};
 
 /// The longest key, in bytes.
@@ -178,15 +180,17 @@ impl<'m> Bound<'m> {
         let mapped = match (included, key) {
             (Ok(false), Ok(key)) => Mapped::Left(key),
             (Ok(false), Err(_)) => Mapped::Dropped,
-            (Err(reason), key) => reject(row, key.ok(), "include", reason),
-            (Ok(true), Err(reason)) => reject(row, None, "key", reason),
+            (Err(reason), key) => Self::rejected_row(row, key.ok(), "include", self.include.as_ref(), reason),
+            (Ok(true), Err(reason)) => {
+                Self::rejected_row(row, None, "key", [&self.key].into_iter().chain(&self.joined), reason)
+            }
             (Ok(true), Ok(key)) if row.fault().is_some() => {
                 let (place, reason) = row.fault().expect("it has one");
-                reject(row, Some(key), place, reason.to_owned())
+                Self::rejected_row(row, Some(key), place, None, reason.clone())
             }
             (Ok(true), Ok(key)) => match self.marked(&seen, &key) {
                 Ok(marked) => return self.on(today, &seen, key, marked),
-                Err((mark, reason)) => reject(row, Some(key), mark.place(), reason),
+                Err((mark, reason)) => Self::rejected_row(row, Some(key), mark.place(), self.mark(mark), reason),
             },
         };
         Reading::plain(mapped)
@@ -199,10 +203,25 @@ impl<'m> Bound<'m> {
 
     /// What a row seeks in the lookup at a position; `None` where it seeks nothing. The error says why that can't be had,
     /// after the key of the configuration that says so.
-    pub fn sought(&self, row: &Row, at: usize) -> Result<Option<Key>, (String, String)> {
+    pub fn sought(&self, row: &Row, at: usize) -> Result<Option<Key>, (String, RowDefect)> {
         let (place, slot) = &self.on[at];
         let text = self.view(row).on(slot).and_then(Rendered::text);
         text.map(|text| Key::new(&text)).map_err(|reason| (place.clone(), reason))
+    }
+
+    fn rejected_row<'s>(
+        row: &Row,
+        key: Option<Key>,
+        field: &str,
+        slots: impl IntoIterator<Item = &'s Slot<'s>>,
+        reason: RowDefect,
+    ) -> Mapped {
+        Mapped::Rejected(rejected(row, key, field, slots, reason))
+    }
+
+    /// What gives a mark.
+    fn mark(&self, mark: Mark) -> Option<&Slot<'_>> {
+        self.marks.iter().find(|(own, _)| *own == mark).map(|(_, slot)| slot)
     }
 
     fn view<'r>(&'r self, row: &'r Row) -> RowView<'r> {
@@ -225,13 +244,13 @@ impl<'m> Bound<'m> {
     }
 
     /// The row's metadata. A bad segment or preference does not reject the row, since neither says who is there.
-    fn marked(&self, seen: &RowView<'_>, key: &Key) -> Result<Marked, (Mark, String)> {
+    fn marked(&self, seen: &RowView<'_>, key: &Key) -> Result<Marked, (Mark, RowDefect)> {
         let mut marked = Marked::default();
         for (mark, template) in &self.marks {
             match seen.on(template).and_then(|outcome| marked.take(*mark, outcome)) {
                 Ok(()) => {}
                 Err(reason) if self.on_bad_value == OnBadValue::Field && mark.is_optional() => {
-                    marked.bad_values.push(rejected(seen.row, Some(key.clone()), mark.place(), reason));
+                    marked.bad_values.push(rejected(seen.row, Some(key.clone()), mark.place(), [template], reason));
                 }
                 Err(reason) => return Err((*mark, reason)),
             }
@@ -240,27 +259,27 @@ impl<'m> Bound<'m> {
         Ok(marked)
     }
 
-    fn key(&self, seen: &RowView<'_>) -> Result<Key, String> {
+    fn key(&self, seen: &RowView<'_>) -> Result<Key, RowDefect> {
         let key = self.half(seen, &self.key)?;
         let Some(joined) = &self.joined else { return Ok(key) };
         // A half that is missing says nothing about whose row it is.
         let key = Key::joined(&key, &self.half(seen, joined)?);
-        if key.as_str().len() > KEY_BYTES_MAX { Err(too_long()) } else { Ok(key) }
+        if key.as_str().len() > KEY_BYTES_MAX { Err(TOO_LONG) } else { Ok(key) }
     }
 
-    fn half(&self, seen: &RowView<'_>, slot: &Slot<'_>) -> Result<Key, String> {
+    fn half(&self, seen: &RowView<'_>, slot: &Slot<'_>) -> Result<Key, RowDefect> {
         let text = seen.on(slot)?.text()?;
         if text.len() > KEY_BYTES_MAX {
-            return Err(too_long());
+            return Err(TOO_LONG);
         }
         if text.contains(char::is_control) {
-            return Err("the key holds a control character, such as a line end".to_owned());
+            return Err(RowDefect::ControlInKey);
         }
         if is_marked(&text) {
-            return Err("the key holds U+FDD0 or U+FDD1, which are no characters".to_owned());
+            return Err("the key holds U+FDD0 or U+FDD1, which are no characters".into());
         }
         damage(&text).map_or(Ok(()), Err)?;
-        Key::new(&text).ok_or_else(|| "the key is empty".to_owned())
+        Key::new(&text).ok_or(RowDefect::EmptyKey)
     }
 
     /// The photo of a row, where the job maps photos and the row has one that can be used.
@@ -283,17 +302,18 @@ impl<'m> Bound<'m> {
         for (field, reach, template) in &self.fields {
             let bytes_max = if field.kind == FieldKind::Photo { PHOTO_TEXT_BYTES_MAX } else { VALUE_BYTES_MAX };
             let value = match seen.at_most(bytes_max, template).and_then(|outcome| outcome.value(field.kind)) {
-                Ok(value) if field.required && value.is_empty() => Err("it is empty, and must not be".to_owned()),
+                Ok(value) if field.required && value.is_empty() => Err(RowDefect::Empty),
                 value => value,
             };
             match (value, reach) {
                 (Ok(value), _) => fields.push((field.name.clone(), value)),
                 (Err(reason), Reach::Row) => {
-                    return reject(seen.row, Some(key), &format!("{}{}", self.prefix, field.name), reason);
+                    let field = format!("{}{}", self.prefix, field.name);
+                    return Mapped::Rejected(rejected(seen.row, Some(key), &field, [template], reason));
                 }
                 (Err(reason), Reach::Field) => {
                     let field = format!("{}{}", self.prefix, field.name);
-                    bad_values.push(rejected(seen.row, Some(key.clone()), &field, reason));
+                    bad_values.push(rejected(seen.row, Some(key.clone()), &field, [template], reason));
                 }
             };
         }
@@ -301,9 +321,7 @@ impl<'m> Bound<'m> {
     }
 }
 
-fn too_long() -> String {
-    format!("the key has more than {KEY_BYTES_MAX} bytes")
-}
+const TOO_LONG: RowDefect = RowDefect::KeyTooLong { bytes: KEY_BYTES_MAX };
 
 /// A template that is ready, and the columns that it uses.
 pub(super) struct Slot<'m> {
@@ -319,13 +337,13 @@ pub(super) struct RowView<'r> {
 }
 
 impl RowView<'_> {
-    pub(super) fn on(&self, slot: &Slot<'_>) -> Result<Rendered, String> {
+    pub(super) fn on(&self, slot: &Slot<'_>) -> Result<Rendered, RowDefect> {
         self.at_most(VALUE_BYTES_MAX, slot)
     }
 
-    fn at_most(&self, bytes_max: usize, Slot { template, columns }: &Slot<'_>) -> Result<Rendered, String> {
+    fn at_most(&self, bytes_max: usize, Slot { template, columns }: &Slot<'_>) -> Result<Rendered, RowDefect> {
         if let Some(reason) = self.row.flaw_in(columns) {
-            return Err(reason.to_owned());
+            return Err(reason.clone());
         }
         // A template may combine an error with a good value: `#REF! Bell` is not a name.
         if let Some(reason) = columns.iter().find_map(|at| damage(self.row.cell(*at))) {
@@ -335,15 +353,20 @@ impl RowView<'_> {
     }
 }
 
-/// An entry whose key can't be read is identified by its name: it has no line number.
-fn reject(row: &Row, key: Option<Key>, field: &str, reason: String) -> Mapped {
-    Mapped::Rejected(rejected(row, key, field, reason))
-}
-
-fn rejected(row: &Row, key: Option<Key>, field: &str, reason: String) -> Rejected {
+/// A row that can't be used, with what stands in the cells that the templates use. An entry whose key can't be read is
+/// identified by its name: it has no line number.
+fn rejected<'s>(
+    row: &Row,
+    key: Option<Key>,
+    field: &str,
+    slots: impl IntoIterator<Item = &'s Slot<'s>>,
+    reason: RowDefect,
+) -> Rejected {
     let reason = match (row.dn(), &key) {
-        (Some(dn), None) => format!("{reason} (entry {})", Sensitive(dn)),
+        (Some(dn), None) => format!("{reason} (entry {})", Sensitive(dn)).into(),
         _ => reason,
     };
-    Rejected { key, line: row.shown_line(), field: Some(field.to_owned()), reason }
+    let columns = slots.into_iter().flat_map(|slot| &slot.columns);
+    let value = CellValue::new(columns.flat_map(|at| row.all(*at)));
+    Rejected { key, line: row.shown_line(), field: Some(field.to_owned()), value, reason }
 }

@@ -8,7 +8,7 @@ use super::cells::Slots;
 use super::compile::Mapping;
 use super::error::Error;
 use super::outcome::Rendered;
-use crate::record::Key;
+use crate::record::{Key, RowDefect};
 use crate::source::{Columns, Match, Name, Row};
 
 /// What gives the key of the rows of one lookup.
@@ -42,7 +42,7 @@ impl Mapping {
 
 impl BoundKey<'_> {
     /// The key of a row; `None` where it has none. The error says why it can't be had.
-    pub fn of(&self, row: &Row) -> Result<Option<Key>, String> {
+    pub fn of(&self, row: &Row) -> Result<Option<Key>, RowDefect> {
         let view = RowView { row, slots: &self.slots, variables: OnceCell::new() };
         Ok(Key::new(&view.on(&self.slot).and_then(Rendered::text)?))
     }

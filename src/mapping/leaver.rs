@@ -13,7 +13,7 @@ use super::engine::environment;
 use super::error::Error;
 use super::options::Vocabulary;
 use super::template::Compiled;
-use crate::record::{Field, Target, Value, Values};
+use crate::record::{Field, RowDefect, Target, Value, Values};
 use crate::source::Name;
 
 /// What the templates see: what the record last was, by field, and the date since when they are gone.
@@ -72,7 +72,7 @@ impl LeaverSet {
     }
 
     /// The values for someone who `last` was so and is gone since the day `left`; or the field that can't be had, and why.
-    pub fn values(&self, last: &Values, left: Date) -> Result<Values, (String, String)> {
+    pub fn values(&self, last: &Values, left: Date) -> Result<Values, (String, RowDefect)> {
         let last: BTreeMap<&str, Given> = self
             .mapped
             .iter()
@@ -85,7 +85,7 @@ impl LeaverSet {
                 .on_variables(&self.environment, variables.clone())
                 .and_then(|outcome| outcome.value(field.kind))
                 .and_then(|value| match value {
-                    value if field.required && value.is_empty() => Err("it is empty, and must not be".to_owned()),
+                    value if field.required && value.is_empty() => Err(RowDefect::Empty),
                     value => Ok(value),
                 });
             match value {
@@ -171,7 +171,7 @@ mod tests {
             ("{{ last.roletype }}", Err("the template gives a list; take one of it with `first`, or `join` it")),
         ] {
             let values = compiled(text).unwrap().values(&last, left);
-            let title = values.map(|values| values["title"].shown()).map_err(|(_, reason)| reason);
+            let title = values.map(|values| values["title"].shown()).map_err(|(_, reason)| reason.to_string());
             assert_eq!(title.as_deref().map_err(String::as_str), expected, "{text}");
         }
     }

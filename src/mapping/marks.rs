@@ -4,7 +4,7 @@ use jiff::civil::Date;
 
 use super::options::Options;
 use super::outcome::Rendered;
-use crate::record::{Number, Rejected, RowMetadata};
+use crate::record::{Number, Rejected, RowDefect, RowMetadata};
 
 /// The longest name of a segment, in bytes: messages contain it.
 const SEGMENT_BYTES_MAX: usize = 200;
@@ -61,17 +61,17 @@ pub(super) struct Marked {
 
 impl Marked {
     /// Takes the result of the template of a mark; the error is a reason without any value of the row.
-    pub(super) fn take(&mut self, mark: Mark, outcome: Rendered) -> Result<(), String> {
+    pub(super) fn take(&mut self, mark: Mark, outcome: Rendered) -> Result<(), RowDefect> {
         let text = outcome.text()?;
         match mark {
             Mark::From => self.from = date(&text)?,
             Mark::Until => self.until = date(&text)?,
             Mark::Preference => {
                 let number = Number::parse(&text);
-                self.marks.preference = Some(number.ok_or("the value is no number (a decimal point, no comma)")?);
+                self.marks.preference = Some(number.ok_or(RowDefect::NoNumber)?);
             }
             Mark::Segment if text.len() > SEGMENT_BYTES_MAX => {
-                return Err(format!("the segment has more than {SEGMENT_BYTES_MAX} bytes"));
+                return Err(format!("the segment has more than {SEGMENT_BYTES_MAX} bytes").into());
             }
             Mark::Segment => self.marks.segment = text,
         }
@@ -80,25 +80,22 @@ impl Marked {
 
     /// Rejects a last day before the first one: a slip, such as an old end date that stayed when a person was hired
     /// again.
-    pub(super) fn check(&self) -> Result<(), (Mark, String)> {
+    pub(super) fn check(&self) -> Result<(), (Mark, RowDefect)> {
         match (self.from, self.until) {
-            (Some(from), Some(until)) if until < from => {
-                Err((Mark::Until, "the last day lies before the first (active_from)".to_owned()))
-            }
+            (Some(from), Some(until)) if until < from => Err((Mark::Until, RowDefect::LastDayBeforeFirst)),
             _ => Ok(()),
         }
     }
 }
 
 /// A day written YYYY-MM-DD; none for an empty text.
-fn date(text: &str) -> Result<Option<Date>, String> {
+fn date(text: &str) -> Result<Option<Date>, RowDefect> {
     /// Longer texts have a time in them, and shorter ones are no whole date.
     const LENGTH: usize = 10;
-    let wrong = || "the value is no date of the form YYYY-MM-DD; the filter `date` makes one".to_owned();
     match text.trim() {
         "" => Ok(None),
-        text if text.len() == LENGTH => text.parse().map(Some).map_err(|_| wrong()),
-        _ => Err(wrong()),
+        text if text.len() == LENGTH => text.parse().map(Some).map_err(|_| RowDefect::NoDay),
+        _ => Err(RowDefect::NoDay),
     }
 }
 

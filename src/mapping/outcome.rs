@@ -9,7 +9,7 @@ use minijinja::value::ValueKind;
 use minijinja::{ErrorKind, Value as Given};
 
 use super::filters::FilterRefusal;
-use crate::record::{FieldKind, Target, Value, photo_mark};
+use crate::record::{FieldKind, RowDefect, Target, Value, photo_mark};
 
 /// Base64 as exports write it, with its padding or without.
 const PHOTO_BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -27,7 +27,7 @@ const LIST_MAX: usize = 1000;
 
 /// What is wrong with a text that a spreadsheet put in the place of a value: an error such as `#N/A`, or a long number
 /// cut to `4.1E+03`. It is neither a number nor a name of a person.
-pub(super) fn damage(text: &str) -> Option<String> {
+pub(super) fn damage(text: &str) -> Option<RowDefect> {
     let text = text.trim();
     let is_error = || {
         let rest = &text[1..];
@@ -36,11 +36,8 @@ pub(super) fn damage(text: &str) -> Option<String> {
         (ends && rest.len() > 1 && !rest.contains(' ')) || rest.bytes().all(|byte| byte == b'#') && !rest.is_empty()
     };
     match text.bytes().next()? {
-        b'#' if is_error() => Some("the value is a spreadsheet's error; mend the cell, and save or export the list again".to_owned()),
-        b'0'..=b'9' | b'-' | b'+' if is_cut_number(text) => Some(
-            "the value is a number that a spreadsheet has shortened; format the column as text, and save or export the list again"
-                .to_owned(),
-        ),
+        b'#' if is_error() => Some(RowDefect::SpreadsheetError),
+        b'0'..=b'9' | b'-' | b'+' if is_cut_number(text) => Some(RowDefect::ShortenedNumber),
         _ => None,
     }
 }
@@ -65,90 +62,90 @@ pub(super) enum Rendered {
 }
 
 /// Text as an outcome.
-pub(super) fn from_text(text: &str, bytes_max: usize) -> Result<Rendered, String> {
+pub(super) fn from_text(text: &str, bytes_max: usize) -> Result<Rendered, RowDefect> {
     let text = text.trim();
     match () {
         () if text.is_empty() => Ok(Rendered::Nothing),
-        () if text.len() > bytes_max => Err(format!("the value has more than {} KiB", bytes_max / 1024)),
-        () if text.contains('\0') => Err("the value holds a NUL character, which is no text".to_owned()),
+        () if text.len() > bytes_max => Err(RowDefect::ValueTooLong { kib: bytes_max / 1024 }),
+        () if text.contains('\0') => Err(RowDefect::Nul),
         () => Ok(Rendered::Text(text.to_owned())),
     }
 }
 
 /// A value of the template engine as an outcome.
-pub(super) fn from_value(value: &Given, bytes_max: usize) -> Result<Rendered, String> {
+pub(super) fn from_value(value: &Given, bytes_max: usize) -> Result<Rendered, RowDefect> {
     match value.kind() {
         ValueKind::None | ValueKind::Undefined => Ok(Rendered::Nothing),
         ValueKind::Bool => Ok(Rendered::Flag(value.is_true())),
         ValueKind::String => from_text(value.as_str().unwrap_or_default(), bytes_max),
         ValueKind::Number => from_text(&value.to_string(), bytes_max),
         ValueKind::Seq | ValueKind::Iterable => list(value),
-        _ => Err("the template gives something that is no text".to_owned()),
+        _ => Err("the template gives something that is no text".into()),
     }
 }
 
-fn list(value: &Given) -> Result<Rendered, String> {
+fn list(value: &Given) -> Result<Rendered, RowDefect> {
     let mut entries = Vec::new();
     for entry in value.try_iter().map_err(|error| reason(&error))?.take(LIST_MAX + 1) {
         match from_value(&entry, VALUE_BYTES_MAX)? {
             Rendered::Nothing => {}
             Rendered::Text(text) => entries.push(text),
             Rendered::Flag(flag) => entries.push(flag.to_string()),
-            Rendered::List(_) => return Err("the template gives lists within a list".to_owned()),
+            Rendered::List(_) => return Err("the template gives lists within a list".into()),
         }
     }
     if entries.len() > LIST_MAX {
-        return Err(format!("the list has more than {LIST_MAX} entries"));
+        return Err(RowDefect::ListTooLong { entries: LIST_MAX });
     }
     Ok(Rendered::List(entries))
 }
 
 /// Why a template failed on a row, without anything that the row holds.
-pub(super) fn reason(error: &minijinja::Error) -> String {
+pub(super) fn reason(error: &minijinja::Error) -> RowDefect {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = error.source();
     while let Some(inner) = cause {
         if let Some(refusal) = inner.downcast_ref::<FilterRefusal>() {
-            return refusal.to_string();
+            return refusal.0.clone();
         }
         cause = inner.source();
     }
     match error.kind() {
-        ErrorKind::UndefinedError => "the template uses a value that is not there".to_owned(),
-        ErrorKind::OutOfFuel => "the template takes too many steps".to_owned(),
-        kind => format!("the template does not work on this row ({kind})"),
+        ErrorKind::UndefinedError => "the template uses a value that is not there".into(),
+        ErrorKind::OutOfFuel => "the template takes too many steps".into(),
+        kind => format!("the template does not work on this row ({kind})").into(),
     }
 }
 
 impl Rendered {
     /// Whether it is true or false.
-    pub(super) fn truth(&self) -> Result<bool, String> {
+    pub(super) fn truth(&self) -> Result<bool, RowDefect> {
         match self {
             Self::Flag(flag) => Ok(*flag),
             Self::Text(text) if text == "true" => Ok(true),
             Self::Text(text) if text == "false" => Ok(false),
-            _ => Err("it gives neither true nor false".to_owned()),
+            _ => Err(RowDefect::NeitherTrueNorFalse),
         }
     }
 
     /// The one text that it is, empty for nothing.
-    pub(super) fn text(self) -> Result<String, String> {
+    pub(super) fn text(self) -> Result<String, RowDefect> {
         match self {
             Self::Nothing => Ok(String::new()),
             Self::Text(text) => Ok(text),
             Self::Flag(flag) => Ok(flag.to_string()),
-            Self::List(_) => Err("the template gives a list; take one of it with `first`, or `join` it".to_owned()),
+            Self::List(_) => Err("the template gives a list; take one of it with `first`, or `join` it".into()),
         }
     }
 
     /// The value of a field of some kind.
-    pub(super) fn value(self, kind: FieldKind) -> Result<Value, String> {
+    pub(super) fn value(self, kind: FieldKind) -> Result<Value, RowDefect> {
         match (kind, self) {
             (_, Self::Nothing) => Ok(Value::Empty),
             (FieldKind::Text | FieldKind::Phone | FieldKind::Location | FieldKind::Custom, Self::Text(text)) => {
                 match damage(&text) {
                     Some(reason) => Err(reason),
                     None if kind == FieldKind::Phone && !text.contains(|letter: char| letter.is_ascii_digit()) => {
-                        Err("the value is no phone number: it holds no digit".to_owned())
+                        Err(RowDefect::PhoneWithoutDigit)
                     }
                     None => Ok(Value::text(text)),
                 }
@@ -172,15 +169,15 @@ impl Rendered {
     }
 
     /// The photo that the text is as base64, with its mark. Line ends and blanks in it don't matter.
-    pub(super) fn photo(self) -> Result<(Vec<u8>, String), String> {
+    pub(super) fn photo(self) -> Result<(Vec<u8>, String), RowDefect> {
         let mut text = self.text()?;
         text.retain(|letter| !letter.is_ascii_whitespace());
-        let bytes = PHOTO_BASE64.decode(text).map_err(|_| "the photo is no base64".to_owned())?;
+        let bytes = PHOTO_BASE64.decode(text).map_err(|_| RowDefect::PhotoNoBase64)?;
         let mark = photo_mark(&bytes).map_err(|problem| format!("the photo {problem}"))?;
         Ok((bytes, mark))
     }
 
-    fn flag(self) -> Result<Value, String> {
+    fn flag(self) -> Result<Value, RowDefect> {
         let flag = match self {
             Self::Flag(flag) => Some(flag),
             Self::Text(text) => match text.to_lowercase().as_str() {
@@ -190,11 +187,11 @@ impl Rendered {
             },
             _ => None,
         };
-        flag.map(Value::Flag).ok_or_else(|| "the value is neither yes nor no (1, 0, true, false)".to_owned())
+        flag.map(Value::Flag).ok_or(RowDefect::NeitherYesNorNo)
     }
 
     /// The entries of a list, or of a text that lists them with `,` or `;`.
-    fn entries(self) -> Result<Vec<String>, String> {
+    fn entries(self) -> Result<Vec<String>, RowDefect> {
         match self {
             Self::List(entries) => Ok(entries),
             outcome => {
@@ -207,18 +204,18 @@ impl Rendered {
 }
 
 /// A day must be one: the service takes whatever it is given.
-fn day(text: String) -> Result<Value, String> {
+fn day(text: String) -> Result<Value, RowDefect> {
     let is_day = text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok();
     match text.is_empty() || is_day {
         true => Ok(Value::text(text)),
-        false => Err("the value is no date as YYYY-MM-DD; the filter `date` makes one of another form".to_owned()),
+        false => Err(RowDefect::NoDay),
     }
 }
 
-fn ids(entries: &[String]) -> Result<Vec<i32>, String> {
+fn ids(entries: &[String]) -> Result<Vec<i32>, RowDefect> {
     let id = |entry: &String| entry.parse().ok().filter(|id| *id > 0);
     let ids: Option<Vec<i32>> = entries.iter().map(id).collect();
-    ids.ok_or_else(|| "the value holds something that is no id; ids are whole numbers above 0".to_owned())
+    ids.ok_or(RowDefect::NoId)
 }
 
 /// How a field's template is called in messages.

@@ -11,6 +11,7 @@ use super::growth::{check_growth, check_size};
 use super::options::Vocabulary;
 use super::outcome::{Rendered, VALUE_BYTES_MAX, from_text, from_value, reason};
 use super::scan::{Scan, TokenKind, is_template, scan};
+use crate::record::RowDefect;
 use crate::source::{Name, Row};
 
 /// One template of a job, found to be right.
@@ -108,7 +109,7 @@ impl Compiled {
         &self,
         environment: &Environment<'static>,
         variables: Value,
-    ) -> Result<Rendered, String> {
+    ) -> Result<Rendered, RowDefect> {
         match &self.shape {
             Shape::Literal => from_text(&self.text, VALUE_BYTES_MAX),
             Shape::Mixed => {
@@ -158,7 +159,7 @@ impl Ready<'_> {
         row: &Row,
         bytes_max: usize,
         variables: impl FnOnce() -> Value,
-    ) -> Result<Rendered, String> {
+    ) -> Result<Rendered, RowDefect> {
         match self {
             Self::Literal(text) => from_text(text, bytes_max),
             Self::Column(column, filters) => {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::*;
-use crate::record::{Key, Target, Value};
+use crate::record::{CellValue, Key, RowDefect, Target, Value};
 use crate::source::{Columns, Row};
 
 const COLUMNS: [&str; 9] =
@@ -56,9 +56,9 @@ fn title(template: &str) -> Result<String, String> {
         (None, Some(bad)) => {
             assert_eq!((&bad.key, bad.line), (&Key::new("0042"), Some(7)));
             assert_eq!(bad.field.as_deref(), Some("title"));
-            assert!(!bad.reason.contains("Secret"), "law 11: {}", bad.reason);
+            assert!(!bad.reason.to_string().contains("Secret"), "law 11: {}", bad.reason);
             assert_eq!(map_cells(&whole, &CELLS), Mapped::Rejected(bad.clone()));
-            Err(bad.reason)
+            Err(bad.reason.to_string())
         }
         other => panic!("{other:?}"),
     }
@@ -324,31 +324,37 @@ fn a_field_that_is_made_of_one_column_has_its_heading() {
 
 #[test]
 fn law_1_include_comes_before_the_key() {
-    let rejected = |key: &str, field: &str, reason: &str| {
+    let rejected = |key: &str, field: &str, value: Option<&str>, reason: RowDefect| {
         Mapped::Rejected(crate::record::Rejected {
             key: Key::new(key),
             line: Some(7),
             field: Some(field.into()),
-            reason: reason.into(),
+            value: value.and_then(|value| CellValue::new([value])),
+            reason,
         })
     };
     let record = |key: &str| {
         Mapped::Record(crate::record::Record { key: Key::new(key).unwrap(), fields: crate::record::Values::new() })
     };
-    let unclear = "it gives neither true nor false";
+    let unknown = || RowDefect::NotInTable { table: "site".into() };
     for (include, no, status, expected) in [
         ("{{ status != 'Terminated' }}", "1", "Active", record("1")),
         ("{{ status != 'Terminated' }}", "1", "Terminated", Mapped::Left(Key::new("1").unwrap())),
         ("{{ status != 'Terminated' }}", " ", "Terminated", Mapped::Dropped),
-        ("{{ status != 'Terminated' }}", " ", "Active", rejected("", "key", "the key is empty")),
+        ("{{ status != 'Terminated' }}", " ", "Active", rejected("", "key", None, RowDefect::EmptyKey)),
         ("{{ status }}", "1", "true", record("1")),
         ("{{ status }}", "1", "false", Mapped::Left(Key::new("1").unwrap())),
-        ("{{ status }}", "1", "", rejected("1", "include", unclear)),
-        ("{{ status }}", "1", "yes", rejected("1", "include", unclear)),
-        ("{{ status | lookup('site') }}", "1", "x", rejected("1", "include", "the value is not in the table `site`")),
-        ("true", "a\nb", "", rejected("", "key", "the key holds a control character, such as a line end")),
-        ("true", "a\u{1f}b", "", rejected("", "key", "the key holds a control character, such as a line end")),
-        ("true", "a\u{fdd1}b", "", rejected("", "key", "the key holds U+FDD0 or U+FDD1, which are no characters")),
+        ("{{ status }}", "1", "", rejected("1", "include", None, RowDefect::NeitherTrueNorFalse)),
+        ("{{ status }}", "1", "yes", rejected("1", "include", Some("yes"), RowDefect::NeitherTrueNorFalse)),
+        ("{{ status | lookup('site') }}", "1", "x", rejected("1", "include", Some("x"), unknown())),
+        ("true", "a\nb", "", rejected("", "key", Some("a\nb"), RowDefect::ControlInKey)),
+        ("true", "a\u{1f}b", "", rejected("", "key", Some("a\u{1f}b"), RowDefect::ControlInKey)),
+        (
+            "true",
+            "a\u{fdd1}b",
+            "",
+            rejected("", "key", Some("a\u{fdd1}b"), "the key holds U+FDD0 or U+FDD1, which are no characters".into()),
+        ),
     ] {
         let mut cells = CELLS;
         (cells[0], cells[4]) = (no, status);
@@ -360,7 +366,7 @@ fn law_1_include_comes_before_the_key() {
 #[test]
 fn a_required_field_is_never_empty() {
     let Mapped::Rejected(rejected) = map_cells(&options(&[("name", "{{ locker }}")]), &CELLS) else { panic!("no") };
-    assert_eq!((rejected.field.as_deref(), rejected.reason.as_str()), (Some("name"), "it is empty, and must not be"));
+    assert_eq!((rejected.field.as_deref(), rejected.reason.clone()), (Some("name"), RowDefect::Empty));
     let Mapped::Record(record) = map_cells(&options(&[("title", "{{ locker }}")]), &CELLS) else { panic!("no") };
     assert_eq!(record.fields["title"], Value::Empty, "a field that maps to nothing is there as nothing");
 }

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::api::Location;
-use crate::record::{FieldKind, RemoteId, Target};
+use crate::record::{FieldKind, RemoteId, RowDefect, Target};
 
 /// What the jobs need of the service.
 #[derive(Clone, Debug)]
@@ -126,11 +126,11 @@ impl Locations {
     }
 
     /// What is wrong with `name` as a location; `None` where the service has exactly one of it, or was not asked.
-    pub fn fault(&self, name: &str) -> Option<&'static str> {
+    pub fn fault(&self, name: &str) -> Option<RowDefect> {
         match self.names.as_ref()?.get(name) {
             Some(1) => None,
-            Some(_) => Some("the service has several locations of that name; rename one there"),
-            None => Some("the service has no location of that name; `rosterd check` lists its locations"),
+            Some(_) => Some(RowDefect::SeveralLocations),
+            None => Some(RowDefect::NoLocation),
         }
     }
 }

@@ -236,7 +236,7 @@ fn listed<'a, T: Deref<Target = str> + 'a>(reasons: impl ExactSizeIterator<Item 
 
 fn row_note(row: &RejectedRow) -> RowNote {
     let field = row.field.as_deref().map(|field| format!("{field}: ")).unwrap_or_default();
-    RowNote { line: row.line, reason: short(&format!("{field}{}", redact(&row.reason))) }
+    RowNote { line: row.line, reason: short(&format!("{field}{}", redact(&row.reason.to_string()))) }
 }
 
 fn on_site(snapshot: &Snapshot, job: &JobView, before: &Job, after: &mut Job, notices: &mut Vec<Notice>) {

@@ -162,7 +162,7 @@ impl Notice {
         }
         for row in &self.rows {
             let line = row.line.map_or_else(|| "a row".to_owned(), |line| format!("line {line}"));
-            text.push_str(&format!("\n- {line}: {}", shown(&row.reason)));
+            text.push_str(&format!("\n- {line}: {}", shown(&row.reason.to_string())));
         }
         if let Some(advice) = self.advice() {
             text.push_str(&format!("\nWhat to do: {advice}."));

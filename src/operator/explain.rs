@@ -385,7 +385,7 @@ fn of_prepared(prepared: &JobPlan, key: &Key) -> Result<Outlook, spool::Error> {
         .filter(|rejected| rejected.key.as_ref() == Some(key))
         .map(|rejected| match &rejected.field {
             Some(field) => format!("{field}: {}", rejected.reason),
-            None => rejected.reason.clone(),
+            None => rejected.reason.to_string(),
         })
         .collect();
     if !rejected.is_empty() {

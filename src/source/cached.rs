@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::column::Columns;
 use super::complete::Read;
 use super::row::Row;
+use crate::record::RowDefect;
 use crate::spool::{self, Spool};
 
 /// The rows of one read.
@@ -32,7 +33,7 @@ struct CachedRow<'a> {
     dn: Option<String>,
     cells: Vec<Cow<'a, str>>,
     lists: Cow<'a, [(usize, Vec<String>)]>,
-    flaws: Cow<'a, [(usize, String)]>,
+    flaws: Cow<'a, [(usize, RowDefect)]>,
 }
 
 impl CachedRows {

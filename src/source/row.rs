@@ -8,6 +8,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::column::{Columns, Match};
 use super::name::Name;
+use crate::record::RowDefect;
 
 /// One row of a source, unchanged.
 #[derive(Clone)]
@@ -23,11 +24,11 @@ pub struct Row {
     /// Of each column with several values: its position, and all of them, sorted. The cell holds the first.
     lists: Vec<(usize, Vec<String>)>,
     /// Columns whose values can't be used, and why; their cells are empty.
-    flaws: Vec<(usize, String)>,
+    flaws: Vec<(usize, RowDefect)>,
     /// The rows of lookups that were joined to it.
     joined: Vec<JoinedRow>,
     /// Why the row can't be used, and which key of the configuration says so.
-    fault: Option<(String, String)>,
+    fault: Option<(String, RowDefect)>,
 }
 
 /// A row of a lookup beside a row of the source.
@@ -73,17 +74,17 @@ impl Row {
     }
 
     /// The columns whose values can't be used.
-    pub(super) fn flaws(&self) -> &[(usize, String)] {
+    pub(super) fn flaws(&self) -> &[(usize, RowDefect)] {
         &self.flaws
     }
 
     /// Says which cells can't be used, and why.
-    pub(super) fn set_flaws(&mut self, flaws: Vec<(usize, String)>) {
+    pub(super) fn set_flaws(&mut self, flaws: Vec<(usize, RowDefect)>) {
         self.flaws = flaws;
     }
 
     /// Makes it the row of an entry of a directory: its name, what columns have several values, which can't be used.
-    pub(super) fn describe(&mut self, dn: String, lists: Vec<(usize, Vec<String>)>, flaws: Vec<(usize, String)>) {
+    pub(super) fn describe(&mut self, dn: String, lists: Vec<(usize, Vec<String>)>, flaws: Vec<(usize, RowDefect)>) {
         (self.dn, self.lists, self.flaws) = (Some(dn), lists, flaws);
     }
 
@@ -102,7 +103,7 @@ impl Row {
         &mut self,
         joined: JoinedRow,
         cells: impl Iterator<Item = &'c str>,
-        flaws: impl Iterator<Item = (usize, String)>,
+        flaws: impl Iterator<Item = (usize, RowDefect)>,
     ) {
         let first = self.cells.len();
         self.flaws.extend(flaws.map(|(at, reason)| (first + at, reason)));
@@ -111,7 +112,7 @@ impl Row {
     }
 
     /// Says that the row can't be used, why, and which key of the configuration says so.
-    pub(crate) fn spoil(&mut self, place: String, reason: String) {
+    pub(crate) fn spoil(&mut self, place: String, reason: RowDefect) {
         self.fault.get_or_insert((place, reason));
     }
 
@@ -127,8 +128,8 @@ impl Row {
     }
 
     /// Why the row can't be used, after the key of the configuration that says so.
-    pub fn fault(&self) -> Option<(&str, &str)> {
-        self.fault.as_ref().map(|(place, reason)| (place.as_str(), reason.as_str()))
+    pub fn fault(&self) -> Option<(&str, &RowDefect)> {
+        self.fault.as_ref().map(|(place, reason)| (place.as_str(), reason))
     }
 
     /// The line, for people: an entry of a directory has none.
@@ -149,9 +150,9 @@ impl Row {
     }
 
     /// Why the value of one of these columns can't be used.
-    pub fn flaw_in(&self, columns: &[usize]) -> Option<&str> {
+    pub fn flaw_in(&self, columns: &[usize]) -> Option<&RowDefect> {
         let flaw = self.flaws.iter().find(|(at, _)| columns.contains(at));
-        flaw.map(|(_, reason)| reason.as_str())
+        flaw.map(|(_, reason)| reason)
     }
 
     /// The columns.

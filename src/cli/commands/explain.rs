@@ -68,7 +68,7 @@ fn row_document(row: &SourceRow) -> Json {
     let cells: serde_json::Map<String, Json> =
         row.cells.iter().map(|(column, cell)| (column.clone(), cell.as_str().into())).collect();
     let rejected = match &row.reading.mapped {
-        Mapped::Rejected(rejected) => json!({"field": rejected.field, "reason": rejected.reason}),
+        Mapped::Rejected(rejected) => json!({"field": rejected.field, "reason": rejected.reason.to_string()}),
         _ => Json::Null,
     };
     let absence = row.reading.absence();
@@ -222,7 +222,7 @@ impl View<'_> {
             let said = match &row.reading.mapped {
                 Mapped::Rejected(rejected) => {
                     let field = rejected.field.as_ref().map(|field| format!("{field}: ")).unwrap_or_default();
-                    format!(": rejected: {}{}", sanitize(&field), sanitize(&rejected.reason))
+                    format!(": rejected: {}{}", sanitize(&field), sanitize(&rejected.reason.to_string()))
                 }
                 _ => row.reading.absence().map(|absence| format!(": {absence}")).unwrap_or_default(),
             };

@@ -103,7 +103,9 @@ fn document(seen: &PreviewRow) -> Value {
                 record.fields.iter().map(|(field, value)| (field.to_string(), value.to_json())).collect();
             (Value::Object(fields), Value::Null)
         }
-        Mapped::Rejected(rejected) => (Value::Null, json!({"field": rejected.field, "reason": rejected.reason})),
+        Mapped::Rejected(rejected) => {
+            (Value::Null, json!({"field": rejected.field, "reason": rejected.reason.to_string()}))
+        }
         Mapped::Left(_) | Mapped::Dropped => (Value::Null, Value::Null),
     };
     let absence = seen.reading.absence();
@@ -117,7 +119,7 @@ fn document(seen: &PreviewRow) -> Value {
         "lookups": joined_document(&seen.joined),
         "record": record,
         "rejected": rejected,
-        "rejected_values": seen.reading.bad_values.iter().map(|bad| json!({"field": bad.field, "reason": bad.reason})).collect::<Vec<_>>(),
+        "rejected_values": seen.reading.bad_values.iter().map(|bad| json!({"field": bad.field, "reason": bad.reason.to_string()})).collect::<Vec<_>>(),
     })
 }
 
@@ -139,13 +141,16 @@ fn lines(ui: &Ui, source: &Source, seen: &PreviewRow) {
             })
             .chain(seen.reading.bad_values.iter().map(|bad| {
                 let field = bad.field.as_deref().unwrap_or_default();
-                ui.paint(Paint::Red, &format!("stays as it is: {}: {}", sanitize(field), sanitize(&bad.reason)))
+                ui.paint(
+                    Paint::Red,
+                    &format!("stays as it is: {}: {}", sanitize(field), sanitize(&bad.reason.to_string())),
+                )
             }))
             .collect(),
         Mapped::Left(_) | Mapped::Dropped => seen.reading.absence().into_iter().collect(),
         Mapped::Rejected(rejected) => {
             let field = rejected.field.as_ref().map(|field| format!("{}: ", sanitize(field))).unwrap_or_default();
-            vec![ui.paint(Paint::Red, &format!("rejected: {field}{}", sanitize(&rejected.reason)))]
+            vec![ui.paint(Paint::Red, &format!("rejected: {field}{}", sanitize(&rejected.reason.to_string())))]
         }
     };
     beside(&left, &right).iter().for_each(|line| ui.line(line));

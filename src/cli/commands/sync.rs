@@ -104,7 +104,7 @@ pub(crate) fn rejected_document<'a>(rows: impl IntoIterator<Item = &'a Rejected>
     let mut seen = HashSet::new();
     rows.into_iter()
         .filter(|row| seen.insert((row.line, &row.key, &row.reason)))
-        .map(|row| json!({"key": row.key, "line": row.line, "field": row.field, "reason": row.reason}))
+        .map(|row| json!({"key": row.key, "line": row.line, "field": row.field, "reason": row.reason.to_string()}))
         .collect()
 }
 

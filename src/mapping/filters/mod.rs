@@ -21,6 +21,7 @@ pub(super) use refusal::FilterRefusal;
 pub(super) use time::check_format as check_date_format;
 
 use super::options::Tables;
+use crate::record::RowDefect;
 
 /// Adds the filters to an engine.
 pub(super) fn add(environment: &mut Environment<'static>, tables: Arc<Tables>, time_zone: TimeZone) {
@@ -43,12 +44,12 @@ pub(super) fn add(environment: &mut Environment<'static>, tables: Arc<Tables>, t
     environment.add_filter("lookup", move |value: Value, table: String| {
         let rows =
             tables.get(&table).ok_or_else(|| FilterRefusal::error("the template names a table that is not there"))?;
-        each(&value, |it| rows.get(it).cloned().ok_or_else(|| format!("the value is not in the table `{table}`")))
+        each(&value, |it| rows.get(it).cloned().ok_or_else(|| RowDefect::NotInTable { table: table.clone() }))
     });
 }
 
 /// Applies a filter to text without its outer white space. Nothing stays nothing; a list is filtered entry by entry.
-fn each<T: Into<Value>>(value: &Value, filter: impl Fn(&str) -> Result<T, String> + Copy) -> Result<Value, Error> {
+fn each<T: Into<Value>>(value: &Value, filter: impl Fn(&str) -> Result<T, RowDefect> + Copy) -> Result<Value, Error> {
     let on_text = |text: &str| match text.trim() {
         "" => Ok(Value::from("")),
         text => filter(text).map(Into::into).map_err(FilterRefusal::error),

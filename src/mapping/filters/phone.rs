@@ -2,6 +2,8 @@
 
 use super::country::{COUNTRIES, Country, Trunk};
 
+use crate::record::RowDefect;
+
 /// How many digits a number has in all, country code included (ITU-T E.164: at most 15).
 const DIGITS: std::ops::RangeInclusive<usize> = 5..=15;
 
@@ -12,10 +14,10 @@ pub(in crate::mapping) fn knows_country(letters: &str) -> bool {
 
 /// A number as it is dialled from anywhere: `+`, country code, number. What begins with `+` or a prefix for calls abroad
 /// keeps its own country; anything else is a number of `country`, and loses the digit that is dialled within it only.
-pub(super) fn phone(text: &str, country: &str) -> Result<String, String> {
-    let country = find(country).ok_or_else(|| "the template names a country that is not there".to_owned())?;
+pub(super) fn phone(text: &str, country: &str) -> Result<String, RowDefect> {
+    let country = find(country).ok_or("the template names a country that is not there")?;
     if is_date_or_fraction(text) {
-        return Err("the value is no phone number: it is a date or a fraction".to_owned());
+        return Err(RowDefect::PhoneIsDate);
     }
     let plus = text.starts_with(['+', '＋']);
     // The zero of `+64 (0)29` is for those who dial within the country.
@@ -26,21 +28,19 @@ pub(super) fn phone(text: &str, country: &str) -> Result<String, String> {
             '0'..='9' => digits.push(c),
             '+' | '＋' if at == 0 => {}
             ' ' | '\u{a0}' | '\u{202f}' | '\t' | '-' | '\u{2010}'..='\u{2014}' | '.' | '/' | '(' | ')' => {}
-            _ => return Err("the value is no phone number: it holds more than digits, spaces and ()-./+".to_owned()),
+            _ => return Err(RowDefect::PhoneSigns),
         }
     }
     let digits = match (plus, abroad(&digits, country)) {
         (true, _) => digits,
         (false, Some(abroad)) => abroad.to_owned(),
         (false, None) if has_own_code(&digits, country) => {
-            return Err("the value begins with the code of its own country, as a number that lost its + does; write it with a + or \
-                        as it is dialled in the country"
-                .to_owned());
+            return Err(RowDefect::PhoneWithoutPlus);
         }
         (false, None) => format!("{}{}", country.code, within(&digits, country)),
     };
     if !DIGITS.contains(&digits.len()) {
-        return Err("the value is no phone number: it has too few or too many digits".to_owned());
+        return Err(RowDefect::PhoneDigits);
     }
     Ok(format!("+{digits}"))
 }
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn law_11_what_is_no_number_is_refused_without_being_shown() {
         for text in ["n/a", "021 555 ext 4", "12", "+64 29+1", "1234567890123456", "+", "٠٢١٥٥٥١٢٣٤"] {
-            let refused = phone(text, "NZ").unwrap_err();
+            let refused = phone(text, "NZ").unwrap_err().to_string();
             assert!(refused.starts_with("the value is no phone number") && !refused.contains(text), "{text}");
         }
         assert!(phone("021 555 1234", "ZZ").is_err());

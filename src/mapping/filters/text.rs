@@ -3,15 +3,16 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::record::RowDefect;
 use crate::source::dn;
 
 /// The widest that `zfill` makes a text.
 const WIDTH_MAX: usize = 64;
 
 /// Zeros in front, up to a width in characters.
-pub(super) fn zfill(text: &str, width: usize) -> Result<String, String> {
+pub(super) fn zfill(text: &str, width: usize) -> Result<String, RowDefect> {
     if width > WIDTH_MAX {
-        return Err(format!("`zfill` goes up to {WIDTH_MAX}"));
+        return Err(format!("`zfill` goes up to {WIDTH_MAX}").into());
     }
     Ok(format!("{text:0>width$}"))
 }
@@ -27,8 +28,8 @@ pub(super) fn squeeze(text: &str) -> String {
 }
 
 /// Whether a whole number has any of the bits of `mask`.
-pub(super) fn bit(text: &str, mask: i64) -> Result<bool, String> {
-    let number: i64 = text.parse().map_err(|_| "the value is no whole number, so it has no bits".to_owned())?;
+pub(super) fn bit(text: &str, mask: i64) -> Result<bool, RowDefect> {
+    let number: i64 = text.parse().map_err(|_| "the value is no whole number, so it has no bits")?;
     Ok(number & mask != 0)
 }
 
@@ -36,9 +37,9 @@ pub(super) fn bit(text: &str, mask: i64) -> Result<bool, String> {
 const PLACE_BYTES_MAX: usize = 200;
 
 /// Where an entry of a directory lies, by its name: `Auckland/Sales`. Of a long one the end is kept.
-pub(super) fn ou(dn: &str) -> Result<String, String> {
+pub(super) fn ou(dn: &str) -> Result<String, RowDefect> {
     if !dn.contains('=') {
-        return Err("the value is no name of an entry, such as `dn`".to_owned());
+        return Err("the value is no name of an entry, such as `dn`".into());
     }
     let long = dn::place(dn::parent(dn));
     let mut start = long.len().saturating_sub(PLACE_BYTES_MAX);
@@ -53,7 +54,7 @@ const GUID_BASE64_BYTES: usize = 24;
 
 /// A GUID in its usual form: lower case, with dashes, without braces. Sixteen bytes as base64 are one as Active Directory
 /// stores it.
-pub(super) fn guid(text: &str) -> Result<String, String> {
+pub(super) fn guid(text: &str) -> Result<String, RowDefect> {
     if text.len() == GUID_BASE64_BYTES
         && let Ok(bytes) = STANDARD.decode(text)
     {
@@ -64,16 +65,16 @@ pub(super) fn guid(text: &str) -> Result<String, String> {
     let hex: String = bare.chars().filter(|c| *c != '-').map(|c| c.to_ascii_lowercase()).collect();
     let placed = bare.len() == 32 || dashed.eq([8, 13, 18, 23]);
     if !placed || hex.len() != 32 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err("the value is no GUID".to_owned());
+        return Err("the value is no GUID".into());
     }
     Ok(format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]))
 }
 
 /// A GUID of 16 bytes as Active Directory stores it: the first three parts have their bytes the other way round.
-pub(super) fn guid_of_bytes(bytes: &[u8]) -> Result<String, String> {
+pub(super) fn guid_of_bytes(bytes: &[u8]) -> Result<String, RowDefect> {
     const ORDER: [usize; 16] = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
     if bytes.len() != ORDER.len() {
-        return Err("the value is no GUID".to_owned());
+        return Err("the value is no GUID".into());
     }
     let hex: String = ORDER.iter().map(|at| format!("{:02x}", bytes[*at])).collect();
     guid(&hex)

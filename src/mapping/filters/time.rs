@@ -5,6 +5,8 @@ use jiff::fmt::strtime::{self, BrokenDownTime};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::record::RowDefect;
+
 /// From 1601 to 1970, in seconds.
 const FILE_TIME_EPOCH: i64 = 11_644_473_600;
 /// How many file-time ticks a second has.
@@ -12,13 +14,12 @@ const FILE_TIME_TICKS: i64 = 10_000_000;
 
 /// Text of a `strptime` format as `YYYY-MM-DD`. A day with its time as ISO 8601 writes them is one in any format: dates of a
 /// workbook whose cells hold a time come so.
-pub(super) fn date(text: &str, format: &str) -> Result<String, String> {
+pub(super) fn date(text: &str, format: &str) -> Result<String, RowDefect> {
     let date = strtime::parse(format, text).and_then(|parsed| parsed.to_date());
     let date = date.ok().or_else(|| day_of_time(text));
     date.map(|date| date.to_string()).ok_or_else(|| {
         let is_iso = strtime::parse(ISO, text).is_ok();
-        let hint = if is_iso { "; it is one of the form `%Y-%m-%d`, as the dates of workbooks are" } else { "" };
-        format!("the value is not a date of the form `{format}`{hint}")
+        RowDefect::no_date(format, is_iso)
     })
 }
 
@@ -47,8 +48,8 @@ fn some_day() -> DateTime {
 
 /// A Windows file time (100 ns since 1601) as a time in UTC. 0 and the highest number mean never, so they give no
 /// value.
-pub(super) fn filetime(text: &str) -> Result<String, String> {
-    let wrong = || "the value is no Windows file time".to_owned();
+pub(super) fn filetime(text: &str) -> Result<String, RowDefect> {
+    let wrong = || RowDefect::from("the value is no Windows file time");
     match text.parse::<i64>().map_err(|_| wrong())? {
         0 | i64::MAX => Ok(String::new()),
         ticks if ticks < 0 => Err(wrong()),
@@ -61,8 +62,8 @@ pub(super) fn filetime(text: &str) -> Result<String, String> {
 
 /// The last day of what ends at a moment (RFC 3339 or LDAP's generalized time): the day before midnight belongs to it, the
 /// one after does not.
-pub(super) fn last_day(text: &str, time_zone: &TimeZone) -> Result<String, String> {
-    let wrong = || "the value is no time with its zone, as `filetime` gives one".to_owned();
+pub(super) fn last_day(text: &str, time_zone: &TimeZone) -> Result<String, RowDefect> {
+    let wrong = || RowDefect::from("the value is no time with its zone, as `filetime` gives one");
     let moment = text.parse::<Timestamp>().or_else(|_| generalized(text)).map_err(|_| wrong())?;
     let last = moment.checked_sub(SignedDuration::from_nanos(1)).map_err(|_| wrong())?;
     Ok(last.to_zoned(time_zone.clone()).date().to_string())
@@ -95,7 +96,7 @@ mod tests {
             assert_eq!(self::date(text, format).ok().as_deref(), date, "{text} {format}");
         }
         let refused = date("secret", "%d/%m/%Y").unwrap_err();
-        assert_eq!(refused, "the value is not a date of the form `%d/%m/%Y`");
+        assert_eq!(refused.to_string(), "the value is not a date of the form `%d/%m/%Y`");
     }
 
     #[test]
@@ -161,6 +162,6 @@ mod tests {
         ] {
             assert_eq!(date(text, format).ok().as_deref(), day, "{text} {format}");
         }
-        assert!(date("2030-12-31", "%d/%m/%Y").unwrap_err().contains("it is one of the form `%Y-%m-%d`"));
+        assert!(date("2030-12-31", "%d/%m/%Y").unwrap_err().to_string().contains("it is one of the form `%Y-%m-%d`"));
     }
 }

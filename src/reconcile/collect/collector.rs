@@ -13,7 +13,7 @@ use crate::reconcile::model::candidate::{Candidate, Rare, Statement};
 use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::reconcile::model::context::{Context, KeyFilter};
 use crate::reconcile::model::error::Error;
-use crate::record::{Key, Rejected, Value, Values};
+use crate::record::{Key, Rejected, RowDefect, Value, Values};
 use crate::snapshot::{Day, Index, SyncedRecord};
 use crate::source::{Read, Row, SourceState};
 use crate::spool;
@@ -182,7 +182,7 @@ impl<'a> Collector<'a> {
             if spoilt.contains(&key) {
                 strays.shared.insert(key.clone());
                 let lines = group.iter().map(|row| row.line).chain(unchanged.map(|at| self.lines[at])).collect();
-                self.reject(&key, lines, "another row of this key can't be used, so this one is not used either");
+                self.reject(&key, lines, &RowDefect::OtherRowUnusable);
                 unchanged.into_iter().for_each(|at| self.lines[at] = 0);
                 continue;
             }
@@ -286,14 +286,15 @@ impl<'a> Collector<'a> {
         self.lines.iter_mut().filter(|line| gone.contains(line)).for_each(|line| *line = 0);
     }
 
-    fn reject(&mut self, key: &Key, mut lines: Vec<u64>, reason: &str) {
+    fn reject(&mut self, key: &Key, mut lines: Vec<u64>, reason: &RowDefect) {
         lines.sort_unstable();
         for line in lines {
             let rejected = Rejected {
                 key: Some(key.clone()),
                 line: Some(line).filter(|_| self.job.source.has_lines()),
                 field: None,
-                reason: reason.to_owned(),
+                value: None,
+                reason: reason.clone(),
             };
             self.rejected.push((line, rejected));
         }
@@ -301,13 +302,14 @@ impl<'a> Collector<'a> {
 }
 
 /// Why none of the rows of one key on these lines is used.
-fn differing(job: &Job, lines: &[u64]) -> String {
+fn differing(job: &Job, lines: &[u64]) -> RowDefect {
     if !job.source.has_lines() {
         let entries = lines.len();
         return format!(
             "{entries} entries have this key, with different values; which of them is right? `rosterd explain` shows them"
-        );
+        )
+        .into();
     }
     let listed: Vec<String> = lines.iter().map(u64::to_string).collect();
-    format!("the key stands on lines {} with different values; which of them is right?", listed.join(", "))
+    RowDefect::RowsDiffer { lines: listed.join(", ") }
 }

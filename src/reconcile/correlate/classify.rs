@@ -138,9 +138,9 @@ impl<'a> Classifier<'a> {
         if let Correlation::Mine { entity, .. } = &correlation
             && valid.is_of_others(entity)
         {
-            let reason = "the key means another holder or certification than before; let the key hold both".to_owned();
+            let reason = "the key means another holder or certification than before; let the key hold both".into();
             let (key, line) = (Some(valid.record.key), Some(candidate.line));
-            self.result.rejected.push(Rejected { key, line, field: None, reason });
+            self.result.rejected.push(Rejected { key, line, field: None, value: None, reason });
             return Ok(());
         }
         self.observe(&valid, &correlation)?;
@@ -175,7 +175,7 @@ impl<'a> Classifier<'a> {
             }
             (Some(Doubt::Rejected(reason)), _) => {
                 let line = self.line(candidate);
-                self.result.rejected.push(Rejected { key: Some(record.key), line, field: None, reason });
+                self.result.rejected.push(Rejected { key: Some(record.key), line, field: None, value: None, reason });
             }
             (None, Some(fault)) => self.result.rejected.push(self.fitting.rejected(&record.key, candidate, fault)),
             (None, None) => return Ok(Some(Valid { record, marks, pair, has_bad_values })),

@@ -12,7 +12,7 @@ use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::reconcile::model::doubtful_rows::{Doubt, DoubtfulRows};
 use crate::reconcile::model::error::Error;
-use crate::record::{Entity, Field, JobName, Key, Record, RemoteId, Target, normalize};
+use crate::record::{Entity, Field, JobName, Key, Record, RemoteId, RowDefect, Target, normalize};
 use crate::snapshot::{Index, Owner, SyncedRecord};
 use crate::store::{self, Store};
 
@@ -243,7 +243,7 @@ impl Correlator {
 impl CorrelationContext<'_> {
     /// Why a record must wait unless its entity is known: a field that a new one needs, that it is found by, or that is set
     /// at its creation only, is one of a lookup of which nothing is known.
-    pub(crate) fn waits_for(&self) -> Option<(String, String)> {
+    pub(crate) fn waits_for(&self) -> Option<(String, RowDefect)> {
         let is_needed = |field: &&Field| {
             field.required || self.job.match_on.contains(&field.name) || self.rules.seed_only.contains(&field.name)
         };
@@ -251,7 +251,7 @@ impl CorrelationContext<'_> {
         let (field, lookup) = needed.find_map(|field| Some((field, self.withheld.get(field.name.as_str())?)))?;
         let reason =
             format!("nothing is known of the lookup {lookup}, and a new record needs this field of it; it waits");
-        Some((field.name.to_string(), reason))
+        Some((field.name.to_string(), reason.into()))
     }
 
     /// The record of a candidate with what its entity is found by.

@@ -5,7 +5,7 @@ use crate::mapping::OnBadValue;
 use crate::mirror::{ElementError, Mirror};
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::error::Error;
-use crate::record::{Field, FieldKind, Key, Record, Rejected, Target, Value};
+use crate::record::{CellValue, Field, FieldKind, Key, Record, Rejected, RowDefect, Target, Value};
 
 /// What the service can take, as far as its lists tell.
 pub(crate) struct Fitting<'a> {
@@ -30,7 +30,7 @@ impl<'a> Fitting<'a> {
     ) -> Option<Fault> {
         loop {
             let fault = location_fault(record, self.fields, self.mirror).or_else(|| tick(record, &self.checkboxes))?;
-            let (field, reason) = (fault.0, fault.1.to_owned());
+            let (field, reason) = fault;
             let is_optional = |found: &&Field| found.name == field && !found.required;
             let spoils_row = self.job.mapping.on_bad_value == OnBadValue::Row
                 || self.job.match_on.iter().any(|name| *name == field)
@@ -38,26 +38,26 @@ impl<'a> Fitting<'a> {
             if spoils_row {
                 return Some((field, reason));
             }
-            record.fields.remove(field.as_str());
-            bad_values.push(self.rejected(&record.key, candidate, (field, reason)));
+            let value = record.fields.remove(field.as_str()).and_then(|value| CellValue::new([value.shown().as_str()]));
+            bad_values.push(Rejected { value, ..self.rejected(&record.key, candidate, (field, reason)) });
         }
     }
 
     pub(crate) fn rejected(&self, key: &Key, candidate: &Candidate, (field, reason): Fault) -> Rejected {
         let line = Some(candidate.line).filter(|_| self.job.source.has_lines());
         let field = Some(format!("{}{field}", self.job.mapping.prefix));
-        Rejected { key: Some(key.clone()), line, field, reason }
+        Rejected { key: Some(key.clone()), line, field, value: None, reason }
     }
 }
 
 /// A field that does not fit, and why.
-pub(crate) type Fault = (String, String);
+pub(crate) type Fault = (String, RowDefect);
 
 /// Fits a record to what the service has; else the field that does not fit, and why.
 pub(crate) fn fit(record: &mut Record, fields: &[Field], mirror: &Mirror) -> Result<Option<Fault>, Error> {
     let checkboxes = checkboxes(fields, mirror)?;
     let fault = location_fault(record, fields, mirror).or_else(|| tick(record, &checkboxes));
-    Ok(fault.map(|(field, reason)| (field, reason.to_owned())))
+    Ok(fault)
 }
 
 /// The mapped custom fields that are checkboxes. A title that the service does not have, or has twice, is a mistake in the
@@ -76,13 +76,13 @@ fn checkboxes<'a>(fields: &'a [Field], mirror: &Mirror) -> Result<Vec<&'a str>, 
 }
 
 /// Turns what a source says of a checkbox into the 1 or 0 that the service holds (specification, Conventions).
-fn tick(record: &mut Record, checkboxes: &[&str]) -> Option<(String, &'static str)> {
+fn tick(record: &mut Record, checkboxes: &[&str]) -> Option<Fault> {
     for field in checkboxes {
         let Some(text) = record.fields.get(*field).and_then(Value::as_text) else { continue };
         let ticked = match text.to_lowercase().as_str() {
             "1" | "true" | "yes" => "1",
             "0" | "false" | "no" => "0",
-            _ => return Some(((*field).to_owned(), "is a checkbox: map it to 1 or 0, true or false, yes or no")),
+            _ => return Some(((*field).to_owned(), RowDefect::Checkbox)),
         };
         record.fields.insert((*field).into(), Value::text(ticked));
     }
@@ -90,7 +90,7 @@ fn tick(record: &mut Record, checkboxes: &[&str]) -> Option<(String, &'static st
 }
 
 /// A location that the service does not have, or has twice.
-fn location_fault(record: &Record, fields: &[Field], mirror: &Mirror) -> Option<(String, &'static str)> {
+fn location_fault(record: &Record, fields: &[Field], mirror: &Mirror) -> Option<Fault> {
     let fault = |name: &str| mirror.locations().fault(name);
     fields.iter().find_map(|field| {
         let value = || record.fields.get(&field.name);

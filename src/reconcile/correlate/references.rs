@@ -10,10 +10,11 @@ use smol_str::SmolStr;
 use crate::config::Job;
 use crate::mirror::pair;
 use crate::plan::{Match, Matcher};
+use crate::reconcile::correlate::fit::Fault;
 use crate::reconcile::mirrors::Mirrors;
 use crate::reconcile::model::job_fields::found_by;
 use crate::reconcile::model::part_draft::PartDraft;
-use crate::record::{Key, Record, RemoteId, Target, Value};
+use crate::record::{Key, Record, RemoteId, RowDefect, Target, Value};
 use crate::snapshot::Links;
 use crate::store::{self, Store};
 
@@ -59,7 +60,7 @@ impl<'a> References<'a> {
     }
 
     /// Puts into a record what its entity is found by; else the field that can't be resolved, and why.
-    pub(crate) fn resolve(&self, record: &mut Record) -> Result<Option<(String, String)>, store::Error> {
+    pub(crate) fn resolve(&self, record: &mut Record) -> Result<Option<Fault>, store::Error> {
         match self.job.mapping.target {
             Target::Staff | Target::Contractor | Target::Organization => Ok(None),
             Target::Membership => {
@@ -81,9 +82,9 @@ impl<'a> References<'a> {
         Ok(())
     }
 
-    fn resolve_holder(&self, record: &mut Record) -> Result<(), (String, String)> {
+    fn resolve_holder(&self, record: &mut Record) -> Result<(), Fault> {
         let text = |field: &str| record.fields.get(field).map(Value::shown).unwrap_or_default();
-        let fault = |field: &str, reason: &str| (field.to_owned(), reason.to_owned());
+        let fault = |field: &str, reason: &str| (field.to_owned(), RowDefect::from(reason));
         let certifications = self.mirrors.of(Target::Holder).certifications();
         let certification =
             certifications.resolve(&text("certification")).map_err(|reason| fault("certification", reason))?;
@@ -101,11 +102,11 @@ impl<'a> References<'a> {
             Match::Many { by, ids } => {
                 let ids: Vec<String> = ids.iter().map(RemoteId::to_string).collect();
                 let reason = format!("{by} fits several people at the service (ids {})", ids.join(", "));
-                return Err(("holder".to_owned(), reason));
+                return Err(("holder".to_owned(), reason.into()));
             }
             Match::None => {
                 let reason = format!("no {who} at the service has this id or email");
-                return Err(("holder".to_owned(), reason));
+                return Err(("holder".to_owned(), reason.into()));
             }
         };
         let (certification, id) = (certification.to_string(), id.to_string());

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::config::Job;
 use crate::history::{self, AuditEvent};
-use crate::hr_report::{HrReport, ReportLine, RowOutcome, Verdict};
+use crate::hr_report::{HrReport, Language, ReportLine, RowOutcome, Verdict};
 use crate::reconcile::collect::rows;
 use crate::reconcile::model::counts::Status;
 use crate::reconcile::model::error::Error;
@@ -35,8 +35,10 @@ pub(crate) fn of_run(hr_report: HrReport, report: &Report, known: &Known) -> HrR
         Status::Done => Verdict::Used,
     };
     let lines = match verdict {
-        Verdict::NotUsed => report.rejections.iter().map(|row| known.unused(row, RowOutcome::NotUsed)).collect(),
-        _ => lines(report, known),
+        Verdict::NotUsed => {
+            report.rejections.iter().map(|row| known.unused(row, RowOutcome::NotUsed, hr_report.language)).collect()
+        }
+        _ => lines(report, known, hr_report.language),
     };
     let missing = report.missing.as_ref().filter(|_| verdict != Verdict::NotUsed).map(|missing| {
         let told = missing.describe(hr_report.at.time_zone(), hr_report.at.timestamp());
@@ -122,7 +124,7 @@ pub(crate) fn advice(error: &Error) -> Option<&'static str> {
     }
 }
 
-fn lines(report: &Report, known: &Known) -> Vec<ReportLine> {
+fn lines(report: &Report, known: &Known, language: Language) -> Vec<ReportLine> {
     let mut told: BTreeMap<&Key, (RowOutcome, &str)> = BTreeMap::new();
     for (key, action) in known.before.iter().chain(report.details.confirmed.iter().map(|(key, action)| (key, action))) {
         told.entry(key).or_insert((outcome_of(*action), ""));
@@ -136,21 +138,28 @@ fn lines(report: &Report, known: &Known) -> Vec<ReportLine> {
         report.missed.iter().filter(|one| !held.contains(&one.key)).map(|one| (&one.key, (RowOutcome::Missing, ""))),
     );
     let mut lines: Vec<ReportLine> =
-        report.rejections.iter().map(|row| known.unused(row, RowOutcome::NotUsed)).collect();
-    lines.extend(report.bad_values.iter().map(|row| known.unused(row, RowOutcome::ValueNotUsed)));
+        report.rejections.iter().map(|row| known.unused(row, RowOutcome::NotUsed, language)).collect();
+    lines.extend(report.bad_values.iter().map(|row| known.unused(row, RowOutcome::ValueNotUsed, language)));
     for (row, key, counts) in report.details.rows.iter().filter(|(row, _, _)| !unusable.contains(row)) {
         let otherwise = if *counts { RowOutcome::Unchanged } else { RowOutcome::NotIncluded };
-        lines.push(line(Some(*row), key, told.remove(key).unwrap_or((otherwise, ""))));
+        lines.push(line(language, Some(*row), key, told.remove(key).unwrap_or((otherwise, ""))));
     }
     lines.sort_by_key(|line| (line.row.is_none(), line.row));
     let named: BTreeSet<Key> = report.rejections.iter().filter_map(|row| row.key.clone()).collect();
     let absent = told.into_iter().filter(|(key, _)| !named.contains(*key));
-    lines.extend(absent.map(|(key, outcome)| line(None, key, outcome)));
+    lines.extend(absent.map(|(key, outcome)| line(language, None, key, outcome)));
     lines
 }
 
-fn line(row: Option<u64>, key: &Key, (outcome, reason): (RowOutcome, &str)) -> ReportLine {
-    ReportLine { row, key: Some(key.as_str().to_owned()), outcome, reason: reveal(reason).into_owned() }
+fn line(language: Language, row: Option<u64>, key: &Key, (outcome, reason): (RowOutcome, &str)) -> ReportLine {
+    ReportLine {
+        row,
+        key: Some(key.as_str().to_owned()),
+        outcome,
+        value: None,
+        reason: reveal(reason).into_owned(),
+        in_english: !reason.is_empty() && language != Language::En,
+    }
 }
 
 /// The headings of a job's columns, by the fields of the job and its parts.
@@ -159,14 +168,17 @@ pub(crate) fn headings(job: &Job, columns: &Columns) -> BTreeMap<String, String>
 }
 
 impl Known {
-    fn unused(&self, row: &Rejected, outcome: RowOutcome) -> ReportLine {
+    fn unused(&self, row: &Rejected, outcome: RowOutcome, language: Language) -> ReportLine {
         let field = row.field.as_ref().map(|field| self.headings.get(field).unwrap_or(field));
         let field = field.map(|field| format!("{}: ", reveal(field))).unwrap_or_default();
+        let sentence = language.defect(&row.reason);
         ReportLine {
             row: row.line,
             key: row.key.as_ref().map(|key| key.as_str().to_owned()),
             outcome,
-            reason: format!("{field}{}", reveal(&row.reason)),
+            value: row.value.as_ref().map(|value| value.as_str().to_owned()),
+            in_english: sentence.is_none() && language != Language::En,
+            reason: format!("{field}{}", sentence.unwrap_or_else(|| reveal(&row.reason.to_string()).into_owned())),
         }
     }
 }

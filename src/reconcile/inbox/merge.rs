@@ -89,7 +89,7 @@ mod tests {
 
     /// What a file came to that was read to its end: its people are numbered, so that it is seen whose they are.
     fn read(status: Status, number: u64) -> Report {
-        let rejected = Rejected { key: None, line: Some(number), field: None, reason: "why".to_owned() };
+        let rejected = Rejected { key: None, line: Some(number), field: None, value: None, reason: "why".into() };
         Report {
             status,
             complete: true,

@@ -17,7 +17,7 @@ use crate::reconcile::model::candidate::Statement;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::missing_people::Missed;
 use crate::record::{
-    Action, DesiredState, Entity, Field, JobName, Key, Record, RemoteId, RowMetadata, Target, Value, Values,
+    Action, DesiredState, Entity, Field, JobName, Key, Record, RemoteId, RowDefect, RowMetadata, Target, Value, Values,
 };
 use crate::snapshot::{Gone, Index, Left, SyncedRecord};
 use crate::source::Complete;
@@ -295,7 +295,7 @@ pub(crate) fn left_lately(
 }
 
 /// Why a field of leavers can't be set.
-pub(crate) fn fault_text((field, reason): (String, String)) -> String {
+pub(crate) fn fault_text((field, reason): (String, RowDefect)) -> String {
     format!("leavers.set.{field}: {reason}")
 }
 

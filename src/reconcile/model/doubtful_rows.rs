@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::plan::HoldReason;
-use crate::record::Key;
+use crate::record::{Key, RowDefect};
 
 /// People of a job whose rows can't be trusted: nothing that joins them is made or ended by such a row.
 #[derive(Debug, Default)]
@@ -11,7 +11,7 @@ pub(crate) struct DoubtfulRows {
     /// Records whose rows may be about another person, and why.
     pub(crate) held: BTreeMap<Key, HoldReason>,
     /// Those whose rows can't be used, and why.
-    pub(crate) rejected: BTreeMap<Key, String>,
+    pub(crate) rejected: BTreeMap<Key, RowDefect>,
 }
 
 impl DoubtfulRows {
@@ -24,5 +24,5 @@ impl DoubtfulRows {
 /// What is wrong with the row of one of them.
 pub(crate) enum Doubt {
     Held(HoldReason),
-    Rejected(String),
+    Rejected(RowDefect),
 }

@@ -120,7 +120,7 @@ impl RejectedRow {
         };
         let field = row.field.as_deref().unwrap_or_default();
         let mark = xxh3_64(format!("{who}\u{1f}{field}\u{1f}{}", row.reason).as_bytes());
-        Self { line: row.line, field: row.field.clone(), reason: row.reason.clone(), mark }
+        Self { line: row.line, field: row.field.clone(), reason: row.reason.to_string(), mark }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::reconcile::model::counts::{Counts, Status};
 use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::missing_people::{Missed, Missing};
 use crate::reconcile::model::reason::{Reason, ReasonKind};
-use crate::record::{Action, JobName, Key, Rejected, Target};
+use crate::record::{Action, JobName, Key, Rejected, RowDefect, Target};
 use crate::text::counted;
 
 /// What one part of a run came to: its plan, what became of it, and what is parked.
@@ -276,12 +276,12 @@ fn status(parts: &[Part], reasons: &[Reason]) -> Status {
 
 /// What can't be used. One row may be useless to several parts for one reason, and is reported once.
 fn once(parts: &[Part], of: fn(&JobPlan) -> &Vec<Rejected>) -> Vec<&Rejected> {
-    let mut told: BTreeSet<(Option<u64>, &str)> = BTreeSet::new();
+    let mut told: BTreeSet<(Option<u64>, &RowDefect)> = BTreeSet::new();
     let mut all = Vec::new();
     for part in parts {
         let rejected = of(&part.plan);
-        all.extend(rejected.iter().filter(|row| !told.contains(&(row.line, row.reason.as_str()))));
-        told.extend(rejected.iter().map(|row| (row.line, row.reason.as_str())));
+        all.extend(rejected.iter().filter(|row| !told.contains(&(row.line, &row.reason))));
+        told.extend(rejected.iter().map(|row| (row.line, &row.reason)));
     }
     all
 }

@@ -13,7 +13,7 @@ use super::limits::{
 };
 use super::row_tracker::{Flaw, Mark, Watch};
 use super::transcode::Text;
-use crate::record::Rejected;
+use crate::record::{Rejected, RowDefect};
 use crate::source::{Columns, Match, Name, Row};
 
 /// How many lines a reason lists.
@@ -48,7 +48,7 @@ const WIDE: usize = 5;
 pub(super) const CHANGED: &str = "the file changed while it was read";
 
 /// What is wrong with a row: the column, where it is about one, and the reason.
-pub(super) type CellFault = (Option<String>, String);
+pub(super) type CellFault = (Option<String>, RowDefect);
 
 impl Walk {
     /// Begins a walk below `heading`; the columns of `photos` may hold photos. `final_newline` tells whether the last row must end in a line end, `cut` whether
@@ -93,7 +93,7 @@ impl Walk {
                 self.header(mark);
                 continue;
             }
-            let fault = if garbled { Some((None, REASON_GARBLED.to_owned())) } else { None };
+            let fault = if garbled { Some((None, RowDefect::NotInEncoding)) } else { None };
             if fault.is_none() && mark.flaw.is_none() && blank(row.cells_mut()) {
                 continue;
             }
@@ -188,53 +188,52 @@ impl Walk {
     }
 
     fn fault(&self, mark: Mark, cells: &StringRecord) -> Option<CellFault> {
-        let whole = |reason: String| Some((None, reason));
+        let whole = |reason: RowDefect| Some((None, reason));
         match mark.flaw {
-            Some(Flaw::Quote) => return whole(REASON_QUOTE.to_owned()),
-            Some(Flaw::Unclosed) => return whole(REASON_UNCLOSED.to_owned()),
-            Some(Flaw::Endless) => return whole(REASON_ENDLESS.to_owned()),
-            Some(Flaw::Malformed) => return whole(REASON_GARBLED.to_owned()),
-            None if mark.open && self.cut => return whole("the file was cut inside this row".to_owned()),
-            None if mark.open && self.open_is_cut => return whole(REASON_OPEN.to_owned()),
+            Some(Flaw::Quote) => return whole(RowDefect::TextAfterQuote),
+            Some(Flaw::Unclosed) => return whole(RowDefect::OpenQuote),
+            Some(Flaw::Endless) => return whole(RowDefect::EndlessRow),
+            Some(Flaw::Malformed) => return whole(RowDefect::NotInEncoding),
+            None if mark.open && self.cut => return whole(RowDefect::Cut),
+            None if mark.open && self.open_is_cut => return whole(RowDefect::MaybeCut),
             None => {}
         }
         if mark.breaks > ROW_BREAKS_MAX {
-            return whole(format!("the row goes on for {} lines; is a quote missing?", mark.breaks + 1));
+            return whole(RowDefect::LongRow { lines: mark.breaks + 1 });
         }
         if mark.breaks > 0 && cells.iter().any(|cell| self.swallowed(cell)) {
-            return whole(REASON_SWALLOWED.to_owned());
+            return whole(RowDefect::RowsInCell);
         }
         if cells.len() != self.columns.len() {
-            return whole(format!(
-                "the row has {} cells, the header has {}; a cell that holds a {} must be in quotes",
-                cells.len(),
-                self.columns.len(),
-                super::format::delimiter_name(self.delimiter)
-            ));
+            return whole(RowDefect::CellCount {
+                cells: cells.len(),
+                columns: self.columns.len(),
+                delimiter: super::format::delimiter_name(self.delimiter).to_owned(),
+            });
         }
         self.excess(cells)
     }
 
     /// What is too long in a row, or no text.
     pub(super) fn excess(&self, cells: &StringRecord) -> Option<CellFault> {
-        let whole = |reason: String| Some((None, reason));
+        let whole = |reason: RowDefect| Some((None, reason));
         let photos: usize = self.photos.iter().filter_map(|at| cells.get(*at)).map(str::len).sum();
         for (bytes, bytes_max) in
             [(cells.as_slice().len() - photos, ROW_BYTES_MAX), (cells.as_slice().len(), PHOTO_ROW_BYTES_MAX)]
         {
             if bytes > bytes_max {
-                return whole(format!("the row has more than {} KiB", bytes_max / 1024));
+                return whole(RowDefect::RowTooLong { kib: bytes_max / 1024 });
             }
         }
         let is_long = |(at, cell): (usize, &str)| cell.len() > CELL_BYTES_MAX && !self.photos.contains(&at);
         if cells.as_slice().len() > CELL_BYTES_MAX
             && let Some(at) = cells.iter().enumerate().position(is_long)
         {
-            return Some((self.column(at), format!("the cell has more than {} KiB", CELL_BYTES_MAX / 1024)));
+            return Some((self.column(at), RowDefect::CellTooLong { kib: CELL_BYTES_MAX / 1024 }));
         }
         if memchr::memchr(0, cells.as_slice().as_bytes()).is_some() {
             let at = cells.iter().position(|cell| cell.contains('\0')).unwrap_or(0);
-            return Some((self.column(at), "the cell holds a NUL character, which is no text".to_owned()));
+            return Some((self.column(at), RowDefect::Nul));
         }
         None
     }
@@ -275,7 +274,7 @@ impl Walk {
             )),
             _ => {}
         }
-        self.rejected.push(Rejected { key: None, line: Some(mark.line), field, reason });
+        self.rejected.push(Rejected { key: None, line: Some(mark.line), field, value: None, reason });
         // The most that any file could still be allowed, so that the list of them stays short.
         self.check_share(ROWS_MAX)
     }
@@ -289,7 +288,7 @@ impl Walk {
                     count,
                     rows: self.seen,
                     first_line: first.line.unwrap_or_default(),
-                    reason: first.reason.clone(),
+                    reason: first.reason.to_string(),
                     rejected: self.rejected.clone(),
                 })
             }
@@ -297,14 +296,6 @@ impl Walk {
         }
     }
 }
-
-const REASON_QUOTE: &str =
-    "something follows a closing quote, so rows may have run together; a quote inside a cell is written twice";
-const REASON_SWALLOWED: &str = "a cell holds what looks like whole rows; is a quote missing, or one too many?";
-const REASON_UNCLOSED: &str = "a quote is opened and never closed";
-const REASON_ENDLESS: &str = "the row does not end; a quote is opened and never closed";
-const REASON_GARBLED: &str = "the row holds bytes that are no text in the file's encoding; check `encoding`";
-const REASON_OPEN: &str = "the file ends in this row without a line end, so the row may be cut";
 
 fn column(columns: &Columns, name: &Name) -> Option<usize> {
     match columns.find(name) {

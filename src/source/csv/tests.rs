@@ -152,7 +152,7 @@ fn law_11_a_rejected_row_names_line_and_column_but_no_value() {
             None,
             "something follows a closing quote, so rows may have run together; a quote inside a cell is written twice",
         ),
-        ("1,secret\0".to_owned(), Some("Name"), "the cell holds a NUL character, which is no text"),
+        ("1,secret\0".to_owned(), Some("Name"), "the value holds a NUL character, which is no text"),
         (format!("1,{long}"), Some("Name"), "the cell has more than 4 KiB"),
         (format!("{}1,x", "secret".repeat(12_000)), None, "the row has more than 64 KiB"),
         (format!("1,\"{}\"", "x\n".repeat(101)), None, "the row goes on for 102 lines; is a quote missing?"),
@@ -160,7 +160,10 @@ fn law_11_a_rejected_row_names_line_and_column_but_no_value() {
         let (rows, read) = read_bytes(format!("No,Name\n0,Ana\n{row}\n2,Bo\n")).unwrap();
         assert_eq!(rows.len(), 2);
         let rejected = &read.rejected[0];
-        assert_eq!((rejected.line, rejected.field.as_deref(), rejected.reason.as_str()), (Some(3), field, reason));
+        assert_eq!(
+            (rejected.line, rejected.field.as_deref(), rejected.reason.to_string()),
+            (Some(3), field, reason.to_owned())
+        );
         assert!(!format!("{:?}{:?}", read.rejected, read.incomplete()).contains("secret"));
     }
 }

@@ -130,7 +130,7 @@ impl Reading {
                 Values::Texts(texts) => texts,
                 Values::Flaw(reason) => {
                     self.counts[at] += 1;
-                    flaws.push((at, reason));
+                    flaws.push((at, reason.into()));
                     Vec::new()
                 }
             };

@@ -134,7 +134,7 @@ impl Reading {
         self.units.count(&entry.dn);
         if entry.bytes > ENTRY_BYTES_MAX {
             let reason = format!("the entry {} has more than {} KiB", Sensitive(&entry.dn), ENTRY_BYTES_MAX / 1024);
-            self.rejected.push(Rejected { key: None, line: None, field: None, reason });
+            self.rejected.push(Rejected { key: None, line: None, field: None, value: None, reason: reason.into() });
             return ControlFlow::Continue(());
         }
         self.fill(entry);
@@ -171,7 +171,7 @@ impl Reading {
         let mut flaws = Vec::new();
         for (name, _) in unread {
             if let Some(at) = self.attributes.column(&name) {
-                flaws.push((at, "not all of its values could be read".to_owned()));
+                flaws.push((at, "not all of its values could be read".into()));
                 self.values[at].clear();
                 self.counts[at] += 1;
             }
@@ -190,7 +190,7 @@ impl Reading {
             let texts = match texts(values, self.attributes.binary[at]) {
                 Ok(texts) => texts,
                 Err(reason) => {
-                    flaws.push((at, reason));
+                    flaws.push((at, reason.into()));
                     Vec::new()
                 }
             };

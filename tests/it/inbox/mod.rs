@@ -92,9 +92,9 @@ fn a_dropped_file_is_read_filed_and_reported() {
     assert_eq!(inbox.waiting(), [] as [String; 0]);
     assert_eq!(inbox.names("processed"), three("staff.csv"));
     let table = inbox.text("processed", ".report.csv");
-    assert!(table.starts_with("\u{feff}row,key,outcome,reason\r\n"), "{table}");
+    assert!(table.starts_with("\u{feff}row,key,outcome,reason,value\r\n"), "{table}");
     assert!(
-        table.contains("\r\n2,P00001,added,\r\n") && table.contains("\r\n41,P00040,not used,\"Name: it is empty"),
+        table.contains("\r\n2,P00001,added,,\r\n") && table.contains("\r\n41,P00040,not used,\"Name: it is empty"),
         "{table}"
     );
     assert_eq!(table.matches(",added,").count(), 39);

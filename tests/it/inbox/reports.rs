@@ -30,7 +30,7 @@ fn the_reports_of_a_file_tell_what_became_of_what_waited() {
         world.run(&["approve", "staff", "P00001", "P00002"]).expect(0);
         world.run(&["reject", "staff", "P00003"]).expect(0);
         world.sync();
-        for line in ["2,P00001,changed,", "3,P00002,changed,", "4,P00003,rejected,"] {
+        for line in ["2,P00001,changed,,", "3,P00002,changed,,", "4,P00003,rejected,,"] {
             assert!(table().contains(&format!("\r\n{line}\r\n")), "{mode}: {}", table());
         }
         assert_eq!(table().matches(",waiting,").count(), 16, "{mode}");
@@ -134,7 +134,7 @@ fn a_report_is_in_the_language_that_is_set_and_names_who_answers_and_where_peopl
     let table = || inbox.text("processed", "b.csv.report.csv");
     let page = || inbox.text("processed", "b.csv.report.html");
     assert!(
-        table().contains("Zeile,Schlüssel,Ergebnis,Grund\r\n") && table().contains("\r\n3,P00002,wartet,"),
+        table().contains("Zeile,Schlüssel,Ergebnis,Grund,Wert\r\n") && table().contains("\r\n3,P00002,wartet,"),
         "{}",
         table()
     );
@@ -155,4 +155,28 @@ fn a_report_is_in_the_language_that_is_set_and_names_who_answers_and_where_peopl
     world.sync();
     assert!(page().contains("Aktualisiert am") && !page().contains("approve.example.com"), "{}", page());
     assert!(!table().contains("P00002") && table().contains("\r\n4,P00003,geändert,"), "{}", table());
+}
+
+#[test]
+fn what_can_t_be_used_of_a_row_is_shown_with_its_reason_in_the_language_that_is_set() {
+    let world = world("", "[report]\nlanguage = \"fr\"\n");
+    let inbox = Inbox(&world);
+    let file = people(1..20).replace(&row(5, "Clerk"), &row(5, "#REF!")).replace(&row(6, "Clerk"), &row(6, "4.1E+09"));
+    inbox.drop("a.csv", file + "P00007,Someone Else,other@example.com,Clerk\n,Nobody,n@example.com,Clerk\n");
+    world.sync();
+    let table = inbox.text("processed", "a.csv.report.csv");
+    let page = inbox.text("processed", "a.csv.report.html");
+    let line = |begins: &str| table.lines().find(|line| line.starts_with(begins)).unwrap_or_else(|| panic!("{table}"));
+    assert!(line("6,P00005,").contains("erreur du tableur") && line("6,P00005,").ends_with(",#REF!"), "{table}");
+    assert!(line("7,P00006,").contains("a abrégé ce nombre") && line("7,P00006,").ends_with(",4.1E+09"), "{table}");
+    assert!(line("8,P00007,").contains("la clé figure aux lignes 8, 21 avec des valeurs différentes"), "{table}");
+    assert!(line("22,,").contains("la clé est vide"), "{table}");
+    assert!(page.contains("<q>#REF!</q>") && page.contains("<th>valeur</th>"), "{page}");
+    assert!(!table.contains("Someone Else") && !page.contains("person5@"), "{page}");
+
+    let ran = world.run(&["sync", "--json"]);
+    let status = world.run(&["status"]);
+    for shown in [&ran.out, &ran.err, &status.out] {
+        assert!(!shown.contains("#REF!") && !shown.contains("4.1E+09"), "law 11: {shown}");
+    }
 }

@@ -15,6 +15,7 @@ use super::sheet::{CellKind, Sheet, SheetRow, Tail, Texts, letters};
 use super::strings::SharedStrings;
 use super::styles::Styles;
 use super::xml::attribute;
+use crate::record::RowDefect;
 use crate::source::csv::error::CsvErrorKind;
 use crate::source::csv::format::DetectedFormat;
 use crate::source::csv::header::{HeadRow, Heading, choose};
@@ -248,27 +249,27 @@ impl RowPass {
     }
 
     /// Fills a row with the cells of one of the sheet: what is wrong with it, and with single cells of it.
-    fn fill(&mut self, read: &SheetRow, row: &mut Row) -> (Option<CellFault>, Vec<(usize, String)>) {
+    fn fill(&mut self, read: &SheetRow, row: &mut Row) -> (Option<CellFault>, Vec<(usize, RowDefect)>) {
         let cells = row.cells_mut();
         cells.clear();
         let (mut fault, mut flaws) = (None, Vec::new());
         for (column, text, kind) in read.cells() {
             if column >= self.width {
-                let outside = || format!("the cell in column {} is right of the table; empty it", letters(column));
+                let outside = || RowDefect::CellOutsideTable { column: letters(column) };
                 fault = fault.or_else(|| Some((None, outside())).filter(|_| !text.trim().is_empty()));
                 continue;
             }
             (cells.len()..column).for_each(|_| cells.push_field(""));
             cells.push_field(text);
             match kind {
-                CellKind::Uncalculated => flaws.push((column, UNCALCULATED.to_owned())),
+                CellKind::Uncalculated => flaws.push((column, RowDefect::Uncalculated)),
                 CellKind::Number => self.keys.iter_mut().filter(|key| key.0 == column).for_each(|key| key.1 = true),
                 CellKind::Other => {}
             }
         }
         (cells.len()..self.width).for_each(|_| cells.push_field(""));
         if read.is_too_long {
-            fault = Some((None, "the row is too long".to_owned()));
+            fault = Some((None, "the row is too long".into()));
         }
         (fault, flaws)
     }
@@ -291,9 +292,6 @@ impl RowPass {
         self
     }
 }
-
-const UNCALCULATED: &str =
-    "the cell holds a formula that was never calculated; open the workbook in Excel or LibreOffice and save it again";
 
 /// Runs what parses a file that anybody may have made; its panic is a fault of that file.
 fn guarded<T>(parse: impl FnOnce() -> Result<T, WorkbookFault>) -> Result<T, WorkbookFault> {

@@ -172,7 +172,7 @@ fn what_is_right_of_the_table_and_what_was_never_calculated_is_named() {
     let below = "<row r=\"2\"><c><v>1</v></c><c/><c r=\"C2\"><v>9</v></c></row><row r=\"3\"><c><v>1</v></c><c><f>1</f></c></row>";
     let (rows, read) = read_with(&Parts::of(&format!("{HEADER}{below}"), "").bytes(), |_| {}).unwrap();
     assert_eq!(rows, ["3:1|"]);
-    assert!(read.rejected[0].reason.contains("column C") && read.rejected[0].line == Some(2));
+    assert!(read.rejected[0].reason.to_string().contains("column C") && read.rejected[0].line == Some(2));
     assert_eq!(read.incomplete().len(), 1);
 }
 
