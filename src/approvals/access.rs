@@ -1,8 +1,9 @@
 //! Who someone is, and what they may do.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use crate::config::{Approvals, Right, Who};
+use crate::config::{Approvals, Config, Job, Right, Who};
 use crate::record::JobName;
 
 /// How someone showed who they are.
@@ -77,6 +78,21 @@ impl Rights {
     pub(super) fn allow(&self, right: Right) -> bool {
         let sees = right == Right::See && (self.0.contains(&Right::Approve) || self.0.contains(&Right::Reject));
         sees || self.0.contains(&right)
+    }
+}
+
+/// A job that a visitor may do something with.
+pub(super) struct Allowed {
+    pub(super) config: Arc<Config>,
+    pub(super) name: JobName,
+    pub(super) rights: Rights,
+}
+
+impl Allowed {
+    /// The job as the configuration has it.
+    pub(super) fn job(&self) -> &Job {
+        let mut jobs = self.config.jobs.iter();
+        jobs.find(|job| job.name == self.name).expect("it was found there")
     }
 }
 

@@ -10,10 +10,11 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use reqwest::Url;
 
+use super::access::Allowed;
 use super::consent::Subject;
 use super::decide::{self, Decision, Outcome, Ruling};
 use super::random;
-use super::site::{Allowed, Site};
+use super::site::Site;
 use super::view::{self, PageQuery, Revealed};
 use super::visitor::Visitor;
 use crate::config::Right;
@@ -145,7 +146,7 @@ async fn show(site: &Arc<Site>, visitor: &Visitor, allowed: &Allowed, shown: Sho
     let view = site.with_store(move |store| {
         let allowed = Allowed { config, name, rights };
         let set = HeldSet::load(store, allowed.job())?;
-        view::held_page(store, allowed.job(), &set, (&allowed.rights, &part), &revealed)
+        view::held_page(store, &allowed, &set, &part, &revealed)
     });
     let view = view.await?.map_err(|error| unreadable(site, &error))?;
     let consents = site.consents.of(&allowed.name, view.set, &view.digest);

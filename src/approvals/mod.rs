@@ -25,6 +25,7 @@
 //! Rejected: links in notices that act, which filters of mail follow before a person does. A login of our own, by a form and
 //! a directory: passwords would pass through us. The crate `openidconnect`: it brings a second set of cryptography.
 
+mod about;
 mod access;
 mod attempt;
 mod consent;

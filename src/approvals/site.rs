@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 
-use super::access::Rights;
+use super::access::Allowed;
 use super::attempt::Seal;
 use super::consent::Consents;
 use super::engine::{Engine, SharedStore};
@@ -16,7 +16,7 @@ use super::provider::Provider;
 use super::reply::{self, SESSION};
 use super::session::{Session, Sessions};
 use super::visitor::Visitor;
-use crate::config::{Approvals, Config, Job, Login};
+use crate::config::{Approvals, Login};
 use crate::record::JobName;
 use crate::store::Store;
 
@@ -36,21 +36,6 @@ pub(super) struct Site {
     pub(super) provider: Option<Provider>,
     pub(super) pages: Pages,
     work: Arc<tokio::sync::Semaphore>,
-}
-
-/// A job that a visitor may do something with.
-pub(super) struct Allowed {
-    pub(super) config: Arc<Config>,
-    pub(super) name: JobName,
-    pub(super) rights: Rights,
-}
-
-impl Allowed {
-    /// The job as the configuration has it.
-    pub(super) fn job(&self) -> &Job {
-        let mut jobs = self.config.jobs.iter();
-        jobs.find(|job| job.name == self.name).expect("it was found there")
-    }
 }
 
 impl Site {

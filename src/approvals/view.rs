@@ -3,7 +3,8 @@
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 
-use super::access::Rights;
+use super::about::About;
+use super::access::{Allowed, Rights};
 use crate::config::{Job, Right};
 use crate::operator::{HeldChange, HeldSet};
 use crate::reconcile::{self, JobState, RecentRuns};
@@ -45,6 +46,7 @@ pub(super) struct May {
 #[derive(Serialize)]
 pub(super) struct HeldPage {
     job: String,
+    about: About,
     pub(super) set: u64,
     pub(super) digest: String,
     /// How many changes are held, and how many of them can be decided on.
@@ -174,11 +176,12 @@ pub(super) fn job_row(store: &Store, job: &Job, rights: &Rights) -> Result<JobRo
 /// The page of what a job holds.
 pub(super) fn held_page(
     store: &Store,
-    job: &Job,
+    allowed: &Allowed,
     set: &HeldSet,
-    (rights, part): (&Rights, &PageQuery),
+    part: &PageQuery,
     revealed: &Revealed,
 ) -> Result<HeldPage, store::Error> {
+    let job = allowed.job();
     let recent = RecentRuns::load(store, &job.name)?;
     let found = part.found(set);
     let pages = found.len().div_ceil(CHANGES_MAX).max(1);
@@ -193,6 +196,7 @@ pub(super) fn held_page(
     }
     Ok(HeldPage {
         job: job.name.to_string(),
+        about: About::load(store, &allowed.config, job)?,
         set: set.number,
         digest: set.digest(),
         held: set.changes.len(),
@@ -208,7 +212,7 @@ pub(super) fn held_page(
         page,
         pages,
         paused: paused(store, job),
-        may: May::of(rights),
+        may: May::of(&allowed.rights),
     })
 }
 

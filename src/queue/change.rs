@@ -86,6 +86,13 @@ pub struct Brief {
     pub state: State,
 }
 
+impl Brief {
+    /// How many requests it takes, at least.
+    pub fn requests(&self) -> u64 {
+        if self.action == Action::Create { 1 } else { 2 }
+    }
+}
+
 /// A [`Change`] as it is stored, of which the rest is passed over.
 #[derive(Deserialize)]
 struct Outer {

@@ -15,7 +15,7 @@ use crate::operator;
 use crate::plan::{HoldReason, LeaverAction};
 use crate::queue::{self, State};
 use crate::reconcile::{self, JobState, LastRun, Missing, Pause, Reason, ReasonKind, RecentRuns, RejectedRows, Status};
-use crate::record::{Action, JobName, Key, Target, redact};
+use crate::record::{JobName, Key, Target, redact};
 use crate::snapshot::{Index, SyncedRecord};
 use crate::source::Source;
 use crate::source::inbox::Folder;
@@ -275,7 +275,7 @@ impl JobView {
                 }
                 State::Waiting | State::Sent { .. } => {
                     queued += 1;
-                    requests += if change.action == Action::Create { 1 } else { 2 };
+                    requests += change.requests();
                 }
             })?;
             for (key, change) in reconcile::held(store, &part.name)? {

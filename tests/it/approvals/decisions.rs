@@ -1,9 +1,11 @@
 //! What is shown and decided.
 
+use std::fs;
+
 use serde_json::json;
 
 use super::browser::{Answer, Browser};
-use super::{Pages, RULE};
+use super::{JOB, Pages, RULE};
 use crate::support::daemon::eventually;
 use crate::support::people;
 
@@ -55,6 +57,8 @@ fn a_page_begins_with_the_last_runs_and_what_all_of_it_does() {
     let at = |part: &str| page.find(part).unwrap_or_else(|| panic!("no {part}: {page}"));
     let places = [
         "<h1>staff</h1>",
+        "This job keeps staff at the service as they are in a file.",
+        "Every change waits here until someone approves it.",
         ": held.</p>",
         "<figure",
         "41 held",
@@ -65,6 +69,34 @@ fn a_page_begins_with_the_last_runs_and_what_all_of_it_does() {
     ];
     let places: Vec<usize> = places.iter().map(|part| at(part)).collect();
     assert!(places.is_sorted(), "{places:?}: {page}");
+}
+
+#[test]
+fn a_page_says_how_much_of_a_job_goes_without_an_approval() {
+    let pages = Pages::start();
+    pages.world.sync_of(people(1..41)).expect(4);
+    pages.world.run(&["approve", "staff"]).expect(0);
+    pages.world.sync().expect(0);
+    let path = pages.world.dir().join("config.toml");
+    let config = fs::read_to_string(&path).unwrap().replace(JOB, "").replace(
+        "max_leavers = \"off\"",
+        "max_leavers = \"10%\"\nmax_updates = 5\nmax_creates = \"off\"\nmin_records = 7",
+    );
+    fs::write(&path, config).unwrap();
+    pages.world.sync_of(people(6..41)).expect(4);
+    let pages = pages.up();
+    let page = pages.logged_in("ana", &["hr"]).get("/held/staff").expect(200).body;
+    for (of, allowed) in [
+        ("people who leave within 24 hours", "up to 4 (10 % of 40, and 3 in any case)"),
+        ("people who are missing from the list", "any number"),
+        ("people who are changed in one run", "up to 5"),
+        ("people who are new in one run", "any number"),
+        ("rows of a list", "at least 7, or nothing is used"),
+    ] {
+        assert!(page.contains(&format!("<tr><td>{of}</td><td>{allowed}</td></tr>")), "{of}: {page}");
+    }
+    assert!(page.contains("max_leavers: 5 people would be removed, 4 are allowed"), "{page}");
+    assert!(!page.contains("Every change waits here"), "{page}");
 }
 
 #[test]

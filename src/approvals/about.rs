@@ -1,0 +1,132 @@
+//! A job in words, for people who decide and do not know its configuration: what it brings from where, how much of it
+//! goes by itself, and what is on its way.
+//!
+//! Invariant: a limit is shown with what it allows now, by the numbers that the guard measures against.
+//!
+//! Rejected: the keys of the configuration. They stand in the reason of each held change; who reads this page can't set them.
+
+use serde::Serialize;
+
+use crate::config::{Config, Job};
+use crate::plan::{Limit, Writes};
+use crate::queue::{self, State};
+use crate::record::Target;
+use crate::snapshot::Index;
+use crate::source::Source;
+use crate::store::{self, Store};
+use crate::web::lasting;
+
+/// A job in words.
+#[derive(Serialize)]
+pub(super) struct About {
+    /// What it brings from where, and when.
+    sentence: String,
+    /// Whether changes wait whatever the limits are.
+    writes: Option<&'static str>,
+    limits: Vec<LimitRow>,
+    /// How many changes are on their way, and how long they take at least.
+    queued: Option<String>,
+}
+
+#[derive(Serialize)]
+struct LimitRow {
+    of: &'static str,
+    allowed: String,
+}
+
+impl About {
+    pub(super) fn load(store: &Store, config: &Config, job: &Job) -> Result<Self, store::Error> {
+        let (known, _) = Index::counts(store, &job.name)?;
+        let limits = &job.limits;
+        let rows = [
+            ("people who leave within 24 hours", limits.leavers),
+            ("people who are missing from the list", limits.missing),
+            ("people who are changed in one run", limits.updates),
+            ("people who lose what stands in one field", limits.blanked),
+            ("people who are new in one run", limits.creates),
+        ];
+        let mut rows: Vec<LimitRow> =
+            rows.into_iter().map(|(of, limit)| LimitRow { of, allowed: allowed(limit, known) }).collect();
+        if limits.min_records > 0 {
+            let allowed = format!("at least {}, or nothing is used", limits.min_records);
+            rows.push(LimitRow { of: "rows of a list", allowed });
+        }
+        Ok(Self {
+            sentence: sentence(job),
+            writes: match job.writes {
+                Writes::Auto => None,
+                Writes::Approve => Some("Every change waits here until someone approves it."),
+                Writes::Off => Some("Nothing is sent: the job only shows what it would do."),
+            },
+            limits: rows,
+            queued: queued(store, job, config.api.requests_per_minute)?,
+        })
+    }
+}
+
+/// `Brings staff from files in a folder, every 15m.`
+fn sentence(job: &Job) -> String {
+    let who = match job.mapping.target {
+        Target::Staff => "staff",
+        Target::Contractor => "contractors",
+        Target::Organization => "organizations",
+        Target::Membership => "memberships",
+        Target::Holder => "holders of certifications",
+    };
+    let when = job.schedule.as_ref().map(|schedule| format!(" (schedule: {schedule})")).unwrap_or_default();
+    let source = if job.inbox.is_some() { "the files that are dropped into its folder" } else { origin(&job.source) };
+    format!("This job keeps {who} at the service as they are in {source}{when}.")
+}
+
+fn origin(source: &Source) -> &'static str {
+    match source {
+        Source::Csv(_) => "a file",
+        Source::Web(_) => "a file of a web server",
+        Source::Ldap(_) => "a directory server",
+        Source::Entra(_) => "Microsoft Entra ID",
+        Source::Cached { origin: inner, .. } => origin(inner),
+    }
+}
+
+/// What a limit lets pass among so many people.
+fn allowed(limit: Limit, known: u64) -> String {
+    let now = limit.allows(known).map(|count| format!("up to {count}")).unwrap_or_default();
+    match limit {
+        Limit::Off => "any number".to_owned(),
+        Limit::Count(_) => now,
+        Limit::Percent(percent) => format!("{now} ({percent} % of {known}, and {} in any case)", Limit::FLOOR),
+    }
+}
+
+/// What waits for its turn at the service, if anything does.
+fn queued(store: &Store, job: &Job, per_minute: u32) -> Result<Option<String>, store::Error> {
+    let (mut changes, mut requests) = (0_u64, 0_u64);
+    for part in job.parts() {
+        queue::briefs(store, &part.name, |change| {
+            if matches!(change.state, State::Waiting | State::Sent { .. }) {
+                changes += 1;
+                requests += change.requests();
+            }
+        })?;
+    }
+    let least = lasting(requests * 60 / u64::from(per_minute.max(1)));
+    Ok((changes > 0).then(|| format!("{changes} released changes are on their way to the service: at least {least}.")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_says_what_it_allows_now() {
+        for (limit, known, expected) in [
+            (Limit::Off, 100, "any number"),
+            (Limit::Count(20), 100, "up to 20"),
+            (Limit::Count(0), 100, "up to 3"),
+            (Limit::Percent(5.0), 240, "up to 12 (5 % of 240, and 3 in any case)"),
+            (Limit::Percent(2.5), 10, "up to 3 (2.5 % of 10, and 3 in any case)"),
+        ] {
+            assert_eq!(allowed(limit, known), expected);
+        }
+    }
+}
