@@ -19,7 +19,7 @@ use crate::web::lasting;
 /// A job in words.
 #[derive(Serialize)]
 pub(super) struct About {
-    /// What it brings from where, and when.
+    /// What it brings from where.
     sentence: String,
     /// Whether changes wait whatever the limits are.
     writes: Option<&'static str>,
@@ -64,7 +64,7 @@ impl About {
     }
 }
 
-/// `Brings staff from files in a folder, every 15m.`
+/// `This job keeps staff at the service as they are in a file.`
 fn sentence(job: &Job) -> String {
     let who = match job.mapping.target {
         Target::Staff => "staff",
@@ -73,9 +73,8 @@ fn sentence(job: &Job) -> String {
         Target::Membership => "memberships",
         Target::Holder => "holders of certifications",
     };
-    let when = job.schedule.as_ref().map(|schedule| format!(" (schedule: {schedule})")).unwrap_or_default();
     let source = if job.inbox.is_some() { "the files that are dropped into its folder" } else { origin(&job.source) };
-    format!("This job keeps {who} at the service as they are in {source}{when}.")
+    format!("This job keeps {who} at the service as they are in {source}.")
 }
 
 fn origin(source: &Source) -> &'static str {

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::{RawQuery, Request, State};
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, REFRESH, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
@@ -137,11 +137,16 @@ async fn expected(State(hosts): State<Hosts>, request: Request, next: Next) -> R
     answer(StatusCode::MISDIRECTED_REQUEST, TEXT, text.to_owned())
 }
 
-async fn of_page(State(served): State<Arc<Served>>) -> Response {
-    match served.snapshot().await {
+/// Reloads by itself only if the reader asks for that: a page that changes while it is read can't be read by everyone.
+async fn of_page(State(served): State<Arc<Served>>, RawQuery(query): RawQuery) -> Response {
+    let mut response = match served.snapshot().await {
         Ok(snapshot) => answer(StatusCode::OK, HTML, page(&snapshot)),
         Err(reason) => answer(StatusCode::SERVICE_UNAVAILABLE, HTML, unreadable(&reason)),
+    };
+    if query.as_deref() == Some("reload") {
+        response.headers_mut().insert(REFRESH, HeaderValue::from_static("60"));
     }
+    response
 }
 
 async fn of_metrics(State(served): State<Arc<Served>>) -> Response {

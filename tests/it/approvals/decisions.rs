@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::browser::{Answer, Browser};
 use super::{JOB, Pages, RULE};
+use crate::monitoring::browser::{browser, examine};
 use crate::support::daemon::eventually;
 use crate::support::people;
 
@@ -97,6 +98,23 @@ fn a_page_says_how_much_of_a_job_goes_without_an_approval() {
     }
     assert!(page.contains("max_leavers: 5 people would be removed, 4 are allowed"), "{page}");
     assert!(!page.contains("Every change waits here"), "{page}");
+}
+
+#[test]
+fn the_pages_can_be_used_with_a_screen_reader_and_a_keyboard_by_day_and_by_night() {
+    let Some(chromium) = browser() else {
+        eprintln!("skipped: no chromium on this machine");
+        return;
+    };
+    let home = tempfile::tempdir().unwrap();
+    let pages = Pages::start().holding(3, 2..9);
+    let mut browser = pages.logged_in("ana", &["hr"]);
+    for (name, path) in [("overview", "/"), ("held", "/held/staff"), ("search", "/held/staff?q=P00007")] {
+        let page = browser.get(path).expect(200).body;
+        for dark in [false, true] {
+            examine(&chromium, home.path(), name, &page, dark);
+        }
+    }
 }
 
 #[test]

@@ -103,11 +103,46 @@ pub(crate) fn look(browser: &Path, home: &Path, name: &str, page: &str, dark: bo
         let contrast = (ink.max(paper) + 0.05) / (ink.min(paper) + 0.05);
         assert!(contrast >= 7.0, "{name}: contrast {contrast}: {one}");
     }
+    examine(browser, home, name, page, dark);
     if let Some(folder) = std::env::var_os("ROSTERD_PICTURES") {
         let kind = if dark { "dark" } else { "light" };
         let picture = Path::new(&folder).join(format!("{name}-{kind}.png"));
         run(browser, home, dark, &[&format!("--screenshot={}", picture.display()), "--window-size=1440,5200", &url]);
     }
+}
+
+/// axe-core, which knows the rules of accessible pages and is installed by `tests/run`.
+fn axe() -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/axe/node_modules/axe-core/axe.min.js");
+    let found = Some(path).filter(|path| path.exists());
+    assert!(found.is_some() || std::env::var_os("CI").is_none(), "CI needs axe-core, which tests/run installs");
+    found
+}
+
+/// Asks axe-core what keeps people with a screen reader, a keyboard or weak eyes from using a page: nothing may.
+#[expect(clippy::print_stderr, reason = "a test says what it leaves out")]
+pub(crate) fn examine(browser: &Path, home: &Path, name: &str, page: &str, dark: bool) {
+    let Some(axe) = axe() else {
+        eprintln!("skipped: no axe-core; `npm ci` in tests/it/monitoring/axe, as tests/run does it");
+        return;
+    };
+    let script = format!(
+        "<script src=\"file://{}\"></script><script>axe.run().then(found => document.title = 'AXE' + JSON.stringify(\
+         [found.passes.length, found.violations.map(rule => [rule.id, rule.nodes.map(node => node.html)])]) + 'END');\
+         </script></body>",
+        axe.display()
+    );
+    // The policy of a page forbids every script.
+    let page = page.replace("http-equiv=\"Content-Security-Policy\"", "name=\"policy\"").replace("</body>", &script);
+    let file = home.join(format!("{name}-axe.html"));
+    fs::write(&file, page).unwrap();
+    let dom = run(browser, home, dark, &["--dump-dom", &format!("file://{}", file.display())]);
+    let found = dom.split_once("<title>AXE").and_then(|(_, rest)| rest.split_once("END</title>"));
+    let (found, _) = found.unwrap_or_else(|| panic!("{name}: nothing was examined: {dom}"));
+    let (passed, violations): (usize, Value) =
+        serde_json::from_str(found).unwrap_or_else(|_| panic!("{name}: {found}"));
+    assert_eq!(violations, serde_json::json!([]), "{name}");
+    assert!(passed > 10, "{name}: only {passed} rules were asked");
 }
 
 /// Takes a picture of a page, at a width that the browser can't go below by itself (500 pixels) too: it looks at the page in a

@@ -132,6 +132,16 @@ fn law_11_page_metrics_and_health_name_no_one() {
 }
 
 #[test]
+fn the_page_reloads_by_itself_only_where_the_reader_asks_for_it() {
+    let world = troubled();
+    let served = Served::of(&world);
+    let (_, head, body) = served.get("/");
+    assert!(!head.contains("refresh") && !body.contains("http-equiv=\"refresh\""), "{head}");
+    assert!(body.contains("<a href=\"/?reload\">"), "{body}");
+    assert!(served.get("/?reload").1.contains("\r\nrefresh: 60\r\n"));
+}
+
+#[test]
 fn health_is_bad_while_a_job_fails_or_is_overdue_and_not_while_it_is_held() {
     let mut world = troubled();
     assert_eq!(Served::of(&world).get("/healthz").0, 200, "held is no fault of the program");
