@@ -180,17 +180,15 @@ impl<'m> Bound<'m> {
         let mapped = match (included, key) {
             (Ok(false), Ok(key)) => Mapped::Left(key),
             (Ok(false), Err(_)) => Mapped::Dropped,
-            (Err(reason), key) => Self::rejected_row(row, key.ok(), "include", self.include.as_ref(), reason),
-            (Ok(true), Err(reason)) => {
-                Self::rejected_row(row, None, "key", [&self.key].into_iter().chain(&self.joined), reason)
-            }
+            (Err(reason), key) => reject(row, key.ok(), "include", self.include.as_ref(), reason),
+            (Ok(true), Err(reason)) => reject(row, None, "key", [&self.key].into_iter().chain(&self.joined), reason),
             (Ok(true), Ok(key)) if row.fault().is_some() => {
                 let (place, reason) = row.fault().expect("it has one");
-                Self::rejected_row(row, Some(key), place, None, reason.clone())
+                reject(row, Some(key), place, None, reason.clone())
             }
             (Ok(true), Ok(key)) => match self.marked(&seen, &key) {
                 Ok(marked) => return self.on(today, &seen, key, marked),
-                Err((mark, reason)) => Self::rejected_row(row, Some(key), mark.place(), self.mark(mark), reason),
+                Err((mark, reason)) => reject(row, Some(key), mark.place(), self.mark(mark), reason),
             },
         };
         Reading::plain(mapped)
@@ -207,16 +205,6 @@ impl<'m> Bound<'m> {
         let (place, slot) = &self.on[at];
         let text = self.view(row).on(slot).and_then(Rendered::text);
         text.map(|text| Key::new(&text)).map_err(|reason| (place.clone(), reason))
-    }
-
-    fn rejected_row<'s>(
-        row: &Row,
-        key: Option<Key>,
-        field: &str,
-        slots: impl IntoIterator<Item = &'s Slot<'s>>,
-        reason: RowDefect,
-    ) -> Mapped {
-        Mapped::Rejected(rejected(row, key, field, slots, reason))
     }
 
     /// What gives a mark.
@@ -309,7 +297,7 @@ impl<'m> Bound<'m> {
                 (Ok(value), _) => fields.push((field.name.clone(), value)),
                 (Err(reason), Reach::Row) => {
                     let field = format!("{}{}", self.prefix, field.name);
-                    return Mapped::Rejected(rejected(seen.row, Some(key), &field, [template], reason));
+                    return reject(seen.row, Some(key), &field, [template], reason);
                 }
                 (Err(reason), Reach::Field) => {
                     let field = format!("{}{}", self.prefix, field.name);
@@ -353,6 +341,16 @@ impl RowView<'_> {
     }
 }
 
+fn reject<'s>(
+    row: &Row,
+    key: Option<Key>,
+    field: &str,
+    slots: impl IntoIterator<Item = &'s Slot<'s>>,
+    reason: RowDefect,
+) -> Mapped {
+    Mapped::Rejected(rejected(row, key, field, slots, reason))
+}
+
 /// A row that can't be used, with what stands in the cells that the templates use. An entry whose key can't be read is
 /// identified by its name: it has no line number.
 fn rejected<'s>(
@@ -366,7 +364,8 @@ fn rejected<'s>(
         (Some(dn), None) => format!("{reason} (entry {})", Sensitive(dn)).into(),
         _ => reason,
     };
-    let columns = slots.into_iter().flat_map(|slot| &slot.columns);
+    // What a lookup says does not stand in the file, and those who drop it may not know it.
+    let columns = slots.into_iter().flat_map(|slot| &slot.columns).filter(|at| **at < row.columns().own());
     let value = CellValue::new(columns.flat_map(|at| row.all(*at)));
     Rejected { key, line: row.shown_line(), field: Some(field.to_owned()), value, reason }
 }

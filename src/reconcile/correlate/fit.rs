@@ -38,7 +38,9 @@ impl<'a> Fitting<'a> {
             if spoils_row {
                 return Some((field, reason));
             }
-            let value = record.fields.remove(field.as_str()).and_then(|value| CellValue::new([value.shown().as_str()]));
+            // What a lookup says does not stand in the file.
+            let value = record.fields.remove(field.as_str()).filter(|_| self.job.lookups.is_empty());
+            let value = value.and_then(|value| CellValue::new([value.shown().as_str()]));
             bad_values.push(Rejected { value, ..self.rejected(&record.key, candidate, (field, reason)) });
         }
     }

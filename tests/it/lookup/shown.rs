@@ -1,6 +1,8 @@
 //! What commands show of a lookup.
 
-use super::{config, directory, line, synced};
+use super::{config, directory, line, phone, synced};
+use crate::inbox::{Inbox, inbox_of};
+use crate::support::{Config, World, people};
 
 #[test]
 fn commands_show_which_row_was_joined() {
@@ -22,4 +24,19 @@ fn commands_show_which_row_was_joined() {
     assert!(checked.contains("it has no row that can be used"), "{checked}");
     let explained = world.run(&["explain", "staff", "P00007"]).expect(0).out;
     assert!(explained.contains("nothing is taken from the lookup directory"), "{explained}");
+}
+
+#[test]
+fn law_11_a_report_on_a_file_shows_no_value_of_a_lookup() {
+    let world = inbox_of(World::of(Config { source: "settle = \"0s\"\n".into(), ..config("") }));
+    world.put("directory.csv", directory(1..9).replace(&phone(3), "ask reception").as_bytes());
+    let inbox = Inbox(&world);
+    inbox.drop("a.csv", people(1..9));
+    world.sync();
+    let table = inbox.text("processed", "a.csv.report.csv");
+    let of_three = table.lines().find(|line| line.starts_with("4,P00003,value not used,"));
+    assert!(of_three.is_some_and(|line| line.contains("no phone number") && line.ends_with(',')), "{table}");
+    for report in [table.as_str(), &inbox.text("processed", "a.csv.report.html")] {
+        assert!(!report.contains("ask reception"), "{report}");
+    }
 }
