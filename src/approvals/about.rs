@@ -1,7 +1,8 @@
 //! A job in words, for people who decide and do not know its configuration: what it brings from where, how much of it
 //! goes by itself, and what is on its way.
 //!
-//! Invariant: a limit is shown with what it allows now, by the numbers that the guard measures against.
+//! Invariant: a limit is shown with what it allows among the people that the job knew at its last run. The guard leaves out
+//! leavers who stay and adds who is matched just then; the reason of what it holds has its own number.
 //!
 //! Rejected: the keys of the configuration. They stand in the reason of each held change; who reads this page can't set them.
 

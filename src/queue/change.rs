@@ -89,8 +89,13 @@ pub struct Brief {
 impl Brief {
     /// How many requests it takes, at least.
     pub fn requests(&self) -> u64 {
-        if self.action == Action::Create { 1 } else { 2 }
+        requests_of(self.action) as u64
     }
+}
+
+/// What is changed or removed is asked for first.
+fn requests_of(action: Action) -> usize {
+    if action == Action::Create { 1 } else { 2 }
 }
 
 /// A [`Change`] as it is stored, of which the rest is passed over.
@@ -139,7 +144,6 @@ impl Ticket {
 
     /// How many requests it takes, at least.
     pub fn requests(&self) -> usize {
-        let one = if self.action == Action::Create { 1 } else { 2 };
-        one + usize::from(self.photo)
+        requests_of(self.action) + usize::from(self.photo)
     }
 }
