@@ -82,6 +82,8 @@ struct Group {
 #[derive(Serialize)]
 struct Row {
     key: String,
+    /// The key in an address.
+    query: String,
     name: Option<String>,
     action: &'static str,
     leaves: bool,
@@ -115,8 +117,7 @@ impl PageQuery {
     }
 
     fn query(&self) -> String {
-        let url = Url::parse_with_params("x:", [("q", self.sought())]);
-        url.ok().and_then(|url| url.query().map(str::to_owned)).unwrap_or_default()
+        query(&[("q", self.sought())])
     }
 
     /// The changes that are sought: their key or their name holds the text, whatever the case.
@@ -155,7 +156,7 @@ pub(super) fn job_row(store: &Store, job: &Job, rights: &Rights) -> Result<JobRo
         for change in reconcile::held(store, &part.name)?.into_values() {
             held += 1;
             // The first page names no person, not even by key.
-            let reason = crate::record::redact(change.reason.text());
+            let reason = crate::record::redact(&change.reason.to_string());
             let known = reasons.iter().position(|(other, _)| *other == reason);
             match known {
                 Some(at) => reasons[at].1 += 1,
@@ -223,18 +224,14 @@ impl Row {
             Revealed::One(key) => *key == change.key,
             Revealed::All => true,
         };
-        let text = |value: &Value, hidden: bool| match value {
-            value if value.is_empty() => NOTHING.to_owned(),
-            _ if hidden => HIDDEN.to_owned(),
-            value => value.shown(),
-        };
         let field = |field: &crate::operator::HeldField| {
             let hidden = field.sensitive && !shows;
-            FieldRow { name: field.name.clone(), from: text(&field.from, hidden), to: text(&field.to, hidden) }
+            FieldRow { name: field.name.clone(), from: shown(&field.from, hidden), to: shown(&field.to, hidden) }
         };
         let fields: Vec<FieldRow> = change.fields.iter().map(field).collect();
         Self {
             key: change.key.as_str().to_owned(),
+            query: query(&[("key", change.key.as_str())]),
             name: change.name.clone(),
             action: change.action.map_or("mend", Action::name),
             leaves: change.leaves,
@@ -242,6 +239,21 @@ impl Row {
             hides: fields.iter().any(|field| field.from == HIDDEN || field.to == HIDDEN),
             fields,
         }
+    }
+}
+
+/// The query of an address.
+fn query(values: &[(&str, &str)]) -> String {
+    let url = Url::parse_with_params("x:", values);
+    url.ok().and_then(|url| url.query().map(str::to_owned)).unwrap_or_default()
+}
+
+/// A value as a page shows it.
+pub(super) fn shown(value: &Value, is_hidden: bool) -> String {
+    match value {
+        value if value.is_empty() => NOTHING.to_owned(),
+        _ if is_hidden => HIDDEN.to_owned(),
+        value => value.shown(),
     }
 }
 
@@ -255,6 +267,7 @@ fn paused(store: &Store, job: &Job) -> Option<String> {
     })
 }
 
-fn time(job: &Job, at: jiff::Timestamp) -> String {
+/// A time in the zone of a job.
+pub(super) fn time(job: &Job, at: jiff::Timestamp) -> String {
     at.to_zoned(job.time_zone.clone()).strftime("%-d %b %Y, %H:%M %Z").to_string()
 }

@@ -15,7 +15,7 @@ use super::state::{DaemonState, LoopEvent, Setup};
 use super::systemd::Manager;
 use crate::config::{self, Config, Job, Needs};
 use crate::fault::chain;
-use crate::plan::Writes;
+use crate::plan::{HoldReason, Writes};
 use crate::reconcile::{self, Context, JobPlan, JobState, KeyFilter, NoObserver, Plan, Status};
 use crate::record::{Key, reveal};
 use crate::store;
@@ -166,11 +166,11 @@ fn alarm(
     if job.writes != Writes::Auto {
         return None;
     }
-    let news: Vec<&str> = prepared
+    let news: Vec<&HoldReason> = prepared
         .held
         .iter()
         .filter(|one| one.change.is_some() && !held.contains(&one.key))
-        .map(|one| one.reason.text())
+        .map(|one| &one.reason)
         .collect();
     let reason = news.first()?;
     Some(format!("job {name} would hold {} more changes: {reason}", news.len()))

@@ -9,10 +9,13 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use jiff::Zoned;
 use serde::{Deserialize, Serialize};
 
-use super::{RowOutcome, Verdict};
+use super::{FileMessage, FileNote, RowOutcome, Verdict};
+use crate::plan::HoldReason;
 use crate::record::RowDefect;
+use crate::source::inbox::Refusal;
 
 /// A language of the report, by its code of ISO 639-1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -61,7 +64,51 @@ impl Language {
 
     /// What it says of a defect; `None` where administrators alone meet it.
     pub fn defect(self, defect: &RowDefect) -> Option<String> {
-        defect.sentence(&self.sentences().defects)
+        sentence(defect, &self.sentences().defects, &BTreeMap::new())
+    }
+
+    /// What it says of why something waits, with fields by their headings; `None` where administrators alone act on it.
+    pub fn hold_reason(self, reason: &HoldReason, headings: &BTreeMap<String, String>) -> Option<String> {
+        let table = &self.sentences().waits;
+        let part = |reason| self.hold_reason(reason, headings);
+        match reason {
+            HoldReason::Both { first, then } => Some(format!("{}; {}", part(first)?, part(then)?)),
+            HoldReason::Segment { segment, reason } => {
+                Some(filled(&filled(table.get("segment")?, "segment", segment), "reason", &part(reason)?))
+            }
+            HoldReason::Undoing { run, reason } => {
+                Some(filled(&filled(table.get("undoing")?, "run", &run.to_string()), "reason", &part(reason)?))
+            }
+            HoldReason::OlderExport(older) => sentence(older, table, headings),
+            reason => sentence(reason, table, headings),
+        }
+    }
+
+    /// What it says of a file as a whole.
+    pub fn file_note(self, note: &FileNote) -> FileMessage {
+        let text = sentence(note, &self.sentences().file_notes, &BTreeMap::new());
+        FileMessage { text: text.expect("every language has a sentence for every note"), in_english: false }
+    }
+
+    /// What it says of a file that is never read.
+    pub fn refusal(self, refusal: &Refusal) -> FileMessage {
+        let text = sentence(refusal, &self.sentences().file_notes, &BTreeMap::new());
+        FileMessage { text: text.expect("every language has a sentence for every refusal"), in_english: false }
+    }
+
+    /// What is said in English alone.
+    pub fn in_english(self, text: String) -> FileMessage {
+        FileMessage { text, in_english: self != Self::En }
+    }
+
+    /// The word that stands before each key in its sentences.
+    pub fn key_word(self) -> &'static str {
+        &self.sentences().key
+    }
+
+    /// A time as it writes it.
+    pub fn time(self, at: &Zoned) -> String {
+        at.strftime(&self.sentences().date).to_string()
     }
 
     /// Its sentences.
@@ -97,6 +144,10 @@ pub(super) struct Sentences {
     pub(super) outcomes: BTreeMap<RowOutcome, OutcomeWords>,
     /// What is wrong with a row, by the name of its defect.
     pub(super) defects: BTreeMap<String, String>,
+    /// Why something waits, by the name of the reason.
+    pub(super) waits: BTreeMap<String, String>,
+    /// What there is to say about a file as a whole, by the name of the note.
+    pub(super) file_notes: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -132,11 +183,34 @@ pub(super) fn filled(sentence: &str, name: &str, value: &str) -> String {
     sentence.replace(&format!("{{{name}}}"), value)
 }
 
+/// The sentence of a variant in a table of them by name, with its values in their places, and fields by their headings;
+/// `None` where the table has none.
+fn sentence(
+    variant: &impl Serialize,
+    table: &BTreeMap<String, String>,
+    headings: &BTreeMap<String, String>,
+) -> Option<String> {
+    let variant = serde_json::to_value(variant).expect("plain values");
+    let (name, values) = match &variant {
+        serde_json::Value::String(name) => (name, None),
+        named => named.as_object()?.iter().next().map(|(name, values)| (name, values.as_object()))?,
+    };
+    let fill = |sentence: String, (place, value): (&String, &serde_json::Value)| {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let heading = headings.get(&value).filter(|_| place == "field" || place == "other");
+        filled(&sentence, place, heading.unwrap_or(&value))
+    };
+    Some(values.into_iter().flatten().fold(table.get(name)?.clone(), fill))
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::plan::{Leaving, ManyMissing};
+    use crate::record::RemoteId;
+    use crate::source::inbox::OlderExport as Older;
 
     /// Each text of a table with its name.
     fn texts(table: &toml::Table, above: &str) -> BTreeMap<String, String> {
@@ -216,6 +290,136 @@ mod tests {
         }
         let date = Language::De.defect(&RowDefect::no_date("%d/%m/%Y", false));
         assert_eq!(date.as_deref(), Some("kein Datum der Form DD/MM/YYYY"));
+    }
+
+    /// Each reason that people who drop a file meet.
+    fn reasons() -> Vec<HoldReason> {
+        use HoldReason::*;
+        let id = RemoteId::new(7).unwrap();
+        let [field, other, key, job, ids, last, at, one, many] =
+            ["email", "mobile", "P1", "staff", "7, 8", "a.csv", "noon", "person", "people"].map(str::to_owned);
+        let (from, to) = (key.clone(), "P2".to_owned());
+        let older = [
+            Older::OlderName { last: last.clone() },
+            Older::OlderTime { last: last.clone() },
+            Older::ReadBefore { at, last },
+        ];
+        let missing = ManyMissing { missing: 9, known: 20, many: many.clone(), allowed: 3 };
+        let mut all = vec![
+            OnSite,
+            WritesApprove,
+            WritesOff,
+            MaxLeavers { people: 9, earlier: 1, allowed: 3, how: Leaving::Removed },
+            MaxUpdates { changed: 9, people: 20, allowed: 3, in_parts: false },
+            MaxCreates { people: 9, allowed: 3 },
+            MaxBlanked { field: field.clone(), people: 9, allowed: 3 },
+            MaxMissing(missing),
+            Segment { segment: "Sales".to_owned(), reason: Box::new(Emptied { people: 2 }) },
+            Emptied { people: 2 },
+            EmptiedOfOne,
+            Ambiguous { field: field.clone(), many: many.clone(), ids: ids.clone() },
+            Taken { field: field.clone(), one: one.clone(), id, key: key.clone(), job: job.clone() },
+            Contested { one: one.clone(), id, key: key.clone() },
+            Shared { field: field.clone(), key: key.clone() },
+            SharedWithMissing { field: field.clone(), key: key.clone() },
+            Unfindable,
+            Twin { field: field.clone(), key: key.clone() },
+            SameName { id },
+            SameNameAndEmail { one: one.clone(), id },
+            NewKey { field: field.clone(), one: one.clone(), id, key: key.clone() },
+            OnlyShared { field: field.clone(), id, key: key.clone() },
+            Contradicted { field: field.clone(), one: one.clone(), id, other },
+            NotThis { one: one.clone(), id },
+            EarlierMatch { one: one.clone(), id },
+            AnotherPerson,
+            ValueOfKey { field: field.clone(), key: key.clone() },
+            ValueOfJob { field: field.clone(), key: key.clone(), job: job.clone() },
+            ValueOfEntity { field: field.clone(), one, id },
+            MovedValue { field, from, to },
+            RestoredState,
+            MappingChanged { people: 9 },
+            DoubtfulRow,
+            Moves { job, key: key.clone() },
+            Protected,
+            Outdated,
+            OtherHalf,
+            HalfAlone,
+            EndsLater,
+            AwaitsMember { key: key.clone() },
+            AwaitsOrganization { key },
+            SeveralFit { many, ids },
+            NeedsOwnKey,
+            Undoing { run: 7, reason: Box::new(MadeByRun) },
+            MadeByRun,
+        ];
+        all.extend(older.map(OlderExport));
+        all
+    }
+
+    #[test]
+    fn every_language_has_a_sentence_for_every_reason_to_wait() {
+        let headings = BTreeMap::from([("email".to_owned(), "Mail".to_owned())]);
+        for language in Language::all() {
+            let said = |reason: &HoldReason| language.hold_reason(reason, &headings);
+            let sentences: Vec<String> = reasons().iter().map(|reason| said(reason).unwrap()).collect();
+            assert!(sentences.iter().all(|sentence| !sentence.contains(['{', '_'])), "{language:?}: {sentences:?}");
+            assert_eq!(language.sentences().waits.len(), sentences.len(), "{language:?}: no sentence is left over");
+            assert_eq!(said(&"only administrators act on it".into()), None);
+            for sentence in language.sentences().waits.values() {
+                let word = format!("{} ", language.key_word());
+                let places = ["{key}", "{from}", "{to}"].iter().flat_map(|place| sentence.match_indices(place));
+                let mut before = places.map(|(at, _)| &sentence[..at]);
+                assert!(before.all(|before| before.ends_with(&word)), "{sentence}: a key has to be found by `forget`");
+            }
+            let mut both = HoldReason::Unfindable;
+            both.precede("only administrators act on it".into());
+            assert_eq!(said(&both), None, "no sentence is half in another language");
+        }
+        let value = HoldReason::ValueOfKey { field: "email".to_owned(), key: "P1".to_owned() };
+        let sentence = Language::De.hold_reason(&value, &headings).unwrap();
+        assert!(sentence.starts_with("die Zeile bekäme in „Mail“, was der Schlüssel P1 hat"), "{sentence}");
+    }
+
+    #[test]
+    fn every_language_has_a_sentence_for_every_note_on_a_file() {
+        use FileNote::*;
+        let (people, of, since, at) = (2, 20, "noon".to_owned(), "midnight".to_owned());
+        let notes = [
+            MissingStay { people, of, since: since.clone() },
+            MissingDue { people, of, since: since.clone() },
+            MissingUntil { people, of, since, at },
+            Incomplete,
+            Header,
+            Damaged,
+            Empty,
+            TooLarge,
+            NotText,
+            OtherForm,
+            Workbook,
+            NotAFile,
+            Paused,
+        ];
+        let [patterns, what] = ["*.csv", "a pipe, not a file"].map(str::to_owned);
+        let refusals = [
+            Refusal::OddName,
+            Refusal::OldWorkbook,
+            Refusal::Spreadsheet,
+            Refusal::Packed,
+            Refusal::OtherName { patterns },
+            Refusal::NotReadable,
+        ];
+        let of_both = [Refusal::TooLarge { size: 2, max: 1 }, Refusal::NotAFile { what }];
+        for language in Language::all() {
+            let mut sentences: Vec<String> = notes.iter().map(|note| language.file_note(note).text).collect();
+            sentences.extend(refusals.iter().map(|refusal| language.refusal(refusal).text));
+            assert!(of_both.iter().all(|refusal| sentences.contains(&language.refusal(refusal).text)));
+            assert!(sentences.iter().all(|sentence| !sentence.contains('{')), "{language:?}: {sentences:?}");
+            assert_eq!(
+                language.sentences().file_notes.len(),
+                sentences.len(),
+                "{language:?}: no sentence is left over"
+            );
+        }
     }
 
     #[test]

@@ -9,17 +9,19 @@
 //! - Keys name people (law 11). Of the cells of the file, only the beginning of what can't be used is repeated: the person
 //!   who corrects it has to find it.
 //! - No cell of the table is a formula to a spreadsheet, and no text of the page is markup, whatever the file contains.
-//! - All is in the language that the configuration names, except messages on the whole file and reasons that administrators
-//!   act on; those are marked as English.
+//! - All is in the language that the configuration names, except what the service says and what administrators act on;
+//!   that is marked as English.
 //! - The page is one file without scripts and loads nothing.
 //!
 //! Rejected: the page alone. A person who has to correct four hundred rows sorts and filters them.
 
+mod file_note;
 mod language;
 mod line;
 mod page;
 mod table;
 
+pub use file_note::{FileMessage, FileNote};
 pub use language::Language;
 pub use line::{ReportLine, RowOutcome};
 pub use page::{is_page, keyed, page, text_of};
@@ -40,9 +42,9 @@ pub struct HrReport {
     /// What happened to it as a whole.
     pub verdict: Verdict,
     /// What there is to say about it as a whole.
-    pub messages: Vec<String>,
+    pub messages: Vec<FileMessage>,
     /// The same, as long as a line waits.
-    pub while_waiting: Vec<String>,
+    pub while_waiting: Vec<FileMessage>,
     /// When it was brought up to date, where something waited at first.
     pub updated: Option<Zoned>,
     /// The file that was read since, where something still waited.
@@ -79,10 +81,10 @@ pub enum Verdict {
 
 impl HrReport {
     /// What there is to say now about the file as a whole.
-    pub fn messages(&self) -> impl Iterator<Item = &str> {
+    pub fn messages(&self) -> impl Iterator<Item = &FileMessage> {
         let waits = self.count(RowOutcome::Waiting) > 0;
         let pending = self.while_waiting.iter().filter(move |_| waits);
-        self.messages.iter().chain(pending).map(String::as_str)
+        self.messages.iter().chain(pending)
     }
 
     /// How many lines have this outcome.

@@ -9,7 +9,7 @@ use minijinja::{Environment, Value};
 use serde::Serialize;
 
 use super::language::{Sentences, filled};
-use super::{HrReport, Language, ReportLine, RowOutcome, Verdict};
+use super::{FileMessage, HrReport, Language, ReportLine, RowOutcome, Verdict};
 use crate::web::templates;
 
 /// How many lines of one kind the page lists; the rest is in the table.
@@ -80,7 +80,7 @@ struct PageData<'a> {
     contact: Option<String>,
     updated: Option<String>,
     newer: Option<String>,
-    messages: Vec<&'a str>,
+    messages: Vec<&'a FileMessage>,
     /// The language of what is not translated, where it is another.
     english: Option<&'static str>,
     counts: Vec<Count<'a>>,

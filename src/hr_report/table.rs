@@ -32,7 +32,7 @@ pub fn table(hr_report: &HrReport) -> Vec<u8> {
     };
     let sentences = hr_report.language.sentences();
     put(sentences.columns());
-    hr_report.messages().for_each(|message| put(["", "", &sentences.file, message, ""]));
+    hr_report.messages().for_each(|message| put(["", "", &sentences.file, &message.text, ""]));
     for line in &hr_report.lines {
         let value = line.value.as_deref().unwrap_or_default();
         let row = line.row.map(|row| row.to_string()).unwrap_or_default();

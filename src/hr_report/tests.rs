@@ -15,7 +15,7 @@ pub(super) fn hr_report() -> HrReport {
         job: "employees".into(),
         at: "2026-11-21T09:30:00+13:00[Pacific/Auckland]".parse().unwrap(),
         verdict: Verdict::Partly,
-        messages: vec!["the file ends in its header".into()],
+        messages: vec![Language::En.in_english("the file ends in its header".to_owned())],
         while_waiting: Vec::new(),
         updated: None,
         newer: None,
@@ -161,8 +161,15 @@ fn in_every_language_a_report_is_known_for_one_and_names_its_people_its_contact_
 
 #[test]
 fn what_is_only_said_while_something_waits_goes_with_it() {
-    let mut hr_report = HrReport { while_waiting: vec!["paused by it".into()], ..hr_report() };
-    assert_eq!(hr_report.messages().collect::<Vec<_>>(), ["the file ends in its header"]);
+    let mut hr_report =
+        HrReport { while_waiting: vec![Language::En.in_english("paused by it".to_owned())], ..hr_report() };
+    assert_eq!(
+        hr_report.messages().map(|message| message.text.as_str()).collect::<Vec<_>>(),
+        ["the file ends in its header"]
+    );
     hr_report.lines[1].outcome = RowOutcome::Waiting;
-    assert_eq!(hr_report.messages().collect::<Vec<_>>(), ["the file ends in its header", "paused by it"]);
+    assert_eq!(
+        hr_report.messages().map(|message| message.text.as_str()).collect::<Vec<_>>(),
+        ["the file ends in its header", "paused by it"]
+    );
 }

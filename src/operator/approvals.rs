@@ -165,7 +165,7 @@ fn decide_part(
     for (key, change) in &waiting {
         let verdict = verdict(change.wish);
         let seen = change.seen.clone().filter(|_| matches!(verdict, Verdict::Approved(_)));
-        queue::DECISIONS.put(&mut batch, job, key, &Decided { verdict, seen });
+        queue::DECISIONS.put(&mut batch, job, key, &Decided { verdict, seen, doubt: change.doubt });
         HELD.remove(&mut batch, job, key);
         // The next plan replaces or drops it; where the source holds changes only, nothing else remembers it.
         if let (Verdict::Approved(_), Some(wish)) = (verdict, &change.change)

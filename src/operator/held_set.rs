@@ -159,7 +159,7 @@ impl HeldChange {
             action: held.action,
             leaves,
             name,
-            reason: held.reason.text().to_owned(),
+            reason: held.reason.to_string(),
             fields,
             wish: held.wish,
         }

@@ -38,7 +38,7 @@ pub enum Correlation {
     /// An entity was found, and something speaks against it.
     Doubtful {
         /// What speaks against it.
-        reason: String,
+        reason: HoldReason,
         /// What the service holds.
         entity: Entity,
     },
@@ -109,43 +109,24 @@ impl Unclear {
 
     /// Why such a record waits.
     pub(super) fn reason(&self, target: Target) -> HoldReason {
-        let one = target.noun();
-        let reason = match self {
-            Self::Ambiguous { by, ids } => {
-                let ids: Vec<String> = ids.iter().map(RemoteId::to_string).collect();
-                let many = target.plural();
-                format!("{by} fits several {many} at the service (ids {}); make it unique there", ids.join(", "))
-            }
+        let one = || target.noun().to_owned();
+        match self {
+            Self::Ambiguous { by, ids } => HoldReason::Ambiguous {
+                field: by.to_string(),
+                many: target.plural().to_owned(),
+                ids: ids.iter().map(RemoteId::to_string).collect::<Vec<_>>().join(", "),
+            },
             Self::Taken { by, id, job, key } => {
-                format!("{by} fits the {one} with id {id}, who belongs to key {key} of job {job}")
+                HoldReason::Taken { field: by.to_string(), one: one(), id: *id, key: key.to_string(), job: job.clone() }
             }
-            Self::Contested { id, key } => {
-                format!("this record and that of key {key} both fit the {one} with id {id}")
+            Self::Contested { id, key } => HoldReason::Contested { one: one(), id: *id, key: key.to_string() },
+            Self::Shared { by, key, seen: true } => HoldReason::Shared { field: by.to_string(), key: key.to_string() },
+            Self::Shared { by, key, seen: false } => {
+                HoldReason::SharedWithMissing { field: by.to_string(), key: key.to_string() }
             }
-            Self::Shared { by, key, seen } => {
-                let where_is = match seen {
-                    true => "who is in the source too",
-                    false => "which no row of this read has, and it may be the same person under a mistyped key",
-                };
-                format!("this new record has the {by} of key {key}, {where_is}; approve it if they are two people")
-            }
-            Self::Unfindable => {
-                "this new record is empty in every field of match_on, so it is unknown whether this person \
-                                 exists already; approve it if they don't"
-                    .to_owned()
-            }
-            Self::Twin { by, key } => format!(
-                "this new record and that of key {key} have the same {by}: one person under two keys would be made twice; \
-                 approve those who are different people"
-            ),
-            Self::Namesake { id } => {
-                let reason = format!(
-                    "this new record has the name of a person at the service that no record matches (id {id}), and on a job's \
-                     first run they may be the same person; approve it to create a new person, or make match_on fit them"
-                );
-                return HoldReason::SameName(reason.into());
-            }
-        };
-        reason.into()
+            Self::Unfindable => HoldReason::Unfindable,
+            Self::Twin { by, key } => HoldReason::Twin { field: by.to_string(), key: key.to_string() },
+            Self::Namesake { id } => HoldReason::SameName { id: *id },
+        }
     }
 }

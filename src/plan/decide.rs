@@ -2,7 +2,7 @@
 
 use super::correlation::Correlation;
 use super::rules::{OnDrift, Rules};
-use super::{Change, Delta, Deltas, Held};
+use super::{Change, Delta, Deltas, Held, HoldReason};
 use crate::record::{
     Action, DesiredState, Entity, Field, FieldKind, Record, RemoteId, RowMetadata, Target, Value, Values,
 };
@@ -61,14 +61,10 @@ pub fn decide(subject: Subject, correlation: Correlation, rules: Rules<'_>) -> D
             other: None,
         }),
         Correlation::Doubtful { reason, entity } => {
-            let reason_of_new = format!(
-                "it was rejected that this new record is the {} with id {}; approve it to create a new person",
-                rules.target.noun(),
-                entity.id
-            );
-            let new = Held::change(subject.clone().create(), &reason_of_new.into());
+            let rejected = HoldReason::NotThis { one: rules.target.noun().to_owned(), id: entity.id };
+            let new = Held::change(subject.clone().create(), &rejected);
             let deltas = deltas(&subject.record, &entity, None, rules);
-            let held = Held::change(subject.update(entity.id, deltas, rules), &reason.into());
+            let held = Held::change(subject.update(entity.id, deltas, rules), &reason);
             Decision::Held(Held { other: Some(Box::new(new)), ..held })
         }
     }
@@ -230,7 +226,7 @@ mod tests {
             Decision::Change(change) | Decision::Photo { change, .. } => {
                 change.moves().map(|(field, ..)| field.to_owned()).collect()
             }
-            Decision::Held(held) => vec![crate::record::reveal(held.reason.text()).into_owned()],
+            Decision::Held(held) => vec![crate::record::reveal(&held.reason.to_string()).into_owned()],
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::hold_reason::Leaving;
 use super::options::{Limit, Limits, Writes};
 use super::{Change, Held, HoldReason, Judged};
 use crate::record::{Action, Key, RemoteId};
@@ -35,6 +36,9 @@ pub struct Decided {
     /// What the service held of the person when the change was shown that was approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<RemoteDigest>,
+    /// The entity that the record may be, as it was found before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<RemoteId>,
 }
 
 /// What the service holds of a person in the fields that a job owns, by digest.
@@ -49,7 +53,7 @@ pub struct RemoteDigest {
 impl Decided {
     /// Rejects a wish.
     pub fn rejected(wish: u64) -> Self {
-        Self { verdict: Verdict::Rejected(wish), seen: None }
+        Self { verdict: Verdict::Rejected(wish), seen: None, doubt: None }
     }
 }
 
@@ -133,12 +137,12 @@ impl Reasons {
     pub(super) fn of<C: Judged>(changes: &[C], limits: &Limits, base: Base, writes: Writes) -> Self {
         let all = match writes {
             Writes::Auto => None,
-            Writes::Approve => Some("writes = \"approve\": every change waits for an approval".into()),
-            Writes::Off => Some("writes = \"off\": changes are planned and never sent".into()),
+            Writes::Approve => Some(HoldReason::WritesApprove),
+            Writes::Off => Some(HoldReason::WritesOff),
         };
         let count = |kind: fn(&C) -> bool| changes.iter().filter(|change| kind(change)).count() as u64;
         let people = base.known + base.matched;
-        let verb = if changes.iter().any(C::is_leaver) { "be set as gone" } else { "be removed" };
+        let how = if changes.iter().any(C::is_leaver) { Leaving::SetAsGone } else { Leaving::Removed };
         let leavers = count(C::leaves);
         let parts: BTreeSet<&Key> = changes.iter().filter_map(C::part_of).collect();
         let updates = count(|change| change.is_known() && !change.leaves() && change.part_of().is_none());
@@ -146,22 +150,22 @@ impl Reasons {
         let creates = count(C::joins);
         Self {
             all,
-            leavers: over(limits.leavers, leavers + base.removed, base.known, |allowed| {
-                format!("max_leavers: {leavers} people would {verb}{}, {allowed} are allowed", besides(base))
-            })
-            .filter(|_| leavers > 0),
-            updates: over(limits.updates, updates, people, |allowed| {
-                format!("max_updates: {updates} of {people} people would be changed, {allowed} are allowed")
+            leavers: too_many_leave(leavers, limits, base, how),
+            updates: over(limits.updates, updates, people, |allowed| HoldReason::MaxUpdates {
+                changed: updates,
+                people,
+                allowed,
+                in_parts: false,
             }),
-            creates: over(limits.creates, creates, people, |allowed| {
-                format!("max_creates: {creates} people would be created, {allowed} are allowed")
+            creates: over(limits.creates, creates, people, |allowed| HoldReason::MaxCreates {
+                people: creates,
+                allowed,
             }),
             blanked: blanked(changes)
                 .into_iter()
                 .filter_map(|(field, blanked)| {
-                    let reason = over(limits.blanked, blanked, people, |allowed| {
-                        format!("max_blanked: {field} would turn empty for {blanked} people, {allowed} are allowed")
-                    })?;
+                    let reason = |allowed| HoldReason::MaxBlanked { field: field.clone(), people: blanked, allowed };
+                    let reason = over(limits.blanked, blanked, people, reason)?;
                     Some((field, reason))
                 })
                 .collect(),
@@ -180,33 +184,25 @@ impl Reasons {
 
 /// Why the leavers of a job are held if too many people leave in all its parts together.
 pub fn leavers_held(people: u64, limits: &Limits, base: Base) -> Option<HoldReason> {
-    let reason = over(limits.leavers, people + base.removed, base.known, |allowed| {
-        format!("max_leavers: {people} people would leave or lose a membership{}, {allowed} are allowed", besides(base))
-    });
-    reason.filter(|_| people > 0)
+    too_many_leave(people, limits, base, Leaving::InParts)
 }
 
-/// Says how many people were removed before and count together with those of this run.
-fn besides(base: Base) -> String {
-    match base.removed {
-        0 => String::new(),
-        removed => format!(" besides {removed} of the last 24 hours"),
-    }
+fn too_many_leave(people: u64, limits: &Limits, base: Base, how: Leaving) -> Option<HoldReason> {
+    let earlier = base.removed;
+    let reason = |allowed| HoldReason::MaxLeavers { people, earlier, allowed, how };
+    over(limits.leavers, people + earlier, base.known, reason).filter(|_| people > 0)
 }
 
 /// Why the updates of a job are held if too many people are changed in all its parts together.
 pub fn updates_held(changed: u64, limits: &Limits, base: Base) -> Option<HoldReason> {
     let people = base.known + base.matched;
-    over(limits.updates, changed, people, |allowed| {
-        format!(
-            "max_updates: {changed} of {people} people would be changed or change organizations, {allowed} are allowed"
-        )
-    })
+    let reason = |allowed| HoldReason::MaxUpdates { changed, people, allowed, in_parts: true };
+    over(limits.updates, changed, people, reason)
 }
 
-fn over(limit: Limit, count: u64, base: u64, reason: impl FnOnce(u64) -> String) -> Option<HoldReason> {
+fn over(limit: Limit, count: u64, base: u64, reason: impl FnOnce(u64) -> HoldReason) -> Option<HoldReason> {
     let allowed = limit.allows(base)?;
-    (count > allowed).then(|| reason(allowed).into())
+    (count > allowed).then(|| reason(allowed))
 }
 
 /// How many people would lose each field.
@@ -295,7 +291,7 @@ mod tests {
             let guarded = guard(changes, &limits(), base, Writes::Auto, &BTreeMap::new());
             assert_eq!((guarded.held.len(), guarded.go.len()), (held, 2 * people - held));
             let reason = "max_updates: 31 of 100 people would be changed, 30 are allowed";
-            assert!(guarded.held.iter().all(|held| held.reason.text() == reason), "{:?}", guarded.held);
+            assert!(guarded.held.iter().all(|held| held.reason.to_string() == reason), "{:?}", guarded.held);
         }
     }
 
@@ -308,7 +304,7 @@ mod tests {
         ];
         for reason in reasons {
             let reason = reason.unwrap();
-            assert!(reason.text().ends_with(" besides 8 of the last 24 hours, 10 are allowed"), "{reason}");
+            assert!(reason.to_string().ends_with(" besides 8 of the last 24 hours, 10 are allowed"), "{reason}");
         }
         assert_eq!(leavers_held(2, &Limits::default(), base), None);
     }
@@ -324,7 +320,7 @@ mod tests {
         let guarded = guard(changes, &Limits::default(), base, Writes::Auto, &BTreeMap::new());
         assert_eq!((guarded.held.len(), guarded.go.len()), (4, 2));
         let reason = "max_blanked: mobile would turn empty for 4 people, 3 are allowed";
-        assert!(guarded.held.iter().all(|held| held.reason.text() == reason), "{:?}", guarded.held);
+        assert!(guarded.held.iter().all(|held| held.reason.to_string() == reason), "{:?}", guarded.held);
     }
 
     #[test]

@@ -1,88 +1,293 @@
 //! Why a record waits.
-
-use std::fmt;
-use std::sync::Arc;
+//!
+//! Invariants:
+//! - What people who correct files meet is a reason of its own, which each language of the report has a sentence for. Only
+//!   what administrators act on is text.
+//! - Whatever names a person in a value stands between marks ([`crate::record::Sensitive`]), as [`Key`] writes itself.
+//!
+//! Rejected: a text for each. The report is in six languages, and no text that is shown is compared to find another.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
-/// Why a record waits: people read the text, and the program asks for the variant alone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+use super::Protection;
+use crate::record::{Key, RemoteId, erase_key};
+use crate::source::inbox::OlderExport;
+use crate::text::thousands;
+
+/// Why a record waits. Its text is for administrators.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "each says by its text what it means")]
 pub enum HoldReason {
     /// The record leaves and is on site (law 10).
+    #[error("on site; removed once they have left")]
     OnSite,
+    #[error("writes = \"approve\": every change waits for an approval")]
+    WritesApprove,
+    #[error("writes = \"off\": changes are planned and never sent")]
+    WritesOff,
+    #[error("max_leavers: {people} people would {}{}, {allowed} are allowed", how.verb(), besides(*earlier))]
+    MaxLeavers { people: u64, earlier: u64, allowed: u64, how: Leaving },
+    #[error(
+        "max_updates: {changed} of {people} people would be changed{}, {allowed} are allowed",
+        if *in_parts { " or change organizations" } else { "" }
+    )]
+    MaxUpdates { changed: u64, people: u64, allowed: u64, in_parts: bool },
+    #[error("max_creates: {people} people would be created, {allowed} are allowed")]
+    MaxCreates { people: u64, allowed: u64 },
+    #[error("max_blanked: {field} would turn empty for {people} people, {allowed} are allowed")]
+    MaxBlanked { field: String, people: u64, allowed: u64 },
+    #[error("{0} approve those who are gone, reject if the source was wrong")]
+    MaxMissing(ManyMissing),
+    #[error("segment \"{segment}\": {reason}")]
+    Segment { segment: String, reason: Box<Self> },
+    #[error("all {people} people in it would leave")]
+    Emptied { people: u64 },
+    #[error("the only person in it would leave, as would everybody in other segments")]
+    EmptiedOfOne,
+    #[error("{first}; {then}")]
+    Both { first: Box<Self>, then: Box<Self> },
+    #[error("{field} fits several {many} at the service (ids {ids}); make it unique there")]
+    Ambiguous { field: String, many: String, ids: String },
+    #[error("{field} fits the {one} with id {id}, who belongs to key {key} of job {job}")]
+    Taken { field: String, one: String, id: RemoteId, key: String, job: String },
+    #[error("this record and that of key {key} both fit the {one} with id {id}")]
+    Contested { one: String, id: RemoteId, key: String },
+    #[error(
+        "this new record has the {field} of key {key}, who is in the source too; approve it if they are two people"
+    )]
+    Shared { field: String, key: String },
+    #[error(
+        "this new record has the {field} of key {key}, which no row of this read has, and it may be the same person under a \
+         mistyped key; approve it if they are two people"
+    )]
+    SharedWithMissing { field: String, key: String },
+    #[error(
+        "this new record is empty in every field of match_on, so it is unknown whether this person exists already; approve \
+         it if they don't"
+    )]
+    Unfindable,
+    #[error(
+        "this new record and that of key {key} have the same {field}: one person under two keys would be made twice; approve \
+         those who are different people"
+    )]
+    Twin { field: String, key: String },
     /// A new record of a first run has the name of a person at the service that no record matches.
-    SameName(#[serde(with = "shared")] Arc<str>),
-    /// The name of a person goes to another record of the same read.
-    MovedName(#[serde(with = "shared")] Arc<str>),
-    /// What only people act on; one text for all that wait for the same.
-    Other(#[serde(with = "shared")] Arc<str>),
+    #[error(
+        "this new record has the name of a person at the service that no record matches (id {id}), and on a job's first run \
+         they may be the same person; approve it to create a new person, or make match_on fit them"
+    )]
+    SameName { id: RemoteId },
+    #[error("this new record has name and email of the {one} with id {id}; approve it if they are the same {one}")]
+    SameNameAndEmail { one: String, id: RemoteId },
+    #[error(
+        "this new record has the {field} of the {one} with id {id}, whose key {key} is gone from the source; approve it if \
+         they are the same person with a new key"
+    )]
+    NewKey { field: String, one: String, id: RemoteId, key: String },
+    #[error(
+        "only {field} says that this new record is the person with id {id}, whose key {key} is gone from the source; approve \
+         it if they are the same person"
+    )]
+    OnlyShared { field: String, id: RemoteId, key: String },
+    #[error("{field} fits the {one} with id {id}, whose {other} is another; approve it if they are the same {one}")]
+    Contradicted { field: String, one: String, id: RemoteId, other: String },
+    #[error(
+        "until now this new record fitted the {one} with id {id}, who was changed at the service since; approve it if they are \
+         the same {one}"
+    )]
+    EarlierMatch { one: String, id: RemoteId },
+    #[error("it was rejected that this new record is the {one} with id {id}; approve it to create a new person")]
+    NotThis { one: String, id: RemoteId },
+    #[error(
+        "name and email both become others: the key may have been given to another person, or columns were sorted apart; \
+         approve it if it is the same person"
+    )]
+    AnotherPerson,
+    #[error(
+        "it would get the {field} that key {key} has; were columns sorted apart, or is a row mistyped? approve it if this is \
+         right"
+    )]
+    ValueOfKey { field: String, key: String },
+    #[error(
+        "it would get the {field} that key {key} of job {job} has; were columns sorted apart, or is a row mistyped? approve \
+         it if this is right"
+    )]
+    ValueOfJob { field: String, key: String, job: String },
+    #[error(
+        "it would get the {field} that the {one} with id {id} at the service has; were columns sorted apart, or is a row \
+         mistyped? approve it if this is right"
+    )]
+    ValueOfEntity { field: String, one: String, id: RemoteId },
+    /// A name or email of a person goes to another record of the same read.
+    #[error(
+        "the {field} of key {from} goes to key {to} in the same file; were columns sorted apart? approve both if this is right"
+    )]
+    MovedValue { field: String, from: String, to: String },
+    #[error(
+        "the state was copied or laid back since its last run, and what the service holds of this person is newer: approve it \
+         if the source is right, reject it if the service is"
+    )]
+    RestoredState,
+    #[error("the mapping change alters {}", if *people == 1 { "1 person".to_owned() } else { format!("{} people", thousands(*people)) })]
+    MappingChanged { people: usize },
+    #[error(transparent)]
+    OlderExport(OlderExport),
+    #[error(
+        "the row that says that this key is gone names another person than the one it belongs to; were columns sorted apart, \
+         or is the key mistyped? approve it if they are gone"
+    )]
+    DoubtfulRow,
+    #[error("moves to job {job} as key {key}, and leaves here once they are there")]
+    Moves { job: String, key: String },
+    #[error("{}", Protection::REASON)]
+    Protected,
+    #[error("this person changed at the service since it was approved: look at it once more")]
+    Outdated,
+    #[error("this person goes from one organization to another, and the other half of that is not to be sent")]
+    OtherHalf,
+    #[error(
+        "this person goes from one organization to another, and only a complete read of a run for everyone ends the \
+         membership that was: both halves wait for one"
+    )]
+    HalfAlone,
+    #[error("ends once the membership that takes its place is at the service")]
+    EndsLater,
+    #[error("waits until member {key} is at the service")]
+    AwaitsMember { key: String },
+    #[error("waits until organization {key} is at the service")]
+    AwaitsOrganization { key: String },
+    #[error("several {many} at the service fit (ids {ids})")]
+    SeveralFit { many: String, ids: String },
+    #[error(
+        "it was rejected that this row is still about the same person: the person in it is not at the service; another person \
+         needs a key of their own in the source"
+    )]
+    NeedsOwnKey,
+    #[error("undoing run {run}: {reason}")]
+    Undoing { run: u64, reason: Box<Self> },
+    #[error("reverting removes this person because the run created it; approve to confirm")]
+    MadeByRun,
+    /// What only administrators act on.
+    #[error("{0}")]
+    Other(String),
+}
+
+/// What becomes of people who leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Leaving {
+    /// They are removed.
+    Removed,
+    /// They stay, and are set as gone.
+    SetAsGone,
+    /// They leave, or lose a membership.
+    InParts,
+}
+
+impl Leaving {
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Removed => "be removed",
+            Self::SetAsGone => "be set as gone",
+            Self::InParts => "leave or lose a membership",
+        }
+    }
+}
+
+/// Says how many people were removed before and count together with those of this run.
+fn besides(earlier: u64) -> String {
+    if earlier == 0 { String::new() } else { format!(" besides {earlier} of the last 24 hours") }
+}
+
+/// More people are missing from a read than may leave without an approval.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, thiserror::Error)]
+#[error(
+    "max_missing: {missing} of {known} {many} are missing from the source, {allowed} are allowed; was a filter left on in the \
+     export?"
+)]
+#[expect(missing_docs, reason = "it says by its text what it means")]
+pub struct ManyMissing {
+    pub missing: u64,
+    pub known: u64,
+    pub many: String,
+    pub allowed: u64,
 }
 
 impl HoldReason {
-    /// What people read.
-    pub fn text(&self) -> &str {
-        match self {
-            Self::OnSite => "on site; removed once they have left",
-            Self::SameName(text) | Self::MovedName(text) | Self::Other(text) => text,
-        }
-    }
-
     /// Puts another reason before it.
-    pub fn precede(&mut self, reason: &str) {
-        *self = self.with_text(format!("{reason}; {}", self.text()));
+    pub fn precede(&mut self, first: Self) {
+        let then = Box::new(std::mem::replace(self, Self::OnSite));
+        *self = Self::Both { first: Box::new(first), then };
     }
 
-    /// The same reason in other words.
-    pub fn with_text(&self, text: impl Into<Arc<str>>) -> Self {
-        let text = text.into();
+    /// Whether the record waits, among other things, for it has the name of a person that no record matches.
+    pub fn is_same_name(&self) -> bool {
         match self {
-            Self::SameName(_) => Self::SameName(text),
-            Self::MovedName(_) => Self::MovedName(text),
-            Self::OnSite | Self::Other(_) => Self::Other(text),
+            Self::SameName { .. } => true,
+            Self::Both { first, then } => first.is_same_name() || then.is_same_name(),
+            Self::Segment { reason, .. } | Self::Undoing { reason, .. } => reason.is_same_name(),
+            _ => false,
         }
     }
-}
 
-impl fmt::Display for HoldReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.text())
+    /// The same without a key, if it names it.
+    pub fn without(&self, key: &Key) -> Option<Self> {
+        let mut reason = serde_json::to_value(self).expect("plain values");
+        erase(&mut reason, key).then(|| serde_json::from_value(reason).expect("a text in place of another"))
     }
 }
 
-impl<T: Into<Arc<str>>> From<T> for HoldReason {
-    fn from(text: T) -> Self {
-        Self::Other(text.into())
+/// Takes a key out of all texts.
+fn erase(value: &mut Json, key: &Key) -> bool {
+    match value {
+        Json::String(text) => erase_key(text, key).map(|erased| *text = erased).is_some(),
+        Json::Object(all) => all.values_mut().map(|value| erase(value, key)).filter(|found| *found).count() > 0,
+        Json::Array(all) => all.iter_mut().map(|value| erase(value, key)).filter(|found| *found).count() > 0,
+        _ => false,
     }
 }
 
-/// A shared text on disk.
-mod shared {
-    use std::sync::Arc;
-
-    use serde::{Deserialize as _, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(text)
+impl From<String> for HoldReason {
+    fn from(text: String) -> Self {
+        Self::Other(text)
     }
+}
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<str>, D::Error> {
-        String::deserialize(deserializer).map(Into::into)
+impl From<&str> for HoldReason {
+    fn from(text: &str) -> Self {
+        Self::Other(text.to_owned())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::redact;
 
     #[test]
     fn a_reason_stays_what_it_is_with_another_before_it_and_on_disk() {
-        let mut reason = HoldReason::SameName("this new record has a name".into());
-        reason.precede("the mapping change alters 2 people");
-        assert_eq!(reason.text(), "the mapping change alters 2 people; this new record has a name");
+        let id = RemoteId::new(7).unwrap();
+        let mut reason = HoldReason::SameName { id };
+        reason.precede(HoldReason::MappingChanged { people: 2 });
+        assert!(reason.to_string().starts_with("the mapping change alters 2 people; this new record has the name"));
+        assert!(reason.is_same_name() && !HoldReason::OnSite.is_same_name());
         for reason in [reason, HoldReason::OnSite, "limit".into()] {
             let read: HoldReason = serde_json::from_str(&serde_json::to_string(&reason).unwrap()).unwrap();
             assert_eq!(read, reason);
         }
+    }
+
+    #[test]
+    fn law_11_a_reason_names_a_person_no_more_who_is_forgotten() {
+        let key = |key: &str| Key::new(key).unwrap();
+        let [from, to] = ["P1", "P2"].map(|one| key(one).to_string());
+        let mut reason = HoldReason::MovedValue { field: "name".to_owned(), from, to };
+        reason.precede(HoldReason::RestoredState);
+        assert!(!redact(&reason.to_string()).contains('P'), "{reason}");
+        let erased = reason.without(&key("P1")).unwrap();
+        assert!(!erased.to_string().contains("P1") && erased.to_string().contains("P2"), "{erased}");
+        assert_eq!(reason.without(&key("P3")), None);
     }
 }

@@ -35,7 +35,7 @@ mod tests;
 pub use correlation::{Correlation, Unclear};
 pub use decide::{Decision, Subject, decide};
 pub use guard::{Base, Decided, Guarded, RemoteDigest, Verdict, guard, leavers_held, updates_held};
-pub use hold_reason::HoldReason;
+pub use hold_reason::{HoldReason, Leaving, ManyMissing};
 pub use leavers::{Absence, Present, absent, is_due, missing};
 pub use matching::{Match, Matcher, match_hash};
 pub use options::{LeaverAction, Leavers, Limit, Limits, Writes};

@@ -34,14 +34,15 @@ pub fn guard_segments<C: Judged>(guarded: &mut Guarded<C>, limits: &Limits, base
         let base = bases.get(&segment).copied().unwrap_or_default();
         let reasons = Reasons::of(&changes, limits, base, Writes::Auto);
         let emptied = emptied.get(&segment).map(|people| match people {
-            1 => "the only person in it would leave, as would everybody in other segments".to_owned(),
-            people => format!("all {people} people in it would leave"),
+            1 => HoldReason::EmptiedOfOne,
+            people => HoldReason::Emptied { people: *people },
         });
         for change in changes {
-            let alone = emptied.as_deref().filter(|_| change.leaves());
-            match reasons.for_change(&change).map(HoldReason::text).or(alone) {
+            let alone = emptied.as_ref().filter(|_| change.leaves());
+            match reasons.for_change(&change).or(alone) {
                 Some(reason) => {
-                    let reason = format!("segment \"{}\": {reason}", Sensitive(&segment)).into();
+                    let segment = Sensitive(&segment).to_string();
+                    let reason = HoldReason::Segment { segment, reason: Box::new(reason.clone()) };
                     guarded.held.push(Held::change(change, &reason));
                 }
                 None => guarded.go.push(change),
@@ -105,7 +106,8 @@ mod tests {
         guard_segments(&mut guarded, &Limits::default(), &bases);
         let count = |segment: &str| guarded.go.iter().filter(|change| change.marks.segment == segment).count();
         assert_eq!(["A", "B", "C", ""].map(count), [1, 10, 0, 9]);
-        let mut reasons: Vec<_> = guarded.held.iter().map(|held| reveal(held.reason.text())).collect();
+        let mut reasons: Vec<_> =
+            guarded.held.iter().map(|held| reveal(&held.reason.to_string()).into_owned()).collect();
         reasons.dedup();
         assert_eq!(
             reasons,
@@ -149,7 +151,7 @@ mod tests {
         let go = vec![Change { approved: true, ..leaver(0, "A") }, leaver(1, "A")];
         let mut guarded = Guarded { go, ..Guarded::default() };
         guard_segments(&mut guarded, &Limits::default(), &bases);
-        let reasons: Vec<_> = guarded.held.iter().map(|held| reveal(held.reason.text())).collect();
+        let reasons: Vec<_> = guarded.held.iter().map(|held| reveal(&held.reason.to_string()).into_owned()).collect();
         assert_eq!((guarded.go.len(), reasons), (1, vec!["segment \"A\": all 2 people in it would leave".into()]));
     }
 }

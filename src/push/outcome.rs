@@ -1,5 +1,6 @@
 //! The outcome of a change.
 
+use crate::plan::HoldReason;
 use std::io;
 
 use super::StopReason;
@@ -16,7 +17,7 @@ pub enum Outcome {
     /// They are on site, and are removed once they have left.
     OnSite,
     /// It waits until something else is at the service.
-    Waits(String),
+    Waits(HoldReason),
     /// It could not be delivered and stays queued.
     Undelivered(StopReason),
 }
@@ -28,7 +29,7 @@ impl Outcome {
             Self::Confirmed => "confirmed".to_owned(),
             Self::Parked => "parked".to_owned(),
             Self::OnSite => "on site".to_owned(),
-            Self::Waits(reason) => format!("waits: {}", reveal(reason)),
+            Self::Waits(reason) => format!("waits: {}", reveal(&reason.to_string())),
             Self::Undelivered(reason) => format!("undelivered: {}", reveal(&reason.to_string())),
         }
     }

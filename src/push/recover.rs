@@ -9,13 +9,14 @@ use super::commit::Written;
 use super::error::Error;
 use super::{Outcome, Push};
 use crate::mirror::Mirror;
+use crate::plan::HoldReason;
 use crate::queue::Change;
 use crate::record::{Action, Entity, Field, FieldKind, Key, Value};
 
 impl Push<'_> {
     /// Settles changes of unknown fate, without sending any of them again; returns the creates of which several people at
     /// the service could be the result.
-    pub async fn recover(&self, mirror: &mut Mirror, unknown: Vec<Change>) -> Result<Vec<(Key, String)>, Error> {
+    pub async fn recover(&self, mirror: &mut Mirror, unknown: Vec<Change>) -> Result<Vec<(Key, HoldReason)>, Error> {
         let (creates, others): (Vec<Change>, Vec<Change>) =
             unknown.into_iter().partition(|change| change.wish.action == Action::Create);
         for change in others {

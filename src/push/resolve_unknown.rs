@@ -7,7 +7,7 @@ use super::error::Error;
 use super::{LOOK_AGAIN, Outcome, Progress, Push};
 use crate::fault::chain;
 use crate::mirror::Mirror;
-use crate::plan::{Match, Matcher};
+use crate::plan::{HoldReason, Match, Matcher};
 use crate::queue::Change;
 use crate::record::{Action, Entity, RemoteId, Target, Value, Values};
 use crate::snapshot::Owner;
@@ -19,7 +19,7 @@ pub(super) struct Looked {
     /// The service has them, and the snapshot knows now.
     pub(super) found: Vec<Change>,
     /// Several entities fit.
-    pub(super) unclear: Vec<(Change, String)>,
+    pub(super) unclear: Vec<(Change, HoldReason)>,
     /// The service does not have them.
     pub(super) absent: Vec<Change>,
 }
@@ -50,8 +50,8 @@ impl Push<'_> {
                     LookupResult::Nobody => looked.absent.push(change),
                     LookupResult::Several(ids) => {
                         let ids: Vec<String> = ids.iter().map(RemoteId::to_string).collect();
-                        let reason =
-                            format!("several {} at the service fit (ids {})", self.target.plural(), ids.join(", "));
+                        let (many, ids) = (self.target.plural().to_owned(), ids.join(", "));
+                        let reason = HoldReason::SeveralFit { many, ids };
                         looked.unclear.push((change, reason));
                     }
                     LookupResult::One(entity) => {

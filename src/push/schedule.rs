@@ -113,7 +113,7 @@ impl Push<'_> {
             Ok(looked) => {
                 looked.found.into_iter().for_each(|change| progress.note(self, change, Outcome::Confirmed));
                 for (change, reason) in looked.unclear {
-                    progress.note(self, change, Outcome::Undelivered(reason.into()));
+                    progress.note(self, change, Outcome::Undelivered(reason.to_string().into()));
                 }
                 open.extend(looked.absent);
             }
@@ -122,7 +122,7 @@ impl Push<'_> {
                 progress.breaker.stop(format!("what became of changes could not be looked up: {}", chain(&error)));
                 for change in creates {
                     let reason = tried.get(&change.key).map(|(_, reason)| reason.clone()).unwrap_or_default();
-                    progress.note(self, change, Outcome::Undelivered(reason.into()));
+                    progress.note(self, change, Outcome::Undelivered(reason.to_string().into()));
                 }
             }
             Err(error) => return Err(error),
@@ -133,7 +133,7 @@ impl Push<'_> {
             if attempts < ATTEMPTS_MAX && progress.breaker.stopped(self.witness).is_none() && self.client.take_retry() {
                 again.push((change.ticket(), attempts));
             } else {
-                progress.note(self, change, Outcome::Undelivered(reason.into()));
+                progress.note(self, change, Outcome::Undelivered(reason.to_string().into()));
             }
         }
         Ok(again)

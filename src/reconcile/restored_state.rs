@@ -71,10 +71,6 @@ pub(crate) fn sign(store: &Store) -> Result<(), store::Error> {
 /// What a run says while it holds changes for it.
 pub(crate) const LAID_BACK: &str = "the state was copied or laid back since its last run";
 
-/// Why a change waits.
-const UNDOES: &str = "the state was copied or laid back since its last run, and what the service holds of this person is \
-                      newer: approve it if the source is right, reject it if the service is";
-
 /// Holds what would undo what the service holds by now, unless a person released it; returns how much of that waits.
 pub(crate) fn hold(
     guarded: &mut Guarded<Outline>,
@@ -93,10 +89,10 @@ pub(crate) fn hold(
         }
     }
     for held in guarded.held.iter_mut().filter(|held| undoing.contains(&held.key)) {
-        held.reason.precede(UNDOES);
+        held.reason.precede(HoldReason::RestoredState);
     }
-    let reason = HoldReason::from(UNDOES);
-    guarded.hold(|change| (!change.is_approved() && undoing.contains(&change.key)).then(|| reason.clone()));
+    guarded
+        .hold(|change| (!change.is_approved() && undoing.contains(&change.key)).then_some(HoldReason::RestoredState));
     Ok(undoing.len())
 }
 

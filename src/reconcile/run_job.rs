@@ -29,7 +29,7 @@ use super::started_run::StartedRun;
 use super::{freshness, pause};
 use crate::config::Job;
 use crate::mirror::Removal;
-use crate::plan::{HoldReason, Protection};
+use crate::plan::HoldReason;
 use crate::push::{Drained, Outcome, StopReason};
 use crate::queue::Ticket;
 use crate::record::{Action, JobName, Key, RemoteId, Target};
@@ -314,7 +314,7 @@ impl<'a> PartRun<'a> {
         held::wait(store, &self.part.name, on_site.map(|(key, _, _)| key), &HoldReason::OnSite)?;
         for (key, _, outcome) in &self.drained.outcomes {
             if let Outcome::Waits(reason) = outcome {
-                held::wait(store, &self.part.name, std::iter::once(key), &reason.as_str().into())?;
+                held::wait(store, &self.part.name, std::iter::once(key), reason)?;
             }
         }
         Ok(())
@@ -324,9 +324,9 @@ impl<'a> PartRun<'a> {
     fn conclude(&self, context: &Context<'_>, mirrors: &Mirrors) -> Result<(), Error> {
         let Self { part, plan, moved, drained, .. } = self;
         save_index(context.store, &IndexUpdate { job: part, mirror: mirrors.of(plan.target), moved, plan, drained })?;
-        held::wait(context.store, &part.name, plan.protected.iter(), &Protection::REASON.into())?;
+        held::wait(context.store, &part.name, plan.protected.iter(), &HoldReason::Protected)?;
         for (key, reason) in &plan.moving {
-            held::wait(context.store, &part.name, std::iter::once(key), &reason.as_str().into())?;
+            held::wait(context.store, &part.name, std::iter::once(key), reason)?;
         }
         Ok(())
     }

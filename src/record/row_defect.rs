@@ -7,8 +7,6 @@
 //!
 //! Rejected: a text for each. The report is in six languages, and no text that is shown is compared to find another.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 /// What is wrong with a row, or with one value of it. Its text is for administrators.
@@ -122,20 +120,6 @@ impl RowDefect {
         let form = SIGNS.iter().fold(format.to_owned(), |form, (sign, letters)| form.replace(sign, letters));
         let format = format.to_owned();
         if is_iso { Self::IsoDate { format, form } } else { Self::NoDate { format, form } }
-    }
-
-    /// Its sentence in a table of them by name, with its values in their places; `None` where the table has none.
-    pub fn sentence(&self, table: &BTreeMap<String, String>) -> Option<String> {
-        let fault = serde_json::to_value(self).expect("plain values");
-        let (name, values) = match &fault {
-            serde_json::Value::String(name) => (name, None),
-            named => named.as_object()?.iter().next().map(|(name, values)| (name, values.as_object()))?,
-        };
-        let filled = |sentence: String, (place, value): (&String, &serde_json::Value)| {
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            sentence.replace(&format!("{{{place}}}"), &value)
-        };
-        Some(values.into_iter().flatten().fold(table.get(name)?.clone(), filled))
     }
 }
 

@@ -307,7 +307,11 @@ fn reasons(job: &JobView) -> Vec<String> {
         // What is held is listed below, all of it.
         ReasonKind::Held => !job.held_by.is_empty(),
         ReasonKind::Stale | ReasonKind::Late => job.overdue.as_ref().is_some_and(|now| now.kind == reason.kind),
-        ReasonKind::Rejected | ReasonKind::Other => false,
+        ReasonKind::Rejected
+        | ReasonKind::BadValues
+        | ReasonKind::Parked
+        | ReasonKind::Incomplete
+        | ReasonKind::Other => false,
     };
     let reasons = job.reasons.iter().filter(|reason| !is_said(reason)).map(|reason| redact(reason));
     overdue.chain(inbox).chain(paused).chain(reasons).collect()

@@ -280,7 +280,7 @@ impl JobView {
             })?;
             for (key, change) in reconcile::held(store, &part.name)? {
                 held += 1;
-                *by_reason.entry(redact(change.reason.text())).or_default() += 1;
+                *by_reason.entry(redact(&change.reason.to_string())).or_default() += 1;
                 if change.reason == HoldReason::OnSite {
                     let known = SyncedRecord::get(store, &part.name, &key)?;
                     let since = known.and_then(|known| known.gone).map(|gone| gone.since);

@@ -125,7 +125,7 @@ fn document(job: &Job, key: &Key, all: &Explanation) -> Json {
         "fields": all.fields.iter().map(field).collect::<Vec<_>>(),
         "match": all.fits.iter().map(fit).collect::<Vec<_>>(),
         "outlook": outlook_document(&all.outlook),
-        "held": all.held.as_ref().map(|(held, set)| json!({"action": held.action, "reason": held.reason.text(), "set": set})),
+        "held": all.held.as_ref().map(|(held, set)| json!({"action": held.action, "reason": held.reason.to_string(), "set": set})),
         "decision": all.decision.map(decision_name),
         "queued": all.queued.as_ref().map(|change| {
             json!({"action": change.wish.action, "approved": change.approved, "state": change.state})
@@ -325,7 +325,7 @@ impl View<'_> {
     fn waits(&self) {
         if let Some((held, set)) = &self.all.held {
             let action = held.action.map_or("held", |action| action.name());
-            self.say("held", format!("{action} (set {set}): {}", sanitize(held.reason.text())));
+            self.say("held", format!("{action} (set {set}): {}", sanitize(&held.reason.to_string())));
         }
         if let Some(verdict) = self.all.decision {
             self.say("decided", decision_name(verdict));

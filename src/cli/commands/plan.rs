@@ -97,20 +97,20 @@ pub(crate) fn show(ui: &Ui, plans: &[Plan], detail: Detail) -> Result<(), Failur
 }
 
 /// All changes of a plan with the reason for which they wait, where they do: leavers, joiners, movers.
-fn changes(plan: &JobPlan) -> impl Iterator<Item = (&Outline, Option<&str>)> {
+fn changes(plan: &JobPlan) -> impl Iterator<Item = (&Outline, Option<&HoldReason>)> {
     [Action::Delete, Action::Create, Action::Update].into_iter().flat_map(|action| of_kind(plan, action))
 }
 
-fn of_kind(plan: &JobPlan, action: Action) -> impl Iterator<Item = (&Outline, Option<&str>)> {
-    let held = plan.held.iter().filter_map(|held| Some((held.change.as_ref()?, Some(held.reason.text()))));
-    let go = plan.go.iter().map(|change| (change, plan.waits.get(&change.key).map(HoldReason::text)));
+fn of_kind(plan: &JobPlan, action: Action) -> impl Iterator<Item = (&Outline, Option<&HoldReason>)> {
+    let held = plan.held.iter().filter_map(|held| Some((held.change.as_ref()?, Some(&held.reason))));
+    let go = plan.go.iter().map(|change| (change, plan.waits.get(&change.key)));
     go.chain(held).filter(move |(change, _)| change.action == action)
 }
 
 fn reasons(plan: &JobPlan) -> Option<String> {
     let blocked = plan.blocked_by();
-    let all: BTreeSet<&str> =
-        blocked.iter().map(String::as_str).chain(plan.held.iter().map(|held| held.reason.text())).collect();
+    let all: BTreeSet<String> =
+        blocked.into_iter().chain(plan.held.iter().map(|held| held.reason.to_string())).collect();
     (!all.is_empty()).then(|| all.into_iter().collect::<Vec<_>>().join("; "))
 }
 
@@ -167,7 +167,12 @@ impl Serialize for Changes<'_> {
             for (outline, held) in changes(plan) {
                 let change = plan.spill.change(outline).map_err(|error| S::Error::custom(chain(&error)))?;
                 let name = plan.names.get(&change.key).map(String::as_str);
-                all.serialize_element(&OfChange { target: plan.target, change: &change, name, held })?;
+                all.serialize_element(&OfChange {
+                    target: plan.target,
+                    change: &change,
+                    name,
+                    held: held.map(ToString::to_string),
+                })?;
             }
         }
         all.end()
@@ -179,7 +184,7 @@ struct OfChange<'a> {
     change: &'a Change,
     /// The person that it removes.
     name: Option<&'a str>,
-    held: Option<&'a str>,
+    held: Option<String>,
 }
 
 impl Serialize for OfChange<'_> {
@@ -244,7 +249,7 @@ fn facts(job: &JobName, parts: &[JobPlan], foreign: u64) -> serde_json::Map<Stri
         "notes": parts.iter().flat_map(|plan| &plan.notes).collect::<BTreeSet<_>>(),
         "missing": own.map_or_else(Vec::new, missed_json),
         "matched_by": own.map(|plan| &plan.matched_by),
-        "moving": parts.iter().flat_map(|plan| &plan.moving).map(|(key, reason)| (key, reason)).collect::<BTreeMap<_, _>>(),
+        "moving": parts.iter().flat_map(|plan| &plan.moving).map(|(key, reason)| (key, reason.to_string())).collect::<BTreeMap<_, _>>(),
         "protected": parts.iter().flat_map(|plan| &plan.protected).collect::<Vec<_>>(),
         "drift": drift,
         "rejected": rejected,
@@ -289,7 +294,7 @@ fn lines(ui: &Ui, plan: &JobPlan, foreign: Option<u64>, detail: Detail) -> Resul
             let one = plan.spill.change(one)?;
             let name = plan.names.get(&one.key).map(String::as_str);
             let name = name.or_else(|| name_of(&one).filter(|_| detail.show_values));
-            change(ui, &one, name, held, detail.show_values);
+            change(ui, &one, name, held.map(ToString::to_string).as_deref(), detail.show_values);
         }
         let more = all.count();
         if more > 0 {
@@ -298,7 +303,7 @@ fn lines(ui: &Ui, plan: &JobPlan, foreign: Option<u64>, detail: Detail) -> Resul
     }
     for held in plan.held.iter().filter(|held| held.change.is_none()) {
         let sign = ui.paint(Paint::Yellow, "!");
-        ui.line(format!("  {sign} {}: {}", sanitize(held.key.as_str()), sanitize(held.reason.text())));
+        ui.line(format!("  {sign} {}: {}", sanitize(held.key.as_str()), sanitize(&held.reason.to_string())));
     }
     for key in &plan.protected {
         let sign = ui.paint(Paint::Yellow, "!");
@@ -306,7 +311,7 @@ fn lines(ui: &Ui, plan: &JobPlan, foreign: Option<u64>, detail: Detail) -> Resul
     }
     for (key, reason) in &plan.moving {
         let sign = ui.paint(Paint::Yellow, "!");
-        ui.line(format!("  {sign} {}: {}", sanitize(key.as_str()), sanitize(reason)));
+        ui.line(format!("  {sign} {}: {}", sanitize(key.as_str()), sanitize(&reason.to_string())));
     }
     for (key, fields) in &plan.drift {
         ui.line(format!("  = {}  edited at the service: {}", sanitize(key.as_str()), sanitize(&fields.join(", "))));

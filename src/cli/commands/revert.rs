@@ -9,7 +9,7 @@ use crate::cli::backend::session::{self, Session, Work};
 use crate::cli::ui::{Exit, Failure, Message, Paint, Ui, sanitize, values};
 use crate::history::RunHistory;
 use crate::operator::{self, Reverted};
-use crate::plan::Change;
+use crate::plan::{Change, HoldReason};
 use crate::reconcile::Status;
 use crate::record::Action;
 
@@ -45,19 +45,19 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &RevertArgs) -> Result<Ex
 }
 
 /// All changes with the reason for which they wait, where they do.
-fn changes(reverted: &Reverted) -> impl Iterator<Item = (&Change, Option<&str>)> {
-    let held = reverted.held.iter().filter_map(|held| Some((held.change.as_ref()?, Some(held.reason.text()))));
+fn changes(reverted: &Reverted) -> impl Iterator<Item = (&Change, Option<&HoldReason>)> {
+    let held = reverted.held.iter().filter_map(|held| Some((held.change.as_ref()?, Some(&held.reason))));
     reverted.go.iter().map(|change| (change, None)).chain(held)
 }
 
 fn document(story: &RunHistory, reverted: &Reverted) -> Value {
-    let change = |(change, held): (&Change, Option<&str>)| {
+    let change = |(change, held): (&Change, Option<&HoldReason>)| {
         let fields: serde_json::Map<String, Value> = change
             .fields
             .iter()
             .map(|(field, delta)| (field.to_string(), json!({"from": delta.from.to_json(), "to": delta.to.to_json()})))
             .collect();
-        json!({"action": change.wish.action, "key": change.key, "id": change.wish.id, "held": held, "fields": fields})
+        json!({"action": change.wish.action, "key": change.key, "id": change.wish.id, "held": held.map(ToString::to_string), "fields": fields})
     };
     let untouched = reverted.untouched.iter();
     let report = &reverted.report;
@@ -92,7 +92,9 @@ impl View<'_> {
         let (ui, reverted) = (self.ui, self.reverted);
         let undoing = format!("undoing run {} of {}", self.story.run, self.story.job);
         ui.line(ui.paint(Paint::Bold, &undoing));
-        changes(reverted).take(LISTED_MAX).for_each(|(change, held)| self.change(change, held));
+        changes(reverted)
+            .take(LISTED_MAX)
+            .for_each(|(change, held)| self.change(change, held.map(ToString::to_string).as_deref()));
         self.more(changes(reverted).count());
         for one in reverted.untouched.iter().take(LISTED_MAX) {
             let field = one.field.as_ref().map(|field| format!(" {}", sanitize(field))).unwrap_or_default();

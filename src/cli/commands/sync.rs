@@ -95,7 +95,7 @@ pub(crate) fn document(report: &Report) -> Value {
         "requests": counts.requests,
         "reason": report.reason(),
         "rejected_rows": rejected_document(&report.rejections),
-        "held_changes": report.held.iter().map(|(key, reason)| json!({"key": key, "reason": reason})).collect::<Vec<_>>(),
+        "held_changes": report.held.iter().map(|(key, reason)| json!({"key": key, "reason": reason.to_string()})).collect::<Vec<_>>(),
     })
 }
 

@@ -98,9 +98,9 @@ fn mentions(store: &Store, key: &Key, jobs: &BTreeSet<JobName>, batch: &mut Batc
     for job in jobs {
         for (other, held) in HELD.list::<Vec<_>>(store, job)? {
             if other != *key
-                && let Some(text) = erase_key(held.reason.text(), key)
+                && let Some(reason) = held.reason.without(key)
             {
-                HELD.put(batch, job, &other, &PendingApproval { reason: held.reason.with_text(text), ..held });
+                HELD.put(batch, job, &other, &PendingApproval { reason, ..held });
             }
         }
         let mut state = JobState::load(store, job)?;
@@ -141,7 +141,11 @@ mod tests {
         let row = RejectedRow { line: Some(2), field: None, reason: "too long".to_owned(), mark: 7 };
         let rows = RejectedRows { count: 1, first: vec![row] };
         let state = JobState { rejected: rows.clone(), bad_values: rows, ..JobState::default() };
-        let reason = HoldReason::MovedName(format!("the name of key {} goes to it", Sensitive("P1")).into());
+        let reason = HoldReason::MovedValue {
+            field: "name".to_owned(),
+            from: Sensitive("P1").to_string(),
+            to: Sensitive("P2").to_string(),
+        };
         let held = serde_json::from_value(json!({"action": "create", "wish": 1, "reason": reason})).unwrap();
         let mut batch = Batch::default();
         state.put(&mut batch, &job);
@@ -157,6 +161,6 @@ mod tests {
             assert_eq!((rows.count, rows.first.len()), (1, 0));
         }
         let [(_, held)] = HELD.list::<Vec<_>>(&store, &job).unwrap().try_into().unwrap();
-        assert!(matches!(&held.reason, HoldReason::MovedName(text) if !text.contains("P1")), "{held:?}");
+        assert!(matches!(&held.reason, HoldReason::MovedValue { from, .. } if !from.contains("P1")), "{held:?}");
     }
 }

@@ -1,11 +1,12 @@
 //! Taking the name of a person out of what a report says of others.
 
+use crate::hr_report::Language;
 use crate::record::Key;
 
 /// The placeholder for a key that was forgotten.
 const FORGOTTEN: &str = "(forgotten)";
-/// The words by which a reason names a record.
-const NAMED: [&str; 3] = ["key ", "member ", "membership "];
+/// The words before the name of a record, in reasons for administrators.
+const NAMED: [&str; 3] = ["key", "member", "membership"];
 
 /// A reason that names a record by its key, without that name; `None` where it does not. A report is for people, so that
 /// nothing in it tells where a key ends: what may be the key goes.
@@ -13,10 +14,11 @@ pub(crate) fn without(reason: &str, key: &Key) -> Option<String> {
     let mut told = String::with_capacity(reason.len());
     let mut rest = reason;
     let mut found = false;
+    let words: Vec<&str> = NAMED.into_iter().chain(Language::all().map(Language::key_word)).collect();
     while let Some(at) = rest.find(key.as_str()) {
         let (before, after) = (&rest[..at], &rest[at + key.as_str().len()..]);
-        let begins = NAMED.iter().any(|word| {
-            let lead = before.strip_suffix(word);
+        let begins = words.iter().any(|word| {
+            let lead = before.strip_suffix(' ').and_then(|before| before.strip_suffix(word));
             lead.is_some_and(|lead| !lead.ends_with(char::is_alphanumeric))
         });
         let ends = !after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '@' | '/'));
@@ -53,6 +55,8 @@ mod tests {
             ("E7", "waits until member E7 is at the service", Some("waits until member (forgotten) is at the service")),
             ("E7 @ Q", "that of key E7 @ Q, too", Some("that of key (forgotten), too")),
             ("key E7", "that of key key E7", Some("that of key (forgotten)")),
+            ("E7", "wie der Schlüssel E7, der", Some("wie der Schlüssel (forgotten), der")),
+            ("E7", "ki tō te kī E7, kei", Some("ki tō te kī (forgotten), kei")),
             ("E7", "that of key E77", None),
             ("E7", "monkey E7", None),
             ("E7", "E7 people", None),

@@ -189,10 +189,9 @@ impl PlanFile {
 
 impl PlannedJob {
     fn new(job: &Job, prepared: &JobPlan, values: bool) -> Result<Self, spool::Error> {
-        let held = prepared
-            .held
-            .iter()
-            .filter_map(|held| Some((held.change.as_ref()?, Some(record::reveal(held.reason.text()).into_owned()))));
+        let held = prepared.held.iter().filter_map(|held| {
+            Some((held.change.as_ref()?, Some(record::reveal(&held.reason.to_string()).into_owned())))
+        });
         let changes = prepared.go.iter().map(|change| (change, None)).chain(held);
         Ok(Self {
             name: job.name.clone(),

@@ -17,7 +17,7 @@ use std::slice;
 use super::inverse::{InverseChange, NotReverted, RevertContext};
 use crate::config::Job;
 use crate::history::{Audit, RunHistory, acting_user};
-use crate::plan::{Change, Guarded, Held, Judged as _, Writes, guard};
+use crate::plan::{Change, Guarded, Held, HoldReason, Judged as _, Writes, guard};
 use crate::queue::{self, Ticket, Undo};
 use crate::reconcile::approval::held::{self, PendingApproval};
 use crate::reconcile::collect::rows;
@@ -56,9 +56,6 @@ pub struct Reverted {
     /// What can't be undone, or need not be.
     pub untouched: Vec<NotReverted>,
 }
-
-/// Why people that a run created are held.
-const MADE: &str = "reverting removes this person because the run created it; approve to confirm";
 
 /// Works out what undoes a run, and changes nothing here or there.
 pub async fn plan_revert(context: &Context<'_>, job: &Job, story: &RunHistory) -> Result<Reverted, Error> {
@@ -179,10 +176,11 @@ fn judged(
     let mut guarded = guard(changes, &job.limits, base, job.writes, &verdicts);
     segments::guard(&mut guarded, job, store, &BTreeMap::new(), &lately)?;
     let made = guarded.go.extract_if(.., |change| !change.approved && change.wish.action == Action::Delete);
-    let reason = MADE.into();
+    let reason = HoldReason::MadeByRun;
     guarded.held.extend(made.map(|change| Held::change(change, &reason)));
     for held in &mut guarded.held {
-        held.reason = format!("undoing run {}: {}", story.run, held.reason).into();
+        let reason = Box::new(held.reason.clone());
+        held.reason = HoldReason::Undoing { run: story.run, reason };
     }
     Ok((guarded, untouched))
 }

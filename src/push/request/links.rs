@@ -2,6 +2,7 @@
 
 use crate::api;
 use crate::mirror::{EntityRef, Remote, pair};
+use crate::plan::HoldReason;
 use crate::push::Push;
 use crate::push::photo::without_photo;
 use crate::queue::Change;
@@ -11,25 +12,24 @@ use crate::store;
 
 impl Push<'_> {
     /// The fields of a change with ids for links; or what it waits for.
-    pub(crate) fn linked(&self, change: &Change) -> Result<Result<Values, String>, store::Error> {
+    pub(crate) fn linked(&self, change: &Change) -> Result<Result<Values, HoldReason>, store::Error> {
         let mut fields = without_photo(change.wish.fields.clone());
         if self.target != Target::Membership {
             return Ok(Ok(fields));
         }
         let Some(links) = Links::of(self.store, &change.job, &fields)? else {
-            return Ok(Err("its member or organization is not named".to_owned()));
+            return Ok(Err("its member or organization is not named".into()));
         };
         let Links { member, member_id, organization, organization_id } = links;
-        let missing = match (member_id, organization_id) {
+        Ok(Err(match (member_id, organization_id) {
             (Some(member), Some(organization)) => {
                 fields.insert(Target::MEMBER.into(), Value::text(member.to_string()));
                 fields.insert(Target::ORGANIZATION.into(), Value::text(organization.to_string()));
                 return Ok(Ok(fields));
             }
-            (None, _) => format!("member {member}"),
-            (Some(_), None) => format!("organization {organization}"),
-        };
-        Ok(Err(format!("waits until {missing} is at the service")))
+            (None, _) => HoldReason::AwaitsMember { key: member.to_string() },
+            (Some(_), None) => HoldReason::AwaitsOrganization { key: organization.to_string() },
+        }))
     }
 
     /// The fields of a change with what its entity is found by.

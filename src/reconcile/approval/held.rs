@@ -10,7 +10,7 @@ use crate::queue::{self, Undo};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::JobState;
-use crate::record::{Action, DesiredState, JobName, Key};
+use crate::record::{Action, DesiredState, JobName, Key, RemoteId};
 use crate::spool;
 use crate::store::{self, Batch, Keyspace, Store, Table};
 
@@ -38,6 +38,10 @@ pub struct PendingApproval {
     /// What the service held of the person when it was held: an approval is of a change as it was shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<RemoteDigest>,
+    /// The entity that the record may be, as an earlier run found: nothing but a decision, or the entity's end, makes it a
+    /// new person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<RemoteId>,
 }
 
 /// The held changes of a job, by key.
@@ -89,11 +93,10 @@ pub(crate) fn decided(
 }
 
 /// Holds everything that a person has not released.
-pub(crate) fn hold_all(guarded: &mut Guarded<Outline>, reason: &str) {
+pub(crate) fn hold_all(guarded: &mut Guarded<Outline>, reason: &HoldReason) {
     for held in &mut guarded.held {
-        held.reason.precede(reason);
+        held.reason.precede(reason.clone());
     }
-    let reason = HoldReason::from(reason);
     guarded.hold(|change| (!change.is_approved()).then(|| reason.clone()));
 }
 
@@ -109,9 +112,11 @@ pub(crate) fn replace(
 ) -> Result<BTreeMap<Key, PendingApproval>, Error> {
     let job = &prepared.job;
     let mut before: BTreeMap<Key, Option<u64>> = BTreeMap::new();
+    let mut doubts: BTreeMap<Key, RemoteId> = BTreeMap::new();
     let mut kept = BTreeMap::new();
     HELD.each(store, job, |key, held| {
         before.insert(key.clone(), held.approvable());
+        doubts.extend(held.doubt.map(|doubt| (key.clone(), doubt)));
         if held.undo.is_some() || keep(&key) {
             kept.insert(key, held);
         }
@@ -136,7 +141,8 @@ pub(crate) fn replace(
     let mut bulk = store.bulk_load();
     for held in now.values() {
         let mut batch = Batch::default();
-        HELD.put(&mut batch, job, &held.key, &PendingApproval::of(held, prepared)?);
+        let doubt = doubts.get(&held.key).copied();
+        HELD.put(&mut batch, job, &held.key, &PendingApproval::of(held, prepared, doubt)?);
         bulk.add(batch)?;
     }
     bulk.commit()?;
@@ -156,7 +162,8 @@ pub(crate) fn replace_some(
         HELD.remove(batch, job, key);
     }
     for held in &prepared.held {
-        add(batch, job, &held.key, &PendingApproval::of(held, prepared)?, state);
+        let doubt = HELD.get(store, job, &held.key)?.and_then(|held| held.doubt);
+        add(batch, job, &held.key, &PendingApproval::of(held, prepared, doubt)?, state);
     }
     Ok(())
 }
@@ -200,18 +207,21 @@ pub(crate) fn prune(
 }
 
 impl PendingApproval {
-    fn of(held: &Held<Outline>, prepared: &JobPlan) -> Result<Self, spool::Error> {
+    /// What is held; `doubt` is the entity that it may be, as an earlier run found.
+    fn of(held: &Held<Outline>, prepared: &JobPlan, doubt: Option<RemoteId>) -> Result<Self, spool::Error> {
         let change = held.change.as_ref().map(|change| prepared.spill.change(change)).transpose()?;
         let id = change.as_ref().and_then(|change| change.wish.id);
         let seen = id.zip(prepared.updates.remote.get(&held.key)).map(|(id, remote)| remote_digest::seen(id, *remote));
         let part_of = held.change.as_ref().and_then(Judged::part_of).cloned();
-        Ok(Self { seen, part_of, ..Self::new(change, &held.reason, None) })
+        // Where a rejection makes it a new person, it may be another.
+        let doubt = id.filter(|_| held.other.is_some()).or(doubt);
+        Ok(Self { seen, part_of, doubt, ..Self::new(change, &held.reason, None) })
     }
 
     /// What was approved and is to be looked at again, as it is queued.
     pub(crate) fn again(wish: DesiredState, reason: HoldReason, seen: Option<RemoteDigest>) -> Self {
         let (action, digest) = (Some(wish.action), wish.digest());
-        Self { action, wish: digest, change: Some(wish), undo: None, reason, part_of: None, seen }
+        Self { action, wish: digest, change: Some(wish), undo: None, reason, part_of: None, seen, doubt: None }
     }
 
     /// A change that waits, or something to mend.
@@ -224,6 +234,7 @@ impl PendingApproval {
             reason: reason.clone(),
             part_of: None,
             seen: None,
+            doubt: None,
         }
     }
 

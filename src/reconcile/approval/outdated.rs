@@ -6,7 +6,7 @@ use super::held;
 use super::remote_digest::{remote, seen};
 use crate::config::Job;
 use crate::mirror::Mirror;
-use crate::plan::{Guarded, Judged as _, Outline, Verdict};
+use crate::plan::{Guarded, HoldReason, Judged as _, Outline, Verdict};
 use crate::reconcile::model::context::KeyFilter;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::state_updates::Outdated;
@@ -45,15 +45,12 @@ pub(crate) fn decided(
     Ok(in_force)
 }
 
-/// Why what was approved is held again.
-pub(crate) const OUTDATED: &str = "this person changed at the service since it was approved: look at it once more";
-
 /// Holds an approved change again if it differs from the change that was shown. A change that became different later
 /// was not approved: it is judged like any other.
 pub(crate) fn hold_outdated(guarded: &mut Guarded<Outline>, outdated: &BTreeMap<Key, Outdated>) {
     let was_approved = |change: &Outline| outdated.get(&change.key).is_some_and(|one| one.wish == change.wish());
     for held in guarded.held.iter_mut().filter(|held| held.change.as_ref().is_some_and(was_approved)) {
-        held.reason.precede(OUTDATED);
+        held.reason.precede(HoldReason::Outdated);
     }
-    guarded.hold(|change| (was_approved(change) && !change.is_approved()).then(|| OUTDATED.into()));
+    guarded.hold(|change| (was_approved(change) && !change.is_approved()).then_some(HoldReason::Outdated));
 }

@@ -17,7 +17,7 @@ pub(crate) fn hold(store: &Store, part: &Job, waits: &mut Vec<(Key, HoldReason)>
         match Owner::of(store, part.mapping.target, id)? {
             None => notes.push(format!("id {id} {reason}")),
             Some(Owner { job, key }) if job == part.name => match waits.iter_mut().find(|(held, _)| *held == key) {
-                Some((_, held)) => held.precede(&reason),
+                Some((_, held)) => held.precede(reason.into()),
                 None => {
                     let reason = HoldReason::from(reason);
                     held::wait(store, &part.name, std::iter::once(&key), &reason)?;

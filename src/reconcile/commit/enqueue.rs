@@ -6,7 +6,6 @@ use crate::config::{Job, Mode};
 use crate::plan::{self, HoldReason, Judged as _, Outline, Writes};
 use crate::queue::{self, Brief, Change, State, Ticket};
 use crate::reconcile::approval::held::{self, PendingApproval};
-use crate::reconcile::approval::outdated::OUTDATED;
 use crate::reconcile::model::context::KeyFilter;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::JobPlan;
@@ -184,9 +183,9 @@ impl Commit<'_> {
         for change in queue::of(store, &job.name, outdated)? {
             queue::remove(&mut batch, &job.name, &change.key);
             let seen = updates.outdated.get(&change.key).and_then(|one| one.seen.clone());
-            let held = PendingApproval::again(change.wish, OUTDATED.into(), seen);
+            let held = PendingApproval::again(change.wish, HoldReason::Outdated, seen);
             held::add(&mut batch, &job.name, &change.key, &held, &mut state);
-            waits.push((change.key, OUTDATED.into()));
+            waits.push((change.key, HoldReason::Outdated));
         }
         self.prune_decisions(&mut batch);
         state.put(&mut batch, &job.name);

@@ -154,7 +154,7 @@ impl<'a> Classifier<'a> {
         if let (Decision::Change(change), Some(reason)) = (&decision, other)
             && change.wish.action == Action::Update
         {
-            self.suspects.insert(change.key.clone(), reason.into());
+            self.suspects.insert(change.key.clone(), reason);
         }
         self.take(decision, candidate, has_bad_values, remember)
     }
@@ -333,7 +333,7 @@ impl<'a> Classifier<'a> {
                 let row = &context.candidates[row.expect("every change is one of a candidate")];
                 doubted.extend(named_by(&row.open(context.spill)?.0.fields));
                 result.doubtful.insert(key.clone(), reason.clone());
-                held.other = Some(Box::new(Held { key, reason: REFUSED.into(), change: None, other: None }));
+                held.other = Some(Box::new(Held { key, reason: HoldReason::NeedsOwnKey, change: None, other: None }));
             }
             result.held.push(held);
         }
@@ -346,10 +346,6 @@ impl<'a> Classifier<'a> {
         Some(candidate.line).filter(|_| self.context.job.source.has_lines())
     }
 }
-
-/// What to do after a person said that a row is about another person.
-const REFUSED: &str = "it was rejected that this row is still about the same person: the person in it is not at the service; \
-                       another person needs a key of their own in the source";
 
 /// The name and email by which a record names its person.
 fn named_by(fields: &Values) -> impl Iterator<Item = (&'static str, String)> {

@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 use super::references::References;
 use crate::config::Job;
 use crate::mirror::Mirror;
-use crate::plan::{Correlation, Match, Matcher, Rules, Unclear, match_hash};
+use crate::plan::{Correlation, HoldReason, Match, Matcher, Rules, Unclear, match_hash};
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::reconcile::model::doubtful_rows::{Doubt, DoubtfulRows};
@@ -201,19 +201,13 @@ impl Correlator {
                 return Ok(Correlation::Unclear(Unclear::Taken { by, id, job: owner.job.to_string(), key: owner.key }));
             }
             if by == SHARED {
-                let reason = format!(
-                    "only {by} says that this new record is the person with id {id}, whose key {} is gone from the \
-                     source; approve it if they are the same person",
-                    owner.key
-                );
+                let reason = HoldReason::OnlyShared { field: by.to_string(), id, key: owner.key.to_string() };
                 return Ok(Correlation::Doubtful { reason, entity });
             }
         }
         if let Some(field) = self.contradicts(&record, &entity, &by) {
-            let one = context.mirror.target().noun();
-            let reason = format!(
-                "{by} fits the {one} with id {id}, whose {field} is another; approve it if they are the same {one}"
-            );
+            let (one, other) = (context.mirror.target().noun().to_owned(), field.to_owned());
+            let reason = HoldReason::Contradicted { field: by.to_string(), one, id, other };
             return Ok(Correlation::Doubtful { reason, entity });
         }
         Ok(Correlation::Matched { by, entity })

@@ -9,7 +9,7 @@
 use smol_str::SmolStr;
 
 use super::correlator::CorrelationContext;
-use crate::plan::{Correlation, Match, Matcher, Rules, is_another_person};
+use crate::plan::{Correlation, HoldReason, Match, Matcher, Rules, is_another_person};
 use crate::reconcile::model::error::Error;
 use crate::record::{Entity, Field, FieldKind, Record, RemoteId, Target, Value, Values, normalize};
 
@@ -36,7 +36,7 @@ impl<'a> People<'a> {
         record: &Record,
         correlation: &Correlation,
         context: &CorrelationContext<'_>,
-    ) -> Result<Option<String>, Error> {
+    ) -> Result<Option<HoldReason>, Error> {
         let update = match correlation {
             Correlation::Mine { known, entity } => {
                 let sent = Some(&known.sent).filter(|sent| !sent.is_empty());
@@ -46,22 +46,20 @@ impl<'a> People<'a> {
             _ => return Ok(None),
         };
         if self.rules.target.has_presence() && update.replaces() {
-            let reason = "name and email both become others: the key may have been given to another person, or columns were \
-                          sorted apart; approve it if it is the same person";
-            return Ok(Some(reason.to_owned()));
+            return Ok(Some(HoldReason::AnotherPerson));
         }
         for at in 0..self.fields.len() {
             if let Some(id) = self.other_holder(at, &update, context)? {
-                let whose = match context.owner(id, &record.key)? {
-                    Some(owner) if owner.job == context.job.name => format!("key {}", owner.key),
-                    Some(owner) => format!("key {} of job {}", owner.key, owner.job),
-                    None => format!("the {} with id {id} at the service", self.rules.target.noun()),
-                };
-                return Ok(Some(format!(
-                    "it would get the {} that {whose} has; were columns sorted apart, or is a row mistyped? approve it if \
-                     this is right",
-                    self.fields[at]
-                )));
+                let field = self.fields[at].to_string();
+                return Ok(Some(match context.owner(id, &record.key)? {
+                    Some(owner) if owner.job == context.job.name => {
+                        HoldReason::ValueOfKey { field, key: owner.key.to_string() }
+                    }
+                    Some(owner) => {
+                        HoldReason::ValueOfJob { field, key: owner.key.to_string(), job: owner.job.to_string() }
+                    }
+                    None => HoldReason::ValueOfEntity { field, one: self.rules.target.noun().to_owned(), id },
+                }));
             }
         }
         Ok(None)

@@ -83,13 +83,9 @@ impl MovedNames {
         }
         self.gained.sort_unstable();
         let mut wait = |at: usize, field: usize, (from, to): (usize, usize)| {
-            let [from, to] = [from, to].map(|at| &candidates[at].key);
-            let field = Target::IDENTITY[field];
-            let reason = format!(
-                "the {field} of key {from} goes to key {to} in the same file; were columns sorted apart? approve both if this \
-                 is right"
-            );
-            reasons.entry(candidates[at].key.clone()).or_insert_with(|| HoldReason::MovedName(reason.into()));
+            let [from, to] = [from, to].map(|at| candidates[at].key.to_string());
+            let field = Target::IDENTITY[field].to_owned();
+            reasons.entry(candidates[at].key.clone()).or_insert(HoldReason::MovedValue { field, from, to });
         };
         for (value, from) in &self.lost {
             other(&self.gained, *value, *from).into_iter().for_each(|to| wait(*from, value.0, (*from, to)));

@@ -5,13 +5,15 @@
 //!   `match_on`. Created again, they would be there twice, and their own entity would be removed.
 //! - A person at the service with both the same name and the same email, if `match_on` has no email: one person under
 //!   two keys.
+//! - A person at the service that the record fitted in an earlier run, as long as it waits for a decision on that: an
+//!   edit there hides it now. Created, the record would make a known person twice.
 //! - On a first run, a person at the service that no record matches: where `match_on` does not fit, everybody would be
 //!   created a second time. Later runs ask only about records that still wait from it: then a new person who shares a
 //!   name is just that.
 //!
 //! A name proves nothing, but it is reason enough to ask.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -38,6 +40,9 @@ pub(crate) struct SameName {
     twins: HashMap<u64, RemoteId>,
     /// Whose records waited before.
     waited: BTreeSet<Key>,
+    /// The entities that records may be, as an earlier run found, and which no record claims: where a change at the service
+    /// hides it, this is all that is known.
+    doubts: BTreeMap<Key, RemoteId>,
 }
 
 /// A person of this job who is missing from the read.
@@ -60,13 +65,18 @@ impl SameName {
         namesakes.find_missed(context, !waiting.is_empty())?;
         namesakes.find_twins(context, claims)?;
         namesakes.waited = waiting.keys().cloned().collect();
+        let claimed: BTreeSet<RemoteId> = claims.entities().collect();
+        let decisions = held::decisions(context.store, &context.job.name)?;
+        let doubts = decisions.iter().map(|(key, decided)| (key, decided.doubt));
+        let doubts = doubts.chain(waiting.iter().map(|(key, held)| (key, held.doubt)));
+        let doubts = doubts.filter_map(|(key, doubt)| Some((key.clone(), doubt?)));
+        namesakes.doubts = doubts.filter(|(_, doubt)| !claimed.contains(doubt)).collect();
         if !state.mapping.is_empty() {
-            let is_asked = |held: &PendingApproval| matches!(held.reason, HoldReason::SameName(_));
+            let is_asked = |held: &PendingApproval| held.reason.is_same_name();
             let asked = waiting.into_iter().filter(|(_, held)| is_asked(held)).map(|(key, _)| key);
             namesakes.asked = Some(asked.collect());
         }
         if namesakes.asked.as_ref().is_none_or(|asked| !asked.is_empty()) {
-            let claimed: BTreeSet<RemoteId> = claims.entities().collect();
             context.mirror.each(context.store, |entity| {
                 let name = hash(entity.value(Target::NAME)).filter(|_| !claimed.contains(&entity.id));
                 name.into_iter().for_each(|name| namesakes.strangers.entry(name).or_default().push(entity.id));
@@ -120,7 +130,7 @@ impl SameName {
         let hash = whole(|field| record.fields.get(field).cloned().unwrap_or(Value::Empty));
         let Some(id) = hash.and_then(|hash| self.twins.get(&hash)).copied() else { return Ok(None) };
         let Some(entity) = context.mirror.get(context.store, id)? else { return Ok(None) };
-        let one = context.mirror.target().noun();
+        let one = context.mirror.target().noun().to_owned();
         Ok(Some(match context.owner(id, &record.key)? {
             Some(owner) if owner.job != context.job.name => {
                 Correlation::Unclear(Unclear::Taken { by: BY.into(), id, job: owner.job.to_string(), key: owner.key })
@@ -129,18 +139,13 @@ impl SameName {
                 let seen = (context.presence)(&owner.key) == RowPresence::Seen;
                 Correlation::Unclear(Unclear::Shared { by: BY.into(), key: owner.key, seen })
             }
-            _ => {
-                let reason = format!(
-                    "this new record has {BY} of the {one} with id {id}; approve it if they are the same {one}"
-                );
-                Correlation::Doubtful { reason, entity }
-            }
+            _ => Correlation::Doubtful { reason: HoldReason::SameNameAndEmail { one, id }, entity },
         }))
     }
 
     /// The correlation of a new record that may be a person who exists already.
     pub(crate) fn of(&self, candidate: &Candidate, context: &CorrelationContext<'_>) -> Result<Correlation, Error> {
-        if self.missed.is_empty() && self.strangers.is_empty() && self.twins.is_empty() {
+        if self.missed.is_empty() && self.strangers.is_empty() && self.twins.is_empty() && self.doubts.is_empty() {
             return Ok(Correlation::New);
         }
         let (record, _) = candidate.open(context.spill)?;
@@ -162,14 +167,20 @@ impl SameName {
                     seen: false,
                 }));
             };
-            let reason = format!(
-                "this new record has the {field} of the {} with id {}, whose key {} is gone from the source; approve it if \
-                 they are the same person with a new key",
-                context.mirror.target().noun(),
-                entity.id,
-                first.key
-            );
+            let reason = HoldReason::NewKey {
+                field: field.to_owned(),
+                one: context.mirror.target().noun().to_owned(),
+                id: entity.id,
+                key: first.key.to_string(),
+            };
             return Ok(Correlation::Doubtful { reason, entity });
+        }
+        if let Some(id) = self.doubts.get(&candidate.key)
+            && context.owner(*id, &candidate.key)?.is_none()
+            && let Some(entity) = context.mirror.get(context.store, *id)?
+        {
+            let one = context.mirror.target().noun().to_owned();
+            return Ok(Correlation::Doubtful { reason: HoldReason::EarlierMatch { one, id: *id }, entity });
         }
         if self.asked.as_ref().is_some_and(|asked| !asked.contains(&candidate.key)) {
             return Ok(Correlation::New);

@@ -1,15 +1,19 @@
 //! From what a run came to, to what those who dropped the file get back.
 
+use crate::plan::HoldReason;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
+use jiff::{Timestamp, Zoned};
+
 use crate::config::Job;
 use crate::history::{self, AuditEvent};
-use crate::hr_report::{HrReport, Language, ReportLine, RowOutcome, Verdict};
+use crate::hr_report::{FileMessage, FileNote, HrReport, Language, ReportLine, RowOutcome, Verdict};
 use crate::reconcile::collect::rows;
 use crate::reconcile::model::counts::Status;
 use crate::reconcile::model::error::Error;
+use crate::reconcile::model::missing_people::Missing;
 use crate::reconcile::model::reason::{Reason, ReasonKind};
 use crate::reconcile::report::job_report::Report;
 use crate::record::{Action, Key, Rejected, reveal};
@@ -40,24 +44,43 @@ pub(crate) fn of_run(hr_report: HrReport, report: &Report, known: &Known) -> HrR
         }
         _ => lines(report, known, hr_report.language),
     };
-    let missing = report.missing.as_ref().filter(|_| verdict != Verdict::NotUsed).map(|missing| {
-        let told = missing.describe(hr_report.at.time_zone(), hr_report.at.timestamp());
-        format!("not in this file: {told}. Was a filter left on in the export, or is it the export of a part?")
-    });
-    let messages = report.reasons.iter().filter(|reason| reason.kind != ReasonKind::Rejected || lines.is_empty());
-    let (pending, lasting): (Vec<&Reason>, Vec<&Reason>) = messages.partition(|reason| is_pending(reason));
-    // Each line that waits has its reason, and needs no other; one whose row is rejected has no line that waits.
+    let language = hr_report.language;
+    let missing = report.missing.as_ref().filter(|_| verdict != Verdict::NotUsed);
+    let missing = missing.map(|missing| missing_note(missing, &hr_report.at, language));
+    // What each line says needs no other words.
+    let is_listed = |kind: ReasonKind| {
+        matches!(kind, ReasonKind::Rejected | ReasonKind::BadValues | ReasonKind::Parked) && !lines.is_empty()
+    };
     let waiting = lines.iter().filter(|line| line.outcome == RowOutcome::Waiting);
     let waiting: BTreeSet<&str> = waiting.filter_map(|line| line.key.as_deref()).collect();
     let all_listed = report.held.iter().all(|(key, _)| waiting.contains(key.as_str()));
-    let is_unsaid = |reason: &&&Reason| reason.kind != ReasonKind::Held || !all_listed;
-    let text = |reason: &Reason| reveal(reason).into_owned();
-    let mut while_waiting: Vec<String> = pending.iter().filter(is_unsaid).map(|reason| text(reason)).collect();
-    let mut messages: Vec<String> = missing.into_iter().chain(lasting.into_iter().map(text)).collect();
+    let is_said = |kind: ReasonKind| is_listed(kind) || (kind == ReasonKind::Held && all_listed);
+    let has = |kind: ReasonKind| report.reasons.iter().any(|reason| reason.kind == kind);
+    let note = report.details.note.as_ref();
+    let says_all = note.is_some_and(FileNote::says_all);
+    let reasons = report.reasons.iter().filter(|reason| !says_all && !is_said(reason.kind));
+    let (pending, lasting): (Vec<&Reason>, Vec<&Reason>) = reasons.partition(|reason| is_pending(reason));
+    let text = |reason: &&Reason| language.in_english(reveal(reason).into_owned());
+    let incomplete = has(ReasonKind::Incomplete).then_some(FileNote::Incomplete);
+    let notes = note.into_iter().chain(&missing).chain(&incomplete).map(|note| language.file_note(note));
+    let mut messages: Vec<FileMessage> = notes.chain(lasting.iter().map(text)).collect();
+    let paused = has(ReasonKind::Paused).then(|| language.file_note(&FileNote::Paused));
+    let mut while_waiting: Vec<FileMessage> = paused.into_iter().chain(pending.iter().map(text)).collect();
     if waiting.is_empty() {
         messages.append(&mut while_waiting);
     }
     HrReport { verdict, messages, while_waiting, lines, ..hr_report }
+}
+
+/// What there is to say about those who are missing from the file.
+fn missing_note(missing: &Missing, now: &Zoned, language: Language) -> FileNote {
+    let time = |at: Timestamp| language.time(&at.to_zoned(now.time_zone().clone()));
+    let (people, of, since) = (missing.people, missing.of, time(missing.since));
+    match missing.due {
+        None => FileNote::MissingStay { people, of, since },
+        Some(due) if due <= now.timestamp() => FileNote::MissingDue { people, of, since },
+        Some(due) => FileNote::MissingUntil { people, of, since, at: time(due) },
+    }
 }
 
 /// Whether it is only said because something waits.
@@ -109,57 +132,61 @@ pub(crate) fn confirmed(state_dir: &Path, job: &Job, runs: &[u64]) -> io::Result
     Ok(confirmed)
 }
 
-/// What the person who dropped an unusable file can do about it, if the error itself does not say so.
-pub(crate) fn advice(error: &Error) -> Option<&'static str> {
-    match error {
-        Error::Mapping(_)
-        | Error::Source(source::Error::Csv(csv::Error { kind: csv::CsvErrorKind::Header { .. }, .. })) => Some(
-            "The first line must have the same column names as always. Save or export the file again with all of them; if a column \
-             was renamed on purpose, tell IT before the next file",
-        ),
-        Error::Source(source::Error::Csv(csv::Error { kind: csv::CsvErrorKind::TooManyBadRows { .. }, .. })) => Some(
-            "So many rows are damaged that the file as a whole is in doubt. Save or export it again; don't edit a CSV file by hand in between",
-        ),
-        _ => None,
-    }
+/// What the person who dropped an unusable file can do about it; none where that is for others.
+pub(crate) fn note(error: &Error) -> Option<FileNote> {
+    use csv::CsvErrorKind as Kind;
+    let kind = match error {
+        Error::Mapping(_) => return Some(FileNote::Header),
+        Error::Source(source::Error::Csv(csv::Error { kind, .. })) => kind,
+        _ => return None,
+    };
+    Some(match kind {
+        Kind::Header { .. } | Kind::NoHeader(_) | Kind::TooManyColumns { .. } => FileNote::Header,
+        Kind::TooManyBadRows { .. } => FileNote::Damaged,
+        Kind::Empty => FileNote::Empty,
+        Kind::TooLarge { .. } | Kind::TooManyRows => FileNote::TooLarge,
+        Kind::NotText { .. } => FileNote::NotText,
+        Kind::WrongMark { .. } | Kind::EncodingChanged { .. } | Kind::DelimiterChanged { .. } => FileNote::OtherForm,
+        Kind::Workbook(_) => FileNote::Workbook,
+        Kind::NotAFile(_) => FileNote::NotAFile,
+        Kind::Missing | Kind::Unreadable(_) | Kind::Unsettled { .. } => return None,
+    })
+}
+
+/// Why a line is what it is.
+enum LineReason<'a> {
+    /// There is nothing to say.
+    None,
+    Hold(&'a HoldReason),
+    /// The words of the service.
+    Service(&'a str),
 }
 
 fn lines(report: &Report, known: &Known, language: Language) -> Vec<ReportLine> {
-    let mut told: BTreeMap<&Key, (RowOutcome, &str)> = BTreeMap::new();
+    let mut told: BTreeMap<&Key, (RowOutcome, LineReason<'_>)> = BTreeMap::new();
     for (key, action) in known.before.iter().chain(report.details.confirmed.iter().map(|(key, action)| (key, action))) {
-        told.entry(key).or_insert((outcome_of(*action), ""));
+        told.entry(key).or_insert((outcome_of(*action), LineReason::None));
     }
-    told.extend(report.details.dropped.iter().map(|key| (key, (RowOutcome::Dropped, ""))));
+    told.extend(report.details.dropped.iter().map(|key| (key, (RowOutcome::Dropped, LineReason::None))));
     let held: BTreeSet<&Key> = report.held.iter().map(|(key, _)| key).collect();
-    told.extend(report.held.iter().map(|(key, reason)| (key, (RowOutcome::Waiting, reason.as_str()))));
-    told.extend(report.parked.iter().map(|(key, _, words)| (key, (RowOutcome::Refused, words.as_str()))));
+    told.extend(report.held.iter().map(|(key, reason)| (key, (RowOutcome::Waiting, LineReason::Hold(reason)))));
+    told.extend(report.parked.iter().map(|(key, _, words)| (key, (RowOutcome::Refused, LineReason::Service(words)))));
     let unusable: BTreeSet<u64> = report.rejections.iter().filter_map(|row| row.line).collect();
-    told.extend(
-        report.missed.iter().filter(|one| !held.contains(&one.key)).map(|one| (&one.key, (RowOutcome::Missing, ""))),
-    );
+    let missed = report.missed.iter().filter(|one| !held.contains(&one.key));
+    told.extend(missed.map(|one| (&one.key, (RowOutcome::Missing, LineReason::None))));
     let mut lines: Vec<ReportLine> =
         report.rejections.iter().map(|row| known.unused(row, RowOutcome::NotUsed, language)).collect();
     lines.extend(report.bad_values.iter().map(|row| known.unused(row, RowOutcome::ValueNotUsed, language)));
     for (row, key, counts) in report.details.rows.iter().filter(|(row, _, _)| !unusable.contains(row)) {
         let otherwise = if *counts { RowOutcome::Unchanged } else { RowOutcome::NotIncluded };
-        lines.push(line(language, Some(*row), key, told.remove(key).unwrap_or((otherwise, ""))));
+        let (outcome, reason) = told.remove(key).unwrap_or((otherwise, LineReason::None));
+        lines.push(known.line(Some(*row), key, outcome, &reason, language));
     }
     lines.sort_by_key(|line| (line.row.is_none(), line.row));
     let named: BTreeSet<Key> = report.rejections.iter().filter_map(|row| row.key.clone()).collect();
     let absent = told.into_iter().filter(|(key, _)| !named.contains(*key));
-    lines.extend(absent.map(|(key, outcome)| line(language, None, key, outcome)));
+    lines.extend(absent.map(|(key, (outcome, reason))| known.line(None, key, outcome, &reason, language)));
     lines
-}
-
-fn line(language: Language, row: Option<u64>, key: &Key, (outcome, reason): (RowOutcome, &str)) -> ReportLine {
-    ReportLine {
-        row,
-        key: Some(key.as_str().to_owned()),
-        outcome,
-        value: None,
-        reason: reveal(reason).into_owned(),
-        in_english: !reason.is_empty() && language != Language::En,
-    }
 }
 
 /// The headings of a job's columns, by the fields of the job and its parts.
@@ -168,6 +195,33 @@ pub(crate) fn headings(job: &Job, columns: &Columns) -> BTreeMap<String, String>
 }
 
 impl Known {
+    fn line(
+        &self,
+        row: Option<u64>,
+        key: &Key,
+        outcome: RowOutcome,
+        reason: &LineReason<'_>,
+        language: Language,
+    ) -> ReportLine {
+        let (reason, is_in_language) = match reason {
+            LineReason::None => (String::new(), true),
+            LineReason::Service(words) => ((*words).to_owned(), false),
+            LineReason::Hold(reason) => {
+                let sentence = language.hold_reason(reason, &self.headings);
+                let is_in_language = sentence.is_some();
+                (sentence.unwrap_or_else(|| reason.to_string()), is_in_language)
+            }
+        };
+        ReportLine {
+            row,
+            key: Some(key.as_str().to_owned()),
+            outcome,
+            value: None,
+            reason: reveal(&reason).into_owned(),
+            in_english: !is_in_language && language != Language::En,
+        }
+    }
+
     fn unused(&self, row: &Rejected, outcome: RowOutcome, language: Language) -> ReportLine {
         let field = row.field.as_ref().map(|field| self.headings.get(field).unwrap_or(field));
         let field = field.map(|field| format!("{}: ", reveal(field))).unwrap_or_default();

@@ -108,7 +108,7 @@ mod tests {
             },
             rejections: vec![rejected.clone()],
             bad_values: vec![rejected],
-            held: vec![(Key::new(&number.to_string()).unwrap(), "why".to_owned())],
+            held: vec![(Key::new(&number.to_string()).unwrap(), "why".into())],
             details: Details { judged: true, ..Details::default() },
             ..Report::idle(job())
         }

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use crate::clock::Clock;
 use crate::reconcile::model::error::Error;
-use crate::source::inbox::{self, Folder, InboxEntry, Look, Options, TakeRefusal, Taken, Watcher, shown, take};
+use crate::source::inbox::{
+    self, Folder, InboxEntry, Look, Options, Refusal, TakeRefusal, Taken, Watcher, shown, take,
+};
 
 /// How long an unsettled file is waited for beyond ten times its settling time.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -20,8 +22,8 @@ pub(crate) enum NextFile {
     Restless(InboxEntry, &'static str),
     /// A file, with the copy that was taken of it.
     Taken(InboxEntry, Taken),
-    /// An entry that is never read, and why, as a sentence for the person who dropped it.
-    Refused(InboxEntry, String),
+    /// An entry that is never read, and why.
+    Refused(InboxEntry, Refusal),
 }
 
 /// Looks for the next file of an inbox.
@@ -51,7 +53,7 @@ impl<'a> Arrivals<'a> {
         let restless = |entry, what| (Instant::now() > until).then_some(NextFile::Restless(entry, what));
         let next = match self.watcher.look(self.folder, self.options, self.clock, skip)? {
             Look::Nothing => Some(NextFile::Nothing),
-            Look::Unfit(entry, reason) => Some(NextFile::Refused(entry, reason)),
+            Look::Unfit(entry, refusal) => Some(NextFile::Refused(entry, refusal)),
             Look::Unsettled(entry) => restless(entry, "is still being written; it waits for the next run"),
             Look::File(entry) => match take(self.folder, &entry, self.options.size_max, into) {
                 Ok(taken) => Some(NextFile::Taken(entry, taken)),
@@ -59,7 +61,7 @@ impl<'a> Arrivals<'a> {
                 Err(TakeRefusal::Changed | TakeRefusal::Unfit(_)) => {
                     restless(entry, "changed while it was read; it waits for the next run")
                 }
-                Err(TakeRefusal::Barred) => Some(NextFile::Refused(entry, TakeRefusal::BARRED.to_owned())),
+                Err(TakeRefusal::Barred) => Some(NextFile::Refused(entry, Refusal::NotReadable)),
                 Err(TakeRefusal::Unreadable(source)) => {
                     let path = self.options.dir.join(&entry.name);
                     return Err(inbox::Error::Unreadable { path, source }.into());

@@ -114,7 +114,7 @@ fn settled(
             Some(NextFile::Taken(entry, taken)) => return Ok(Some((entry, taken))),
             Some(NextFile::Refused(entry, reason)) => {
                 let name = shown(&entry.name);
-                about.push_str(&format!("; {name} will be refused: {}", reason.trim_end_matches('.')));
+                about.push_str(&format!("; {name} will be refused: {}", reason.to_string().trim_end_matches('.')));
                 refused.insert(entry.name);
             }
             Some(NextFile::Restless(..)) => {

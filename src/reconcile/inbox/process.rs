@@ -22,7 +22,7 @@ use crate::reconcile::report::job_report::Report;
 use crate::reconcile::run_job::run_job;
 use crate::reconcile::started_run::StartedRun;
 use crate::reconcile::{freshness, pause};
-use crate::source::inbox::{Destination, Filing, Folder, InboxEntry, Options, Taken, shown};
+use crate::source::inbox::{Destination, Filing, Folder, InboxEntry, OlderExport, Options, Refusal, Taken, shown};
 use crate::source::{self, Columns, SourceState, csv};
 
 /// The permissions of a report on something whose own ones mean nothing.
@@ -149,7 +149,7 @@ impl<'a> InboxRun<'a> {
                     self.notes.push(format!("{} can't be read", shown(&entry.name)).into());
                     Step::Stop
                 }
-                Some(NextFile::Refused(entry, reason)) => self.refuse(&entry, reason)?,
+                Some(NextFile::Refused(entry, refusal)) => self.refuse(&entry, &refusal)?,
                 Some(NextFile::Taken(entry, taken)) => self.read(&entry, taken, mirrors).await?,
             };
             if let Step::Stop = step {
@@ -227,9 +227,7 @@ impl<'a> InboxRun<'a> {
                 let mut report = begun.failed(self.context, self.job, &error);
                 report.details.names_file = matches!(error, Error::Source(_));
                 report.rejections = file_report::bad_rows(&error);
-                report
-                    .reasons
-                    .extend(shelf.and_then(|_| file_report::advice(&error)).map(|advice| advice.to_owned().into()));
+                report.details.note = shelf.and_then(|_| file_report::note(&error));
                 (report, shelf)
             }
         }
@@ -246,16 +244,19 @@ impl<'a> InboxRun<'a> {
     }
 
     /// Files something that is never read, with the reason, where the person who dropped it finds both.
-    fn refuse(&mut self, entry: &InboxEntry, reason: String) -> Result<Step, Error> {
+    fn refuse(&mut self, entry: &InboxEntry, refusal: &Refusal) -> Result<Step, Error> {
         let name = shown(&entry.name);
-        let why = crate::record::reveal(&reason);
+        let reason = refusal.to_string();
         let job = self.job.name.as_str();
-        tracing::error!(job, file = name, "{job}: the file {name} in the inbox was refused: {why}");
+        tracing::error!(job, file = name, "{job}: the file {name} in the inbox was refused: {reason}");
         let begun = StartedRun::begin(self.context)?;
         let state = JobState::load(self.context.store, &self.job.name)?;
-        let mut report = Report::failed(self.job.name.clone(), format!("{name} was refused. {reason}"), 0);
+        let mut report = Report::failed(self.job.name.clone(), format!("{name} was refused. {refusal}"), 0);
         report.details.names_file = true;
-        let hr_report = HrReport { messages: vec![reason], ..self.blank(&state, &name, Verdict::NotUsed) };
+        let language = self.job.hr_report.language;
+        let details = refusal.has_details().then(|| language.in_english(reason));
+        let messages = [language.refusal(refusal)].into_iter().chain(details).collect();
+        let hr_report = HrReport { messages, ..self.blank(&state, &name, Verdict::NotUsed) };
         let taken = Taken { path: self.staging.copy(), content: String::new(), stamp: entry.stamp, mode: REPORT_MODE };
         let order = self.order(entry, &taken, Destination::Failed, None);
         self.close(begun, report, hr_report, order)
@@ -334,7 +335,7 @@ impl<'a> InboxRun<'a> {
         entry: &InboxEntry,
         taken: &Taken,
         shelf: Destination,
-        past: Option<(Past, Option<String>)>,
+        past: Option<(Past, Option<OlderExport>)>,
     ) -> FilingOrder {
         let at = self.context.clock.now();
         let name = shown(&entry.name);

@@ -3,7 +3,7 @@
 use crate::config::Job;
 use crate::reconcile::collect::{fingerprint, rows};
 use crate::reconcile::model::inbox_state::{InboxState, Past};
-use crate::source::inbox::{Options, Order, Taken, dated};
+use crate::source::inbox::{OlderExport, Options, Order, Taken, dated};
 
 /// The last file, if this one is equal and reading it again would have the same result: all of it was used, by the
 /// present mapping. A file in which something is to be corrected or decided is read each time that it is dropped.
@@ -19,28 +19,30 @@ const PUT_RIGHT_MAX: usize = 1;
 /// written where that is the order of the inbox, else because this very file came before several others that were used
 /// altogether. Files of which something was held, missing or not used don't count: a person who drops the right file
 /// again after wrong ones should not have to wait for an approval.
-pub(crate) fn staleness_reason(state: &InboxState, options: &Options, name: &str, taken: &Taken) -> Option<String> {
-    let older = |what: &str, last: &Past| {
-        format!("this seems to be an older export than the last one: {what} lies before that of {}", last.name)
-    };
+pub(crate) fn staleness_reason(
+    state: &InboxState,
+    options: &Options,
+    name: &str,
+    taken: &Taken,
+) -> Option<OlderExport> {
     let latest =
         state.past.iter().filter_map(|past| Some((dated(&past.name)?, past))).max_by(|one, other| one.0.cmp(&other.0));
     if let (Some(date), Some((latest, past))) = (dated(name), latest) {
-        return (date < latest).then(|| older("the date in its name", past));
+        return (date < latest).then(|| OlderExport::OlderName { last: past.name.clone() });
     }
     if options.order == Order::Modified {
         let latest = state.past.iter().filter(|past| past.modified.is_some()).max_by_key(|past| past.modified);
         return latest
             .filter(|past| taken.stamp.modified() < past.modified)
-            .map(|past| older("its time of writing", past));
+            .map(|past| OlderExport::OlderTime { last: past.name.clone() });
     }
     let is_this = |past: &&Past| !past.content.is_empty() && past.content == taken.content;
     let others: Vec<&Past> = state.past.iter().rev().skip_while(is_this).collect();
     let at = others.iter().position(is_this)?;
     let (since, known) = (&others[..at], others[at]);
     (since.iter().filter(|past| past.clean).count() > PUT_RIGHT_MAX).then(|| {
-        let last = &since[0].name;
-        format!("it is the very file that was read on {:.0}, and others came since, the last one {last}", known.read)
+        let (at, last) = (format!("{:.0}", known.read), since[0].name.clone());
+        OlderExport::ReadBefore { at, last }
     })
 }
 
@@ -134,7 +136,10 @@ mod tests {
             let state = InboxState { past: pasts, ..InboxState::default() };
             let found = staleness_reason(&state, &options(order), name, &taken(content));
             assert_eq!(found.is_some(), words.is_some(), "{name}: {found:?}");
-            assert!(words.is_none_or(|words| found.as_ref().is_some_and(|found| found.contains(words))), "{found:?}");
+            assert!(
+                words.is_none_or(|words| found.as_ref().is_some_and(|found| found.to_string().contains(words))),
+                "{found:?}"
+            );
         }
     }
 

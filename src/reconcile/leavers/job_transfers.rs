@@ -11,7 +11,7 @@ use crate::config::Job;
 use crate::fault::chain;
 use crate::mapping::Mapped;
 use crate::mirror::Mirror;
-use crate::plan::Change;
+use crate::plan::{Change, HoldReason};
 use crate::reconcile::collect::rows;
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
@@ -29,7 +29,7 @@ const NAMED_MAX: usize = 3;
 #[derive(Default)]
 pub(crate) struct JobTransfers {
     /// Those who are not there yet: they stay, and why.
-    pub(crate) waits: Vec<(Key, String)>,
+    pub(crate) waits: Vec<(Key, HoldReason)>,
     /// What is worth telling.
     pub(crate) notes: Vec<String>,
 }
@@ -90,8 +90,7 @@ impl JobTransfers {
                 moved.push(change.key.clone());
                 stay.push(change);
             } else {
-                let job = &other.name;
-                let reason = format!("moves to job {job} as key {there}, and leaves here once they are there");
+                let reason = HoldReason::Moves { job: other.name.to_string(), key: there.to_string() };
                 self.waits.push((change.key, reason));
             }
         }

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::detect::{LeaverDetector, Leavers};
 use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
-use crate::plan::{self, Change, Guarded, HoldReason, LeaverAction, Limits, Verdict};
+use crate::plan::{self, Change, Guarded, HoldReason, LeaverAction, Limits, ManyMissing, Verdict};
 use crate::reconcile::approval::held;
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
@@ -50,7 +50,7 @@ impl Missing {
 #[derive(Default)]
 pub(crate) struct LimitResult {
     /// Where they are too many: what would become of those whose grace runs, and why it waits for a person.
-    pub(crate) held: Option<(Vec<Change>, String)>,
+    pub(crate) held: Option<(Vec<Change>, HoldReason)>,
     /// The same for those who are due: their keys.
     pub(crate) due: BTreeSet<Key>,
     /// Keys on which a person decided already, before it is due.
@@ -73,13 +73,10 @@ pub(crate) fn judge(
     let open = departed.missed.iter().filter(is_open);
     let people = open.clone().count() as u64;
     let Some(allowed) = limits.missing.allows(known).filter(|allowed| people > *allowed) else { return Ok(judged) };
-    let what = format!(
-        "max_missing: {people} of {known} {} are missing from the source, {allowed} are allowed; was a filter left on in the \
-         export?",
-        detector.job.mapping.target.plural()
-    );
+    let many = detector.job.mapping.target.plural().to_owned();
+    let what = ManyMissing { missing: people, known, many, allowed };
     if is_kept {
-        judged.note = Some(what);
+        judged.note = Some(what.to_string());
         return Ok(judged);
     }
     judged.due = departed.changes.iter().map(|change| change.key.clone()).collect();
@@ -89,7 +86,7 @@ pub(crate) fn judge(
     }
     let is_missed = |key: &Key| departed.missed.binary_search_by(|one| one.key.cmp(key)).is_ok();
     judged.due.retain(|key| !judged.decided.contains(key) && is_missed(key));
-    judged.held = Some((changes, format!("{what} approve those who are gone, reject if the source was wrong")));
+    judged.held = Some((changes, HoldReason::MaxMissing(what)));
     Ok(judged)
 }
 

@@ -30,15 +30,6 @@ use crate::record::{Action, JobName, Key, Target, Value, Values};
 use crate::snapshot::{Index, SyncedRecord};
 use crate::store::{self, Store};
 
-/// Why one part of a change waits for the other.
-const OTHER_HALF: &str =
-    "this person goes from one organization to another, and the other half of that is not to be sent";
-/// Why what begins waits where the run does not say what ends for it.
-const ALONE: &str = "this person goes from one organization to another, and only a complete read of a run for everyone \
-                     ends the membership that was: both halves wait for one";
-/// Why what ends waits.
-const FIRST: &str = "ends once the membership that takes its place is at the service";
-
 /// Memberships that begin with a read.
 #[derive(Default)]
 pub(crate) struct NewMemberships(BTreeMap<Key, Vec<Key>>);
@@ -130,7 +121,7 @@ pub(crate) fn keep_together(part: &mut PartDraft) {
     }
     let changes = &part.changes;
     let held = changes.held.iter().filter_map(|held| Some((held.change.as_ref()?.part_of()?, held.reason.clone())));
-    let dropped = changes.rejected.iter().filter_map(|change| Some((change.part_of()?, OTHER_HALF.into())));
+    let dropped = changes.rejected.iter().filter_map(|change| Some((change.part_of()?, HoldReason::OtherHalf)));
     let stays: BTreeMap<Key, HoldReason> =
         dropped.chain(held).map(|(person, reason)| (person.clone(), reason)).collect();
     if !stays.is_empty() {
@@ -145,7 +136,7 @@ fn hold_lone_begins(changes: &mut Guarded<Outline>) {
     let is_alone = |change: &Outline| {
         change.action == Action::Create && change.part_of().is_some_and(|person| !ends.contains(person))
     };
-    changes.hold(|change| is_alone(change).then(|| ALONE.into()));
+    changes.hold(|change| is_alone(change).then_some(HoldReason::HalfAlone));
 }
 
 /// Takes out of `tickets` what ends for something that begins.
@@ -169,7 +160,7 @@ pub(crate) fn ready(prepared: &JobPlan, ends: Vec<Ticket>, drained: &mut Drained
     let (wait, ready): (Vec<Ticket>, Vec<Ticket>) = ends.into_iter().partition(is_open);
     let outcome = match &drained.stopped {
         Some(reason) => Outcome::Undelivered(reason.clone()),
-        None => Outcome::Waits(FIRST.to_owned()),
+        None => Outcome::Waits(HoldReason::EndsLater),
     };
     drained.outcomes.extend(wait.into_iter().map(|ticket| (ticket.key, ticket.action, outcome.clone())));
     ready

@@ -1,5 +1,6 @@
 //! What is remembered of an inbox between runs.
 
+use crate::source::inbox::OlderExport;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +54,7 @@ pub(crate) struct OpenFile {
     /// Its name.
     pub(crate) name: String,
     /// Why all that it says waits for a person, where it does.
-    pub(crate) doubt: Option<String>,
+    pub(crate) doubt: Option<OlderExport>,
 }
 
 impl InboxState {

@@ -61,7 +61,7 @@ pub struct JobPlan {
     /// Leavers who are not removed because they are protected.
     pub protected: Vec<Key>,
     /// Leavers who are to appear in another job and stay until they do, and why.
-    pub moving: Vec<(Key, String)>,
+    pub moving: Vec<(Key, HoldReason)>,
     /// Fields that were edited at the service and stay so, if the job names them.
     pub drift: BTreeMap<Key, Vec<String>>,
     /// Why nothing is sent, where it is so.

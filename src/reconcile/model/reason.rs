@@ -28,6 +28,12 @@ pub enum ReasonKind {
     Late,
     /// Rows were rejected.
     Rejected,
+    /// Values could not be used.
+    BadValues,
+    /// The service refused changes.
+    Parked,
+    /// The read proves no one absent.
+    Incomplete,
     /// Anything else.
     Other,
 }

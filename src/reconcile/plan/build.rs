@@ -37,15 +37,11 @@ use crate::record::{Action, Field, JobName, Key, Rejected, RowMetadata, Target};
 use crate::snapshot::{Index, SyncedRecord};
 use crate::source::Complete;
 use crate::store::Store;
-use crate::text::thousands;
 
 /// What a run says whose mapping is another one.
 const MAPPING_CHANGED: &str = "the job's mapping, key, match_on, lookups or what its source is asked for (address, account, tenant, groups, base, filter) \
      changed since its last run";
-/// Why a person stays although a row says that they are gone.
-const DOUBTFUL_ROW: &str = "the row that says that this key is gone names another person than the one it belongs to; were columns sorted \
-                        apart, or is the key mistyped? approve it if they are gone";
-/// The same of an entry of a directory or a user of a tenant.
+/// Why a person stays although an entry of a directory, or a user of a tenant, says that they are gone.
 const DOUBTFUL_ENTRY: &str = "the entry that says that this key is gone names another person than the one it belongs to, or no one; may the \
                               account still read who it is? approve it if they are gone";
 
@@ -336,13 +332,12 @@ impl<'a> Inputs<'a> {
         let (job, verdicts) = (self.job(), &self.decisions.verdicts);
         let early = leaving.limit.held.take();
         let doubtful = std::mem::take(&mut leaving.leavers.doubtful);
-        let reason = if job.source.has_lines() { DOUBTFUL_ROW } else { DOUBTFUL_ENTRY };
-        let doubtful = self.hold(doubtful, &reason.into())?;
+        let reason = if job.source.has_lines() { HoldReason::DoubtfulRow } else { DOUBTFUL_ENTRY.into() };
+        let doubtful = self.hold(doubtful, &reason)?;
         let (doubtful, _) = held::decided(doubtful, job.writes, verdicts);
         let mut guarded = guard(changes, &job.limits, leaving.base, job.writes, verdicts);
         segments::guard(&mut guarded, job, self.store(), matched_in, &leaving.lately)?;
         if let Some((changes, reason)) = early {
-            let reason = HoldReason::from(reason);
             missing_limit::hold_due(&mut guarded, &leaving.limit.due, &reason);
             guarded.held.extend(self.hold(changes, &reason)?);
         }
@@ -364,8 +359,7 @@ impl<'a> Inputs<'a> {
         let (job, Judgement { guarded, mapping_settled, copies, notes, .. }) = (self.job(), judgement);
         if !self.state.mapping.is_empty() && self.state.mapping != self.fingerprint {
             let altered = guarded.go.iter().filter(|change| !change.is_approved()).count() + guarded.held.len();
-            let people = if altered == 1 { "1 person".to_owned() } else { format!("{} people", thousands(altered)) };
-            held::hold_all(guarded, &format!("the mapping change alters {people}"));
+            held::hold_all(guarded, &HoldReason::MappingChanged { people: altered });
             *mapping_settled = altered == 0;
             notes.push(MAPPING_CHANGED.to_owned());
         }
@@ -377,9 +371,9 @@ impl<'a> Inputs<'a> {
         *copies = (undoing == 0).then_some(found);
         notes.extend((undoing > 0).then(|| restored_state::LAID_BACK.to_owned()));
         if let Some(doubt) = job.inbox.as_ref().and_then(|inbox| inbox.doubt.as_ref()) {
-            held::hold_all(guarded, doubt);
+            held::hold_all(guarded, &HoldReason::OlderExport(doubt.clone()));
             // What is held says why.
-            notes.extend(guarded.held.is_empty().then(|| doubt.clone()));
+            notes.extend(guarded.held.is_empty().then(|| doubt.to_string()));
         }
         Ok(())
     }

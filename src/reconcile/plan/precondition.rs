@@ -39,13 +39,13 @@ pub(crate) struct CurrentPlan<'a> {
     mirror: &'a Mirror,
     store: &'a Store,
     go: BTreeMap<&'a Key, &'a Outline>,
-    held: BTreeMap<&'a Key, &'a str>,
+    held: BTreeMap<&'a Key, &'a HoldReason>,
 }
 
 impl<'a> CurrentPlan<'a> {
     pub(crate) fn new(prepared: &'a JobPlan, mirror: &'a Mirror, store: &'a Store) -> Self {
         let go = prepared.go.iter().map(|change| (&change.key, change)).collect();
-        let held = prepared.held.iter().map(|held| (&held.key, held.reason.text())).collect();
+        let held = prepared.held.iter().map(|held| (&held.key, &held.reason)).collect();
         Self { prepared, mirror, store, go, held }
     }
 

@@ -255,6 +255,6 @@ fn law_6_a_record_is_the_person_that_it_is_known_as_or_found_as_and_else_a_perso
 /// What is sent, and what waits with its reason.
 fn outcomes(plan: &JobPlan) -> Vec<String> {
     let sent = plan.go.iter().map(|change| format!("{} {}", change.action.name(), change.key.as_str()));
-    let held = plan.held.iter().map(|held| format!("held {}: {}", held.key.as_str(), reveal(held.reason.text())));
+    let held = plan.held.iter().map(|held| format!("held {}: {}", held.key.as_str(), reveal(&held.reason.to_string())));
     sent.chain(held).collect()
 }

@@ -1,9 +1,10 @@
 //! What a run came to.
 
+use crate::hr_report::FileNote;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::Job;
-use crate::plan::{HoldReason, Protection};
+use crate::plan::HoldReason;
 use crate::push::{Drained, Outcome, StopReason};
 use crate::reconcile::model::counts::{Counts, Status};
 use crate::reconcile::model::job_plan::JobPlan;
@@ -50,7 +51,7 @@ pub struct Report {
     /// The report on them.
     pub missing: Option<Missing>,
     /// What waits for a person, and why.
-    pub held: Vec<(Key, String)>,
+    pub held: Vec<(Key, HoldReason)>,
     /// What the service refused, and its words.
     pub parked: Vec<(Key, Action, String)>,
     /// Fields that were edited at the service and stay so, if the job names them.
@@ -84,6 +85,8 @@ pub struct Details {
     pub preempted: bool,
     /// Whether its reasons name the file that was read.
     pub names_file: bool,
+    /// What those who dropped the file can do about it, where nothing of it could be used.
+    pub note: Option<FileNote>,
 }
 
 impl Report {
@@ -197,6 +200,7 @@ pub(crate) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
             report.details = Details {
                 preempted: false,
                 names_file: false,
+                note: None,
                 rows: plan.rows,
                 confirmed: confirmed.map(|(key, action, _)| (key.clone(), *action)).collect(),
                 dropped: plan.dropped.iter().map(|change| change.key.clone()).collect(),
@@ -220,7 +224,7 @@ pub(crate) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
             "value could not be used: its field stays as it is",
             "values could not be used: their fields stay as they are",
         );
-        report.reasons.push(counted(report.bad_values.len(), one, many).into());
+        report.reasons.push(ReasonKind::BadValues.because(counted(report.bad_values.len(), one, many)));
     }
     report.reasons.extend(notes.into_iter().map(Reason::from));
     report
@@ -242,15 +246,14 @@ pub(crate) fn named_as(job: &Job, name: &str) -> Vec<(JobName, Key)> {
 }
 
 /// What waits, and why.
-fn waits(plan: &JobPlan, held: Vec<(Key, HoldReason)>, drained: &Drained) -> Vec<(Key, String)> {
-    let mut held: Vec<(Key, String)> = held.into_iter().map(|(key, reason)| (key, reason.to_string())).collect();
+fn waits(plan: &JobPlan, mut held: Vec<(Key, HoldReason)>, drained: &Drained) -> Vec<(Key, HoldReason)> {
     held.extend(drained.outcomes.iter().filter_map(|(key, _, outcome)| match outcome {
-        Outcome::OnSite => Some((key.clone(), HoldReason::OnSite.to_string())),
+        Outcome::OnSite => Some((key.clone(), HoldReason::OnSite)),
         Outcome::Waits(reason) => Some((key.clone(), reason.clone())),
         Outcome::Confirmed | Outcome::Parked | Outcome::Undelivered(_) => None,
     }));
     held.extend(plan.moving.iter().cloned());
-    held.extend(plan.protected.iter().map(|key| (key.clone(), Protection::REASON.to_owned())));
+    held.extend(plan.protected.iter().map(|key| (key.clone(), HoldReason::Protected)));
     held
 }
 
@@ -302,12 +305,13 @@ fn reasons(parts: &[Part]) -> Vec<Reason> {
     let holds: BTreeSet<&Reason> = parts.iter().filter_map(|part| part.blocked.as_ref()).collect();
     reasons.extend(holds.into_iter().cloned());
     let held = parts.iter().flat_map(|part| &part.held);
-    let held = some(held.map(|(_, reason)| reason.text()).collect());
+    let held: BTreeSet<String> = held.map(|(_, reason)| reason.to_string()).collect();
+    let held = some(held.iter().map(String::as_str).collect());
     reasons.extend(held.into_iter().map(|text| ReasonKind::Held.because(text)));
     let incomplete: BTreeSet<&String> = parts.iter().flat_map(|part| &part.plan.incomplete).collect();
     let incomplete =
         incomplete.into_iter().map(|reason| format!("incomplete read, so no one leaves by absence: {reason}"));
-    reasons.extend(incomplete.map(Reason::from));
+    reasons.extend(incomplete.map(|text| ReasonKind::Incomplete.because(text)));
     let doubts: BTreeSet<&String> = parts.iter().filter_map(|part| part.plan.doubt.as_ref()).collect();
     reasons.extend(doubts.into_iter().cloned().map(Reason::from));
     let lost: BTreeSet<&String> = parts.iter().flat_map(|part| &part.plan.lost).collect();
@@ -320,7 +324,8 @@ fn reasons(parts: &[Part]) -> Vec<Reason> {
     if !parked.is_empty() {
         let (one, many) = ("change is parked: the service refused it", "changes are parked: the service refused them");
         let what = counted(parked.len(), one, many);
-        reasons.push(format!("{what} ({})", some(parked.into_iter().collect()).join("; ")).into());
+        let words = some(parked.into_iter().collect()).join("; ");
+        reasons.push(ReasonKind::Parked.because(format!("{what} ({words})")));
     }
     reasons
 }

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::error::Error;
 use super::folder::{Folder, InboxEntry, What};
-use super::name;
 use super::options::{Options, Order};
 use super::stamp::Stamp;
+use super::{Refusal, name};
 use crate::clock::Clock;
 
 /// What a look at an inbox found to be next.
@@ -20,8 +20,8 @@ pub enum Look {
     Unsettled(InboxEntry),
     /// This file.
     File(InboxEntry),
-    /// An entry that can't be taken, and the reason, as a sentence for the person who dropped it.
-    Unfit(InboxEntry, String),
+    /// An entry that can't be taken, and why.
+    Unfit(InboxEntry, Refusal),
 }
 
 /// Polls an inbox, and remembers since when each file is unchanged.
@@ -50,7 +50,7 @@ impl Watcher {
         }
         let Some(entry) = entries.into_iter().next() else { return Ok(Look::Nothing) };
         if let What::Refused(what) = entry.what {
-            return Ok(Look::Unfit(entry, format!("It is {what}.")));
+            return Ok(Look::Unfit(entry, Refusal::NotAFile { what: what.to_owned() }));
         }
         let still = self.seen.get(&entry.name).map_or(Duration::ZERO, |(_, since)| since.elapsed());
         if entry.stamp.age(clock).is_none_or(|age| age < options.settle) && still < options.settle {
@@ -98,25 +98,21 @@ impl Folder {
 }
 
 /// Why a file that is unchanged can't be taken.
-fn unfit(entry: &InboxEntry, options: &Options) -> Option<String> {
+fn unfit(entry: &InboxEntry, options: &Options) -> Option<Refusal> {
     let name = entry.name.to_string_lossy();
     if name::is_odd(&entry.name) {
-        return Some("Its name holds a line break or another character that no file name should have. Give it a plain name and drop it again.".to_owned());
+        return Some(Refusal::OddName);
     }
     let is_fit = |name: &str| options.patterns.iter().any(|pattern| name::fits(pattern, name));
     if !is_fit(&name) {
         let end = name.rsplit_once('.').map(|(_, end)| end.to_lowercase()).unwrap_or_default();
         return Some(match end.as_str() {
-            "xls" | "xlsm" | "xlsb" | "ods" if is_fit("x.xlsx") => "It is a spreadsheet in a format that can't be read here. Open it, choose Save As, and save it as \"Excel Workbook (.xlsx)\"; then drop that file.".to_owned(),
-            "xlsx" | "xls" | "xlsm" | "xlsb" | "ods" => "It is a spreadsheet. Open it, choose Save As, and save it as \"CSV UTF-8 (comma delimited)\"; then drop that file.".to_owned(),
-            "zip" | "gz" | "7z" | "rar" => "It is a packed file. Unpack it, and drop the CSV file that is in it.".to_owned(),
-            _ => format!("Only files whose names fit {} are read here. Give it such a name if it is meant, and drop it again.", options.patterns.join(" or ")),
+            "xls" | "xlsm" | "xlsb" | "ods" if is_fit("x.xlsx") => Refusal::OldWorkbook,
+            "xlsx" | "xls" | "xlsm" | "xlsb" | "ods" => Refusal::Spreadsheet,
+            "zip" | "gz" | "7z" | "rar" => Refusal::Packed,
+            _ => Refusal::OtherName { patterns: options.patterns.join(" or ") },
         });
     }
-    (entry.stamp.size > options.size_max).then(|| {
-        format!(
-            "It has {} bytes, more than the {} that are allowed here. Is it the right file?",
-            entry.stamp.size, options.size_max
-        )
-    })
+    let (size, max) = (entry.stamp.size, options.size_max);
+    (size > max).then_some(Refusal::TooLarge { size, max })
 }

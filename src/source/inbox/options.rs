@@ -1,5 +1,6 @@
 //! The options of an inbox.
 
+use super::OlderExport;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ pub struct Options {
     /// How long what was filed is kept; nothing is filed where it is zero.
     pub kept: SignedDuration,
     /// Why all changes of the file being read wait for a person; set for a single run, never by a configuration.
-    pub doubt: Option<String>,
+    pub doubt: Option<OlderExport>,
 }
 
 impl Options {

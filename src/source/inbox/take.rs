@@ -44,12 +44,6 @@ pub enum TakeRefusal {
     Unwritable(io::Error),
 }
 
-impl TakeRefusal {
-    /// The reason that is shown for a dropped file that this process may not read.
-    pub const BARRED: &str = "rosterd may not read it. Let its group read it (chmod g+r; for programs that upload: umask \
-                              027 or 007), and drop it again.";
-}
-
 /// Copies a file to `into`, and proves that it was one and the same file from beginning to end.
 pub fn take(folder: &Folder, entry: &InboxEntry, size_max: u64, into: &Path) -> Result<Taken, TakeRefusal> {
     take_while(folder, entry, size_max, into, || ())

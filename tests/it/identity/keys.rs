@@ -78,6 +78,34 @@ fn a_stranger_with_another_number_and_the_same_email_is_not_taken_over() {
 }
 
 #[test]
+fn law_3_who_may_be_known_there_is_not_made_again_where_an_edit_at_the_service_hides_it() {
+    for decision in ["approve", "reject"] {
+        let world = World::new(Options::default());
+        let ana = json!({"name": "Ana Cole", "email": "ana@example.com", "employee_id": "A1"});
+        let id = world.service().put("staff", ana);
+        world.csv(people(2..3) + "X1,Ana Cole,ana@example.com,Clerk\n");
+        assert_eq!(world.sync().expect(4).writes(), (1, 0, 0), "whose number is mistyped waits");
+        world.service().edit("staff", id, json!({"name": "Bo Dunn", "email": "bo@example.com"}));
+        for _ in 0..2 {
+            let ran = world.sync().expect(4);
+            assert_eq!(ran.writes(), (0, 0, 0), "{ran:?}");
+            assert!(ran.reason().contains("until now this new record fitted the person with id"), "{ran:?}");
+        }
+        world.run(&[decision, "staff", "X1"]).expect(0);
+        if decision == "approve" {
+            assert_eq!(world.sync().expect(0).writes(), (0, 1, 0));
+            let person = world.staff().into_iter().find(|person| person["id"] == id).unwrap();
+            assert_eq!((person["email"].as_str(), world.staff().len()), (Some("ana@example.com"), 2));
+        } else {
+            assert_eq!(world.sync().expect(4).writes(), (0, 0, 0), "now it waits as a new person");
+            world.run(&["approve", "staff", "X1"]).expect(0);
+            assert_eq!((world.sync().expect(0).writes(), world.staff().len()), ((1, 0, 0), 3));
+        }
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    }
+}
+
+#[test]
 fn two_new_rows_with_one_email_are_held_and_can_be_approved() {
     let world = World::new(Options { accept_duplicates: true, ..Options::default() });
     world.csv(people(0..3) + "B1,Reception One,desk@example.com,x\nB2,Reception Two,desk@example.com,x\n");

@@ -33,13 +33,18 @@ fn the_reports_of_a_file_tell_what_became_of_what_waited() {
         for line in ["2,P00001,changed,,", "3,P00002,changed,,", "4,P00003,rejected,,"] {
             assert!(table().contains(&format!("\r\n{line}\r\n")), "{mode}: {}", table());
         }
-        assert_eq!(table().matches(",waiting,").count(), 16, "{mode}");
+        assert_eq!(
+            table().matches(",waiting,too many people would change at once: ").count(),
+            16,
+            "{mode}: {}",
+            table()
+        );
         assert!(page().contains("something waits") && page().contains("Brought up to date"), "{mode}");
 
         world.run(&["approve", "staff"]).expect(0);
         world.sync();
         assert_eq!((table().matches(",waiting,").count(), table().matches(",changed,").count()), (0, 18), "{mode}");
-        assert!(!table().contains("max_updates"), "{mode}: {}", table());
+        assert!(!table().contains("at once"), "{mode}: {}", table());
         assert!(page().contains("The file was used") && !page().contains("wait until"), "{mode}: {}", page());
         let left: Vec<_> = fs::read_dir(world.state().join("inbox/staff")).unwrap().collect();
         assert!(left.is_empty(), "{mode}: nothing waits, so nothing is kept: {left:?}");
@@ -145,7 +150,12 @@ fn a_report_is_in_the_language_that_is_set_and_names_who_answers_and_where_peopl
     );
     assert!(waits.contains("<a href=\"https://approve.example.com/held/staff\">"), "{waits}");
     assert!(waits.contains("Fragen? Wenden Sie sich an Haus &amp; Hof."), "{waits}");
-    assert_eq!(waits.matches("max_updates").count(), 1, "one reason is given once: {waits}");
+    assert_eq!(
+        waits.matches("zu viele Personen würden auf einmal geändert").count(),
+        1,
+        "one reason is given once: {waits}"
+    );
+    assert!(!waits.contains("lang=\"en\""), "nothing is left in English: {waits}");
 
     world.run(&["forget", "P00002"]).expect(0);
     for report in [table(), page()] {
@@ -155,6 +165,50 @@ fn a_report_is_in_the_language_that_is_set_and_names_who_answers_and_where_peopl
     world.sync();
     assert!(page().contains("Aktualisiert am") && !page().contains("approve.example.com"), "{}", page());
     assert!(!table().contains("P00002") && table().contains("\r\n4,P00003,geändert,"), "{}", table());
+}
+
+#[test]
+fn what_is_said_of_a_whole_file_is_in_the_language_that_is_set() {
+    let german = "[report]\nlanguage = \"de\"\n";
+    for (name, content, sentence, detail) in [
+        ("b.xls", "PK", "Es ist eine Tabelle in einem Format, das hier nicht gelesen werden kann.", None),
+        ("b.csv", "", "Die Datei ist leer.", None),
+        (
+            "b.csv",
+            "Name,Mail\nAna,a@example.com\n",
+            "Die erste Zeile muss dieselben Spaltennamen haben",
+            Some("is missing"),
+        ),
+        ("b.csv", &people(1..9).replace(',', ";"), "Die Datei ist anders geschrieben", Some("its delimiter was")),
+    ] {
+        let world = world("", german);
+        let inbox = Inbox(&world);
+        inbox.drop("a.csv", people(1..9));
+        world.sync().expect(0);
+        inbox.drop(name, content);
+        world.sync().expect(1);
+        let page = inbox.text("failed", &format!("{name}.report.html"));
+        assert!(page.contains("Die Datei wurde nicht verwendet") && page.contains(sentence), "{name}: {page}");
+        let english = page.split_once("<li lang=\"en\">").map(|(_, rest)| rest);
+        match detail {
+            Some(detail) => assert!(english.is_some_and(|rest| rest.contains(detail)), "{name}: {page}"),
+            None => assert_eq!(english, None, "{name}"),
+        }
+    }
+    // Who is missing, and why no one is removed.
+    for (now, sentence) in [
+        (people(3..9), "2 von 8 Personen stehen nicht in dieser Datei, seit "),
+        (people(3..9).trim_end().to_owned(), "Niemand wird entfernt, weil er in dieser Datei fehlt"),
+    ] {
+        let world = world("", &format!("[job.leavers]\naction = \"delete\"\ngrace = \"7d\"\n{german}"));
+        let inbox = Inbox(&world);
+        inbox.drop("a.csv", people(1..9));
+        world.sync().expect(0);
+        inbox.drop("b.csv", now);
+        world.sync();
+        let page = inbox.text("processed", "b.csv.report.html");
+        assert!(page.contains(sentence), "{sentence}: {page}");
+    }
 }
 
 #[test]
