@@ -16,6 +16,7 @@ use super::access::{Person, Proof};
 use super::attempt::Attempt;
 use super::jwt::{self, Expected, Keys, Refusal, is_plain};
 use super::random;
+use super::session::SESSION_MAX;
 use crate::config::Provider as Options;
 use crate::fault::chain;
 use crate::http::{THIS_MACHINE, is_this_machine};
@@ -146,9 +147,9 @@ impl Provider {
             .append_pair("nonce", &attempt.nonce)
             .append_pair("code_challenge", &random::challenge(&attempt.verifier))
             .append_pair("code_challenge_method", "S256");
-        if attempt.is_fresh {
-            query.append_pair("max_age", &FRESH_LOGIN.as_secs().to_string());
-        }
+        // Asked for an age, a provider has to say when the login was (OpenID Connect Core 1.0, 2).
+        let age_max = if attempt.is_fresh { FRESH_LOGIN.unsigned_abs() } else { SESSION_MAX };
+        query.append_pair("max_age", &age_max.as_secs().to_string());
         drop(query);
         Ok(url)
     }

@@ -14,8 +14,8 @@ use super::random;
 
 /// How long a session lasts without a request.
 const IDLE_MAX: Duration = Duration::from_secs(30 * 60);
-/// How long it lasts at most.
-const WHOLE_MAX: Duration = Duration::from_secs(8 * 60 * 60);
+/// How long a session lasts at most.
+pub(super) const SESSION_MAX: Duration = Duration::from_secs(8 * 60 * 60);
 /// Sessions at a time.
 const SESSIONS_MAX: usize = 1024;
 /// Those of one person.
@@ -39,7 +39,7 @@ pub(super) struct Sessions(Mutex<HashMap<String, Session>>);
 
 impl Session {
     fn is_over(&self, now: Instant) -> bool {
-        now.duration_since(self.used) >= IDLE_MAX || now.duration_since(self.began) >= WHOLE_MAX
+        now.duration_since(self.used) >= IDLE_MAX || now.duration_since(self.began) >= SESSION_MAX
     }
 }
 
@@ -95,11 +95,11 @@ mod tests {
         let id = sessions.begin(person("ana", &[]), None, start);
         let mut now = start;
         let minute = Duration::from_secs(60);
-        while now.duration_since(start) + 29 * minute < WHOLE_MAX {
+        while now.duration_since(start) + 29 * minute < SESSION_MAX {
             now += 29 * minute;
             assert!(sessions.of(&id, now).is_some(), "{:?}", now - start);
         }
-        assert!(sessions.of(&id, start + WHOLE_MAX).is_none());
+        assert!(sessions.of(&id, start + SESSION_MAX).is_none());
         let id = sessions.begin(person("ana", &[]), None, start);
         assert!(sessions.of(&id, start + IDLE_MAX).is_none());
         assert!(sessions.of(&id, start).is_none(), "it is over for good");
