@@ -20,7 +20,6 @@ use super::visitor::Visitor;
 use crate::config::Right;
 use crate::operator::HeldSet;
 use crate::record::Key;
-use crate::store;
 
 /// The longest form that is read, in bytes: the keys of a large set, one by one.
 const FORM_MAX: usize = 1024 * 1024;
@@ -28,7 +27,7 @@ const FORM_MAX: usize = 1024 * 1024;
 /// What a form says.
 pub(super) struct Form(Vec<(String, String)>);
 
-type Replied = Result<Response, Box<Response>>;
+pub(super) type Replied = Result<Response, Box<Response>>;
 
 impl Form {
     /// Reads a form of someone with a session, with the token of that session; `Err` is the answer to anything else.
@@ -59,7 +58,7 @@ impl Form {
     }
 
     /// The only value of that name.
-    fn one(&self, name: &str) -> Option<&str> {
+    pub(super) fn one(&self, name: &str) -> Option<&str> {
         let mut values = self.0.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str());
         values.next().filter(|_| values.next().is_none())
     }
@@ -239,16 +238,16 @@ async fn halt(site: &Arc<Site>, job: &str, request: Request, carry_out: decide::
     }
 }
 
-fn unclear(site: &Site) -> Box<Response> {
+pub(super) fn unclear(site: &Site) -> Box<Response> {
     let text = "The form does not say clearly what to do: choose changes, or all of them. Nothing was done.";
     Box::new(site.pages.message(StatusCode::BAD_REQUEST, "Not clear", text))
 }
 
-fn unreadable(site: &Site, error: &store::Error) -> Box<Response> {
+pub(super) fn unreadable(site: &Site, error: &dyn std::error::Error) -> Box<Response> {
     tracing::warn!(%error, "what is held could not be read for a page: {error}");
     Box::new(site.pages.unavailable())
 }
 
-fn whole(answer: Replied) -> Response {
+pub(super) fn whole(answer: Replied) -> Response {
     answer.unwrap_or_else(|response| *response)
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::provider::FRESH_LOGIN;
 use super::reply;
+use super::story::StoryPage;
 use super::view::{HeldPage, JobRow};
 use super::visitor::Visitor;
 use crate::fault::chain;
@@ -15,12 +16,14 @@ use crate::operator::DecisionError;
 use crate::record::{JobName, reveal};
 use crate::web;
 
-const TEMPLATES: [(&str, &str); 6] = [
+const TEMPLATES: [(&str, &str); 8] = [
     ("base.html", include_str!("../web/base.html")),
     ("chart.css", include_str!("../web/chart.css")),
     ("layout.html", include_str!("pages/layout.html")),
     ("overview.html", include_str!("pages/overview.html")),
     ("held.html", include_str!("pages/held.html")),
+    ("story.html", include_str!("pages/story.html")),
+    ("story_form.html", include_str!("pages/story_form.html")),
     ("message.html", include_str!("pages/message.html")),
 ];
 
@@ -87,6 +90,11 @@ impl Pages {
         let page = Held { held, consents, note };
         let frame = Frame { title: "Held", user: Some(visitor.person.called()), token: Some(&visitor.token), page };
         self.made(status, "held.html", &frame)
+    }
+
+    pub(super) fn story(&self, visitor: &Visitor, page: &StoryPage) -> Response {
+        let frame = Frame { title: "Person", user: Some(visitor.person.called()), token: Some(&visitor.token), page };
+        self.made(StatusCode::OK, "story.html", &frame)
     }
 
     pub(super) fn message(&self, status: StatusCode, title: &str, text: &str) -> Response {

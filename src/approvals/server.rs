@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use super::engine::Engine;
 use super::site::Site;
 use super::socket::ProxySocket;
-use super::{guard, held, login, reply};
+use super::{guard, held, login, person, reply};
 use crate::config::{Approvals, Login};
 use crate::web::{self, Limits};
 
@@ -77,6 +77,7 @@ impl Server {
             .route("/callback", get(login::end))
             .route("/logout", post(login::leave))
             .route("/held/{job}", get(held::look).post(held::decide))
+            .route("/person/{job}", get(person::look).post(person::reveal_all))
             .route("/pause/{job}", post(held::pause))
             .route("/resume/{job}", post(held::resume))
             .fallback(elsewhere)

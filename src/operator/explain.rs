@@ -9,9 +9,10 @@ use std::ops::ControlFlow;
 use jiff::Timestamp;
 use smol_str::SmolStr;
 
+use super::person_story::{self, StoryEvent};
 use crate::config::Job;
 use crate::fault::chain;
-use crate::history::{self, Changed, Decided};
+use crate::history::{Changed, Decided};
 use crate::mapping::{Bound, Mapped, Reading};
 use crate::mirror::Mirror;
 use crate::plan::{Change, LeaverAction, OnDrift, Outline, Verdict};
@@ -428,17 +429,12 @@ fn leaving(
 
 /// What the audit files tell of the record: its last change, and what was decided.
 fn last_recorded(context: &Context<'_>, job: &Job, key: &Key) -> Result<(Option<Changed>, Vec<Decided>), Error> {
-    let mut last = None;
-    let mut decisions = Vec::new();
-    history::read(context.store.dir(), |entry| match entry {
-        history::AuditEvent::Change(changed) if changed.job == job.name && changed.key == *key => last = Some(changed),
-        history::AuditEvent::Decision(decided)
-            if decided.job.as_ref() == Some(&job.name) && decided.key.as_ref() == Some(key) =>
-        {
-            decisions.push(decided);
+    let (mut last, mut decisions) = (None, Vec::new());
+    for event in person_story::events(context.store, &job.name, key)?.into_iter().rev() {
+        match event {
+            StoryEvent::Change(changed) => last = Some(changed),
+            StoryEvent::Decision(decided) => decisions.push(decided),
         }
-        _ => {}
-    })
-    .map_err(Error::History)?;
+    }
     Ok((last, decisions))
 }

@@ -109,7 +109,12 @@ fn the_pages_can_be_used_with_a_screen_reader_and_a_keyboard_by_day_and_by_night
     let home = tempfile::tempdir().unwrap();
     let pages = Pages::start().holding(3, 2..9);
     let mut browser = pages.logged_in("ana", &["hr"]);
-    for (name, path) in [("overview", "/"), ("held", "/held/staff"), ("search", "/held/staff?q=P00007")] {
+    for (name, path) in [
+        ("overview", "/"),
+        ("held", "/held/staff"),
+        ("search", "/held/staff?q=P00007"),
+        ("person", "/person/staff?key=P00003"),
+    ] {
         let page = browser.get(path).expect(200).body;
         for dark in [false, true] {
             examine(&chromium, home.path(), name, &page, dark);
@@ -194,6 +199,8 @@ fn many_leavers_take_a_login_of_the_last_minutes() {
     let hour_ago = rosterd::clock::Clock::system().now().as_second() - 3600;
     let claims = |at: i64| json!({"sub": "7", "email": "ana@example.com", "email_verified": true, "groups": ["hr"], "auth_time": at});
     pages.provider.claims(claims(hour_ago));
+    let first = pages.provider.begin(&mut pages.browser(), "/login");
+    assert_eq!(super::provider::value(&first, "max_age"), "28800", "else many a provider says not when the login was");
     pages.provider.log_in(&mut browser, "/login").expect(303);
     let page = browser.get("/held/staff").expect(200);
     assert!(page.body.contains("12 of them leave") && page.body.contains("Person 20"), "{page:?}");
@@ -295,6 +302,58 @@ fn hidden_values_are_shown_for_a_click_that_is_written_down() {
         pages.decisions(),
         [json!(["looked at hidden values", "ana@example.com (oidc, sub sub-ana)", "page", ["P1"]])]
     );
+}
+
+#[test]
+fn the_story_of_one_person_says_how_things_stand_and_what_became_of_them() {
+    let mut pages = Pages::start();
+    pages.world.reconfigure(|config| config.map("mobile = \"{{ title }}\"\n"));
+    let row = |key: &str, name: &str, number: &str| format!("{key},{name},{key}@example.com,{number}\n");
+    let text = |name: &str, number: &str| {
+        crate::support::HEADER.to_owned() + &row("P 1", name, number) + &row("P2", "Bo", "+64212222222")
+    };
+    pages.world.sync_of(text("Ana", "+64211111111")).expect(4);
+    pages.world.run(&["approve", "staff"]).expect(0);
+    pages.world.sync().expect(0);
+    pages.world.sync_of(text("Ana <b>", "+64213333333")).expect(4);
+    let pages = pages.up();
+    let mut browser = pages.logged_in("ana", &["hr"]);
+    let held = browser.get("/held/staff").expect(200).body;
+    assert!(held.contains("<a href=\"/person/staff?key=P+1\">P 1</a>"), "{held}");
+
+    let story = browser.get("/person/staff?key=P+1").expect(200);
+    let body = &story.body;
+    for part in [
+        "<h1>P 1: Ana</h1>",
+        "At the service, as the person with id ",
+        "A change is held: writes = &quot;approve&quot;: every change waits for an approval.",
+        "<td>mobile</td><td>***</td><td>the same</td>",
+        "<td>name</td><td>Ana</td><td>the same</td>",
+        "created by run ",
+        "approved by ",
+        "mobile: (empty) → ***",
+    ] {
+        assert!(body.contains(part), "{part}: {body}");
+    }
+    assert!(!body.contains("mobile: (empty) → +") && !body.contains(">Bo") && !body.contains("<b>"), "{body}");
+    let token = story.field("token");
+    let shown = browser.post("/person/staff", &[("token", &token), ("key", "P 1")]).expect(200).body;
+    assert!(shown.contains("mobile: (empty) → +64211111111") && !shown.contains("***"), "{shown}");
+    assert!(!shown.contains("+64212222222"), "another person's stays hidden: {shown}");
+    assert_eq!(
+        pages.decisions().last().unwrap(),
+        &json!(["looked at hidden values", "ana@example.com (oidc, sub sub-ana)", "page", ["P 1"]])
+    );
+    let unknown = browser.get("/person/staff?key=P9").expect(200).body;
+    assert!(unknown.contains("knows nothing of this key") && !unknown.contains("P2"), "{unknown}");
+    browser.get("/person/staff").expect(400);
+    browser.get("/person/other?key=P2").expect(404);
+    let mut other = pages.browser();
+    pages.provider.person("eve", &["guests"]);
+    pages.provider.log_in(&mut other, "/login?job=staff");
+    let none = other.get("/person/staff?key=P2").expect(404);
+    assert!(!none.body.contains(">Bo"), "{none:?}");
+    pages.browser().get("/person/staff?key=P2").expect(303);
 }
 
 #[test]
