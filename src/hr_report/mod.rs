@@ -43,7 +43,9 @@ pub struct HrReport {
     pub verdict: Verdict,
     /// What there is to say about it as a whole.
     pub messages: Vec<FileMessage>,
-    /// The same, as long as a line waits.
+    /// What there is to say about those who are missing from it, as long as they are not removed.
+    pub while_missing: Option<FileMessage>,
+    /// What there is to say as long as a line waits.
     pub while_waiting: Vec<FileMessage>,
     /// When it was brought up to date, where something waited at first.
     pub updated: Option<Zoned>,
@@ -83,8 +85,10 @@ impl HrReport {
     /// What there is to say now about the file as a whole.
     pub fn messages(&self) -> impl Iterator<Item = &FileMessage> {
         let waits = self.count(RowOutcome::Waiting) > 0;
+        let is_missed = waits || self.count(RowOutcome::Missing) > 0;
+        let missing = self.while_missing.iter().filter(move |_| is_missed);
         let pending = self.while_waiting.iter().filter(move |_| waits);
-        self.messages.iter().chain(pending)
+        missing.chain(&self.messages).chain(pending)
     }
 
     /// How many lines have this outcome.

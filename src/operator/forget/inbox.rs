@@ -119,7 +119,8 @@ fn report_without(mut open: OpenReport, job: &Job, key: &Key) -> Option<OpenRepo
     hr_report.lines.retain(|line| !line.key.as_deref().is_some_and(|name| is_about(job, key, name)));
     let mut changed = hr_report.lines.len() < before;
     let reasons = hr_report.lines.iter_mut().map(|line| &mut line.reason);
-    let messages = hr_report.messages.iter_mut().chain(&mut hr_report.while_waiting);
+    let messages =
+        hr_report.messages.iter_mut().chain(&mut hr_report.while_missing).chain(&mut hr_report.while_waiting);
     for text in reasons.chain(messages.map(|message| &mut message.text)) {
         if let Some(rest) = without(text, key) {
             (*text, changed) = (rest, true);

@@ -25,6 +25,8 @@ pub(crate) struct Known {
     pub(crate) before: BTreeMap<Key, Action>,
     /// The names of its columns, by the field that is made of one: the person who corrects it knows only those names.
     pub(crate) headings: BTreeMap<String, String>,
+    /// The language of the report.
+    pub(crate) language: Language,
 }
 
 /// Makes the hr_report of a file that was read.
@@ -39,14 +41,12 @@ pub(crate) fn of_run(hr_report: HrReport, report: &Report, known: &Known) -> HrR
         Status::Done => Verdict::Used,
     };
     let lines = match verdict {
-        Verdict::NotUsed => {
-            report.rejections.iter().map(|row| known.unused(row, RowOutcome::NotUsed, hr_report.language)).collect()
-        }
-        _ => lines(report, known, hr_report.language),
+        Verdict::NotUsed => report.rejections.iter().map(|row| known.unused(row, RowOutcome::NotUsed)).collect(),
+        _ => lines(report, known),
     };
     let language = hr_report.language;
     let missing = report.missing.as_ref().filter(|_| verdict != Verdict::NotUsed);
-    let missing = missing.map(|missing| missing_note(missing, &hr_report.at, language));
+    let while_missing = missing.map(|missing| language.file_note(&missing_note(missing, &hr_report.at, language)));
     // What each line says needs no other words.
     let is_listed = |kind: ReasonKind| {
         matches!(kind, ReasonKind::Rejected | ReasonKind::BadValues | ReasonKind::Parked) && !lines.is_empty()
@@ -62,14 +62,14 @@ pub(crate) fn of_run(hr_report: HrReport, report: &Report, known: &Known) -> HrR
     let (pending, lasting): (Vec<&Reason>, Vec<&Reason>) = reasons.partition(|reason| is_pending(reason));
     let text = |reason: &&Reason| language.in_english(reveal(reason).into_owned());
     let incomplete = has(ReasonKind::Incomplete).then_some(FileNote::Incomplete);
-    let notes = note.into_iter().chain(&missing).chain(&incomplete).map(|note| language.file_note(note));
+    let notes = note.into_iter().chain(&incomplete).map(|note| language.file_note(note));
     let mut messages: Vec<FileMessage> = notes.chain(lasting.iter().map(text)).collect();
     let paused = has(ReasonKind::Paused).then(|| language.file_note(&FileNote::Paused));
     let mut while_waiting: Vec<FileMessage> = paused.into_iter().chain(pending.iter().map(text)).collect();
     if waiting.is_empty() {
         messages.append(&mut while_waiting);
     }
-    HrReport { verdict, messages, while_waiting, lines, ..hr_report }
+    HrReport { verdict, messages, while_missing, while_waiting, lines, ..hr_report }
 }
 
 /// What there is to say about those who are missing from the file.
@@ -162,7 +162,7 @@ enum LineReason<'a> {
     Service(&'a str),
 }
 
-fn lines(report: &Report, known: &Known, language: Language) -> Vec<ReportLine> {
+fn lines(report: &Report, known: &Known) -> Vec<ReportLine> {
     let mut told: BTreeMap<&Key, (RowOutcome, LineReason<'_>)> = BTreeMap::new();
     for (key, action) in known.before.iter().chain(report.details.confirmed.iter().map(|(key, action)| (key, action))) {
         told.entry(key).or_insert((outcome_of(*action), LineReason::None));
@@ -175,17 +175,17 @@ fn lines(report: &Report, known: &Known, language: Language) -> Vec<ReportLine> 
     let missed = report.missed.iter().filter(|one| !held.contains(&one.key));
     told.extend(missed.map(|one| (&one.key, (RowOutcome::Missing, LineReason::None))));
     let mut lines: Vec<ReportLine> =
-        report.rejections.iter().map(|row| known.unused(row, RowOutcome::NotUsed, language)).collect();
-    lines.extend(report.bad_values.iter().map(|row| known.unused(row, RowOutcome::ValueNotUsed, language)));
+        report.rejections.iter().map(|row| known.unused(row, RowOutcome::NotUsed)).collect();
+    lines.extend(report.bad_values.iter().map(|row| known.unused(row, RowOutcome::ValueNotUsed)));
     for (row, key, counts) in report.details.rows.iter().filter(|(row, _, _)| !unusable.contains(row)) {
         let otherwise = if *counts { RowOutcome::Unchanged } else { RowOutcome::NotIncluded };
         let (outcome, reason) = told.remove(key).unwrap_or((otherwise, LineReason::None));
-        lines.push(known.line(Some(*row), key, outcome, &reason, language));
+        lines.push(known.line(Some(*row), key, outcome, &reason));
     }
     lines.sort_by_key(|line| (line.row.is_none(), line.row));
     let named: BTreeSet<Key> = report.rejections.iter().filter_map(|row| row.key.clone()).collect();
     let absent = told.into_iter().filter(|(key, _)| !named.contains(*key));
-    lines.extend(absent.map(|(key, (outcome, reason))| known.line(None, key, outcome, &reason, language)));
+    lines.extend(absent.map(|(key, (outcome, reason))| known.line(None, key, outcome, &reason)));
     lines
 }
 
@@ -195,19 +195,12 @@ pub(crate) fn headings(job: &Job, columns: &Columns) -> BTreeMap<String, String>
 }
 
 impl Known {
-    fn line(
-        &self,
-        row: Option<u64>,
-        key: &Key,
-        outcome: RowOutcome,
-        reason: &LineReason<'_>,
-        language: Language,
-    ) -> ReportLine {
+    fn line(&self, row: Option<u64>, key: &Key, outcome: RowOutcome, reason: &LineReason<'_>) -> ReportLine {
         let (reason, is_in_language) = match reason {
             LineReason::None => (String::new(), true),
             LineReason::Service(words) => ((*words).to_owned(), false),
             LineReason::Hold(reason) => {
-                let sentence = language.hold_reason(reason, &self.headings);
+                let sentence = self.language.hold_reason(reason, &self.headings);
                 let is_in_language = sentence.is_some();
                 (sentence.unwrap_or_else(|| reason.to_string()), is_in_language)
             }
@@ -218,20 +211,20 @@ impl Known {
             outcome,
             value: None,
             reason: reveal(&reason).into_owned(),
-            in_english: !is_in_language && language != Language::En,
+            in_english: !is_in_language && self.language != Language::En,
         }
     }
 
-    fn unused(&self, row: &Rejected, outcome: RowOutcome, language: Language) -> ReportLine {
+    fn unused(&self, row: &Rejected, outcome: RowOutcome) -> ReportLine {
         let field = row.field.as_ref().map(|field| self.headings.get(field).unwrap_or(field));
         let field = field.map(|field| format!("{}: ", reveal(field))).unwrap_or_default();
-        let sentence = language.defect(&row.reason);
+        let sentence = self.language.defect(&row.reason);
         ReportLine {
             row: row.line,
             key: row.key.as_ref().map(|key| key.as_str().to_owned()),
             outcome,
             value: row.value.as_ref().map(|value| value.as_str().to_owned()),
-            in_english: sentence.is_none() && language != Language::En,
+            in_english: sentence.is_none() && self.language != Language::En,
             reason: format!("{field}{}", sentence.unwrap_or_else(|| reveal(&row.reason.to_string()).into_owned())),
         }
     }

@@ -239,7 +239,7 @@ impl<'a> InboxRun<'a> {
         let before = file_report::confirmed(self.context.store.dir(), self.job, runs).map_err(Error::History)?;
         let columns = state.found.as_ref().and_then(SourceState::file).map(|found| found.columns.as_slice());
         let headings = file_report::headings(self.job, &Columns::new(columns.unwrap_or_default()));
-        let known = file_report::Known { before, headings };
+        let known = file_report::Known { before, headings, language: self.job.hr_report.language };
         Ok(file_report::of_run(self.blank(&state, name, Verdict::Used), report, &known))
     }
 
@@ -362,6 +362,7 @@ impl<'a> InboxRun<'a> {
             at: self.context.clock.now().to_zoned(self.job.time_zone.clone()),
             verdict,
             messages: Vec::new(),
+            while_missing: None,
             while_waiting: Vec::new(),
             updated: None,
             newer: None,

@@ -112,7 +112,14 @@ impl OpenReport {
         if hr_report.count(RowOutcome::Waiting) == 0 {
             let lacks = |line: &ReportLine| matches!(line.outcome, RowOutcome::NotUsed | RowOutcome::Refused);
             let partly = hr_report.lines.iter().any(lacks);
-            hr_report.verdict = if partly { Verdict::Partly } else { *settled };
+            // Who is removed, or set as gone, is not missing any more.
+            let is_gone = |line: &ReportLine| matches!(line.outcome, RowOutcome::Removed | RowOutcome::Changed);
+            let all_gone = hr_report.lines.iter().all(|line| line.row.is_some() || is_gone(line));
+            hr_report.verdict = match *settled {
+                _ if partly => Verdict::Partly,
+                Verdict::Missing if all_gone => Verdict::Used,
+                settled => settled,
+            };
         }
     }
 

@@ -90,7 +90,8 @@ try {
     const updated = () => readFileSync(report, 'utf8').includes('Brought up to date');
     for (let left = 600; left > 0 && !updated(); left -= 1) await new Promise((resolve) => setTimeout(resolve, 100));
     await go(`file://${report}`);
-    await until('the report is up to date', `${shows('The file was used')} && ${shows('Brought up to date')}`);
+    await until('the report is up to date', `document.querySelector('h1').innerText === 'The file was used' && ${shows('Brought up to date')}`);
+    if (await see(shows('are not in this file'))) throw new Error('the report still says that people are missing');
     if (!(await see(shows(`Removed (${leavers})`)))) throw new Error('the report does not say who was removed');
     await picture('report');
 } catch (error) {

@@ -193,5 +193,18 @@ fn what_was_decided_on_who_is_missing_is_shown_by_every_view() {
         assert_eq!(table.matches(outcome).count(), 10, "{decision}: {table}");
         let page = inbox.text("processed", "b.csv.report.html");
         assert!(page.contains("people are missing from it") && !page.contains("too many"), "{decision}: {page}");
+        assert_eq!(page.contains("10 of 39 people are not in this file"), decision == "approve", "{decision}: {page}");
     }
+    // Who was removed is missing no more.
+    let world = world("", LEAVE_AT_ONCE);
+    let inbox = Inbox(&world);
+    inbox.drop("a.csv", people(1..40));
+    world.sync().expect(0);
+    inbox.drop("b.csv", people(1..30));
+    world.sync().expect(4);
+    world.run(&["approve", "staff"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 10));
+    let page = inbox.text("processed", "b.csv.report.html");
+    assert!(page.contains("<h1>The file was used</h1>") && page.contains("Removed (10)"), "{page}");
+    assert!(!page.contains("are not in this file"), "{page}");
 }
