@@ -1,5 +1,7 @@
 //! Numbers, lists and texts as people read them.
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use std::fmt::{self, Display, Write as _};
 
 /// A number with what it counts.
@@ -47,6 +49,11 @@ impl fmt::Display for Markup<'_> {
 /// A text as a page shows it.
 pub(crate) fn markup_of(text: &str) -> String {
     Markup(text).to_string()
+}
+
+/// A moment as a clock on the wall shows it in a time zone, to the minute.
+pub fn clock_time(at: Timestamp, zone: &TimeZone) -> String {
+    at.to_zoned(zone.clone()).strftime("%-d %b %Y, %H:%M %Z").to_string()
 }
 
 #[cfg(test)]

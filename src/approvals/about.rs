@@ -11,7 +11,6 @@ use serde::Serialize;
 use crate::config::{Config, Job};
 use crate::plan::{Limit, Writes};
 use crate::queue::{self, State};
-use crate::record::Target;
 use crate::snapshot::Index;
 use crate::source::Source;
 use crate::store::{self, Store};
@@ -31,7 +30,7 @@ pub(super) struct About {
 
 #[derive(Serialize)]
 struct LimitRow {
-    of: &'static str,
+    of: String,
     allowed: String,
 }
 
@@ -40,17 +39,18 @@ impl About {
         let (known, _) = Index::counts(store, &job.name)?;
         let limits = &job.limits;
         let rows = [
-            ("people who leave within 24 hours", limits.leavers),
-            ("people who are missing from the list", limits.missing),
-            ("people who are changed in one run", limits.updates),
-            ("people who lose what stands in one field", limits.blanked),
-            ("people who are new in one run", limits.creates),
+            ("leave within 24 hours", limits.leavers),
+            ("are missing from the list", limits.missing),
+            ("are changed in one run", limits.updates),
+            ("lose what stands in one field", limits.blanked),
+            ("are new in one run", limits.creates),
         ];
-        let mut rows: Vec<LimitRow> =
-            rows.into_iter().map(|(of, limit)| LimitRow { of, allowed: allowed(limit, known) }).collect();
+        let many = job.mapping.target.plural();
+        let row = |(what, limit)| LimitRow { of: format!("{many} that {what}"), allowed: allowed(limit, known) };
+        let mut rows: Vec<LimitRow> = rows.into_iter().map(row).collect();
         if limits.min_records > 0 {
             let allowed = format!("at least {}, or nothing is used", limits.min_records);
-            rows.push(LimitRow { of: "rows of a list", allowed });
+            rows.push(LimitRow { of: "rows of a list".to_owned(), allowed });
         }
         Ok(Self {
             sentence: sentence(job),
@@ -67,13 +67,7 @@ impl About {
 
 /// `This job keeps staff at the service as they are in a file.`
 fn sentence(job: &Job) -> String {
-    let who = match job.mapping.target {
-        Target::Staff => "staff",
-        Target::Contractor => "contractors",
-        Target::Organization => "organizations",
-        Target::Membership => "memberships",
-        Target::Holder => "holders of certifications",
-    };
+    let who = job.mapping.target.collection();
     let source = if job.inbox.is_some() { "the files that are dropped into its folder" } else { origin(&job.source) };
     format!("This job keeps {who} at the service as they are in {source}.")
 }

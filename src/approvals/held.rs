@@ -13,6 +13,7 @@ use reqwest::Url;
 use super::access::Allowed;
 use super::consent::Subject;
 use super::decide::{self, Decision, Outcome, Ruling};
+use super::pages::Held;
 use super::random;
 use super::site::Site;
 use super::view::{self, PageQuery, Revealed};
@@ -149,7 +150,8 @@ async fn show(site: &Arc<Site>, visitor: &Visitor, allowed: &Allowed, shown: Sho
     });
     let view = view.await?.map_err(|error| unreadable(site, &error))?;
     let consents = site.consents.of(&allowed.name, view.set, &view.digest);
-    Ok(site.pages.held(status, visitor, &view, &consents, note.as_deref()))
+    let page = Held { held: &view, consents: &consents, note: note.as_deref() };
+    Ok(site.pages.held(status, visitor, &page))
 }
 
 async fn carry_out(site: &Arc<Site>, visitor: &Visitor, allowed: &Allowed, form: &Form, ruling: Ruling) -> Replied {

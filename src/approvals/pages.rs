@@ -41,12 +41,14 @@ struct Frame<'a, T> {
     page: T,
 }
 
+/// What the page of a job shows.
 #[derive(Serialize)]
-struct Held<'a> {
-    held: &'a HeldPage,
+pub(super) struct Held<'a> {
+    pub(super) held: &'a HeldPage,
     /// Who consented already, where two have to.
-    consents: &'a [String],
-    note: Option<&'a str>,
+    pub(super) consents: &'a [String],
+    /// What to say above it.
+    pub(super) note: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -79,15 +81,7 @@ impl Pages {
         self.made(StatusCode::OK, "overview.html", &frame)
     }
 
-    pub(super) fn held(
-        &self,
-        status: StatusCode,
-        visitor: &Visitor,
-        held: &HeldPage,
-        consents: &[String],
-        note: Option<&str>,
-    ) -> Response {
-        let page = Held { held, consents, note };
+    pub(super) fn held(&self, status: StatusCode, visitor: &Visitor, page: &Held<'_>) -> Response {
         let frame = Frame { title: "Held", user: Some(visitor.person.called()), token: Some(&visitor.token), page };
         self.made(status, "held.html", &frame)
     }

@@ -1,5 +1,6 @@
 //! What the pages show, as plain data for their templates.
 
+use crate::text::clock_time;
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 
@@ -59,7 +60,7 @@ pub(super) struct HeldPage {
     chart: String,
     /// When the last of them ended, and how.
     last: Option<(String, &'static str)>,
-    groups: Vec<Group>,
+    groups: Vec<ReasonGroup>,
     /// What a key or a name is to hold, and how many changes that are; empty for all.
     sought: String,
     /// The same in an address.
@@ -74,7 +75,7 @@ pub(super) struct HeldPage {
 
 /// Changes that wait for the same.
 #[derive(Serialize)]
-struct Group {
+struct ReasonGroup {
     reason: String,
     changes: Vec<Row>,
 }
@@ -187,12 +188,12 @@ pub(super) fn held_page(
     let found = part.found(set);
     let pages = found.len().div_ceil(CHANGES_MAX).max(1);
     let page = part.page.unwrap_or(1).clamp(1, pages);
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<ReasonGroup> = Vec::new();
     for change in found.iter().skip((page - 1) * CHANGES_MAX).take(CHANGES_MAX) {
         let (reason, row) = (reveal(&change.reason).into_owned(), Row::of(change, revealed));
         match groups.iter_mut().find(|group| group.reason == reason) {
             Some(group) => group.changes.push(row),
-            None => groups.push(Group { reason, changes: vec![row] }),
+            None => groups.push(ReasonGroup { reason, changes: vec![row] }),
         }
     }
     Ok(HeldPage {
@@ -269,5 +270,5 @@ fn paused(store: &Store, job: &Job) -> Option<String> {
 
 /// A time in the zone of a job.
 pub(super) fn time(job: &Job, at: jiff::Timestamp) -> String {
-    at.to_zoned(job.time_zone.clone()).strftime("%-d %b %Y, %H:%M %Z").to_string()
+    clock_time(at, &job.time_zone)
 }

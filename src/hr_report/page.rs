@@ -111,7 +111,7 @@ struct Section<'a> {
     heading: &'a str,
     count: usize,
     help: &'a str,
-    groups: Vec<Group<'a>>,
+    groups: Vec<ReasonGroup<'a>>,
     lines: Vec<Line<'a>>,
     has_reasons: bool,
     has_values: bool,
@@ -120,7 +120,7 @@ struct Section<'a> {
 
 /// Lines with one reason.
 #[derive(Serialize)]
-struct Group<'a> {
+struct ReasonGroup<'a> {
     count: usize,
     reason: &'a str,
     in_english: bool,
@@ -215,7 +215,7 @@ impl<'a> Section<'a> {
             let lines: Vec<Line<'a>> = group.iter().take(left).map(|line| shown(line)).collect();
             left -= lines.len();
             let Line { reason, in_english, .. } = shown(group[0]);
-            listed.push(Group { count: group.len(), reason, in_english, lines });
+            listed.push(ReasonGroup { count: group.len(), reason, in_english, lines });
         }
         let singles: Vec<Line<'a>> = singles.into_iter().take(left).map(shown).collect();
         let more = lines.len().checked_sub(LISTED_MAX).filter(|more| *more > 0);

@@ -13,7 +13,7 @@ use crate::source::{JoinedName, Name};
 pub(super) const WHOLE_ROW: [&str; 2] = ["source", "all"];
 
 /// What one template was found to hold.
-pub(super) struct Checked {
+pub(super) struct TemplateFindings {
     /// The columns that it names through `source[…]`, `all[…]` or a lookup.
     pub(super) verbatim: BTreeSet<Name>,
     /// Everything that is wrong with it.
@@ -22,8 +22,9 @@ pub(super) struct Checked {
 
 /// Checks a template's words: only filters, tests, tables and countries that there are, columns only by names that can be
 /// known beforehand.
-pub(super) fn check(place: &str, text: &str, scan: &Scan<'_>, words: Vocabulary<'_>) -> Checked {
-    let mut check = Check { place, text, words, found: Checked { verbatim: BTreeSet::new(), faults: Vec::new() } };
+pub(super) fn check(place: &str, text: &str, scan: &Scan<'_>, words: Vocabulary<'_>) -> TemplateFindings {
+    let mut check =
+        Check { place, text, words, found: TemplateFindings { verbatim: BTreeSet::new(), faults: Vec::new() } };
     for piece in &scan.pieces {
         check.piece(piece);
     }
@@ -34,7 +35,7 @@ struct Check<'c> {
     place: &'c str,
     text: &'c str,
     words: Vocabulary<'c>,
-    found: Checked,
+    found: TemplateFindings,
 }
 
 impl Check<'_> {

@@ -13,11 +13,11 @@ use super::engine::environment;
 use super::error::Error;
 use super::joining::LookupMapping;
 use super::marks::Mark;
-use super::options::{OnBadValue, Options, Vocabulary};
+use super::options::{LookupOptions, OnBadValue, Options, Vocabulary};
 use super::outcome::place_of;
 use super::reach::Reach;
 use super::template::Compiled;
-use crate::record::{Field, FieldKind};
+use crate::record::{Field, FieldKind, Target};
 use crate::source::{ColumnRequirement, Columns, Match, Name, RequiredColumns};
 
 /// Changes whenever the same templates could have another result: filters, trimming, kinds.
@@ -41,6 +41,22 @@ pub struct Mapping {
     wanted: RequiredColumns,
     photos: Vec<Name>,
     digest: u128,
+}
+
+/// The templates of a mapping, compiled.
+struct Templates<'a> {
+    key: Compiled,
+    joined: Option<Compiled>,
+    include: Option<Compiled>,
+    marks: Vec<(Mark, Compiled)>,
+    fields: Vec<(Field, Reach, Compiled)>,
+    lookups: Vec<(&'a LookupOptions, Compiled, Compiled)>,
+}
+
+/// What is wrong with a field that a target does not have.
+fn unknown_field(target: Target, name: &str, place: &str) -> Error {
+    let known: Vec<_> = target.fields().map(|field| field.name).collect();
+    Error::whole(place, unknown("field", name, known.iter().map(SmolStr::as_str)))
 }
 
 impl Mapping {
@@ -68,8 +84,8 @@ impl Mapping {
                 Some((lookup, on?, key?))
             })
             .collect();
-        let mut fields = Vec::new();
         let mut strange = Vec::new();
+        let mut fields = Vec::new();
         for (name, text) in &options.fields {
             let place = place_of(&format!("{}{name}", options.prefix));
             let compiled = compile(&place, text);
@@ -78,11 +94,7 @@ impl Mapping {
                     let reach = Reach::of(&field, options);
                     fields.extend(compiled.map(|compiled| (field, reach, compiled)));
                 }
-                None => {
-                    let known: Vec<_> = options.target.fields().map(|field| field.name).collect();
-                    let reason = unknown("field", name, known.iter().map(SmolStr::as_str));
-                    strange.push(Error::whole(&place, reason));
-                }
+                None => strange.push(unknown_field(options.target, name, &place)),
             }
         }
         if options.key.trim().is_empty() {
@@ -97,40 +109,43 @@ impl Mapping {
         match key {
             Some(key) if faults.is_empty() => {
                 let (include, joined) = (include.flatten(), joined.flatten());
-                let templates = std::iter::once(&key).chain(&joined).chain(&include);
-                let templates = templates.chain(marks.iter().map(|it| &it.1)).chain(fields.iter().map(|it| &it.2));
-                let named = |name: &str| {
-                    let names = fields.iter().flat_map(|(.., template)| &template.names).filter_map(Name::joined);
-                    names.filter(|joined| joined.lookup == name).cloned().collect::<BTreeSet<_>>()
-                };
-                let lookups = lookups
-                    .into_iter()
-                    .map(|(lookup, on, key)| LookupMapping::new(lookup, on, key, named(&lookup.name)));
-                let lookups: Vec<LookupMapping> = lookups.filter(LookupMapping::is_used).collect();
-                let templates = templates.chain(lookups.iter().map(|lookup| &lookup.on));
-                let photos = fields.iter().filter(|(field, ..)| field.kind == FieldKind::Photo);
-                let photos: Vec<Name> = photos.flat_map(|(.., template)| template.names.iter().cloned()).collect();
-                let keys = key.names.iter().cloned().collect();
-                let own = photos.iter().filter(|name| name.joined().is_none()).cloned().collect();
-                let wanted = RequiredColumns { photos: own, keys, ..wanted(options, templates) };
-                let (prefix, digest) = (options.prefix, digest(options));
-                let on_bad_value = options.on_bad_value;
-                Ok(Self {
-                    environment,
-                    key,
-                    joined,
-                    include,
-                    marks,
-                    fields,
-                    on_bad_value,
-                    prefix,
-                    lookups,
-                    wanted,
-                    photos,
-                    digest,
-                })
+                Ok(Self::assembled(options, environment, Templates { key, joined, include, marks, fields, lookups }))
             }
             _ => Err(faults),
+        }
+    }
+
+    /// The mapping of templates without a fault.
+    fn assembled(options: &Options, environment: Environment<'static>, templates: Templates<'_>) -> Self {
+        let Templates { key, joined, include, marks, fields, lookups } = templates;
+        let who = std::iter::once(&key).chain(&joined).chain(&include);
+        let all = who.chain(marks.iter().map(|it| &it.1)).chain(fields.iter().map(|it| &it.2));
+        let named = |name: &str| {
+            let names = fields.iter().flat_map(|(.., template)| &template.names).filter_map(Name::joined);
+            names.filter(|joined| joined.lookup == name).cloned().collect::<BTreeSet<_>>()
+        };
+        let lookups =
+            lookups.into_iter().map(|(lookup, on, key)| LookupMapping::new(lookup, on, key, named(&lookup.name)));
+        let lookups: Vec<LookupMapping> = lookups.filter(LookupMapping::is_used).collect();
+        let all = all.chain(lookups.iter().map(|lookup| &lookup.on));
+        let photos = fields.iter().filter(|(field, ..)| field.kind == FieldKind::Photo);
+        let photos: Vec<Name> = photos.flat_map(|(.., template)| template.names.iter().cloned()).collect();
+        let keys = key.names.iter().cloned().collect();
+        let own = photos.iter().filter(|name| name.joined().is_none()).cloned().collect();
+        let wanted = RequiredColumns { photos: own, keys, ..wanted(options, all) };
+        Self {
+            environment,
+            on_bad_value: options.on_bad_value,
+            prefix: options.prefix,
+            digest: digest(options),
+            key,
+            joined,
+            include,
+            marks,
+            fields,
+            lookups,
+            wanted,
+            photos,
         }
     }
 

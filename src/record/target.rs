@@ -170,6 +170,17 @@ impl Target {
         }
     }
 
+    /// What a person calls all that the service has of it.
+    pub fn collection(self) -> &'static str {
+        match self {
+            Self::Staff => "staff",
+            Self::Contractor => "contractors",
+            Self::Organization => "contractor organizations",
+            Self::Membership => "memberships of contractors",
+            Self::Holder => "certifications",
+        }
+    }
+
     fn rows(self) -> &'static [FieldRow] {
         match self {
             Self::Staff => STAFF,

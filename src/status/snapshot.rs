@@ -1,5 +1,6 @@
 //! Gathers the state at one moment.
 
+use crate::text::clock_time;
 use std::collections::BTreeMap;
 
 use jiff::tz::TimeZone;
@@ -368,7 +369,7 @@ impl JobView {
 
     /// A time as the job's people read it.
     pub fn local_time(&self, at: Timestamp) -> String {
-        at.to_zoned(self.time_zone.clone()).strftime("%-d %b %Y, %H:%M %Z").to_string()
+        clock_time(at, &self.time_zone)
     }
 }
 

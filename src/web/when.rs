@@ -1,5 +1,6 @@
 //! A moment as a page shows it: how long ago, and exactly.
 
+use crate::text::clock_time;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
@@ -18,7 +19,7 @@ pub struct When {
 impl When {
     /// `at` as seen at `now`, in a time zone.
     pub fn new(at: Timestamp, now: Timestamp, zone: &TimeZone) -> Self {
-        let exact = at.to_zoned(zone.clone()).strftime("%-d %b %Y, %H:%M %Z").to_string();
+        let exact = clock_time(at, zone);
         Self { iso: format!("{at:.0}"), about: about(at.duration_since(now)), exact }
     }
 }

@@ -1,5 +1,6 @@
 //! `rosterd plan`.
 
+use crate::text::clock_time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -343,7 +344,7 @@ fn overview(ui: &Ui, plan: &JobPlan, detail: Detail) -> Result<(), spool::Error>
 fn missed(ui: &Ui, plan: &JobPlan, listed_max: usize) {
     let changed: BTreeSet<&Key> = changes(plan).map(|(change, _)| &change.key).collect();
     let zone = TimeZone::system();
-    let time = |at: Timestamp| at.to_zoned(zone.clone()).strftime("%-d %b %Y, %H:%M %Z").to_string();
+    let time = |at: Timestamp| clock_time(at, &zone);
     let mut waiting = plan.missed.iter().filter(|one| !changed.contains(&one.key));
     for one in waiting.by_ref().take(listed_max) {
         let name = plan.names.get(&one.key).map(|name| format!("  {}", sanitize(name))).unwrap_or_default();

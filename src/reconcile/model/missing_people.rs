@@ -1,5 +1,6 @@
 //! Known people who are missing from complete reads, as they are shown and remembered.
 
+use crate::text::clock_time;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
@@ -49,7 +50,7 @@ impl Missing {
 
     /// The same in words, with times in the job's zone.
     pub fn describe(&self, zone: &TimeZone, now: Timestamp) -> String {
-        let time = |at: Timestamp| at.to_zoned(zone.clone()).strftime("%-d %b %Y, %H:%M %Z").to_string();
+        let time = |at: Timestamp| clock_time(at, zone);
         let fate = if self.removed { "removed" } else { "changed" };
         let then = match self.due {
             None => "they stay at the service".to_owned(),

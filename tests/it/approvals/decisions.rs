@@ -88,10 +88,10 @@ fn a_page_says_how_much_of_a_job_goes_without_an_approval() {
     let pages = pages.up();
     let page = pages.logged_in("ana", &["hr"]).get("/held/staff").expect(200).body;
     for (of, allowed) in [
-        ("people who leave within 24 hours", "up to 4 (10 % of 40, and 3 in any case)"),
-        ("people who are missing from the list", "any number"),
-        ("people who are changed in one run", "up to 5"),
-        ("people who are new in one run", "any number"),
+        ("people that leave within 24 hours", "up to 4 (10 % of 40, and 3 in any case)"),
+        ("people that are missing from the list", "any number"),
+        ("people that are changed in one run", "up to 5"),
+        ("people that are new in one run", "any number"),
         ("rows of a list", "at least 7, or nothing is used"),
     ] {
         assert!(page.contains(&format!("<tr><td>{of}</td><td>{allowed}</td></tr>")), "{of}: {page}");

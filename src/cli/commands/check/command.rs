@@ -251,7 +251,7 @@ async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) 
     for target in &targets {
         let read = readable(&client, *target).await;
         let reached = read.is_ok();
-        let read = read.map(|()| format!("the credential may read {}", of_service(*target)));
+        let read = read.map(|()| format!("the credential may read {}", target.collection()));
         findings.push(Finding::of(format!("service at {}", config.api.base_url), read.map_err(|error| chain(&error))));
         if !reached {
             return Ok(());
@@ -338,15 +338,4 @@ async fn readable(client: &Client, target: Target) -> Result<(), api::Error> {
 
 async fn one<R: Walkable>(client: &Client) -> Result<(), api::Error> {
     client.send(Api::<R>::root().list(&Query::default().ascending("id").limit(1))).await.map(drop)
-}
-
-/// What is read of a target, as a person calls it.
-fn of_service(target: Target) -> &'static str {
-    match target {
-        Target::Staff => "staff",
-        Target::Contractor => "contractors",
-        Target::Organization => "contractor organizations",
-        Target::Membership => "memberships of contractors",
-        Target::Holder => "certifications",
-    }
 }
