@@ -108,13 +108,20 @@ struct Update<'u> {
 }
 
 impl Update<'_> {
-    /// Whether it leaves nothing of who its entity is, nor of who the source said it is.
+    /// Whether it leaves nothing of who the source said it is, or of who its entity is where the source said nothing yet. An
+    /// edit at the service that shows one of the new values already proves nothing; one that shows all of them leaves
+    /// nothing to be replaced.
     fn replaces(&self) -> bool {
-        let of_sent = |sent: &Values| {
-            is_another_person(|field| sent.get(field).cloned().unwrap_or(Value::Empty), &self.record.fields)
-        };
-        is_another_person(|field| self.entity.value(field).clone(), &self.record.fields)
-            && self.sent.is_none_or(of_sent)
+        let wanted = &self.record.fields;
+        match self.sent {
+            None => is_another_person(|field| self.entity.value(field).clone(), wanted),
+            Some(sent) => {
+                let is_there =
+                    |field: &str| wanted.get(field).is_none_or(|to| text(self.entity.value(field)) == text(to));
+                !Target::IDENTITY.into_iter().all(is_there)
+                    && is_another_person(|field| sent.get(field).cloned().unwrap_or(Value::Empty), wanted)
+            }
+        }
     }
 
     /// What it brings into a field that was neither there nor sent before.

@@ -106,6 +106,24 @@ fn law_3_who_may_be_known_there_is_not_made_again_where_an_edit_at_the_service_h
 }
 
 #[test]
+fn law_6_a_key_that_goes_to_another_person_is_held_though_an_edit_at_the_service_shows_one_of_their_values() {
+    for (edit, held) in [
+        (json!({}), true),
+        (json!({"name": "Zed New"}), true),
+        (json!({"email": "zed@example.com"}), true),
+        (json!({"name": "Zed New", "email": "zed@example.com"}), false),
+    ] {
+        let world = World::synced(Config::default(), 3);
+        let id = world.held_as(1).unwrap()["id"].as_i64().unwrap();
+        world.service().edit("staff", id, edit.clone());
+        world.csv(people(1..4).replace("Person 1,person1@example.com,Clerk", "Zed New,zed@example.com,Baker"));
+        let ran = world.sync();
+        assert_eq!(ran.writes().1, u64::from(!held), "{edit}: {ran:?}");
+        assert_eq!(ran.reason().contains("name and email both become others"), held, "{edit}: {ran:?}");
+    }
+}
+
+#[test]
 fn two_new_rows_with_one_email_are_held_and_can_be_approved() {
     let world = World::new(Options { accept_duplicates: true, ..Options::default() });
     world.csv(people(0..3) + "B1,Reception One,desk@example.com,x\nB2,Reception Two,desk@example.com,x\n");
