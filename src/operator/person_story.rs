@@ -1,6 +1,6 @@
 //! What is known of one person, and what became of them: for people without a shell.
 //!
-//! Reads what is stored alone. [`explain`](super::explain) also reads the source and works out what a run would do; a page
+//! Reads what is stored alone. [`explain`](super::explain()) also reads the source and works out what a run would do; a page
 //! that anybody may load again and again must not ask a directory each time.
 
 use jiff::Timestamp;
