@@ -28,6 +28,13 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &ForgetArgs) -> Result<Ex
     notify::forget(&config.state.dir).map_err(|error| {
         Failure::failed(Message(format!("notices of rejected rows could not be forgotten: {error}")))
     })?;
+    for job in &forgotten.dropped_reports {
+        ui.warn(format!(
+            "what keeps the report on the last file of job {job} up to date was damaged, and went with it, as it may have named \
+             {}; `rosterd status {job}` shows what still waits",
+            sanitize(key.as_str())
+        ));
+    }
     if ui.json {
         ui.document(&json!({
             "version": 1,

@@ -13,6 +13,7 @@ use jiff::SignedDuration;
 use tempfile::TempDir;
 
 use super::error::ForgetError;
+use super::forgotten::Forgotten;
 use super::redact::without;
 use crate::clock::Clock;
 use crate::config::Job;
@@ -54,21 +55,23 @@ struct Searched<'a> {
 }
 
 /// Takes a person out of everything that was filed in the inboxes of `jobs`, and drops what is kept of their files in
-/// the state folder; returns how many files that concerned, and the first reason why not all of them could be searched.
+/// the state folder; notes what that concerned, and returns the first reason why not all of them could be searched.
 /// A filed file that can't be parsed is removed as a whole; anything that is not a regular file contains no people.
-pub(crate) fn forget(store: &Store, jobs: &[Job], key: &Key) -> (u64, Option<ForgetError>) {
-    let (mut files, mut failed) = (0, None);
+pub(crate) fn forget(store: &Store, jobs: &[Job], key: &Key, forgotten: &mut Forgotten) -> Option<ForgetError> {
+    let mut failed = None;
     for job in jobs.iter().filter(|job| job.inbox.is_some()) {
-        for part in [kept, filed] {
-            let found = part(store, job, key, &mut files);
-            failed = failed.or(found.err().map(|source| ForgetError::Filed { job: job.name.clone(), source }));
+        let all = kept(store, job, key, forgotten);
+        let all = [all, filed(store, job, key, &mut forgotten.files)];
+        for source in all.into_iter().filter_map(Result::err) {
+            failed.get_or_insert(ForgetError::Filed { job: job.name.clone(), source });
         }
     }
-    (files, failed)
+    failed
 }
 
 /// What lies in the state folder.
-fn kept(store: &Store, job: &Job, key: &Key, files: &mut u64) -> io::Result<()> {
+fn kept(store: &Store, job: &Job, key: &Key, forgotten: &mut Forgotten) -> io::Result<()> {
+    let files = &mut forgotten.files;
     let staging = Staging::of(store.dir(), &job.name);
     match staging.open_report() {
         Ok(None) => {}
@@ -83,6 +86,7 @@ fn kept(store: &Store, job: &Job, key: &Key, files: &mut u64) -> io::Result<()> 
             staging.drop_waiting()?;
             disk::sync_folder(staging.dir())?;
             *files += 1;
+            forgotten.dropped_reports.insert(job.name.clone());
         }
     }
     for path in [staging.kept_copy(), staging.copy()] {

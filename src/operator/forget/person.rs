@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::error::ForgetError;
+use super::forgotten::Forgotten;
 use super::inbox;
 use crate::clock::Clock;
 use crate::config::Job;
@@ -13,21 +14,6 @@ use crate::reconcile::model::job_state::JobState;
 use crate::record::{JobName, Key, RemoteId, Target, erase_key};
 use crate::snapshot::{Index, Owner, SyncedRecord};
 use crate::store::{self, Batch, MetaKey, Store};
-
-/// What was forgotten.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Forgotten {
-    /// The jobs that knew the key, by name; those that are no longer configured too.
-    pub jobs: BTreeSet<JobName>,
-    /// The entities that the key was: they are still at the service.
-    pub ids: BTreeSet<RemoteId>,
-    /// How many rows of the state went.
-    pub rows: u64,
-    /// How many lines of the audit files went.
-    pub lines: u64,
-    /// How many files of inboxes, filed or kept, were rewritten or removed.
-    pub files: u64,
-}
 
 /// Forgets every record of that key: its rows, what the mirror holds of its entity, its lines in the audit files, and the
 /// places where other rows name it. `None` where there is nothing of it. A process that ends half way is made good by
@@ -43,8 +29,7 @@ pub fn forget(store: Store, clock: &Clock, jobs: &[Job], key: &Key) -> Result<Op
         mirror::force_full_listing(&mut batch, &store, target)?;
     }
     forgotten.lines = history::forget(store.dir(), key).map_err(ForgetError::Audit)?;
-    let (files, failed) = inbox::forget(&store, jobs, key);
-    forgotten.files = files;
+    let failed = inbox::forget(&store, jobs, key, &mut forgotten);
     let unfinished = store.meta::<bool>(MetaKey::Forgetting)?.is_some();
     if forgotten.rows == 0 && forgotten.lines == 0 && forgotten.files == 0 && !unfinished {
         return failed.map_or(Ok(None), Err);

@@ -79,9 +79,9 @@ fn a_report_whose_last_waiting_person_is_forgotten_waits_for_no_one() {
         if is_damaged {
             fs::write(&waiting, "{ P00005").unwrap();
         }
-        for number in held {
-            world.run(&["forget", &format!("P{number:05}")]).expect(0);
-        }
+        let ran = held.map(|number| world.run(&["forget", &format!("P{number:05}")]).expect(0)).collect::<Vec<_>>();
+        assert_eq!(ran[0].err.contains("report on the last file of job staff"), is_damaged, "{ran:?}");
+        assert!(!ran[1].err.contains("report on the last file"), "{ran:?}");
         world.sync();
         let page = inbox.text("processed", "b.csv.report.html");
         assert!(is_damaged || !page.contains("something waits"), "{page}");
