@@ -14,6 +14,7 @@ use serde::Deserialize;
 use super::access::Allowed;
 use super::decide;
 use super::held::{Form, Replied, unclear, unreadable, whole};
+use super::reply;
 use super::site::Site;
 use super::story::StoryPage;
 use super::visitor::Visitor;
@@ -24,6 +25,7 @@ use crate::record::Key;
 /// The person that someone asks for.
 #[derive(Deserialize)]
 pub(super) struct PersonQuery {
+    #[serde(default)]
     key: String,
 }
 
@@ -38,6 +40,9 @@ pub(super) async fn look(
         let name = crate::record::JobName::new(&job).filter(|job| !job.is_part());
         let visitor = site.visitor(&headers, name.as_ref())?;
         let allowed = seen(&site, &visitor, &job)?;
+        if asked.key.trim().is_empty() {
+            return Ok(visitor.kept(reply::see_other(&format!("/held/{}", allowed.name))));
+        }
         Ok(visitor.kept(show(&site, &visitor, allowed, asked.key, false).await?))
     };
     whole(looked.await)

@@ -100,7 +100,7 @@ impl EventRow {
                 Self { at, what: format!("{what} by run {}", changed.run), fields: moved.collect() }
             }
             StoryEvent::Decision(decided) => {
-                let why = decided.why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+                let why = decided.why.as_deref().map(|why| format!(": {}", reveal(why))).unwrap_or_default();
                 Self { at, what: format!("{} by {}{why}", decided.decision, decided.by), fields: Vec::new() }
             }
         }
