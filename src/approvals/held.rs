@@ -105,10 +105,8 @@ pub(super) async fn look(
     headers: HeaderMap,
 ) -> Response {
     let looked = async {
-        let name = crate::record::JobName::new(&job).filter(|job| !job.is_part());
-        let visitor = site.visitor(&headers, name.as_ref())?;
-        let allowed = site.allowed(&visitor, &job).filter(|one| one.rights.allow(Right::See));
-        let allowed = allowed.ok_or_else(|| Box::new(site.pages.missing()))?;
+        let visitor = site.visitor(&headers, Some(&job))?;
+        let allowed = site.seen(&visitor, &job)?;
         let shown = Shown { part, revealed: Revealed::None, status: StatusCode::OK, note: None };
         Ok(visitor.kept(show(&site, &visitor, &allowed, shown).await?))
     };
@@ -119,8 +117,7 @@ pub(super) async fn look(
 pub(super) async fn decide(State(site): State<Arc<Site>>, Path(job): Path<String>, request: Request) -> Response {
     let decided = async {
         let (form, visitor) = Form::of(&site, request).await?;
-        let allowed = site.allowed(&visitor, &job).filter(|one| one.rights.allow(Right::See));
-        let allowed = allowed.ok_or_else(|| Box::new(site.pages.missing()))?;
+        let allowed = site.seen(&visitor, &job)?;
         match form.one("action") {
             Some("approve") => carry_out(&site, &visitor, &allowed, &form, Ruling::Approve).await,
             Some("reject") => carry_out(&site, &visitor, &allowed, &form, Ruling::Reject).await,
@@ -199,16 +196,26 @@ async fn reveal(site: &Arc<Site>, visitor: &Visitor, allowed: &Allowed, form: &F
         Some(key) => Some(Key::new(key).ok_or_else(|| unclear(site))?),
         None => None,
     };
-    let (own, name, person, one) = (Arc::clone(site), allowed.name.clone(), visitor.person.clone(), key.clone());
-    let written = site.with_store(move |store| decide::note_look(&own, store, &name, &person, one));
-    written.await?.map_err(|error| {
-        tracing::warn!(%error, "a look at hidden values could not be written to the audit file: {error}");
-        Box::new(site.pages.unavailable())
-    })?;
+    note_look(site, visitor, allowed, key.clone()).await?;
     let revealed = key.map_or(Revealed::All, Revealed::One);
     let page = form.one("page").and_then(|page| page.parse().ok());
     let part = PageQuery::new(page, form.one("q").map(str::to_owned));
     show(site, visitor, allowed, Shown { part, revealed, status: StatusCode::OK, note: None }).await
+}
+
+/// Writes down that someone looks at hidden values, of one key or of all; `Err` is the answer where that can't be.
+pub(super) async fn note_look(
+    site: &Arc<Site>,
+    visitor: &Visitor,
+    allowed: &Allowed,
+    key: Option<Key>,
+) -> Result<(), Box<Response>> {
+    let (own, name, person) = (Arc::clone(site), allowed.name.clone(), visitor.person.clone());
+    let written = site.with_store(move |store| decide::note_look(&own, store, &name, &person, key));
+    written.await?.map_err(|error| {
+        tracing::warn!(%error, "a look at hidden values could not be written to the audit file: {error}");
+        Box::new(site.pages.unavailable())
+    })
 }
 
 /// Pauses a job.
@@ -246,7 +253,7 @@ pub(super) fn unclear(site: &Site) -> Box<Response> {
 }
 
 pub(super) fn unreadable(site: &Site, error: &dyn std::error::Error) -> Box<Response> {
-    tracing::warn!(%error, "what is held could not be read for a page: {error}");
+    tracing::warn!(%error, "the state could not be read for a page: {error}");
     Box::new(site.pages.unavailable())
 }
 

@@ -12,13 +12,11 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use super::access::Allowed;
-use super::decide;
-use super::held::{Form, Replied, unclear, unreadable, whole};
+use super::held::{Form, Replied, note_look, unclear, unreadable, whole};
 use super::reply;
 use super::site::Site;
 use super::story::StoryPage;
 use super::visitor::Visitor;
-use crate::config::Right;
 use crate::operator::PersonStory;
 use crate::record::Key;
 
@@ -37,9 +35,8 @@ pub(super) async fn look(
     headers: HeaderMap,
 ) -> Response {
     let looked = async {
-        let name = crate::record::JobName::new(&job).filter(|job| !job.is_part());
-        let visitor = site.visitor(&headers, name.as_ref())?;
-        let allowed = seen(&site, &visitor, &job)?;
+        let visitor = site.visitor(&headers, Some(&job))?;
+        let allowed = site.seen(&visitor, &job)?;
         if asked.key.trim().is_empty() {
             return Ok(visitor.kept(reply::see_other(&format!("/held/{}", allowed.name))));
         }
@@ -52,24 +49,12 @@ pub(super) async fn look(
 pub(super) async fn reveal_all(State(site): State<Arc<Site>>, Path(job): Path<String>, request: Request) -> Response {
     let revealed = async {
         let (form, visitor) = Form::of(&site, request).await?;
-        let allowed = seen(&site, &visitor, &job)?;
+        let allowed = site.seen(&visitor, &job)?;
         let key = form.one("key").and_then(Key::new).ok_or_else(|| unclear(&site))?;
-        let (own, name, person, one) =
-            (Arc::clone(&site), allowed.name.clone(), visitor.person.clone(), Some(key.clone()));
-        let written = site.with_store(move |store| decide::note_look(&own, store, &name, &person, one));
-        written.await?.map_err(|error| {
-            tracing::warn!(%error, "a look at hidden values could not be written to the audit file: {error}");
-            Box::new(site.pages.unavailable())
-        })?;
+        note_look(&site, &visitor, &allowed, Some(key.clone())).await?;
         show(&site, &visitor, allowed, key.as_str().to_owned(), true).await
     };
     whole(revealed.await)
-}
-
-/// The job, where someone may see its people.
-fn seen(site: &Site, visitor: &Visitor, job: &str) -> Result<Allowed, Box<Response>> {
-    let allowed = site.allowed(visitor, job).filter(|one| one.rights.allow(Right::See));
-    allowed.ok_or_else(|| Box::new(site.pages.missing()))
 }
 
 async fn show(site: &Arc<Site>, visitor: &Visitor, allowed: Allowed, key: String, shows: bool) -> Replied {

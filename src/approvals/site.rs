@@ -16,7 +16,7 @@ use super::provider::Provider;
 use super::reply::{self, SESSION};
 use super::session::{Session, Sessions};
 use super::visitor::Visitor;
-use crate::config::{Approvals, Login};
+use crate::config::{Approvals, Login, Right};
 use crate::record::JobName;
 use crate::store::Store;
 
@@ -61,15 +61,16 @@ impl Site {
         })
     }
 
-    /// Who asks to see something; `Err` is the answer to who is not logged in.
-    pub(super) fn visitor(&self, headers: &HeaderMap, job: Option<&JobName>) -> Result<Visitor, Box<Response>> {
+    /// Who asks to see something, `job` where it is of one; `Err` is the answer to who is not logged in.
+    pub(super) fn visitor(&self, headers: &HeaderMap, job: Option<&str>) -> Result<Visitor, Box<Response>> {
         let session = self.session(headers);
         match &self.approvals.login {
             Login::Provider(_) => match session {
                 Some(session) => Ok(Visitor::of(session)),
                 None => {
-                    let job = job.map(|job| format!("?job={job}")).unwrap_or_default();
-                    Err(Box::new(reply::see_other(&format!("/login{job}"))))
+                    let job = job.and_then(JobName::new).filter(|job| !job.is_part());
+                    let query = job.map(|job| format!("?job={job}")).unwrap_or_default();
+                    Err(Box::new(reply::see_other(&format!("/login{query}"))))
                 }
             },
             Login::Proxy(proxy) => {
@@ -111,6 +112,12 @@ impl Site {
         let name = config.jobs.iter().map(|job| &job.name).find(|job| job.as_str() == name)?.clone();
         let rights = visitor.person.rights(&self.approvals, &name);
         (!rights.is_empty()).then_some(Allowed { config, name, rights })
+    }
+
+    /// The job of that name, where the visitor may see its people; `Err` says that there is no such job.
+    pub(super) fn seen(&self, visitor: &Visitor, name: &str) -> Result<Allowed, Box<Response>> {
+        let allowed = self.allowed(visitor, name).filter(|one| one.rights.allow(Right::See));
+        allowed.ok_or_else(|| Box::new(self.pages.missing()))
     }
 
     /// Does work with the state on a thread that may wait; `Err` is the answer where that can't be had.

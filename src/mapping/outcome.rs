@@ -28,6 +28,9 @@ const LIST_MAX: usize = 1000;
 /// What is wrong with a text that a spreadsheet put in the place of a value: an error such as `#N/A`, or a long number
 /// cut to `4.1E+03`. It is neither a number nor a name of a person.
 pub(super) fn damage(text: &str) -> Option<RowDefect> {
+    // Every cell comes here, and nearly all of them begin otherwise.
+    let may_be = |first: &u8| matches!(first, b'#' | b'0'..=b'9' | b'-' | b'+' | 0x80..);
+    text.trim_ascii_start().as_bytes().first().filter(|first| may_be(first))?;
     let text = text.trim();
     let is_error = || {
         let rest = &text[1..];
@@ -44,7 +47,8 @@ pub(super) fn damage(text: &str) -> Option<RowDefect> {
 
 /// Whether a text is a number as spreadsheets shorten long ones: `4.1E+03`.
 fn is_cut_number(text: &str) -> bool {
-    let Some((mantissa, exponent)) = text.split_once(['E', 'e']) else { return false };
+    let Some(at) = text.bytes().position(|byte| byte.eq_ignore_ascii_case(&b'e')) else { return false };
+    let (mantissa, exponent) = (&text[..at], &text[at + 1..]);
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let mantissa = mantissa.trim_start_matches(['+', '-']);
     let (whole, rest) = mantissa.split_once(['.', ',']).unwrap_or((mantissa, "0"));
@@ -270,9 +274,20 @@ mod tests {
 
     #[test]
     fn what_a_spreadsheet_puts_in_the_place_of_a_value_is_none() {
-        for damaged in
-            ["#N/A", "#n/a", " #REF! ", "#DIV/0!", "#NAME?", "#NV", "####", "4.1E+03", "4,12E+10", "1E+5", "-4.1e+03"]
-        {
+        for damaged in [
+            "#N/A",
+            "#n/a",
+            " #REF! ",
+            "\u{a0}#REF!",
+            "#DIV/0!",
+            "#NAME?",
+            "#NV",
+            "####",
+            "4.1E+03",
+            "4,12E+10",
+            "1E+5",
+            "-4.1e+03",
+        ] {
             assert!(damage(damaged).is_some(), "{damaged}");
             assert!(text(damaged).value(FieldKind::Text).is_err(), "{damaged}");
         }

@@ -270,6 +270,8 @@ enum Step {
     Remove(u8, u16),
     Load(u8, u16, u16),
     Bulk(Vec<(u8, u16, Option<u8>)>, bool),
+    /// Rows in any order, and rows that come in order when all is committed.
+    Ordered(Vec<(u16, Option<u8>)>, BTreeMap<u16, Option<u8>>, bool),
     Compact,
     Tidy,
     Reopen,
@@ -289,6 +291,12 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (space.clone(), row.clone(), 0u16..400).prop_map(|(space, row, count)| Step::Load(space, row, count)),
         2 => (proptest::collection::vec((space, row, any::<Option<u8>>()), 0..160), any::<bool>())
             .prop_map(|(rows, ends)| Step::Bulk(rows, ends)),
+        2 => (
+            proptest::collection::vec((0u16..120, any::<Option<u8>>()), 0..60),
+            proptest::collection::btree_map(0u16..120, any::<Option<u8>>(), 0..100),
+            any::<bool>(),
+        )
+            .prop_map(|(rows, ordered, ends)| Step::Ordered(rows, ordered, ends)),
         1 => Just(Step::Compact),
         1 => Just(Step::Tidy),
         2 => Just(Step::Reopen),
@@ -322,6 +330,27 @@ proptest! {
                         truth.insert((space, name(row)), format!("{:?}", [number as u8]));
                     }
                     store.commit(batch).unwrap();
+                }
+                Step::Ordered(rows, ordered, ends) => {
+                    let mut bulk = store.bulk_load();
+                    let mut ordered: Vec<(u16, Option<u8>)> = ordered.into_iter().collect();
+                    ordered.sort_by_key(|(row, _)| name(*row));
+                    for (row, value) in rows.iter().chain(&ordered).filter(|_| ends) {
+                        truth.remove(&(0, name(*row)));
+                        truth.extend(value.map(|value| ((0, name(*row)), format!("{:?}", [value]))));
+                    }
+                    let change = |(row, value): (u16, Option<u8>)| {
+                        let mut batch = Batch::default();
+                        match value {
+                            Some(value) => batch.put_bytes(SPACES[0], &name(row), &[value]),
+                            None => batch.remove(SPACES[0], &name(row)),
+                        }
+                        batch
+                    };
+                    rows.into_iter().for_each(|row| bulk.add(change(row)).unwrap());
+                    let failure = (!ends).then(|| Err(store.error(ErrorKind::Full)));
+                    let done = bulk.commit_with(ordered.into_iter().map(|row| Ok(change(row))).chain(failure));
+                    prop_assert_eq!(done.is_ok(), ends);
                 }
                 Step::Bulk(rows, ends) => {
                     let mut bulk = store.bulk_load();

@@ -144,14 +144,14 @@ impl Commit<'_> {
         wanted.sort_unstable_by(|one, other| one.key.cmp(&other.key));
         let mut bulk = self.store.bulk_load();
         bulk.add(earlier.removed)?;
-        for change in wanted {
+        let put = |change: &Outline| {
             let change = queued(self.job, self.plan.spill.change(change)?);
             tickets.push(change.ticket());
             let mut batch = Batch::default();
             queue::put(&mut batch, &change);
-            bulk.add(batch)?;
-        }
-        bulk.commit()?;
+            Ok(batch)
+        };
+        bulk.commit_with::<Error>(wanted.into_iter().map(put))?;
         Ok(tickets)
     }
 

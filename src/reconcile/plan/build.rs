@@ -381,9 +381,11 @@ impl<'a> Inputs<'a> {
     /// Puts the limits and what people decided on what the records need and on who leaves.
     fn judge(&self, classified: &mut Classified, leaving: &mut Leaving) -> Result<Judgement, Error> {
         let (job, verdicts) = (self.job(), &self.decisions.verdicts);
-        let changes = std::mem::take(&mut leaving.leavers.changes).into_iter();
-        let mut changes = changes.map(|change| self.spill.put(change)).collect::<Result<Vec<_>, _>>()?;
-        changes.append(&mut classified.changes);
+        // There are many changes on a first run, and few who leave.
+        let mut changes = std::mem::take(&mut classified.changes);
+        let leaving_now = std::mem::take(&mut leaving.leavers.changes).into_iter();
+        let leaving_now = leaving_now.map(|change| self.spill.put(change)).collect::<Result<Vec<_>, _>>()?;
+        changes.splice(0..0, leaving_now);
         leaving.begun.note(&mut changes, &leaving.leavers.ended, &leaving.with_absent);
         let updated = job_limit::updated(job, &changes, verdicts);
         let (undecided, mut in_force) = held::decided(std::mem::take(&mut classified.held), job.writes, verdicts);
@@ -457,9 +459,10 @@ impl<'a> Inputs<'a> {
         let records = read.records.saturating_sub(classified.rejected.len() as u64);
         let rejected = by_line(read.rejected, classified.rejected);
         // Who was approved to be the same person is doubted no more.
-        let sent: BTreeSet<&Key> = changes.go.iter().map(|change| &change.key).collect();
+        let mut doubtful = classified.doubtful;
+        changes.go.iter().for_each(|change| drop(doubtful.remove(&change.key)));
         let doubts = DoubtfulRows {
-            held: classified.doubtful.into_iter().filter(|(key, _)| !sent.contains(key)).collect(),
+            held: doubtful,
             rejected: rejected.iter().filter_map(|row| Some((row.key.clone()?, row.reason.clone()))).collect(),
         };
         let notes = [read.notes, of_read, notes].into_iter().flatten().chain(limit.note).chain(transfers.notes);

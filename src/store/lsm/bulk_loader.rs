@@ -1,7 +1,8 @@
 //! Writes many rows at once: collects them in temporary files, then adds all of them to the store by one commit.
 //!
 //! ```text
-//! put ─▶ a buffer ─▶ runs in order, in files without a name ─▶ one new file a space ─▶ one commit names them all
+//! add ─▶ a buffer ─▶ runs in order, in files without a name ─▶ one new file a space ─▶ one commit names them all
+//! commit_with: rows that come in order ─────────────────────────────┘
 //! ```
 //!
 //! Invariants:
@@ -14,10 +15,11 @@
 //! square of their number.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 
 use super::reader::SsTable;
-use super::sorted_rows::{SortedRows, in_run};
+use super::sorted_rows::{LiveRows, SortedRows, in_run};
 use super::writer::TableWriter;
 use crate::store::{Batch, Error, ErrorKind, Keyspace, RowChange, Store};
 
@@ -71,17 +73,55 @@ impl BulkLoader<'_> {
 
     /// Makes all of it part of the store; on disk when it returns.
     pub fn commit(self) -> Result<(), Error> {
-        let Self { store, mut unfiled, runs } = self;
         let (rows, bytes) =
-            runs.values().fold((0, 0), |(rows, bytes), runs| (rows + runs.buffer.len(), bytes + runs.bytes));
-        let is_spilled = runs.values().any(|runs| runs.open.is_some() || !runs.ended.is_empty());
-        if !is_spilled && rows + unfiled.rows.len() <= Store::LOGGED_ROWS_MAX && bytes <= Store::LOGGED_BYTES_MAX {
+            self.runs.values().fold((0, 0), |(rows, bytes), runs| (rows + runs.buffer.len(), bytes + runs.bytes));
+        let rows = rows + self.unfiled.rows.len();
+        if !self.is_spilled() && rows <= Store::LOGGED_ROWS_MAX && bytes <= Store::LOGGED_BYTES_MAX {
+            let Self { store, mut unfiled, runs } = self;
             unfiled.rows.extend(runs.into_values().flat_map(|runs| runs.buffer));
             return store.commit(unfiled);
         }
-        let sorted = runs.into_iter().map(|(space, runs)| Ok((space, runs.sorted(store)?)));
-        let sorted = sorted.collect::<Result<Vec<_>, _>>().map_err(|kind| store.error(kind))?;
-        store.compact_together(&mut store.writing(), sorted, unfiled)
+        self.compact(None)
+    }
+
+    /// The same with `rows` of one space, which come in order of key after those that were added. Many of them go straight to
+    /// the file of the space. Where one of them fails, nothing is part of the store.
+    pub fn commit_with<E: From<Error>>(mut self, rows: impl IntoIterator<Item = Result<Batch, E>>) -> Result<(), E> {
+        let mut rows = rows.into_iter();
+        let first = loop {
+            let Some(batch) = rows.next().transpose()? else { return Ok(self.commit()?) };
+            if self.is_spilled() {
+                break batch;
+            }
+            self.add(batch)?;
+        };
+        let space = first.rows.first().and_then(|(key, _)| Keyspace::filed(key)).expect("rows of a space with a file");
+        let mut failure = None;
+        let mut rows = std::iter::once(Ok(first)).chain(rows).flat_map(|batch| match batch {
+            Ok(batch) => batch.rows.into_iter().map(Ok).collect::<Vec<_>>(),
+            Err(error) => {
+                failure = Some(error);
+                vec![Err(ErrorKind::Io(io::ErrorKind::Interrupted.into()))]
+            }
+        });
+        let done = self.compact(Some((space, &mut rows)));
+        failure.map_or_else(|| Ok(done?), Err)
+    }
+
+    fn is_spilled(&self) -> bool {
+        self.runs.values().any(|runs| runs.open.is_some() || !runs.ended.is_empty())
+    }
+
+    fn compact(mut self, live: Option<(Keyspace, LiveRows<'_>)>) -> Result<(), Error> {
+        let store = self.store;
+        let mut sorted = BTreeMap::new();
+        for (space, runs) in std::mem::take(&mut self.runs) {
+            sorted.insert(space, runs.sorted(store).map_err(|kind| store.error(kind))?);
+        }
+        if let Some((space, rows)) = live {
+            sorted.entry(space).or_default().follow(rows).map_err(|kind| store.error(kind))?;
+        }
+        store.compact_together(&mut store.writing(), sorted.into_iter().collect(), self.unfiled)
     }
 }
 
@@ -119,7 +159,7 @@ impl SortedRuns {
         Ok(())
     }
 
-    fn sorted(mut self, store: &Store) -> Result<SortedRows, ErrorKind> {
+    fn sorted<'r>(mut self, store: &Store) -> Result<SortedRows<'r>, ErrorKind> {
         self.spill(store)?;
         self.end()?;
         SortedRows::of(&self.ended)

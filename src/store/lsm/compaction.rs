@@ -65,7 +65,7 @@ impl Store {
     pub(super) fn compact_together(
         &self,
         writing: &mut Writing,
-        spaces: Vec<(Keyspace, SortedRows)>,
+        spaces: Vec<(Keyspace, SortedRows<'_>)>,
         mut batch: Batch,
     ) -> Result<(), Error> {
         let folder = self.dir.join("store");
@@ -125,7 +125,7 @@ impl Store {
         path: &Path,
         space: Keyspace,
         number: u32,
-        rows: SortedRows,
+        rows: SortedRows<'_>,
     ) -> Result<TableMeta, ErrorKind> {
         let mut writer = TableWriter::create(path, number).map_err(ErrorKind::from_io)?;
         let mut push = |key: &[u8], value: Option<&[u8]>| {

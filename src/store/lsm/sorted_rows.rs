@@ -20,10 +20,18 @@ pub(super) fn in_run(value: Option<Vec<u8>>) -> Vec<u8> {
     value
 }
 
+/// Rows that come in order of key.
+pub(super) type LiveRows<'a> = &'a mut dyn Iterator<Item = Result<RowChange, ErrorKind>>;
+
+enum Run<'a> {
+    Written(TableIter),
+    Live(LiveRows<'a>),
+}
+
 /// The rows of several runs in one order.
 #[derive(Default)]
-pub(super) struct SortedRows {
-    runs: Vec<TableIter>,
+pub(super) struct SortedRows<'a> {
+    runs: Vec<Run<'a>>,
     /// The next row of each: the least key first, and of one key that of the latest run.
     heads: BinaryHeap<Reverse<Head>>,
 }
@@ -35,26 +43,32 @@ struct Head {
     value: Vec<u8>,
 }
 
-impl SortedRows {
+impl<'a> SortedRows<'a> {
     /// The rows of these runs; of one key what the latest run says.
     pub(super) fn of(runs: &[Arc<SsTable>]) -> Result<Self, ErrorKind> {
         let mut sorted = Self::default();
-        for (number, run) in runs.iter().enumerate() {
-            sorted.runs.push(run.rows_from(&[]));
-            sorted.refill(number)?;
-        }
+        runs.iter().try_for_each(|run| sorted.push(Run::Written(run.rows_from(&[]))))?;
         Ok(sorted)
     }
 
-    fn read(&mut self, run: usize) -> Result<Option<Head>, ErrorKind> {
-        let row = self.runs[run].next()?;
-        Ok(row.map(|(key, value)| Head { key: key.to_vec(), run: Reverse(run), value: value.to_vec() }))
+    /// Adds rows that count more than those of the runs before.
+    pub(super) fn follow(&mut self, rows: LiveRows<'a>) -> Result<(), ErrorKind> {
+        self.push(Run::Live(rows))
     }
 
-    fn refill(&mut self, run: usize) -> Result<(), ErrorKind> {
-        let head = self.read(run)?;
+    fn push(&mut self, run: Run<'a>) -> Result<(), ErrorKind> {
+        self.runs.push(run);
+        let head = self.read(self.runs.len() - 1)?;
         self.heads.extend(head.map(Reverse));
         Ok(())
+    }
+
+    fn read(&mut self, run: usize) -> Result<Option<Head>, ErrorKind> {
+        let row = match &mut self.runs[run] {
+            Run::Written(rows) => rows.next()?.map(|(key, value)| (key.to_vec(), value.to_vec())),
+            Run::Live(rows) => rows.next().transpose()?.map(|(key, value)| (key, in_run(value))),
+        };
+        Ok(row.map(|(key, value)| Head { key, run: Reverse(run), value }))
     }
 
     /// Takes the least row and puts the next one of its run in its place.
@@ -78,7 +92,7 @@ impl SortedRows {
     }
 }
 
-impl Iterator for SortedRows {
+impl Iterator for SortedRows<'_> {
     type Item = Result<RowChange, ErrorKind>;
 
     fn next(&mut self) -> Option<Self::Item> {
