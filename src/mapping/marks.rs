@@ -73,7 +73,7 @@ impl Marked {
             Mark::Segment if text.len() > SEGMENT_BYTES_MAX => {
                 return Err(format!("the segment has more than {SEGMENT_BYTES_MAX} bytes").into());
             }
-            Mark::Segment => self.marks.segment = text,
+            Mark::Segment => self.marks.segment = text.into(),
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use minijinja::value::ValueKind;
 use minijinja::{ErrorKind, Value as Given};
+use smol_str::{SmolStr, ToSmolStr as _};
 
 use super::filters::FilterRefusal;
 use crate::record::{FieldKind, RowDefect, Target, Value, photo_mark};
@@ -60,7 +61,7 @@ fn is_cut_number(text: &str) -> bool {
 pub(super) enum Rendered {
     Nothing,
     /// Not empty, without outer white space.
-    Text(String),
+    Text(SmolStr),
     Flag(bool),
     List(Vec<String>),
 }
@@ -72,7 +73,7 @@ pub(super) fn from_text(text: &str, bytes_max: usize) -> Result<Rendered, RowDef
         () if text.is_empty() => Ok(Rendered::Nothing),
         () if text.len() > bytes_max => Err(RowDefect::ValueTooLong { kib: bytes_max / 1024 }),
         () if text.contains('\0') => Err(RowDefect::Nul),
-        () => Ok(Rendered::Text(text.to_owned())),
+        () => Ok(Rendered::Text(text.into())),
     }
 }
 
@@ -93,7 +94,7 @@ fn list(value: &Given) -> Result<Rendered, RowDefect> {
     for entry in value.try_iter().map_err(|error| reason(&error))?.take(LIST_MAX + 1) {
         match from_value(&entry, VALUE_BYTES_MAX)? {
             Rendered::Nothing => {}
-            Rendered::Text(text) => entries.push(text),
+            Rendered::Text(text) => entries.push(text.into()),
             Rendered::Flag(flag) => entries.push(flag.to_string()),
             Rendered::List(_) => return Err("the template gives lists within a list".into()),
         }
@@ -132,11 +133,11 @@ impl Rendered {
     }
 
     /// The one text that it is, empty for nothing.
-    pub(super) fn text(self) -> Result<String, RowDefect> {
+    pub(super) fn text(self) -> Result<SmolStr, RowDefect> {
         match self {
-            Self::Nothing => Ok(String::new()),
+            Self::Nothing => Ok(SmolStr::default()),
             Self::Text(text) => Ok(text),
-            Self::Flag(flag) => Ok(flag.to_string()),
+            Self::Flag(flag) => Ok(flag.to_smolstr()),
             Self::List(_) => Err("the template gives a list; take one of it with `first`, or `join` it".into()),
         }
     }
@@ -174,7 +175,7 @@ impl Rendered {
 
     /// The photo that the text is as base64, with its mark. Line ends and blanks in it don't matter.
     pub(super) fn photo(self) -> Result<(Vec<u8>, String), RowDefect> {
-        let mut text = self.text()?;
+        let mut text = String::from(self.text()?);
         text.retain(|letter| !letter.is_ascii_whitespace());
         let bytes = PHOTO_BASE64.decode(text).map_err(|_| RowDefect::PhotoNoBase64)?;
         let mark = photo_mark(&bytes).map_err(|problem| format!("the photo {problem}"))?;
@@ -208,7 +209,7 @@ impl Rendered {
 }
 
 /// A day must be one: the service takes whatever it is given.
-fn day(text: String) -> Result<Value, RowDefect> {
+fn day(text: SmolStr) -> Result<Value, RowDefect> {
     let is_day = text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok();
     match text.is_empty() || is_day {
         true => Ok(Value::text(text)),

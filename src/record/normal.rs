@@ -7,13 +7,17 @@ use unicode_normalization::UnicodeNormalization;
 pub fn normalize(text: &str) -> String {
     let text = text.trim();
     // ASCII has one form only.
-    let folded: String = match text.is_ascii() {
-        true => text.to_ascii_lowercase(),
-        false => text.nfkc().flat_map(char::to_lowercase).nfkc().collect(),
-    };
-    let folded = folded.trim();
-    let bare = folded.trim_start_matches('0');
-    if bare.is_empty() && !folded.is_empty() { "0".to_owned() } else { bare.to_owned() }
+    if text.is_ascii() {
+        return without_zeros(text).to_ascii_lowercase();
+    }
+    let folded: String = text.nfkc().flat_map(char::to_lowercase).nfkc().collect();
+    without_zeros(folded.trim()).to_owned()
+}
+
+/// A text without leading zeros, of which one stays where there is nothing else.
+fn without_zeros(text: &str) -> &str {
+    let bare = text.trim_start_matches('0');
+    if bare.is_empty() && !text.is_empty() { "0" } else { bare }
 }
 
 /// The ASCII digits of a phone number without leading zeros: the service drops `+`, brackets and dashes.

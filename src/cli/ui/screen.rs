@@ -106,9 +106,9 @@ pub(crate) fn marked(text: &str) -> String {
 
 /// A part of a JSON document: what would be obeyed can only stand in its texts, where it is escaped.
 pub(crate) fn escaped(json: &str) -> Cow<'_, str> {
-    // A document may have a line for everybody, and nearly all of it is plain.
-    let is_plain = |byte: &u8| *byte == b'\n' || (b' '..=b'~').contains(byte);
-    if json.as_bytes().chunks(64).all(|bytes| bytes.iter().fold(true, |plain, byte| plain & is_plain(byte))) {
+    // A first run's document has a line for everybody, and nearly all of its texts are plain.
+    let bits = json.bytes().fold(0, |bits, byte| bits | byte.wrapping_add(1) | (u8::from(byte < b' ') << 7));
+    if bits < 0x80 {
         return Cow::Borrowed(json);
     }
     let text = reveal(json);
