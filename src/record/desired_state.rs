@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::value::Values;
+use super::value::{Values, put_part};
 use rosterd_client::RemoteId;
 
 /// What a change does to its entity.
@@ -54,7 +54,12 @@ impl DesiredState {
     /// A digest of the wish: the same for the same action, entity and values.
     pub fn digest(&self) -> u64 {
         let mut bytes = Vec::with_capacity(512);
-        serde_json::to_writer(&mut bytes, self).expect("plain values");
+        bytes.extend([self.action as u8, self.leaver.into()]);
+        bytes.extend_from_slice(&self.id.map_or(0, RemoteId::get).to_le_bytes());
+        for (field, value) in &self.fields {
+            put_part(&mut bytes, field);
+            value.put_identity(&mut bytes);
+        }
         xxh3_64(&bytes)
     }
 }
@@ -63,5 +68,41 @@ impl DesiredState {
 impl fmt::Debug for DesiredState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DesiredState").field("action", &self.action).field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::value::Value;
+    use super::*;
+
+    fn value() -> impl Strategy<Value = Value> {
+        prop_oneof![
+            Just(Value::Empty),
+            any::<bool>().prop_map(Value::Flag),
+            "[ab]{0,2}".prop_map(Value::text),
+            proptest::collection::vec("[ab]{0,2}", 0..3).prop_map(Value::list),
+            proptest::collection::vec(1..3i32, 0..3).prop_map(Value::ids),
+        ]
+    }
+
+    fn wish() -> impl Strategy<Value = DesiredState> {
+        let fields = proptest::collection::btree_map("[ab]{1,2}", value(), 0..3);
+        let action = prop_oneof![Just(Action::Create), Just(Action::Update), Just(Action::Delete)];
+        (action, proptest::option::of(1..3i64), fields, any::<bool>()).prop_map(|(action, id, fields, leaver)| {
+            let fields = fields.into_iter().map(|(field, value)| (field.into(), value)).collect();
+            DesiredState { action, id: id.and_then(RemoteId::new), fields, leaver }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_same_is_wanted_where_the_digests_are_the_same(one in wish(), other in wish()) {
+            prop_assert_eq!(one.digest() == other.digest(), one == other);
+            let read: DesiredState = serde_json::from_slice(&serde_json::to_vec(&one).unwrap()).unwrap();
+            prop_assert_eq!(read.digest(), one.digest());
+        }
     }
 }

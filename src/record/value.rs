@@ -71,10 +71,40 @@ impl Value {
         }
     }
 
+    /// Adds bytes that no other value gives, whatever follows them.
+    pub(super) fn put_identity(&self, bytes: &mut Vec<u8>) {
+        let mut kind = |kind: u8, parts: usize| {
+            bytes.push(kind);
+            bytes.extend_from_slice(&(parts as u64).to_le_bytes());
+        };
+        match self {
+            Self::Empty => kind(0, 0),
+            Self::Flag(flag) => kind(1, usize::from(*flag)),
+            Self::Text(text) => {
+                kind(2, 1);
+                put_part(bytes, text);
+            }
+            Self::List(names) => {
+                kind(3, names.len());
+                names.iter().for_each(|name| put_part(bytes, name));
+            }
+            Self::Ids(ids) => {
+                kind(4, ids.len());
+                ids.iter().for_each(|id| bytes.extend_from_slice(&id.to_le_bytes()));
+            }
+        }
+    }
+
     /// The value as JSON.
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::to_value(self).expect("plain values")
     }
+}
+
+/// Adds a text with its length.
+pub(super) fn put_part(bytes: &mut Vec<u8>, text: &str) {
+    bytes.extend_from_slice(&(text.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(text.as_bytes());
 }
 
 /// Shows the kind of value, never the value (law 11).
