@@ -2,7 +2,8 @@
 //! email.
 //!
 //! - A person of this job who is missing from the read: a key was mistyped, or changed together with all fields of
-//!   `match_on`. Created again, they would be there twice, and their own entity would be removed.
+//!   `match_on`. Created again, they would be there twice, and their own entity would be removed. Someone that an earlier
+//!   read missed too is asked about by the email, as long as the service has their entity: their removal was refused, or waits.
 //! - A person at the service with both the same name and the same email, if `match_on` has no email: one person under
 //!   two keys.
 //! - A person at the service that the record fitted in an earlier run, as long as it waits for a decision on that: an
@@ -50,7 +51,7 @@ pub(crate) struct SameName {
 struct Missed {
     key: Key,
     id: RemoteId,
-    /// Whether an earlier read missed them too: then only those are compared with them who waited before.
+    /// Whether an earlier read missed them too: then they are asked about by the email, and for those who waited before.
     before: bool,
 }
 
@@ -62,7 +63,7 @@ impl SameName {
             return Ok(namesakes);
         }
         let waiting = held::held(context.store, &context.job.name)?;
-        namesakes.find_missed(context, !waiting.is_empty())?;
+        namesakes.find_missed(context)?;
         namesakes.find_twins(context, claims)?;
         namesakes.waited = waiting.keys().cloned().collect();
         let claimed: BTreeSet<RemoteId> = claims.entities().collect();
@@ -85,17 +86,17 @@ impl SameName {
         Ok(namesakes)
     }
 
-    fn find_missed(&mut self, context: &CorrelationContext<'_>, anybody_waits: bool) -> Result<(), store::Error> {
+    fn find_missed(&mut self, context: &CorrelationContext<'_>) -> Result<(), store::Error> {
         if !context.mirror.target().has_presence() {
             return Ok(());
         }
         for at in context.missed.iter().copied() {
             let entry = context.index.entry(at);
-            if entry.gone && !anybody_waits {
-                continue;
-            }
             let Some(key) = Key::new(entry.key) else { continue };
             let Some(known) = SyncedRecord::get(context.store, &context.job.name, &key)? else { continue };
+            if entry.gone && context.mirror.get(context.store, known.id)?.is_none() {
+                continue;
+            }
             let missed = Missed { key, id: known.id, before: entry.gone };
             for field in Target::IDENTITY {
                 if let Some(value) = known.sent.get(field).and_then(hash) {
@@ -155,7 +156,10 @@ impl SameName {
         for field in Target::IDENTITY {
             let value = record.fields.get(field).and_then(hash);
             let found = value.and_then(|value| self.missed.get(&(field, value))).map(Vec::as_slice).unwrap_or_default();
-            let mut found = found.iter().filter(|missed| !missed.before || self.waited.contains(&candidate.key));
+            // A name is not reason enough to ask about someone who left earlier.
+            let is_asked =
+                |missed: &&Missed| !missed.before || field == Target::EMAIL || self.waited.contains(&candidate.key);
+            let mut found = found.iter().filter(is_asked);
             let Some(first) = found.next() else { continue };
             let is_only = found.next().is_none();
             let entity = context.mirror.get(context.store, first.id)?;

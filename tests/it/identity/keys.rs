@@ -106,6 +106,33 @@ fn law_3_who_may_be_known_there_is_not_made_again_where_an_edit_at_the_service_h
 }
 
 #[test]
+fn law_3_who_comes_back_under_another_number_while_they_still_are_at_the_service_is_not_made_again() {
+    let options = || Options { accept_duplicates: true, ..Options::default() };
+    for (refused, decision) in [(true, "approve"), (true, "reject"), (false, "")] {
+        let world = World::with(options(), deleting("key = \"{{ employee_no }}\"\n"));
+        world.csv(people(0..4) + "X9,Zed New,ana@example.com,Clerk\n");
+        world.sync().expect(0);
+        world.faults(if refused { &["staff.delete status=403"] } else { &[] });
+        world.csv(people(0..4));
+        world.sync();
+        world.faults(&[]);
+        world.csv(people(0..4) + "A1,Ana Cole,ana@example.com,Clerk\n");
+        let ran = world.sync();
+        if !refused {
+            assert_eq!((ran.expect(0).writes(), world.staff().len()), ((1, 0, 0), 5), "the one before is gone");
+            continue;
+        }
+        let ran = ran.expect(4);
+        assert_eq!((ran.writes().0, world.staff().len()), (0, 5), "{ran:?}");
+        assert!(ran.reason().contains("only email says that this new record is the person"), "{ran:?}");
+        world.run(&[decision, "staff", "A1"]).expect(0);
+        let taken = decision == "approve";
+        assert_eq!(world.sync().writes(), if taken { (0, 1, 0) } else { (0, 0, 0) }, "{decision}");
+        assert_eq!(world.keys().contains(&"A1".to_owned()), taken);
+    }
+}
+
+#[test]
 fn law_6_a_key_that_goes_to_another_person_is_held_though_an_edit_at_the_service_shows_one_of_their_values() {
     for (edit, held) in [
         (json!({}), true),
