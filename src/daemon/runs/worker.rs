@@ -46,10 +46,10 @@ async fn run(engine: &Arc<DaemonState>, name: &JobName) -> Ended {
     let _turn = engine.turns().of(reconcile::needed(job)).await;
     let ending = CancelToken::of_run(engine.turns(), [engine.stopping()]);
     if ending.asked() {
-        return Ended::GaveWay;
+        return Ended::Preempted;
     }
     match sync(engine, &setup, job, &ending).await {
-        None => Ended::GaveWay,
+        None => Ended::Preempted,
         Some(Ok(reports)) => {
             // One that had come to its end all the same when it was asked is done with.
             let preempted = reports.iter().any(|report| report.details.preempted);
@@ -57,7 +57,7 @@ async fn run(engine: &Arc<DaemonState>, name: &JobName) -> Ended {
             for report in reports {
                 engine.publish(Event::Ended { report: Arc::new(report) });
             }
-            if preempted || (cut_off && ending.asked()) { Ended::GaveWay } else { Ended::Served }
+            if preempted || (cut_off && ending.asked()) { Ended::Preempted } else { Ended::Served }
         }
         Some(Err(error)) => {
             broken(engine, name, &crate::fault::chain(&error));

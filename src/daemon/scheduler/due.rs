@@ -63,7 +63,7 @@ pub enum Ended {
     /// It came to its end, well or not.
     Served,
     /// It was preempted before all was sent: the job is due again at once.
-    GaveWay,
+    Preempted,
 }
 
 /// Which job runs when.
@@ -217,7 +217,7 @@ impl Scheduler {
         self.see(at);
         self.busy.remove(job);
         let entry = self.entries.iter_mut().find(|entry| entry.name == *job)?;
-        if how == Ended::GaveWay {
+        if how == Ended::Preempted {
             entry.asked = true;
             return None;
         }

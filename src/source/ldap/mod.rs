@@ -1,7 +1,7 @@
 //! A directory server: LDAP version 3, the habits of Active Directory included.
 //!
 //! ```text
-//! fetch (a thread of its own): connect ─▶ TLS ─▶ guard ─▶ bind ─▶ search, page by page ─▶ ranges ─▶ ┐ bounded
+//! fetch (a thread of its own): connect ─▶ TLS ─▶ wire filter ─▶ bind ─▶ search, page by page ─▶ ranges ─▶ ┐ bounded
 //! read (the caller's thread):  visit rows ◀─ attributes to columns ◀─ twice the same entry? ◀──────┘ channel
 //! ```
 //!
@@ -16,7 +16,7 @@
 //! - A client certificate is read at each connection and is never shown out of its time; see `certificate`.
 //! - A read says how far its server had come before and after ([`crate::source::ReplicaPosition`]); what follows from that for
 //!   those who are missing is judged where it is known who showed them.
-//! - Whatever a server sends, it takes a limited amount of memory and of stack: see `guard`.
+//! - Whatever a server sends, it takes a limited amount of memory and of stack: see `wire_filter`.
 //! - No entry is taken in part: what can't be read of it rejects its record.
 //!
 //! Rejected: the adapters of `ldap3` for pages and entries. They hide referrals, give no result code after an error in the
@@ -30,7 +30,6 @@ mod code;
 mod entry;
 mod error;
 mod fetch;
-mod guard;
 mod look;
 mod options;
 mod position;
@@ -42,6 +41,7 @@ mod state;
 mod transport;
 mod trust;
 mod units;
+mod wire_filter;
 
 pub use certificate::ClientCertificate;
 pub use error::{Error, LdapErrorKind};

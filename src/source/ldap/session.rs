@@ -1,6 +1,6 @@
 //! One connection to one server.
 //!
-//! Every operation has a time limit. Why a connection ended knows only the guard in front of it, which is asked for the
+//! Every operation has a time limit. Why a connection ended knows only the filter in front of it, which is asked for the
 //! cause.
 
 use std::time::Duration;
@@ -13,9 +13,9 @@ use tokio::task::{JoinError, JoinHandle};
 
 use super::code;
 use super::error::LdapErrorKind;
-use super::guard::{End, Room, guard};
 use super::options::{Bind, Options, SearchScope, Server};
 use super::transport::Security;
+use super::wire_filter::{End, Room, wire_filter};
 use crate::clock::Clock;
 use crate::secret::{SecretSource, Unusable};
 use crate::source::refused_logins::{LoginRefusal, RefusedLogins};
@@ -30,7 +30,7 @@ pub(super) struct Session {
     ldap: Ldap,
     room: Room,
     driver: Task<ldap3::result::Result<()>>,
-    guard: Task<End>,
+    filter: Task<End>,
     timeout: Duration,
 }
 
@@ -84,13 +84,13 @@ impl Session {
             Err(_) => return Err(SessionFault::Gone("no connection in time".to_owned())),
         };
         let here = |error| SessionFault::Gone(code::broken(&error));
-        let (socket, room, guard) = guard(wire).map_err(here)?;
+        let (socket, room, filter) = wire_filter(wire).map_err(here)?;
         let settings = LdapConnSettings::new().set_std_stream(StdStream::Unix(socket));
         let (connection, ldap) = LdapConnAsync::with_settings(settings, GIVEN)
             .await
             .map_err(|error| SessionFault::Gone(code::described(&error)))?;
         let driver = Task(Some(tokio::spawn(connection.drive())));
-        let mut session = Self { ldap, room, driver, guard: Task(Some(guard)), timeout: options.timeout };
+        let mut session = Self { ldap, room, driver, filter: Task(Some(filter)), timeout: options.timeout };
         let bound = match &options.bind {
             Bind::Anonymous => Ok(()),
             Bind::Simple { dn, password } => session.simple_bind((dn, password), logins, clock).await,
@@ -201,7 +201,7 @@ impl Session {
         if self.driver.end().await.is_some_and(|ended| ended.is_err_and(|error| error.is_panic())) {
             return code::GARBLED.to_owned();
         }
-        match self.guard.end().await {
+        match self.filter.end().await {
             Some(Ok(end)) => end.words(),
             _ => code::described(&error),
         }

@@ -10,9 +10,9 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::code;
-use super::guard::{End, one_message};
 use super::options::{Options, Server};
 use super::trust;
+use super::wire_filter::{End, one_message};
 use crate::clock::Clock;
 use crate::secret::Unusable;
 use crate::tls;

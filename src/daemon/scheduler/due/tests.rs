@@ -345,7 +345,7 @@ fn fault_22_a_run_that_was_preempted_is_due_again_at_once_and_not_remembered_as_
     let job = name("night");
     assert!(scheduler.ask(&job));
     assert_eq!(scheduler.due(at("2027-06-10T02:00:01Z")), std::slice::from_ref(&job));
-    assert_eq!(scheduler.ended(&job, Ended::GaveWay, at("2027-06-10T02:00:02Z")), None);
+    assert_eq!(scheduler.ended(&job, Ended::Preempted, at("2027-06-10T02:00:02Z")), None);
     assert_eq!(scheduler.due(at("2027-06-10T02:00:02Z")), std::slice::from_ref(&job));
     scheduler.ask(&job);
     assert!(scheduler.due(at("2027-06-10T02:00:03Z")).is_empty(), "it runs");

@@ -86,7 +86,7 @@ impl Room {
 }
 
 /// Stands in front of a connection. The socket that is given back is for `ldap3`; the task tells why it ended.
-pub(super) fn guard(
+pub(super) fn wire_filter(
     wire: impl AsyncRead + AsyncWrite + Send + 'static,
 ) -> io::Result<(std::os::unix::net::UnixStream, Room, JoinHandle<End>)> {
     let (outer, inner) = std::os::unix::net::UnixStream::pair()?;
@@ -176,7 +176,7 @@ mod tests {
         let (mut server, wire) = tokio::io::duplex(sent.len() + 1);
         server.write_all(&sent).await.unwrap();
         server.shutdown().await.unwrap();
-        let (socket, _, task) = guard(wire).unwrap();
+        let (socket, _, task) = wire_filter(wire).unwrap();
         socket.set_nonblocking(true).unwrap();
         let mut passed = Vec::new();
         UnixStream::from_std(socket).unwrap().read_to_end(&mut passed).await.unwrap();
@@ -219,7 +219,7 @@ mod tests {
             }
             server
         });
-        let (socket, room, _task) = guard(wire).unwrap();
+        let (socket, room, _task) = wire_filter(wire).unwrap();
         socket.set_nonblocking(true).unwrap();
         let socket = UnixStream::from_std(socket).unwrap();
         let (mut seen, mut taken, mut buffer) = (0, 0, vec![0; CHUNK_BYTES]);
