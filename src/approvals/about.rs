@@ -9,7 +9,7 @@
 use serde::Serialize;
 
 use crate::config::{Config, Job};
-use crate::plan::{Limit, Writes};
+use crate::plan::{Limit, Limits, Writes};
 use crate::queue::{self, State};
 use crate::snapshot::Index;
 use crate::source::Source;
@@ -37,19 +37,19 @@ struct LimitRow {
 impl About {
     pub(super) fn load(store: &Store, config: &Config, job: &Job) -> Result<Self, store::Error> {
         let (known, _) = Index::counts(store, &job.name)?;
-        let limits = &job.limits;
+        let Limits { leavers, missing, updates, blanked, creates, min_records } = job.limits;
         let rows = [
-            ("leave within 24 hours", limits.leavers),
-            ("are missing from the list", limits.missing),
-            ("are changed in one run", limits.updates),
-            ("lose what stands in one field", limits.blanked),
-            ("are new in one run", limits.creates),
+            ("leave within 24 hours", leavers),
+            ("are missing from the list", missing),
+            ("are changed in one run", updates),
+            ("lose what stands in one field", blanked),
+            ("are new in one run", creates),
         ];
         let many = job.mapping.target.plural();
         let row = |(what, limit)| LimitRow { of: format!("{many} that {what}"), allowed: allowed(limit, known) };
         let mut rows: Vec<LimitRow> = rows.into_iter().map(row).collect();
-        if limits.min_records > 0 {
-            let allowed = format!("at least {}, or nothing is used", limits.min_records);
+        if min_records > 0 {
+            let allowed = format!("at least {min_records}, or nothing is used");
             rows.push(LimitRow { of: "rows of a list".to_owned(), allowed });
         }
         Ok(Self {

@@ -75,6 +75,7 @@ impl Error {
             Self::Source(source::Error::Ldap(error)) => matches!(error.kind, ldap::LdapErrorKind::Interrupted),
             Self::Source(source::Error::Https(error)) => matches!(error.kind, https::HttpsErrorKind::Interrupted),
             Self::Source(source::Error::Entra(error)) => matches!(error.kind, entra::EntraErrorKind::Interrupted),
+            Self::Source(source::Error::Csv(_) | source::Error::Cached(_)) => false,
             _ => false,
         }
     }
