@@ -93,7 +93,7 @@ const FIGURES: &[Figure] = &[
     },
     Figure {
         name: "rosterd_job_held_changes",
-        help: "Changes that wait for a person, or for someone to leave the site.",
+        help: "What waits: for a decision, for someone to leave the site, for another job, or for good because it is protected.",
         value: |job, _| Some(count(job.held as u64)),
     },
     Figure {
