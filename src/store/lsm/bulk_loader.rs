@@ -24,7 +24,9 @@ use super::writer::TableWriter;
 use crate::store::{Batch, Error, ErrorKind, Keyspace, RowChange, Store};
 
 /// What is held in memory of one space, in bytes; next to nothing in a debug build, so that every test goes over runs.
-const BUFFER_BYTES: usize = if cfg!(debug_assertions) { 256 } else { 4 * 1024 * 1024 };
+const BUFFER_BYTES: usize = if cfg!(debug_assertions) { 1024 } else { 4 * 1024 * 1024 };
+/// What a row takes besides its bytes: its place in the buffer, and what the allocator adds for key and value.
+const ROW_OVERHEAD_BYTES: usize = size_of::<RowChange>() + 2 * 16;
 
 /// Rows that become part of the store together. Where they are few, that is a commit like any other; otherwise it costs as
 /// much as rewriting the files of their spaces.
@@ -64,7 +66,7 @@ impl BulkLoader<'_> {
             let runs = self.runs.entry(space).or_default();
             runs.bytes += row.0.len() + row.1.as_ref().map_or(0, Vec::len);
             runs.buffer.push(row);
-            if runs.bytes >= BUFFER_BYTES {
+            if runs.bytes + runs.buffer.len() * ROW_OVERHEAD_BYTES >= BUFFER_BYTES {
                 runs.spill(self.store).map_err(|kind| self.store.error(kind))?;
             }
         }
